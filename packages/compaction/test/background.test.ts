@@ -5,11 +5,11 @@ import { type Handler, Lifecycle } from "@bonsai-agent/lifecycle";
 import {
   cloneSession,
   createSession,
+  customTypes,
   openSession,
   pinChange,
   project,
   type Session,
-  UNDO_CUSTOM_TYPE,
 } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
@@ -182,7 +182,7 @@ const meanwhile: Readonly<Record<string, (at: Working) => unknown>> = {
   "a result is masked": ({ session, id }) =>
     session.append({ type: "context_edit", targetId: id("u4"), replacement: null }),
   "the user undoes a compaction": ({ session, id }) =>
-    session.append({ type: "custom", customType: UNDO_CUSTOM_TYPE, data: { compactionId: id("c1") } }),
+    session.append({ type: "custom", customType: customTypes.undo, data: { compactionId: id("c1") } }),
   "a pin is added or removed": ({ session }) => history('Q"Whole cents." P"Half cents."', session),
   "the user moves to another branch": ({ session, id }) => {
     session.moveTo(id("a3"));

@@ -1,9 +1,9 @@
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { byScript, emptyUsage } from "@bonsai-agent/messages";
 import {
+  customTypes,
   MemoryStore,
   openSession,
-  RECORD_CUSTOM_TYPE,
   type Session,
   type SessionStore,
 } from "@bonsai-agent/session";
@@ -209,7 +209,7 @@ test("behind an extension's summary the record stands in an entry of its own, an
   expect(session.projection().compaction?.details).toEqual({ mine: 1 });
   const beside = session
     .path()
-    .filter((entry) => entry.type === "custom" && entry.customType === RECORD_CUSTOM_TYPE);
+    .filter((entry) => entry.type === "custom" && entry.customType === customTypes.record);
   expect(beside).toHaveLength(1);
   work(session, 2);
   const summary = await compact(session);

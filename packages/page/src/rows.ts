@@ -10,16 +10,14 @@ import {
   typedText,
 } from "@bonsai-agent/messages";
 import {
+  customTypes,
   type Entry,
   type EntryOf,
   type EntryType,
   entryParts,
-  LEAF_CUSTOM_TYPE,
   ownEntryWords,
   pinChange,
-  REDO_CUSTOM_TYPE,
   type StoredMessage,
-  UNDO_CUSTOM_TYPE,
 } from "@bonsai-agent/session";
 import { projectEntry } from "@bonsai-agent/session/host";
 import { type PageRows, type RowKind, rowFlags, rowKinds } from "./page-data.ts";
@@ -54,9 +52,9 @@ function contextMessage(entry: Entry): Message | undefined {
 }
 
 const customKinds = new Map<string, RowKind>([
-  [LEAF_CUSTOM_TYPE, "leaf"],
-  [UNDO_CUSTOM_TYPE, "undo"],
-  [REDO_CUSTOM_TYPE, "redo"],
+  [customTypes.leaf, "leaf"],
+  [customTypes.undo, "undo"],
+  [customTypes.redo, "redo"],
 ]);
 
 /** The row of each type of entry. A type without one does not compile. */

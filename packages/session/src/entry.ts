@@ -1,4 +1,5 @@
 import type { AssistantContent, Message, Usage, UserContent } from "@bonsai-agent/messages";
+import { PIN_CUSTOM_TYPE, UNPIN_CUSTOM_TYPE } from "@bonsai-agent/messages/frames";
 
 /** The first line of a session file. */
 export interface SessionHeader {
@@ -170,25 +171,26 @@ export type LabelEntry = EntryOf<"label">;
 export type Entry = EntryDraft & EntryBase;
 export type EntryType = Entry["type"];
 
-/** `customType` of the entry that records a moved leaf; its parent is the new position. */
-export const LEAF_CUSTOM_TYPE = "bonsai.leaf";
-/** `customType` of the entry that keeps what usage had taught of the session's tokens; `data` is a Calibration. */
-export const CALIBRATION_CUSTOM_TYPE = "bonsai.calibration";
-/** `customType` of the entry that keeps what was pinned up to it; `data` is `{pinned}`, a list of texts. */
-export const PINNED_CUSTOM_TYPE = "bonsai.pinned";
-/**
- * `customType` of the entry that keeps the record of what a summary of an extension's own stands for; `data` is
- * `{record, firstKeptEntryId}`.
- */
-export const RECORD_CUSTOM_TYPE = "bonsai.record";
-/** `customType` of the entry that only other programs read: `inFormat` is all that it says. */
-export const COMPANION_CUSTOM_TYPE = "bonsai.companion";
-/** `customType` of the entry that undoes a compaction; `data` is `{compactionId}`. */
-export const UNDO_CUSTOM_TYPE = "bonsai.undo";
-/** `customType` of the entry that takes such an undo back; `data` is `{compactionId}`. */
-export const REDO_CUSTOM_TYPE = "bonsai.redo";
-/**
- * `customType` of the messages that pin a text and that take the pin back. `details` is `{text, line}`: the text, and how
- * it stands in a summary that carries it.
- */
-export { PIN_CUSTOM_TYPE, UNPIN_CUSTOM_TYPE } from "@bonsai-agent/messages/frames";
+/** The `customType` of each kind of entry that Bonsai writes as `custom` or `custom_message`. */
+export const customTypes = {
+  /** Records a moved leaf. Its parent is the new position. */
+  leaf: "bonsai.leaf",
+  /** Keeps the token ratio that the session's usage had shown. `data` is a Calibration. */
+  calibration: "bonsai.calibration",
+  /** Keeps the texts that are pinned at this point. `data` is `{pinned}`. */
+  pinned: "bonsai.pinned",
+  /** Keeps the record of the entries that an extension's own summary replaces. `data` is `{record, firstKeptEntryId}`. */
+  record: "bonsai.record",
+  /** Only other programs read this entry. `inFormat` has all its content. */
+  companion: "bonsai.companion",
+  /** Undoes a compaction. `data` is `{compactionId}`. */
+  undo: "bonsai.undo",
+  /** Redoes an undone compaction. `data` is `{compactionId}`. */
+  redo: "bonsai.redo",
+  /** Keeps the description that a list shows of a session. `data` is a SessionBlurb. */
+  sessionBlurb: "bonsai.session_digest",
+  /** Pins a text. `details` is `{text, line}`: the text, and the line for it in a summary. */
+  pin: PIN_CUSTOM_TYPE,
+  /** Removes a pin. `details` as for `pin`. */
+  unpin: UNPIN_CUSTOM_TYPE,
+} as const;

@@ -20,7 +20,7 @@ export {
 } from "./hidden.ts";
 export { recentSettings } from "./latest-entries.ts";
 export { compactionChange, isCompanion, isLeafRecord, UndoneCompactions } from "./own-entries.ts";
-export { editedMessage, type KeptPart, projectEntry, ViewSeeker } from "./projection.ts";
+export { editedMessage, projectEntry, ViewSeeker } from "./projection.ts";
 export { asStored } from "./read/companions.ts";
 export { writeSessionFile } from "./store/line-writer.ts";
 export { NewFile } from "./store/new-file.ts";

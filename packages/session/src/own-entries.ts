@@ -1,18 +1,6 @@
 import { isRecord } from "@bonsai-agent/messages";
 import { CONTINUE_CUSTOM_TYPE } from "@bonsai-agent/messages/frames";
-import {
-  CALIBRATION_CUSTOM_TYPE,
-  COMPANION_CUSTOM_TYPE,
-  type Entry,
-  type EntryDraft,
-  LEAF_CUSTOM_TYPE,
-  PIN_CUSTOM_TYPE,
-  PINNED_CUSTOM_TYPE,
-  RECORD_CUSTOM_TYPE,
-  REDO_CUSTOM_TYPE,
-  UNDO_CUSTOM_TYPE,
-  UNPIN_CUSTOM_TYPE,
-} from "./entry.ts";
+import { customTypes, type Entry, type EntryDraft } from "./entry.ts";
 import {
   amount,
   type FieldRule,
@@ -24,16 +12,16 @@ import {
 } from "./read/field-rules.ts";
 
 /** The record of a moved leaf: its parent is where the session stands. */
-export const LEAF_RECORD: EntryDraft = { type: "custom", customType: LEAF_CUSTOM_TYPE };
+export const LEAF_RECORD: EntryDraft = { type: "custom", customType: customTypes.leaf };
 
 /** True for the record of a moved leaf. */
 export function isLeafRecord(entry: Entry): boolean {
-  return entry.type === "custom" && entry.customType === LEAF_CUSTOM_TYPE;
+  return entry.type === "custom" && entry.customType === customTypes.leaf;
 }
 
 /** True for an entry that says nothing to us: only other programs read it. */
 export function isCompanion(entry: Entry): boolean {
-  return entry.type === "custom" && entry.customType === COMPANION_CUSTOM_TYPE;
+  return entry.type === "custom" && entry.customType === customTypes.companion;
 }
 
 /** The position that an entry leaves a session at when it is the last of the file. */
@@ -51,8 +39,8 @@ export interface CompactionChange {
 export function compactionChange(entry: Entry): CompactionChange | undefined {
   if (entry.type !== "custom") return undefined;
   const { customType, data } = entry;
-  const isUndone = customType === UNDO_CUSTOM_TYPE;
-  if (!isUndone && customType !== REDO_CUSTOM_TYPE) return undefined;
+  const isUndone = customType === customTypes.undo;
+  if (!isUndone && customType !== customTypes.redo) return undefined;
   const id =
     typeof data === "object" && data !== null && "compactionId" in data ? data.compactionId : undefined;
   return typeof id === "string" ? { compactionId: id, isUndone } : undefined;
@@ -81,13 +69,13 @@ export class UndoneCompactions {
 
 /** Plain words for the entries that Bonsai itself writes; a screen never shows their types. */
 const OWN_ENTRY_WORDS: ReadonlyMap<unknown, string> = new Map([
-  [LEAF_CUSTOM_TYPE, "moved here"],
-  [UNDO_CUSTOM_TYPE, "undo of a compaction"],
-  [REDO_CUSTOM_TYPE, "redo of a compaction"],
-  [CALIBRATION_CUSTOM_TYPE, "measured token counts"],
-  [PINNED_CUSTOM_TYPE, "list of pinned texts"],
-  [RECORD_CUSTOM_TYPE, "record of a compaction"],
-  [COMPANION_CUSTOM_TYPE, "note for other programs"],
+  [customTypes.leaf, "moved here"],
+  [customTypes.undo, "undo of a compaction"],
+  [customTypes.redo, "redo of a compaction"],
+  [customTypes.calibration, "measured token counts"],
+  [customTypes.pinned, "list of pinned texts"],
+  [customTypes.record, "record of a compaction"],
+  [customTypes.companion, "note for other programs"],
   [CONTINUE_CUSTOM_TYPE, "request to continue"],
   ["bonsai.lost", "damaged entry"],
   ["bonsai.session_digest", "description of the session"],
@@ -128,10 +116,10 @@ export function pinChange(
 ): PinChange | undefined {
   if (source.type !== undefined && source.type !== "custom_message") return undefined;
   const { customType, details } = source;
-  if (customType !== PIN_CUSTOM_TYPE && customType !== UNPIN_CUSTOM_TYPE) return undefined;
+  if (customType !== customTypes.pin && customType !== customTypes.unpin) return undefined;
   const { text, line } = (details ?? {}) as Partial<Record<string, unknown>>;
   if (typeof text !== "string" || typeof line !== "string" || line.trim() === "") return undefined;
-  return { text, line, isPinned: customType === PIN_CUSTOM_TYPE };
+  return { text, line, isPinned: customType === customTypes.pin };
 }
 
 const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
@@ -152,14 +140,14 @@ const COMPACTION_ID = [text("compactionId")];
 
 /** Fields in the `data` of our custom entries, and in the `details` of our messages, by `customType`. */
 const DATA = new Map<unknown, readonly FieldRule[]>([
-  [UNDO_CUSTOM_TYPE, COMPACTION_ID],
-  [REDO_CUSTOM_TYPE, COMPACTION_ID],
-  [CALIBRATION_CUSTOM_TYPE, CALIBRATION],
-  [PINNED_CUSTOM_TYPE, [rule(isTexts)("pinned")]],
+  [customTypes.undo, COMPACTION_ID],
+  [customTypes.redo, COMPACTION_ID],
+  [customTypes.calibration, CALIBRATION],
+  [customTypes.pinned, [rule(isTexts)("pinned")]],
 ]);
 const DETAILS = new Map<unknown, readonly FieldRule[]>([
-  [PIN_CUSTOM_TYPE, PIN],
-  [UNPIN_CUSTOM_TYPE, PIN],
+  [customTypes.pin, PIN],
+  [customTypes.unpin, PIN],
 ]);
 
 /**
@@ -171,7 +159,7 @@ export function mendOwn(entry: Fields, odd: string[] | undefined): void {
   const { type, customType } = entry;
   if (type === "custom") mendHeld(entry, "data", DATA.get(customType), odd);
   // Only its parent counts.
-  if (type === "custom" && customType === LEAF_CUSTOM_TYPE && entry.data !== undefined) {
+  if (type === "custom" && customType === customTypes.leaf && entry.data !== undefined) {
     odd?.push("data");
     delete entry.data;
   }

@@ -1,11 +1,9 @@
 import { closeSync, fstatSync, openSync } from "node:fs";
 import { isRecord, typedText } from "@bonsai-agent/messages";
+import { customTypes } from "./entry.ts";
 import { parseBytes, parseLine } from "./read/entry-head.ts";
 import { readFrom } from "./store/jsonl-store.ts";
 import { forEachLine, type Line, type LineSource, readBytes } from "./store/line-reader.ts";
-
-/** `customType` of the entry that keeps what a list shows of a session; `data` is a SessionBlurb. */
-export const SESSION_BLURB_CUSTOM_TYPE = "bonsai.session_digest";
 
 /** A file that was edited or written, with the lines that were added and removed in all. */
 export interface ChangedLines {
@@ -85,7 +83,7 @@ const ANY_INFO = Buffer.from('"session_info"');
 /** A timestamp stands before the message, so a line's head shows it. */
 const LINE_HEAD_BYTES = 512;
 const CUSTOM_PREFIX = Buffer.from(`${TYPE_PREFIX}custom",`);
-const BLURB_TYPE = Buffer.from(`"customType":"${SESSION_BLURB_CUSTOM_TYPE}"`);
+const BLURB_TYPE = Buffer.from(`"customType":"${customTypes.sessionBlurb}"`);
 /** What nobody writes as a blurb is not read as one. */
 const MOST_BLURB_BYTES = 64 * 1024;
 const CARRIAGE_RETURN = 13;

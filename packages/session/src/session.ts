@@ -1,11 +1,10 @@
 import { damageText, findProblems, type Problem, type SessionNotice, shownFile } from "./doctor/problems.ts";
 import {
+  customTypes,
   type Entry,
   type EntryDraftWithId,
-  REDO_CUSTOM_TYPE,
   SESSION_VERSION,
   type SessionHeader,
-  UNDO_CUSTOM_TYPE,
 } from "./entry.ts";
 import {
   LatestEntries,
@@ -160,12 +159,12 @@ export class Session {
 
   /** Undoes a compaction on the current path, until it is redone. */
   undoCompaction(compactionId: string): Entry {
-    return this.append({ type: "custom", customType: UNDO_CUSTOM_TYPE, data: { compactionId } });
+    return this.append({ type: "custom", customType: customTypes.undo, data: { compactionId } });
   }
 
   /** Redoes an undone compaction; later messages stay in view. */
   redoCompaction(compactionId: string): Entry {
-    return this.append({ type: "custom", customType: REDO_CUSTOM_TYPE, data: { compactionId } });
+    return this.append({ type: "custom", customType: customTypes.redo, data: { compactionId } });
   }
 
   /** The newest entry with this id. */

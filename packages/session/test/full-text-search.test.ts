@@ -4,7 +4,8 @@ import { adversarialTexts } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createSession, openSession, type Session } from "../src/index.ts";
-import { findInSession, parseSearchQuery, type SearchQuery, type SessionSearch } from "../src/search/index.ts";
+import { findInSession, parseSearchQuery, type SessionSearch } from "../src/search/index.ts";
+import type { SearchQuery } from "../src/search/search-query.ts";
 import { damagedFile } from "./random-file.ts";
 import { RecordedHome, snippets } from "./recorded-home.ts";
 

@@ -2,7 +2,8 @@ import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { parseSearchQuery, SessionSearch, type SessionSearchOptions } from "../src/search/index.ts";
+import { parseSearchQuery, SessionSearch } from "../src/search/index.ts";
+import type { SessionSearchOptions } from "../src/search/session-search.ts";
 
 /** A home folder with session files, gone after the test. */
 export class RecordedHome {

@@ -1,15 +1,11 @@
 import { contentText, toolCalls, userContent } from "@bonsai-agent/messages";
 import {
   createSession,
+  customTypes,
   type Entry,
   type EntryDraftWithId,
-  LEAF_CUSTOM_TYPE,
-  PIN_CUSTOM_TYPE,
   type ProjectionItem,
-  REDO_CUSTOM_TYPE,
   type Session,
-  UNDO_CUSTOM_TYPE,
-  UNPIN_CUSTOM_TYPE,
 } from "@bonsai-agent/session";
 import { isCompanion } from "@bonsai-agent/session/host";
 import {
@@ -140,7 +136,7 @@ class HistoryBuilder implements History {
       case "Z": {
         const compactionId = this.#pick(target, () => this.#compactionIds());
         if (compactionId === undefined) return undefined;
-        const customType = token.kind === "Z" ? UNDO_CUSTOM_TYPE : REDO_CUSTOM_TYPE;
+        const customType = token.kind === "Z" ? customTypes.undo : customTypes.redo;
         return { type: "custom", customType, data: { compactionId } };
       }
       default:
@@ -174,7 +170,7 @@ class HistoryBuilder implements History {
   #move(target: string): void {
     // Nobody is shown where somebody went, and so nobody goes there.
     const isShown = (entry: Entry) =>
-      !isCompanion(entry) && !(entry.type === "custom" && entry.customType === LEAF_CUSTOM_TYPE);
+      !isCompanion(entry) && !(entry.type === "custom" && entry.customType === customTypes.leaf);
     const anywhere = () => this.session.entries().flatMap((entry) => (isShown(entry) ? [entry.id] : []));
     const id = target === "0" ? null : this.#pick(target, anywhere);
     if (id !== undefined) this.session.moveTo(id);
@@ -218,7 +214,7 @@ function editable(items: readonly ProjectionItem[], forMask: boolean): string[] 
 
 function pinDraft(token: HistoryToken, name: string): EntryDraftWithId {
   const text = textOf(token, name);
-  const customType = token.kind === "P" ? PIN_CUSTOM_TYPE : UNPIN_CUSTOM_TYPE;
+  const customType = token.kind === "P" ? customTypes.pin : customTypes.unpin;
   const content = `${token.kind === "P" ? "Pinned" : "Unpinned"}: ${text}`;
   return { type: "custom_message", customType, content, display: true, details: { text, line: text } };
 }

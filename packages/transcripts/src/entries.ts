@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { chars4, chars4Estimator, contentText, contextTokens } from "@bonsai-agent/messages";
 import {
+  customTypes,
   type Entry,
   type EntryDraft,
-  LEAF_CUSTOM_TYPE,
   SESSION_VERSION,
   type SessionHeader,
 } from "@bonsai-agent/session";
@@ -130,7 +130,7 @@ function tokensAfter(entry: Entry, before: number): number {
 
 /** Records the leaf if another branch was written last. */
 function leafEntry(ids: Ids, leafId: string, timestamp: string): Entry {
-  return { type: "custom", id: ids.of("leaf"), parentId: leafId, timestamp, customType: LEAF_CUSTOM_TYPE };
+  return { type: "custom", id: ids.of("leaf"), parentId: leafId, timestamp, customType: customTypes.leaf };
 }
 
 /** The transcript's id if it is a UUID, else a UUID made from it. */

@@ -1,8 +1,8 @@
 import { type Message, messageText } from "@bonsai-agent/messages";
 import {
+  customTypes,
   type EntryIndex,
   readSessionBlurb,
-  SESSION_BLURB_CUSTOM_TYPE,
   type Session,
   type SessionBlurb,
 } from "@bonsai-agent/session";
@@ -89,7 +89,7 @@ export class SessionBlurbs implements RunFollower {
     // Few entries came while the model wrote.
     while (!this.#changes.readOn(RECORDS_AT_ONCE));
     const data = { summary, ...this.#changes.totals() };
-    this.#options.session.append({ type: "custom", customType: SESSION_BLURB_CUSTOM_TYPE, data });
+    this.#options.session.append({ type: "custom", customType: customTypes.sessionBlurb, data });
   }
 
   async #ask({ request, answer }: Material): Promise<string | undefined> {
@@ -174,7 +174,7 @@ class SessionChanges {
   #begin(index: EntryIndex): number {
     for (const number of index.numbersOf("custom").reverse()) {
       const entry = this.#session.entryAt(number);
-      if (entry?.type !== "custom" || entry.customType !== SESSION_BLURB_CUSTOM_TYPE) continue;
+      if (entry?.type !== "custom" || entry.customType !== customTypes.sessionBlurb) continue;
       const blurb = readSessionBlurb(entry.data);
       if (blurb === undefined) continue;
       this.#takeOver(blurb);

@@ -1,6 +1,6 @@
 import { isRecord } from "@bonsai-agent/messages";
 import { count as digits } from "@bonsai-agent/messages/numbers";
-import { type CompactionEntry, type Entry, RECORD_CUSTOM_TYPE } from "@bonsai-agent/session";
+import { type CompactionEntry, customTypes, type Entry } from "@bonsai-agent/session";
 import { type CarriedCounts, lossSchema, manifestOf } from "./details.ts";
 import type { LossCount, LossReport } from "./loss.ts";
 
@@ -93,6 +93,6 @@ export function summaryLoss(compaction: CompactionEntry, entryBefore: Entry | un
 }
 
 function lossBeside(entry: Entry | undefined): LossReport | undefined {
-  if (entry?.type !== "custom" || entry.customType !== RECORD_CUSTOM_TYPE) return undefined;
+  if (entry?.type !== "custom" || entry.customType !== customTypes.record) return undefined;
   return isRecord(entry.data) ? lossSchema.safeParse(entry.data.loss).data : undefined;
 }

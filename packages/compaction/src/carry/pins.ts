@@ -4,14 +4,12 @@ import { inert } from "@bonsai-agent/messages/marks";
 import { count as digits } from "@bonsai-agent/messages/numbers";
 import {
   type CustomMessageEntry,
+  customTypes,
   type Entry,
   type EntryDraftWithId,
-  PIN_CUSTOM_TYPE,
-  PINNED_CUSTOM_TYPE,
   type PinChange,
   pinChange,
   type Session,
-  UNPIN_CUSTOM_TYPE,
 } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
 import { storedDetails, texts } from "./details.ts";
@@ -69,7 +67,7 @@ function changesSince(session: Session, leafId: string | null) {
 
 /** What was pinned before an entry, as the entry has it; undefined for one that has no list of that. */
 function pinnedBefore(entry: Entry): string[] | undefined {
-  if (entry.type === "custom" && entry.customType === PINNED_CUSTOM_TYPE)
+  if (entry.type === "custom" && entry.customType === customTypes.pinned)
     return texts((entry.data as { pinned?: unknown } | null | undefined)?.pinned);
   if (entry.type !== "compaction") return undefined;
   const { prose, pinned } = storedDetails(entry);
@@ -78,7 +76,7 @@ function pinnedBefore(entry: Entry): string[] | undefined {
 
 /** The entry to write beside a summary whose details cannot hold what is pinned; none where nothing is. */
 export function pinnedDrafts(pinned: readonly string[]): EntryDraftWithId[] {
-  return pinned.length === 0 ? [] : [{ type: "custom", customType: PINNED_CUSTOM_TYPE, data: { pinned } }];
+  return pinned.length === 0 ? [] : [{ type: "custom", customType: customTypes.pinned, data: { pinned } }];
 }
 
 /**
@@ -113,12 +111,12 @@ export function pinMessage(
       message: `Pinned texts can have at most ${digits(ALL_CHARS)} characters in total. ${digits(Math.max(0, ALL_CHARS - usedChars))} are left. This text has ${digits(text.length)}.`,
       hint: "Remove old pins with /pin.",
     });
-  return message(PIN_CUSTOM_TYPE, PIN, text);
+  return message(customTypes.pin, PIN, text);
 }
 
 /** The message that takes a pin back: the next compaction does not carry the text any more. */
 export function unpinMessage(text: string): PinMessage {
-  return message(UNPIN_CUSTOM_TYPE, UNPIN, text);
+  return message(customTypes.unpin, UNPIN, text);
 }
 
 function message(customType: string, frame: Frame, text: string): PinMessage {

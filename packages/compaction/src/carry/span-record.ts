@@ -1,10 +1,10 @@
 import { type SecretFilter, secretsOf } from "@bonsai-agent/messages";
 import {
+  customTypes,
   type Entry,
   type EntryDraftWithId,
   type ProjectionItem,
   project,
-  RECORD_CUSTOM_TYPE,
   type Session,
 } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
@@ -152,7 +152,7 @@ function recordOfCompaction(entry: Entry): FoundRecord | undefined {
 }
 
 function recordBeside(entry: Entry): FoundRecord | undefined {
-  if (entry.type !== "custom" || entry.customType !== RECORD_CUSTOM_TYPE) return undefined;
+  if (entry.type !== "custom" || entry.customType !== customTypes.record) return undefined;
   const data = (entry.data ?? {}) as { record?: unknown; firstKeptEntryId?: unknown };
   const { data: record } = recordSchema.safeParse(data.record);
   return record && { record, firstKeptEntryId: data.firstKeptEntryId };
@@ -170,7 +170,7 @@ export function recordDrafts(planned: PlannedRecord): EntryDraftWithId[] {
   const { record, firstKeptEntryId, loss, isEdited } = planned;
   if (record === undefined) return [];
   const data = { record, firstKeptEntryId, loss, ...(isEdited && { isEdited }) };
-  return [{ type: "custom", customType: RECORD_CUSTOM_TYPE, data }];
+  return [{ type: "custom", customType: customTypes.record, data }];
 }
 
 interface PlannedRecord {

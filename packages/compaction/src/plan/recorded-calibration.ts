@@ -6,13 +6,7 @@ import {
   tokensText,
   UNSEEN_TOKENS,
 } from "@bonsai-agent/messages";
-import {
-  CALIBRATION_CUSTOM_TYPE,
-  type Entry,
-  type Projection,
-  pinChange,
-  type Session,
-} from "@bonsai-agent/session";
+import { customTypes, type Entry, type Projection, pinChange, type Session } from "@bonsai-agent/session";
 import { compactionChange, projectEntry } from "@bonsai-agent/session/host";
 import { calibrationSchema, manifestOf } from "../carry/details.ts";
 
@@ -38,7 +32,7 @@ export function recordedCalibration({ session, leafId, projection }: Place): Cal
 }
 
 function calibrationIn(entry: Entry): Calibration | undefined {
-  if (entry.type === "custom" && entry.customType === CALIBRATION_CUSTOM_TYPE)
+  if (entry.type === "custom" && entry.customType === customTypes.calibration)
     return calibrationSchema.safeParse(entry.data).data;
   if (entry.type !== "compaction") return undefined;
   return manifestOf(entry)?.calibration;

@@ -12,7 +12,7 @@ import {
   type TokenEstimator,
 } from "@bonsai-agent/messages";
 import {
-  CALIBRATION_CUSTOM_TYPE,
+  customTypes,
   type EntryDraftWithId,
   type Projection,
   type ProjectionItem,
@@ -255,5 +255,5 @@ export function* countAhead(session: Session): Generator<void> {
 /** The entry to write, where no manifest of ours can keep it, beside a change that makes all earlier usage count no more; none where nothing is known. */
 export function calibrationDrafts(calibration: Calibration | undefined): EntryDraftWithId[] {
   if (calibration === undefined || calibration.samples === 0) return [];
-  return [{ type: "custom", customType: CALIBRATION_CUSTOM_TYPE, data: calibration }];
+  return [{ type: "custom", customType: customTypes.calibration, data: calibration }];
 }

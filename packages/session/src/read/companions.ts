@@ -1,20 +1,18 @@
 import {
-  COMPANION_CUSTOM_TYPE,
   type CompactionEntry,
   type CompactionFields,
   type ContextEditFields,
   type CustomEntry,
+  customTypes,
   type Entry,
   type FormatFields,
-  REDO_CUSTOM_TYPE,
-  UNDO_CUSTOM_TYPE,
 } from "../entry.ts";
 import { compactionChange, pinChange } from "../own-entries.ts";
 import { project, ViewSeeker } from "../projection.ts";
 import type { Fields } from "./field-rules.ts";
 
 /** The entries of ours that a line of the format's own types can hold. */
-const HOLDING: ReadonlySet<unknown> = new Set([COMPANION_CUSTOM_TYPE, UNDO_CUSTOM_TYPE, REDO_CUSTOM_TYPE]);
+const HOLDING: ReadonlySet<unknown> = new Set([customTypes.companion, customTypes.undo, customTypes.redo]);
 const HELD: ReadonlySet<unknown> = new Set<FormatFields["type"]>(["compaction", "context_edit"]);
 
 /** An entry as its line has it: what other programs read of it stands on top. */
@@ -71,7 +69,7 @@ export function withCompanions(
       id: newId(),
       parentId: null,
       timestamp,
-      customType: COMPANION_CUSTOM_TYPE,
+      customType: customTypes.companion,
       inFormat,
     }),
   );

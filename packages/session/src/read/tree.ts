@@ -1,10 +1,4 @@
-import {
-  type Entry,
-  type EntryType,
-  LEAF_CUSTOM_TYPE,
-  REDO_CUSTOM_TYPE,
-  UNDO_CUSTOM_TYPE,
-} from "../entry.ts";
+import { customTypes, type Entry, type EntryType } from "../entry.ts";
 import { entryKind, kindWord, messageRole } from "../entry-types.ts";
 import { compactionChange, isLeafRecord } from "../own-entries.ts";
 import type { EntryIndex, RecordKind } from "./entry-index.ts";
@@ -235,11 +229,11 @@ function* parsedKinds(reader: SessionReader): Generator<[number: number, kind: R
 function kindByHead(type: string, detail: string | undefined): RecordKind | undefined {
   if (detail === undefined) return undefined;
   if (type === "message" && messageRole(detail) !== undefined) return sharedKind(type, kindWord(detail));
-  if (type !== "custom" || detail === UNDO_CUSTOM_TYPE || detail === REDO_CUSTOM_TYPE) return undefined;
+  if (type !== "custom" || detail === customTypes.undo || detail === customTypes.redo) return undefined;
   return sharedKind(
     type,
     detail.startsWith("bonsai.") ? "note" : kindWord(type),
-    detail === LEAF_CUSTOM_TYPE,
+    detail === customTypes.leaf,
   );
 }
 
