@@ -1,9 +1,5 @@
-import {
-  type BackgroundChange,
-  CompactionController,
-  type ReviewCompaction,
-  type Summariser,
-} from "@bonsai-agent/compaction";
+import { CompactionController, type ReviewCompaction, type Summariser } from "@bonsai-agent/compaction";
+import type { BackgroundChange } from "@bonsai-agent/compaction/host";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel, ModelClient } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";

@@ -1,14 +1,13 @@
 import {
-  type BackgroundCounts,
   type BranchMerge,
   type CompactionOutcome,
   digestSummariser,
   type ManualCompaction,
   mergeBranch,
-  type NavigateTreeOptions,
   type Navigation,
   navigateTree,
 } from "@bonsai-agent/compaction";
+import type { BackgroundCounts, NavigateTreeOptions } from "@bonsai-agent/compaction/host";
 import type { PayloadOf } from "@bonsai-agent/lifecycle";
 import { type BashExecutionMessage, BonsaiError } from "@bonsai-agent/messages";
 import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";

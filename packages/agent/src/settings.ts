@@ -1,9 +1,9 @@
 import {
-  type CompactionPolicy,
   type CompactionSettings,
   compactionSettings,
   compactionSettingsSchema,
 } from "@bonsai-agent/compaction";
+import type { CompactionPolicy } from "@bonsai-agent/compaction/host";
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import { parseSettings, settingDescription } from "@bonsai-agent/messages/host";
 import { defaultRetryPolicy, thinkingLevels } from "@bonsai-agent/models";

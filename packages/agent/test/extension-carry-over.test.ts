@@ -1,4 +1,4 @@
-import type { ExtensionCarryOver } from "@bonsai-agent/compaction";
+import type { ExtensionCarryOver } from "@bonsai-agent/compaction/host";
 import { describeNotice } from "@bonsai-agent/lifecycle";
 import { expect, test } from "vitest";
 import { type Stage, stage, told } from "./extension-stage.ts";

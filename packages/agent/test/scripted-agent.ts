@@ -1,4 +1,5 @@
-import { type CompactionPolicy, summarySections } from "@bonsai-agent/compaction";
+import { summarySections } from "@bonsai-agent/compaction";
+import type { CompactionPolicy } from "@bonsai-agent/compaction/host";
 import { Lifecycle, type LifecycleNotice, type SetTimer } from "@bonsai-agent/lifecycle";
 import { contentText, type Message } from "@bonsai-agent/messages";
 import { type CatalogueModel, ModelClient, type ProviderCall } from "@bonsai-agent/models";

@@ -1,4 +1,5 @@
-import { type BranchSide, branchDiff, type CompactionSettings, readContext } from "@bonsai-agent/compaction";
+import { branchDiff, type CompactionSettings, readContext } from "@bonsai-agent/compaction";
+import type { BranchSide } from "@bonsai-agent/compaction/host";
 import { type KnownCost, knownUsd, SecretFilter, type Usage } from "@bonsai-agent/messages";
 import { type Entry, entryParts, type Session } from "@bonsai-agent/session";
 import { callIn, kindOf, previewText } from "./preview.ts";

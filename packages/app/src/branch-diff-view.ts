@@ -1,4 +1,4 @@
-import { branchWords } from "@bonsai-agent/compaction";
+import { branchWords } from "@bonsai-agent/compaction/host";
 import { contextTokens, costPhrase, type LinePart } from "@bonsai-agent/messages";
 import type { BranchDiffReport, BranchSideReport, PlaceReport } from "./branch-diff-report.ts";
 import { fitLine, kindStyle, type Line, lineWidth, marked, paragraph, type Span, span } from "./line.ts";

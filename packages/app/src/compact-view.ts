@@ -1,4 +1,5 @@
-import { type CompactionResult, lossLines, type SummaryLoss } from "@bonsai-agent/compaction";
+import { type CompactionResult, lossLines } from "@bonsai-agent/compaction";
+import type { SummaryLoss } from "@bonsai-agent/compaction/host";
 import {
   costPhrase,
   type KnownCost,

@@ -1,4 +1,5 @@
-import { manifestOf, type SummaryLoss, summaryLoss } from "@bonsai-agent/compaction";
+import { manifestOf, summaryLoss } from "@bonsai-agent/compaction";
+import type { SummaryLoss } from "@bonsai-agent/compaction/host";
 import { BonsaiError, type TokenEstimator } from "@bonsai-agent/messages";
 import type { CompactionEntry, Entry, Session } from "@bonsai-agent/session";
 import { compactionChange, UndoneCompactions } from "@bonsai-agent/session/host";

@@ -1,12 +1,11 @@
 import {
   budgetsFor,
   type CompactionSettings,
-  type ContextLimit,
   contextLimit,
-  dailySaving,
   type ModelSizes,
   readContext,
 } from "@bonsai-agent/compaction";
+import { type ContextLimit, dailySaving } from "@bonsai-agent/compaction/host";
 import { usdText } from "@bonsai-agent/messages";
 import type { Entry, Session } from "@bonsai-agent/session";
 import { counted, shortTokens } from "./numbers.ts";

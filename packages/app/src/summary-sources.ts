@@ -1,4 +1,4 @@
-import type { SummaryEntry, SummaryLine } from "@bonsai-agent/compaction";
+import type { SummaryEntry, SummaryLine } from "@bonsai-agent/compaction/host";
 import { BonsaiError, readableLines, SecretFilter } from "@bonsai-agent/messages";
 import type { Entry, Session } from "@bonsai-agent/session";
 import { liveCompactions } from "./compaction-record.ts";

@@ -1,4 +1,4 @@
-import { sizeBeforeText } from "@bonsai-agent/compaction";
+import { sizeBeforeText } from "@bonsai-agent/compaction/host";
 import { SecretFilter } from "@bonsai-agent/messages";
 import { entryParts, type SessionTree } from "@bonsai-agent/session";
 import { fitLine, kindStyle, type Line, lineWidth, type Span, span } from "./line.ts";

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Invocation } from "@bonsai-agent/app/invocation";
-import { type CompactionLifecycle, digestSummariser, type Summariser } from "@bonsai-agent/compaction";
+import { digestSummariser, type Summariser } from "@bonsai-agent/compaction";
+import type { CompactionLifecycle } from "@bonsai-agent/compaction/host";
 import type { Session } from "@bonsai-agent/session";
 
 interface SummaryMakersOptions {

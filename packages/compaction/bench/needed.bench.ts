@@ -1,12 +1,8 @@
 import { byScript, type Message } from "@bonsai-agent/messages";
 import type { BenchTable } from "@bonsai-agent/testkit";
 import { neededTerms, specificTerms, visibleTexts } from "../../lab/src/needed-terms.ts";
-import {
-  type CompactionPolicy,
-  type CompactionSettingsInput,
-  compactionPresets,
-  compactionSettings,
-} from "../src/index.ts";
+import type { CompactionPolicy } from "../src/host.ts";
+import { type CompactionSettingsInput, compactionPresets, compactionSettings } from "../src/index.ts";
 import { sketchOf, userSentences } from "./baselines.ts";
 import { recordedMessages } from "./day-messages.ts";
 import { type Context, type MakeSummary, PlayedSession } from "./played-session.ts";

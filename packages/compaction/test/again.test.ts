@@ -5,12 +5,12 @@ import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { openSession, type Session } from "@bonsai-agent/session";
 import { generateWorkday, history } from "@bonsai-agent/testkit";
 import { afterAll, expect, test } from "vitest";
+import { countAhead } from "../src/host.ts";
 import {
   type CompactionEvents,
   type CompactionManifest,
   compactionEventRules,
   compactionSettings,
-  countAhead,
   planCompaction,
   readContext,
   runCompaction,

@@ -14,8 +14,8 @@ import {
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { BackgroundState } from "../src/events.ts";
 import {
-  type BackgroundState,
   CompactionController,
   type CompactionEvents,
   type CompactionSettingsInput,

@@ -1,14 +1,8 @@
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  compactionSettings,
-  cutPlaces,
-  cutRefusal,
-  planCompaction,
-  readContext,
-  runCompaction,
-} from "../src/index.ts";
+import { cutRefusal } from "../src/host.ts";
+import { compactionSettings, cutPlaces, planCompaction, readContext, runCompaction } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settings = compactionSettings(

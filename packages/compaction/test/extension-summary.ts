@@ -14,10 +14,10 @@ import {
   compactionSettings,
   type RunCompactionOptions,
   runCompaction,
-  type SummarisePreparationOptions,
   type Summariser,
   summarisePreparation,
 } from "../src/index.ts";
+import type { SummarisePreparationOptions } from "../src/ladder/summarise-preparation.ts";
 
 export const settings = compactionSettings({ keepRecentTokens: 200 }, { estimator: "chars4" });
 export const model = { contextWindow: 60_000 };

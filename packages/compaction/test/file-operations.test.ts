@@ -1,7 +1,8 @@
 import type { Message } from "@bonsai-agent/messages";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { compactionSettings, FileOperationCounter, fileOperations, runCompaction } from "../src/index.ts";
+import { FileOperationCounter } from "../src/host.ts";
+import { compactionSettings, fileOperations, runCompaction } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const call = (name: string, args: Record<string, unknown>): Message => ({

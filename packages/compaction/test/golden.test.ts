@@ -4,8 +4,8 @@ import { contentText } from "@bonsai-agent/messages";
 import type { ProjectionItem, Session } from "@bonsai-agent/session";
 import { type History, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
+import type { CompactionPolicy } from "../src/host.ts";
 import {
-  type CompactionPolicy,
   type CompactionReason,
   type CompactionResult,
   type CompactionSettingsInput,

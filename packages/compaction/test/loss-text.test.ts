@@ -2,16 +2,16 @@ import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { createSession, type Entry, type Session } from "@bonsai-agent/session";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { LossReport } from "../src/carry/loss.ts";
+import type { SummaryLoss } from "../src/host.ts";
 import {
   type BeforeCompactResult,
   type CompactionEvents,
   compactionEventRules,
   compactionSettings,
-  type LossReport,
   lossLines,
   planCompaction,
   runCompaction,
-  type SummaryLoss,
   summaryLoss,
 } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";

@@ -3,17 +3,15 @@ import type { Session } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { type CompactionPolicy, cutRefusal, originalProjection } from "../src/host.ts";
 import {
   CompactionController,
   type CompactionEvents,
-  type CompactionPolicy,
   type CompactionSettingsInput,
   compactionEventRules,
   compactionSettings,
   cutPlaces,
-  cutRefusal,
   manifestOf,
-  originalProjection,
   planCompaction,
   type RunCompactionOptions,
   readContext,

@@ -4,6 +4,7 @@ import { createSession, openSession, type Session } from "@bonsai-agent/session"
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { pinnedSoon } from "../src/host.ts";
 import {
   type CompactionEvents,
   compactionEventRules,
@@ -11,7 +12,6 @@ import {
   digestSummariser,
   navigateTree,
   pinMessage,
-  pinnedSoon,
   pinnedTexts,
   runCompaction,
   type Summariser,

@@ -1,7 +1,8 @@
 import type { Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { CompactionController, compactionSettings, contradictedSizes, readContext } from "../src/index.ts";
+import { contradictedSizes } from "../src/host.ts";
+import { CompactionController, compactionSettings, readContext } from "../src/index.ts";
 
 const settings = compactionSettings();
 

@@ -3,17 +3,19 @@ import { adversarialTexts, history, treeArbitrary } from "@bonsai-agent/testkit"
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
+  readSummarySources,
+  type SourcesProgress,
+  type SummaryEntry,
+  type SummaryLine,
+  SummarySources,
+} from "../src/host.ts";
+import {
   compactionSettings,
   digestSummariser,
   navigateTree,
   pinMessage,
-  readSummarySources,
   runCompaction,
-  type SourcesProgress,
   type Summariser,
-  type SummaryEntry,
-  type SummaryLine,
-  SummarySources,
   summarySources,
 } from "../src/index.ts";
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";

@@ -1,11 +1,7 @@
 import { systemPrompt } from "@bonsai-agent/agent";
 import { lineWidth, renderLine } from "@bonsai-agent/app/line";
-import {
-  compactionPresets,
-  compactionSettings,
-  type PresetName,
-  thresholdTokens,
-} from "@bonsai-agent/compaction";
+import { compactionPresets, compactionSettings, thresholdTokens } from "@bonsai-agent/compaction";
+import type { PresetName } from "@bonsai-agent/compaction/host";
 import type { Session } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";

@@ -1,10 +1,10 @@
 import {
-  type CompactionPolicy,
   type CompactionSettings,
   type CompactionSettingsInput,
   compactionPresets,
   compactionSettings,
 } from "@bonsai-agent/compaction";
+import type { CompactionPolicy } from "@bonsai-agent/compaction/host";
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 
 /** Compaction settings with a name. */

@@ -3,8 +3,8 @@ import {
   type CompactionOutcome,
   type CompactionReason,
   type CompactionSettings,
-  FileOperationCounter,
 } from "@bonsai-agent/compaction";
+import { FileOperationCounter } from "@bonsai-agent/compaction/host";
 import {
   type AssistantMessage,
   type CacheRules,

@@ -1,4 +1,4 @@
-import { commandRuns, FileOperationCounter } from "@bonsai-agent/compaction";
+import { commandRuns, FileOperationCounter } from "@bonsai-agent/compaction/host";
 import {
   callParts,
   contentBlocks,

@@ -1,10 +1,5 @@
-import {
-  lossLines,
-  manifestOf,
-  type SummaryEntry,
-  SummarySources,
-  summaryLoss,
-} from "@bonsai-agent/compaction";
+import { lossLines, manifestOf, summaryLoss } from "@bonsai-agent/compaction";
+import { type SummaryEntry, SummarySources } from "@bonsai-agent/compaction/host";
 import {
   byScriptEstimator,
   CostSum,

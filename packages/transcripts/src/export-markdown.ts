@@ -1,4 +1,5 @@
-import { type SummaryLoss, summaryLoss } from "@bonsai-agent/compaction";
+import { summaryLoss } from "@bonsai-agent/compaction";
+import type { SummaryLoss } from "@bonsai-agent/compaction/host";
 import { BonsaiError, costText, type KnownCost, type Usage } from "@bonsai-agent/messages";
 import { counted, count as digits } from "@bonsai-agent/messages/numbers";
 import { type ContextEditEntry, type Entry, type SessionHeader, UsageCounter } from "@bonsai-agent/session";

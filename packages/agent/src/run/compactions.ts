@@ -1,4 +1,5 @@
-import type { CompactionOutcome, CompactionSite, ManualCompaction } from "@bonsai-agent/compaction";
+import type { CompactionOutcome, ManualCompaction } from "@bonsai-agent/compaction";
+import type { CompactionSite } from "@bonsai-agent/compaction/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { CONTINUE_CUSTOM_TYPE } from "@bonsai-agent/messages/frames";
 import { sleep } from "@bonsai-agent/messages/host";

@@ -1,4 +1,4 @@
-import type { CompactionSite } from "@bonsai-agent/compaction";
+import type { CompactionSite } from "@bonsai-agent/compaction/host";
 import {
   type AssistantMessage,
   BonsaiError,

@@ -16,10 +16,10 @@ import { callSettings } from "@bonsai-agent/app/settings";
 import {
   type CompactionResult,
   type CompactionSettings,
-  originalProjection,
   planCompaction,
   runCompaction,
 } from "@bonsai-agent/compaction";
+import { originalProjection } from "@bonsai-agent/compaction/host";
 import {
   cloneSession,
   type Entry,

@@ -4,7 +4,8 @@ import { counted, percents, scopeText, sizeSource, sizeText, tokenDigits } from 
 import { callsOf, kindWord, previewSpan } from "@bonsai-agent/app/preview";
 import { leafOf, openNamedSession } from "@bonsai-agent/app/session-file";
 import { callSettings } from "@bonsai-agent/app/settings";
-import { contextSizeOf, readContext } from "@bonsai-agent/compaction";
+import { readContext } from "@bonsai-agent/compaction";
+import { contextSizeOf } from "@bonsai-agent/compaction/host";
 import type { Message, TokenEstimator } from "@bonsai-agent/messages";
 import { messageParts, type Session } from "@bonsai-agent/session";
 

@@ -3,7 +3,7 @@ import { type Line, paragraph, span } from "@bonsai-agent/app/line";
 import { count, counted } from "@bonsai-agent/app/numbers";
 import { openSessionFile, outputFile, sessionFile } from "@bonsai-agent/app/session-file";
 import { printable } from "@bonsai-agent/app/terminal-text";
-import { contradictedSizes } from "@bonsai-agent/compaction";
+import { contradictedSizes } from "@bonsai-agent/compaction/host";
 import { type Problem, repairSession, type Session } from "@bonsai-agent/session";
 import { wrongUsage } from "../failure.ts";
 

@@ -11,7 +11,8 @@ import {
   sourceWords,
 } from "@bonsai-agent/app/summary-sources";
 import { printableLines, textWidth, wrap } from "@bonsai-agent/app/terminal-text";
-import { type SummaryLine, summarySources } from "@bonsai-agent/compaction";
+import { summarySources } from "@bonsai-agent/compaction";
+import type { SummaryLine } from "@bonsai-agent/compaction/host";
 
 /** The JSON of `bonsai session show --sources`. */
 export interface SourcesReport {

@@ -32,7 +32,7 @@ import { printedSecrets } from "@bonsai-agent/app/printed-secrets";
 import { FactCounter, freeModels, type IsFree } from "@bonsai-agent/app/session-facts";
 import { openNamedSession } from "@bonsai-agent/app/session-file";
 import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
-import { FileOperationCounter } from "@bonsai-agent/compaction";
+import { FileOperationCounter } from "@bonsai-agent/compaction/host";
 import {
   contextTokens,
   costText,

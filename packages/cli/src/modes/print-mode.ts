@@ -8,7 +8,7 @@ import { resumeCommand } from "@bonsai-agent/app/paths";
 import { callPreview, failurePreview } from "@bonsai-agent/app/preview";
 import { freeAmong } from "@bonsai-agent/app/session-facts";
 import { printable, printableLines } from "@bonsai-agent/app/terminal-text";
-import { type CompactionSteps, stepsText } from "@bonsai-agent/compaction";
+import { type CompactionSteps, stepsText } from "@bonsai-agent/compaction/host";
 import type { Lifecycle, PayloadOf } from "@bonsai-agent/lifecycle";
 import {
   addUsage,

@@ -1,4 +1,5 @@
-import { compactionSettings, serialise } from "@bonsai-agent/compaction";
+import { compactionSettings } from "@bonsai-agent/compaction";
+import { serialise } from "@bonsai-agent/compaction/host";
 import {
   type AssistantMessage,
   type Message,

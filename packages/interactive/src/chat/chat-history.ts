@@ -1,4 +1,5 @@
-import { type SummaryLoss, summaryLoss } from "@bonsai-agent/compaction";
+import { summaryLoss } from "@bonsai-agent/compaction";
+import type { SummaryLoss } from "@bonsai-agent/compaction/host";
 import type { CompactionEntry, ContextEditEntry, Entry, Session } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
 

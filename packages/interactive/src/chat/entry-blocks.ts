@@ -1,5 +1,6 @@
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import { branchWords, lossLines, type SummaryLoss, sizeBeforeText } from "@bonsai-agent/compaction";
+import { lossLines } from "@bonsai-agent/compaction";
+import { branchWords, type SummaryLoss, sizeBeforeText } from "@bonsai-agent/compaction/host";
 import { contentText, readableSummary } from "@bonsai-agent/messages";
 import {
   type BranchSummaryEntry,

@@ -1,4 +1,4 @@
-import { countAhead } from "@bonsai-agent/compaction";
+import { countAhead } from "@bonsai-agent/compaction/host";
 import type { Session } from "@bonsai-agent/session";
 import { betweenKeys } from "../between-keys.ts";
 import type { InteractiveContext } from "../interactive-context.ts";

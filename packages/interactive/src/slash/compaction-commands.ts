@@ -19,13 +19,12 @@ import {
   type CompactionSettings,
   contextLimit,
   cutPlaces,
-  originalProjection,
   pinMessage,
-  pinnedSoon,
   planCompaction,
   readContext,
   unpinMessage,
 } from "@bonsai-agent/compaction";
+import { originalProjection, pinnedSoon } from "@bonsai-agent/compaction/host";
 import { redactSecrets } from "@bonsai-agent/messages";
 import type { CatalogueModel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";

@@ -1,7 +1,8 @@
 import { caveatOf, requestWords } from "@bonsai-agent/app/compact-view";
 import { counted, sizeChange, tokensText } from "@bonsai-agent/app/numbers";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import { type CompactionOutcome, manifestOf, type RungName } from "@bonsai-agent/compaction";
+import { type CompactionOutcome, manifestOf } from "@bonsai-agent/compaction";
+import type { RungName } from "@bonsai-agent/compaction/host";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import type { Notice } from "../chat/line-block.ts";
 import { errorText } from "../error-text.ts";

@@ -5,12 +5,11 @@ import {
   budgetsFor,
   type CompactionSettings,
   type ContextReading,
-  type ContextSize,
   contextLimit,
-  contextSizeOf,
   type ModelSizes,
   readContext,
 } from "@bonsai-agent/compaction";
+import { type ContextSize, contextSizeOf } from "@bonsai-agent/compaction/host";
 import type { TokenEstimator } from "@bonsai-agent/messages";
 import type { ToolDeclaration } from "@bonsai-agent/models";
 import { messageParts as lineParts, type ProjectionItem, type Session } from "@bonsai-agent/session";

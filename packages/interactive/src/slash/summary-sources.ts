@@ -7,7 +7,7 @@ import {
   summariesOf,
 } from "@bonsai-agent/app/summary-sources";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import { readSummarySources, type SummaryEntry, type SummaryLine } from "@bonsai-agent/compaction";
+import { readSummarySources, type SummaryEntry, type SummaryLine } from "@bonsai-agent/compaction/host";
 import type { Session } from "@bonsai-agent/session";
 import { betweenKeys } from "../between-keys.ts";
 import { errorLine } from "../error-text.ts";

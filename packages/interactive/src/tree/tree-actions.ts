@@ -1,7 +1,7 @@
 import { counted } from "@bonsai-agent/app/numbers";
 import { callIn, previewOf } from "@bonsai-agent/app/preview";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import { type CutPlace, cutRefusal } from "@bonsai-agent/compaction";
+import { type CutPlace, cutRefusal } from "@bonsai-agent/compaction/host";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 

@@ -1,6 +1,6 @@
 import { callInTree, fitPreview, type Preview, previewText } from "@bonsai-agent/app/preview";
 import { oneLine, truncate } from "@bonsai-agent/app/terminal-text";
-import { sizeBeforeText } from "@bonsai-agent/compaction";
+import { sizeBeforeText } from "@bonsai-agent/compaction/host";
 import { messageText, textPart } from "@bonsai-agent/messages";
 import { type Entry, entryParts, entryTexts, type SessionTree, type TreeEntry } from "@bonsai-agent/session";
 

@@ -1,10 +1,5 @@
-import {
-  compactionSettings,
-  cutIndex,
-  fileOperations,
-  planCompaction,
-  startsTurn,
-} from "@bonsai-agent/compaction";
+import { compactionSettings, fileOperations, planCompaction, startsTurn } from "@bonsai-agent/compaction";
+import { cutIndex } from "@bonsai-agent/compaction/host";
 import type { ReadonlySessionManager } from "@bonsai-agent/extension/host";
 import { chars4Estimator, contextTokens, isRecord, type Message, type Usage } from "@bonsai-agent/messages";
 import { createSession, type Entry, MemoryStore, openSession, type Session } from "@bonsai-agent/session";

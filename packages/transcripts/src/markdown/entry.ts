@@ -1,4 +1,5 @@
-import { branchWords, lossLines, type SummaryLoss, sizeBeforeText } from "@bonsai-agent/compaction";
+import { lossLines } from "@bonsai-agent/compaction";
+import { branchWords, type SummaryLoss, sizeBeforeText } from "@bonsai-agent/compaction/host";
 import {
   type AssistantMessage,
   contentBlocks,
