@@ -25,7 +25,7 @@ export class ModelSelection {
 
   /** With the window that its server has reported. */
   get model(): CatalogueModel {
-    return this.#options.models.sized(this.#model);
+    return this.#options.models.withLearnedWindow(this.#model);
   }
 
   get thinking(): ThinkingLevel {

@@ -58,7 +58,7 @@ export class ModelClient {
   }
 
   /** The model with its learned window, if that is smaller than the catalogue's. */
-  sized(model: CatalogueModel): CatalogueModel {
+  withLearnedWindow(model: CatalogueModel): CatalogueModel {
     return this.#host.windows.withLearnedWindow(model);
   }
 

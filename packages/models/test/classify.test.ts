@@ -80,6 +80,12 @@ const rows: Row[] = [
   ],
   ["groq", "Please reduce the length of the messages or completion", "inputTooLong"],
   [
+    "any",
+    "The request exceeds the model's maximum context length of 8192 tokens. Please reduce the length of the messages or completion.",
+    "inputTooLong",
+    { windowTokens: 8192 },
+  ],
+  [
     "openrouter",
     'This endpoint\'s maximum context length is 32768 tokens. However, you requested about 42832 tokens (42832 of text input). Please reduce the length of either one, or use the "middle-out" transform',
     "inputTooLong",

@@ -22,32 +22,32 @@ describe("a window that the server names", () => {
     expect(await ask()).toMatchObject({ failure: { kind: "inputTooLong", windowTokens: 40_000 } });
     await ask();
     expect(notices).toEqual([{ type: "window_learned", fromTokens: 100_000, toTokens: 40_000 }]);
-    expect(client.sized(model)).toEqual({ ...model, contextWindow: 40_000, declaredWindow: 100_000 });
-    expect(client.sized({ ...model, id: "another" }).contextWindow).toBe(100_000);
-    expect(client.sized({ ...model, contextWindow: 30_000 }).contextWindow).toBe(30_000);
+    expect(client.withLearnedWindow(model)).toEqual({ ...model, contextWindow: 40_000, declaredWindow: 100_000 });
+    expect(client.withLearnedWindow({ ...model, id: "another" }).contextWindow).toBe(100_000);
+    expect(client.withLearnedWindow({ ...model, contextWindow: 30_000 }).contextWindow).toBe(30_000);
   });
   test.each([200_000, 100_000, 99_999, 999])("is not learned when it is %i tokens", async (window) => {
     const { client, ask, notices } = stage([tooLong(window)]);
     await ask();
-    expect(client.sized(model)).toBe(model);
+    expect(client.withLearnedWindow(model)).toBe(model);
     expect(notices).toEqual([]);
   });
   test("is not learned from a refusal that is no overflow", async () => {
     const { client, ask } = stage([refuses("odd", { body: { error: { message: "odd", n_ctx: 8_192 } } })]);
     expect(await ask()).toMatchObject({ failure: { kind: "other", windowTokens: 8_192 } });
-    expect(client.sized(model)).toBe(model);
+    expect(client.withLearnedWindow(model)).toBe(model);
   });
   test("is forgotten for good once a larger request was answered, also where the model came with it", async () => {
     const larger = says("yes", { input: 9_000, output: 10 });
     const { client, ask } = stage([tooLong(2_000), larger, tooLong(2_000), says("yes")]);
     const messages = [{ role: "user" as const, content: "abc ".repeat(9_000), timestamp: 0 }];
     await ask({ messages });
-    const sized = client.sized(model);
+    const sized = client.withLearnedWindow(model);
     expect(sized.contextWindow).toBe(2_000);
     expect((await ask({ messages, model: sized })).type).toBe("done");
-    expect(client.sized(sized)).toBe(model);
+    expect(client.withLearnedWindow(sized)).toBe(model);
     await ask({ messages });
-    expect(client.sized(model)).toBe(model);
+    expect(client.withLearnedWindow(model)).toBe(model);
   });
   test.each<[string, Message[]]>([
     ["by usage", [said("begin"), { ...answered, usage: { ...emptyUsage(), input: 30_000, output: 10 } }]],
@@ -55,7 +55,7 @@ describe("a window that the server names", () => {
   ])("is not learned below what the session shows as answered %s", async (_, messages) => {
     const { client, ask, notices } = stage([tooLong(20_000), tooLong(40_000)]);
     await ask({ messages: [...messages, said("and now?")] });
-    expect(client.sized(model)).toBe(model);
+    expect(client.withLearnedWindow(model)).toBe(model);
     await ask({ messages: [...messages, said("and now?")] });
     expect(notices).toEqual([{ type: "window_learned", fromTokens: 100_000, toTokens: 40_000 }]);
   });
@@ -63,13 +63,13 @@ describe("a window that the server names", () => {
     const { client, ask } = stage([tooLong(2_000), says("yes", { input: 90_000, output: 10 })]);
     await ask();
     await ask();
-    expect(client.sized(model).contextWindow).toBe(2_000);
+    expect(client.withLearnedWindow(model).contextWindow).toBe(2_000);
   });
   test("is learned where none was known", async () => {
     const { client, ask, notices } = stage([tooLong(8_192)]);
     const unknown = { ...model, contextWindow: undefined };
     await ask({ model: unknown });
-    expect(client.sized(unknown).contextWindow).toBe(8_192);
+    expect(client.withLearnedWindow(unknown).contextWindow).toBe(8_192);
     expect(notices).toEqual([{ type: "window_learned", fromTokens: undefined, toTokens: 8_192 }]);
   });
   test("holds for the next request's cap", async () => {

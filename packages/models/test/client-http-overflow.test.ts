@@ -33,7 +33,7 @@ describe.each(wires)("over HTTP, %s:", (api, wire) => {
         failure: { kind: "inputTooLong", status },
         message: { errorMessage: words },
       });
-      expect(client.sized(model).contextWindow).toBe(window ?? 200_000);
+      expect(client.withLearnedWindow(model).contextWindow).toBe(window ?? 200_000);
       expect([waits.length, server.requests.length]).toEqual([0, 1]);
     },
   );
@@ -60,7 +60,7 @@ describe.each(wires)("over HTTP, %s:", (api, wire) => {
       const long = { messages: [{ role: "user" as const, content: "word ".repeat(25_000), timestamp: 0 }] };
       const { end, client, model, waits, server } = await ask(api, [wire.error(status, words)], {}, long);
       expect(end).toMatchObject({ type: "error", failure: { kind: "inputTooLong", status } });
-      expect(client.sized(model).contextWindow).toBe(window ?? 200_000);
+      expect(client.withLearnedWindow(model).contextWindow).toBe(window ?? 200_000);
       expect([waits.length, server.requests.length]).toEqual([0, 1]);
     },
   );
@@ -93,16 +93,16 @@ describe.each(wires)("over HTTP, %s:", (api, wire) => {
     const refusal = wire.error(400, "Bad Request");
     const long = { messages: [{ role: "user" as const, content: "word ".repeat(170_000), timestamp: 0 }] };
     const { end } = await ask(api, [refusal], {}, long);
-    expect(end).toMatchObject({ failure: { kind: "inputTooLong", presumed: true } });
+    expect(end).toMatchObject({ failure: { kind: "inputTooLong", isGuessed: true } });
     const counted = await ask(api, [refusal], {}, { contextTokens: () => 170_000 });
-    expect(counted.end).toMatchObject({ failure: { kind: "inputTooLong", presumed: true } });
+    expect(counted.end).toMatchObject({ failure: { kind: "inputTooLong", isGuessed: true } });
   });
 
   test("413 leaves an image out, and is an overflow if the text alone is refused too", async () => {
     const image = { type: "image" as const, data: "aGVsbG8=", mimeType: "image/png" };
     const withImage = { messages: [{ role: "user" as const, content: [image], timestamp: 0 }] };
     const { end, server } = await ask(api, [wire.error(413, "Payload Too Large")], {}, withImage);
-    expect(end).toMatchObject({ failure: { kind: "inputTooLong", presumed: true, status: 413 } });
+    expect(end).toMatchObject({ failure: { kind: "inputTooLong", isGuessed: true, status: 413 } });
     expect(server.requests.map(({ body }) => JSON.stringify(body).includes(image.data))).toEqual([
       true,
       false,

@@ -165,7 +165,7 @@ describe("repairs", () => {
   });
   test("omit the newest image too, and fail as too long if only text is left", async () => {
     const refused = refuses("Request exceeds the maximum size", { status: 413 });
-    const tooLong = { failure: { kind: "inputTooLong", presumed: true } };
+    const tooLong = { failure: { kind: "inputTooLong", isGuessed: true } };
     const withImage = stage([refused]);
     expect(await withImage.ask({ messages: [seen("new")] })).toMatchObject(tooLong);
     const { calls, ask } = stage([refused]);

@@ -60,13 +60,13 @@ describe("an Ollama", () => {
     expect((await ask()).type).toBe("done");
     expect(paths()).toEqual(["/box/v1/chat/completions", "/box/api/ps", "/box/v1/chat/completions"]);
     expect(notices).toEqual([{ type: "window_learned", fromTokens: 40_000, toTokens: 4_096 }]);
-    expect(client.sized(model).contextWindow).toBe(4_096);
+    expect(client.withLearnedWindow(model).contextWindow).toBe(4_096);
   });
   test.each([40_000, 131_072, 512, "4096", null])("that reports %j changes nothing", async (told) => {
     const { client, model, notices, ask } = await ollama(told);
     expect((await ask()).type).toBe("done");
     expect(notices).toEqual([]);
-    expect(client.sized(model)).toBe(model);
+    expect(client.withLearnedWindow(model)).toBe(model);
   });
   test.each<[string, LoopbackReply]>([
     ["a list without end", { more: withoutEnd() }],
@@ -75,7 +75,7 @@ describe("an Ollama", () => {
     const { client, model, notices, ask } = await ollama(told);
     expect((await ask()).type).toBe("done");
     expect(notices).toEqual([]);
-    expect(client.sized(model)).toBe(model);
+    expect(client.withLearnedWindow(model)).toBe(model);
   });
   test("that cannot have read the whole request has overflowed in silence", async () => {
     const { ask } = await ollama(4_096);

@@ -138,11 +138,11 @@ describe("by circumstance", () => {
     (_what, status, body) => {
       expect(refused(status, body, near)).toMatchObject({
         kind: "inputTooLong",
-        presumed: true,
+        isGuessed: true,
         retryable: false,
       });
       expect(refused(status, body, { ...near, inputTokens: 25_000 }).kind).toBe("other");
-      expect(refused(status, body, { ...near, inputTokens: 25_000, contextTokens: 27_000 }).presumed).toBe(
+      expect(refused(status, body, { ...near, inputTokens: 25_000, contextTokens: 27_000 }).isGuessed).toBe(
         true,
       );
       expect(refused(status, body, { ...near, windowTokens: undefined }).kind).toBe("other");
@@ -171,7 +171,7 @@ describe("by circumstance", () => {
       page,
       { error: { type: "request_too_large", message: "Request exceeds the maximum size" } },
     ]) {
-      expect(refused(413, body, { hasMedia: false })).toMatchObject({ kind: "inputTooLong", presumed: true });
+      expect(refused(413, body, { hasMedia: false })).toMatchObject({ kind: "inputTooLong", isGuessed: true });
       expect(refused(413, body, { hasMedia: true }).kind).toBe("bytesTooLarge");
       expect(refused(413, body).kind).toBe("bytesTooLarge");
     }

@@ -145,7 +145,7 @@ export class RunCompactions {
       this.#hideFailedAnswer(answer);
       return { ...failed, status: "modelChanged" };
     }
-    if (failure.presumed) this.#parts.onNotice(presumedOverflow(failure.message));
+    if (failure.isGuessed) this.#parts.onNotice(presumedOverflow(failure.message));
     const refusal = { inputTokens: failure.inputTokens };
     const { outcome, stop } = await this.#cancellable(signal, (own) =>
       controller.recoverFromOverflow({ refusal, signal: own }),
@@ -156,7 +156,7 @@ export class RunCompactions {
     // A minimal context is sent again once: one refusal may be an error of the server.
     if (isFailed && !outcome.isAtMinimum) {
       // The provider did not mention the context: report its own words.
-      if (failure.presumed) return failed;
+      if (failure.isGuessed) return failed;
       return { status: "failed", error: tooLarge(outcome, `The provider's message: ${failure.message}`) };
     }
     this.#hideFailedAnswer(answer);

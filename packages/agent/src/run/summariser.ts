@@ -36,7 +36,7 @@ interface SummariserForOptions {
 
 /** Returns a summariser that works without an agent: it sends every conversation as text. */
 export function summariserFor({ model, ...asking }: SummariserForOptions): Summariser {
-  const sized = () => asking.models.sized(model);
+  const sized = () => asking.models.withLearnedWindow(model);
   return summariserOf(sized, (request) => askAsText({ ...asking, model: sized(), request }));
 }
 
@@ -53,7 +53,7 @@ interface ModelSummariserOptions {
 /** Returns the session's own model as summariser: it continues the cached prefix if that costs less. */
 export function modelSummariser(options: ModelSummariserOptions): Summariser {
   const { models, selection, session, promptCache, onNotice, now = Date.now } = options;
-  const sized = () => models.sized(selection.model);
+  const sized = () => models.withLearnedWindow(selection.model);
   /** Models that called a tool or wrote no summary after their cached prefix. */
   const modelsFailedWarm = new Set<string>();
   return summariserOf(sized, async (request) => {

@@ -196,9 +196,9 @@ function withProviderFields(
   providers: ReadonlyMap<string, ProviderConfig>,
   builtIn: readonly CatalogueModel[],
 ): CatalogueModel[] {
-  const thinkers = new Set(builtIn.filter(({ reasoning }) => reasoning).map(keyOf));
+  const builtInThinkers = new Set(builtIn.filter(({ reasoning }) => reasoning).map(keyOf));
   const withThinking = (model: CatalogueModel) =>
-    thinkers.has(keyOf(model)) ? model : withThinkingField(model);
+    builtInThinkers.has(keyOf(model)) ? model : withThinkingField(model);
   const byProvider = Map.groupBy(models, ({ provider }) => provider);
   return [...providers.values()].flatMap((provider) =>
     (byProvider.get(provider.provider) ?? []).map((model) =>

@@ -1,12 +1,9 @@
 /**
- * Providers that are not in the catalogue that `models-data.ts` is made of, kept by hand: making that file anew loses
- * nothing of them. In the same lines; `-` stands for what is not known. Sizes and prices are of the same day. Of each
- * provider there are a few models, the first being the one to begin with: any other is known by its name, and without one
- * the server is asked for its list. Names are those of the models with that of the provider, where others serve them too: a name is
- * to mean one of them.
+ * Providers that the source of `models-data.ts` lacks, kept by hand, in the same format. `-` is an unknown value. Sizes and
+ * prices are of the same day. Each provider has a few models, the default first. Other models work by id, and a provider
+ * without models is asked for its list. A name contains the provider if others serve the model too.
  *
- * GitHub documents GITHUB_TOKEN for its models; that is set in many places for other things, and would send a conversation
- * there unasked.
+ * The key of GitHub's models is not GITHUB_TOKEN: that is often set for other purposes, and would send conversations there.
  */
 export const moreModelsData = `
 cerebras openai-chat https://api.cerebras.ai/v1 CEREBRAS_API_KEY

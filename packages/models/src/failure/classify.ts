@@ -123,7 +123,7 @@ export function classifyFailure(options: ClassifyOptions): ModelFailure {
   const isGuessed = kind !== "inputTooLong" && isOverflowBySize(options, { texts, reading, kind });
   return {
     kind: isGuessed ? "inputTooLong" : kind,
-    ...(isGuessed && { presumed: true }),
+    ...(isGuessed && { isGuessed: true }),
     message: withAdvice(shown(texts, apiKey), error.advice),
     provider,
     modelId,

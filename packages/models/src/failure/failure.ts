@@ -50,7 +50,7 @@ export interface ModelFailure {
   /** The server's maximum size of a request, if the message contains it. */
   limitBytes?: number | undefined;
   /** True if only the size of the request suggests an overflow: worth one compaction, not two. */
-  presumed?: boolean | undefined;
+  isGuessed?: boolean | undefined;
   /** True if the provider reported success. */
   silent?: boolean | undefined;
 }

@@ -5,7 +5,7 @@ import { configValue } from "../catalogue/config-value.ts";
 import { piKeys } from "../catalogue/pi-models-file.ts";
 import { isLoopback, type ProviderConfig } from "../model.ts";
 import { type AuthEntry, AuthFile, exposure } from "./auth-file.ts";
-import { Logins } from "./login-registry.ts";
+import { LoginRegistry } from "./login-registry.ts";
 import { credentialsOf } from "./provider-login.ts";
 import { hasLiteralKeys, isPlaceholder, knownSecrets, type NamedSecret } from "./secrets.ts";
 
@@ -109,7 +109,7 @@ interface FoundKey {
  */
 export class KeyFile implements KeySource {
   /** The ways to log in, and the stored logins. */
-  readonly logins: Logins;
+  readonly logins: LoginRegistry;
   readonly #options: FileKeysOptions;
   readonly #file: AuthFile;
   readonly #configured: ConfiguredKeys;
@@ -121,7 +121,7 @@ export class KeyFile implements KeySource {
   constructor(options: FileKeysOptions) {
     this.#options = options;
     this.#file = new AuthFile(join(options.home, "auth.json"));
-    this.logins = new Logins(this.#file);
+    this.logins = new LoginRegistry(this.#file);
     this.#configured = new ConfiguredKeys(join(options.home, "models.json"), options.env);
   }
 

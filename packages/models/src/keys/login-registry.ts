@@ -10,7 +10,7 @@ import {
 } from "./provider-login.ts";
 
 /** The ways to log in at providers, and the stored logins. Loads the code of a login when one is used. */
-export class Logins {
+export class LoginRegistry {
   readonly #file: AuthFile;
   readonly #refreshes = new Map<string, Promise<LoginCredentials>>();
   #added: readonly { provider: string; login: ProviderLogin }[] = [];

@@ -148,8 +148,9 @@ function checkedChunk(event: unknown): Chunk {
   // Google's refusals are lists.
   const isError =
     (Array.isArray(event) && isRecord(event[0])) || chunk.object === "error" || chunk.type === "error";
-  const speaks = ERROR_TEXTS.some((field) => isText(chunk[field])) || chunk.errors || chunk.promptFeedback;
-  if (!Array.isArray(chunk.choices) && (isError || speaks)) throw refusal({ body: event });
+  const hasErrorText =
+    ERROR_TEXTS.some((field) => isText(chunk[field])) || chunk.errors || chunk.promptFeedback;
+  if (!Array.isArray(chunk.choices) && (isError || hasErrorText)) throw refusal({ body: event });
   const { choices } = chunk;
   const isSound =
     choices === undefined || choices === null || (Array.isArray(choices) && choices.every(isRecord));

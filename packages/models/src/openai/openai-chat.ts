@@ -41,7 +41,7 @@ export function openaiChatProvider(): Provider {
     async *stream(call, answer) {
       for (;;) {
         try {
-          return yield* asked({ ...call, model: fields.withLearned(call.model) }, answer);
+          return yield* attemptEvents({ ...call, model: fields.withLearned(call.model) }, answer);
         } catch (error) {
           if (answer.message.content.length > 0 || !fields.learn(call.model, error))
             throw fields.withAdvice(call.model, error);
@@ -51,7 +51,7 @@ export function openaiChatProvider(): Provider {
   };
 }
 
-function asked(call: ProviderCall, answer: AnswerBuilder): AsyncIterable<StreamEvent> {
+function attemptEvents(call: ProviderCall, answer: AnswerBuilder): AsyncIterable<StreamEvent> {
   return openAiStream({
     call,
     path: "/chat/completions",

@@ -253,13 +253,14 @@ function checkedEvent(raw: unknown): ResponsesEvent {
   }
   const event = raw as ResponsesEvent;
   if (event.object === "response") return { response: raw as ResponseObject };
-  if (event.type === "error" || (typeof event.type !== "string" && speaks(raw))) throw refusal({ body: raw });
+  if (event.type === "error" || (typeof event.type !== "string" && hasErrorText(raw)))
+    throw refusal({ body: raw });
   if (typeof event.type !== "string") throw malformed("The server sent an event without a type.", raw);
   return event;
 }
 
 /** True for an error without an event around it. */
-function speaks(raw: object): boolean {
+function hasErrorText(raw: object): boolean {
   const { message, msg, detail, error, code } = raw as Record<string, unknown>;
   return [message, msg, detail, error, code].some(
     (said) => said !== undefined && said !== null && said !== "",

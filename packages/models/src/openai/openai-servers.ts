@@ -14,7 +14,7 @@ type ThinkingWords = readonly [models: RegExp, efforts: Readonly<Record<Thinking
  * Spreads the words that a model knows over the levels. Each level gets the lowest word that is not below it, else the
  * highest. "off" gets the lowest word of a model that always thinks.
  */
-function efforts(...known: readonly [Effort, ...Effort[]]): Record<ThinkingLevel, Effort> {
+function spreadOverLevels(...known: readonly [Effort, ...Effort[]]): Record<ThinkingLevel, Effort> {
   const wanted: Record<ThinkingLevel, Effort> = {
     off: "none",
     minimal: "minimal",
@@ -91,14 +91,14 @@ const openAi: Partial<OpenAiServer> = {
   callId: { pattern: /^[A-Za-z0-9_-]{1,40}$/, madeChars: 29 },
   effortField: "reasoning_effort",
   efforts: [
-    [/^o\d/, efforts("low", "medium", "high")],
-    [/^gpt-5-pro/, efforts("high")],
-    [/^gpt-(5\.[2-9]|[6-9]).*-pro/, efforts("medium", "high", "xhigh")],
-    [/^gpt-5(\.1)?-codex(?!-max)/, efforts("low", "medium", "high")],
-    [/^gpt-[5-9].*-codex/, efforts("low", "medium", "high", "xhigh")],
-    [/^gpt-5(-mini|-nano)?(-\d{4}|$)/, efforts("minimal", "low", "medium", "high")],
-    [/^gpt-5\.1/, efforts("none", "low", "medium", "high")],
-    [/^gpt-(5\.[2-9]|[6-9])/, efforts("none", "low", "medium", "high", "xhigh")],
+    [/^o\d/, spreadOverLevels("low", "medium", "high")],
+    [/^gpt-5-pro/, spreadOverLevels("high")],
+    [/^gpt-(5\.[2-9]|[6-9]).*-pro/, spreadOverLevels("medium", "high", "xhigh")],
+    [/^gpt-5(\.1)?-codex(?!-max)/, spreadOverLevels("low", "medium", "high")],
+    [/^gpt-[5-9].*-codex/, spreadOverLevels("low", "medium", "high", "xhigh")],
+    [/^gpt-5(-mini|-nano)?(-\d{4}|$)/, spreadOverLevels("minimal", "low", "medium", "high")],
+    [/^gpt-5\.1/, spreadOverLevels("none", "low", "medium", "high")],
+    [/^gpt-(5\.[2-9]|[6-9])/, spreadOverLevels("none", "low", "medium", "high", "xhigh")],
   ],
 };
 
@@ -118,7 +118,7 @@ const table: readonly {
     hosts: ["deepseek.com"],
     server: {
       effortField: "reasoning_effort",
-      efforts: [[/./, efforts("high", "max")]],
+      efforts: [[/./, spreadOverLevels("high", "max")]],
       thinkingSwitch: /./,
       wantsThinking: "reasoning_content",
       thinkingPlaceholder: ".",
@@ -144,9 +144,9 @@ const table: readonly {
     server: {
       effortField: "reasoning_effort",
       efforts: [
-        [/^gemini-3-pro/, efforts("low", "high")],
-        [/^gemini-2\.5-flash/, efforts("none", "low", "medium", "high")],
-        [/^gemini-/, efforts("low", "medium", "high")],
+        [/^gemini-3-pro/, spreadOverLevels("low", "high")],
+        [/^gemini-2\.5-flash/, spreadOverLevels("none", "low", "medium", "high")],
+        [/^gemini-/, spreadOverLevels("low", "medium", "high")],
       ],
       foreignSignature: {
         models: /^gemini-([3-9]|\w+-latest)/,
@@ -162,7 +162,7 @@ const table: readonly {
       takesStreamOptions: false,
       callId: { pattern: /^[A-Za-z0-9]{9}$/, madeChars: 9 },
       effortField: "reasoning_effort",
-      efforts: [[/^mistral-(small|medium)/, efforts("none", "high")]],
+      efforts: [[/^mistral-(small|medium)/, spreadOverLevels("none", "high")]],
     },
   },
   {
@@ -172,8 +172,8 @@ const table: readonly {
       maxTokensField: "max_completion_tokens",
       effortField: "reasoning_effort",
       efforts: [
-        [/gpt-oss/, efforts("low", "medium", "high")],
-        [/qwen/, efforts("none", "default")],
+        [/gpt-oss/, spreadOverLevels("low", "medium", "high")],
+        [/qwen/, spreadOverLevels("none", "default")],
       ],
     },
   },
@@ -185,8 +185,8 @@ const table: readonly {
       effortField: "reasoning_effort",
       // The other models think too, but refuse the field.
       efforts: [
-        [/^grok-3-mini/, efforts("low", "high")],
-        [/^grok-4\.(3|20-multi-agent)/, efforts("low", "medium", "high")],
+        [/^grok-3-mini/, spreadOverLevels("low", "high")],
+        [/^grok-4\.(3|20-multi-agent)/, spreadOverLevels("low", "medium", "high")],
       ],
     },
   },
@@ -195,7 +195,7 @@ const table: readonly {
     hosts: ["openrouter.ai"],
     server: {
       effortField: "reasoning",
-      efforts: [[/./, efforts("minimal", "low", "medium", "high", "xhigh")]],
+      efforts: [[/./, spreadOverLevels("minimal", "low", "medium", "high", "xhigh")]],
       wantsThinking: "reasoning_details",
     },
   },
@@ -206,8 +206,8 @@ const table: readonly {
       maxTokensField: "max_completion_tokens",
       effortField: "reasoning_effort",
       efforts: [
-        [/gpt-oss/, efforts("low", "medium", "high")],
-        [/qwen-3/, efforts("none", "low", "medium", "high")],
+        [/gpt-oss/, spreadOverLevels("low", "medium", "high")],
+        [/qwen-3/, spreadOverLevels("none", "low", "medium", "high")],
       ],
     },
   },
@@ -218,11 +218,11 @@ const table: readonly {
     server: {
       effortField: "reasoning_effort",
       efforts: [
-        [/gpt-oss/, efforts("low", "medium", "high")],
-        [/glm-5p3|kimi-k3/, efforts("low", "high", "max")],
-        [/deepseek-v4p1/, efforts("none", "low", "high", "max")],
-        [/qwen3p8/, efforts("none", "low", "medium", "xhigh")],
-        [/minimax-m3p1/, efforts("low", "medium", "high", "xhigh")],
+        [/gpt-oss/, spreadOverLevels("low", "medium", "high")],
+        [/glm-5p3|kimi-k3/, spreadOverLevels("low", "high", "max")],
+        [/deepseek-v4p1/, spreadOverLevels("none", "low", "high", "max")],
+        [/qwen3p8/, spreadOverLevels("none", "low", "medium", "xhigh")],
+        [/minimax-m3p1/, spreadOverLevels("low", "medium", "high", "xhigh")],
       ],
       wantsThinking: "reasoning_content",
     },
@@ -234,8 +234,8 @@ const table: readonly {
     server: {
       effortField: "reasoning_effort",
       efforts: [
-        [/gpt-oss/, efforts("low", "medium", "high")],
-        [/DeepSeek-V4-Pro/, efforts("high")],
+        [/gpt-oss/, spreadOverLevels("low", "medium", "high")],
+        [/DeepSeek-V4-Pro/, spreadOverLevels("high")],
       ],
       reasoningSwitch: /^(?!.*(?:gpt-oss|MiniMax-M2))/,
     },
@@ -247,11 +247,11 @@ const table: readonly {
     server: {
       effortField: "reasoning_effort",
       efforts: [
-        [/GLM-5\.3/, efforts("low", "high", "max")],
-        [/DeepSeek-V4-|DeepSeek-V4\.1.*1017/, efforts("none", "low", "high", "max")],
-        [/DeepSeek-V4\.1|GLM-5\.2/, efforts("none", "high", "max")],
-        [/Kimi-K3$/, efforts("none", "low", "high", "max")],
-        [/gpt-oss/, efforts("none", "minimal", "low", "medium", "high", "xhigh")],
+        [/GLM-5\.3/, spreadOverLevels("low", "high", "max")],
+        [/DeepSeek-V4-|DeepSeek-V4\.1.*1017/, spreadOverLevels("none", "low", "high", "max")],
+        [/DeepSeek-V4\.1|GLM-5\.2/, spreadOverLevels("none", "high", "max")],
+        [/Kimi-K3$/, spreadOverLevels("none", "low", "high", "max")],
+        [/gpt-oss/, spreadOverLevels("none", "minimal", "low", "medium", "high", "xhigh")],
       ],
     },
   },
@@ -262,11 +262,11 @@ const table: readonly {
     server: {
       effortField: "reasoning_effort",
       efforts: [
-        [/gpt-oss/, efforts("low", "medium", "high")],
-        [/GLM-5\.3|Kimi-K3/, efforts("low", "high", "max")],
-        [/DeepSeek-V4\.1-Flash$/, efforts("none", "low", "high", "xhigh")],
-        [/Qwen3\.8/, efforts("low", "medium", "xhigh")],
-        [/MiniMax-M3\.1/, efforts("low", "medium", "high", "xhigh")],
+        [/gpt-oss/, spreadOverLevels("low", "medium", "high")],
+        [/GLM-5\.3|Kimi-K3/, spreadOverLevels("low", "high", "max")],
+        [/DeepSeek-V4\.1-Flash$/, spreadOverLevels("none", "low", "high", "xhigh")],
+        [/Qwen3\.8/, spreadOverLevels("low", "medium", "xhigh")],
+        [/MiniMax-M3\.1/, spreadOverLevels("low", "medium", "high", "xhigh")],
       ],
     },
   },
@@ -276,14 +276,14 @@ const table: readonly {
     hosts: ["ai-gateway.vercel.sh"],
     server: {
       effortField: "reasoning",
-      efforts: [[/./, efforts("minimal", "low", "medium", "high", "xhigh")]],
+      efforts: [[/./, spreadOverLevels("minimal", "low", "medium", "high", "xhigh")]],
       wantsThinking: "reasoning_details",
     },
   },
   {
     names: ["meta"],
     hosts: ["api.meta.ai"],
-    server: { efforts: [[/^muse-/, efforts("minimal", "low", "medium", "high", "xhigh")]] },
+    server: { efforts: [[/^muse-/, spreadOverLevels("minimal", "low", "medium", "high", "xhigh")]] },
   },
   {
     names: ["xiaomi"],
@@ -297,14 +297,17 @@ const table: readonly {
     server: {
       takesStreamOptions: false,
       effortField: "reasoning_effort",
-      efforts: [[/reasoning/, efforts("none", "high")]],
+      efforts: [[/reasoning/, spreadOverLevels("none", "high")]],
     },
   },
   {
     // No document of Ollama confirms that every model accepts all four.
     names: ["ollama-cloud"],
     hosts: ["ollama.com"],
-    server: { effortField: "reasoning_effort", efforts: [[/./, efforts("none", "low", "medium", "high")]] },
+    server: {
+      effortField: "reasoning_effort",
+      efforts: [[/./, spreadOverLevels("none", "low", "medium", "high")]],
+    },
   },
   { names: ["llama.cpp", "llamacpp", "llama-server"], hosts: [], server: { asksForParallelCalls: true } },
 ];
@@ -344,8 +347,8 @@ function withCompat(server: OpenAiServer, compat: ModelCompat): OpenAiServer {
 /** Without known efforts, uses those of every model, and sends nothing for "off". */
 function ownEfforts([lowest, ...more]: readonly Effort[] = []): ThinkingWords[1] {
   return lowest === undefined
-    ? { ...efforts("low", "medium", "high"), off: undefined }
-    : efforts(lowest, ...more);
+    ? { ...spreadOverLevels("low", "medium", "high"), off: undefined }
+    : spreadOverLevels(lowest, ...more);
 }
 
 export function isOpenAiHost(baseUrl: string): boolean {

@@ -15,11 +15,11 @@ const NAMES_IMAGES =
  * that this model has not accepted yet.
  */
 export function mayBlameImages(failure: ModelFailure, hasNewImages: boolean): boolean {
-  const { kind, presumed = false, status, message, code } = failure;
+  const { kind, isGuessed = false, status, message, code } = failure;
   if (kind === "rateLimit" || kind === "outputCapTooLarge" || BLAMES_OTHERS.has(status ?? 0)) return false;
-  if (kind === "inputTooLong" && !presumed) return false;
+  if (kind === "inputTooLong" && !isGuessed) return false;
   if (NAMES_IMAGES.test(`${message} ${code ?? ""}`)) return true;
-  return hasNewImages && !presumed && BLAMES_CONTENT.has(status ?? 0);
+  return hasNewImages && !isGuessed && BLAMES_CONTENT.has(status ?? 0);
 }
 
 /** Images after the latest answer of the model. The model has accepted the earlier images. */

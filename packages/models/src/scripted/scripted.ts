@@ -39,20 +39,20 @@ interface Stage {
 
 async function* perform(
   stage: Stage,
-  asked: ProviderCall,
+  request: ProviderCall,
   answer: AnswerBuilder,
 ): AsyncIterable<StreamEvent> {
-  asked.signal.throwIfAborted();
-  const call = await changed(asked);
+  request.signal.throwIfAborted();
+  const call = await changed(request);
   const { inputTokens, prompt } = stage.cache.count(call);
   // A refused request uses no answer.
   refuseIfTooLong(call, inputTokens, stage.windowTokens ?? call.model.contextWindow);
   const line = stage.model(call);
   const { error } = line;
-  if (error !== undefined && !speaks(line)) throw refusal(error);
+  if (error !== undefined && !hasContent(line)) throw refusal(error);
   await call.onResponse({ status: 200, headers: {} });
-  yield* spoken(call, answer, line);
-  yield* called(stage, call, answer, line);
+  yield* streamTexts(call, answer, line);
+  yield* streamCalls(stage, call, answer, line);
   if (error !== undefined) throw refusal(error);
   if (line.cut)
     throw new ProviderError({ kind: "cut", message: "The stream ended before the answer was complete." });
@@ -71,11 +71,11 @@ function refusal(error: NonNullable<ScenarioAnswer["error"]>): ProviderError {
   return new ProviderError({ kind: "refused", ...error, body: { error } });
 }
 
-function speaks({ text = "", thinking = "", calls = [] }: ScenarioAnswer): boolean {
+function hasContent({ text = "", thinking = "", calls = [] }: ScenarioAnswer): boolean {
   return text !== "" || thinking !== "" || calls.length > 0;
 }
 
-async function* spoken(
+async function* streamTexts(
   call: ProviderCall,
   answer: AnswerBuilder,
   { thinking = "", text = "", delayMs = 0, chunkChars = 24, cut = false, calls = [] }: ScenarioAnswer,
@@ -92,7 +92,7 @@ async function* spoken(
 }
 
 /** A cut answer ends in the middle of its last call. */
-async function* called(
+async function* streamCalls(
   stage: Stage,
   call: ProviderCall,
   answer: AnswerBuilder,
