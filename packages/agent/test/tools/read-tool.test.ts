@@ -213,6 +213,7 @@ describe("what is no text", () => {
 describe("names", () => {
   test.each([
     ["a slip", "src/indx.ts", "There is no src/indx.ts. Did you mean src/index.ts?"],
+    ["letters in the wrong order", "src/inedx.ts", "Did you mean src/index.ts?"],
     ["another case", "src/INDEX.ts", "Did you mean src/index.ts?"],
     ["a missing folder", "lib/index.ts", "There is no lib/index.ts: the nearest folder that exists is"],
     ["nothing like it", "src/quite-different.json", "There is no src/quite-different.json. Use ls or find"],

@@ -197,9 +197,11 @@ function likeness(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   return a.size + b.size === 0 ? 0 : (2 * common) / (a.size + b.size);
 }
 
+/** Pairs of neighbours, and of letters with one between them: two letters in the wrong order change few of both. */
 function pairsOf(word: string): Set<string> {
   const letters = word.toLowerCase().replace(/[^a-z0-9]/g, "");
-  return new Set(
-    Array.from({ length: Math.max(0, letters.length - 1) }, (_, at) => letters.slice(at, at + 2)),
+  const pairs = [...letters].flatMap((letter, at) =>
+    [letters[at + 1], letters[at + 2]].flatMap((next) => (next === undefined ? [] : [letter + next])),
   );
+  return new Set(pairs);
 }
