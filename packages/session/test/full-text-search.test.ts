@@ -4,8 +4,9 @@ import { adversarialTexts } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createSession, openSession, type Session } from "../src/index.ts";
-import { findInSession, parseSearchQuery, type SessionSearch } from "../src/search/index.ts";
+import { parseSearchQuery, type SessionSearch } from "../src/search/index.ts";
 import type { SearchQuery } from "../src/search/search-query.ts";
+import { foundInSession } from "./found-in-session.ts";
 import { damagedFile } from "./random-file.ts";
 import { RecordedHome, snippets } from "./recorded-home.ts";
 
@@ -252,7 +253,7 @@ test("law: on any file, the index finds what a scan finds, however it came to kn
       await index.catchUp();
       expect(await index.find(parsed, all)).toEqual(scanned);
       const session = openSession(home.file(), { onNotice: () => {} });
-      const known = new Set((await Array.fromAsync(findInSession(session, query))).map(({ entryId }) => entryId));
+      const known = new Set((await foundInSession(session, query)).map(({ entryId }) => entryId));
       const literal = await index.find({ terms: [query] }, { ...all, scope: { file: home.file() } });
       expect(new Set(literal.hits.map(({ entryId }) => entryId))).toEqual(known);
       session.close();

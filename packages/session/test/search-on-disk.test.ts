@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createSession, openSession, type Session } from "../src/index.ts";
-import { findInSession } from "../src/search/index.ts";
+import { foundInSession } from "./found-in-session.ts";
 import { scratchFolder } from "./scratch-folder.ts";
 
 // A session on disk is looked through line by line before anything is parsed; one in memory is not.
@@ -17,9 +17,8 @@ function stored(...texts: string[]): Session {
   return session;
 }
 
-const hits = (session: Session, query: string) => Array.fromAsync(findInSession(session, query));
 const found = async (session: Session, query: string) =>
-  (await hits(session, query)).map(({ snippet }) => snippet);
+  (await foundInSession(session, query)).map(({ snippet }) => snippet);
 
 test.each([
   ["any case", "The Quick fox", "quick FOX"],
@@ -32,7 +31,9 @@ test.each([
   ["special characters as they are", "a.b*c(d)[e]", "B*C(D)[E]"],
 ])("finds %s, and nothing in other lines", async (_, text, query) => {
   const session = stored("something else", text, "more of it");
-  expect((await hits(session, query)).map(({ entryId }) => entryId)).toEqual([session.entries()[1]!.id]);
+  expect((await foundInSession(session, query)).map(({ entryId }) => entryId)).toEqual([
+    session.entries()[1]!.id,
+  ]);
 });
 
 test("finds what another program wrote in escapes, and letters of any case among them", async () => {
@@ -68,7 +69,7 @@ test("law: whatever part of a text is asked for, its entry is found on disk as i
       for (const [at, { text, from, length }] of parts.entries()) {
         const start = from % text.length;
         const query = text.slice(start, start + 1 + (length % (text.length - start)));
-        expect((await hits(session, query)).map(({ entryId }) => entryId)).toContain(ids[at]);
+        expect((await foundInSession(session, query)).map(({ entryId }) => entryId)).toContain(ids[at]);
       }
       session.close();
     }),

@@ -1,7 +1,7 @@
 import { createSession, type EntryDraft, type Session } from "@bonsai-agent/session";
-import { findInSession } from "@bonsai-agent/session/search";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { foundInSession } from "./found-in-session.ts";
 
 const usage = {
   input: 1,
@@ -29,9 +29,6 @@ function sessionOf(...drafts: EntryDraft[]): Session {
   session.append(drafts);
   return session;
 }
-
-const found = (session: Session, pattern: string | RegExp) =>
-  Array.fromAsync(findInSession(session, pattern));
 
 describe("what is found", () => {
   test.each<[string, EntryDraft, string]>([
@@ -66,18 +63,18 @@ describe("what is found", () => {
       "note",
     ],
   ])("%s", async (_, draft, query) => {
-    expect(await found(sessionOf(user("other"), draft), query)).toHaveLength(1);
+    expect(await foundInSession(sessionOf(user("other"), draft), query)).toHaveLength(1);
   });
 
   test("nothing that is only JSON around the text", async () => {
     const session = sessionOf(user("plain"));
     for (const query of ["content", "role", "timestamp", '"text"', "message"])
-      expect(await found(session, query)).toEqual([]);
+      expect(await foundInSession(session, query)).toEqual([]);
   });
 
   test("what a regular expression matches", async () => {
     const session = sessionOf(user("error TS2345: bad"), call({ a: "x", b: "TS12345" }), user("error TS99"));
-    const hits = await found(session, /ts\d{4}/i);
+    const hits = await foundInSession(session, /ts\d{4}/i);
     expect(hits.map(({ snippet }) => snippet)).toEqual(["error TS2345: bad", "TS12345"]);
   });
 
@@ -85,7 +82,7 @@ describe("what is found", () => {
     const session = sessionOf(
       ...Array.from({ length: 9 }, (_, at) => user(`${at} ${"x".repeat(70_000)} needle`)),
     );
-    expect(await found(session, /needle/)).toEqual(await found(session, "needle"));
+    expect(await foundInSession(session, /needle/)).toEqual(await foundInSession(session, "needle"));
   });
 
   test("entries of all branches, with what is on the active path", async () => {
@@ -94,18 +91,18 @@ describe("what is found", () => {
     session.append(user("needle two"));
     session.moveTo(fork);
     const entry = session.append(user("needle three"));
-    expect((await found(session, "needle")).map(({ onActivePath }) => onActivePath)).toEqual([
+    expect((await foundInSession(session, "needle")).map(({ onActivePath }) => onActivePath)).toEqual([
       true,
       false,
       true,
     ]);
-    expect(await found(session, "three")).toEqual([
+    expect(await foundInSession(session, "three")).toEqual([
       { entryId: entry.id, type: "message", role: "user", snippet: "needle three", onActivePath: true },
     ]);
   });
 
   test("with a snippet of one line around the match", async () => {
-    const [hit] = await found(
+    const [hit] = await foundInSession(
       sessionOf(user(`${"a ".repeat(200)}\nthe needle\n${"b ".repeat(200)}`)),
       "needle",
     );
@@ -123,7 +120,7 @@ test("law: whatever part of a text is asked for, its entry is found", async () =
       async (text, a, b) => {
         const start = a % text.length;
         const query = text.slice(start, start + 1 + (b % (text.length - start)));
-        expect(await found(sessionOf(user("something else?"), user(text)), query)).not.toEqual([]);
+        expect(await foundInSession(sessionOf(user("something else?"), user(text)), query)).not.toEqual([]);
       },
     ),
   );
