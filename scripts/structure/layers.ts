@@ -143,15 +143,7 @@ const UPWARD: FolderOrder["upward"] = {
     "tools > run",
     "tools > agent-parts.ts",
   ],
-  compaction: [
-    "carry > ladder",
-    "carry > plan",
-    "events.ts > flow",
-    "ladder > flow",
-    "plan > flow",
-    "plan > ladder",
-    "settings.ts > carry",
-  ],
+  compaction: ["carry > ladder", "carry > plan", "events.ts > flow", "settings.ts > carry"],
   messages: ["message.ts > usage.ts"],
   models: ["catalogue > keys", "model-request.ts > failure", "model-request.ts > repair"],
   session: [
@@ -162,7 +154,6 @@ const UPWARD: FolderOrder["upward"] = {
     "store > read",
     "store > open-session.ts",
   ],
-  transcripts: ["markdown > import"],
 };
 
 /** Checks that imports only go down, use public exports, and match the declared dependencies. */
