@@ -8,7 +8,7 @@ import type { CompactionOutcome } from "./flow/outcome.ts";
 import type { SaidMessage } from "./record/words.ts";
 import type { CompactionSettings } from "./settings.ts";
 
-/** What each field of an event's result must be, or in words what is wrong with it; no field can be missing here. */
+/** A check for each field of an event's result: true, false, or a description of the fault. */
 type ResultFields<Result> = {
   readonly [Field in keyof Required<Result>]: (value: unknown) => boolean | string;
 };
@@ -51,7 +51,7 @@ function isStorable(value: unknown): boolean {
 
 const isTextList = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 
-/** What a compaction is about to do. Read-only. */
+/** The planned compaction. Read-only. */
 export interface CompactionPreparation {
   /** `null` when nothing is kept. */
   readonly firstKeptEntryId: string | null;
@@ -60,15 +60,15 @@ export interface CompactionPreparation {
   /** The early part of a split turn, oldest first; else empty. */
   readonly turnPrefixMessages: readonly Message[];
   readonly isSplitTurn: boolean;
-  /** Of the whole context. */
+  /** Tokens of the whole context. */
   readonly tokensBefore: number;
   /** The prose of the summary that is updated. */
   readonly previousSummary?: string;
-  /** What the user said in all that the summary stands for, oldest first; a pasted block is a line that names it. */
+  /** The user's messages in everything that the summary replaces, oldest first. A line names each pasted block. */
   readonly userWords: readonly SaidMessage[];
   /** The terms of all that, the most used first, each with up to two entries that hold it. */
   readonly terms: ReadonlyArray<{ readonly term: string; readonly entries: readonly string[] }>;
-  /** Of the messages that are summarised. */
+  /** File operations of the summarised messages. */
   readonly fileOps: FileOperations;
   /** With the sizes that this compaction works with, in tokens: as scaled to the window. */
   readonly settings: CompactionSettings & { readonly reserveTokens: number };
@@ -82,26 +82,29 @@ export interface CustomCompaction {
   firstKeptEntryId: string | null;
   tokensBefore: number;
   /**
-   * What of the preparation is carried behind the summary as data. Default: nothing, for a summary of one's own; one that
-   * `summarisePreparation` made has both.
+   * Parts of the preparation to carry after the summary as data. Default: none. A summary of `summarisePreparation` has
+   * both.
    */
   carry?: ReadonlyArray<"userWords" | "terms">;
   /** The extension's own, stored as they are. */
   details?: unknown;
-  /** What making it cost. */
+  /** The cost of making it. */
   usage?: Usage;
 }
 
 export interface BeforeCompact {
   type: "session_before_compact";
-  /** What would be done. */
+  /** The planned compaction. */
   preparation: CompactionPreparation;
   /** The path that is compacted, oldest first. Read when it is first asked for. */
   branchEntries: readonly Entry[];
-  /** What the user asked the summary to dwell on. */
+  /** The user's focus for the summary. */
   customInstructions?: string;
   reason: CompactionReason;
-  /** True where the agent works on meanwhile: what is said until then is kept whole, and what changes else ends it. Else absent. */
+  /**
+   * True where the agent works on meanwhile: what is said until then is kept whole, and what changes else ends it. Else
+   * absent.
+   */
   background?: true;
   /** True when a request is tried again afterwards. */
   willRetry: boolean;
@@ -129,18 +132,18 @@ interface MaskedResult {
   tokens: number;
 }
 
-/** What leaving a branch, or merging one, is about to do. Read-only. */
+/** The planned move or merge. Read-only. */
 export interface TreePreparation {
   /** The entry to go to; of a merge, the leaf, under which the summary comes. */
   readonly targetId: string | null;
-  /** Where the leaf is now; of a merge, the end of the branch that is summarised. */
+  /** The present leaf; for a merge, the end of the summarised branch. */
   readonly oldLeafId: string | null;
   /** The deepest entry that both positions descend from; null where there is none. */
   readonly commonAncestorId: string | null;
   /** Oldest first. Read when they are first asked for. */
   readonly entriesToSummarize: readonly Entry[];
   readonly userWantsSummary: boolean;
-  /** What the user asked the summary to dwell on. */
+  /** The user's focus for the summary. */
   readonly customInstructions?: string;
   /** True where they take the place of the instructions. */
   readonly replaceInstructions?: boolean;
@@ -159,10 +162,10 @@ export interface BeforeTreeResult {
   label?: string;
 }
 
-/** What becomes of a summary that is made while the agent works on. */
+/** The state of a summary that is made while the agent works. */
 export type BackgroundState = "begun" | "ready" | "committed" | "discarded" | "failed";
 
-/** What compaction needs of a lifecycle: a `Lifecycle`, or what stands in for one. */
+/** The part of a lifecycle that compaction uses. */
 export type CompactionLifecycle = Pick<Lifecycle<CompactionEvents>, "notify" | "decide" | "hasHandlers">;
 
 /** The events that compaction and tree navigation emit. */
@@ -232,7 +235,10 @@ export interface CompactionEvents {
     /** True where an extension's summary was the one that failed. */
     fromExtension: boolean;
   }>;
-  /** The user goes to another entry, or merges another branch (`isMerge`). A handler can cancel, or supply or change the summary. */
+  /**
+   * The user goes to another entry, or merges another branch (`isMerge`). A handler can cancel, or supply or change the
+   * summary.
+   */
   session_before_tree: DecideEvent<
     { type: "session_before_tree"; preparation: TreePreparation; signal: AbortSignal },
     BeforeTreeResult

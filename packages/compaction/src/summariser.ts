@@ -3,25 +3,25 @@ import { digestText } from "./record/digest.ts";
 import { recordAfter, type SpanRecord } from "./record/record.ts";
 import { summaryProse } from "./record/source.ts";
 
-/** What a summary is of: the history before the cut, the early part of a split turn, or a branch that was left. */
+/** The summarised part: the history before the cut, the early part of a split turn, or a branch. */
 export type SummaryKind = "history" | "turnPrefix" | "branch";
 
 export interface SummaryRequest {
   kind: SummaryKind;
-  /** What to summarise, oldest first, as stored: masked tool results come with their full content. */
+  /** The messages to summarise, oldest first, as stored: masked tool results have their full content. */
   messages: readonly Message[];
   /**
-   * What comes right after the messages and is not to be summarised: the early part of a split turn, then what is
-   * kept. It shows which parts of the messages hold no longer.
+   * The messages after the summarised ones: the early part of a split turn, then the kept part. They show which parts of
+   * the messages are outdated.
    */
   following?: readonly Message[] | undefined;
   /** The prose of the summary that this one updates, without its carry-over. */
   previousSummary?: string | undefined;
-  /** What the messages and all before them hold, as data. Absent where nobody has read them. */
+  /** The data of the messages and everything before them. Absent if they were not read. */
   record?: SpanRecord | undefined;
   /** True where what the user said stands beside the summary, word for word. Default false. */
   carriesUserWords?: boolean | undefined;
-  /** What the user asked the summary to dwell on. */
+  /** The user's focus for the summary. */
   focus?: string | undefined;
   /** The whole request as text, for a summariser that is a model. */
   prompt: { system: string; user: string };
@@ -45,11 +45,11 @@ export interface SummaryAnswer {
   errorMessage?: string;
   /** True when the request was refused for being too long: smaller requests are tried. */
   overflow?: boolean;
-  /** What it cost; absent where nobody knows. */
+  /** Absent if the cost is unknown. */
   usage?: Usage;
 }
 
-/** Whoever turns messages into a summary: a model, an extension, or the digest. */
+/** Turns messages into a summary: a model, an extension, or the digest. */
 export interface Summariser {
   /** For messages and records. */
   readonly name: string;
@@ -58,7 +58,8 @@ export interface Summariser {
   /** Tokens of the longest answer; absent: no limit. */
   readonly maxOutputTokens?: number | undefined;
   /**
-   * True for one that quotes `record` instead of writing anew, as the built-in digest does: it owes no sections, and nothing is
+   * True for one that quotes `record` instead of writing anew, as the built-in digest does: it owes no sections, and
+   * nothing is
    * put back behind it. Default false.
    */
   readonly isExtract?: boolean | undefined;
@@ -81,7 +82,7 @@ export const summarySections: Readonly<Record<SummaryKind, readonly string[]>> =
   branch: ["Goal", "Constraints & Preferences", "Progress", "Key Decisions", "Next Steps"],
 };
 
-/** What kept an answer from being a summary. */
+/** Why an answer is no summary. */
 type SummaryFailureKind =
   | "empty"
   | "refused"
@@ -112,9 +113,9 @@ export class SummaryFailure extends Error {
   }
 }
 
-/** The most tokens that the prose of a digest takes, whatever the request allows. */
+/** Maximum tokens of the prose of a digest. */
 const DIGEST_TOKENS = 5_900;
-/** What of its own record a digest quotes of the user's words, where they do not stand beside it. */
+/** Maximum tokens of the user's words in a digest that is not followed by them. */
 const DIGEST_WORDS_TOKENS = 4_000;
 /** A turn prefix and a branch stand beside a history or a live context, so they say less. */
 const KIND_SHARE: Record<SummaryKind, number> = { history: 1, turnPrefix: 0.35, branch: 0.6 };

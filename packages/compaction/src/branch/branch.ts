@@ -20,7 +20,7 @@ import {
   summariseBranch,
 } from "./summary.ts";
 
-/** A part of the tree that hangs below what its end shares with another place. */
+/** The entries of one path below its common ancestor with another path. */
 export interface Branch {
   /** Its end; null for the place before every entry. */
   leafId: string | null;
@@ -28,18 +28,18 @@ export interface Branch {
   commonAncestorId: string | null;
   /** From below the ancestor to the end, oldest first. Read when they are first asked for. */
   readonly entries: readonly Entry[];
-  /** What the model sees of it. Default: what of its end's context are entries of the branch. */
+  /** The messages of it that the model sees. Default: those of the context at its end. */
   readonly projection?: Projection;
-  /** It is merged, and nobody leaves it. Default false. */
+  /** True for a merge, which leaves no branch. Default: false. */
   readonly isMerge?: boolean;
 }
 
-/** What is left when the leaf moves from where it is to `targetId`. */
+/** The branch that a move of the leaf to `targetId` leaves. */
 export function leftBranch(session: Session, targetId: string | null): Branch {
   return branchBetween(session, session.leafId, targetId);
 }
 
-/** What the path to `leafId` has that the path to `besideId` has not. */
+/** The entries that the path to `leafId` has and the path to `besideId` does not have. */
 export function branchBetween(session: Session, leafId: string | null, besideId: string | null): Branch {
   const commonAncestorId = commonAncestor(session, leafId, besideId);
   let entries: readonly Entry[] | undefined;
@@ -53,12 +53,12 @@ export function branchBetween(session: Session, leafId: string | null, besideId:
   };
 }
 
-/** By the index: neither path is parsed for it. */
+/** Uses the index: it parses neither path. */
 function commonAncestor(session: Session, leafId: string | null, otherId: string | null): string | null {
   if (leafId === null || otherId === null) return null;
   const index = session.index();
   let at = index.commonAncestor(index.find(leafId), index.find(otherId));
-  // One whose body turns out to be lost is no entry of either path.
+  // An entry whose body is lost belongs to neither path.
   while (at >= 0 && session.entryAt(at) === undefined) at = index.parent(at);
   return at < 0 ? null : index.id(at);
 }
@@ -68,15 +68,15 @@ function entriesBelow(session: Session, leafId: string | null, ancestorId: strin
   return path.slice(path.findLastIndex(({ id }) => id === ancestorId) + 1);
 }
 
-/** What a merge of a branch would bring to the leaf. */
+/** The entries that a merge of a branch would add. */
 export interface UnmergedBranch extends Branch {
-  /** The latest summary on the path that holds what was done up to the end of the branch, where there is one. */
+  /** The latest summary on the path that already covers the branch. */
   mergedById?: string | undefined;
 }
 
 /**
- * What of the path to `branchId` the leaf knows neither by its own path nor by the summaries of branches on it. Compactions
- * are left out: their summaries stand for more than the branch, and what they stand for is read itself.
+ * The entries of the path to `branchId` that the leaf does not know, neither by its path nor by branch summaries on it.
+ * Compactions are left out: the entries that they summarise are read themselves.
  * @throws BonsaiError `tree_target_unknown`, `merge_own_path`.
  */
 export function unmergedBranch(session: Session, branchId: string): UnmergedBranch {
@@ -94,8 +94,7 @@ export function unmergedBranch(session: Session, branchId: string): UnmergedBran
 }
 
 /**
- * The entries that a place knows, by id: those of its path, and those of the branches whose summaries are known there, with
- * the summary on the path that brought them.
+ * The entries that a leaf knows, by id: those of its path, and those of summarised branches, with the summary on the path.
  */
 function knownEntries(session: Session, leafId: string | null): ReadonlyMap<string, string | undefined> {
   const index = session.index();
@@ -112,7 +111,7 @@ function knownEntries(session: Session, leafId: string | null): ReadonlyMap<stri
   return known;
 }
 
-/** What a branch summary is of, in words: `the branch that was left at a1b2c3d4`; without the id where none is known. */
+/** Names the branch of a summary: "another branch up to a1b2c3d4", without an unknown id. */
 export function branchWords({ fromId = "", isMerge }: { fromId?: string; isMerge?: boolean }): string {
   const [branch, end] = isMerge
     ? ["a merged branch", ` up to ${fromId}`]
@@ -120,7 +119,7 @@ export function branchWords({ fromId = "", isMerge }: { fromId?: string; isMerge
   return fromId === "" ? branch : branch + end;
 }
 
-/** A branch with what is needed to summarise it. */
+/** The input for the summary of a branch. */
 export function branchSource(
   {
     session,
@@ -160,56 +159,54 @@ function ownPath(branchId: string, leafId: string | null): BonsaiError {
   });
 }
 
-/** How the summary of a branch is made, and who has a say in it. */
+/** Options for the summary of a branch. */
 export interface BranchSummaryOptions {
-  /** Its leaf is moved. */
+  /** The move or merge changes its leaf. */
   session: Session;
-  /** As `compactionSettings` gives them. */
+  /** Made by `compactionSettings`. */
   settings: CompactionSettings;
-  /** The session's model. Default: one whose window is unknown. */
+  /** The session's model. Default: a model with an unknown window. */
   model?: ModelSizes | undefined;
-  /** Who summarises. Default: the built-in digest. */
+  /** Default: the built-in digest. */
   summariser?: Summariser | undefined;
-  /** What the summary should dwell on. */
+  /** Topics that the summary must emphasise. */
   focus?: string | undefined;
-  /** `focus` takes the place of the instructions. Default false. */
+  /** True if `focus` replaces the instructions. Default: false. */
   replaceInstructions?: boolean | undefined;
-  /** Default: nobody is asked and notified. */
+  /** Receives the events. Default: no events. */
   lifecycle?: CompactionLifecycle;
-  /** Cancels it. Default: nothing does. */
+  /** Cancels the summary. */
   signal?: AbortSignal;
 }
 
-/** What is done with a branch. */
 interface BranchRequest extends BranchSummaryOptions {
   branch: Branch;
-  /** Where the summary is wanted. */
+  /** The entry that the summary is appended to. */
   targetId: string | null;
-  /** False where nobody wants one. */
+  /** False if the user wants no summary. */
   summarise: boolean;
   label?: string | undefined;
   signal: AbortSignal;
 }
 
-/** What came of it. */
 export interface BranchDecision {
-  /** Undefined where nobody wants one, and where the branch holds nothing that the model saw. */
+  /** Undefined if the user wants none, or if the model saw nothing of the branch. */
   summary: BeforeTreeResult["summary"];
-  /** Who made the summary. */
+  /** True if an extension supplied the summary. */
   fromExtension: boolean;
   label: string | undefined;
 }
 
 /**
- * Asks the extensions, and makes the summary of a branch where one is wanted: for a move that leaves the branch, and for a
- * merge. Nothing is written.
+ * Asks the extensions, and makes the summary if the user wants one: for a move that leaves the branch, and for a merge.
+ * Writes nothing.
  * @throws BonsaiError `branch_summary_failed`, `extension_summary_empty`.
  */
 export async function branchSummaryOrCancel(request: BranchRequest): Promise<BranchDecision | "cancelled"> {
   const { signal, summarise } = request;
   const decision = await askExtensions(request);
   if (decision.cancel || signal.aborted) return "cancelled";
-  // Who wants to leave without a summary gets none, from extensions neither.
+  // If the user wants no summary, one of an extension is ignored.
   const given = summarise ? decision.summary : undefined;
   if (given !== undefined) checkCustomSummary("session_before_tree", given.summary);
   const source = () => branchSource(request, request.branch);
@@ -258,7 +255,7 @@ async function ownSummary(
   }
 }
 
-/** The entries to write for a branch: its summary, and the label, on the summary where there is one. */
+/** The entries to write for a branch: its summary, and a label on the summary or the target. */
 export function branchEntries(
   session: Session,
   { summary, fromExtension, label }: BranchDecision,

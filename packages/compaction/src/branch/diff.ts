@@ -13,21 +13,21 @@ import { branchBetween, unknownPlace } from "./branch.ts";
 
 export interface BranchDiffOptions {
   session: Session;
-  /** Its limit of the user's words holds for each side. */
+  /** The limit of the user's words applies to each side. */
   settings: CompactionSettings;
-  /** Where the one side ends; null for the place before every entry. */
+  /** The end of one side; null for the place before every entry. */
   a: string | null;
-  /** Where the other side ends. */
+  /** The end of the other side. */
   b: string | null;
-  /** Redacts words and commands. Default: one that knows no secret yet. */
+  /** Redacts words and commands. Default: a filter without known secrets. */
   secrets?: SecretFilter | undefined;
 }
 
-/** Where two places of a session part, and what was done on the way to each since then. */
+/** The point at which two paths separate, and the work on each side since then. */
 export interface BranchDiff {
   /**
-   * `same`: one place; `ahead`: A comes after B, which has nothing of its own; `behind`: A is on the way to B; `parted`:
-   * both have something of their own; `unrelated`: they have no entry in common.
+   * `same`: one place; `ahead`: A comes after B; `behind`: B comes after A; `parted`: each has entries of its own;
+   * `unrelated`: no entry in common.
    */
   relation: "same" | "ahead" | "behind" | "parted" | "unrelated";
   /** The deepest entry that both places descend from; null where there is none. */
@@ -40,28 +40,28 @@ export interface BranchDiff {
   sharedFiles: string[];
 }
 
-/** What was done on the way to one place, since it parted from the other. Compactions hide nothing of it. */
+/** The work on one side, as if nothing of it had been compacted. */
 export interface BranchSide {
   leafId: string | null;
   /** All entries of the side, oldest first. */
   entries: readonly Entry[];
-  /** Turns that were begun. */
+  /** Number of turns that began here. */
   turns: number;
   files: SideFiles;
-  /** In order; each that came to its end. */
+  /** Ended commands, in order. */
   commands: CommandRun[];
-  /** In their own words, bounded. */
+  /** The user's own words, bounded. */
   words: UserWords;
   compactions: SideCompaction[];
-  /** Summaries of other branches that were taken along, or merged. */
+  /** Summaries of left or merged branches. */
   branchSummaries: { entryId: string; fromId: string; isMerge: boolean }[];
   /** The last text of the agent. */
   lastAnswer?: { entryId: string; text: string };
 }
 
-/** By tool calls; each list most recently touched first, no file in two of them. */
+/** From tool calls; most recently touched first, each file in one list. */
 interface SideFiles {
-  /** Those that did not exist before, as far as calls and their results say so. */
+  /** New files, as far as calls and results show it. */
   created: string[];
   modified: string[];
   read: string[];
@@ -72,14 +72,14 @@ interface SideCompaction {
   /** ISO 8601. */
   timestamp: string;
   tokensBefore: number;
-  /** Absent where nobody wrote it down. */
+  /** Absent if it was not recorded. */
   tokensAfter?: number;
-  /** True where it was taken back on this side. */
+  /** True if it was undone on this side. */
   isUndone: boolean;
 }
 
 /**
- * Compares two places of a session. Reads, and writes nothing.
+ * Compares two places of a session. Writes nothing.
  *
  * Invariant: the common entries and those of a side are the path to its place, in order; no entry is on both sides.
  * @throws BonsaiError `tree_target_unknown`.
@@ -101,7 +101,7 @@ export function branchDiff(options: BranchDiffOptions): BranchDiff {
   };
 }
 
-/** Of a path that was read before: which bodies are lost is known, and nothing is parsed again. */
+/** The path was read before, so lost bodies are known and nothing is parsed again. */
 function pathLength(session: Session, entryId: string | null): number {
   const index = session.index();
   const path = entryId === null ? [] : index.ancestry(index.find(entryId));
@@ -142,7 +142,7 @@ function sideOf(
   };
 }
 
-/** What was said and done on the side itself, as if nothing of it had been compacted. */
+/** The side's own messages, without compactions and branch summaries. */
 function ownItems(entries: readonly Entry[]): ProjectionItem[] {
   const own = entries.filter(({ type }) => type !== "compaction" && type !== "branch_summary");
   return [...project(own).items];
@@ -160,7 +160,7 @@ function filesOfSide(messages: readonly Message[]): SideFiles {
   };
 }
 
-/** Agents name a file now from the folder, now from the root. */
+/** Agents name a file by a relative or an absolute path. */
 function sharedFiles(cwd: string, a: SideFiles, b: SideFiles): string[] {
   const all = ({ created, modified, read }: SideFiles) => [...created, ...modified, ...read];
   const inB = new Set(all(b).map((file) => resolve(cwd, file)));

@@ -9,34 +9,33 @@ import {
 } from "./branch.ts";
 
 export interface MergeBranchOptions extends BranchSummaryOptions {
-  /** Where the branch ends that is merged: an entry beside the present path, or one that comes after the leaf. */
+  /** The end of the merged branch: an entry of another path, or one after the leaf. */
   branchId: string;
-  /** Put on the summary. An extension's counts more. */
+  /** Set on the summary. The label of an extension has priority. */
   label?: string;
 }
 
 export interface BranchMerge {
-  /** `unchanged`: the branch holds nothing that is not known here already. */
+  /** `unchanged`: everything of the branch is known here already. */
   status: "merged" | "unchanged" | "cancelled";
-  /** Where the leaf is now: with a merge, at what was written under where it was. */
+  /** The present leaf: after a merge, the new summary or its label. */
   leafId: string | null;
-  /** Where it was before. */
+  /** The leaf before the merge. */
   previousLeafId: string | null;
   branchId: string;
-  /** Entries of the branch that are summarised, oldest first; those that are known here already are not among them. */
+  /** The summarised entries of the branch, oldest first, without those that are known here already. */
   entryIds: string[];
   /** The summary of the branch. */
   summaryEntry?: BranchSummaryEntry;
-  /** The earlier summary on this path that holds the branch up to its end; where that is why nothing was merged. */
+  /** The earlier summary on this path that already covers the branch, if nothing was merged for that reason. */
   mergedById?: string;
-  /** What happened, in words for people. */
+  /** The outcome in a sentence for the user. */
   detail: string;
 }
 
 /**
- * Brings the outcome of another branch here: its summary, as an entry under the leaf. What the path knows already, by its
- * own entries or by summaries of branches on it, is not told again. The summary is made before anything is written: a
- * failure or an abort changes nothing.
+ * Summarises another branch into the current one, as an entry after the leaf. Leaves out entries that the path knows
+ * already. The summary is made first: a failure or an abort changes nothing.
  * @throws BonsaiError `tree_target_unknown`, `merge_own_path`, `branch_summary_failed`, `extension_summary_empty`.
  */
 export async function mergeBranch(options: MergeBranchOptions): Promise<BranchMerge> {
@@ -46,7 +45,7 @@ export async function mergeBranch(options: MergeBranchOptions): Promise<BranchMe
   const entryIds = branch.entries.map(({ id }) => id);
   const here = { leafId: previousLeafId, previousLeafId, branchId, entryIds };
   const unchanged = { status: "unchanged" as const, ...here, ...nothingNew(branch, branchId) };
-  // Nobody is asked about what does not happen.
+  // Without a merge, extensions are not asked.
   if (!project(branch.entries).items.some(({ entry }) => pinChange(entry) === undefined)) return unchanged;
   const place = { branch, targetId: previousLeafId };
   const decision = await branchSummaryOrCancel({ ...options, ...place, summarise: true, signal });

@@ -19,27 +19,26 @@ export interface NavigateTreeOptions extends BranchSummaryOptions {
   /** Summarise the branch that is left. Default false. */
   summarise?: boolean;
   /**
-   * Put on the summary of the branch, else on the target, also where that is where one is. An extension's counts more; a
-   * navigation that is cancelled puts none.
+   * Set on the branch summary, else on the target, which may be the current leaf. The label of an extension has
+   * priority. A cancelled navigation sets none.
    */
   label?: string;
 }
 
 export interface Navigation {
   status: "moved" | "unchanged" | "cancelled";
-  /** Where the leaf was sent; after a cancelled navigation, where it is still. */
+  /** The target of the move; after a cancelled navigation, the present leaf. */
   leafId: string | null;
-  /** Where it was before. */
+  /** The leaf before the move. */
   previousLeafId: string | null;
-  /** The text of the user's message, or an extension's, that was gone to. */
+  /** The text of the target, if it is a message of the user or an extension. */
   editorText?: string;
-  /** The summary of the branch that was left, where there is one. */
+  /** The summary of the left branch. */
   summaryEntry?: BranchSummaryEntry;
 }
 
 /**
- * Moves the leaf as `/tree` does. The summary is made before anything is written: a failure or an abort
- * changes nothing.
+ * Moves the leaf as `/tree` does. The summary is made first: a failure or an abort changes nothing.
  * @throws BonsaiError `tree_target_unknown`, `branch_summary_failed`, `extension_summary_empty`.
  */
 export async function navigateTree(options: NavigateTreeOptions): Promise<Navigation> {
@@ -49,7 +48,7 @@ export async function navigateTree(options: NavigateTreeOptions): Promise<Naviga
   const previousLeafId = branch.leafId;
   const edited = editorText === undefined ? {} : { editorText };
   if (leafId === previousLeafId) {
-    // Nobody is asked about what does not happen; to label where one is happens.
+    // Moves to the current leaf only set the label; they ask no question.
     putLabel(session, targetId, options.label);
     return { status: "unchanged", leafId, previousLeafId, ...edited };
   }
@@ -77,7 +76,7 @@ function destination(session: Session, targetId: string): { leafId: string | nul
   return { leafId: targetId };
 }
 
-/** Moves, with the summary and the label that are wanted there, in one write: nobody asked to arrive without them. */
+/** Moves and writes summary and label in one append. */
 function move(
   session: Session,
   leafId: string | null,

@@ -239,7 +239,8 @@ export function linkToBranch(entries: readonly Entry[], source: () => BranchSour
 }
 
 /**
- * Makes the summary that leaving a branch would make without an extension. Return it from `session_before_tree`, unchanged or
+ * Makes the summary that leaving a branch would make without an extension. Return it from `session_before_tree`,
+ * unchanged or
  * with another prose; edits of the carried blocks are ignored. Writes nothing. Entries that are not of an event are counted
  * with the default settings.
  * @throws BonsaiError `branch_summary_failed`, also for entries that no model sees; the signal's reason after an abort

@@ -27,8 +27,10 @@ const freshRequest = () => ({
 });
 
 /**
- * Counts compaction attempts per request, task and session, and says why another one is refused. One try by threshold for each
- * request, one recovery for each user message or good answer, no further try in a task after a failure, a pause after several
+ * Counts compaction attempts per request, task and session, and says why another one is refused. One try by threshold
+ * for each
+ * request, one recovery for each user message or good answer, no further try in a task after a failure, a pause after
+ * several
  * failures, and no request to a model that has just failed.
  */
 export class Attempts {
@@ -160,7 +162,8 @@ function minutes(count: number): string {
 }
 
 /**
- * True if the model answered without a usable summary: an error, a refusal, a tool call, half an answer. False after a cancel,
+ * True if the model answered without a usable summary: an error, a refusal, a tool call, half an answer. False after a
+ * cancel,
  * without a request, and for a good summary of a span that is too short to shrink.
  */
 function hasModelFailed({ status, failures }: CompactionResult): boolean {

@@ -98,7 +98,8 @@ export class BackgroundCompaction {
   }
 
   /**
-   * Waits for the draft, and hands it over if it is still current. Undefined if there is none, if it failed, or if the request
+   * Waits for the draft, and hands it over if it is still current. Undefined if there is none, if it failed, or if the
+   * request
    * wants something else.
    */
   async take(request: CompactionRequest): Promise<ClimbResult | undefined> {

@@ -10,7 +10,8 @@ import { reviewedClimb } from "./review.ts";
 
 /**
  * Compacts the session's path: mask, plan, ask the extensions, summarise, write, notify. Never throws: every ending is a
- * status. A cancelled or failed run leaves the session file as it was. A successful one writes edits and compaction entry in
+ * status. A cancelled or failed run leaves the session file as it was. A successful one writes edits and compaction
+ * entry in
  * one append.
  */
 export function runCompaction(options: RunCompactionOptions): Promise<CompactionResult> {

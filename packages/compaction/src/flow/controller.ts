@@ -120,7 +120,8 @@ export class CompactionController {
   }
 
   /**
-   * Compacts if the next request would be far above the window. `skipped`: the request can be sent, its size is unknown, or the
+   * Compacts if the next request would be far above the window. `skipped`: the request can be sent, its size is unknown,
+   * or the
    * settings want no recovery. `failed`: it must not be sent. Never rejects.
    */
   makeSendable(at: { signal?: AbortSignal } = {}): Promise<CompactionOutcome & { error?: BonsaiError }> {

@@ -23,7 +23,8 @@ export interface PlanCompactionOptions
 }
 
 /**
- * Plans what `runCompaction` would do: masks, cut and spans. Asks nobody and writes nothing. `tokensAfter` assumes a summary
+ * Plans what `runCompaction` would do: masks, cut and spans. Asks nobody and writes nothing. `tokensAfter` assumes a
+ * summary
  * of the usual size.
  * @throws BonsaiError `cut_not_allowed`, `nothing_to_make_anew`, and the errors of reading the session
  */

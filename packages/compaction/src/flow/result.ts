@@ -53,8 +53,8 @@ export interface CompactionResult
   /** The written edits. */
   edits: readonly ContextEditEntry[];
   /**
-   * What the summary left out, and what was put back. In a plan: what an empty summary would leave out. Absent without a
-   * check.
+   * Facts that the summary left out, and those that were put back. In a plan: those that an empty summary would leave
+   * out. Absent without a check.
    */
   loss?: LossReport;
   /** The data that the summary carries. Absent for an extension's own summary. */

@@ -38,7 +38,10 @@ export const extensionRung: Rung = {
   },
 };
 
-/** A summary of `summarisePreparation` is one of ours: only its prose counts. Any other is kept as the extension wrote it. */
+/**
+ * A summary of `summarisePreparation` is one of ours: only its prose counts. Any other is kept as the extension wrote
+ * it.
+ */
 function customDraft(
   { summary, firstKeptEntryId, details, carry = [] }: CustomCompaction,
   extension: string | undefined,

@@ -7,7 +7,8 @@ import { SummaryFailure } from "../summariser.ts";
 import type { LadderState, Run, Rung } from "./run.ts";
 
 /**
- * Climbs until the goal is reached. A rung that throws or does not shrink the context is recorded as a failure, and the next
+ * Climbs until the goal is reached. A rung that throws or does not shrink the context is recorded as a failure, and the
+ * next
  * rung starts from the last good state. Writes nothing.
  * @param from the first state. Default: the context as it is
  * @throws CompactionCancelled after an abort, or if an extension cancels; BonsaiError for an unacceptable summary of an

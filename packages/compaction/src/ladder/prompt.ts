@@ -63,7 +63,7 @@ const SYSTEM = `You write hand-over notes for a coding agent whose memory is abo
 
 const IN_CONTEXT = `This request is not part of the task. A part of this conversation is about to be cleared from your memory. Write the hand-over notes that replace it. For this one answer, do not continue the task, do not answer anybody, and do not call tools. Leave out the texts that the user has pinned: they are kept beside your notes. ${ANSWER}`;
 
-/** What the notes are for; `it` is how the material was named before. */
+/** The purpose of the notes; `it` names the material. */
 const intents: Record<SummaryKind, (it: string) => string> = {
   history: (it) => `The agent will see your notes instead of ${it}, and continue its work from them.`,
   turnPrefix: (it) =>
@@ -160,7 +160,7 @@ function fromTheEnd(count: number): string {
 
 const QUOTE_CHARACTERS = 160;
 
-/** Who says it, and how it begins. */
+/** Quotes the speaker and the start of the message. */
 function quoted(message: Message): string {
   const whose =
     message.role === "user"

@@ -109,11 +109,11 @@ export interface LaidSummary {
   /** As the model will see it. */
   text: string;
   carried: CarryOver;
-  /** What the context loses. Absent without a check. */
+  /** Facts that the context loses. Absent without a check. */
   loss?: LossReport | undefined;
 }
 
-/** Where a climb ended. Nothing is written yet. */
+/** The run and its last state. Nothing is written yet. */
 export interface ClimbResult {
   run: Run;
   state: LadderState;

@@ -10,7 +10,7 @@ import { type ClimbResult, type LaidSummary, type Run, RunCost, type Rung } from
 import { chunksRung, digestRung, summariseRung } from "./summary-rungs.ts";
 
 export interface SummarisePreparationOptions {
-  /** Of a `session_before_compact` event. */
+  /** From a `session_before_compact` event. */
   preparation: CompactionPreparation;
   /** Default: the summariser that the compaction would use without an extension. */
   summariser?: Summariser | undefined;
@@ -19,7 +19,8 @@ export interface SummarisePreparationOptions {
   /** True if `customInstructions` replaces the instructions; the answer then needs no sections. Default: false. */
   replaceInstructions?: boolean | undefined;
   /**
-   * Summarises the kept messages too, except those that the model has not answered yet: the prompt or the tool results of its
+   * Summarises the kept messages too, except those that the model has not answered yet: the prompt or the tool results
+   * of its
    * next request. Default: false.
    */
   keepNothing?: boolean;

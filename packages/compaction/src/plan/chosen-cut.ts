@@ -13,28 +13,28 @@ export interface CutPlace {
 }
 
 export interface CutOptions extends ReadContextOptions {
-  /** The context is the one that the latest compaction would be made anew of. Default false. */
+  /** True for the context that a repeated compaction would start from. Default: false. */
   isAgain?: boolean | undefined;
 }
 
 /**
- * Where somebody may cut the context: the legal first kept entries, oldest first. None where nothing could be summarised.
+ * The legal first kept entries, oldest first. Empty if nothing can be summarised.
  * @throws what reading the session throws
  */
 export function cutPlaces(options: CutOptions): CutPlace[] {
   return legalPlaces(contextItems(options));
 }
 
-/** Why the kept part may not begin with an entry. */
+/** Why the kept entries cannot start at an entry. */
 export interface CutRefusal {
   /** A sentence. */
   reason: string;
-  /** The legal place that is nearest to it; undefined where there is none. */
+  /** The nearest legal cut, if there is one. */
   nearest: CutPlace | undefined;
 }
 
 /**
- * What speaks against keeping the context from an entry on; undefined where that is legal.
+ * Why the kept entries cannot start at an entry; undefined if they can.
  * @throws what reading the session throws
  */
 export function cutRefusal(options: CutOptions & { firstKeptEntryId: string }): CutRefusal | undefined {
@@ -88,7 +88,7 @@ const REASONS: Readonly<Record<CutFault, string>> = {
     "The model has not seen the tool results before it yet. They stay with the answer that called the tools.",
 };
 
-/** The reason for an entry that is no message of the context. */
+/** The reason for an entry that is not in the context. */
 function refusalOfUnseen({ session, leafId, items }: CutContext, entryId: string): CutRefusal {
   const path = session.path(leafId);
   const onPath = pathAncestor(session, path, entryId);
@@ -105,7 +105,7 @@ function refusalOfUnseen({ session, leafId, items }: CutContext, entryId: string
   return { reason, nearest };
 }
 
-/** The entry itself, or the nearest above it that the path has; undefined where there is none. */
+/** The entry itself, or its nearest ancestor on the path. */
 function pathAncestor(session: Session, path: readonly Entry[], entryId: string): string | undefined {
   const onPath = new Set(path.map(({ id }) => id));
   const seen = new Set<string>();
@@ -117,12 +117,12 @@ function pathAncestor(session: Session, path: readonly Entry[], entryId: string)
   return undefined;
 }
 
-/** The same among items without an earlier summary. */
+/** The legal cuts of items without an earlier summary. */
 export function legalPlaces(items: readonly ViewItem[]): CutPlace[] {
   return allPlaces(items).filter((place) => place !== undefined);
 }
 
-/** The nearest to an index; of two, the one that keeps more. */
+/** The legal cut nearest to an index; of two, the one that keeps more. */
 function nearestPlace(items: readonly ViewItem[], at: number): CutPlace | undefined {
   const places = allPlaces(items);
   for (let distance = 0; distance <= places.length; distance++) {
@@ -132,7 +132,7 @@ function nearestPlace(items: readonly ViewItem[], at: number): CutPlace | undefi
   return undefined;
 }
 
-/** By index of the items; undefined where a cut is not legal. */
+/** One place for each item; undefined if a cut is not legal there. */
 function allPlaces(items: readonly ViewItem[]): Array<CutPlace | undefined> {
   const faults = faultsOf(items);
   let keptTokens = 0;

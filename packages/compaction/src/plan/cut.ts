@@ -2,12 +2,11 @@ import { type Message, toolCalls } from "@bonsai-agent/messages";
 import { roleTraits, type ViewItem } from "./view.ts";
 
 /**
- * Walks backwards until `keepTokens` is reached; the cut is the nearest legal place at or after the message
- * that reached it. Where there is none before the end, the cut is the nearest legal place before it, so that
- * the end keeps its owner. Where that would keep everything (the first message alone reaches the budget), the cut
- * comes behind the first message. A budget of 0 keeps nothing.
+ * Returns the index of the first kept message. Adds sizes from the end until `keepTokens` is reached and takes the next
+ * legal cut. If no legal cut follows, it takes the last legal one before, so that a call stays with its results. If the
+ * first message alone fills the budget, the cut is after it. A budget of 0 keeps nothing.
  *
- * Invariant: results that the model has not seen are kept, with the answer that asked for them, whatever came behind.
+ * Invariant: tool results that the model has not seen are kept, together with their call.
  */
 export function cutIndex(
   items: readonly Pick<ViewItem, "message" | "tokens">[],
@@ -39,8 +38,7 @@ function reachedAt(tokens: readonly number[], keepTokens: number): number | unde
 }
 
 /**
- * Where the kept part may begin: `legal[i]` is true when a cut before message `i` is legal. The last place,
- * behind all messages, is legal unless a result is missing there only by the cut.
+ * `legal[i]`: a cut before message `i` is legal. The last place, after all messages, is always legal.
  *
  * Invariant: a legal cut never stands between a tool call and any of its results.
  */
@@ -60,7 +58,7 @@ export function startsTurn(message: Message): boolean {
   return roleTraits(message).startsTurn === true;
 }
 
-/** True at each place that lies between a call and its last result. Linear: marks where pairs open and close. */
+/** True at each place between a call and its last result. Linear: marks where pairs open and close. */
 function tornPlaces(messages: readonly Message[]): boolean[] {
   const change = new Int32Array(messages.length + 1);
   for (const [call, result] of callSpans(messages)) {
@@ -74,7 +72,7 @@ function tornPlaces(messages: readonly Message[]): boolean[] {
   });
 }
 
-/** Where each call and its result stand; a result belongs to the nearest earlier call of its id. */
+/** The places of each call and its result. A result belongs to the nearest earlier call with its id. */
 function callSpans(messages: readonly Message[]): Array<[call: number, result: number]> {
   const lastCall = new Map<string, number>();
   const spans: Array<[number, number]> = [];
@@ -87,8 +85,8 @@ function callSpans(messages: readonly Message[]): Array<[call: number, result: n
 }
 
 /**
- * The answer whose results the model has not seen; undefined where there is none. Once the user has spoken after a
- * request with them failed, they are the past like all else: kept for good, they could block every way on.
+ * The answer whose results the model has not seen. After a failed request and another message of the user, unseen
+ * results count as seen: kept for good, they could block every compaction.
  */
 function unseenResultsFrom(messages: readonly Message[]): number | undefined {
   const answer = latestAnswer(messages);
@@ -100,8 +98,8 @@ function unseenResultsFrom(messages: readonly Message[]): number | undefined {
 }
 
 /**
- * Where what the model has not answered yet begins, results, prompts and whatever else came behind its latest answer;
- * the list's length when it has answered everything. A request that failed and was followed by another is the past.
+ * The index of the first unanswered message, or the list's length. A failed request that was followed by another does
+ * not count.
  */
 export function unseenFrom(messages: readonly Message[]): number {
   const results = unseenResultsFrom(messages);
@@ -111,17 +109,17 @@ export function unseenFrom(messages: readonly Message[]): number {
   return legalCuts(messages).indexOf(true, Math.max(given, latestAnswer(messages)) + 1);
 }
 
-/** The latest that did not fail; -1 where there is none. */
+/** The index of the latest good answer, or -1. */
 export function latestAnswer(messages: readonly Message[]): number {
   return messages.findLastIndex((each) => each.role === "assistant" && !isFailedAnswer(each));
 }
 
-/** An answer that failed or was stopped: what came before it is still to be answered, and nothing goes on from it. */
+/** A failed or stopped answer: the messages before it are still unanswered. */
 function isFailedAnswer(message: Message): boolean {
   return message.role === "assistant" && (message.stopReason === "error" || message.stopReason === "aborted");
 }
 
-/** The latest legal place up to an index that keeps what an answer has called for and the model has not seen. */
+/** The last legal cut up to an index that keeps unseen results. */
 export function legalCutBefore(messages: readonly Message[], index: number): number {
   const most = Math.min(index, unseenResultsFrom(messages) ?? messages.length);
   return legalCuts(messages).lastIndexOf(true, most);
@@ -131,8 +129,7 @@ export function legalCutBefore(messages: readonly Message[], index: number): num
 export type CutFault = "nothing before" | "tool result" | "failed answer" | "torn pair" | "unseen";
 
 /**
- * For each message, what speaks against a cut of somebody's choice before it; undefined where it is legal. By the rule of
- * `cutIndex`: a place that is cut at by default can be chosen.
+ * For each message, why a chosen cut before it is not legal. Every cut of `cutIndex` can be chosen.
  *
  * Invariant: results that the model has not seen are kept.
  */

@@ -12,34 +12,34 @@ import { type Budgets, thresholdTokens } from "./limits.ts";
 import type { ContextReading } from "./tokens.ts";
 import { type Pace, type WorkingSize, workingSize } from "./working-size.ts";
 
-/** What a model costs, and what its provider keeps. */
+/** Prices and cache rules of a model. */
 export type ModelRates = Pick<Model, "usdPerMillionTokens" | "cacheRules">;
 
-/** What the limit of a context is found from. */
+/** Input for the limit of a context. */
 export interface ContextLimitOptions {
   settings: CompactionSettings;
   model: ModelRates;
   budgets: Budgets;
   reading: ContextReading;
-  /** False where the digest summarises. Default true. */
+  /** False if the digest summarises. Default: true. */
   isModelAsked?: boolean | undefined;
-  /** Milliseconds since the epoch; without it, the cache counts as kept. */
+  /** Milliseconds since the epoch. Default: the cache counts as kept. */
   nowMs?: number | undefined;
 }
 
-/** At which size a context is compacted by itself. */
+/** The size at which a context is compacted automatically. */
 export interface ContextLimit {
   /** By the threshold's rule. */
   thresholdTokens: number;
-  /** One token more calls for compaction: the threshold, or what `compaction.economy` makes of it. */
+  /** One token more needs a compaction: the threshold, or a lower limit by `compaction.economy`. */
   limitTokens: number;
-  /** True where the limit is lower just now, for the provider has forgotten the prefix, which has to be paid anew anyway. */
+  /** True if the limit is lower because the cache has expired: the prefix has to be paid again anyway. */
   isExpired: boolean;
-  /** What is known of the costs; absent with the economy off, without prices, and where the prefix costs nothing. */
+  /** The costs. Absent with the economy off, without prices, and for a free prefix. */
   size?: WorkingSize;
 }
 
-/** The limit by the settings, for the context as it is; undefined for an unknown window. */
+/** The limit for the context as it is; undefined for an unknown window. */
 export function contextLimit(options: ContextLimitOptions): ContextLimit | undefined {
   const { settings, budgets } = options;
   const threshold = thresholdTokens(settings, budgets);
@@ -77,17 +77,17 @@ function economicLimit(options: ContextLimitOptions, threshold: number): Context
   };
 }
 
-/** What a working size is expected to save. */
+/** The expected saving of a working size. */
 export interface DailySaving {
-  /** US dollars of a day; below 0 where the size costs more than the threshold. */
+  /** US dollars of a day; negative if the size costs more than the threshold. */
   usd: number;
-  /** What was asked within 24 hours up to the latest answer. */
+  /** Requests in the 24 hours up to the latest answer. */
   requests: number;
 }
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** What the limit saves against the threshold in a day such as the latest; undefined where no costs are known. */
+/** The saving of the limit against the threshold in a day like the latest; undefined for unknown costs. */
 export function dailySaving(
   { size, thresholdTokens }: ContextLimit,
   messages: readonly Message[],
@@ -99,9 +99,9 @@ export function dailySaving(
   return { requests, usd: size.usdOver(requests, thresholdTokens) - size.usdOver(requests, size.tokens) };
 }
 
-/** So many of the latest requests tell how the session grows. */
+/** Number of latest requests that show how the session grows. */
 const LATEST_REQUESTS = 100;
-/** What is usual, and for how many requests that counts until the session has shown its own. */
+/** Usual values; they count as this many requests of the session. */
 const USUAL = { growthTokens: 1_000, pauses: 0.02, requests: 10 };
 
 /** Learned from the usage of the answers in view, and the times between them. */
@@ -116,7 +116,7 @@ function paceOf(messages: readonly Message[], keptMs: number): Pace {
   answers.slice(1).forEach((answer, at) => {
     const before = answers[at]!;
     const grown = promptTokens(answer.usage) - promptTokens(before.usage);
-    // Where it is smaller, something was compacted, masked or taken back in between.
+    // A smaller request follows a compaction, a mask or an undo.
     if (grown >= 0) {
       total.growthTokens += grown;
       total.grown += 1;
@@ -127,16 +127,16 @@ function paceOf(messages: readonly Message[], keptMs: number): Pace {
   return { growthTokens: total.growthTokens / total.grown, pauses: total.pauses / total.requests };
 }
 
-/** What models write where the cap allows it. */
+/** Usual length of a model's summary. */
 const SUMMARY_TOKENS = 1_500;
-/** Of the budget for the user's words, most sessions take so much. */
+/** Share of the budget for the user's words that most sessions use. */
 const WORDS_SHARE = 0.5;
-/** Between two compactions lie at least so many requests. */
-const LEAST_REQUESTS = 5;
-/** The turn at work is kept whole, up to so many times what is kept else. */
+/** Minimum number of requests between two compactions. */
+const MIN_REQUESTS = 5;
+/** The current turn is kept whole up to this many times the kept tokens. */
 const TURN_SHARES = 2;
 
-/** The sizes below which a compaction would take what the task needs, or would come again at once. */
+/** Minimum sizes: below them, a compaction would remove needed messages or be repeated at once. */
 function needsOf(
   { settings, budgets, reading }: ContextLimitOptions,
   { growthTokens }: Pace,
@@ -151,11 +151,11 @@ function needsOf(
   return {
     fixedTokens,
     baseTokens: besideKept + keepTokens,
-    floorTokens: Math.ceil(least + LEAST_REQUESTS * growthTokens),
+    floorTokens: Math.ceil(least + MIN_REQUESTS * growthTokens),
   };
 }
 
-/** What the turn at work has so far; beyond its share only what the model has not answered yet. */
+/** Tokens of the current turn; beyond its share, only unanswered messages count. */
 function atWorkTokens({ projection: { items }, estimator }: ContextReading, keepTokens: number): number {
   const messages = items.map(({ message }) => message);
   const unseen = unseenFrom(messages);
@@ -168,7 +168,7 @@ function atWorkTokens({ projection: { items }, estimator }: ContextReading, keep
   return tokens;
 }
 
-/** True where the latest answer is older than what a provider keeps; false where there is none, or nobody knows the time. */
+/** True if the latest answer is older than the provider's cache; false without an answer or a time. */
 function hasExpired(messages: readonly Message[], keptMs: number, nowMs: number | undefined): boolean {
   const latest = messages.findLast((message) => message.role === "assistant");
   return nowMs !== undefined && latest !== undefined && nowMs - latest.timestamp > keptMs;

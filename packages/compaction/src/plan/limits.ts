@@ -32,7 +32,8 @@ const DEFAULT_OUTPUT_TOKENS = 32_000;
 
 /**
  * reserve = min(setting, max(2,048, 25% of the window)), keep = min(setting, max(4,096, 35%)) and at most
- * window - reserve. With `scaleBudgets: false` or an unknown window, the settings count unchanged. An economy set to a number
+ * window - reserve. With `scaleBudgets: false` or an unknown window, the settings count unchanged. An economy set to a
+ * number
  * scales the kept tokens like a window of that size; otherwise they would fill it.
  * @param options.reason default "threshold"; "manual" applies `manualKeep`
  */

@@ -12,20 +12,19 @@ import { legalCutBefore } from "./cut.ts";
 import { type ContextReading, type ReadContextOptions, readContext } from "./tokens.ts";
 import { type ContextView, viewOf, viewTokens, withoutSummary } from "./view.ts";
 
-/** What a compaction saw that is to be made anew, with what came since. */
+/** The context that a repeated compaction starts from: the former one's input, and everything since. */
 interface Originals {
-  /** The compaction that is made anew. */
+  /** The compaction that is repeated. */
   former: CompactionEntry;
   reading: ContextReading;
-  /** Also what the former compaction cut or masked has its content, as far as it is summarised. */
+  /** Messages that the former compaction cut or masked have their content, for the summary. */
   view: ContextView;
-  /** The former cut, or the nearest legal place before it; null: nothing is kept. */
+  /** The former cut, or the nearest legal one before it; null keeps nothing. */
   firstKeptEntryId: string | null;
 }
 
 /**
- * The context as it would be without its latest compaction, and without those that that one was made anew of: what an
- * earlier one left is its base, as it was then.
+ * The context without its latest compaction, and without the ones that it repeated.
  * @throws BonsaiError `nothing_to_make_anew`, and what reading the session throws
  */
 export function readOriginals(options: ReadContextOptions): Originals {
@@ -35,7 +34,7 @@ export function readOriginals(options: ReadContextOptions): Originals {
   const asItIs = readContext(options);
   const masked = viewOf(projection, asItIs.estimator);
   const view = withOriginals(masked, ownEdits(session, former));
-  // What was reported is of the context in front of the first of them; what came since is estimated.
+  // The reported size is of the context before the first of them; later messages are estimated.
   const oldest = replaced(session, former).at(-1)!;
   const before = readContext({ ...options, leafId: oldest.parentId });
   const known = new Set(before.projection.items.map(({ entryId }) => entryId));
@@ -52,7 +51,7 @@ export function readOriginals(options: ReadContextOptions): Originals {
 }
 
 /**
- * What the model would see of a path without its latest compaction: what `again` compacts.
+ * The context of a path without its latest compaction: the input of a repeated compaction.
  * @throws BonsaiError `nothing_to_make_anew`, and what reading the session throws
  */
 export function originalProjection(session: Session, leafId: string | null = session.leafId): Projection {
@@ -69,7 +68,7 @@ function projectionWithout(session: Session, leafId: string | null, former: Comp
   return session.projection(leafId, { without });
 }
 
-/** The compaction, and those that it was made anew of, latest first. */
+/** The compaction and the ones that it repeated, latest first. */
 function replaced(session: Session, former: CompactionEntry): CompactionEntry[] {
   const found = [former];
   for (const { replacesCompactionId: id } of found) {
@@ -79,11 +78,11 @@ function replaced(session: Session, former: CompactionEntry): CompactionEntry[] 
   return found;
 }
 
-/** What a compaction wrote in front of itself: what it masked and cut, it saw whole. */
+/** The edits that a compaction wrote before itself. It saw the edited messages whole. */
 interface OwnEdits {
-  /** Ids of the edits. */
+  /** Ids of these edits. */
   ids: ReadonlySet<string>;
-  /** By the entry that is edited: the latest edit that stood before them. */
+  /** By edited entry: the latest edit before them. */
   earlier: ReadonlyMap<string, ContextEditEntry>;
 }
 
@@ -103,7 +102,7 @@ function ownEdits(session: Session, former: CompactionEntry): OwnEdits {
   return { ids, earlier };
 }
 
-/** Written in one append with a compaction: edits, then what it keeps beside itself. */
+/** The edits that were written in one append with a compaction. */
 function* editsInFront(session: Session, parentId: string | null): Generator<ContextEditEntry> {
   for (
     let entry = entryAt(session, parentId);
@@ -119,7 +118,7 @@ function entryAt(session: Session, id: string | null): Entry | undefined {
   return id === null ? undefined : session.entry(id);
 }
 
-/** The view stays what it is; its sources are what the former compaction saw. */
+/** The same view, with the messages that the former compaction saw as sources. */
 function withOriginals(view: ContextView, { ids, earlier }: OwnEdits): ContextView {
   if (ids.size === 0) return view;
   const items = view.items.map((item) => {
@@ -133,7 +132,7 @@ function withOriginals(view: ContextView, { ids, earlier }: OwnEdits): ContextVi
 
 function formerCut(session: Session, leafId: string | null, view: ContextView): string | null {
   const items = withoutSummary(view.items);
-  // The tail ends with the first entry that the former compaction kept.
+  // The tail ends with the first kept entry of the former compaction.
   const kept = new Set(Array.from(session.tail(leafId), ({ id }) => id));
   const first = items.findIndex(({ entryId }) => kept.has(entryId));
   const messages = items.map(({ message }) => message);

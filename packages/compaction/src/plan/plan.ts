@@ -13,41 +13,41 @@ import {
   withoutSummary,
 } from "./view.ts";
 
-/** What a compaction would do with the context, as data. Ids of entries; oldest first. */
+/** The division of the context by a compaction. Lists are oldest first. */
 export interface CompactionPlan {
   status: "planned" | "nothing-to-compact" | "already-compacted";
-  /** The compaction whose summary this one updates. */
+  /** The compaction whose summary is updated. */
   previous: CompactionEntry | undefined;
   /** Summarised as history. */
   history: readonly ViewItem[];
-  /** The early part of a split turn: summarised for itself. */
+  /** The early part of a split turn, which has its own summary. */
   turnPrefix: readonly ViewItem[];
   kept: readonly ViewItem[];
   splitTurn: boolean;
-  /** `null` when nothing is kept. */
+  /** Null keeps nothing. */
   firstKeptEntryId: string | null;
 }
 
 export interface PlanOptions {
   view: ContextView;
-  /** The compaction whose summary stands first in the view. */
+  /** The compaction whose summary begins the view. */
   previous: CompactionEntry | undefined;
-  /** True when nothing that the model sees came after that compaction. */
+  /** True if the model sees nothing newer than that compaction. */
   justCompacted: boolean;
-  /** True when less is to be kept than that compaction had to keep. */
+  /** True if the budget is smaller than that compaction's. */
   keepsLess: boolean;
-  /** Recent tokens to keep. */
+  /** Budget of kept tokens. */
   keepTokens: number;
-  /** A command of the user and its output count at most this. */
+  /** Maximum tokens that a user command and its output count. */
   commandTokens: number;
-  /** A span that holds fewer tokens is left as it is: its summary would not be shorter. */
+  /** A smaller span is not summarised: its summary would not be shorter. */
   minTokens: number;
-  /** A cut of somebody's choice, which is legal; null: nothing is kept. Default: by the budgets. */
+  /** A chosen legal cut; null keeps nothing. Default: by the budgets. */
   firstKeptEntryId?: string | null | undefined;
 }
 
 /**
- * Divides the context into what is summarised and what is kept.
+ * Divides the context into summarised and kept messages.
  *
  * Invariant: history, turn prefix and kept are the projection without the previous summary, disjoint and in order.
  */
@@ -65,7 +65,7 @@ export function planSpan(options: PlanOptions): CompactionPlan {
   return { status, previous, ...splitAt(items, 0) };
 }
 
-/** The parts of a context that is cut before an item: at 0 all of it is kept, at the end nothing. */
+/** Cuts a context before an item: 0 keeps everything, the end keeps nothing. */
 export function splitAt(
   items: readonly ViewItem[],
   index: number,
@@ -81,7 +81,7 @@ export function splitAt(
   };
 }
 
-/** Where the turn begins that a cut at this place splits; undefined where it splits none. */
+/** The start of the turn that this cut splits, if it splits one. */
 function turnStart(items: readonly ViewItem[], cut: number): number | undefined {
   const first = items[cut];
   if (first === undefined || cut === 0 || startsTurn(first.message)) return undefined;
@@ -89,22 +89,21 @@ function turnStart(items: readonly ViewItem[], cut: number): number | undefined 
   return start < 0 ? undefined : start;
 }
 
-/** An old output that is masked, or one of a command of the user that is shortened. */
+/** A masked output, or a shortened output of a user command. */
 export interface MaskedItem {
   item: ViewItem;
   edit: PlannedEdit;
   freedTokens: number;
 }
 
-/** As in opencode: in a session with one request, all results belong to the current task. */
+/** As in opencode: with one request, all results belong to the current task. */
 const MIN_USER_TURNS = 2;
 
 /**
- * Newest to oldest, protects the newest `protectTokens` of outputs, of tools and of commands of the user; the one that
- * crosses and all older ones are masked, if that frees at least `minimumTokens` and the context has two user messages.
- * What a command printed is shortened to its share, however new it is. What the model has not answered yet counts, but is
- * neither masked nor shortened.
- * @returns the masked ones oldest first, then the shortened ones; none where it is not worth it
+ * Protects the newest `protectTokens` of outputs of tools and user commands. Masks the output that crosses this limit
+ * and all older ones, if that frees at least `minimumTokens` and the context has two user messages. Shortens the output
+ * of a user command to its share, however new it is. Unanswered outputs count, but are neither masked nor shortened.
+ * @returns the masked outputs, oldest first, then the shortened ones
  */
 export function planMasks(
   view: ContextView,
@@ -135,7 +134,7 @@ function maskedItems(view: ContextView, settings: CompactionSettings["mask"]): M
   return freedBy(masked) < minimumTokens ? [] : masked;
 }
 
-/** The command itself stays. */
+/** Masks the output; a command itself stays. */
 function maskOf({ entryId }: ViewItem): PlannedEdit {
   return { entryId, kind: "mask", content: MASK_PLACEHOLDER };
 }
@@ -145,11 +144,11 @@ function withEdit(item: ViewItem, edit: PlannedEdit, estimator: TokenEstimator):
   return { item, edit, freedTokens: item.tokens - edited!.tokens };
 }
 
-/** An output that is this little above its share is left: the next estimate may find it below. */
+/** Factor above its share from which an output is shortened: estimates vary. */
 const WORTH_SHORTENING = 1.25;
-/** Scripts and languages differ in how many characters a token has. */
+/** Each try is this much shorter: characters per token differ by script and language. */
 const CLOSER = 0.9;
-/** A long command is not cut, so that its share may not be reached. */
+/** Shorter outputs are no use. A long command is not cut, so the share may not be reached. */
 const SHORTEST_CHARS = 400;
 
 function shortenedItem(item: ViewItem, mostTokens: number, estimator: TokenEstimator): MaskedItem[] {
@@ -164,7 +163,7 @@ function shortenedItem(item: ViewItem, mostTokens: number, estimator: TokenEstim
   return [];
 }
 
-/** How many items stand before the last good answer. */
+/** Number of items before the latest good answer. */
 function answeredCount(items: readonly ViewItem[]): number {
   return Math.max(0, latestAnswer(items.map(({ message }) => message)));
 }

@@ -4,31 +4,31 @@ import { type Budgets, sendableTokens } from "./limits.ts";
 import { type ContextView, editedIds, PLANNED_ENTRY_ID, type ViewItem, viewTokens } from "./view.ts";
 
 /**
- * How large a context is, and what its tokens are of: the one definition behind every size before and after a compaction.
+ * The size of a context and its parts: the one definition behind every size before and after a compaction.
  *
- * What was read beyond the estimates of the messages is fixed: the system prompt, the tools, and what estimates miss. It
- * stays, whatever becomes of the messages. Where less was read than is estimated, nothing is fixed, and the messages share
- * what was read.
+ * The part of the reading above the estimates of the messages is fixed: system prompt, tools, and errors of the
+ * estimate. No compaction changes it. If the reading is below the estimates, nothing is fixed, and the messages share
+ * the reading.
  */
 export interface ContextSize {
-  /** As reported, with estimates of what came later; else by estimate. */
+  /** The reported size plus estimates of later messages; else an estimate. */
   readonly totalTokens: number;
   /** The estimated part of `totalTokens`. */
   readonly estimatedTokens: number;
   readonly fixedTokens: number;
-  /** Tokens of the total, for estimated tokens of messages. */
+  /** Converts estimated tokens of messages into tokens of the total. */
   ofEstimate(tokens: number): number;
-  /** The same for each of several in a row: what it adds to those before it, so that rounding loses no token. */
+  /** The same for several in a row; rounding loses no token. */
   shares(estimated: readonly number[]): number[];
-  /** The most estimated tokens of messages with which the total stays within this. */
+  /** The maximum estimated tokens of messages for this total. */
   estimateWithin(totalTokens: number): number;
 }
 
 interface ContextSizeOptions {
   reading: ContextTokens;
-  /** The messages by estimate. */
+  /** Estimated tokens of the messages. */
   estimatedTokens: number;
-  /** The total as a refusal taught it: then all of the reading was too low by the same factor. Default: as read. */
+  /** The total after a refusal: the reading was too low by one factor. Default: as read. */
   total?: { tokens: number; estimatedTokens: number };
 }
 
@@ -57,35 +57,35 @@ export function contextSizeOf({ reading, estimatedTokens, total }: ContextSizeOp
 }
 
 /**
- * What the tokens before and after a compaction are of.
+ * The parts of the tokens before and after a compaction.
  *
  * Invariant: before = fixed + summarised + turn prefix + masked + shortened + kept, and after = fixed + summary + kept.
  */
 export interface CompactionSizes {
-  /** System prompt, tools, and what estimates miss. */
+  /** System prompt, tools, and errors of the estimate. */
   fixedTokens: number;
-  /** With the summary of an earlier compaction, which the new one updates. */
+  /** Includes the summary of an earlier compaction, which the new one updates. */
   summarisedTokens: number;
   turnPrefixTokens: number;
-  /** What masks take from the messages that are kept. */
+  /** Tokens that masks remove from kept messages. */
   maskedTokens: number;
-  /** What they lose by images left out and by texts cut to head and tail. */
+  /** Tokens of removed images and shortened texts. */
   shortenedTokens: number;
-  /** What stays of the messages that are kept. */
+  /** Remaining tokens of the kept messages. */
   keptTokens: number;
-  /** Of the new summary: estimated until it is written; 0 without one. */
+  /** Tokens of the new summary, estimated until it is written; 0 without one. */
   summaryTokens: number;
 }
 
 interface CompactionSizesOptions {
   size: ContextSize;
   before: readonly ViewItem[];
-  /** A new summary among its items has the id of an entry that is planned. */
+  /** A new summary has the id of the planned entry. */
   after: ContextView;
   turnPrefixEntryIds: readonly string[];
 }
 
-/** Each part is what it adds to those that are counted before it, so that rounding loses no token. */
+/** Each part is a difference of running sums, so that rounding loses no token. */
 export function compactionSizes({
   size,
   before,
@@ -100,7 +100,7 @@ export function compactionSizes({
   const isPrefix = ({ entryId }: ViewItem) => prefixIds.has(entryId) && !keptIds.has(entryId);
   const ofMasked = (items: readonly ViewItem[]) =>
     viewTokens(items.filter(({ entryId }) => maskedIds.has(entryId)));
-  // Where what is kept ends in the sum of the estimates, with what was cut, with what was masked, and with the turn prefix.
+  // Running sums: the kept part, then with removed text, with masked text, and with the turn prefix.
   const keptTo = viewTokens(kept);
   const unmaskedTo = viewTokens(whole);
   const uncutTo = unmaskedTo - (ofMasked(whole) - ofMasked(kept));

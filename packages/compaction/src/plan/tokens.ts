@@ -23,40 +23,38 @@ import type { CompactionSettings } from "../settings.ts";
 import { changesContext, recordedCalibration } from "./recorded-calibration.ts";
 
 export interface ReadContextOptions {
-  /** Whose context is read. */
+  /** The session of the context. */
   session: Session;
-  /** Name the estimator. */
+  /** They name the estimator. */
   settings: CompactionSettings;
   /** Default: the session's leaf. */
   leafId?: string | null | undefined;
   /**
-   * What every request holds beside its messages, system prompt and tools: asked for, and counted, until usage has taught
-   * how much that is. Default: not known, and counted as nothing.
+   * System prompt and tools of every request. They are estimated until usage shows their size. Default: none.
    */
   fixedTexts?: (() => readonly string[]) | undefined;
-  /** The model of the next request. Images count only if it accepts them. Default: it does. */
+  /** The model of the next request. Images count only if it accepts them. Default: it accepts them. */
   model?: ModelInput | (() => ModelInput) | undefined;
-  /** Default: as the settings say. */
+  /** Default: the estimator that the settings name. */
   estimator?: TokenEstimator | undefined;
 }
 
 type ModelInput = Pick<Model, "input">;
 
-/** What the context at one place of a session holds, and how its tokens are counted. */
+/** The context at a leaf of a session, and how its tokens are counted. */
 export interface ContextReading extends ContextTokens {
   readonly leafId: string | null;
-  /** What the model sees there. */
+  /** The messages that the model sees. */
   readonly projection: Projection;
   readonly estimator: TokenEstimator;
-  /** Of system prompt and tools: as learned, else by estimate where they were given; 0 where unknown. As `calibration`. */
+  /** Tokens of system prompt and tools: learned, else estimated; 0 if unknown. Slow like `calibration`. */
   overheadTokens(): number;
-  /** What the session's usage has taught. The first call takes its time in a long context. */
+  /** The calibration from the session's usage. The first call is slow in a long context. */
   calibration(): Calibration | undefined;
 }
 
 /**
- * Reads how many tokens the context holds. An answer's usage is trusted only if the model saw for it what stands before it
- * now: not if a compaction, an edit or an undo came after it and still counts.
+ * Reads the size of the context. The usage of an answer counts only if no compaction, edit or undo came after it.
  */
 export function readContext(options: ReadContextOptions): ContextReading {
   const { session, settings, fixedTexts, leafId = session.leafId } = options;
@@ -73,7 +71,7 @@ export function readContext(options: ReadContextOptions): ContextReading {
   return { ...tokens, leafId, projection: place.projection, estimator, overheadTokens, calibration };
 }
 
-/** The context by its latest usage, else by estimate alone: nothing that was learned earlier. */
+/** The size of the context by its latest usage, else by estimate, without learned corrections. */
 export function plainTokens({ session, fixedTexts, model }: ReadContextOptions): number {
   const place = { session, leafId: session.leafId, projection: session.projection() };
   const overheadTokens = () => fixedTokens(fixedTexts?.() ?? [], byScriptEstimator);
@@ -81,14 +79,14 @@ export function plainTokens({ session, fixedTexts, model }: ReadContextOptions):
   return contextTokens(place, { estimator, overheadTokens }).tokens;
 }
 
-/** A leaf of a session, and what the model sees there. */
+/** A leaf of a session and its context. */
 interface Place {
   session: Session;
   leafId: string | null;
   projection: Projection;
 }
 
-/** A list of items never changes, so that what was read of it once need not be read again. */
+/** By list of items, which never changes. */
 const readings = new WeakMap<
   readonly ProjectionItem[],
   { leafId: string | null; estimator: TokenEstimator; overheadTokens: number; tokens: ContextTokens }
@@ -112,8 +110,8 @@ function contextTokens(
 }
 
 /**
- * Which items are older than a change of the context that still counts. An undo gives back what stood before the
- * compaction, so that only the answers between the two are stale; a redo gives those back.
+ * Tells which items are older than a change of the context. After an undo, only the answers between compaction and undo
+ * are stale; a redo makes them fresh again.
  */
 function staleItems({ session, leafId, projection }: Place): (index: number) => boolean {
   const { items } = projection;
@@ -134,7 +132,7 @@ function staleItems({ session, leafId, projection }: Place): (index: number) => 
   return (index) => !fresh.has(index);
 }
 
-/** They are asked for before every request, and seldom change. */
+/** By list of texts, which seldom changes. */
 const fixed = new WeakMap<readonly string[], { estimator: TokenEstimator; tokens: number }>();
 
 function fixedTokens(texts: readonly string[], estimator: TokenEstimator): number {
@@ -145,16 +143,16 @@ function fixedTokens(texts: readonly string[], estimator: TokenEstimator): numbe
   return tokens;
 }
 
-/** How tokens are counted, and what was learned for it. */
+/** The estimator and its calibration. */
 type Counting = Pick<ContextReading, "estimator" | "calibration">;
 
-/** What a context taught; its list of items is another one after every change. */
+/** By list of items, which is replaced after every change. */
 const learned = new WeakMap<readonly ProjectionItem[], Counting>();
 const learnedWithoutImages = new WeakMap<readonly ProjectionItem[], Counting>();
 
 /**
- * The estimator that the settings name; the calibrated one learns from the session's usage. A plain one learns nothing,
- * but what a compaction found beside the messages is there still.
+ * The estimator that the settings name. The calibrated one learns from the session's usage. A plain one uses only a
+ * recorded calibration.
  */
 function countingAt(place: Place, { estimator }: CompactionSettings, withImages: boolean): Counting {
   if (estimator !== "calibrated") {
@@ -216,10 +214,10 @@ function imageCount(message: Message): number {
   return content.filter((block) => block?.type === "image").length;
 }
 
-/** A calibration from fewer answers says less than the one before the compaction did; more correct what it knew. */
+/** Fewer answers say less than the calibration before the compaction. */
 const ENOUGH_SAMPLES = 4;
 
-/** From the usage after the latest change of the context; where that is too little, what was known then. */
+/** The calibration from usage after the latest change of the context, or the recorded one if there are too few answers. */
 function learnedCalibration(place: Place, base: TokenEstimator): Calibration {
   const { items } = place.projection;
   const prior = recordedCalibration(place);
@@ -232,7 +230,7 @@ function learnedCalibration(place: Place, base: TokenEstimator): Calibration {
   return found.samples >= ENOUGH_SAMPLES ? found : (prior ?? found);
 }
 
-/** The context is looked at before every request, and a message counts the same each time. */
+/** By message: the context is counted before every request. */
 const counted = new WeakMap<Message, number>();
 const imageful: TokenEstimator = {
   ...byScriptEstimator,
@@ -243,7 +241,7 @@ const imageful: TokenEstimator = {
   },
 };
 
-/** Counts the messages of the present context, one at a step: an estimate that is asked for afterwards takes no time. */
+/** Counts the messages of the context, one per step, so that a later estimate takes no time. */
 export function* countAhead(session: Session): Generator<void> {
   for (const { message } of session.projection().items) {
     if (counted.has(message)) continue;
@@ -252,7 +250,7 @@ export function* countAhead(session: Session): Generator<void> {
   }
 }
 
-/** The entry to write, where no manifest of ours can keep it, beside a change that makes all earlier usage count no more; none where nothing is known. */
+/** The entry that stores the calibration if no manifest can: earlier usage does not count after the change. */
 export function calibrationDrafts(calibration: Calibration | undefined): EntryDraftWithId[] {
   if (calibration === undefined || calibration.samples === 0) return [];
   return [{ type: "custom", customType: customTypes.calibration, data: calibration }];

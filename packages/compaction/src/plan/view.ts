@@ -2,14 +2,14 @@ import type { Message, MessageRole, TokenEstimator, UserContent } from "@bonsai-
 import { type Projection, type ProjectionItem, project } from "@bonsai-agent/session";
 import { clippedContent, editedMessage, isDeliberateEdit, isMaskedContent } from "@bonsai-agent/session/host";
 
-/** A change of one message's content that is planned, not yet written. */
+/** A planned change of one message's content. */
 export interface PlannedEdit {
   entryId: string;
   kind: "mask" | "media" | "truncate";
   content: string | UserContent[];
 }
 
-/** One message of the context under planning, as the model would see it after the planned edits, with its size. */
+/** One message as the model would see it after the planned edits, with its size. */
 export interface ViewItem extends ProjectionItem {
   /** Estimated tokens of `message`. */
   readonly tokens: number;
@@ -17,14 +17,14 @@ export interface ViewItem extends ProjectionItem {
   readonly source: ProjectionItem;
 }
 
-/** The projection with sizes and planned edits: what compaction works on, without touching the session. */
+/** The projection with sizes and planned edits. Compaction works on it without touching the session. */
 export interface ContextView {
   readonly items: readonly ViewItem[];
   readonly edits: readonly PlannedEdit[];
   readonly estimator: TokenEstimator;
 }
 
-/** The view of a projection as it stands. */
+/** The view of a projection, without edits. */
 export function viewOf(projection: Projection, estimator: TokenEstimator): ContextView {
   const items = projection.items.map((source) => ({
     ...source,
@@ -34,7 +34,7 @@ export function viewOf(projection: Projection, estimator: TokenEstimator): Conte
   return { items, edits: [], estimator };
 }
 
-/** The view after some more edits; a later edit of a message replaces an earlier one. */
+/** The view after more edits. A later edit of a message replaces an earlier one. */
 export function withEdits(view: ContextView, edits: readonly PlannedEdit[]): ContextView {
   if (edits.length === 0) return view;
   const byId = new Map(edits.map((edit) => [edit.entryId, edit]));
@@ -55,7 +55,7 @@ export function editedIds({ edits }: ContextView, kind: PlannedEdit["kind"]): st
   return edits.filter((edit) => edit.kind === kind).map((edit) => edit.entryId);
 }
 
-/** All but the summary of an earlier compaction. */
+/** The items without the summary of an earlier compaction. */
 export function withoutSummary(items: readonly ViewItem[]): readonly ViewItem[] {
   return items.filter(({ entry }) => entry.type !== "compaction");
 }
@@ -66,8 +66,8 @@ export function viewTokens(items: readonly ViewItem[]): number {
 }
 
 /**
- * The message that a summary is made of: a masked result with its full content; any other edit (an omission,
- * a redaction) as it was edited, for that was meant, also where a mask came later.
+ * The message as the summariser reads it: a masked result with its full content. A deliberate edit, such as a redaction,
+ * stays, even if a mask came later.
  */
 export function originalMessage({ source }: Pick<ViewItem, "source">): Message {
   const { edit, entry, message, formerEdits = [] } = source;
@@ -84,11 +84,11 @@ export function truncated({ entryId, message }: ViewItem, maxChars: number): Pla
   return content === undefined ? [] : [{ entryId, kind: "truncate", content }];
 }
 
-/** What compaction may do with a message by its role. */
+/** Rules for messages of a role. */
 interface RoleTraits {
-  /** A user's message, or what stands in for one, begins a turn. */
+  /** Begins a turn, like a user's message. */
   startsTurn?: true;
-  /** The kept part may begin with it. */
+  /** The kept part may begin here. */
   mayStartKept?: true;
   /** A context edit may shorten it. */
   mayBeCut?: true;
@@ -102,7 +102,7 @@ const ROLES: Readonly<Record<MessageRole, RoleTraits>> = {
   bashExecution: { startsTurn: true, mayStartKept: true, mayBeCut: true },
   custom: { startsTurn: true, mayStartKept: true, mayBeCut: true },
   branchSummary: { startsTurn: true, mayStartKept: true },
-  // What follows it may be the rest of a turn that was split.
+  // The rest of a split turn may follow it.
   compactionSummary: {},
   // No projection has one.
   system: {},

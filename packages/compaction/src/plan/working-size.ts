@@ -1,58 +1,58 @@
 import type { CacheRules, ModelPrices } from "@bonsai-agent/messages";
 
-/** How a session grows and rests, as its own requests show it. */
+/** Growth and pauses of a session, from its requests. */
 export interface Pace {
-  /** Tokens by which the context grows from one request to the next. */
+  /** Growth of the context from one request to the next. */
   growthTokens: number;
-  /** The share of requests, 0 to 1, that came after the provider had forgotten the prefix. */
+  /** The share of requests, 0 to 1, that came after the cache had expired. */
   pauses: number;
 }
 
-/** What the working size of a context is found from. Sizes are those of whole requests: system prompt and tools with them. */
+/** Input for the working size. Sizes are those of whole requests, system prompt and tools included. */
 export interface WorkingSizeOptions extends Pace {
   /** US dollars per million tokens. */
   prices: ModelPrices;
   cacheRules: CacheRules;
-  /** The most that the threshold's rule allows. */
+  /** The threshold. */
   thresholdTokens: number;
-  /** The least that the task needs: what has to be kept, and room for some requests. The threshold goes before it. */
+  /** Minimum size for the task: the kept messages and room for some requests. The threshold has priority. */
   floorTokens: number;
-  /** System prompt and tools: what stays in the cache when all behind it changes. */
+  /** System prompt and tools, which stay in the cache after a compaction. */
   fixedTokens: number;
-  /** What a request holds right after a compaction: all that is fixed, the summary, and what is kept. */
+  /** Size right after a compaction: fixed part, summary, and kept messages. */
   baseTokens: number;
-  /** True where a model summarises, which has its price; the digest has none. */
+  /** True if a model summarises. The digest is free. */
   isModelAsked: boolean;
-  /** A size of somebody's choice, in place of the one that costs the least. */
+  /** A chosen size instead of the cheapest one. */
   wantedTokens?: number | undefined;
 }
 
 /**
- * The size from which on a compaction costs less than to go on without one.
+ * The size above which a compaction costs less than none.
  * Invariant: neither size is above the threshold, and none is below the floor where that is not above the threshold.
  */
 export interface WorkingSize {
-  /** One token more calls for compaction. */
+  /** One token more needs a compaction. */
   tokens: number;
   /** The same once the cache has expired, when the next request pays for all of its prefix: at most `tokens`. */
   expiredTokens: number;
   /**
-   * What so many requests are expected to cost, from an empty session on, where a compaction comes above a size: in US
-   * dollars, without what is the same at every size.
+   * Expected cost of this many requests of a new session with a limit, in US dollars, without costs that are the same
+   * for every limit.
    */
   usdOver(requests: number, limitTokens: number): number;
 }
 
-/** An answer of usual length to a request for a summary. */
+/** Usual length of a summary. */
 const SUMMARY_TOKENS = 2_000;
-/** What a request for a summary holds beside the conversation. */
+/** Tokens of a summary request beside the conversation. */
 const INSTRUCTION_TOKENS = 1_000;
-/** The conversation as text, as a share of its tokens in the context: long results are cut. */
+/** Tokens of the conversation as text, as a share of those in the context: long results are cut. */
 const TEXT_SHARE = 0.6;
-/** The call with which the model looks again at what a compaction took away. */
+/** The call with which the model reads a removed result again. */
 const CALL_TOKENS = 300;
-/** Of a cycle: earlier, an expired cache is no reason. */
-const LEAST_CYCLE_SHARE = 0.5;
+/** Minimum share of a cycle before an expired cache is a reason to compact. */
+const MIN_CYCLE_SHARE = 0.5;
 const MILLION = 1_000_000;
 
 /**
@@ -71,7 +71,8 @@ const MILLION = 1_000_000;
  * stores order stock. Compactions that are dear, and a fast growth, make the size larger; a dear prefix makes it smaller.
  *
  * Where the cache has expired, the next request writes its whole prefix. To be at B + y, and not at B, costs
- * h(y) = ((f(D) - e B) y - e y^2 / 2) / g more until the next compaction and with it: h(D) = a + b D. A compaction now saves
+ * h(y) = ((f(D) - e B) y - e y^2 / 2) / g more until the next compaction and with it: h(D) = a + b D. A compaction now
+ * saves
  * w y + h(y), for what it costs without a cache. `expiredTokens` is where that begins to pay, and at least half of a cycle
  * from B: what little more could be saved is not worth what a compaction loses.
  */
@@ -97,7 +98,7 @@ interface Rates {
   output: number;
   read: number;
   write: number;
-  /** Of a prefix, expired or not: e. */
+  /** Mean price of a prefix token: e. */
   prefix: number;
   baseTokens: number;
   growthTokens: number;
@@ -112,7 +113,7 @@ function ratesOf({ prices, pauses, baseTokens, growthTokens }: WorkingSizeOption
   return { input, output, read, write, prefix, baseTokens, growthTokens: Math.max(1, growthTokens) };
 }
 
-/** What a compaction costs: a + b D. */
+/** The cost of a compaction: a + b D. */
 interface Way {
   a: number;
   b: number;
@@ -162,9 +163,11 @@ function requestCost(cycle: number, { a, b }: Way, { prefix, baseTokens, growthT
 }
 
 /**
- * The requests up to the limit as they grow, all later ones as they are on average: what a compaction costs is shared by the
+ * The requests up to the limit as they grow, all later ones as they are on average: what a compaction costs is shared by
+ * the
  * requests that follow it, some of which may come another day. What a request adds makes the next compaction dearer by b a
- * token, also where that comes another day: without it, a request just below the limit would seem cheaper than one above it.
+ * token, also where that comes another day: without it, a request just below the limit would seem cheaper than one above
+ * it.
  */
 function costOver(
   { requests, limitTokens, fromTokens }: { requests: number; limitTokens: number; fromTokens: number },
@@ -178,7 +181,10 @@ function costOver(
   return grown + (requests - growing) * requestCost(cycle, way, rates);
 }
 
-/** The least y with w y + h(y) = a + b y, where a and b are those of a compaction without a cache; D where there is none below. */
+/**
+ * The least y with w y + h(y) = a + b y, where a and b are those of a compaction without a cache; D where there is none
+ * below.
+ */
 function expiredCycle(
   cycle: number,
   { way, expiredWay: { a, b }, rates }: { way: Way; expiredWay: Way; rates: Rates },
@@ -189,5 +195,5 @@ function expiredCycle(
   const root = linear ** 2 - 4 * quadratic * a;
   if (linear <= 0 || root < 0) return cycle;
   const pays = (2 * a) / (linear + Math.sqrt(root));
-  return Math.min(cycle, Math.max(pays, cycle * LEAST_CYCLE_SHARE));
+  return Math.min(cycle, Math.max(pays, cycle * MIN_CYCLE_SHARE));
 }
