@@ -6,13 +6,7 @@ export type { RungName } from "./carry/details.ts";
 export { FileOperationCounter } from "./carry/files.ts";
 export type { SummaryLoss } from "./carry/loss-text.ts";
 export { pinnedSoon } from "./carry/pins.ts";
-export {
-  readSummarySources,
-  type SourcesProgress,
-  type SummaryLine,
-  SummarySources,
-} from "./carry/sources.ts";
-export type { SummaryEntry } from "./carry/summarised-span.ts";
+export type { SummaryEntry, SummaryLine } from "./carry/sources.ts";
 export type { CompactionLifecycle } from "./events.ts";
 export type { BackgroundChange, BackgroundCounts } from "./flow/background.ts";
 export type { CompactionSite } from "./flow/controller.ts";

@@ -107,11 +107,20 @@ test("Tab shows the previous summary; a line without entries opens nothing", asy
   await terminal.until("This line has no known source.");
 });
 
-test("what was only matched is marked, in few columns too", async () => {
+test("lines with a likely source are marked, also in few columns", async () => {
+  const { terminal } = await openAt(await compactedFile(), 60);
+  terminal.type("/sources\n");
+  await terminal.until("≈ marks a likely source: an entry with the same words");
+  terminal.type("src/shared.ts");
+  await terminal.until(/src\/shared\.ts +≈ 2 entries/);
+});
+
+test("the summary of another program has no sources", async () => {
   const { terminal } = await openAt(writeLines(sampleLines()), 60);
   terminal.type("/sources\n");
-  await terminal.until(/Make the totals right\. +≈ user aaaa0001/);
-  expect(terminal.screen()).toContain("≈ marks a likely source, found by shared rare words");
+  await terminal.until("› Goal");
+  expect(terminal.screen()).toContain("Make the totals right.");
+  expect(terminal.screen()).not.toContain("≈");
 });
 
 test("without a summary there is nothing to walk", async () => {

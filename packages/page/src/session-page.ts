@@ -19,7 +19,7 @@ import { type ChunkPlace, type EntryBody, type PageData, type PageRows, rowKinds
 import { Redaction } from "./redaction.ts";
 import { CompactionRows, type RequestOptions, RequestRows } from "./requests.ts";
 import { addRow, emptyRows, PREVIEW_CHARS } from "./rows.ts";
-import { type OpenedSession, sourcesOf, summaryBody, tokensAfter } from "./summaries.ts";
+import { type OpenedSession, summaryBody, tokensAfter } from "./summaries.ts";
 
 export interface PageOptions extends RequestOptions {
   /** Replaces what looks like a key. Default: true */
@@ -122,7 +122,6 @@ export class SessionPage {
     if (entry.type !== "compaction" && entry.type !== "branch_summary") return body;
     this.#opened ??= {
       session: this.#session,
-      sources: sourcesOf(this.#session, (each) => this.#again.entry(each)),
       rowOf: (id) => this.#read.rows.get(id) ?? -1,
       shown: (each) => this.#again.entry(each),
     };

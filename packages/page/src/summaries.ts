@@ -1,5 +1,5 @@
-import { lossLines, manifestOf, summaryLoss } from "@bonsai-agent/compaction";
-import { type SummaryEntry, SummarySources } from "@bonsai-agent/compaction/host";
+import { lossLines, manifestOf, summaryLoss, summarySources } from "@bonsai-agent/compaction";
+import type { SummaryEntry } from "@bonsai-agent/compaction/host";
 import {
   byScriptEstimator,
   CostSum,
@@ -14,38 +14,18 @@ import { restoreMarks } from "@bonsai-agent/messages/marks";
 import type { CompactionEntry, Entry, ProjectionItem, Session } from "@bonsai-agent/session";
 import type { MapRun, SummaryBody } from "./page-data.ts";
 
-/** The sources of all summaries of a session. @param shown an entry without what is taken out */
-export function sourcesOf(
-  session: Session,
-  shown: <Shown extends Entry>(entry: Shown) => Shown,
-): SummarySources {
-  const index = session.index();
-  const numbers = [...index.numbersOf("compaction"), ...index.numbersOf("branch_summary")];
-  const entries = numbers.map((number) => session.entryAt(number));
-  return new SummarySources(
-    session,
-    entries.flatMap((entry) =>
-      entry?.type === "compaction" || entry?.type === "branch_summary" ? [shown(entry)] : [],
-    ),
-  );
-}
-
 /** What a summary is opened with. */
 export interface OpenedSession {
   session: Session;
-  sources: SummarySources;
   /** The row of an id; -1 for none. */
   rowOf: (id: string) => number;
   shown: <Shown extends Entry>(entry: Shown) => Shown;
 }
 
 /** A compaction or a branch summary, opened. @param entry as it is shown */
-export function summaryBody(
-  { session, sources, rowOf, shown }: OpenedSession,
-  entry: SummaryEntry,
-): SummaryBody {
+export function summaryBody({ session, rowOf, shown }: OpenedSession, entry: SummaryEntry): SummaryBody {
   const rows = (ids: readonly string[]) => ids.map(rowOf).filter((row) => row >= 0);
-  const stored = sources.lines(entry).map(({ text, entryIds, isMatched }) => ({
+  const stored = summarySources(session, entry).map(({ text, entryIds, isMatched }) => ({
     text,
     rows: rows(entryIds),
     isMatched,

@@ -94,6 +94,6 @@ function* legend(lines: readonly SummaryLine[], width: number): Generator<Line> 
   const matched = lines.filter((line) => line.isMatched).length;
   yield [];
   const counts = `${count(known)} of ${count(lines.length)} lines name their source entries. ${count(matched)} more were matched`;
-  for (const text of wrap(`${counts}${matched === 0 ? "." : ` (${MATCHED.trim()}) by rare words.`}`, width))
+  for (const text of wrap(`${counts}${matched === 0 ? "." : ` (${MATCHED.trim()}) by their words.`}`, width))
     yield [span(text, "gray")];
 }

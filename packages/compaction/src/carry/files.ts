@@ -2,12 +2,14 @@ import {
   byScript,
   CHANGE_ARGUMENTS,
   contentText,
+  isRecord,
   type Message,
   PATH_ARGUMENTS,
   PATH_LIST_ARGUMENTS,
   SEARCH_ARGUMENTS,
   skillCallIn,
   type ToolCall,
+  type ToolResultMessage,
   toolCalls,
   withoutReminders,
 } from "@bonsai-agent/messages";
@@ -38,32 +40,22 @@ export function fileOperations(messages: readonly Message[]): FileOperations {
   return counter.operations();
 }
 
-/** What one message, or one call of it, did; a call whose result is an error counts for nothing. */
+/** Files that a call, or a sub-agent, touched. A failed call counts for nothing. */
 interface Touched extends FileOperations {
   created: readonly string[];
   failed: boolean;
-  entryId: string | undefined;
 }
 
-/** As `fileOperations`, of messages one after the other, oldest first: it holds the names of the files and no message. */
+/** Counts as `fileOperations`, message by message, oldest first. Keeps the names of the files and no message. */
 export class FileOperationCounter {
-  /** By message, oldest first: those that touched nothing left out. */
+  /** By message, oldest first. */
   readonly #touched: Touched[][] = [];
   /** The latest call of each id. */
   readonly #calls = new Map<string, Touched>();
 
-  /** @param entryId of the message, for `entries`. Default: none */
-  add(message: Message, entryId?: string): void {
-    const files = messageFiles(message, entryId);
-    if (files !== undefined) this.addFiles(files);
-  }
-
-  /** What `messageFiles` told of the next message. */
-  addFiles({ listed, calls, ended }: MessageFiles): void {
-    const touched = [{ ...listed }, ...calls.map(({ id, ...call }) => this.#called(id, call))];
-    const call = ended === undefined ? undefined : this.#calls.get(ended.id);
-    if (call !== undefined && ended!.failed) call.failed = true;
-    if (call !== undefined && ended!.created) call.created = call.modified;
+  add(message: Message): void {
+    const touched = toolCalls(message).map((call) => this.#called(call));
+    if (message?.role === "toolResult") touched.push(this.#ended(message));
     const some = touched.filter(({ read, modified }) => read.length + modified.length > 0);
     if (some.length > 0) this.#touched.push(some);
   }
@@ -71,75 +63,35 @@ export class FileOperationCounter {
   operations(): FileOperations {
     const read = new Set<string>();
     const modified = new Set<string>();
-    for (let at = this.#touched.length - 1; at >= 0; at -= 1)
-      for (const each of this.#touched[at]!) {
-        if (each.failed) continue;
-        for (const file of each.modified) modified.add(file);
-        for (const file of each.read) read.add(file);
-      }
+    for (const each of this.#touched.toReversed().flat()) {
+      if (each.failed) continue;
+      for (const file of each.modified) modified.add(file);
+      for (const file of each.read) read.add(file);
+    }
     return { read: [...read].filter((file) => !modified.has(file)), modified: [...modified] };
   }
 
-  /** The entries that read, or modified, each file, oldest first. */
-  entries(did: keyof FileOperations): ReadonlyMap<string, readonly string[]> {
-    const entries = new Map<string, string[]>();
-    for (const { failed, entryId, [did]: files } of this.#touched.flat()) {
-      if (failed || entryId === undefined) continue;
-      for (const file of new Set(files)) {
-        const known = entries.get(file);
-        if (known === undefined) entries.set(file, [entryId]);
-        else if (known.at(-1) !== entryId) known.push(entryId);
-      }
-    }
-    return entries;
-  }
-
-  /** Those of the modified files that did not exist before, as far as the call or its result says so; oldest first. */
+  /** The modified files that are new, as far as a call or its result says so; oldest first. */
   created(): string[] {
     const done = this.#touched.flat().filter(({ failed }) => !failed);
     return [...new Set(done.flatMap(({ created }) => created))];
   }
 
-  #called(id: string, call: Touched): Touched {
-    this.#calls.set(id, call);
-    return call;
-  }
-}
-
-/** What one message did with files, without the message. */
-export interface MessageFiles {
-  /** By a sub-agent, whose result it is. */
-  listed: Touched;
-  calls: ReadonlyArray<Touched & { id: string }>;
-  /** How a call ended. */
-  ended?: { id: string; failed: boolean; created: boolean };
-}
-
-/** Undefined for a message that has nothing to do with files, nor with calls. */
-export function messageFiles(message: Message, entryId: string | undefined): MessageFiles | undefined {
-  const of = { entryId, created: [], failed: false };
-  const read = filesInDetails(message, "readFiles");
-  const modified = filesInDetails(message, "modifiedFiles");
-  const calls = toolCalls(message).map((call) => {
+  #called(call: ToolCall): Touched {
     const created = patchTexts(call).flatMap(addedFiles);
-    return { ...of, id: call.id, read: readBy(call), modified: modifiedBy(call), created };
-  });
-  const files: MessageFiles = { listed: { ...of, read, modified }, calls };
-  if (message?.role === "toolResult") files.ended = { id: message.toolCallId, ...endOf(message) };
-  return calls.length + read.length + modified.length > 0 || files.ended !== undefined ? files : undefined;
-}
+    const touched = { read: readBy(call), modified: modifiedBy(call), created, failed: false };
+    this.#calls.set(call.id, touched);
+    return touched;
+  }
 
-/** What the result says of its call. */
-function endOf(message: Message): { failed: boolean; created: boolean } {
-  const { isError, details } = message as { isError?: unknown; details?: unknown };
-  const created = (details as { created?: unknown } | null | undefined)?.created === true;
-  return { failed: Boolean(isError), created };
-}
-
-function filesInDetails(message: Message, list: "readFiles" | "modifiedFiles"): string[] {
-  if (message?.role !== "toolResult" || typeof message.details !== "object" || message.details === null)
-    return [];
-  return texts((message.details as Record<string, unknown>)[list]);
+  /** Notes how a call ended. Returns the files that a sub-agent lists in its result. */
+  #ended({ toolCallId, isError, details }: ToolResultMessage): Touched {
+    const { created, readFiles, modifiedFiles } = isRecord(details) ? details : {};
+    const call = this.#calls.get(toolCallId);
+    if (call !== undefined && isError) call.failed = true;
+    if (call !== undefined && created === true) call.created = call.modified;
+    return { read: texts(readFiles), modified: texts(modifiedFiles), created: [], failed: false };
+  }
 }
 
 function modifiedBy(call: ToolCall): string[] {

@@ -1,240 +1,226 @@
 import { inert, type PlacedLine, placedLines } from "@bonsai-agent/messages/marks";
-import type { Session } from "@bonsai-agent/session";
+import {
+  type BranchSummaryEntry,
+  type CompactionEntry,
+  type EntryIndex,
+  pinChange,
+  type Session,
+} from "@bonsai-agent/session";
 import { isDigest, outcomeLines } from "../record/digest.ts";
 import type { SpanRecord } from "../record/record.ts";
+import { contentWords, termsIn } from "../record/sentence.ts";
 import { storedDetails } from "./details.ts";
 import { fileIn } from "./files.ts";
-import { SummarisedOriginals } from "./summarised-originals.ts";
-import { SummarisedSpan, type SummaryEntry } from "./summarised-span.ts";
 
-/** A line of a stored summary, and what it rests on. */
+/** A summary in a session. */
+export type SummaryEntry = CompactionEntry | BranchSummaryEntry;
+
+/** A line of a stored summary with its source entries. */
 export interface SummaryLine {
-  /** As it is stored. */
+  /** The stored text. */
   text: string;
-  /** Entries of the session, oldest first; none for what frames the summary, and where nothing is known or found. */
+  /** Source entries, oldest first for what the user and the agent said; empty for the frame, and if none is known. */
   entryIds: readonly string[];
-  /** True where the entries were found by what is specific in both, best effort; else they are known as data. */
+  /** True if the entries were found by the words and terms of the line; false if the summary stores them. */
   isMatched: boolean;
 }
 
 /**
- * The lines of a stored summary with the entries that each rests on. What is carried as data knows its entries; prose, of
- * whoever wrote it, is matched to what was summarised, also by the compactions before: lines lead to the original entries.
+ * The lines of a stored summary, each with its source entries. Carried data stores its entries. Other lines lead to the
+ * recorded message with most of their words, and to the entries that the index has for their terms. Reads no summarised
+ * entry.
  *
- * Invariant: joined, the lines are the summary; each entry stands before it on its path, or on a branch of which a summary
- * stands there, for the summary of a branch on the path to the end of that branch.
+ * Invariant: joined, the lines are the summary; each entry is before it on its path, or on a branch that a summary there
+ * summarises. For a branch summary, the path to the end of that branch counts.
  */
 export function summarySources(session: Session, entry: SummaryEntry): SummaryLine[] {
-  return new SummarySources(session, [entry]).lines(entry);
-}
-
-/** How far the sources of a summary are read. */
-export interface SourcesProgress {
-  /** From 0 to 1. */
-  share: number;
-  /** The lines with what is known without reading what was summarised: at once, and the same at each step. */
-  known: readonly SummaryLine[];
-}
-
-/** The same for who has other things to do meanwhile: an entry at a step. */
-export function readSummarySources(
-  session: Session,
-  entry: SummaryEntry,
-): Generator<SourcesProgress, SummaryLine[]> {
-  return new SummarySources(session, [entry]).read(entry);
-}
-
-/** The same for many summaries of one session, as it is now: each original is read once, and not kept. */
-export class SummarySources {
-  readonly #session: Session;
-  readonly #originals: SummarisedOriginals;
-
-  /** @param summaries all that are asked for later */
-  constructor(session: Session, summaries: Iterable<SummaryEntry>) {
-    this.#session = session;
-    const wanted = [...summaries].flatMap((entry) =>
-      matchedLines(linesOf(entry, new SummarisedSpan(session, entry))),
-    );
-    this.#originals = new SummarisedOriginals(session, wanted);
-  }
-
-  /** As `summarySources` tells them. */
-  lines(entry: SummaryEntry): SummaryLine[] {
-    const summary = new SummaryReading(this.#session, entry);
-    if (summary.restsOnData) return summary.known;
-    this.#originals.readAll(summary.span.numbers);
-    return summary.lines(this.#originals);
-  }
-
-  /** As `readSummarySources` tells them. */
-  *read(entry: SummaryEntry): Generator<SourcesProgress, SummaryLine[]> {
-    const summary = new SummaryReading(this.#session, entry);
-    const { known, span } = summary;
-    yield { share: 0, known };
-    if (summary.restsOnData) return known;
-    for (const read of this.#originals.readEach(span.numbers))
-      yield { share: read / span.numbers.length, known };
-    return summary.lines(this.#originals);
-  }
-}
-
-/** One summary, from what is known of it to what its lines rest on. */
-class SummaryReading {
-  readonly span: SummarisedSpan;
-  readonly known: SummaryLine[];
-  readonly #lines: readonly SourcedLine[];
-
-  constructor(session: Session, entry: SummaryEntry) {
-    this.span = new SummarisedSpan(session, entry);
-    this.#lines = linesOf(entry, this.span);
-    this.known = this.#lines.map(({ text, source }) =>
-      knownLine(text, this.span.known(isList(source) ? source : NONE)),
-    );
-  }
-
-  /** True where nothing that was summarised has to be read. */
-  get restsOnData(): boolean {
-    return this.#lines.every(({ source }) => isList(source));
-  }
-
-  /** @param originals all of the span were read */
-  lines(originals: SummarisedOriginals): SummaryLine[] {
-    const { numbers } = this.span;
-    const matches = originals.matchesIn(numbers, matchedLines(this.#lines));
-    const hasFiles = this.#lines.some(({ source }) => source === "read" || source === "modified");
-    const touched = originals.filesOf(hasFiles ? numbers : []);
-    return this.#lines.map(({ text, source }, at) => {
-      if (isList(source)) return this.known[at]!;
-      if (source !== "match")
-        return knownLine(text, this.span.known(touched[source].get(fileIn(text)) ?? NONE));
-      const entryIds = unique([...this.span.cited(text), ...matches.entriesOf(text)]);
-      return { text, entryIds, isMatched: entryIds.length > 0 };
-    });
-  }
-}
-
-function knownLine(text: string, entryIds: readonly string[]): SummaryLine {
-  return { text, entryIds, isMatched: false };
-}
-
-/** The lines of a summary, each with where its entries come from. */
-function linesOf(entry: SummaryEntry, span: SummarisedSpan): SourcedLine[] {
   const summary = typeof entry.summary === "string" ? entry.summary : "";
-  const known = new KnownLines(entry, span);
-  const placed = placedLines(summary, Object.keys(storedDetails(entry).carryOver));
-  return placed.map((line) => ({ text: line.text, source: known.source(line) }));
+  const lines = new SourcedLines(entry, new SummarisedSpan(session, entry));
+  return placedLines(summary, Object.keys(storedDetails(entry).carryOver)).map((line) => lines.next(line));
 }
 
-function matchedLines(lines: readonly SourcedLine[]): string[] {
-  return lines.flatMap(({ text, source }) => (source === "match" ? text : []));
-}
+/** The most entries for the words and terms of one line. */
+const MAX_MATCHED = 3;
+const MAX_CITED = 8;
+/** A message with this share of a line's words, and this many of them, is its source. */
+const MIN_SHARED = 0.6;
+const MIN_SHARED_WORDS = 3;
 
-/** Where the entries of a line come from: they are known; or by the file that it names; or by what is specific in it. */
-type LineSource = readonly string[] | "read" | "modified" | "match";
+/** An entry if the summary stores it, `none` for the frame, `words` for a line that leads on by its words and terms. */
+type Source = { entryId: string } | "none" | "words";
 
-interface SourcedLine {
-  text: string;
-  source: LineSource;
-}
-
-const NONE: readonly string[] = [];
-
-function isList(source: LineSource): source is readonly string[] {
-  return typeof source !== "string";
-}
-
-/** What is known of a summary's lines without reading what was summarised. Asked in the order of the lines. */
-class KnownLines {
+/** Finds the sources of a summary's lines, in the order of the lines. */
+class SourcedLines {
+  readonly #span: SummarisedSpan;
   readonly #isDigest: boolean;
   readonly #record: SpanRecord | undefined;
   readonly #requestId: string | undefined;
   /** By line. */
   readonly #outcomes: ReadonlyMap<string, string | undefined>;
-  /** What was said, each as its number and its entry. */
+  /** Number and entry of each message of the user and the agent. */
   readonly #said: ReadonlySet<string>;
-  /** Of each line of the block of pins. */
+  readonly #entriesOfTerm: ReadonlyMap<string, readonly string[]>;
+  readonly #statements: readonly { entryId: string; words: ReadonlySet<string> }[];
+  /** One for each line of the block of pins. */
   readonly #pins: (string | undefined)[];
-  /** Of the message that may go on in the next line. */
-  #going: LineSource = NONE;
+  /** The source of the message that may go on in the next line. */
+  #current: Source = "none";
 
   constructor(entry: SummaryEntry, span: SummarisedSpan) {
     const { record, latestRequest, pinned, prose } = storedDetails(entry);
+    this.#span = span;
     this.#isDigest = prose !== undefined && isDigest(prose);
     this.#record = record;
     this.#requestId = latestRequest?.entryId;
-    const outcomes = this.#record === undefined ? [] : outcomeLines(this.#record.outcomes);
-    this.#outcomes = new Map(outcomes.map((each) => [inert(each.line), each.entryId]));
-    const said = [...(this.#record?.words.said ?? []), ...(this.#record?.closings ?? [])];
+    const outcomes = record === undefined ? [] : outcomeLines(record.outcomes);
+    this.#outcomes = new Map(outcomes.map(({ line, entryId }) => [inert(line), entryId]));
+    const said = [...(record?.words.said ?? []), ...(record?.closings ?? [])];
     this.#said = new Set(said.map(({ turn, entryId }) => `${turn} ${entryId}`));
+    this.#entriesOfTerm = new Map((record?.terms.uses ?? []).map(({ term, entries }) => [term, entries]));
+    this.#statements = said.flatMap(({ text, entryId }) =>
+      entryId === undefined ? [] : [{ entryId, words: contentWords(text) }],
+    );
     const pins = span.pins(pinned);
     this.#pins = pinned.flatMap((text) => text.split("\n").map(() => pins.get(text)));
   }
 
-  source({ text, place }: PlacedLine): LineSource {
+  next({ text, place }: PlacedLine): SummaryLine {
     const source = this.#sourceIn(place, text);
-    this.#going = source;
-    return source;
+    this.#current = source;
+    if (source === "none") return { text, entryIds: [], isMatched: false };
+    if (source !== "words") return { text, entryIds: this.#span.known([source.entryId]), isMatched: false };
+    const found = /-files$/.test(place)
+      ? this.#naming([fileIn(text)])
+      : [...this.#quoted(text), ...this.#naming(termsIn(text))];
+    const entryIds = unique([...this.#cited(text), ...found.slice(0, MAX_MATCHED)]);
+    return { text, entryIds, isMatched: entryIds.length > 0 };
   }
 
-  #sourceIn(place: string, text: string): LineSource {
+  /** Entries that a text names in brackets, as a digest does. */
+  #cited(text: string): string[] {
+    const named = [...text.matchAll(/\[([^[\]\s]{4,64})\]/g)].map(([, id]) => id!);
+    return this.#span.known(named).slice(0, MAX_CITED);
+  }
+
+  /** Entries that the index has for the terms, those with the most terms first. */
+  #naming(terms: Iterable<string>): string[] {
+    const counts = new Map<string, number>();
+    for (const term of terms)
+      for (const id of this.#entriesOfTerm.get(term) ?? []) counts.set(id, (counts.get(id) ?? 0) + 1);
+    const ranked = [...counts].sort(([, a], [, b]) => b - a).map(([id]) => id);
+    return this.#span.known(ranked);
+  }
+
+  /** The message of the record that has most of the line's words. */
+  #quoted(line: string): string[] {
+    const words = [...contentWords(line)];
+    let best = { shared: Math.max(MIN_SHARED_WORDS, words.length * MIN_SHARED) - 1, entryId: "" };
+    for (const statement of this.#statements) {
+      const shared = words.filter((word) => statement.words.has(word)).length;
+      if (shared > best.shared) best = { shared, entryId: statement.entryId };
+    }
+    return this.#span.known([best.entryId]);
+  }
+
+  #sourceIn(place: string, text: string): Source {
     switch (place) {
       case "mark":
-        return NONE;
+        return "none";
       case "pinned":
-        return listOf(this.#pins.shift());
+        return sourceOf(this.#pins.shift());
       case "user-words":
-        return this.#saidSource(text) ?? NONE;
+        return this.#saidSource(text) ?? "none";
       case "terms":
       case "put-back":
-        return this.#listed(text);
-      case "read-files":
-        return "read";
-      case "modified-files":
-        return "modified";
+        return this.#listedSource(text);
       case "latest-request":
-        return this.#requestId === undefined ? "match" : [this.#requestId];
+        return this.#requestId === undefined ? "words" : { entryId: this.#requestId };
       case "prose":
         return this.#proseSource(text);
       default:
-        return isBlankOrHeading(text) ? NONE : "match";
+        return isBlankOrHeading(text) ? "none" : "words";
     }
   }
 
-  /** A line of the block of words: a message, or one that goes on; undefined for its introduction. */
-  #saidSource(line: string): LineSource | undefined {
-    if (line.startsWith("  ") || line === "") return this.#going;
+  /** A line of a message, also one that goes on; undefined for the introduction. */
+  #saidSource(line: string): Source | undefined {
+    if (line.startsWith("  ") || line === "") return this.#current;
     const [item, turn, entryId] = /^(\d+)\. (?:agent )?(?:\[([^[\]\s]+)\])?/.exec(line) ?? [];
     if (item === undefined) return undefined;
     const isSaid = this.#record === undefined || this.#said.has(`${turn} ${entryId}`);
-    return entryId !== undefined && isSaid ? [entryId] : "match";
+    return entryId !== undefined && isSaid ? { entryId } : "words";
   }
 
-  /** A line of the index of terms, or of what was put back. */
-  #listed(line: string): LineSource {
-    const outcome = this.#outcomes.get(line);
-    if (outcome !== undefined) return [outcome];
+  /** A line of the index of terms, or one that was put back. */
+  #listedSource(line: string): Source {
     const [, entryId] = /^\[([^[\]\s]+)\] /.exec(line) ?? [];
-    return listOf(entryId);
+    return sourceOf(this.#outcomes.get(line) ?? entryId);
   }
 
-  /** What a digest quotes of the record is known. */
-  #proseSource(line: string): LineSource {
-    if (isBlankOrHeading(line)) return NONE;
-    if (!this.#isDigest) return "match";
-    const outcome = this.#outcomes.get(line);
-    if (outcome !== undefined) return [outcome];
-    const said = this.#saidSource(line);
-    return said === undefined || said.length === 0 ? "match" : said;
+  /** The quotes of a digest store their entries. */
+  #proseSource(line: string): Source {
+    if (isBlankOrHeading(line)) return "none";
+    const outcome = this.#isDigest ? this.#outcomes.get(line) : undefined;
+    if (outcome !== undefined) return { entryId: outcome };
+    const said = this.#isDigest ? this.#saidSource(line) : undefined;
+    return said === undefined || said === "none" ? "words" : said;
   }
 }
 
-function listOf(entryId: string | undefined): readonly string[] {
-  return entryId === undefined ? NONE : [entryId];
+function sourceOf(entryId: string | undefined): Source {
+  return entryId === undefined ? "none" : { entryId };
 }
 
-/** A heading stands over what others say. */
 function isBlankOrHeading(line: string): boolean {
   return line.trim() === "" || /^\s{0,3}#{1,6}\s/.test(line);
+}
+
+/** The entries that the lines of a summary may name. */
+class SummarisedSpan {
+  readonly #session: Session;
+  readonly #index: EntryIndex;
+  /** By number: 1 for an entry that a line may name. */
+  readonly #nameable: Uint8Array;
+
+  constructor(session: Session, entry: SummaryEntry) {
+    this.#session = session;
+    this.#index = session.index();
+    this.#nameable = new Uint8Array(this.#index.count);
+    this.#allow(entry, new Set());
+  }
+
+  /** Those of the entries that a line may name, each once. */
+  known(entryIds: readonly string[]): string[] {
+    return unique(entryIds).filter((id) => {
+      const number = this.#index.find(id);
+      return number >= 0 && this.#nameable[number] === 1;
+    });
+  }
+
+  /** The latest entries that pin these texts. */
+  pins(pinned: readonly string[]): Map<string, string> {
+    const wanted = new Set(pinned);
+    const pins = new Map<string, string>();
+    if (pinned.length === 0) return pins;
+    for (const number of this.#index.numbersOf("custom_message")) {
+      const entry = this.#nameable[number] === 1 ? this.#session.entryAt(number) : undefined;
+      const change = entry && pinChange(entry);
+      if (change?.isPinned && wanted.has(change.text)) pins.set(change.text, entry!.id);
+    }
+    return pins;
+  }
+
+  /** Allows the path to the summary, and the branches that are summarised on it. */
+  #allow(entry: SummaryEntry, seen: Set<string>): void {
+    seen.add(entry.id);
+    const end = entry.type === "compaction" ? entry.parentId : entry.fromId;
+    const number = end === null ? -1 : this.#index.find(end);
+    for (const at of number < 0 ? [] : this.#index.ancestry(number)) {
+      this.#nameable[at] = 1;
+      const branch = this.#index.type(at) === "branch_summary" ? this.#session.entryAt(at) : undefined;
+      if (branch?.type === "branch_summary" && !seen.has(branch.id)) this.#allow(branch, seen);
+    }
+  }
 }
 
 function unique(values: readonly string[]): string[] {

@@ -7,9 +7,9 @@ import {
   summariesOf,
 } from "@bonsai-agent/app/summary-sources";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import { readSummarySources, type SummaryEntry, type SummaryLine } from "@bonsai-agent/compaction/host";
+import { summarySources } from "@bonsai-agent/compaction";
+import type { SummaryEntry, SummaryLine } from "@bonsai-agent/compaction/host";
 import type { Session } from "@bonsai-agent/session";
-import { betweenKeys } from "../between-keys.ts";
 import { errorLine } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { askPick } from "../panels/ask.ts";
@@ -22,27 +22,18 @@ import { openTree } from "../tree/tree-navigation.ts";
 export async function showSummarySources(context: InteractiveContext): Promise<void> {
   const summaries = summariesOf(context.host.agent.session);
   if (summaries.length === 0) return context.notify("This branch has no summary yet.");
-  let walk: SourcesWalk | undefined;
-  try {
-    await context.screen.show<void>((done) => {
-      walk = new SourcesWalk(context, summaries, () => done(undefined));
-      return walk.list;
-    });
-  } finally {
-    walk?.close();
-  }
+  await context.screen.show<void>((done) => new SourcesWalk(context, summaries, () => done(undefined)).list);
 }
 
-/** A line of the summary that is shown; its entries are undefined until they were read. */
-interface ShownLine extends Pick<SummaryLine, "text"> {
+/** A line of the shown summary that is not blank. */
+interface ShownLine extends SummaryLine {
   at: number;
-  source?: SummaryLine;
 }
 
 const MATCHED = "≈";
-const LEGEND = `${MATCHED} marks a likely source, found by shared rare words`;
+const LEGEND = `${MATCHED} marks a likely source: an entry with the same words`;
 
-/** Owner of which summary is walked through, and of what is known of its lines. */
+/** Walks through the lines of the branch's summaries. */
 class SourcesWalk {
   readonly list: PickList<ShownLine>;
   readonly #context: InteractiveContext;
@@ -51,10 +42,7 @@ class SourcesWalk {
   readonly #leave: () => void;
   readonly #entries = new Map<string, SourceEntry | undefined>();
   #at = 0;
-  #stopReading = () => {};
   #isOpening = false;
-  /** True once a line was selected of the summary that is shown. */
-  #isPlaced = false;
 
   constructor(context: InteractiveContext, summaries: readonly SummaryEntry[], leave: () => void) {
     this.#context = context;
@@ -86,62 +74,26 @@ class SourcesWalk {
     this.#show(0);
   }
 
-  close(): void {
-    this.#stopReading();
-  }
-
   #show(at: number): void {
-    this.#stopReading();
     this.#at = at;
     const entry = this.#summaries[at]!;
     const kind = entry.type === "compaction" ? "Compaction" : "Branch summary";
     const which = this.#summaries.length < 2 ? "" : `, ${at + 1} of ${this.#summaries.length}`;
     const title = `${kind} of ${moment(Date.parse(entry.timestamp), this.#now())}${which}: sources of each line`;
-    const lines = String(entry.summary).split("\n");
-    this.list.setItems(shownLines(readableSources(lines.map((text) => ({ text })))));
-    this.#isPlaced = false;
-    this.list.update({ title, status: "Reading the summarised entries…" });
-    this.#stopReading = betweenKeys(this.#reading(entry));
-  }
-
-  *#reading(entry: SummaryEntry): Generator<void> {
-    const reading = readSummarySources(this.#session, entry);
-    let shownPercent = -1;
-    try {
-      for (let step = reading.next(); ; step = reading.next()) {
-        if (step.done === true) return this.#read(step.value);
-        const { share, known } = step.value;
-        const percent = Math.floor(share * 100);
-        if (shownPercent < 0) this.#showSources(readableSources(known).map(withEntries));
-        if (percent > shownPercent)
-          this.list.update({ status: `Reading the summarised entries… ${percent}%` });
-        shownPercent = percent;
-        yield;
-      }
-    } catch (error) {
-      this.list.update({ status: errorLine(error) });
-    }
-  }
-
-  #read(sources: readonly SummaryLine[]): void {
-    this.#showSources(readableSources(sources).map((source) => ({ text: source.text, source })));
-    this.list.update({ status: sources.some(({ isMatched }) => isMatched) ? LEGEND : undefined });
-  }
-
-  /** The first line with an entry is selected, where the user has gone to none yet. */
-  #showSources(sources: readonly Omit<ShownLine, "at">[]): void {
-    const { model } = this.list;
-    const hasMoved = model.position > 0 || model.query !== "";
-    const lines = shownLines(sources);
+    const lines = this.#linesOf(entry);
     this.list.setItems(lines);
-    const first = lines.find(({ source }) => (source?.entryIds.length ?? 0) > 0);
-    if (this.#isPlaced || hasMoved || first === undefined) return;
-    model.select(String(first.at));
-    this.#isPlaced = true;
+    const first = lines.find(({ entryIds }) => entryIds.length > 0);
+    if (first !== undefined) this.list.model.select(String(first.at));
+    this.list.update({ title, status: lines.some(({ isMatched }) => isMatched) ? LEGEND : undefined });
   }
 
-  #row({ text, source }: ShownLine): PickRow {
-    const { entryIds = [], isMatched = false } = source ?? {};
+  #linesOf(entry: SummaryEntry): ShownLine[] {
+    return readableSources(summarySources(this.#session, entry))
+      .map((line, at) => ({ ...line, at }))
+      .filter(({ text }) => text.trim() !== "");
+  }
+
+  #row({ text, entryIds, isMatched }: ShownLine): PickRow {
     if (entryIds.length === 0) return { label: text, isDim: true };
     const mark = isMatched ? `${MATCHED} ` : "";
     const [only] = entryIds;
@@ -155,9 +107,8 @@ class SourcesWalk {
     return entry === undefined ? "" : `${entry.kind} ${entry.entryId.slice(0, 8)}`;
   }
 
-  #preview({ text, source }: ShownLine, width: number): string[] {
+  #preview({ text, entryIds, isMatched }: ShownLine, width: number): string[] {
     const { style } = this.#context.screen.theme;
-    const { entryIds = [], isMatched = false } = source ?? {};
     const entries = entryIds.flatMap((id) => this.#entry(id) ?? []);
     const mark = isMatched ? MATCHED : " ";
     return [
@@ -182,15 +133,11 @@ class SourcesWalk {
     return this.#entries.get(entryId);
   }
 
-  #open({ source }: ShownLine): void {
-    if (source === undefined || source.entryIds.length === 0) {
-      const isKnown = source !== undefined;
-      this.list.update({
-        status: isKnown ? "This line has no known source." : "Still searching for the source of this line.",
-      });
-    } else if (!this.#isOpening) {
+  #open(line: ShownLine): void {
+    if (line.entryIds.length === 0) this.list.update({ status: "This line has no known source." });
+    else if (!this.#isOpening) {
       this.#isOpening = true;
-      this.#openEntries(source)
+      this.#openEntries(line)
         .catch((error: unknown) => this.list.update({ status: errorLine(error) }))
         .finally(() => {
           this.#isOpening = false;
@@ -224,14 +171,4 @@ class SourcesWalk {
       picks: "open in tree",
     });
   }
-}
-
-/** What has no entry yet is still looked for. */
-function withEntries(source: SummaryLine): Omit<ShownLine, "at"> {
-  return { text: source.text, ...(source.entryIds.length > 0 && { source }) };
-}
-
-/** Without the blank ones, each with its number. */
-function shownLines(lines: readonly Omit<ShownLine, "at">[]): ShownLine[] {
-  return lines.map((line, at) => ({ ...line, at })).filter(({ text }) => text.trim() !== "");
 }

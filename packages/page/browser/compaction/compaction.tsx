@@ -338,7 +338,7 @@ function Rows({ rows, isMatched = false }: { rows: readonly number[]; isMatched?
         </a>
       ))}
       {rows.length > MOST_NAMED && <span> and {count(rows.length - MOST_NAMED)} more</span>}
-      {isMatched && <span class="quiet"> (matched by wording)</span>}
+      {isMatched && <span class="quiet"> (matched by words)</span>}
     </span>
   );
 }
