@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { TaskInput, TaskName } from "./tasks.ts";
 
-/** What fresh processes measured, the median of several. */
+/** The median measures of several fresh processes. */
 export interface Measure {
   /** The work alone, without the start of the process and the loading of packages. */
   ms: number;
   /** Peak resident memory of the whole process. */
   peakBytes: number;
-  /** What the work came to, so that two ways can be seen to have done the same. */
+  /** The result of the work, to compare two ways with each other. */
   result: string;
 }
 
@@ -24,7 +24,7 @@ const PEER_MODULE = "node_modules/@earendil-works/pi-coding-agent/dist/core/sess
 /** The temp folder and the processes of one bench; `end()` removes the folder. */
 export class BenchRun {
   readonly folder: string;
-  /** Where pi is installed, to be measured beside us. */
+  /** The folder in which pi is installed, the peer to measure. */
   readonly #peer = process.env.BONSAI_BENCH_PEER || undefined;
   readonly #script: string;
 

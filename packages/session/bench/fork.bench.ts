@@ -3,7 +3,7 @@ import { type BenchTable, generateSession } from "@bonsai-agent/testkit";
 import { BenchRun } from "./bench-run.ts";
 import { milliseconds, verdict } from "./figures.ts";
 
-/** What pi 0.87.1 took on two cores; the target where it is not installed. */
+/** The time of pi 0.87.1 on two cores: the target if pi is not installed. */
 const PEER_MS = 2300;
 
 export default async function bench(): Promise<BenchTable> {

@@ -171,7 +171,7 @@ async function peerPackage(input: TaskInput): Promise<PeerPackage> {
   return (await import(input.peer)) as PeerPackage;
 }
 
-/** What anyone would write first: the whole file, each line parsed. */
+/** The naive way: reads the whole file and parses each line. */
 function parseAll(file: string): unknown[] {
   const bytes = readFileSync(file);
   const entries: unknown[] = [];

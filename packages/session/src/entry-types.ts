@@ -35,7 +35,7 @@ interface EntryTypeRow<Stored extends Entry> {
   readonly essential: readonly FieldRule[];
   /** Fields for which there is a value that does no harm, which is read where they are damaged; its usage is one of them. */
   readonly fields?: readonly FieldRule[];
-  /** What the model sees of it, before edits; undefined for nothing. */
+  /** The message for the model, before edits; undefined for none. */
   readonly message: (entry: Stored) => Message | undefined;
   /** True where the model then sees something else of what stands before it. */
   readonly changesView: (entry: Stored) => boolean;
@@ -307,7 +307,7 @@ export function kindWord(kind: string): string {
   return messageRole(kind)?.word ?? entryType(kind)?.word ?? (kind === "damagedMessage" ? "damaged" : kind);
 }
 
-/** What kind of thing an entry is, in one word: `pin`, `note` for a record of Bonsai's, else what `kindWord` gives. */
+/** The kind of an entry in one word: `pin`, `note` for a record of Bonsai's, else what `kindWord` gives. */
 export function entryKind(entry: Entry): string {
   if (pinChange(entry) !== undefined) return "pin";
   if (ownEntryWords(entry) !== undefined) return "note";

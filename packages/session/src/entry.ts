@@ -29,15 +29,15 @@ export interface MessageFields {
 
 export interface CompactionFields {
   type: "compaction";
-  /** What the model sees in the place of all that is not kept. */
+  /** The text that the model sees instead of the entries that are not kept. */
   summary: string;
   /** The first entry of the kept part; the compaction's own id when nothing before it is kept. */
   firstKeptEntryId: string;
   /** Tokens of the context that was compacted. */
   tokensBefore: number;
-  /** What making the summary used. */
+  /** Usage of the request that made the summary. */
   usage?: Usage;
-  /** What its maker keeps with it. */
+  /** Data of the summary's maker. */
   details?: unknown;
   /** True when an extension gave the summary. */
   fromHook?: boolean;
@@ -47,15 +47,15 @@ export interface CompactionFields {
 
 export interface BranchSummaryFields {
   type: "branch_summary";
-  /** What the model sees of the branch. */
+  /** The text that the model sees for the branch. */
   summary: string;
   /** The end of the branch: the leaf that was left; with `isMerge`, the entry up to which it was merged. */
   fromId: string;
   /** True for a branch that was merged here, without moving. */
   isMerge?: boolean;
-  /** What making the summary used. */
+  /** Usage of the request that made the summary. */
   usage?: Usage;
-  /** What its maker keeps with it. */
+  /** Data of the summary's maker. */
   details?: unknown;
   /** True when an extension gave the summary. */
   fromHook?: boolean;
@@ -71,30 +71,30 @@ export interface ContextEditFields {
 
 export interface CustomMessageFields {
   type: "custom_message";
-  /** Whose message it is, and of what kind. */
+  /** Names the extension and the kind of message. */
   customType: string;
-  /** What the model sees, in the user's role. */
+  /** The message to the model, in the user's role. */
   content: string | UserContent[];
   /** False to keep it out of the chat. */
   display: boolean;
-  /** What its maker keeps with it; the model does not see it. */
+  /** Data of the extension; the model does not see it. */
   details?: unknown;
 }
 
 export interface CustomFields {
   type: "custom";
-  /** Whose state it is, and of what kind. */
+  /** Names the extension and the kind of state. */
   customType: string;
   /** The state; the model does not see it. */
   data?: unknown;
   /**
-   * What programs read in its place that know only the format's own types: its line in the file is of that type. For those
+   * The entry for programs that know only the format's own types: its line in the file is of that type. For those
    * entries of ours alone whose `customType` says so.
    */
   inFormat?: FormatFields;
 }
 
-/** What changes the view of every program that reads the format. */
+/** Entries that change the view of every program that reads the format. */
 export type FormatFields = CompactionFields | ContextEditFields;
 
 export interface LabelFields {
@@ -124,15 +124,15 @@ export interface SessionInfoFields {
 
 export interface UsageFields {
   type: "usage";
-  /** What the request was for. */
+  /** The purpose of the request. */
   kind: string;
   provider: string;
   model: string;
-  /** What it used: counted in totals, never part of the context. */
+  /** Usage of the request: counted in totals, never part of the context. */
   usage: Usage;
 }
 
-/** What distinguishes an entry, without its place in the tree. */
+/** The fields of each type of entry, without its place in the tree. */
 export type EntryDraft =
   | MessageFields
   | CompactionFields

@@ -57,7 +57,7 @@ export function cloneSession(session: Session, options: CloneOptions = {}): stri
   return copied(session, options, (origin) => ({ numbers: origin.all(), added: [] }));
 }
 
-/** What a copy holds: records of the origin, and entries that follow them. */
+/** The content of a copy: records of the origin, and entries that follow them. */
 interface Content {
   numbers: readonly number[];
   added: readonly Entry[];
@@ -168,7 +168,7 @@ function newId(taken: Set<string>): string {
 class Origin {
   readonly #session: Session;
   readonly #index: EntryIndex;
-  /** Where lines are copied from as they are. */
+  /** The store from which lines are copied byte for byte. */
   readonly #lines: JsonlStore | undefined;
 
   constructor(session: Session) {

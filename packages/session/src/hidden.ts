@@ -70,7 +70,7 @@ function hiddenPath(session: Session, leafId: string | null): HiddenPath {
 /** Messages of these kinds are shown to every model. */
 const ALWAYS_SHOWN: ReadonlySet<string> = new Set(["user", "assistant", "toolResult"].map(kindWord));
 
-/** What one path hides. Reads of entries no more than tells which compactions count. */
+/** The hidden entries of one path. Reads only the entries that decide which compactions count. */
 class HiddenPath {
   readonly #session: Session;
   readonly #index: EntryIndex;
@@ -78,13 +78,13 @@ class HiddenPath {
   readonly #indexed: number;
   #leaf: number;
   #leafId: string | null;
-  /** Of the records that are behind a summary, oldest first. */
+  /** The records that a summary replaces, oldest first. */
   readonly #behind: Int32Array;
   /** By number of a record: its place among those; -1 for none. */
   readonly #places: Int32Array;
   /** The compactions that count, oldest first, and before which place each left all behind. */
   readonly #compactions: ReadonlyArray<{ id: string; keptFrom: number }>;
-  /** What edits hide, oldest first, by id. */
+  /** The entries that edits hide, oldest first, by id. */
   readonly #edited: ReadonlyMap<string, HiddenEntry>;
 
   /** @throws BonsaiError `entry_not_found` */
@@ -171,7 +171,7 @@ class HiddenPath {
 /** Types of entries that can change what the model sees of those before them. */
 const CHANGES_VIEW: ReadonlySet<string> = new Set(["compaction", "context_edit", "custom"]);
 
-/** What the context edits in the model's view hide there, oldest first. */
+/** The entries that context edits hide in the model's view, oldest first. */
 function editedEntries(session: Session, leafId: string | null): HiddenEntry[] {
   const projection = session.projection(leafId);
   const edits = new Map<string, ContextEditEntry>();

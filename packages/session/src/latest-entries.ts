@@ -2,7 +2,7 @@ import type { Entry } from "./entry.ts";
 import type { EntryIndex } from "./read/entry-index.ts";
 import type { SessionReader } from "./read/session-reader.ts";
 
-/** What the latest entry of a kind in file order says: labels and the name. Reads only what is new each time. */
+/** The labels and the name: of each, the latest entry in file order decides. Reads only what is new each time. */
 export class LatestEntries {
   readonly #reader: SessionReader;
   readonly #labels = new Map<string, string>();
@@ -60,7 +60,7 @@ export class LatestEntries {
   }
 }
 
-/** What a path was last worked on with; absent where it does not say. */
+/** The last model and thinking level of a path; absent if no entry names them. */
 export interface PathSettings {
   model?: { provider: string; modelId: string };
   thinkingLevel?: string;
@@ -86,7 +86,7 @@ export function pathSettings(
   return seeker.found;
 }
 
-/** What the newer part of a path says of its settings. */
+/** The settings that the newer part of a path names. */
 export interface RecentSettings extends PathSettings {
   /** True where that part is the whole path. */
   isWhole: boolean;

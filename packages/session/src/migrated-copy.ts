@@ -46,7 +46,7 @@ function copyOf(file: string, original: SessionReader): Copy | undefined {
     const isSound = damage === undefined && odd.length === 0 && store.readOnly === undefined;
     if (isOurs && isSound && holdsAll(store, original)) return { header, store };
   } catch (error) {
-    // What cannot be read is no copy to go on in.
+    // An unreadable file is no copy.
     if (!BonsaiError.is(error)) throw error;
   }
   store?.close();

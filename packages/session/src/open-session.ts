@@ -59,7 +59,7 @@ export function openSession(
   }
 }
 
-/** Where a file of an older version has gone on already. */
+/** The copy in which a file of an older version continues. */
 function copyOf(store: SessionStore, { header, version, damage }: HeaderReading) {
   if (damage !== undefined || version >= SESSION_VERSION) return undefined;
   return earlierCopy({ header, reader: new SessionReader({ store, version }) });
@@ -83,7 +83,7 @@ function endsTorn(store: SessionStore): boolean {
 
 export interface CreateSessionOptions extends OpenSessionOptions {
   cwd: string;
-  /** Where to write; without it the session lives in memory. */
+  /** The file to write; without it the session lives in memory. */
   file?: string;
   /** Default: a new UUID. */
   id?: string;

@@ -101,7 +101,7 @@ export function ownTypeWords(customType: unknown): string | undefined {
   return OWN_ENTRY_WORDS.get(customType) ?? (isOwn ? "note of Bonsai" : undefined);
 }
 
-/** What an entry says of a pinned text. */
+/** A pin or the removal of a pin. */
 export interface PinChange {
   /** Word for word. */
   text: string;
@@ -110,7 +110,7 @@ export interface PinChange {
   isPinned: boolean;
 }
 
-/** What an entry, or a message as front ends have it, pins or unpins; undefined for any other, and where its details are damaged. */
+/** Returns the pin that an entry or a message makes or removes; undefined for any other, and where its details are damaged. */
 export function pinChange(
   source: Entry | { type?: undefined; customType?: unknown; details?: unknown },
 ): PinChange | undefined {

@@ -14,7 +14,7 @@ export interface ProjectionItem {
   readonly formerEdits?: readonly ContextEditEntry[];
 }
 
-/** What the model sees of a path, oldest first. */
+/** The context that the model sees of a path, oldest first. */
 export interface Projection {
   readonly items: readonly ProjectionItem[];
   /** The compaction whose summary stands first, if any. */
@@ -63,7 +63,7 @@ function findView(
   return { ...(compaction && { compaction }), firstKept: path.length - keptCount };
 }
 
-/** What an entry contributes to the context; undefined for nothing. */
+/** The contribution of an entry to the context; undefined for none. */
 export function projectEntry(entry: Entry, edit?: ContextEditEntry): ProjectionItem | undefined {
   const message = entryType(entry.type)?.message(entry);
   if (message === undefined) return undefined;

@@ -21,7 +21,7 @@ export interface ListSessionsOptions {
 export interface SkippedFile {
   file: string;
   reason: SkipReason;
-  /** Where the file system refused. */
+  /** The error of the file system, if there was one. */
   cause?: unknown;
 }
 

@@ -12,7 +12,7 @@ export interface ChangedLines {
   removed: number;
 }
 
-/** What a session was about and what it changed, as of its latest change of a file. */
+/** The topic of a session and its changed files, as of the latest change. */
 export interface SessionBlurb {
   /** At most 400 characters; empty if there is none. */
   summary: string;
@@ -48,7 +48,7 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** What a list of sessions shows of one, without its history having been parsed. */
+/** The line of one session in a list, made without parsing its history. */
 export interface SessionSummary {
   /** Absolute path. */
   file: string;
@@ -69,7 +69,7 @@ export interface SessionSummary {
   lines: number;
   /** Absolute path of the origin of a fork. */
   parentSession?: string;
-  /** What it was about and what it changed, where somebody has kept that. */
+  /** The topic and the changed files, if the session stores them. */
   digest?: SessionBlurb;
 }
 
@@ -84,8 +84,8 @@ const ANY_INFO = Buffer.from('"session_info"');
 const LINE_HEAD_BYTES = 512;
 const CUSTOM_PREFIX = Buffer.from(`${TYPE_PREFIX}custom",`);
 const BLURB_TYPE = Buffer.from(`"customType":"${customTypes.sessionBlurb}"`);
-/** What nobody writes as a blurb is not read as one. */
-const MOST_BLURB_BYTES = 64 * 1024;
+/** Maximum size of a blurb: nobody writes a larger one. */
+const MAX_BLURB_BYTES = 64 * 1024;
 const CARRIAGE_RETURN = 13;
 const [LETTER_T, LETTER_S, LETTER_C, COLON] = [0x74, 0x73, 0x63, 0x3a];
 
@@ -200,7 +200,7 @@ function isSessionInfo({ bytes, start, end }: Line): boolean {
 
 /** Blurbs are written by nobody but this program, so their line begins as it writes lines. */
 function isBlurb({ bytes, start, end, lengthBytes }: Line): boolean {
-  if (bytes[start + TYPE_PREFIX.length] !== LETTER_C || lengthBytes > MOST_BLURB_BYTES) return false;
+  if (bytes[start + TYPE_PREFIX.length] !== LETTER_C || lengthBytes > MAX_BLURB_BYTES) return false;
   if (bytes.compare(CUSTOM_PREFIX, 0, CUSTOM_PREFIX.length, start, start + CUSTOM_PREFIX.length) !== 0)
     return false;
   return bytes.subarray(start, Math.min(end, start + LINE_HEAD_BYTES)).includes(BLURB_TYPE);

@@ -25,7 +25,7 @@ import { recordKinds, SessionTree } from "./read/tree.ts";
 import { writeRestoredCopy } from "./restored-copy.ts";
 import { readOnlyFailure, type SessionStore } from "./store/store.ts";
 
-/** What the session is made of; `openSession` and `createSession` put it together. */
+/** The parts of a session; `openSession` and `createSession` put them together. */
 interface SessionParts {
   header: SessionHeader;
   store: SessionStore;
@@ -46,7 +46,7 @@ export class Session {
   #reader: SessionReader;
   #writer: SessionWriter;
   #latest: LatestEntries;
-  /** What the model sees at the leaf; undefined until somebody asks. */
+  /** The model's view at the leaf; undefined before its first use. */
   #heldView: LiveView | undefined;
   #leafId: string | null;
   /** True once something was appended here, and the session is open. */
@@ -94,7 +94,7 @@ export class Session {
     return this.#reader.store.file;
   }
 
-  /** Where the session is stored. */
+  /** The store of the session. */
   get store(): SessionStore {
     return this.#reader.store;
   }
@@ -104,7 +104,7 @@ export class Session {
     return this.#readOnly;
   }
 
-  /** What its user should know about this session, oldest first; each code at most once. */
+  /** Notices for the user, oldest first; each code at most once. */
   get notices(): readonly SessionNotice[] {
     return this.#notices;
   }
@@ -169,7 +169,7 @@ export class Session {
 
   /** The newest entry with this id. */
   entry(id: string): Entry | undefined {
-    // Where the index is there, it finds an entry in less time than the model's view takes to be read.
+    // An existing index finds an entry faster than the model's view can be read.
     const view = this.#reader.madeIndex === undefined ? this.#view : this.#heldView;
     return view?.entry(id) ?? this.#reader.entry(id);
   }
@@ -203,7 +203,7 @@ export class Session {
   }
 
   /**
-   * What the model sees at `leafId` (default: the current leaf).
+   * The context that the model sees at `leafId` (default: the current leaf).
    * @param options.without ids of compactions that are to count as undone: what it would see without them. Default: none
    * @throws BonsaiError `entry_not_found`.
    */

@@ -3,10 +3,10 @@ import type { Entry } from "./entry.ts";
 
 /** Adds up what was asked of models for the entries of a session: answers, tools, summaries, side requests. Keeps no entry. */
 export class UsageCounter {
-  /** What the requests cost, as far as that is known. */
+  /** The cost of the requests, as far as it is known. */
   readonly cost = new CostSum();
   #usage = emptyUsage();
-  /** Who answered last: the model of requests that do not name theirs. */
+  /** The model of the last answer: requests that name no model count for it. */
   #model: string | undefined;
 
   get usage(): Usage {

@@ -11,7 +11,7 @@ import {
 } from "../src/index.ts";
 import { scratchFolder } from "./scratch-folder.ts";
 
-// What a fork or a repaired copy must carry over beside its lines.
+// Content that a fork or a repaired copy must keep beside its lines.
 const pathOf = scratchFolder();
 const HEADER = '{"type":"session","version":3,"id":"s","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/w"}';
 const stamp = { timestamp: "2026-01-05T09:00:00.000Z" };

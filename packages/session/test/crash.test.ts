@@ -55,7 +55,7 @@ describe("two processes on one file", () => {
     expect(staying.acknowledged).toHaveLength(600);
     const session = openSession(file);
     for (const { acknowledged } of [staying, killed]) {
-      // Who came second may have begun on the first one's branch, but went on alone.
+      // The second process may begin on the first one's branch, but continues alone.
       const path = session.path(acknowledged.at(-1)).map(({ id }) => id);
       expect(path.slice(-acknowledged.length)).toEqual(acknowledged);
     }

@@ -34,7 +34,7 @@ function file(...lines: string[]): string {
 interface Case {
   name: string;
   content: string | Buffer;
-  /** What the model sees: the text of each message. */
+  /** The text of each message that the model sees. */
   sees: string[];
   /** Line and kind of each problem. */
   problems: Array<[number, ProblemKind]>;

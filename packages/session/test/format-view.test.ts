@@ -25,7 +25,7 @@ interface Line {
   [field: string]: unknown;
 }
 
-/** What a program sees that knows only the format, as entry ids (a summary as its text) and contents. */
+/** The view of a program that knows only the format, as entry ids (a summary as its text) and contents. */
 function formatView(lines: readonly Line[], leafId: string | null): string[] {
   const byId = new Map(lines.map((line) => [line.id, line]));
   const path: Line[] = [];

@@ -169,7 +169,7 @@ describe("the database", () => {
     home.append("one", "needle and more");
     expect(await search.catchUp()).toBe("complete");
     expect(await snippets(search, "needle")).toHaveLength(51);
-    // Who has a database open need not see what became of its version.
+    // An open database need not notice a change of its version.
     if (!/version|program/.test(name)) expect(indexed(home)).toBe(51);
     expect(home.notices).toEqual([]);
   });

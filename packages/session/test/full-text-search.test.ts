@@ -12,7 +12,7 @@ import { RecordedHome, snippets } from "./recorded-home.ts";
 
 const all = { limit: Number.POSITIVE_INFINITY };
 
-/** What the index finds, which is what a scan finds. */
+/** The hits of the index, which are those of a scan. */
 async function foundBoth(home: RecordedHome, query: SearchQuery): Promise<string[]> {
   const index = home.search();
   expect(await index.catchUp()).toBe("complete");

@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const trees = treeArbitrary({ maxTokens: 40 });
 
-/** What a model sees of an entry where nothing hides it; undefined for nothing, and for summaries of compactions. */
+/** The message of an entry that nothing hides; undefined for none, and for summaries of compactions. */
 function ownMessage(entry: Entry) {
   return entry.type === "compaction" ? undefined : project([{ ...entry, parentId: null }]).items[0]?.message;
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createSession, type Entry, MemoryStore, openSession, project, type Session } from "../src/index.ts";
 import { LiveView } from "../src/read/tail.ts";
 
-/** What a user may do next; numbers choose among the entries there are. */
+/** The next step of a user; numbers choose among the existing entries. */
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ does: fc.constant("say" as const), count: fc.nat({ max: 3 }) }) },
   fc.record({

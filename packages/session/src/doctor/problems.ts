@@ -8,7 +8,7 @@ import { withoutAncestor } from "../read/tree.ts";
 import { LineWindow, readBytes } from "../store/line-reader.ts";
 
 /**
- * What is wrong in a session file.
+ * A kind of problem in a session file.
  *
  * - `damaged_line`: no JSON object, or one that was cut off; its children hang on the nearest earlier entry.
  * - `torn_line`: the last line was cut off by a crash or a full disk.
@@ -54,9 +54,9 @@ export interface Problem {
   readonly line: number;
   readonly kind: ProblemKind;
   readonly entryId?: string;
-  /** What was found. */
+  /** The finding. */
   readonly message: string;
-  /** What a repaired copy does about it. */
+  /** The remedy in a repaired copy. */
   readonly repair: string;
 }
 

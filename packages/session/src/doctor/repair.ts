@@ -63,7 +63,7 @@ class RepairedEntries {
   readonly #written: Uint8Array;
   /** The compactions whose first kept entry is not before them. */
   #lacking: ReadonlySet<number> = new Set();
-  /** Of the compactions written, the id of the first entry that each keeps. */
+  /** The id of the first kept entry, by written compaction. */
   readonly #firstKept = new Map<number, string>();
   /** The last of the file's order among those written, and the last one written. */
   #newest = -1;
@@ -80,7 +80,7 @@ class RepairedEntries {
   /** Writes all of them; the leaf stays what it was. */
   write(writer: LineWriter): void {
     const { count } = this.#index;
-    // Whose body is lost must be known before its children are written: they hang on its parent then.
+    // Find lost bodies first: their children get the grandparent.
     for (let number = 0; number < count; number++) if (this.#isLost(number)) this.#index.markDamaged(number);
     this.#lacking = new Set(this.#lackingCompactions());
     for (let number = 0; number < count; number++) this.#writeWithParents(number, writer);
@@ -155,7 +155,7 @@ class RepairedEntries {
     return kept === named ? entry : { ...entry, firstKeptEntryId: kept };
   }
 
-  /** What a compaction keeps that names no entry before it: what the one before it kept, or everything. */
+  /** The first kept entry of a compaction that names no earlier entry: that of the previous compaction, or the root. */
   #keptBefore(number: number): string {
     const undone = new UndoneCompactions();
     let root = number;

@@ -77,7 +77,7 @@ export function withCompanions(
   return entries.map((entry, place) => ({ ...entry, parentId: entries[place - 1]?.id ?? parentId }));
 }
 
-/** Where a view begins, and with what. */
+/** The beginning of a view. */
 interface Base {
   /** Undefined where the view is the whole path. */
   summary: string | undefined;
@@ -125,7 +125,7 @@ function formatBase(path: readonly Entry[]): Base {
   return { summary: edit?.replacement === null ? undefined : summary, from: kept };
 }
 
-/** What takes the pins out of the others' view that are not in ours, and puts back what is. */
+/** Edits that make the pins of other programs' view the same as ours. */
 function pinEdits(path: readonly Entry[]): ContextEditFields[] {
   const shown = new Map(project(path).items.map((item) => [item.entryId, item]));
   const visible = path.slice(ownBase(path).from);

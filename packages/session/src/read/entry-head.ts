@@ -1,6 +1,6 @@
 import { type Line, type LineSource, readBytes } from "../store/line-reader.ts";
 
-/** What a line is, as far as its beginning tells. */
+/** The kind of a line, judged by its beginning. */
 export type LineKind = "entry" | "header" | "blank" | "no_id" | "damaged_line" | "nul_bytes" | "not_an_entry";
 
 const QUOTE = 0x22;

@@ -24,14 +24,14 @@ export interface EntryRecord {
   readonly line: number;
 }
 
-/** What kind of entry a record is, as far as a tree tells them apart. */
+/** The kind of a record, as far as a tree distinguishes kinds. */
 export interface RecordKind {
   readonly type: EntryType;
   /** The word for it in a column, see `kindWord`. */
   readonly kind: string;
   /** True for the record of a moved leaf. */
   readonly isLeafRecord: boolean;
-  /** What it says of a compaction. */
+  /** The compaction that it undoes or redoes. */
   readonly change?: CompactionChange;
 }
 
@@ -72,7 +72,7 @@ export class EntryIndex {
   /** Records without an id of their own, ascending. */
   #unnamed: number[] = [];
   readonly #head = new EntryHead();
-  /** What was learned by who read more of them, by number. */
+  /** Kinds that only the parsed entry told, by number. */
   readonly #kinds: Array<RecordKind | undefined> = [];
   #scannedTo = 0;
   #lines = 0;
@@ -156,7 +156,7 @@ export class EntryIndex {
     this.#columns.damaged[number] = 1;
   }
 
-  /** What kind of entry a record is; undefined until `learn` kept it. */
+  /** The kind of a record; undefined before `learn` keeps it. */
   kind(number: number): RecordKind | undefined {
     return this.#kinds[number];
   }
@@ -167,7 +167,7 @@ export class EntryIndex {
     if (!this.isOpenLine(number)) this.#kinds[number] = kind;
   }
 
-  /** Where a record's line lies. */
+  /** The place of a record's line. */
   place(number: number): { offset: number; lengthBytes: number } {
     return { offset: this.#columns.offset[number]!, lengthBytes: this.#columns.lengthBytes[number]! };
   }
@@ -309,7 +309,7 @@ export class EntryIndex {
 
   #addRecord(line: Line, kind: "entry" | "no_id"): void {
     const head = this.#head;
-    // What names itself and its parent is of a newer version, whatever the header says.
+    // An entry with an id and a parent is of a newer version, whatever the header says.
     const isChained = this.#chained && (kind === "no_id" || (head.parentStart < 0 && !head.isRoot));
     if (isChained) this.#ids.addText(chainedId(this.#written));
     else if (kind === "no_id") this.#addUnnamed(line);

@@ -1,10 +1,10 @@
 import { isRecord, MAX_REQUEST_TOKENS } from "@bonsai-agent/messages";
 
-/** What a field of a known kind holds, and what is read where it holds something else. */
+/** The expected value of a field, and the value read instead of an invalid one. */
 export interface FieldRule {
   readonly field: string;
   readonly isSound: (value: unknown) => boolean;
-  /** What stands for an odd value; undefined takes the field away. */
+  /** The value read instead of an invalid one; undefined removes the field. */
   readonly safe: (value: unknown, record: Fields) => unknown;
   /** True for a field that may be absent. */
   readonly isOptional?: boolean;
@@ -88,7 +88,7 @@ export function mendUsage(record: Fields, note: { odd: string[] | undefined; pre
     return;
   }
   if (isComplete(usage)) return;
-  // What a count that was made up is said to have cost was made up too.
+  // The cost of an invented count is invented too.
   if (Object.values(usage).some((count) => isAmount(count) && !isCount(count))) usage.cost = undefined;
   mendFields(usage, COUNTS, { odd: note.odd, prefix: `${prefix}.` });
   if (!isRecord(usage.cost)) {

@@ -21,7 +21,7 @@ export interface HeaderReading {
   readonly odd: readonly string[];
 }
 
-/** What a header is read from: a store, or a file that is only looked at. */
+/** The source of a header: a store, or a file that is only read. */
 type HeaderSource = Pick<SessionStore, "file" | "read" | "size">;
 
 /**
@@ -52,7 +52,7 @@ function headerReading(value: Fields): HeaderReading {
   const named = typeof value.version === "object" ? JSON.stringify(value.version) : value.version;
   const version = versionOf(value.version);
   const damage = version === undefined ? `The header has the impossible format version ${named}` : undefined;
-  // What is written with another version than it has must not be trusted: today's is the best guess.
+  // Nothing is known about an impossible version: today's is the best guess.
   if (version === undefined) value.version = SESSION_VERSION;
   mendFields(value, HEADER_FIELDS, { odd });
   return { header: value as unknown as SessionHeader, version: version ?? SESSION_VERSION, damage, odd };

@@ -16,7 +16,7 @@ export interface ScannedEntry {
 }
 
 const FIRST_SWEEP_ENTRIES = 4096;
-/** What stands for a record's number: there is none; the place before the first entry. */
+/** Instead of a record's number: no record; the place before the first entry. */
 const ABSENT = -1;
 const ROOT = -2;
 
@@ -120,7 +120,7 @@ export class SessionReader {
     return Array.from(this.scan(), ({ entry }) => entry);
   }
 
-  /** Where the session is stored to be; of the path there, no more is read than is soon read. */
+  /** The stored leaf. Reads only a short part of the path to it. */
   leaf(): StoredLeaf {
     const found = readLeaf({ store: this.store, version: this.version });
     if (found !== undefined) return found;
@@ -163,7 +163,7 @@ export class SessionReader {
     return tail ?? this.wholePath(leafId);
   }
 
-  /** Where the newest line with this id ends, where that costs no reading of the whole file. */
+  /** The end of the newest line with this id, if the index knows it already. */
   #endOf(id: string): number | undefined {
     const number = this.#index === undefined ? -1 : this.index().find(id);
     if (number < 0) return undefined;
@@ -212,7 +212,7 @@ export class SessionReader {
   }
 }
 
-/** Where a body on the way turned out to be lost, its child hangs on what comes before. */
+/** Links the children of lost bodies to the entries before. */
 function relinked(path: Entry[]): Entry[] {
   path.forEach((entry, at) => {
     const parentId = path[at - 1]?.id ?? null;

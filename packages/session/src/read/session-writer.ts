@@ -7,7 +7,7 @@ import { asStored } from "./companions.ts";
 import type { SessionReader } from "./session-reader.ts";
 
 /**
- * What survives what: `process` (a kill of the process; each append is in the system's hands) or `power` (a
+ * The losses that an append survives: `process` (a kill of the process; each append is in the system's hands) or `power` (a
  * loss of power too: each append that holds a message is flushed to the disk).
  */
 export type Durability = "process" | "power";

@@ -9,7 +9,7 @@ import { type FieldRule, type Fields, isText, mendFields, mendUsage, text } from
 const LOST_CUSTOM_TYPE = "bonsai.lost";
 const LATEST_TIME_MS = 8.64e15;
 
-/** What every entry has, and the header. */
+/** A field of every entry and of the header. */
 export const TIMESTAMP: FieldRule = { field: "timestamp", isSound: isTime, safe: timeOf };
 const PLACE: readonly FieldRule[] = [TIMESTAMP];
 

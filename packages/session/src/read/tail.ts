@@ -39,7 +39,7 @@ export function readTail(options: {
   return new TailReader(options).read();
 }
 
-/** Where a session is stored to be, and the end of the path there, where that is short. */
+/** The stored leaf of a session, and the end of the path to it if that is short. */
 export interface StoredLeaf {
   readonly leafId: string | null;
   readonly tail: Tail | undefined;
@@ -115,11 +115,11 @@ class TailReader {
   }
 
   /** Takes older and older lines; true when it ended because nothing older is needed. */
-  #readUntil(mostEntries: number): boolean {
+  #readUntil(maxEntries: number): boolean {
     const lines = new BackwardLines(this.#store, this.#endOffset);
     for (let line = lines.previous(); line !== undefined; line = lines.previous()) {
       if (this.#older(line)) return true;
-      if (this.#unclear || this.#newestFirst.length >= mostEntries) return false;
+      if (this.#unclear || this.#newestFirst.length >= maxEntries) return false;
     }
     return false;
   }
@@ -227,7 +227,7 @@ export class LiveView {
     return this.#byId.get(id);
   }
 
-  /** What the model sees. A later append does not change what was given. */
+  /** The context that the model sees. A later append does not change a returned projection. */
   projection(): Projection {
     this.#handedOut = true;
     const { items, compaction } = this.#projection;

@@ -165,7 +165,7 @@ export class SessionTree {
   #findUndone(): void {
     for (const [at, { change }] of this.#kinds.entries()) {
       const compaction = change === undefined ? NONE : this.#positionOf(change.compactionId);
-      // What was taken back on one branch counts on another.
+      // A compaction that is undone on one branch counts on another.
       if (compaction === NONE || (this.#active[compaction] === 1 && this.#active[at] === 0)) continue;
       if (change?.isUndone) this.#undone.add(compaction);
       else this.#undone.delete(compaction);
@@ -173,7 +173,7 @@ export class SessionTree {
   }
 }
 
-/** Who hangs below whom, without an object for each. */
+/** Links from parents to children, without an object for each. */
 class ChildLinks {
   /** By parent + 1, so that the roots stand at 0. */
   readonly #firstChild: Int32Array;
@@ -245,19 +245,19 @@ function parsedKind(entry: Entry | undefined): RecordKind | undefined {
 }
 
 /** There are a dozen; a damaged file can hold any number. */
-const MOST_SHARED = 100;
+const MAX_SHARED = 100;
 const shared = new Map<string, RecordKind>();
 
 /** The same object for the same words. */
 function sharedKind(type: string, kind: string, isLeaf = false): RecordKind {
   const name = `${isLeaf} ${type} ${kind}`;
   const known = shared.get(name) ?? { type: type as EntryType, kind, isLeafRecord: isLeaf };
-  if (shared.size < MOST_SHARED) shared.set(name, known);
+  if (shared.size < MAX_SHARED) shared.set(name, known);
   return known;
 }
 
 /**
- * Of the records that each name an id, those that neither have it nor hang below an entry that has it. One
+ * Returns the named records that neither have their id nor descend from an entry that has it. One
  * walk through the whole tree, however many ask: asking each for its ancestors would take hours in a file
  * made for it.
  */

@@ -97,10 +97,10 @@ export function parsedEntry(value: unknown, id: string, version: number): Entry 
   return entryFrom(value, { id, parentId, version });
 }
 
-/** What a search shows of an entry beside its text. */
+/** Facts about an entry that a search shows beside its text. */
 export interface EntryFacts {
   type: Entry["type"];
-  /** Of a message. */
+  /** Only for a message. */
   role?: string;
   /** Milliseconds since the epoch. */
   timeMs: number;

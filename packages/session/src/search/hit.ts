@@ -9,7 +9,7 @@ export interface SessionHit {
   file: string;
   entryId: string;
   type: Entry["type"];
-  /** Of a message. */
+  /** Only for a message. */
   role?: string;
   /** When it was written, in milliseconds since the epoch; 0 where it does not say. */
   timeMs: number;
@@ -48,7 +48,7 @@ export function distinct(found: readonly Found[]): Found[] {
   return [...seen.values()];
 }
 
-/** What a user gets to see of it. */
+/** The public part of a hit. */
 export function hitOf({
   offset: _offset,
   counts: _counts,

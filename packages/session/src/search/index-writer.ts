@@ -7,14 +7,14 @@ import { SessionSource } from "./session-source.ts";
 
 /** Read at once, before other things have their turn: some 20 ms. */
 const SLICE_BYTES = 1 << 16;
-/** Of one commit: less would take longer in all, more would hold up who else writes. */
+/** Bytes for each commit: fewer would take longer in all, more would delay other writers. */
 const CHANGE_BYTES = 1 << 22;
 /** An entry with more text, or a longer line, is looked at by each search instead. */
 const LONG_CHARACTERS = 1 << 18;
 const LONG_LINE_BYTES = 1 << 22;
-/** Where another process writes, how soon it is tried again, and for how long. */
+/** Delay before the next attempt while another process writes, and the total limit. */
 export const RETRY_MS = 100;
-const MOST_BUSY_MS = 30_000;
+const MAX_BUSY_MS = 30_000;
 
 /**
  * Brings the index up to date with session files, in small changes: of several processes at it, each goes on where the
@@ -119,7 +119,7 @@ export class IndexWriter {
    * @returns false where time or the signal ended it, or another process goes on and on
    */
   async #change(work: () => Promise<void>): Promise<boolean> {
-    const lastMs = performance.now() + MOST_BUSY_MS;
+    const lastMs = performance.now() + MAX_BUSY_MS;
     while (!this.#isOver() && performance.now() < lastMs) {
       const { added } = this;
       try {

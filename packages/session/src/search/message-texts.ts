@@ -12,7 +12,7 @@ export function* messageTexts(message: unknown): Generator<string> {
   for (const text of [command, output, errorMessage]) if (typeof text === "string") yield text;
 }
 
-/** What was typed, and each file that was sent with it, without the tags between them. */
+/** The typed text, and each file that was sent with it, without the tags between them. */
 function* sentTexts(sent: string): Generator<string> {
   const { text, files } = quotedFiles(sent);
   yield text;

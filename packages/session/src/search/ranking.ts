@@ -7,9 +7,9 @@ import type { Candidate } from "./search-index.ts";
 import type { TermMatcher } from "./search-query.ts";
 import type { SessionSource } from "./session-source.ts";
 
-/** So many hits are ranked by their text, for each one asked for. */
+/** Number of hits ranked by their text for each requested hit. */
 export const RANKED_PER_HIT = 2;
-const LEAST_RANKED = 100;
+const MIN_RANKED = 100;
 const READ_AT_ONCE = 50;
 
 /** How soon a term that comes again counts little more. */
@@ -57,7 +57,7 @@ export async function bestHits(
   },
 ): Promise<{ hits: Found[]; isCut: boolean }> {
   const items = firstRanking(matcher, { found, candidates, sources });
-  const enough = Math.max(RANKED_PER_HIT * limit, LEAST_RANKED);
+  const enough = Math.max(RANKED_PER_HIT * limit, MIN_RANKED);
   const bySession = new BySession(RANKED_PER_HIT * perSession);
   const hits: Found[] = [];
   let [read, reported, isCut] = [0, 0, false];

@@ -6,7 +6,7 @@ import { folded, type TermMatcher } from "./search-query.ts";
 const TEXT_END = "\u0001\u0001";
 const SEQUENCE_CHARACTERS = 3;
 
-/** What the index knows of a session file. */
+/** The index's facts about a session file. */
 export interface IndexedFile extends FilePosition {
   id: number;
   path: string;
@@ -23,7 +23,7 @@ export interface Candidate {
   entryId: string;
   offset: number;
   lengthBytes: number;
-  /** Of its texts. */
+  /** Length of its texts. */
   characters: number;
   timeMs: number;
   /** Numbers of the terms that it may hold; where it must hold all, empty. */
@@ -43,8 +43,8 @@ interface IndexedEntry {
 
 /** Which candidates of a term are taken: the newest, of the files that are asked for. */
 export interface CandidateRange {
-  mostPerTerm: number;
-  mostPerFile: number;
+  maxPerTerm: number;
+  maxPerFile: number;
   isWanted: (file: number, entryId: string) => boolean;
   /** The only file that is asked for. */
   file: number | undefined;
@@ -84,7 +84,7 @@ export class SearchIndex {
       ? [
           {
             expression: chosen
-              .slice(0, MOST_TERMS_OF_ALL)
+              .slice(0, MAX_TERMS_OF_ALL)
               .map(({ expression }) => expression)
               .join(" AND "),
             terms: [],
@@ -115,16 +115,16 @@ export class SearchIndex {
     const ofFile = new Map<number, number>();
     for (const row of statement.iterate(expression, ...(range.file === undefined ? [] : [range.file]))) {
       const before = ofFile.get(row.file as number) ?? 0;
-      if (before >= range.mostPerFile || !isOf(range, row as Row)) continue;
+      if (before >= range.maxPerFile || !isOf(range, row as Row)) continue;
       ofFile.set(row.file as number, before + 1);
-      if (taken++ >= range.mostPerTerm) break;
+      if (taken++ >= range.maxPerTerm) break;
       const known = found.get(row.id as number);
       if (known === undefined) found.set(row.id as number, candidateOf(row as Row, [...terms]));
       else known.terms.push(...terms);
     }
   }
 
-  /** What to look up for a term; undefined where that would be no help. */
+  /** The expression to look up for a term; undefined if a look-up would not help. */
   #expression(term: string): string | undefined {
     // Half a character is found only in a text, which knows no UTF-8.
     if (!term.isWellFormed()) return undefined;
@@ -133,12 +133,12 @@ export class SearchIndex {
       return sequencesOf(characters).map(quoted).join(" AND ");
     }
     const sequences = this.#all(
-      `SELECT term FROM sequence WHERE term >= ? AND term < ? LIMIT ${MOST_SEQUENCES + 1}`,
+      `SELECT term FROM sequence WHERE term >= ? AND term < ? LIMIT ${MAX_SEQUENCES + 1}`,
       characters.join(""),
       `${characters.join("")}\u{10ffff}`,
     );
-    if (sequences.length > MOST_SEQUENCES) return undefined;
-    // What no entry has is looked up too: it has no candidates.
+    if (sequences.length > MAX_SEQUENCES) return undefined;
+    // A sequence of no entry is looked up too: it has no candidates.
     const begun = sequences.map((row) => String(row.term));
     return `(${(begun.length === 0 ? ["\u0001\u0001\u0001"] : begun).map(quoted).join(" OR ")})`;
   }
@@ -235,15 +235,15 @@ function candidateOf(row: Row, terms: number[]): Candidate {
 }
 
 /** A term of one or two characters that begins more sequences than this is looked for in the files. */
-const MOST_SEQUENCES = 400;
-/** Where each term must be there, so many of them tell enough. */
-const MOST_TERMS_OF_ALL = 16;
-/** So many tell a long term from all others; whether all of it stands there is seen in the entry. */
-const MOST_LOOKED_UP = 24;
+const MAX_SEQUENCES = 400;
+/** Maximum number of terms looked up for a query that needs them all. */
+const MAX_TERMS_OF_ALL = 16;
+/** Maximum number of sequences looked up for a term. The entry itself tells whether it has the whole term. */
+const MAX_LOOKED_UP = 24;
 
 function sequencesOf(characters: readonly string[]): string[] {
   const last = characters.length - SEQUENCE_CHARACTERS;
-  const step = Math.max(1, Math.ceil(last / (MOST_LOOKED_UP - 1)));
+  const step = Math.max(1, Math.ceil(last / (MAX_LOOKED_UP - 1)));
   const sequences = new Set<string>();
   for (let at = 0; at < last; at += step) sequences.add(characters.slice(at, at + 3).join(""));
   return [...sequences.add(characters.slice(last).join(""))];

@@ -1,4 +1,4 @@
-/** What is looked for in entries. */
+/** A query for the texts of entries. */
 export interface SearchQuery {
   /** Texts, each to be found as it stands within one text of an entry, in any case; empty ones count for nothing. */
   terms: readonly string[];
@@ -12,19 +12,19 @@ export interface SearchQuery {
 }
 
 /** More than that nobody means; the others are left aside. */
-const MOST_TERMS = 64;
+const MAX_TERMS = 64;
 
 /** Words, and phrases in double quotes; a quote that does not close, or stands within a word, is none. */
 export function parseSearchQuery(text: string, match: "all" | "any" = "all"): SearchQuery {
   const terms = new Map<string, string>();
   for (const [, phrase, word] of text.matchAll(/"([^"]*)"|"?(\S+)/g)) {
     const term = phrase?.trim() ?? word ?? "";
-    if (term !== "" && terms.size < MOST_TERMS) terms.set(folded(term), term);
+    if (term !== "" && terms.size < MAX_TERMS) terms.set(folded(term), term);
   }
   return { terms: [...terms.values()], match };
 }
 
-/** Where the terms of a query stand in the texts of an entry. */
+/** The places of a query's terms in the texts of an entry. */
 interface TermMatches {
   /** How often each term stands there, by its number; 0 for not at all. */
   counts: number[];
@@ -47,7 +47,7 @@ export class TermMatcher {
 
   constructor({ terms, match = "all", showSecrets = false }: SearchQuery) {
     this.showSecrets = showSecrets;
-    this.terms = [...new Set(terms.slice(0, MOST_TERMS).map(folded))].filter((term) => term !== "");
+    this.terms = [...new Set(terms.slice(0, MAX_TERMS).map(folded))].filter((term) => term !== "");
     this.match = match;
     const isLong = this.terms.map((term) => !SHORT.test(term));
     this.selects = isLong.includes(true) ? isLong : isLong.map(() => true);
@@ -89,15 +89,15 @@ export class TermMatcher {
 }
 
 const SHORT = /^[\0-\x7f]{1,2}$/;
-/** Who says a word more often speaks of it no more than this. */
-const MOST_COUNTED = 64;
+/** More occurrences of a term in one text do not count. */
+const MAX_COUNTED = 64;
 
 function countFrom(
   text: string,
   { find, start, length }: { find: (text: string, from: number) => number; start: number; length: number },
 ): number {
   let count = 0;
-  for (let at = start; at >= 0 && count < MOST_COUNTED; at = find(text, at + length)) count += 1;
+  for (let at = start; at >= 0 && count < MAX_COUNTED; at = find(text, at + length)) count += 1;
   return count;
 }
 

@@ -12,7 +12,7 @@ import {
 
 // The program of a `SearchThread`.
 
-/** What a thread is asked. What has no meaning elsewhere is left out. */
+/** A request to the thread, without the options that have no meaning there. */
 export type ThreadRequest =
   | {
       id: number;
@@ -35,7 +35,7 @@ export type ThreadReply =
   | { id: number; progress: SearchProgress }
   | { notice: SearchNotice };
 
-/** What else a search in a thread is made with; its notices are sent. */
+/** Options of a search in a thread. Its notices are sent as messages. */
 type ThreadOptions = Omit<SessionSearchOptions, "onNotice">;
 
 const port = parentPort!;

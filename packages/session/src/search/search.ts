@@ -8,7 +8,7 @@ import { LineWindow, WINDOW_BYTES } from "../store/line-reader.ts";
 export interface SearchHit {
   entryId: string;
   type: Entry["type"];
-  /** Of a message entry. */
+  /** Only for a message entry. */
   role?: string;
   /** The first match with some text around it, on one line. */
   snippet: string;
@@ -68,7 +68,7 @@ function firstMatches(expression: RegExp, texts: readonly string[]): Map<number,
 
 interface EntryTexts {
   entry: Entry;
-  /** Of its record. */
+  /** Number of its record. */
   number: number;
   texts: readonly string[];
 }
@@ -132,14 +132,14 @@ export function snippet(text: string, { start, end }: TextRange): string {
   return `${from > 0 ? "…" : ""}${line}${to < text.length ? "…" : ""}`;
 }
 
-/** Where something stands in a text. */
+/** A range of a text. */
 export interface TextRange {
   start: number;
   end: number;
 }
 
 /** A longer run tells no more lines apart, and takes longer to look for. */
-const MOST_FILTERED = 64;
+const MAX_FILTERED = 64;
 
 /**
  * JSON may write any character as `\uXXXX`, and some in other ways; but letters and digits it writes as they
@@ -147,7 +147,7 @@ const MOST_FILTERED = 64;
  */
 export function lineFilter(query: string): (line: string) => boolean {
   const runs = query.match(/[A-Za-z0-9 ]+/g) ?? [];
-  const longest = runs.reduce((a, b) => (b.length > a.length ? b : a), "").slice(0, MOST_FILTERED);
+  const longest = runs.reduce((a, b) => (b.length > a.length ? b : a), "").slice(0, MAX_FILTERED);
   if (longest === "") return () => true;
   const filter = new RegExp(`${longest}|\\\\u`, "i");
   return (line) => filter.test(line);

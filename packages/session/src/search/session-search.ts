@@ -21,14 +21,14 @@ export interface SessionSearchOptions {
   onNotice?: (notice: SearchNotice) => void;
 }
 
-/** What a user of the search should know; once a `SessionSearch`. */
+/** A notice for the user, at most once for each `SessionSearch`. */
 export interface SearchNotice {
   /** `index_unavailable`: the index cannot be made, read or written; the session files are read instead. */
   code: "index_unavailable";
   message: string;
 }
 
-/** Where to search: in one session, among those of a working folder, or, empty, among all recorded ones. */
+/** The sessions to search: one session, those of a working folder, or, if empty, all recorded ones. */
 export interface SearchScope {
   file?: string;
   /** An open session, whether it has a file or is in memory only. */
@@ -52,7 +52,7 @@ export interface FindOptions {
 }
 
 export interface SearchProgress {
-  /** What was found since the last call. */
+  /** Hits since the last call. */
   hits: SessionHit[];
   /** Session files that are still to be read, for the index does not know all of them. */
   filesToRead: number;
@@ -88,7 +88,7 @@ interface Asked extends FindOptions {
   isWanted: IsWanted;
 }
 
-/** What the index says to a query. */
+/** The answer of the index to a query. */
 interface LookUp {
   /** From where each file is to be read beside; from its start where it is not in here. */
   indexed: ReadonlyMap<string, FilePosition>;
@@ -104,9 +104,9 @@ const NOTHING: LookUp = { indexed: new Map(), candidates: [], found: [], sources
 const USUAL_LIMIT = 50;
 /** Attempts of a catch-up while another process holds the index. */
 const MAX_ATTEMPTS = 5;
-/** Of a term that more entries have, the newest are looked at, unless more hits are asked for. */
-const MOST_CANDIDATES = 2000;
-/** Of each session, where so many hits of each are wanted: some candidates are no hits. */
+/** Maximum number of candidates for each term, the newest first, unless more hits are requested. */
+const MAX_CANDIDATES = 2000;
+/** Candidates for each requested hit of a session: some candidates are no hits. */
 const CANDIDATES_PER_HIT = 50;
 
 /**
@@ -165,7 +165,7 @@ export class SessionSearch {
     let isSecond = false;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const files = this.#files(scope);
-      // Where there is nothing to be found, nothing is made.
+      // Without session files there is no need for an index.
       if (files.length === 0 && !existsSync(indexFolder(this.#home))) return "complete";
       let index: SearchIndex | undefined;
       try {
@@ -251,7 +251,7 @@ export class SessionSearch {
         return readCandidate(long, { matcher, source: bySource.get(long.file)! }) ?? [];
       });
       const indexed = new Map(sound.map(({ row }) => [row.path, row]));
-      return { indexed, candidates, found, sources: bySource, isCut: candidates.length >= range.mostPerTerm };
+      return { indexed, candidates, found, sources: bySource, isCut: candidates.length >= range.maxPerTerm };
     } catch (error) {
       if (!isBusy(error) && !this.#isDiscarded(index, error)) this.#unavailable(error);
       return NOTHING;
@@ -301,12 +301,12 @@ function rangeOf(
   { scope, limit, perSession, isWanted }: Asked,
   sources: ReadonlyMap<number, SessionSource>,
 ): CandidateRange {
-  const mostPerFile = CANDIDATES_PER_HIT * perSession;
-  // Where each session has its hits, the newest of all could be those of one.
-  const isBounded = limit !== Number.POSITIVE_INFINITY && mostPerFile === Number.POSITIVE_INFINITY;
+  const maxPerFile = CANDIDATES_PER_HIT * perSession;
+  // If hits are limited by session, the newest candidates could all be of one session.
+  const isBounded = limit !== Number.POSITIVE_INFINITY && maxPerFile === Number.POSITIVE_INFINITY;
   return {
-    mostPerTerm: isBounded ? Math.max(MOST_CANDIDATES, RANKED_PER_HIT * limit) : Number.POSITIVE_INFINITY,
-    mostPerFile,
+    maxPerTerm: isBounded ? Math.max(MAX_CANDIDATES, RANKED_PER_HIT * limit) : Number.POSITIVE_INFINITY,
+    maxPerFile,
     file: isOfOne(scope) ? [...sources.keys()][0] : undefined,
     isWanted: (id, entryId) => {
       const source = sources.get(id);
@@ -328,7 +328,7 @@ function isOfFolder(source: SessionSource, cwd: string): boolean {
   try {
     return belongs({ cwd: source.cwd() }, { cwd });
   } catch {
-    // What cannot be read is counted where it is searched.
+    // The search itself reports unreadable files.
     return true;
   } finally {
     source.close();

@@ -4,13 +4,13 @@ import { readFrom, refusePipe } from "../store/jsonl-store.ts";
 import { type LineSource, readBytes } from "../store/line-reader.ts";
 import { EntryLines, type FilePosition } from "./entry-lines.ts";
 
-/** What tells a session file, read up to a byte, from what has its name later. */
+/** Identifies a session file, so that a replacement under the same name is detected. */
 interface FileMark {
   inode: string;
   /** When it was looked at. */
   size: number;
   modified_ms: number;
-  /** Of what was read. */
+  /** Fingerprint of the bytes read so far. */
   fingerprint: string;
 }
 
@@ -48,7 +48,7 @@ export class SessionSource implements LineSource {
     this.#fd = -1;
   }
 
-  /** Of the format. @throws BonsaiError `session_empty`, `not_a_session` */
+  /** The version of the format. @throws BonsaiError `session_empty`, `not_a_session` */
   version(): number {
     this.#version ??= this.#readHeader();
     return this.#version;
@@ -84,7 +84,7 @@ export class SessionSource implements LineSource {
       if (stats.size === mark.size) return stats.mtimeMs === mark.modified_ms;
       return fingerprintOf(this, mark.offset) === mark.fingerprint;
     } catch {
-      // What is gone or cannot be read holds nothing; who reads it next says why.
+      // The next reader of the file reports the error.
       return false;
     }
   }
@@ -111,7 +111,7 @@ function inodeOf({ dev, ino }: Stats): string {
 const SAMPLES = 8;
 const SAMPLE_BYTES = 1024;
 
-/** Of the beginning of a file up to a byte: of samples of it, the first and the last among them. */
+/** Fingerprint of a file up to a byte, made of samples that include the first and the last bytes. */
 function fingerprintOf(source: LineSource, until: number): string {
   let [one, other] = [0x811c9dc5, 0x01000193];
   const room = Math.max(0, until - SAMPLE_BYTES);

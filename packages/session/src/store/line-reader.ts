@@ -7,7 +7,7 @@ export interface Line {
   start: number;
   end: number;
   whole: boolean;
-  /** Where the line lies in the store, without its newline. */
+  /** Place of the line in the store, without its newline. */
   offset: number;
   lengthBytes: number;
   /** From 1; 0 where it is not known (reading backwards). */
@@ -26,7 +26,7 @@ function emptyLine(): Line {
   return { bytes, start: 0, end: 0, whole: true, offset: 0, lengthBytes: 0, number: 0, ended: true };
 }
 
-/** What lines are read from: a store, or a file that is only looked at. */
+/** The source of lines: a store, or a file that is only read. */
 export type LineSource = Pick<SessionStore, "read">;
 
 /** Reads a whole range of the store into memory of its own. */

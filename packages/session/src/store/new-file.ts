@@ -8,7 +8,7 @@ import { BonsaiError } from "@bonsai-agent/messages";
  */
 export class NewFile {
   readonly path: string;
-  /** Where to write until `publish`, with mode 0600. */
+  /** The path to write until `publish`, with mode 0600. */
   readonly temporaryPath: string;
   readonly #taken: (path: string) => Error;
 
@@ -91,9 +91,9 @@ function fileExists(file: string): BonsaiError {
   });
 }
 
-/** What could not make or fill a file or folder, as an error for its user. */
+/** Turns an error while making a file or folder into one for the user. */
 export function creationFailure(file: string, cause: unknown): unknown {
-  // What is no error of the file system is explained by whoever threw it.
+  // Other errors explain themselves.
   if (BonsaiError.is(cause) || errorCode(cause) === undefined) return cause;
   return new BonsaiError({
     code: "session_not_created",

@@ -4,7 +4,7 @@ import { creationFailure, makeFolder } from "./new-file.ts";
 
 /** The folder of everything that Bonsai keeps: `BONSAI_HOME`, or `~/.bonsai`. */
 export function bonsaiHome(env: NodeJS.ProcessEnv = process.env): string {
-  // Where HOME is set to nothing, the working folder is nobody's home.
+  // With an empty HOME, the working folder must not become the home.
   return resolve(env.BONSAI_HOME || join(homedir() || userInfo().homedir, ".bonsai"));
 }
 
@@ -32,7 +32,7 @@ export interface SessionFileOptions extends SessionFolderOptions {
   id: string;
   /** When the session began. */
   now: Date;
-  /** Where it is to be. Default: the folder of its working directory among `home`'s. */
+  /** Folder of the file. Default: the folder of its working directory in `home`. */
   folder?: string;
 }
 

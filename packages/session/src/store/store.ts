@@ -1,7 +1,7 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 
 /**
- * Where the bytes of one session lie. Synchronous on purpose: an append is one write, and a session's memory
+ * The stored bytes of one session. Synchronous on purpose: an append is one write, and a session's memory
  * changes only after it succeeded. `sessionStoreCases` in `@bonsai-agent/session/store-conformance` is the
  * acceptance suite of this port.
  */
@@ -36,7 +36,7 @@ export interface SessionStore {
   close(): void;
 }
 
-/** What an append to a session that cannot be written to throws. */
+/** The error of an append to a read-only session. */
 export function readOnlyFailure(reason: string): BonsaiError {
   return new BonsaiError({
     code: "session_read_only",
