@@ -1,10 +1,12 @@
-import { existsSync, linkSync, unlinkSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { SESSION_VERSION, type SessionHeader } from "./entry.ts";
 import { readHeader } from "./read/session-header.ts";
 import { SessionReader } from "./read/session-reader.ts";
 import { entryLine } from "./read/sound-entry.ts";
 import { JsonlStore } from "./store/jsonl-store.ts";
+import { LineWriter } from "./store/line-writer.ts";
+import { writeFirstFree } from "./store/new-file.ts";
 import { MemoryStore, type SessionStore } from "./store/store.ts";
 
 /** A session in today's version. */
@@ -60,76 +62,42 @@ function holdsAll(store: SessionStore, original: SessionReader): boolean {
   return Array.from(original.index().records()).every(({ id }) => index.find(id) >= 0);
 }
 
-const BATCH_CHARACTERS = 1 << 20;
-
 /**
  * Writes a copy of an old session in today's version, beside the original, which stays as it is. The copy
  * appears under its name only once it is complete, and replaces nothing.
  * @throws BonsaiError `session_not_created`.
  */
-export function migratedCopy(source: { header: SessionHeader; reader: SessionReader }): Copy {
-  const original = source.reader.store.file;
+export function migratedCopy({
+  header: old,
+  reader,
+}: {
+  header: SessionHeader;
+  reader: SessionReader;
+}): Copy {
+  const original = reader.store.file;
   const header: SessionHeader = {
-    ...source.header,
+    ...old,
     version: SESSION_VERSION,
     id: crypto.randomUUID(),
     ...(original !== undefined && { parentSession: original }),
   };
-  const firstLine = `${JSON.stringify(header)}\n`;
   if (original === undefined) {
-    const store = new MemoryStore(firstLine);
-    copyEntries(source.reader, store);
+    const store = new MemoryStore(`${JSON.stringify(header)}\n`);
+    for (const { entry } of reader.scan()) store.append(`${entryLine(entry)}\n`);
     return { header, store };
   }
-  const draft = `${original}.${process.pid}-${header.id}.tmp`;
-  const store = JsonlStore.create(draft, firstLine);
-  try {
-    copyEntries(source.reader, store);
-    store.flush();
-    return { header, store: JsonlStore.open(published(draft, original)) };
-  } finally {
-    store.close();
-    unlinkSync(draft);
-  }
-}
-
-function copyEntries(reader: SessionReader, store: SessionStore): void {
-  let batch = "";
-  const { count } = reader.index();
-  for (let number = 0; number < count; number += 1) {
-    const entry = reader.entryAt(number);
-    if (entry !== undefined) batch += `${entryLine(entry)}\n`;
-    if (batch.length < BATCH_CHARACTERS && number < count - 1) continue;
-    if (batch !== "") store.append(batch);
-    batch = "";
-  }
-}
-
-/** Gives the finished copy the first free name: `x.v3.jsonl`, `x.v3-2.jsonl`, … */
-function published(draft: string, original: string): string {
-  for (let number = 1; ; number += 1) {
-    const name = copyName(original, number);
-    if (linked(draft, name)) return name;
-  }
+  // The first free name: `x.v3.jsonl`, `x.v3-2.jsonl`, …
+  const nameOf = (number: number) => copyName(original, number);
+  const file = writeFirstFree(nameOf, (fd) => {
+    const writer = new LineWriter(fd);
+    writer.write(JSON.stringify(header));
+    for (const { entry } of reader.scan()) writer.write(entryLine(entry));
+    writer.end();
+  });
+  return { header, store: JsonlStore.open(file) };
 }
 
 function copyName(original: string, number: number): string {
   const stem = original.replace(/\.jsonl$/, "");
   return `${stem}.v${SESSION_VERSION}${number === 1 ? "" : `-${number}`}.jsonl`;
-}
-
-/** False when the name is taken: a link, unlike a rename, never replaces a file. */
-function linked(draft: string, name: string): boolean {
-  try {
-    linkSync(draft, name);
-    return true;
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw new BonsaiError({
-      code: "session_not_created",
-      message: `Cannot create ${name} (${(cause as NodeJS.ErrnoException).code}).`,
-      hint: "Check that its folder is writable and the disk has space.",
-      cause,
-    });
-  }
 }

@@ -233,7 +233,7 @@ describe("going on from an old version", () => {
     writeFileSync(file, longDay());
     const names = readdirSync(pathOf("."));
     expect(await childSession(["fill", file], { limitKib: 16 })).toMatchObject({
-      code: "append_failed",
+      code: "session_not_created",
       acknowledged: 0,
     });
     expect(readdirSync(pathOf("."))).toEqual(names);

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { writeNewFile } from "./new-file.ts";
+import { writeFirstFree, writeNewFile } from "./new-file.ts";
 import { readOnlyFailure, type SessionStore } from "./store.ts";
 
 const { O_APPEND, O_RDONLY, O_RDWR } = constants;
@@ -98,7 +98,9 @@ export class JsonlStore implements SessionStore {
   }
 
   continueInCopy(write: (fd: number) => void): void {
-    const file = writeRestored(this.#file, write);
+    const stem = this.#file.replace(/(\.restored\d*)?\.jsonl$/, "");
+    const nameOf = (number: number) => `${stem}.restored${number === 1 ? "" : number}.jsonl`;
+    const file = writeFirstFree(nameOf, write);
     const fd = openSync(file, O_RDWR | O_APPEND);
     closeSync(this.#open());
     this.#fd = fd;
@@ -137,20 +139,6 @@ function statsOf(file: string): Stats | undefined {
     return statSync(file, { throwIfNoEntry: false });
   } catch {
     return undefined;
-  }
-}
-
-/** Writes `NAME.restored.jsonl`, or the first free name like it. Returns the name. */
-function writeRestored(file: string, write: (fd: number) => void): string {
-  const stem = file.replace(/(\.restored\d*)?\.jsonl$/, "");
-  for (let number = 1; ; number += 1) {
-    const name = `${stem}.restored${number === 1 ? "" : number}.jsonl`;
-    try {
-      writeNewFile(name, write);
-      return name;
-    } catch (error) {
-      if (!BonsaiError.is(error) || error.code !== "session_exists") throw error;
-    }
   }
 }
 

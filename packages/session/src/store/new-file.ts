@@ -61,6 +61,24 @@ export function writeNewFile(path: string, write: (fd: number) => void): void {
   }
 }
 
+/**
+ * Makes a new file under the first free name.
+ * @param nameOf the path to try at the n-th attempt, from 1
+ * @returns the path
+ * @throws BonsaiError `session_not_created`; nothing is left behind then
+ */
+export function writeFirstFree(nameOf: (number: number) => string, write: (fd: number) => void): string {
+  for (let number = 1; ; number += 1) {
+    const path = nameOf(number);
+    try {
+      writeNewFile(path, write);
+      return path;
+    } catch (error) {
+      if (!BonsaiError.is(error) || error.code !== "session_exists") throw error;
+    }
+  }
+}
+
 function writeAndClose(file: string, write: (fd: number) => void): void {
   const fd = openSync(file, "wx", 0o600);
   try {
