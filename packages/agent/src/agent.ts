@@ -34,7 +34,7 @@ import { runUserCommand, type UserCommandOptions } from "./run/user-command.ts";
 import type { AgentSettings } from "./settings.ts";
 import type { ToolRegistry } from "./tools/tool-registry.ts";
 
-/** One session at work. Behind it each part owns one thing. */
+/** Runs the work of one session. */
 export class Agent {
   readonly #parts: AgentParts;
   readonly #compaction: RunCompactions;
@@ -66,12 +66,12 @@ export class Agent {
     return this.#parts.session;
   }
 
-  /** The tools, and which of them the model is offered; a change holds from the next request on. */
+  /** The registered and the active tools. A change applies from the next request. */
   get tools(): ToolRegistry {
     return this.#parts.tools;
   }
 
-  /** The model in use, with what its server has taught about its window. */
+  /** The selected model, with the window that its server has reported. */
   get model(): CatalogueModel {
     return this.#parts.selection.model;
   }
@@ -80,27 +80,27 @@ export class Agent {
     return this.#parts.settings;
   }
 
-  /** True while anything is going on. */
+  /** True during any work. */
   get isBusy(): boolean {
     return this.#activity.kind !== undefined;
   }
 
-  /** True for a handler or a tool that the agent waits for: if it waited for the agent in turn, both would for ever. */
+  /** True inside a handler or a tool that the agent waits for. If it waited for the agent, both would wait for ever. */
   get isWaitingForCaller(): boolean {
     return this.#parts.handlerCalls.isInside;
   }
 
-  /** True while a compaction is under way, whoever asked for it. */
+  /** True during any compaction. */
   get isCompacting(): boolean {
     return this.#compaction.isRunning;
   }
 
-  /** Summaries that are made while it works: whether one is under way, and what became of the others. */
+  /** Background summaries: whether one is in progress, and the results of the others. */
   get background(): BackgroundCounts {
     return this.#parts.controller.background;
   }
 
-  /** Aborted when what goes on is stopped; undefined while nothing goes on. */
+  /** Aborted when the current work is stopped; undefined without work. */
   get signal(): AbortSignal | undefined {
     return this.#activity.signal;
   }
@@ -110,21 +110,20 @@ export class Agent {
     return this.#parts.systemPrompt.current;
   }
 
-  /** The messages that wait to be stored: what waits for the user's next prompt, then the others, oldest first. */
+  /** Messages to be stored: those for the user's next prompt, then the others, oldest first. */
   get waitingMessages(): readonly CustomInput[] {
     return this.#parts.queue.messages;
   }
 
-  /** True while texts or messages wait to be said; what waits for the user's next prompt does not count. */
+  /** True while texts or messages wait. Ignores messages for the user's next prompt. */
   get hasPendingMessages(): boolean {
     return !this.#parts.queue.isEmpty;
   }
 
   /**
-   * Sends a text and resolves when the agent has nothing more to do. While a run is under way the text is queued as
-   * `behavior` says, and the promise is that of this run. While anything else is going on it waits, and the promise is
-   * that of the run that follows: the first text that waited is its prompt, the others are queued. What goes wrong on
-   * the way is in the result. A handler or a tool that awaits it, for which the run waits in turn, gets `queued`.
+   * Sends a text and resolves at the end of its run. During a run, the text is queued as `behavior` says and belongs to
+   * that run. During other work it waits for the next run: the first waiting text is its prompt, the others are queued.
+   * Failures are in the result. A handler or a tool that awaits it, while the run waits for that handler, gets `queued`.
    * @throws BonsaiError `agent_busy` during a run without a behavior, `agent_closed`.
    */
   async prompt(
@@ -136,25 +135,25 @@ export class Agent {
   }
 
   /**
-   * Stops whatever is going on; resolves when the agent is idle, and at once for a handler or a tool that awaits it.
-   * What was queued is in the run's result, as unsent. At rest, handlers that hang, as in
-   * `model_select`, are waited for no longer.
+   * Stops all work. Resolves when the agent is idle, and at once inside a handler or a tool.
+   * The run's result contains the queued texts as `unsent`. Without work, it stops waiting for hanging handlers, such as
+   * those of `model_select`.
    */
   abort(): Promise<void> {
     return this.#parts.handlerCalls.awaited(this.#activity.abort(), undefined);
   }
 
-  /** Cancels a compaction that is under way, and nothing else: the task goes on uncompacted. */
+  /** Cancels the current compaction. The task continues without it. */
   cancelCompaction(): void {
     this.#compaction.cancel();
   }
 
-  /** Takes back what is queued, oldest first. */
+  /** Removes and returns the queued texts, oldest first. */
   clearQueue(): QueuedInput[] {
     return this.#promptRunner.clear();
   }
 
-  /** How many of the texts that wait are delivered together. Default: each alone. */
+  /** Number of waiting texts that are delivered together. Default: one at a time. */
   get queueDelivery(): Readonly<Record<StreamingBehavior, QueueDelivery>> {
     return this.#parts.queue.delivery;
   }
@@ -174,8 +173,8 @@ export class Agent {
   }
 
   /**
-   * Compacts for the reason `manual` as soon as that can be: at once when the agent is idle; during a run at its next
-   * place (before its next request, or after its last answer), and the run goes on. A second request while one waits or
+   * Compacts as soon as possible: at once when the agent is idle; during a run at its next
+   * place (before its next request, or after its last answer), and the run continues. A second request while one waits or
    * runs gets the outcome of the first, unless it wants the digest: then the first is cancelled. Never rejects: the
    * outcome is `cancelled` if the user stops the work before. Handlers and tools must not await it.
    * @throws BonsaiError `agent_closed`, as a rejection.
@@ -187,8 +186,8 @@ export class Agent {
   }
 
   /**
-   * Puts a message of an extension into the conversation. Resolves with the result of the run that it starts or joins,
-   * and with undefined where it was stored at once or waits for the user's next prompt.
+   * Adds a message of an extension to the conversation. Resolves with the result of the run that it starts or joins; with
+   * undefined if it was stored at once, or waits for the user's next prompt.
    * @throws BonsaiError `agent_closed`, `custom_message_invalid`, as a rejection.
    */
   async sendMessage(message: CustomInput, options: SendMessageOptions = {}): Promise<RunResult | undefined> {
@@ -197,7 +196,7 @@ export class Agent {
   }
 
   /**
-   * Moves to another place in the tree, as `/tree` does.
+   * Moves to another entry in the tree, as `/tree` does.
    * @throws BonsaiError `agent_busy`, `agent_closed`, and what `navigateTree` throws; then nothing has changed.
    */
   async navigate(targetId: string, options: NavigateOptions = {}): Promise<Navigation> {
@@ -208,7 +207,7 @@ export class Agent {
   }
 
   /**
-   * Brings the outcome of another branch here, as `/merge` does: its summary becomes an entry under the leaf.
+   * Summarises another branch into this one, as `/merge` does: the summary becomes an entry under the leaf.
    * @throws BonsaiError `agent_busy`, `agent_closed`, and what `mergeBranch` throws; then nothing has changed.
    */
   async merge(branchId: string, options: MergeOptions = {}): Promise<BranchMerge> {
@@ -218,7 +217,6 @@ export class Agent {
     return this.#alone("navigation", merge, outer);
   }
 
-  /** How the summary of a branch is made now. */
   #branchSummary(useDigest: boolean) {
     const { session, settings, selection, summariser, events } = this.#parts;
     return {
@@ -231,7 +229,7 @@ export class Agent {
   }
 
   /**
-   * Runs what the user typed behind `!` (or `!!`: kept out of the context) and stores it with its output.
+   * Runs a command that the user typed after `!` (or `!!`: kept out of the context) and stores it with its output.
    * @throws BonsaiError `agent_busy`, `agent_closed`, `command_blocked`, `command_failed`, and what appending throws.
    */
   async runUserCommand(command: string, options: UserCommandOptions = {}): Promise<BashExecutionMessage> {
@@ -241,8 +239,8 @@ export class Agent {
   }
 
   /**
-   * Fires `session_start`; front ends call it once, before the first prompt. With a signal, handlers are waited for only
-   * as long as that is not aborted.
+   * Fires `session_start`; front ends call it once, before the first prompt. A signal ends the wait for
+   * handlers.
    */
   start(
     reason: SessionStartReason = "startup",
@@ -254,8 +252,8 @@ export class Agent {
   }
 
   /**
-   * Stops the work, fires `session_shutdown`, whose handlers have five seconds, and ends the use of the session. A second
-   * call does nothing; its promise is that of the first.
+   * Stops the work, fires `session_shutdown`, whose handlers have five seconds, and closes the session. A second
+   * call returns the promise of the first.
    */
   close(
     reason: "quit" | "reload" | "new" | "resume" | "fork" = "quit",
@@ -273,7 +271,7 @@ export class Agent {
     await this.#activity.abort();
     controller.abandonBackground("The session is closed.");
     abortGrace.begin();
-    // Messages that waited are stored after an abort.
+    // The abort stores the waiting messages.
     await this.#activity.idle();
     await events.notify("session_shutdown", { type: "session_shutdown", ...why });
     abortGrace.reset();
@@ -282,26 +280,26 @@ export class Agent {
     this.session.close();
   }
 
-  /** All that front ends show, as of now. */
+  /** The current state, for front ends. */
   get state(): AgentState {
     return stateOf(this.#parts, { isBusy: this.isBusy, isCompacting: this.isCompacting });
   }
 
-  /** Holds from the next request on, also in the middle of a run. */
+  /** Applies from the next request, also during a run. */
   setModel(model: CatalogueModel): Promise<void> {
     this.#parts.controller.modelChanged();
     return this.#parts.selection.setModel(model);
   }
 
-  /** Holds from the next request on, also in the middle of a run. */
+  /** Applies from the next request, also during a run. */
   setThinking(level: ThinkingLevel): Promise<void> {
     return this.#parts.selection.setThinking(level);
   }
 
-  /** Holds from the next look at the context on, also in the middle of a run; for sub-agents that begin later too. */
+  /** Applies from the next check of the context, also during a run, and to later sub-agents. */
   setCompactionSettings(compaction: AgentSettings["compaction"]): void {
     this.#parts.settings = { ...this.#parts.settings, compaction };
-    // Budgets are others now, as with another model: what did not help before may help.
+    // Budgets change as with another model: a compaction that did not help before may help.
     this.#parts.controller.modelChanged();
   }
 
@@ -311,12 +309,11 @@ export class Agent {
     outer?: AbortSignal,
   ): Promise<Result> {
     this.#checkOpen();
-    // A message is stored in a moment, unless it is its own handler that asks.
+    // Storing a message ends soon, unless its own handler calls.
     if (this.#activity.kind === "message" && !this.#parts.handlerCalls.isInside) await this.#activity.idle();
     return this.#activity.begin(kind, work, outer);
   }
 
-  /** A follower that throws breaks nothing. */
   #follow(run: Parameters<RunFollower["runEnded"]>[0]): void {
     for (const follower of this.#followers) {
       try {

@@ -19,23 +19,23 @@ interface PromptRunnerOptions {
   parts: AgentParts;
   compaction: RunCompactions;
   activity: Activity;
-  /** Called after each run, with what it added. */
+  /** Called after each run, with its messages. */
   onEnd: (messages: () => readonly Message[], result: RunResult) => void;
 }
 
 /** Takes texts and messages: each starts a run, joins the current one, or waits for the end of other work. */
 export class PromptRunner {
   readonly #options: PromptRunnerOptions;
-  /** The run under way, while it still takes texts. */
+  /** The current run, while it still takes texts. */
   #currentRun: Promise<RunResult> | undefined;
-  /** The run that begins when what is going on has ended. */
+  /** The run that starts after the current work. */
   #nextRun: PromiseWithResolvers<RunResult> | undefined;
 
   constructor(options: PromptRunnerOptions) {
     this.#options = options;
   }
 
-  /** Rejects with `agent_busy` where a run is under way and nobody says how the text is to be delivered. */
+  /** Rejects with `agent_busy` during a run if there is no behavior. */
   async prompt(input: PromptInput, behavior: StreamingBehavior | undefined): Promise<RunResult> {
     const { activity, parts } = this.#options;
     const { kind } = activity;
@@ -45,7 +45,7 @@ export class PromptRunner {
     return parts.handlerCalls.awaited(this.#currentRun ?? this.#awaitNextRun(), { status: "queued" });
   }
 
-  /** Undefined where no run is to be waited for: the message is stored, or waits for one. */
+  /** Returns undefined if the message is stored, or waits, without a run to wait for. */
   async send(
     message: CustomInput,
     { triggerTurn, deliverAs = "steer" }: SendMessageOptions,
@@ -66,7 +66,7 @@ export class PromptRunner {
     return this.#nextRun.promise;
   }
 
-  /** Takes back the texts that wait; whoever awaits a run that would have followed gets `aborted`. */
+  /** Removes and returns the waiting texts. Callers that wait for the next run get `aborted`. */
   clear(): QueuedInput[] {
     const { queue } = this.#options.parts;
     const cleared = queue.clear();
@@ -78,8 +78,8 @@ export class PromptRunner {
   }
 
   /**
-   * Something has ended: a compaction that was asked for comes first; then what waited longest becomes the prompt, and
-   * the others are delivered as they asked. After an abort nothing begins, and messages are stored.
+   * Continues after the end of work: with a requested compaction, else with a run for the oldest waiting input.
+   * After an abort, it only stores messages.
    */
   ended({ aborted }: { aborted: boolean }): void {
     const { compaction, activity, parts } = this.#options;
@@ -107,7 +107,7 @@ export class PromptRunner {
     return result;
   }
 
-  /** A run, and another for each text that came too late for the one before. */
+  /** One run, and another for each text that came too late for the one before. */
   async #runs(first: RunStart, signal: AbortSignal): Promise<RunResult> {
     const { parts, compaction, onEnd } = this.#options;
     const { queue } = parts;
@@ -122,7 +122,7 @@ export class PromptRunner {
       const next = isOver() ? undefined : queue.next("start");
       start = next && startOf(next);
     } while (start !== undefined);
-    // From here on nobody takes a text from the queue: one that comes now starts the next run.
+    // From here on, a text starts the next run.
     this.#currentRun = undefined;
     return { ...result, ...this.#unsent(result.unsent) };
   }
@@ -133,14 +133,13 @@ export class PromptRunner {
   }
 }
 
-/** Without the behavior: what a run begins with no longer waits. */
 function startOf(queued: Queued): RunStart {
   if (isMessage(queued)) return { message: queued.message };
   const { behavior: _, ...input } = queued;
   return input;
 }
 
-/** False where what waits is not to begin another run. */
+/** True if a waiting text may start another run. */
 function mayFollow({ status }: RunResult): boolean {
   return status === "done" || status === "handled" || status === "paused";
 }

@@ -13,7 +13,7 @@ import { messageOf } from "../notice.ts";
 /** Origin of a text. */
 export type InputSource = "interactive" | "rpc" | "print" | "extension";
 
-/** How a text reaches an agent that is at work. */
+/** Delivery of a text during a run. */
 export type StreamingBehavior = "steer" | "followUp";
 
 /** Each waiting text gets its own answer, or all get one. */
@@ -21,33 +21,31 @@ export type QueueDelivery = "one-at-a-time" | "all";
 
 /** A text for the agent. */
 export interface PromptInput {
-  /** As it was typed. */
   text: string;
   /** Sent with the text. */
   images?: readonly ImageContent[] | undefined;
-  /** Handlers of `input` see it. */
   source: InputSource;
-  /** A command in it, as of a template, is expanded before it is sent. Default: not for what extensions say. */
+  /** True: calls of templates and skills are expanded. Default: true, except for extensions. */
   isExpanded?: boolean | undefined;
 }
 
 /** The expanded form of a text that calls a template or a skill. */
 export interface Expansion {
-  /** Sent in its place. */
+  /** Replaces the text. */
   text: string;
   /** The user's own words, without the files that were read for them, if the message does not contain them. */
   typed?: string | undefined;
-  /** Sent with it, beside those that came with the text. */
+  /** Sent in addition to the images of the text. */
   images?: readonly ImageContent[] | undefined;
 }
 
 /**
- * Expands a text before it is sent, behind the handlers of `input`; undefined for one that calls nothing. What it throws
- * ends the run, and the text goes back to whoever gave it.
+ * Expands a text after the handlers of `input`. Returns undefined for a text that calls nothing. An error
+ * ends the run and returns the text as `unsent`.
  */
 export type ExpandInput = (input: Pick<PromptInput, "text" | "images">) => Promise<Expansion | undefined>;
 
-/** A text as it is sent, with what was typed where that is another. */
+/** A text to send, with the typed words if they differ. */
 export interface SaidInput extends PromptInput {
   typed?: string | undefined;
 }
@@ -58,9 +56,9 @@ export interface QueuedInput extends PromptInput {
   behavior: StreamingBehavior;
 }
 
-/** A message that an extension puts into the conversation: stored, and seen by the model as the user's. */
+/** A message of an extension: stored, and shown to the model as the user's. */
 export interface CustomInput {
-  /** Which kind of the extension's messages it is. */
+  /** The kind of message, chosen by the extension. */
   customType: string;
   /** Shown to the model. */
   content: string | UserContent[];
@@ -70,10 +68,10 @@ export interface CustomInput {
   details?: unknown;
 }
 
-/** When a message of an extension is delivered, and what for. */
+/** Delivery of an extension's message. */
 export interface SendMessageOptions {
   /**
-   * True: an idle agent begins to work. False: a run that would end is not kept going by it. Default: false for an idle
+   * True: an idle agent starts a run. False: the message does not prolong a run. Default: false for an idle
    * agent, true during a run.
    */
   triggerTurn?: boolean | undefined;
@@ -85,7 +83,7 @@ export interface SendMessageOptions {
 }
 
 /**
- * The message as it would be read back, a copy: it may wait, and whoever sent it may go on with the object.
+ * Returns a copy of the message as it would be read back: it may wait, and the sender may change the object.
  * @throws BonsaiError `custom_message_invalid`.
  */
 export function checkedMessage(message: CustomInput): CustomInput {
@@ -121,26 +119,26 @@ export function userMessage(
   { text, images = [], source, typed }: Pick<SaidInput, "text" | "images" | "source" | "typed">,
   timestamp: number,
 ): UserMessage {
-  // A person may type what reads like a program's text: then the message says who wrote it.
+  // A user may type a text that reads like a program's: then the message names its author.
   if (typed === undefined && source !== "extension" && isProgramText(text))
     return userMessage({ text, images, source, typed: text }, timestamp);
   const content = images.length === 0 ? text : [{ type: "text" as const, text }, ...images];
   return { role: "user", content, ...(typed !== undefined && { typed }), timestamp };
 }
 
-/** How a run ended. */
+/** Result of a run. */
 export interface RunResult {
   /**
    * `handled`: an extension took the text, nothing was sent. `paused`: a compaction under the setting
-   * `afterThreshold: "wait"`; the next prompt goes on. `queued`: the text waits, and so would whoever gave it: the
-   * agent waits for that handler or tool.
+   * `afterThreshold: "wait"`; the next prompt continues the task. `queued`: the text waits, and the caller is a handler or
+   * tool that the agent waits for.
    */
   status: "done" | "aborted" | "failed" | "handled" | "paused" | "queued";
   /** The last answer of the run, if there was one. */
   answer?: AssistantMessage | undefined;
   /** With the status `failed`. */
   error?: BonsaiError | undefined;
-  /** Texts that were given to the agent and neither said nor stored, oldest first; absent where there are none. */
+  /** Texts that were neither sent nor stored, oldest first; absent if there are none. */
   unsent?: readonly PromptInput[] | undefined;
 }
 
@@ -148,57 +146,56 @@ export interface RunResult {
 export interface RunFollower {
   /** Called after `agent_end`. Returns at once, and never throws. */
   runEnded(run: { result: RunResult; messages: () => readonly Message[] }): void;
-  /** Ends what is under way; called before the session is closed. Never rejects. */
+  /** Ends its work; called before the session is closed. Never rejects. */
   close(): Promise<void>;
 }
 
-/** A run that has made many requests since the user last said something. */
+/** A run with many requests since the user's latest message. */
 interface LongRun {
-  /** Since then, or since the user last let it go on. */
+  /** Requests since then, or since the user's latest confirmation. */
   requests: number;
   /** Aborted when the user stops the work. */
   signal: AbortSignal;
 }
 
-/** Asks the user whether the run may go on; true lets it make as many requests again. */
+/** Asks the user whether the run may continue; true allows the same number of requests again. */
 export type ConfirmMoreRequests = (run: LongRun) => Promise<boolean>;
 
 /** A message of an extension that waits for the agent. */
 export interface QueuedMessage {
   message: CustomInput;
   behavior: NonNullable<SendMessageOptions["deliverAs"]>;
-  /** As the extension gave it; undefined keeps a run going and does not begin one. */
+  /** Undefined prolongs a run and does not start one. */
   triggerTurn?: boolean | undefined;
 }
 
 export type Queued = QueuedInput | QueuedMessage;
 
-/** Each phase of a run, and what it takes: the oldest that the first test accepts, else the next test. */
+/** Tests of each phase of a run. It takes the oldest text or message that the first test accepts, else the next test. */
 const acceptedByPhase = {
-  /** Before a request that is made anyway. */
+  /** Before a request. */
   request: [isSteering],
-  /** After an answer without calls: what the run goes on for at once. */
+  /** After an answer without calls. */
   answer: [(queued) => isSteering(queued) && keepsGoing(queued)],
-  /** At the end of a run: what it goes on for. */
+  /** At the end of a run. */
   end: [(queued) => isSteering(queued) && keepsGoing(queued), keepsGoing],
-  /** Between runs: what a run begins with. */
+  /** Between runs: starts the next run. */
   start: [begins],
-  /** Between runs: messages that are only stored. */
+  /** Between runs: only stored. */
   store: [(queued) => !begins(queued)],
-  /** After an abort: every message is stored, whatever it waited for. */
+  /** After an abort: stores every message. */
   abort: [isMessage],
 } satisfies Record<string, readonly ((queued: Queued) => boolean)[]>;
 
 export type QueuePhase = keyof typeof acceptedByPhase;
 
 /**
- * Texts of users and messages of extensions for an agent that is at work: steering ones go in before its next request,
- * follow-ups when it would stop. Owner of their order, and of the messages that go with the user's next prompt.
+ * Texts of users and messages of extensions during work, in their order: steering ones go into the next request,
+ * follow-ups at the end of the run, some messages into the user's next prompt.
  */
 export class InputQueue {
   #queued: Queued[] = [];
   #withPrompt: QueuedMessage[] = [];
-  /** How many of the texts that wait are delivered together. */
   readonly delivery: Record<StreamingBehavior, QueueDelivery> = {
     steer: "one-at-a-time",
     followUp: "one-at-a-time",
@@ -208,7 +205,7 @@ export class InputQueue {
     this.#listOf(queued).push(queued);
   }
 
-  /** Takes out what this phase is to have next; undefined where nothing waits for it. */
+  /** Removes and returns the next text or message of this phase. */
   next(phase: "store" | "abort" | "prompt"): QueuedMessage | undefined;
   next(phase: QueuePhase): Queued | undefined;
   next(phase: QueuePhase | "prompt"): Queued | undefined {
@@ -220,12 +217,12 @@ export class InputQueue {
     return undefined;
   }
 
-  /** Puts what was taken and could not be stored in front again. */
+  /** Puts back an item that could not be stored, at the front. */
   putBack(queued: Queued): void {
     this.#listOf(queued).unshift(queued);
   }
 
-  /** Takes out the texts, oldest first. Messages stay: they are stored, whatever happens. */
+  /** Removes and returns the texts, oldest first. Messages stay: they are always stored. */
   clear(): QueuedInput[] {
     const texts = this.#queued.filter((queued): queued is QueuedInput => !isMessage(queued));
     this.#queued = this.#queued.filter(isMessage);
@@ -269,12 +266,10 @@ function isSteering({ behavior }: Queued): boolean {
   return behavior === "steer";
 }
 
-/** True for what a run goes on for. */
 function keepsGoing(queued: Queued): boolean {
   return !isMessage(queued) || queued.triggerTurn !== false;
 }
 
-/** True for what a run begins for. */
 function begins(queued: Queued): boolean {
   return !isMessage(queued) || queued.triggerTurn === true;
 }

@@ -43,19 +43,19 @@ type Next = "results" | "stopped" | "retry" | "modelChanged" | "cancelled";
 const aborted: RunResult = { status: "aborted" };
 
 /**
- * From a user's message to the last answer: request, tools, request, until the model stops and nobody has more to say.
- * One object for one run: owner of what was asked in it.
+ * Runs from a user's message to the last answer: request, tools, request, until the model stops and no text waits.
+ * One object for one run.
  */
 export class RunLoop {
   readonly #options: RunLoopOptions;
   #turnIndex = 0;
   #isInTurn = false;
   /**
-   * Since the user last said something, or let the run go on. Text beside tool calls counts for nothing here: nobody has
-   * to read it for the run to go on.
+   * Requests since the user's latest message or confirmation. Text beside tool calls does not reset it: the user need not
+   * have read it.
    */
   #requests = 0;
-  /** True once a request went again because the model had been changed; until a good answer. */
+  /** True after a retry with another model, until a good answer. */
   #triedOtherModel = false;
   #answer: AssistantMessage | undefined;
 
@@ -68,7 +68,7 @@ export class RunLoop {
     return this.#answer;
   }
 
-  /** A turn begins with what the user said, or with a request where nobody said anything. */
+  /** Begins a turn with the user's message, or with the request. */
   async beginTurn(): Promise<void> {
     const { events, now } = this.#options.parts;
     if (this.#isInTurn) return;
@@ -101,19 +101,19 @@ export class RunLoop {
     }
   }
 
-  /** A model that has stopped goes on for a text that steers it. */
+  /** A stopped model continues for a steering text. */
   async #goesOn(next: Next): Promise<boolean> {
     if (next === "cancelled") return false;
     return next !== "stopped" || this.#deliver("answer");
   }
 
-  /** Compacts where that is due, delivers what the user said meanwhile, and looks at the limit, which counts anew then. */
+  /** Compacts if necessary, delivers waiting texts and checks the limit of requests. */
   async #beforeRequest(last: Next | undefined): Promise<RunResult | undefined> {
     const { signal } = this.#options;
     const next = await this.#compact(siteAfter(last));
     if (next === "aborted") return aborted;
     if (next === "wait") {
-      // The run ends for the user to say something, unless that waits already.
+      // The run waits for the user, unless a text waits already.
       if (!(await this.#deliver("end"))) return signal.aborted ? aborted : { status: "paused" };
     } else if (last === "results") await this.#deliver("request");
     const error = signal.aborted ? undefined : await this.#countRequest();
@@ -121,7 +121,7 @@ export class RunLoop {
     return error && { status: "failed", error };
   }
 
-  /** The error with which the run ends, where it may not make one more request. */
+  /** Returns the error that ends the run if it may make no more requests. */
   async #countRequest(): Promise<BonsaiError | undefined> {
     const { parts, signal } = this.#options;
     const { runRequests } = parts.settings.limits;
@@ -171,7 +171,7 @@ export class RunLoop {
     return results.length > 0 && !isLast ? "results" : "stopped";
   }
 
-  /** After an abort too: then each call gets a result that says so. True when the model need not be asked again. */
+  /** After an abort, each call gets a result too. Returns true if the run needs no further request. */
   #runTools(answer: AssistantMessage, results: Recorded<ToolResultMessage>[]): Promise<boolean> {
     const { parts, signal } = this.#options;
     parts.controller.answerArrived();
@@ -182,14 +182,14 @@ export class RunLoop {
     return runToolBatch({ parts, calls: toolCalls(answer), signal, onResult });
   }
 
-  /** Goes on after an overflow; whatever else failed ends the run. */
+  /** Continues after an overflow; other failures end the run. */
   #afterRecovery({ status, error }: Recovery): Next | RunResult {
     switch (status) {
       case "retry":
       case "cancelled":
         return status;
       case "modelChanged":
-        // Once: somebody may change the model at every request.
+        // Once: the model may change at every request.
         if (this.#triedOtherModel) return { status: "failed", error };
         this.#triedOtherModel = true;
         return status;
@@ -201,8 +201,8 @@ export class RunLoop {
   }
 
   /**
-   * Stores what waits for this phase: messages, up to and with the next text that no extension takes, for each text gets
-   * its answer. False where there was neither.
+   * Stores the waiting messages of this phase and the next text that no extension handles: each text gets its own
+   * answer. Returns false if there were none.
    */
   async #deliver(phase: QueuePhase): Promise<boolean> {
     const { parts, signal } = this.#options;
@@ -245,7 +245,7 @@ function tooManyRequests(requests: number): BonsaiError {
   });
 }
 
-/** A text that cannot be expanded waits again: it goes back to whoever gave it when the run has ended. */
+/** A text that cannot be expanded waits again, and is `unsent` at the end of the run. */
 async function preparedOrBack(
   parts: AgentParts,
   queued: QueuedInput,

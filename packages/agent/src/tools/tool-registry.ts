@@ -20,24 +20,24 @@ interface Registered {
 }
 
 /**
- * Owner of the tools an agent has, and of which of them the model is offered.
- * Invariant: after any undoing, in whatever order, all is as if only what is left had ever been registered.
+ * The tools of an agent, and the names that the model may use.
+ * Invariant: after removals in any order, the registry is as if only the remaining tools had been registered.
  */
 export class ToolRegistry {
-  /** In the order in which they came. */
+  /** In the order of registration. */
   readonly #registered = new Set<Registered>();
-  /** The latest of a name stands. */
+  /** The latest tool of a name counts. */
   readonly #byName = new Map<string, readonly Registered[]>();
   readonly #excluded: ReadonlySet<string>;
   #active: readonly string[] | undefined;
 
-  /** @param excluded names of tools that are never offered */
+  /** @param excluded names of tools that the model may never use */
   constructor(excluded: readonly string[] = []) {
     this.#excluded = new Set(excluded);
   }
 
   /**
-   * A later tool of the same name takes the place of the earlier; the function returned takes this one out.
+   * Registers a tool. It overrides an earlier one of the same name. Call the returned function to remove it.
    * @throws BonsaiError `tool_name_invalid`, `tool_parameters_invalid`.
    */
   register(tool: Tool): () => void {
@@ -55,13 +55,13 @@ export class ToolRegistry {
     };
   }
 
-  /** The tool of this name, where the model is offered it. */
+  /** The tool of this name, if the model may use it. */
   get(name: string): Tool | undefined {
     const tool = this.isActive(name) ? this.#standing(name) : undefined;
     return tool !== undefined && isUseful(tool) ? tool : undefined;
   }
 
-  /** All tools, offered or not, each with its declaration. */
+  /** All tools, active or not, with their declarations. */
   allTools(): readonly { tool: Tool; declaration: ToolDeclaration }[] {
     return this.names.map((name) => {
       const tool = this.#standing(name)!;
@@ -69,22 +69,22 @@ export class ToolRegistry {
     });
   }
 
-  /** Names of all tools, offered or not. */
+  /** Names of all tools, active or not. */
   get names(): readonly string[] {
     return [...new Set([...this.#registered].map(({ name }) => name))];
   }
 
-  /** Names of the tools that the model is offered, with those that are of no use yet, see `Tool.isUseful`. */
+  /** Names of the active tools, with those that are not useful yet, see `Tool.isUseful`. */
   get active(): readonly string[] {
     return this.names.filter((name) => this.isActive(name));
   }
 
-  /** The tools that the model is offered. */
+  /** The tools in the model's requests. */
   activeTools(): readonly Tool[] {
     return this.active.map((name) => this.#standing(name)!).filter(isUseful);
   }
 
-  /** Offers only these; undefined offers all, also those that come later. */
+  /** Activates only these; undefined activates all, later ones too. */
   setActive(names: readonly string[] | undefined): void {
     this.#active = names;
   }
@@ -94,7 +94,7 @@ export class ToolRegistry {
     return this.#active;
   }
 
-  /** True where the model is, or would be, offered a tool of this name. */
+  /** True if the model may use a tool of this name. */
   isActive(name: string): boolean {
     return !this.#excluded.has(name) && (this.#active === undefined || this.#active.includes(name));
   }
@@ -103,7 +103,7 @@ export class ToolRegistry {
     return this.#byName.get(name)?.at(-1)?.tool;
   }
 
-  /** As the model sees them, in the order of registration: a stable prefix for the provider's cache. */
+  /** In the order of registration: a stable prefix for the provider's cache. */
   declarations(): ToolDeclaration[] {
     return this.activeTools().map(declarationOf);
   }
@@ -133,7 +133,6 @@ function checkName(name: string): void {
   });
 }
 
-/** A tool's parameters, in both of their uses. */
 interface ReadParameters {
   /** Checks the arguments of a call. */
   schema: z.ZodType;
@@ -180,14 +179,14 @@ function ofJsonSchema(parameters: unknown, isUnchecked = false): Omit<ReadParame
   return { schema: isUnchecked ? z.record(z.string(), z.unknown()) : z.fromJSONSchema(json as never), json };
 }
 
-/** TypeBox notes under such keys what its types are; no provider knows them. */
+/** Keys of TypeBox that no provider knows. */
 const MARK = /^~(?:kind|optional|readonly|immutable|unsafe|refine|codec|base|guard|hint|standard)$/;
 
 function withoutMarks(key: string, value: unknown): unknown {
   return MARK.test(key) ? undefined : value;
 }
 
-/** Providers take objects alone. */
+/** Providers accept only objects. */
 function checked({ schema, json }: Omit<ReadParameters, "declared">): ReadParameters {
   const { type, properties } = json;
   if (![type ?? "object"].flat().includes("object"))
@@ -207,29 +206,29 @@ export interface Tool {
   name: string;
   /** For people; default the name. */
   label?: string;
-  /** For the model: what it does, its limits, when to use it. */
+  /** For the model: purpose, limits, when to use it. */
   description: string;
-  /** A zod object, a TypeBox object, or the JSON Schema of one. What does not match is an error result, and the tool is not run. */
+  /** A zod object, a TypeBox object, or the JSON Schema of one. Other arguments make an error result, and the tool is not run. */
   parameters: z.ZodType | Readonly<Record<string, unknown>>;
   /**
-   * True: the tool checks its arguments itself, and gets whatever object the model gives; its JSON Schema is for the model
-   * alone, and may say what cannot be checked here. Default false.
+   * True: the tool checks its arguments itself and gets any object. Its JSON Schema is only for the model and
+   * may contain rules that cannot be checked here. Default false.
    */
   checksArguments?: boolean | undefined;
-  /** One line about it in the system prompt, while the model is offered it. */
+  /** One line in the system prompt while the tool is active. */
   promptSnippet?: string | undefined;
-  /** Lines of advice in the system prompt, while the model is offered it; a line that two tools give stands once. */
+  /** Lines of advice in the system prompt while the tool is active. Equal lines appear once. */
   promptGuidelines?: readonly string[] | undefined;
   /**
-   * False while there is nothing to do for it: then the model is not offered it. Asked often, and another answer costs the
+   * False while there is nothing to do for it: then requests omit it. Called often. A changed result costs the
    * provider's cache. Default: it always is.
    */
   isUseful?: (() => boolean) | undefined;
-  /** Mends the arguments before they are checked; gets a copy. What it throws is an error result. */
+  /** Repairs a copy of the arguments before the check. An error makes an error result. */
   prepareArguments?: ((args: unknown) => unknown) | undefined;
-  /** "sequential": never beside another call. Default "parallel". */
+  /** "sequential": never at the same time as another call. Default "parallel". */
   executionMode?: "parallel" | "sequential";
-  /** A throw becomes an error result with its message. Must end soon after the signal is aborted. */
+  /** An error makes an error result with its message. Must end soon after the signal is aborted. */
   execute(call: ToolExecution): Promise<ToolResult>;
 }
 
@@ -254,7 +253,7 @@ export interface ToolExecution<Input = unknown> {
   input: Input;
   /** Aborted when the user stops the work. */
   signal: AbortSignal;
-  /** Shows what there is so far. */
+  /** Shows an intermediate result. */
   onUpdate(partial: ToolResult): void;
 }
 
@@ -299,7 +298,7 @@ function storableResult(toolName: string, result: ToolResult): ToolResult {
   return isNestedTooDeep(result.details) ? { ...result, details: { unstorable: problem } } : result;
 }
 
-/** A circle has no end either; whoever stores it says so. */
+/** A circular value is not counted: storing it makes its own error. */
 function isNestedTooDeep(value: unknown): boolean {
   if (!isTooDeep(value)) return false;
   try {
