@@ -6,11 +6,11 @@
  */
 import { CompactionController, compactionSettings } from "@bonsai-agent/compaction";
 import {
+  callsIn,
   contentText,
   emptyUsage,
   messageText,
   type ToolCall,
-  toolCalls,
   type UserContent,
 } from "@bonsai-agent/messages";
 import { createSession, type StoredMessage } from "@bonsai-agent/session";
@@ -38,7 +38,7 @@ export class History {
   /** An answer's usage makes the threshold exact: it is the provider's own count. */
   push(param: ChatCompletionMessageParam, usage?: OpenAI.CompletionUsage): void {
     const message = stored(param, { toolNames: this.#toolNames, usage });
-    for (const { id, name } of toolCalls(message)) this.#toolNames.set(id, name);
+    for (const { id, name } of callsIn(message)) this.#toolNames.set(id, name);
     // The session keeps unknown fields, so requests send the message exactly as it came.
     const carried = { ...message, param };
     this.#session.append({ type: "message", message: carried });

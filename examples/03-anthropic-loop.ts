@@ -15,10 +15,10 @@ import { CompactionController, compactionSettings } from "@bonsai-agent/compacti
 import {
   type AssistantContent,
   type AssistantMessage,
+  callsIn,
   emptyUsage,
   messageText,
   type TextContent,
-  toolCalls,
   type UserContent,
 } from "@bonsai-agent/messages";
 import { createSession, type ProjectionItem, type StoredMessage } from "@bonsai-agent/session";
@@ -69,7 +69,7 @@ export class History {
   }
 
   #keep(message: StoredMessage, blocks: ContentBlockParam[]): void {
-    for (const { id, name } of toolCalls(message)) this.#toolNames.set(id, name);
+    for (const { id, name } of callsIn(message)) this.#toolNames.set(id, name);
     // The session keeps unknown fields, so requests send the message exactly as it came.
     const carried = { ...message, blocks };
     this.#session.append({ type: "message", message: carried });

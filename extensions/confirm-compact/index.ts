@@ -1,11 +1,11 @@
 import {
-  byScriptEstimator,
   type CompactionPreparation,
   type CompactionReason,
   type ExtensionAPI,
   type Message,
   messageText,
   shortened,
+  tokenEstimator,
 } from "@bonsai-agent/extension";
 
 /** Asks before a compaction, and shows its effect. Without a terminal, compactions run as usual. */
@@ -42,7 +42,7 @@ const LISTED = 6;
 
 function picture({ messagesToSummarize, turnPrefixMessages, ...preparation }: CompactionPreparation): string {
   const going = [...messagesToSummarize, ...turnPrefixMessages];
-  const tokens = going.reduce((sum, message) => sum + byScriptEstimator.message(message), 0);
+  const tokens = going.reduce((sum, message) => sum + tokenEstimator.message(message), 0);
   const of = (role: Message["role"]) => going.filter((message) => message.role === role);
   const requests = of("user").map(firstLine);
   const { read, modified } = preparation.fileOps;

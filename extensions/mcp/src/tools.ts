@@ -1,9 +1,9 @@
 import {
-  byScriptEstimator,
   type ExtensionAPI,
   type ExtensionTool,
   type ExtensionToolResult,
   fitArguments,
+  tokenEstimator,
 } from "@bonsai-agent/extension";
 import { plainLine } from "./foreign-text.ts";
 import type { ListedTool } from "./listing.ts";
@@ -220,7 +220,7 @@ function cost(name: string, listed: ListedTool): number {
   const known = costs.get(listed);
   if (known !== undefined) return known;
   const declared = { name, description: describe(listed), parameters: listed.inputSchema };
-  const tokens = byScriptEstimator.text(JSON.stringify(declared));
+  const tokens = tokenEstimator.text(JSON.stringify(declared));
   costs.set(listed, tokens);
   return tokens;
 }

@@ -1,7 +1,7 @@
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { byScript, type Message, messageText, toolCalls } from "@bonsai-agent/messages";
+import { callsIn, estimateTokens, type Message, messageText } from "@bonsai-agent/messages";
 import { createSession, openSession, type Session } from "@bonsai-agent/session";
 import { SessionSearch } from "@bonsai-agent/session/search";
 import {
@@ -123,7 +123,7 @@ class Played {
     let from = at;
     while (from > 0 && tokens < KEPT_TOKENS) {
       from -= 1;
-      tokens += byScript(JSON.stringify(this.#messages[from]));
+      tokens += estimateTokens(JSON.stringify(this.#messages[from]));
     }
     while (from > 0 && this.#messages[from]!.role === "toolResult") from -= 1;
     return from;
@@ -165,7 +165,7 @@ class Played {
       sum.found += needed.filter((term) => holds(recalled, term) || shown.includes(term)).length;
       sum.shown += needed.filter((term) => shown.includes(term)).length;
       sum.foundNaively += needed.filter((term) => holds(naive, term)).length;
-      sum.tokens += byScript(shown);
+      sum.tokens += estimateTokens(shown);
       if (process.env.BENCH_MISSED !== undefined)
         for (const term of needed)
           if (!holds(recalled, term) && !shown.includes(term))
@@ -185,7 +185,7 @@ function newestFirst(texts: ReadonlyMap<string, string>, query: string): string[
 }
 
 function textOf(message: Message): string {
-  const calls = toolCalls(message).map(({ name, arguments: args }) => {
+  const calls = callsIn(message).map(({ name, arguments: args }) => {
     return `${name} ${Object.values(args)
       .map((value) => (typeof value === "string" ? value : JSON.stringify(value)))
       .join("\n")}`;
@@ -225,7 +225,7 @@ function withoutValue(messages: readonly Message[], plants: readonly Plant[]): P
 
 function isHidden(messages: readonly Message[], { at, from }: { at: number; from: number }): boolean {
   const between = messages.slice(at + 1, from).map((message) => JSON.stringify(message));
-  return byScript(between.join("\n")) > KEPT_TOKENS + 4_000;
+  return estimateTokens(between.join("\n")) > KEPT_TOKENS + 4_000;
 }
 
 async function recordedDay(folder: string): Promise<Measured | undefined> {

@@ -1,4 +1,4 @@
-import { BonsaiError, toolCalls } from "@bonsai-agent/messages";
+import { BonsaiError, callsIn } from "@bonsai-agent/messages";
 import { ModelClient, ProviderError } from "@bonsai-agent/models";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -203,7 +203,7 @@ test("every result has its call after a recovery in the middle of a task", async
   const run = await filled({ turn: [calls({ tokens: 1_000 }), overflow, done] });
   expect((await run.agent.prompt("go")).status).toBe("done");
   const { messages } = run.turns.at(-1)!;
-  const called = messages.flatMap(toolCalls).map(({ id }) => id);
+  const called = messages.flatMap(callsIn).map(({ id }) => id);
   const answered = messages.flatMap((each) => (each.role === "toolResult" ? [each.toolCallId] : []));
   expect(answered).toEqual(called);
 });

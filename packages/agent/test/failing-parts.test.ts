@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import { BonsaiError, toolCalls } from "@bonsai-agent/messages";
+import { BonsaiError, callsIn } from "@bonsai-agent/messages";
 import { createSessionIn, MemoryStore, type SessionStore } from "@bonsai-agent/session";
 import fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
@@ -121,7 +121,7 @@ test.each([
   expect((await run.agent.prompt("go")).status).toBe("done");
   expect(run.notices.map(({ code }) => code)).toContain("invalid_result");
   const [, answer, echoed] = run.turns[1]!.messages;
-  expect(toolCalls(answer!)).toHaveLength(1);
+  expect(callsIn(answer!)).toHaveLength(1);
   expect(echoed).toMatchObject({ content: [{ text: "hi " }], isError: false });
 });
 

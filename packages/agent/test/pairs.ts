@@ -1,4 +1,4 @@
-import { type Message, toolCalls } from "@bonsai-agent/messages";
+import { callsIn, type Message } from "@bonsai-agent/messages";
 
 /**
  * Ids of calls and results of what a model was sent, each answer's calls with the results right behind it: the two lists
@@ -11,7 +11,7 @@ export function pairs(messages: readonly Message[]): { called: string[]; answere
       if (found.length === 0) found.push({ called: [], answered: [] });
       found.at(-1)!.answered.push(message.toolCallId);
     } else if (message.role === "assistant" || message.role === "user") {
-      found.push({ called: toolCalls(message).map(({ id }) => id), answered: [] });
+      found.push({ called: callsIn(message).map(({ id }) => id), answered: [] });
     }
   }
   return found;

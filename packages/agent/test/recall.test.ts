@@ -1,8 +1,8 @@
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { contentText, type Message, userContent } from "@bonsai-agent/messages";
-import { RECALLED } from "@bonsai-agent/messages/frames";
+import { contentText, type Message } from "@bonsai-agent/messages";
+import { RECALLED, userContent } from "@bonsai-agent/messages/host";
 import { createSession, type Session } from "@bonsai-agent/session";
 import { SessionSearch } from "@bonsai-agent/session/search";
 import { adversarialTexts, history } from "@bonsai-agent/testkit";

@@ -1,5 +1,5 @@
 import { summarySections } from "@bonsai-agent/compaction";
-import { byScriptEstimator, type Message } from "@bonsai-agent/messages";
+import { type Message, tokenEstimator } from "@bonsai-agent/messages";
 import { type Provider, type ProviderCall, ProviderError } from "@bonsai-agent/models";
 import type { Random } from "@bonsai-agent/testkit";
 
@@ -64,8 +64,8 @@ export function simulatedServer(options: SimulatedServerOptions): Provider {
 }
 
 function counted({ systemPrompt, tools, messages }: ProviderCall, skew: number): number {
-  const fixed = byScriptEstimator.text(systemPrompt + JSON.stringify(tools));
-  const tokens = messages.reduce((sum, message) => sum + byScriptEstimator.message(message) + 4, fixed);
+  const fixed = tokenEstimator.text(systemPrompt + JSON.stringify(tools));
+  const tokens = messages.reduce((sum, message) => sum + tokenEstimator.message(message) + 4, fixed);
   return Math.ceil(tokens * skew);
 }
 

@@ -1,5 +1,5 @@
 import { MASK_PLACEHOLDER } from "@bonsai-agent/compaction";
-import { byScriptEstimator, contentText } from "@bonsai-agent/messages";
+import { contentText, tokenEstimator } from "@bonsai-agent/messages";
 import type { ProviderCall } from "@bonsai-agent/models";
 import type { ScenarioAnswer } from "@bonsai-agent/models/scripted";
 import type { BranchSummaryEntry, CompactionEntry, Session } from "@bonsai-agent/session";
@@ -17,9 +17,9 @@ function obedient({ messages }: ProviderCall): ScenarioAnswer {
 }
 
 const requestTokens = ({ systemPrompt, tools, messages }: ProviderCall) =>
-  byScriptEstimator.text(systemPrompt) +
-  byScriptEstimator.text(JSON.stringify(tools)) +
-  messages.reduce((sum, message) => sum + byScriptEstimator.message(message), 0);
+  tokenEstimator.text(systemPrompt) +
+  tokenEstimator.text(JSON.stringify(tools)) +
+  messages.reduce((sum, message) => sum + tokenEstimator.message(message), 0);
 
 const compactions = (session: Session) =>
   session.entries().filter((entry): entry is CompactionEntry => entry.type === "compaction");

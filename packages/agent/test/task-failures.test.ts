@@ -1,4 +1,4 @@
-import { contentText, toolCalls } from "@bonsai-agent/messages";
+import { callsIn, contentText } from "@bonsai-agent/messages";
 import type { ScriptedModel } from "@bonsai-agent/models/scripted";
 import { openSession } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
@@ -96,7 +96,7 @@ test("stopping the parent stops its sub-agents, and leaves a result for each cal
   expect(contentText(result?.content)).toMatch(/stopped/i);
   const answered = new Set(taskResults(parent.session).map(({ toolCallId }) => toolCallId));
   const entries = parent.session.entries();
-  const asked = entries.flatMap((entry) => (entry.type === "message" ? toolCalls(entry.message) : []));
+  const asked = entries.flatMap((entry) => (entry.type === "message" ? callsIn(entry.message) : []));
   expect(asked.every(({ id }) => answered.has(id))).toBe(true);
 });
 

@@ -1,4 +1,4 @@
-import { toolCalls } from "@bonsai-agent/messages";
+import { callsIn } from "@bonsai-agent/messages";
 import Type from "typebox";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -137,7 +137,7 @@ describe("prepareArguments", () => {
     await run.agent.prompt("go");
     expect(guarded).toEqual([{ text: "hi" }]);
     const [, answer, result] = run.turns[1]!.messages;
-    expect(toolCalls(answer!)).toMatchObject([{ arguments: { txt: "hi" } }]);
+    expect(callsIn(answer!)).toMatchObject([{ arguments: { txt: "hi" } }]);
     expect(result).toMatchObject({ isError: false, content: [{ text: "hi" }] });
   });
 
@@ -167,7 +167,7 @@ describe("prepareArguments", () => {
     });
     await run.agent.prompt("go");
     const [, answer, result] = run.turns[1]!.messages;
-    expect(toolCalls(answer!)).toMatchObject([{ arguments: { text: "hi" } }]);
+    expect(callsIn(answer!)).toMatchObject([{ arguments: { text: "hi" } }]);
     expect(result).toMatchObject({ content: [{ text: "other" }] });
   });
 });

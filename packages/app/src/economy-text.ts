@@ -6,7 +6,7 @@ import {
   readContext,
 } from "@bonsai-agent/compaction";
 import { type ContextLimit, dailySaving } from "@bonsai-agent/compaction/host";
-import { usdText } from "@bonsai-agent/messages";
+import { usdText } from "@bonsai-agent/messages/numbers";
 import type { Entry, Session } from "@bonsai-agent/session";
 import { counted, shortTokens } from "./numbers.ts";
 

@@ -2,8 +2,8 @@ import { isUtf8 } from "node:buffer";
 import { readdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { lookalikeName } from "@bonsai-agent/agent/host";
-import { BonsaiError, type ImageContent, imageProblem } from "@bonsai-agent/messages";
-import { inertTag } from "@bonsai-agent/messages/frames";
+import { BonsaiError, type ImageContent } from "@bonsai-agent/messages";
+import { escapeTag, imageProblem } from "@bonsai-agent/messages/host";
 import { count } from "@bonsai-agent/messages/numbers";
 import type { CliIo } from "./io.ts";
 import { absolutePath } from "./paths.ts";
@@ -109,7 +109,7 @@ function readMention(mention: Mention, path: string, stats: Stats): string | Ima
   if (bytes.length > mostTextBytes) throw tooLarge(mention, bytes.length);
   if (!isUtf8(bytes) || bytes.includes(0)) throw notText(mention);
   const text = bytes.toString("utf8").replace(/^\ufeff/, "");
-  return `<file path=${JSON.stringify(mention.path)}>\n${inertTag(text.trimEnd(), "file")}\n</file>`;
+  return `<file path=${JSON.stringify(mention.path)}>\n${escapeTag(text.trimEnd(), "file")}\n</file>`;
 }
 
 function notFound({ path }: Mention, resolved: string): BonsaiError {

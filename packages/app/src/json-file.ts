@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { BonsaiError, isTooDeep, MAX_LEVELS } from "@bonsai-agent/messages";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { exceedsJsonDepth, MAX_LEVELS } from "@bonsai-agent/messages/host";
 
 /**
  * The value in a JSON file that people edit; undefined where there is no file. A byte-order mark is no fault.
@@ -15,7 +16,7 @@ export function readJsonFile(file: string): unknown {
     throw unreadable(`${file} is not valid JSON: ${(cause as Error).message}.`, cause);
   }
   // What is deeper can be neither shown nor written back.
-  if (isTooDeep(value)) throw unreadable(`${file} is nested deeper than ${MAX_LEVELS} levels.`);
+  if (exceedsJsonDepth(value)) throw unreadable(`${file} is nested deeper than ${MAX_LEVELS} levels.`);
   return value;
 }
 

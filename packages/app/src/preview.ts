@@ -1,12 +1,12 @@
 import {
   callParts,
+  callsIn,
   contentText,
-  fitPath,
   type LinePart,
   type Message,
   type ToolCall,
-  toolCalls,
 } from "@bonsai-agent/messages";
+import { fitPath } from "@bonsai-agent/messages/host";
 import {
   type Entry,
   entryKind,
@@ -115,7 +115,7 @@ function callAbove(entry: Entry, next: () => Entry | undefined): ToolCall | unde
     const above = next();
     if (above === undefined) return undefined;
     if (above.type !== "message" || above.message?.role !== "assistant") continue;
-    return toolCalls(above.message).find(({ id }) => id === toolCallId);
+    return callsIn(above.message).find(({ id }) => id === toolCallId);
   }
   return undefined;
 }
@@ -124,7 +124,7 @@ function callAbove(entry: Entry, next: () => Entry | undefined): ToolCall | unde
 export function callsOf(messages: Iterable<Message>): (ToolCall | undefined)[] {
   const calls = new Map<string, ToolCall>();
   return [...messages].map((message) => {
-    for (const call of toolCalls(message)) calls.set(call.id, call);
+    for (const call of callsIn(message)) calls.set(call.id, call);
     return message?.role === "toolResult" ? calls.get(message.toolCallId) : undefined;
   });
 }

@@ -9,7 +9,7 @@ import {
   skillMessage,
   templateArguments,
 } from "@bonsai-agent/agent/host";
-import { quotedFiles } from "@bonsai-agent/messages";
+import { quotedFiles } from "@bonsai-agent/messages/host";
 import { mentionedFiles } from "./file-mentions.ts";
 import type { ResourcePlace } from "./resource-places.ts";
 

@@ -1,5 +1,6 @@
 import type { SummaryEntry, SummaryLine } from "@bonsai-agent/compaction/host";
-import { BonsaiError, readableLines, SecretFilter } from "@bonsai-agent/messages";
+import { BonsaiError, SecretFilter } from "@bonsai-agent/messages";
+import { readableLines } from "@bonsai-agent/messages/host";
 import type { Entry, Session } from "@bonsai-agent/session";
 import { liveCompactions } from "./compaction-record.ts";
 import { moment } from "./numbers.ts";

@@ -1,5 +1,5 @@
 import { type AssistantMessage, emptyUsage, type Message, type ToolCall } from "@bonsai-agent/messages";
-import { BRANCH_RECORD } from "@bonsai-agent/messages/frames";
+import { BRANCH_RECORD } from "@bonsai-agent/messages/host";
 import { createSession, messageParts } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import { callIn, callInTree, callsOf, fitPreview, previewOf, previewText } from "../src/preview.ts";

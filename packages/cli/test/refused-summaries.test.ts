@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CompactionReport } from "@bonsai-agent/app/compact-view";
-import { byScript } from "@bonsai-agent/messages";
+import { estimateTokens } from "@bonsai-agent/messages";
 import { openSession } from "@bonsai-agent/session";
 import { type LoopbackReply, loopbackServer, sseChunks } from "@bonsai-agent/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -36,7 +36,7 @@ async function boxServer({ windowTokens, refusal = told, instead, fallback, ...d
     // The catalogue asks what the server knows of its models.
     if (path !== "/v1/chat/completions") return { status: 404 };
     const { messages, max_tokens = 0 } = body as { messages: { content: unknown }[]; max_tokens?: number };
-    const input = messages.reduce((sum, { content }) => sum + byScript(textOf(content)), 0);
+    const input = messages.reduce((sum, { content }) => sum + estimateTokens(textOf(content)), 0);
     const other = instead?.(index);
     if (other !== undefined) return other;
     const fits = input + max_tokens <= windowTokens;

@@ -12,8 +12,14 @@ import {
   type Summariser,
 } from "@bonsai-agent/compaction";
 import { emptyUsage, readableSummary } from "@bonsai-agent/messages";
-import { BRANCH_RECORD, FRAME_SENTENCES, framed, RECORD } from "@bonsai-agent/messages/frames";
-import { restoreMarks, SPLIT_TURN } from "@bonsai-agent/messages/marks";
+import {
+  BRANCH_RECORD,
+  FRAME_SENTENCES,
+  framed,
+  RECORD,
+  restoreMarks,
+  SPLIT_TURN,
+} from "@bonsai-agent/messages/host";
 import { SessionPage } from "@bonsai-agent/page";
 import { createSession, type Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";

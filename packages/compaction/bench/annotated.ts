@@ -10,7 +10,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { byScript, isRecord, type Message } from "@bonsai-agent/messages";
+import { estimateTokens, isRecord, type Message } from "@bonsai-agent/messages";
 import { openSession } from "@bonsai-agent/session";
 import { type CompactionSettings, runCompaction } from "../src/index.ts";
 import { isFactShown, isShownAsCurrent, normal } from "./fact-windows.ts";
@@ -172,7 +172,7 @@ function scoreContext(facts: readonly Fact[], messages: readonly Message[], mome
     allShown: current.filter(isShown).length,
     stale: outdated.filter((fact) => isShownAsCurrent(summary, fact).somewhere).length,
     unanswered: outdated.filter((fact) => isShownAsCurrent(shown, fact).everywhere).length,
-    summaryTokens: byScript(summary),
+    summaryTokens: estimateTokens(summary),
     compactions: 1,
   };
 }

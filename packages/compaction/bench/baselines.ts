@@ -1,4 +1,4 @@
-import { type Message, messageText, toolCalls } from "@bonsai-agent/messages";
+import { callsIn, type Message, messageText } from "@bonsai-agent/messages";
 
 const MOST_CHARS = 300;
 const PASTED_LINES = 4;
@@ -31,7 +31,7 @@ export function sketchOf(messages: readonly Message[]): string {
     .flatMap((message, at) => {
       if (message.role === "user") return [ownWords(messageText(message))];
       if (message.role === "toolResult") return failures.get(at) ?? [];
-      if (message.role !== "assistant" || toolCalls(message).length > 0) return [];
+      if (message.role !== "assistant" || callsIn(message).length > 0) return [];
       return sentences(messageText(message)).filter((sentence) => isNew(shapes, shapeOf(sentence)));
     })
     .join("\n");
@@ -65,7 +65,7 @@ function lastFailures(messages: readonly Message[]): Map<number, string[]> {
   const commands = new Map<string, string>();
   const last = new Map<string, { at: number; lines: string[] }>();
   for (const [at, message] of messages.entries()) {
-    for (const call of toolCalls(message)) commands.set(call.id, String(call.arguments.command ?? ""));
+    for (const call of callsIn(message)) commands.set(call.id, String(call.arguments.command ?? ""));
     if (message.role !== "toolResult") continue;
     const command = commands.get(message.toolCallId) ?? "";
     const output = messageText(message).trim().split("\n").slice(-LAST_LINES);

@@ -1,4 +1,4 @@
-import { byScript, type Message } from "@bonsai-agent/messages";
+import { estimateTokens, type Message } from "@bonsai-agent/messages";
 import type { BenchTable } from "@bonsai-agent/testkit";
 import { neededTerms, specificTerms, visibleTexts } from "../../lab/src/needed-terms.ts";
 import type { CompactionPolicy } from "../src/host.ts";
@@ -73,7 +73,7 @@ async function row(messages: readonly Message[], contender: Contender): Promise<
   const long: number[] = [];
   for (const at of cuts(messages)) {
     measured.push(await neededAt(messages, at, contender));
-    long.push(byScript((await contextAt(messages.slice(0, at), contender, LONG_KEEP_TOKENS)).summary));
+    long.push(estimateTokens((await contextAt(messages.slice(0, at), contender, LONG_KEEP_TOKENS)).summary));
   }
   const of = (pick: (one: Needed) => number): number => mean(measured.map(pick));
   if (contender.name === DIGEST && of((one) => one.seen) < DIGEST_FLOOR)
@@ -100,8 +100,8 @@ async function neededAt(messages: readonly Message[], at: number, contender: Con
   return {
     seen: share(needed),
     beyondTail: share(beyond),
-    tokens: byScript(context),
-    summaryTokens: byScript(summary),
+    tokens: estimateTokens(context),
+    summaryTokens: estimateTokens(summary),
   };
 }
 

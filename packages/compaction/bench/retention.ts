@@ -1,4 +1,4 @@
-import { byScript } from "@bonsai-agent/messages";
+import { estimateTokens } from "@bonsai-agent/messages";
 import type { Plant, PlantedSession, PlantKind } from "@bonsai-agent/testkit";
 import type { CompactionSettings } from "../src/index.ts";
 import { type Context, type MakeSummary, PlayedSession } from "./played-session.ts";
@@ -84,7 +84,7 @@ export function retentionOf(
     ),
     lost: current.filter((plant) => !isSeen(plant)),
     contradictions: said.filter((plant) => hasEnded(plant) && isShownAsCurrent(shown, plant)),
-    summaryTokens: byScript(context.summary),
+    summaryTokens: estimateTokens(context.summary),
   };
 }
 

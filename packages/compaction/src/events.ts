@@ -1,5 +1,6 @@
 import type { DecideEvent, DecideRule, EventRules, Lifecycle, NotifyEvent } from "@bonsai-agent/lifecycle";
-import { isRecord, isTooDeep, type Message, messageOf, type Usage } from "@bonsai-agent/messages";
+import { isRecord, type Message, messageOf, type Usage } from "@bonsai-agent/messages";
+import { exceedsJsonDepth } from "@bonsai-agent/messages/host";
 import type { BranchSummaryEntry, CompactionEntry, ContextEditEntry, Entry } from "@bonsai-agent/session";
 import { checkCarryOver, type ExtensionCarryOver } from "./carry/carry-over.ts";
 import type { CompactionReason } from "./carry/details.ts";
@@ -42,7 +43,7 @@ function isSummary(value: unknown): boolean | string {
 
 function isStorable(value: unknown): boolean {
   try {
-    return value === undefined || (!isTooDeep(value) && JSON.stringify(value) !== undefined);
+    return value === undefined || (!exceedsJsonDepth(value) && JSON.stringify(value) !== undefined);
   } catch {
     // The value contains a cycle, a BigInt, or a getter that throws.
     return false;

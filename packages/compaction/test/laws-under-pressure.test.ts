@@ -1,4 +1,4 @@
-import { type Message, toolCalls } from "@bonsai-agent/messages";
+import { callsIn, type Message } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
@@ -28,9 +28,9 @@ function expectPaired(session: Session): void {
   const calls = new Set<string>();
   const stored = new Set<string>();
   for (const entry of session.path())
-    if (entry.type === "message") for (const { id } of toolCalls(entry.message)) stored.add(id);
+    if (entry.type === "message") for (const { id } of callsIn(entry.message)) stored.add(id);
   for (const { message } of session.projection().items) {
-    for (const { id } of toolCalls(message as Message)) calls.add(id);
+    for (const { id } of callsIn(message as Message)) calls.add(id);
     if (message.role === "toolResult" && stored.has(message.toolCallId))
       expect(calls).toContain(message.toolCallId);
   }

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Message, toolCalls } from "@bonsai-agent/messages";
+import { callsIn, type Message } from "@bonsai-agent/messages";
 import { createSession, openSession, type Session } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
@@ -177,7 +177,7 @@ test("undoing a compaction brings the former context back", async () => {
 function pairs(session: Session): Array<[call: string, result: string]> {
   const latest = new Map<string, string>();
   return session.projection().items.flatMap(({ entryId, message }): Array<[string, string]> => {
-    for (const call of toolCalls(message as Message)) latest.set(call.id, entryId);
+    for (const call of callsIn(message as Message)) latest.set(call.id, entryId);
     const call = message.role === "toolResult" ? latest.get(message.toolCallId) : undefined;
     return call === undefined ? [] : [[call, entryId]];
   });

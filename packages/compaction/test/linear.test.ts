@@ -1,5 +1,5 @@
 import { withoutReminders } from "@bonsai-agent/messages";
-import { inert, readSummary, strippedSummary } from "@bonsai-agent/messages/marks";
+import { escapeMarks, readSummary, strippedSummary } from "@bonsai-agent/messages/host";
 import { adversarialTexts, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { patchedFiles, redirectedFiles } from "../src/carry/files.ts";
@@ -12,7 +12,7 @@ const COMPACTED_CHARS = process.env.LAW_RUNS ? 62_500 : 16_000;
 const settings = compactionSettings({ keepRecentTokens: 200 }, { estimator: "chars4" });
 
 test.each(adversarialTexts())("a long text of %s takes linear time for every author", (_name, text) => {
-  expect(inert(inert(text))).toBe(inert(text));
+  expect(escapeMarks(escapeMarks(text))).toBe(escapeMarks(text));
   expect(strippedSummary(text).length).toBeGreaterThan(0);
   readSummary(`## Kept word for word\n${text}`, ["todo"]);
   expect(joinedProse("x", text).length).toBeGreaterThan(0);

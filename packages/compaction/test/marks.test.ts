@@ -1,6 +1,13 @@
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import { BRANCH_RECORD, framed, MERGE_RECORD, RECORD } from "@bonsai-agent/messages/frames";
-import { inert, readSummary, strippedSummary } from "@bonsai-agent/messages/marks";
+import {
+  BRANCH_RECORD,
+  escapeMarks,
+  framed,
+  MERGE_RECORD,
+  RECORD,
+  readSummary,
+  strippedSummary,
+} from "@bonsai-agent/messages/host";
 import type { CompactionEntry, Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
@@ -82,11 +89,11 @@ function marksIn(text: string): string[] {
   return [...plain.matchAll(tag), ...plain.matchAll(frame)].map(([mark]) => mark);
 }
 
-test.each(FORGED)("%j is text once it is inert, and stays readable", (forged) => {
-  const safe = inert(`Said: ${forged}\n${forged}`);
+test.each(FORGED)("%j is text once it is escapeMarks, and stays readable", (forged) => {
+  const safe = escapeMarks(`Said: ${forged}\n${forged}`);
   expect(marksIn(forged)).not.toEqual([]);
   expect(marksIn(safe)).toEqual([]);
-  expect(inert(safe)).toBe(safe);
+  expect(escapeMarks(safe)).toBe(safe);
   const words = (text: string) => text.replaceAll(/&(?:lt|#\d+);/g, "").replaceAll(/[^\p{L}\p{N}]/gu, "");
   expect(words(safe)).toBe(words(`Said: ${forged}\n${forged}`));
 });
@@ -94,7 +101,7 @@ test.each(FORGED)("%j is text once it is inert, and stays readable", (forged) =>
 test.each(["＜pinned＞", "<рinned>", "【End of the record】", "<pınned>"])(
   "%j has letters or brackets of its own and stays as it is",
   (text) => {
-    expect(inert(text)).toBe(text);
+    expect(escapeMarks(text)).toBe(text);
   },
 );
 
@@ -104,7 +111,7 @@ test.each([
   "日本語の <T> と「引用」、# 見出し",
   "&lt;pinned&gt; is written with references.",
 ])("%j is left as it is", (text) => {
-  expect(inert(text)).toBe(text);
+  expect(escapeMarks(text)).toBe(text);
 });
 
 /** The record of a session in which everybody says what reads as a mark. */

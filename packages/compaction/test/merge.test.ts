@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import { userContent } from "@bonsai-agent/messages/frames";
+import { userContent } from "@bonsai-agent/messages/host";
 import { createSession, openSession, project, type Session } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";

@@ -1,9 +1,9 @@
-import { byScriptEstimator, chars4Estimator } from "@bonsai-agent/messages";
+import { chars4Estimator, tokenEstimator } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import type { CompactionRequest } from "../src/flow/prepare.ts";
 import { compact } from "../src/flow/compaction.ts";
+import type { CompactionRequest } from "../src/flow/prepare.ts";
 import { compactionSettings, runCompaction } from "../src/index.ts";
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
 
@@ -84,7 +84,7 @@ test("an estimate of characters alone is not trusted after a refusal", async () 
     digest: scriptedSummariser(),
   });
   expect(result.status).toBe("compacted");
-  const left = session.projection().items.map(({ message }) => byScriptEstimator.message(message));
+  const left = session.projection().items.map(({ message }) => tokenEstimator.message(message));
   expect(left.reduce((sum, tokens) => sum + tokens, 0)).toBeLessThan(8_000);
 });
 

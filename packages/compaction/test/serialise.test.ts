@@ -1,4 +1,4 @@
-import { clip } from "@bonsai-agent/messages";
+import { clip } from "@bonsai-agent/messages/host";
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";

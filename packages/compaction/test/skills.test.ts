@@ -1,4 +1,4 @@
-import { skillCallText } from "@bonsai-agent/messages";
+import { skillCallText } from "@bonsai-agent/messages/host";
 import type { Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";

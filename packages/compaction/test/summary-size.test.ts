@@ -1,4 +1,4 @@
-import { byScript } from "@bonsai-agent/messages";
+import { estimateTokens } from "@bonsai-agent/messages";
 import type { EntryDraftWithId, Session } from "@bonsai-agent/session";
 import { history, plantedLanguages, plantedSession } from "@bonsai-agent/testkit";
 import { decode, encode } from "gpt-tokenizer/encoding/o200k_base";
@@ -22,7 +22,7 @@ const MAX_LATER_TOKENS = 7_500;
 async function compactedTokens(session: Session, digest = digestSummariser()): Promise<number> {
   const { status, rung, summary = "" } = await runCompaction({ session, settings, model, digest });
   expect([status, rung]).toEqual(["compacted", "digest"]);
-  return Math.max(encode(summary).length, byScript(summary), Math.ceil(summary.length / 3.3));
+  return Math.max(encode(summary).length, estimateTokens(summary), Math.ceil(summary.length / 3.3));
 }
 
 /** Says as much as the built-in digest may at most, whatever there is to say. */

@@ -21,19 +21,16 @@ export {
 export {
   type AssistantMessage,
   BonsaiError,
-  byScriptEstimator,
-  imageProblem,
-  isSecretName,
+  callsIn,
   type Message,
   messageText,
   redactSecrets,
   shortened,
   textHead,
-  textTail,
-  toolCalls,
+  tokenEstimator,
   type Usage,
-  withoutTerminalControls,
 } from "@bonsai-agent/messages";
+export { imageProblem, isSecretName, textTail, withoutTerminalControls } from "@bonsai-agent/messages/host";
 export { type CatalogueModel, ProviderError, type StreamEvent } from "@bonsai-agent/models";
 export { type BranchSummaryEntry, bonsaiHome, type CompactionEntry, type Entry } from "@bonsai-agent/session";
 export { convertToLlm, serializeConversation } from "./api/conversation.ts";

@@ -1,5 +1,5 @@
 import { emptyUsage, type Message } from "@bonsai-agent/messages";
-import { BRANCH_RECORD, framed, RECORD } from "@bonsai-agent/messages/frames";
+import { BRANCH_RECORD, framed, RECORD } from "@bonsai-agent/messages/host";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import {

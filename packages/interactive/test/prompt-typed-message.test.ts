@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mentionedFiles } from "@bonsai-agent/app/file-mentions";
-import { skillCallText } from "@bonsai-agent/messages";
+import { skillCallText } from "@bonsai-agent/messages/host";
 import { expect, test } from "vitest";
 import { agentProject, says } from "../../app/test/agent-project.ts";
 import { markOf, PastedImages } from "../src/prompt/pasted-images.ts";

@@ -1,8 +1,8 @@
 import {
-  byScriptEstimator,
   type CacheRules,
   type Message,
   type ModelPrices,
+  tokenEstimator,
   type Usage,
 } from "@bonsai-agent/messages";
 
@@ -81,12 +81,12 @@ export class Bill {
   summary(sent: readonly Message[], text: string, nowMs: number): (answer: PaidAnswer) => void {
     const { prices, countRatio, summaryPrices } = this.#options;
     const { cached, all } = this.#count(sent, nowMs);
-    const textTokens = Math.round(byScriptEstimator.text(text) * countRatio);
+    const textTokens = Math.round(tokenEstimator.text(text) * countRatio);
     const asText = { input: textTokens, cacheRead: 0, cacheWrite: 0, output: 0 };
     const onPrefix = this.#classed(cached, all + INSTRUCTION_TOKENS, 0);
     const isOnPrefix = summaryPrices === undefined && usdOf(onPrefix, prices) < usdOf(asText, prices);
     return ({ usage, text: written }) => {
-      const output = Math.min(SUMMARY_TOKENS, byScriptEstimator.text(written));
+      const output = Math.min(SUMMARY_TOKENS, tokenEstimator.text(written));
       const usual = { ...(isOnPrefix ? onPrefix : asText), output };
       const tokens = usage === undefined ? usual : tokensOf(usage);
       const usd = usage?.cost?.total || usdOf(tokens, summaryPrices ?? prices);
@@ -113,7 +113,7 @@ export class Bill {
   }
 
   #tokens(message: Message): number {
-    const tokens = counted.get(message) ?? byScriptEstimator.message(message);
+    const tokens = counted.get(message) ?? tokenEstimator.message(message);
     counted.set(message, tokens);
     return Math.round(tokens * this.#options.countRatio);
   }

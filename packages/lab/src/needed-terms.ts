@@ -1,4 +1,4 @@
-import { type Message, messageText, toolCalls } from "@bonsai-agent/messages";
+import { callsIn, type Message, messageText } from "@bonsai-agent/messages";
 
 /**
  * Specific terms of the past that the recorded future uses: a compaction should keep them in view. Shares no code with
@@ -56,7 +56,7 @@ function userTexts(message: Message): string[] {
 }
 
 function argumentTexts(message: Message): string[] {
-  const given = toolCalls(message).flatMap((call) => ARGUMENTS.map((name) => call.arguments[name]));
+  const given = callsIn(message).flatMap((call) => ARGUMENTS.map((name) => call.arguments[name]));
   return given.filter((value) => typeof value === "string").map((text) => text.slice(0, ARGUMENT_CHARS));
 }
 
@@ -67,6 +67,6 @@ export function visibleTexts(messages: readonly Message[]): string {
 
 function visibleText(message: Message): string {
   if (message.role !== "assistant") return messageText(message);
-  const parts = toolCalls(message).map((call) => `${call.name} ${JSON.stringify(call.arguments)}`);
+  const parts = callsIn(message).map((call) => `${call.name} ${JSON.stringify(call.arguments)}`);
   return [messageText(message), ...parts].join("\n");
 }

@@ -1,15 +1,15 @@
 import { compactionSettings, manifestOf, readContext } from "@bonsai-agent/compaction";
 import {
-  answerUsage,
-  byScriptEstimator,
   type CacheRules,
   type Calibration,
+  inputTokens,
   isRecord,
   type Message,
   type ModelPrices,
-  promptTokens,
+  tokenEstimator,
   type Usage,
 } from "@bonsai-agent/messages";
+import { answerUsage } from "@bonsai-agent/messages/host";
 import { answeringModel, type CompactionEntry, type Entry, type Session } from "@bonsai-agent/session";
 import { projectEntry } from "@bonsai-agent/session/host";
 
@@ -73,7 +73,7 @@ export function recordingOf(session: Session, leafId: string | null = session.le
     countRatio: learned?.ratio ?? 1,
     recorded: {
       requests: answers.length,
-      sentTokens: sumOf(answers.map(({ usage }) => (usage === undefined ? 0 : promptTokens(usage)))),
+      sentTokens: sumOf(answers.map(({ usage }) => (usage === undefined ? 0 : inputTokens(usage)))),
       usd:
         sumOf(answers.map(({ usage }) => usage?.cost?.total ?? 0)) + sumOf(summaries.map(({ usd }) => usd)),
       uncounted: [...answers.map(answerUsage), ...summaries.map(({ usage }) => usage)].filter(
@@ -88,9 +88,9 @@ export function recordingOf(session: Session, leafId: string | null = session.le
 function fixedTokensOf(messages: readonly Message[], learned: Calibration | undefined): number {
   const first = messages.findIndex((message) => message.role === "assistant" && message.usage !== undefined);
   const answer = messages[first];
-  const sent = answer?.role === "assistant" ? promptTokens(answer.usage) : 0;
+  const sent = answer?.role === "assistant" ? inputTokens(answer.usage) : 0;
   const before = messages.slice(0, Math.max(0, first));
-  const said = sumOf(before.map((message) => byScriptEstimator.message(message))) * (learned?.ratio ?? 1);
+  const said = sumOf(before.map((message) => tokenEstimator.message(message))) * (learned?.ratio ?? 1);
   const most = sent > 0 ? Math.max(0, sent - said) : Number.POSITIVE_INFINITY;
   return Math.round(Math.min(most, Math.max(0, learned?.overheadTokens ?? 0)));
 }
@@ -181,7 +181,7 @@ function missedTokens(before: Answer, answer: Answer, { keptMs, minimumTokens }:
   if (before.provider !== answer.provider || before.model !== answer.model) return 0;
   if (answer.timestamp - before.timestamp > keptMs) return 0;
   if (before.usage === undefined || answer.usage === undefined) return 0;
-  const prefix = promptTokens(before.usage);
+  const prefix = inputTokens(before.usage);
   const { cacheRead = 0 } = answer.usage;
   return prefix < minimumTokens || cacheRead >= prefix / 2 ? 0 : prefix - cacheRead;
 }

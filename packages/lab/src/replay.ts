@@ -8,11 +8,11 @@ import { FileOperationCounter } from "@bonsai-agent/compaction/host";
 import {
   type AssistantMessage,
   type CacheRules,
+  callsIn,
   emptyUsage,
   type Message,
   type ModelPrices,
   messageText,
-  toolCalls,
   usualCacheRules,
 } from "@bonsai-agent/messages";
 import { createSession, type Session } from "@bonsai-agent/session";
@@ -229,7 +229,7 @@ class Player {
 
   /** Counts reads of files whose earlier result is no longer in view. */
   #countReads(answer: AssistantMessage): void {
-    const calls = toolCalls(answer).flatMap((call) => {
+    const calls = callsIn(answer).flatMap((call) => {
       const counter = new FileOperationCounter();
       counter.add({ ...answer, content: [call] });
       return counter.operations().read.map((file) => ({ file, id: call.id }));

@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
 import {
-  byScript,
-  byScriptEstimator,
   type Calibration,
   calibrate,
   chars4,
   chars4Estimator,
-  isGoodAnswer,
+  estimateTokens,
+  inputTokens,
   type Message,
   messageText,
-  promptTokens,
+  tokenEstimator,
 } from "@bonsai-agent/messages";
+import { isGoodAnswer } from "@bonsai-agent/messages/host";
 import { type BenchTable, recordedSession } from "@bonsai-agent/testkit";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { sampleTexts } from "../test/sample-texts.ts";
@@ -49,7 +49,7 @@ function textRow(name: string, text: string): string[] {
     String(text.length),
     String(tokens),
     ratio(chars4(text) / tokens),
-    ratio(byScript(text) / tokens),
+    ratio(estimateTokens(text) / tokens),
     ratio(calibrated),
   ];
 }
@@ -73,7 +73,7 @@ function recordedTextRow(messages: readonly Message[]): string[] {
     String(characters),
     String(tokens),
     ratio(sum(chars4) / tokens),
-    ratio(sum(byScript) / tokens),
+    ratio(sum(estimateTokens) / tokens),
     "–",
   ];
 }
@@ -81,7 +81,7 @@ function recordedTextRow(messages: readonly Message[]): string[] {
 function recordedRequestRow(messages: readonly Message[]): string[] {
   const last = messages.findLastIndex(isGoodAnswer);
   const answer = messages[last];
-  const reported = answer?.role === "assistant" ? promptTokens(answer.usage) : 0;
+  const reported = answer?.role === "assistant" ? inputTokens(answer.usage) : 0;
   const before = messages.slice(0, last);
   const calibration: Calibration = calibrate({ messages: messages.slice(0, 100) });
   const calibrated = calibration.overheadTokens + estimateOf(before, calibratedEstimator(calibration));
@@ -90,7 +90,7 @@ function recordedRequestRow(messages: readonly Message[]): string[] {
     "–",
     String(reported),
     ratio(estimateOf(before, chars4Estimator) / reported),
-    ratio(estimateOf(before, byScriptEstimator) / reported),
+    ratio(estimateOf(before, tokenEstimator) / reported),
     ratio(calibrated / reported),
   ];
 }
@@ -100,9 +100,9 @@ function speedNote(): string {
     .map((sample) => sample.text)
     .join("\n")
     .repeat(300);
-  byScript(text.slice(0, 200_000));
+  estimateTokens(text.slice(0, 200_000));
   const started = performance.now();
-  byScript(text);
+  estimateTokens(text);
   const seconds = (performance.now() - started) / 1000;
   const megabytes = Buffer.byteLength(text) / 1e6;
   return `byScript: ${Math.round(megabytes / seconds)} MB/s on all texts together`;

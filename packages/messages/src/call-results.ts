@@ -1,5 +1,5 @@
 import type { Message, ToolCall, ToolResultMessage } from "./message.ts";
-import { toolCalls } from "./text/text.ts";
+import { callsIn } from "./text/text.ts";
 
 /** A tool call and one of its results, with the indexes of their messages. */
 export interface CallResult {
@@ -20,7 +20,7 @@ export class CallPairs {
 
   /** Reads the next message. Returns the call that it is a result of; undefined for other messages and unknown calls. */
   add(message: Message): { call: ToolCall; callIndex: number } | undefined {
-    for (const call of toolCalls(message)) this.#calls.set(call.id, { call, callIndex: this.#count });
+    for (const call of callsIn(message)) this.#calls.set(call.id, { call, callIndex: this.#count });
     this.#count += 1;
     return message?.role === "toolResult" ? this.#calls.get(message.toolCallId) : undefined;
   }

@@ -41,11 +41,11 @@ export function emptyUsage(): Usage {
 
 /** The tokens of the context after this answer: input, cached input and output. Total: missing counts are 0. */
 export function contextTokens(usage: Usage): number {
-  return count(usage?.totalTokens) || promptTokens(usage) + count(usage?.output);
+  return count(usage?.totalTokens) || inputTokens(usage) + count(usage?.output);
 }
 
 /** The tokens of the request, cached or not, without the answer. Total, as `contextTokens`. */
-export function promptTokens(usage: Usage): number {
+export function inputTokens(usage: Usage): number {
   return count(usage?.input) + count(usage?.cacheRead) + count(usage?.cacheWrite);
 }
 

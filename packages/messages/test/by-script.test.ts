@@ -1,4 +1,4 @@
-import { byScript, byScriptEstimator, type Message } from "@bonsai-agent/messages";
+import { estimateTokens, type Message, tokenEstimator } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, it } from "vitest";
@@ -8,7 +8,7 @@ describe("byScript against o200k", () => {
   const samples = sampleTexts();
 
   it.each(samples)("$name is near enough, and never grossly low", ({ text, prose }) => {
-    const ratio = byScript(text) / encode(text).length;
+    const ratio = estimateTokens(text) / encode(text).length;
     const tolerance = prose ? 0.15 : 0.25;
     expect(ratio).toBeGreaterThan(1 - tolerance);
     expect(ratio).toBeLessThan(1 + tolerance);
@@ -25,7 +25,7 @@ describe("byScript against o200k", () => {
 
   it("is near on all of them together, in any order", () => {
     const text = samples.map((sample) => sample.text).join("\n");
-    const ratio = byScript(text) / encode(text).length;
+    const ratio = estimateTokens(text) / encode(text).length;
     expect(ratio).toBeGreaterThan(0.95);
     expect(ratio).toBeLessThan(1.1);
   });
@@ -44,19 +44,19 @@ describe("byScript", () => {
     ["木", 2],
     ["🌱", 3],
   ])("counts %j as %i", (text, tokens) => {
-    expect(byScript(text)).toBe(tokens);
+    expect(estimateTokens(text)).toBe(tokens);
   });
 
   it("knows noise: an id costs more than a name of the same length", () => {
-    expect(byScript("9f86d081884c7d659a2feaa0c55ad015")).toBeGreaterThan(18);
-    expect(byScript("retrieveConfigurationFromStorage")).toBeLessThan(12);
-    expect(byScript("src/plants/catalogue/sorted/names")).toBeLessThan(14);
+    expect(estimateTokens("9f86d081884c7d659a2feaa0c55ad015")).toBeGreaterThan(18);
+    expect(estimateTokens("retrieveConfigurationFromStorage")).toBeLessThan(12);
+    expect(estimateTokens("src/plants/catalogue/sorted/names")).toBeLessThan(14);
   });
 
   it("counts long rules and indentation as little", () => {
-    expect(byScript("=".repeat(80))).toBeLessThan(8);
-    expect(byScript("─".repeat(80))).toBeLessThan(8);
-    expect(byScript(`${" ".repeat(40)}x`)).toBeLessThan(4);
+    expect(estimateTokens("=".repeat(80))).toBeLessThan(8);
+    expect(estimateTokens("─".repeat(80))).toBeLessThan(8);
+    expect(estimateTokens(`${" ".repeat(40)}x`)).toBeLessThan(4);
   });
 
   const text = fc.oneof(
@@ -72,7 +72,7 @@ describe("byScript", () => {
   it("is total: any string has a finite count, and only the empty one has none", () => {
     fc.assert(
       fc.property(text, (sample) => {
-        const tokens = byScript(sample);
+        const tokens = estimateTokens(sample);
         expect(Number.isSafeInteger(tokens)).toBe(true);
         expect(tokens > 0).toBe(sample !== "");
         expect(tokens).toBeLessThanOrEqual(Math.ceil(sample.length * 2.3));
@@ -91,7 +91,9 @@ describe("byScript", () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), fc.array(piece, { maxLength: 40 }), (left, right) => {
         const [a, b] = [left.join(""), right.join("")];
-        expect(Math.abs(byScript(a + b) - byScript(a) - byScript(b))).toBeLessThanOrEqual(4);
+        expect(Math.abs(estimateTokens(a + b) - estimateTokens(a) - estimateTokens(b))).toBeLessThanOrEqual(
+          4,
+        );
       }),
     );
   });
@@ -99,6 +101,6 @@ describe("byScript", () => {
   it("counts messages like any estimator", () => {
     const image = { type: "image", data: "", mimeType: "image/png" };
     const message = { role: "user", content: [image, { type: "text", text: "hello world" }], timestamp: 0 };
-    expect(byScriptEstimator.message(message as Message)).toBe(1202);
+    expect(tokenEstimator.message(message as Message)).toBe(1202);
   });
 });

@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import {
-  byScriptEstimator,
   calibrate,
   chars4,
   chars4Estimator,
-  isGoodAnswer,
+  inputTokens,
   type Message,
-  promptTokens,
+  tokenEstimator,
 } from "@bonsai-agent/messages";
+import { isGoodAnswer } from "@bonsai-agent/messages/host";
 import { recordedSession } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
@@ -21,7 +21,7 @@ function predicted(messages: readonly Message[], learnFrom: number, at: number):
   const estimate = estimateOf(messages.slice(0, at), calibratedEstimator(calibration));
   const reporting = messages[at];
   if (!isGoodAnswer(reporting!)) throw new Error(`no good answer at ${at}`);
-  return (calibration.overheadTokens + estimate) / promptTokens(reporting.usage);
+  return (calibration.overheadTokens + estimate) / inputTokens(reporting.usage);
 }
 
 const text = (chars: number) => "x".repeat(chars);
@@ -167,7 +167,7 @@ describe("calibrate", () => {
     const withImage: Message[] = [
       { role: "user", content: [image], timestamp: 0 },
       ...messages.map((message) =>
-        isGoodAnswer(message) ? answer(promptTokens(message.usage) + 1200) : message,
+        isGoodAnswer(message) ? answer(inputTokens(message.usage) + 1200) : message,
       ),
     ];
     const calibration = calibrate({ messages: withImage, base: chars4Estimator });
@@ -202,7 +202,7 @@ describe("the calibrated estimator on later requests", () => {
       expect(ratio).toBeGreaterThan(0.9);
       expect(ratio).toBeLessThan(1.1);
     }
-    expect(estimateOf(messages, byScriptEstimator)).toBeLessThan(0.9 * counts(texts.join("\n")));
+    expect(estimateOf(messages, tokenEstimator)).toBeLessThan(0.9 * counts(texts.join("\n")));
   });
 
   it("predicts the recorded session's last request within 10% from its first 100 messages, where it is there", () => {

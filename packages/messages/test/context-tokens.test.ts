@@ -3,10 +3,10 @@ import {
   chars4Estimator,
   emptyUsage,
   estimateContextTokens,
-  isGoodAnswer,
   type Message,
   type Usage,
 } from "@bonsai-agent/messages";
+import { isGoodAnswer } from "@bonsai-agent/messages/host";
 import { describe, expect, it } from "vitest";
 
 const usageOf = (totalTokens: number): Usage => ({ ...emptyUsage(), input: totalTokens, totalTokens });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { shortened, textHead, textTail } from "../src/index.ts";
+import { textTail } from "../src/host.ts";
+import { shortened, textHead } from "../src/index.ts";
 
 test.each([
   ["an emoji", "ab😀cd", 3, "ab"],

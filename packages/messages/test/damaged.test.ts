@@ -1,17 +1,17 @@
 import {
-  bashExecutionText,
+  callsIn,
   chars4Estimator,
   contentBlocks,
   contentText,
   contextTokens,
   estimateContextTokens,
+  inputTokens,
   jsonText,
   type Message,
   messageText,
-  promptTokens,
-  toolCalls,
   type Usage,
 } from "@bonsai-agent/messages";
+import { bashExecutionText } from "@bonsai-agent/messages/host";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
@@ -62,7 +62,7 @@ describe("damaged content reads as empty", () => {
     fc.assert(
       fc.property(garbageMessage, (message) => {
         expect(typeof messageText(message)).toBe("string");
-        for (const call of toolCalls(message)) {
+        for (const call of callsIn(message)) {
           expect(call).toMatchObject({ id: expect.any(String), name: expect.any(String) });
           expect(Object(call.arguments)).toBe(call.arguments);
         }
@@ -102,7 +102,7 @@ describe("damaged content reads as empty", () => {
   });
 
   it("a call without its parts has empty ones, and keeps what else it has", () => {
-    const calls = toolCalls({
+    const calls = callsIn({
       role: "assistant",
       content: [{ type: "toolCall", name: "bash", arguments: "ls", thoughtSignature: "s" }],
     } as unknown as Message);
@@ -111,7 +111,7 @@ describe("damaged content reads as empty", () => {
 
   it("a sound call is the stored object itself", () => {
     const call = { type: "toolCall", id: "1", name: "bash", arguments: {} };
-    expect(toolCalls({ role: "assistant", content: [call] } as unknown as Message)[0]).toBe(call);
+    expect(callsIn({ role: "assistant", content: [call] } as unknown as Message)[0]).toBe(call);
   });
 
   it.each<[unknown, number, number]>([
@@ -123,7 +123,7 @@ describe("damaged content reads as empty", () => {
     [{ input: 1, output: 2, totalTokens: 100 }, 100, 1],
   ])("the usage %j is %i tokens, %i of them the request's", (usage, total, prompt) => {
     expect(contextTokens(usage as Usage)).toBe(total);
-    expect(promptTokens(usage as Usage)).toBe(prompt);
+    expect(inputTokens(usage as Usage)).toBe(prompt);
   });
 });
 
@@ -147,7 +147,7 @@ describe("values nested deeper than the stack reaches", () => {
     const content = [{ type: "toolCall", id: "t", name: "read", arguments: { path } }];
     const message = { role: "assistant", content } as unknown as Message;
     expect(chars4Estimator.message(message)).toBeGreaterThan(0);
-    expect(toolCalls(message)).toHaveLength(1);
+    expect(callsIn(message)).toHaveLength(1);
     expect(jsonText(path)).toContain("[");
   });
 });

@@ -1,11 +1,5 @@
-import {
-  chars4,
-  chars4Estimator,
-  chars4FloorEstimator,
-  IMAGE_TOKENS,
-  type Message,
-} from "@bonsai-agent/messages";
-import { BRANCH_RECORD, framed, RECORD } from "@bonsai-agent/messages/frames";
+import { chars4, chars4Estimator, IMAGE_TOKENS, type Message } from "@bonsai-agent/messages";
+import { BRANCH_RECORD, chars4FloorEstimator, framed, RECORD } from "@bonsai-agent/messages/host";
 import { describe, expect, it } from "vitest";
 
 const image = { type: "image", data: "aGk=", mimeType: "image/png" } as const;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { imageProblem } from "../src/index.ts";
+import { imageProblem } from "../src/host.ts";
 
 const be16 = (value: number) => [value >> 8, value & 255];
 const be32 = (value: number) => [0, 0, ...be16(value)];

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { callText, fitPath, lineText } from "../src/index.ts";
+import { fitPath } from "../src/host.ts";
+import { callText, lineText } from "../src/index.ts";
 
 test.each([
   ["short enough", 20, "short enough"],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { askedText, isOfProgram, isProgramText } from "../src/index.ts";
+import { askedText, isOfProgram, isProgramText } from "../src/host.ts";
 
 describe("a program's text is known by its form", () => {
   test.each([

@@ -1,6 +1,12 @@
-import { readableLines, readableSummary } from "@bonsai-agent/messages";
-import { BRANCH_RECORD, RECORD } from "@bonsai-agent/messages/frames";
-import { inert, restoreMarks, SPLIT_TURN } from "@bonsai-agent/messages/marks";
+import { readableSummary } from "@bonsai-agent/messages";
+import {
+  BRANCH_RECORD,
+  escapeMarks,
+  RECORD,
+  readableLines,
+  restoreMarks,
+  SPLIT_TURN,
+} from "@bonsai-agent/messages/host";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
@@ -41,7 +47,7 @@ test("shows headings instead of the tags and sentences for models", () => {
 });
 
 test("shows the summary of the current turn below a heading", () => {
-  const marks = [SPLIT_TURN, inert(SPLIT_TURN)];
+  const marks = [SPLIT_TURN, escapeMarks(SPLIT_TURN)];
   for (const mark of marks) {
     expect(readableSummary(`No earlier history.\n\n---\n\n${mark}\n\nFixed it.`)).toBe(
       "## Current turn\n\nFixed it.",
@@ -54,7 +60,7 @@ test("shows the summary of the current turn below a heading", () => {
 
 test("leaves out the tags that a model put around its whole summary", () => {
   const inside = "## Goal\n\nShip.\n<summary>\nhtml\n</summary>\nmore";
-  expect(readableSummary(inert(`<summary>\n${inside}\n</summary>`))).toBe(inside);
+  expect(readableSummary(escapeMarks(`<summary>\n${inside}\n</summary>`))).toBe(inside);
 });
 
 test("reads summaries with the earlier heading of the carried blocks", () => {
@@ -92,7 +98,7 @@ test("restores every text in which nobody typed a reference to a mark", () => {
   fc.assert(
     fc.property(text, (typed) => {
       fc.pre(!hasTypedMark(typed));
-      expect(restoreMarks(inert(typed, ["todo"]), ["todo"])).toBe(typed);
+      expect(restoreMarks(escapeMarks(typed, ["todo"]), ["todo"])).toBe(typed);
     }),
   );
 });

@@ -1,4 +1,5 @@
-import { isSecretName, redactSecrets, SecretFilter } from "@bonsai-agent/messages";
+import { redactSecrets, SecretFilter } from "@bonsai-agent/messages";
+import { isSecretName } from "@bonsai-agent/messages/host";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 

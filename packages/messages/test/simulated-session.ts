@@ -1,10 +1,10 @@
 import {
   type AssistantMessage,
-  byScriptEstimator,
   type Calibration,
   emptyUsage,
   type Message,
   type TokenEstimator,
+  tokenEstimator,
 } from "@bonsai-agent/messages";
 import { estimatorOf } from "../src/count/estimate.ts";
 
@@ -48,7 +48,7 @@ export function answer(requestTokens: number, model = "m", stopReason = "stop"):
 /** An estimator of texts and messages, corrected by a calibration. */
 export function calibratedEstimator(
   { ratio }: Calibration,
-  base: TokenEstimator = byScriptEstimator,
+  base: TokenEstimator = tokenEstimator,
 ): TokenEstimator {
   return estimatorOf("calibrated", (text) => Math.ceil(base.text(text) * ratio));
 }

@@ -1,6 +1,6 @@
 import { adversarialTexts } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { withoutTerminalControls } from "../src/index.ts";
+import { withoutTerminalControls } from "../src/host.ts";
 
 test.each([
   ["\u001b[31mred\u001b[0m", "red"],

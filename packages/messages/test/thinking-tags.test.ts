@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { LeadingThinking, splitThinking, untaggedThinking, withoutThinking } from "../src/index.ts";
+import { LeadingThinking, splitThinking, untaggedThinking, withoutThinking } from "../src/host.ts";
 
 function read(pieces: readonly string[]): { thinking: string; text: string } {
   const reader = new LeadingThinking();

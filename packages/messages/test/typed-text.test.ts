@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { askedText, saidText, skillCallText, typedLine, typedText } from "../src/text/typed-text.ts";
+import { askedText, saidText, skillCallText, typedCommand, typedText } from "../src/text/typed-text.ts";
 
 const file = '<file path="a.ts">\none\n</file>';
 const skill = skillCallText({ name: "pdf", path: "/s/SKILL.md", body: "Do it.", args: "See @a.ts" });
@@ -38,5 +38,5 @@ test.each<[string, object, { typed: string; said: string; asked: string }]>([
   expect(typedText(message)).toBe(typed);
   expect(saidText(message)).toBe(said);
   expect(askedText(message)).toBe(asked);
-  expect(typedLine(message) ?? typed).toBe(typed);
+  expect(typedCommand(message) ?? typed).toBe(typed);
 });

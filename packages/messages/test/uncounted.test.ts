@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from "vitest";
+import { answerUsage } from "../src/host.ts";
 import {
   type AssistantMessage,
   addUsage,
-  answerUsage,
   CostSum,
   costPhrase,
   emptyUsage,

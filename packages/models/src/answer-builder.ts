@@ -2,15 +2,12 @@ import { randomUUID } from "node:crypto";
 import {
   type AssistantContent,
   type AssistantMessage,
-  answerUsage,
   emptyUsage,
-  LeadingThinking,
   type StopReason,
-  TAG_CHARS,
   type ToolCall,
   textHead,
-  untaggedThinking,
 } from "@bonsai-agent/messages";
+import { answerUsage, LeadingThinking, TAG_CHARS, untaggedThinking } from "@bonsai-agent/messages/host";
 import { MALFORMED_ARGUMENTS, parseArguments } from "./call-arguments.ts";
 import type { CatalogueModel } from "./model.ts";
 import {

@@ -1,4 +1,5 @@
-import { isRecord, isTooDeep, MAX_LEVELS } from "@bonsai-agent/messages";
+import { isRecord } from "@bonsai-agent/messages";
+import { exceedsJsonDepth, MAX_LEVELS } from "@bonsai-agent/messages/host";
 
 /** The key for arguments that are no JSON object. The tool does not run, and the model gets an error. */
 export const MALFORMED_ARGUMENTS = "bonsai.malformedArguments";
@@ -12,7 +13,7 @@ export function parseArguments(text: string): Record<string, unknown> | undefine
   const value = jsonOf(text) ?? onlyObject(withoutFaults(text));
   const inner = typeof value?.json === "string" ? parseText(value.json) : value?.json;
   if (inner === null || (Array.isArray(inner) && inner.length === 0)) return {};
-  return isRecord(inner) && !isTooDeep(inner) ? inner : undefined;
+  return isRecord(inner) && !exceedsJsonDepth(inner) ? inner : undefined;
 }
 
 /** Providers send no text at all for a call without arguments. */

@@ -1,15 +1,14 @@
 import {
   type AssistantMessage,
-  byScriptEstimator,
   type ImageContent,
-  isPlausibleCount,
-  MAX_REQUEST_TOKENS,
   type Message,
   type ModelPrices,
   type ToolCall,
+  tokenEstimator,
   type Usage,
   type UsageCost,
 } from "@bonsai-agent/messages";
+import { isPlausibleCount, MAX_REQUEST_TOKENS } from "@bonsai-agent/messages/host";
 import { type ModelFailure, UNSEEN_INPUT_TOKENS } from "./failure/failure.ts";
 import type { CatalogueModel, ThinkingLevel } from "./model.ts";
 import type { Repair } from "./repair/repair.ts";
@@ -164,7 +163,7 @@ export function impossibleCounts(
   const fits = (sent: RequestSize) =>
     isPlausibleCount(promptTokens, sent.inputTokens, UNSEEN_INPUT_TOKENS) &&
     (output <= sent.maxOutputTokens * MAX_CAP_RATIO ||
-      isPlausibleCount(output, byScriptEstimator.message(answer), 0));
+      isPlausibleCount(output, tokenEstimator.message(answer), 0));
   if (isWhole && largest === undefined && (request === undefined || fits(request))) return undefined;
   return {
     reportedTokens: isWhole ? (largest ?? promptTokens + output) : Number.NaN,

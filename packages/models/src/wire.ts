@@ -1,4 +1,5 @@
-import { isTooDeep, jsonText } from "@bonsai-agent/messages";
+import { jsonText } from "@bonsai-agent/messages";
+import { exceedsJsonDepth } from "@bonsai-agent/messages/host";
 import { ANSWER_TOO_LARGE } from "./failure/failure.ts";
 import { shownAddress } from "./model.ts";
 import type { ProviderResponse } from "./model-request.ts";
@@ -235,7 +236,7 @@ function watchedRefusal(onAlive: () => void): TransformStream<Uint8Array, Uint8A
 async function readableRefusal(response: Response): Promise<Response> {
   if (response.body === null) return response;
   const text = await response.text();
-  const shown = isTooDeep(jsonOrText(text)) ? text.slice(0, MAX_UNREADABLE_CHARS) : text;
+  const shown = exceedsJsonDepth(jsonOrText(text)) ? text.slice(0, MAX_UNREADABLE_CHARS) : text;
   const { status, statusText, headers } = response;
   return new Response(shown, { status, statusText, headers });
 }

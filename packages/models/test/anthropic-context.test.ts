@@ -4,7 +4,7 @@ import {
   type Message,
   type ToolResultMessage,
 } from "@bonsai-agent/messages";
-import { BRANCH_RECORD, framed, RECORD } from "@bonsai-agent/messages/frames";
+import { BRANCH_RECORD, framed, RECORD } from "@bonsai-agent/messages/host";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anthropicCallId, anthropicContext, type WireMessage } from "../src/anthropic/anthropic-context.ts";

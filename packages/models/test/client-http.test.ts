@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { toolCalls } from "@bonsai-agent/messages";
+import { callsIn } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
 import { ModelClient, type StreamEvent } from "../src/index.ts";
 import { ask, chat, wires } from "./client-over-http.ts";
@@ -53,7 +53,7 @@ describe.each(wires)("over HTTP, %s:", (api, wire) => {
         wire.call("c2", '{"path":"a.ts"}'),
       ]);
       expect(end.type).toBe("done");
-      expect(toolCalls(end.message)).toMatchObject([{ id: "c2", name: "read", arguments: { path: "a.ts" } }]);
+      expect(callsIn(end.message)).toMatchObject([{ id: "c2", name: "read", arguments: { path: "a.ts" } }]);
       expect(events.filter(({ type }) => type === "start")).toHaveLength(2);
       const whole = events.filter((event) => event.type === "tool_call" && event.toolCall !== undefined);
       expect(whole).toHaveLength(1);

@@ -1,5 +1,5 @@
-import { byScriptEstimator, contentText, type Message, userContent } from "@bonsai-agent/messages";
-import { FRAME_SENTENCES } from "@bonsai-agent/messages/frames";
+import { contentText, type Message, tokenEstimator } from "@bonsai-agent/messages";
+import { FRAME_SENTENCES, userContent } from "@bonsai-agent/messages/host";
 import { adversarialTexts } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -163,7 +163,7 @@ test("law: only the frame's own sentences are left, and the estimate counts what
     expect(seen.match(begins)).toEqual(plain.match(begins));
     expect(userContent({ role: "user", content, timestamp: 0 })).toEqual(content);
     const whole = content.map((block) => (block.type === "text" ? block.text : "")).join("");
-    expect(byScriptEstimator.message(shown)).toBe(byScriptEstimator.text(whole));
+    expect(tokenEstimator.message(shown)).toBe(tokenEstimator.text(whole));
   });
   fc.assert(law);
 });

@@ -1,5 +1,5 @@
 import type { Message } from "@bonsai-agent/messages";
-import { BRANCH_RECORD, framed, RECORD } from "@bonsai-agent/messages/frames";
+import { BRANCH_RECORD, framed, RECORD } from "@bonsai-agent/messages/host";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ProviderCall } from "../src/index.ts";

@@ -1,5 +1,5 @@
 import type { Message } from "@bonsai-agent/messages";
-import { framed, RECORD } from "@bonsai-agent/messages/frames";
+import { framed, RECORD } from "@bonsai-agent/messages/host";
 import { describe, expect, test } from "vitest";
 import type { CatalogueModel, ProviderCall } from "../src/index.ts";
 import { responsesRequest } from "../src/openai/openai-responses.ts";

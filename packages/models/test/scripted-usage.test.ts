@@ -1,4 +1,4 @@
-import { promptTokens, type Usage } from "@bonsai-agent/messages";
+import { inputTokens, type Usage } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Provider, ProviderCall } from "../src/provider.ts";
@@ -94,7 +94,7 @@ describe("usage", () => {
           const call = callOf({ messages: request.map(user) });
           const cached = await usageOf(shared, call);
           const fresh = await usageOf(talk(), call);
-          expect(promptTokens(cached)).toBe(promptTokens(fresh));
+          expect(inputTokens(cached)).toBe(inputTokens(fresh));
           expect(fresh.cacheRead).toBe(0);
         }
       }),

@@ -1,6 +1,7 @@
 import { commandRuns, FileOperationCounter } from "@bonsai-agent/compaction/host";
 import {
   callParts,
+  callsIn,
   contentBlocks,
   isRecord,
   jsonText,
@@ -9,10 +10,9 @@ import {
   readableSummary,
   type ToolCall,
   type ToolResultMessage,
-  toolCalls,
   typedText,
-  withoutTerminalControls,
 } from "@bonsai-agent/messages";
+import { withoutTerminalControls } from "@bonsai-agent/messages/host";
 import { bytes } from "@bonsai-agent/messages/numbers";
 import { type Entry, type EntryOf, type EntryType, pinChange } from "@bonsai-agent/session";
 import {
@@ -271,7 +271,7 @@ function maskParts(entry: Entry & { type: "context_edit" }): BodyPart[] {
 
 function workOf(message: Message, call: ToolCall | undefined): EntryWork | undefined {
   if (message.role === "assistant") {
-    const calls = toolCalls(message).map((each) => {
+    const calls = callsIn(message).map((each) => {
       const counter = new FileOperationCounter();
       counter.add({ ...message, content: [each] });
       return { id: text(each.id), ...counter.operations(), created: counter.created() };

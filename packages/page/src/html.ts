@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { hiddenCharacters } from "@bonsai-agent/messages";
+import { hiddenCharacters } from "@bonsai-agent/messages/host";
 import { type PageBundle, pageBundle } from "./bundle.ts";
 import { sentData } from "./columns.ts";
 import type { SessionPage } from "./session-page.ts";

@@ -1,4 +1,4 @@
-import { answerUsage } from "@bonsai-agent/messages";
+import { answerUsage } from "@bonsai-agent/messages/host";
 import { answeringModel, type Entry, pinChange, type Session } from "@bonsai-agent/session";
 import { compactionChange } from "@bonsai-agent/session/host";
 import type { CompactionFacts, PageModel, PageRequest, PageView } from "./page-data.ts";

@@ -1,14 +1,14 @@
 import { startsTurn } from "@bonsai-agent/compaction";
 import {
-  byScriptEstimator,
   contentBlocks,
-  fitPath,
   isRecord,
   type LinePart,
   lineText,
   type Message,
+  tokenEstimator,
   typedText,
 } from "@bonsai-agent/messages";
+import { fitPath } from "@bonsai-agent/messages/host";
 import {
   customTypes,
   type Entry,
@@ -38,7 +38,7 @@ export function addRow(rows: PageRows, entry: Entry, parent: number, shown: Entr
   rows.kinds.push(rowKinds.indexOf(rowKind(entry)));
   rows.times.push(Date.parse(entry.timestamp) || 0);
   rows.previews.push(lineText(entryParts(shown).map(shortPath), PREVIEW_CHARS));
-  rows.tokens.push(message === undefined ? 0 : byScriptEstimator.message(message));
+  rows.tokens.push(message === undefined ? 0 : tokenEstimator.message(message));
   rows.flags.push(flagsOf(entry, message));
 }
 

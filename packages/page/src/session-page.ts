@@ -1,10 +1,10 @@
 import {
+  callsIn,
   costText,
   knownUsd,
   lineText,
   SecretFilter,
   type ToolResultMessage,
-  toolCalls,
 } from "@bonsai-agent/messages";
 import {
   type Entry,
@@ -137,7 +137,7 @@ export class SessionPage {
       const number = numbers[at]!;
       const entry = this.#chunk.get(number) ?? this.#shownAt(number);
       if (entry?.type === "message" && entry.message?.role === "assistant") {
-        const calls = toolCalls(entry.message);
+        const calls = callsIn(entry.message);
         const call = calls.find(({ id }) => id === toolCallId);
         return call && { call, isOnly: calls.length === 1 };
       }

@@ -1,16 +1,8 @@
 import { lossLines, manifestOf, summaryLoss, summarySources } from "@bonsai-agent/compaction";
 import type { SummaryEntry } from "@bonsai-agent/compaction/host";
-import {
-  byScriptEstimator,
-  CostSum,
-  costText,
-  isRecord,
-  type Message,
-  readableLines,
-  tokenDigits,
-  usdText,
-} from "@bonsai-agent/messages";
-import { restoreMarks } from "@bonsai-agent/messages/marks";
+import { CostSum, costText, isRecord, type Message, tokenEstimator } from "@bonsai-agent/messages";
+import { readableLines, restoreMarks } from "@bonsai-agent/messages/host";
+import { tokenDigits, usdText } from "@bonsai-agent/messages/numbers";
 import type { CompactionEntry, Entry, ProjectionItem, Session } from "@bonsai-agent/session";
 import type { MapRun, SummaryBody } from "./page-data.ts";
 
@@ -204,7 +196,7 @@ function runs(
     const run = latest?.fate === fate ? latest : { fate, rows: [], tokens: 0 };
     if (run !== latest) found.push(run);
     run.rows.push(rowOf(item.entryId));
-    run.tokens += byScriptEstimator.message(item.message as Message);
+    run.tokens += tokenEstimator.message(item.message as Message);
   }
   return found;
 }

@@ -3,7 +3,8 @@ import type { CompactionPreparation } from "@bonsai-agent/compaction";
 import type { ExtensionContext } from "@bonsai-agent/extension";
 import type { HandlerOptions } from "@bonsai-agent/extension/host";
 import type { PayloadOf } from "@bonsai-agent/lifecycle";
-import { deepCopy, type Message, toolCalls } from "@bonsai-agent/messages";
+import { callsIn, type Message } from "@bonsai-agent/messages";
+import { deepCopy } from "@bonsai-agent/messages/host";
 import { piModel } from "./models/model.ts";
 import { withBlocks } from "./models/requests.ts";
 import { PiEvents } from "./models/streams.ts";
@@ -200,7 +201,7 @@ export function piFileOperations(
   { read, modified }: CompactionPreparation["fileOps"],
   messages: readonly Message[],
 ): PiFileOperations {
-  const calls = messages.flatMap(toolCalls);
+  const calls = messages.flatMap(callsIn);
   const pathsOf = (tool: string) =>
     new Set(calls.filter(({ name }) => name === tool).map((call) => call.arguments.path));
   const [writes, edits] = [pathsOf("write"), pathsOf("edit")];

@@ -1,4 +1,5 @@
-import { clip, contentBlocks, isClipOf, type Message, type UserContent } from "@bonsai-agent/messages";
+import { contentBlocks, type Message, type UserContent } from "@bonsai-agent/messages";
+import { clip, isClipOf } from "@bonsai-agent/messages/host";
 import type { ContextEditEntry } from "./entry.ts";
 
 // A compaction edits messages in the model's view in three ways. A reader must tell these edits from deliberate ones.

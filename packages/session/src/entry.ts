@@ -1,5 +1,5 @@
 import type { AssistantContent, Message, Usage, UserContent } from "@bonsai-agent/messages";
-import { PIN_CUSTOM_TYPE, UNPIN_CUSTOM_TYPE } from "@bonsai-agent/messages/frames";
+import { PIN_CUSTOM_TYPE, UNPIN_CUSTOM_TYPE } from "@bonsai-agent/messages/host";
 
 /** The first line of a session file. */
 export interface SessionHeader {

@@ -1,5 +1,5 @@
 import { isRecord } from "@bonsai-agent/messages";
-import { CONTINUE_CUSTOM_TYPE } from "@bonsai-agent/messages/frames";
+import { CONTINUE_CUSTOM_TYPE } from "@bonsai-agent/messages/host";
 import { customTypes, type Entry, type EntryDraft } from "./entry.ts";
 import {
   amount,

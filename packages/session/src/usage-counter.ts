@@ -1,4 +1,5 @@
-import { addUsage, answerUsage, CostSum, emptyUsage, type Usage } from "@bonsai-agent/messages";
+import { addUsage, CostSum, emptyUsage, type Usage } from "@bonsai-agent/messages";
+import { answerUsage } from "@bonsai-agent/messages/host";
 import type { Entry } from "./entry.ts";
 
 /** Adds up what was asked of models for the entries of a session: answers, tools, summaries, side requests. Keeps no entry. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BonsaiError, byScriptEstimator, emptyUsage, messageText, toolCalls } from "@bonsai-agent/messages";
+import { BonsaiError, callsIn, emptyUsage, messageText, tokenEstimator } from "@bonsai-agent/messages";
 import {
   cloneSession,
   diagnoseSession,
@@ -34,8 +34,8 @@ function useAll(file: string): void {
   const session = openSession(file);
   for (const { message } of session.projection().items) {
     messageText(message);
-    toolCalls(message);
-    byScriptEstimator.message(message);
+    callsIn(message);
+    tokenEstimator.message(message);
   }
   for (const entry of session.entries()) new Date(entry.timestamp).toISOString();
   new Date(session.header.timestamp).toISOString();

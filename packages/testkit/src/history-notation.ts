@@ -1,4 +1,5 @@
-import { contentText, toolCalls, userContent } from "@bonsai-agent/messages";
+import { callsIn, contentText } from "@bonsai-agent/messages";
+import { userContent } from "@bonsai-agent/messages/host";
 import {
   createSession,
   customTypes,
@@ -186,7 +187,7 @@ class HistoryBuilder implements History {
   #call(id: string): { id: string; name: string } {
     const calls = this.session
       .path()
-      .flatMap((entry) => (entry.type === "message" ? toolCalls(entry.message) : []));
+      .flatMap((entry) => (entry.type === "message" ? callsIn(entry.message) : []));
     return calls.findLast((call) => call.id.toLowerCase() === id) ?? { id, name: "read" };
   }
 

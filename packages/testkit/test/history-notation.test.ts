@@ -1,4 +1,4 @@
-import { chars4Estimator, toolCalls } from "@bonsai-agent/messages";
+import { callsIn, chars4Estimator } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { history, treeArbitrary } from "../src/index.ts";
@@ -35,7 +35,7 @@ test("calls have tools and arguments, results find their calls", () => {
   const { session, id } = history('U A(t1=bash:ls t2=write:b.ts) T2! T1"out"');
   const answer = session.entry(id("a1"));
   expect(
-    answer?.type === "message" && toolCalls(answer.message).map((call) => [call.name, call.arguments]),
+    answer?.type === "message" && callsIn(answer.message).map((call) => [call.name, call.arguments]),
   ).toEqual([
     ["bash", { command: "ls" }],
     ["write", { path: "b.ts", content: "content" }],

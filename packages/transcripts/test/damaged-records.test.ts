@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
-import { addUsage, BonsaiError, emptyUsage, jsonText, toolCalls } from "@bonsai-agent/messages";
+import { addUsage, BonsaiError, callsIn, emptyUsage, jsonText } from "@bonsai-agent/messages";
 import { type ImportResult, importTranscript } from "@bonsai-agent/transcripts";
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
@@ -132,7 +132,7 @@ function expectLegal({ entries, leafId, report }: ImportResult): void {
         open.delete(message.toolCallId);
         continue;
       }
-      open = new Set(toolCalls(message).map((call) => call.id));
+      open = new Set(callsIn(message).map((call) => call.id));
       for (const each of open) called.add(each);
     }
     if (leaves.some((leaf) => leaf.id === id)) expect([...open]).toEqual([]);

@@ -1,4 +1,4 @@
-import { toolCalls } from "@bonsai-agent/messages";
+import { callsIn } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonLine } from "../src/import/json-lines.ts";
@@ -67,7 +67,7 @@ function isPaired(path: readonly Step[]): boolean {
       open.delete(message.toolCallId);
       continue;
     }
-    open = new Set(message === undefined ? [] : toolCalls(message).map((call) => call.id));
+    open = new Set(message === undefined ? [] : callsIn(message).map((call) => call.id));
     for (const id of open) called.add(id);
   }
   return open.size === 0;

@@ -1,11 +1,11 @@
 import { isAbsolute, normalize, relative } from "node:path";
 import { fileOperations } from "@bonsai-agent/compaction";
 import {
+  callsIn,
   isRecord,
   type Message,
   type ToolCall,
   type ToolResultMessage,
-  toolCalls,
 } from "@bonsai-agent/messages";
 import { type ChangedLines, isChangedLines } from "@bonsai-agent/session";
 
@@ -32,7 +32,7 @@ export class ChangedFiles {
 
   /** Adds what one message of a session changed; calls come before their results. */
   read(message: Message): void {
-    for (const call of toolCalls(message)) this.#calls.set(call.id, call);
+    for (const call of callsIn(message)) this.#calls.set(call.id, call);
     if (message?.role !== "toolResult") return;
     for (const change of changesBy(message, this.#calls.get(message.toolCallId)))
       this.add({ ...change, path: projectPath(change.path, this.#cwd) });

@@ -1,14 +1,10 @@
+import { lineText, redactSecrets, textHead, typedText, type UserMessage } from "@bonsai-agent/messages";
 import {
   askedText,
-  lineText,
-  redactSecrets,
-  textHead,
-  typedLine,
-  typedText,
-  type UserMessage,
+  typedCommand,
   withoutRedactionMarks,
   withoutTerminalControls,
-} from "@bonsai-agent/messages";
+} from "@bonsai-agent/messages/host";
 
 /** About as much as fits one line of a list. */
 const TITLE_CHARS = 80;
@@ -30,7 +26,7 @@ const NAMES_NOTHING = /^(?:[\p{Lu}\p{Ll}]{1,12}[.!?]*|\/[\w-]+)$/u;
 
 /** The user's request: as it was typed, with the text that a template made of it below. */
 export function requestText(message: UserMessage): string {
-  return typedLine(message) === undefined ? typedText(message) : askedText(message);
+  return typedCommand(message) === undefined ? typedText(message) : askedText(message);
 }
 
 /** A model's title in one line, without what models put around it; undefined if nothing is left. */

@@ -1,4 +1,5 @@
-import { byScript, textPart } from "@bonsai-agent/messages";
+import { estimateTokens } from "@bonsai-agent/messages";
+import { textPart } from "@bonsai-agent/messages/host";
 import { shownCount, shownLines } from "../tools/result-text.ts";
 import { foldedText } from "./query-terms.ts";
 import type { RecalledEntry } from "./recalled-entry.ts";
@@ -33,7 +34,7 @@ export function openedText({ text }: RecalledEntry, part: EntryPart, maxTokens: 
   const shownText = ranges.map(({ from, to }) => lines.slice(from, to + 1).join("\n")).join("\n[…]\n");
   return {
     text: shownText,
-    tokens: byScript(shownText),
+    tokens: estimateTokens(shownText),
     left: isAll ? undefined : leftOf(lines, { ranges, wanted, shown: shown.length }),
   };
 }
@@ -102,7 +103,7 @@ function fitting(lines: readonly string[], wanted: readonly number[], maxTokens:
   const shown: number[] = [];
   let tokens = 0;
   for (const at of wanted) {
-    tokens += byScript(lines[at]!) + 1;
+    tokens += estimateTokens(lines[at]!) + 1;
     if (tokens > maxTokens) break;
     shown.push(at);
   }
@@ -156,7 +157,7 @@ function oneLongLine(
     const from = Math.max(0, Math.min(place - Math.floor(chars / 2), line.length - chars));
     return { from, text: textPart(line, from, from + chars) };
   };
-  while (chars > 1 && byScript(piece().text) > maxTokens) chars = Math.floor(chars * 0.7);
+  while (chars > 1 && estimateTokens(piece().text) > maxTokens) chars = Math.floor(chars * 0.7);
   const { from, text } = piece();
   return {
     text: `${from > 0 ? "…" : ""}${text}${from + chars < line.length ? "…" : ""}`,

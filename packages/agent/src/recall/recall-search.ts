@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { BonsaiError, toolCalls } from "@bonsai-agent/messages";
+import { BonsaiError, callsIn } from "@bonsai-agent/messages";
 import { callResults } from "@bonsai-agent/messages/host";
 import { type Entry, openSession, type Session } from "@bonsai-agent/session";
 import { hiddenEntries, hiddenLookup } from "@bonsai-agent/session/host";
@@ -175,7 +175,7 @@ function callsOfHiddenResults(session: Session): ReadonlySet<string> {
 function withResults(session: Session, entryId: string): Entry[] {
   const entry = session.entry(entryId);
   if (entry === undefined) return [];
-  const calls = new Set(entry.type === "message" ? toolCalls(entry.message).map(({ id }) => id) : []);
+  const calls = new Set(entry.type === "message" ? callsIn(entry.message).map(({ id }) => id) : []);
   const found = [entry];
   const index = session.index();
   const first = index.find(entryId) + 1;

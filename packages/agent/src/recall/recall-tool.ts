@@ -1,5 +1,5 @@
-import { type ImageContent, RECALL_TOOL, textPart, type UserContent } from "@bonsai-agent/messages";
-import { framed, RECALLED } from "@bonsai-agent/messages/frames";
+import type { ImageContent, UserContent } from "@bonsai-agent/messages";
+import { framed, RECALL_TOOL, RECALLED, textPart } from "@bonsai-agent/messages/host";
 import type { Session } from "@bonsai-agent/session";
 import { hiddenLookup, hidesEntries } from "@bonsai-agent/session/host";
 import { z } from "zod";

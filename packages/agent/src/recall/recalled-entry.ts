@@ -1,19 +1,21 @@
 import {
-  bashExecutionText,
+  callsIn,
   callText,
   contentBlocks,
   contentText,
   type ImageContent,
   isRecord,
   jsonText,
+  type ToolCall,
+  type UserMessage,
+} from "@bonsai-agent/messages";
+import {
+  bashExecutionText,
   RECALL_TOOL,
   recalledIds,
   secretsOf,
-  type ToolCall,
-  toolCalls,
-  typedLine,
-  type UserMessage,
-} from "@bonsai-agent/messages";
+  typedCommand,
+} from "@bonsai-agent/messages/host";
 import { type Entry, ownEntryWords, pinChange, type Session } from "@bonsai-agent/session";
 import { recallableEntry } from "@bonsai-agent/session/host";
 
@@ -97,12 +99,12 @@ function messageText(session: Session, entry: Entry & { type: "message" }): Entr
 
 /** Word for word, under the line that a template was called by. */
 function wholeText(message: UserMessage): string {
-  return [typedLine(message), contentText(message.content)].filter(Boolean).join("\n\n");
+  return [typedCommand(message), contentText(message.content)].filter(Boolean).join("\n\n");
 }
 
 /** The text and the calls of an answer, without calls of `recall`. */
-function answerText(message: Parameters<typeof toolCalls>[0] & { role: "assistant" }): string {
-  const calls = toolCalls(message).filter(({ name }) => name !== RECALL_TOOL);
+function answerText(message: Parameters<typeof callsIn>[0] & { role: "assistant" }): string {
+  const calls = callsIn(message).filter(({ name }) => name !== RECALL_TOOL);
   return [contentText(message.content), ...calls.map(wholeCall)].filter((text) => text !== "").join("\n\n");
 }
 
@@ -147,9 +149,9 @@ function callOf(
   for (let step = 0; step < MAX_CALL_DISTANCE && at !== undefined; step += 1) {
     at = at.parentId === null ? undefined : session.entry(at.parentId);
     if (at?.type !== "message") continue;
-    if (!toolCalls(at.message).some(({ id }) => id === message.toolCallId)) continue;
+    if (!callsIn(at.message).some(({ id }) => id === message.toolCallId)) continue;
     const shown = recallableEntry(session, at);
-    const calls = shown?.type === "message" ? toolCalls(shown.message) : [];
+    const calls = shown?.type === "message" ? callsIn(shown.message) : [];
     const call = calls.find(({ id }) => id === message.toolCallId);
     return call && { call, entryId: at.id };
   }

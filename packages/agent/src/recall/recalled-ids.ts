@@ -1,4 +1,4 @@
-import { recalledIds } from "@bonsai-agent/messages";
+import { recalledIds } from "@bonsai-agent/messages/host";
 import { type Entry, findSession, kindWord, openSession, type Session } from "@bonsai-agent/session";
 import { hiddenLookup, recallableEntry } from "@bonsai-agent/session/host";
 import { scopeOf } from "./recall-search.ts";

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { sep } from "node:path";
-import { byScript, lineText } from "@bonsai-agent/messages";
+import { estimateTokens, lineText } from "@bonsai-agent/messages";
 import type { Skill } from "./skills.ts";
 
 const HEADING = [
@@ -27,7 +27,7 @@ export function skillSection(skills: readonly Skill[], maxTokens: number): strin
   const asLines = DESCRIPTION_CHARS.map((chars) => () => offered.map((skill) => lineOf(skill, chars)));
   for (const lines of [...asLines, () => offered.map((skill) => lineOf(skill))]) {
     const text = sectionOf(lines());
-    if (byScript(text) <= maxTokens) return text;
+    if (estimateTokens(text) <= maxTokens) return text;
   }
   return asManyAsFit(offered, maxTokens);
 }
@@ -44,7 +44,8 @@ function asManyAsFit(skills: readonly Skill[], maxTokens: number): string {
   const lines = skills.map((skill) => lineOf(skill));
   let shown = lines.length - 1;
   const text = () => sectionOf([...lines.slice(0, shown), moreLine(skills.slice(shown))]);
-  while (shown > 0 && byScript(text()) > maxTokens) shown = Math.min(shown - 1, Math.floor(shown * 0.9));
+  while (shown > 0 && estimateTokens(text()) > maxTokens)
+    shown = Math.min(shown - 1, Math.floor(shown * 0.9));
   return text();
 }
 

@@ -1,5 +1,6 @@
 import { basename, dirname } from "node:path";
-import { BonsaiError, skillCallText } from "@bonsai-agent/messages";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { skillCallText } from "@bonsai-agent/messages/host";
 import { count } from "@bonsai-agent/messages/numbers";
 import { messageOf } from "../notice.ts";
 import { isInside } from "../tools/path-guard.ts";

@@ -2,12 +2,11 @@ import {
   type AssistantMessage,
   BonsaiError,
   type CustomMessage,
-  deepCopy,
   type Message,
-  RECALL_TOOL,
   type ToolResultMessage,
   type Usage,
 } from "@bonsai-agent/messages";
+import { deepCopy, RECALL_TOOL } from "@bonsai-agent/messages/host";
 import type { FinalEvent, ModelFailure, ModelRequest, StreamEvent } from "@bonsai-agent/models";
 import { EMPTY_ANSWER } from "@bonsai-agent/models/host";
 import { type Entry, pinChange, type Session, type StoredMessage } from "@bonsai-agent/session";

@@ -1,8 +1,7 @@
 import type { CompactionOutcome, ManualCompaction } from "@bonsai-agent/compaction";
 import type { CompactionSite } from "@bonsai-agent/compaction/host";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { CONTINUE_CUSTOM_TYPE } from "@bonsai-agent/messages/frames";
-import { sleep } from "@bonsai-agent/messages/host";
+import { CONTINUE_CUSTOM_TYPE, sleep } from "@bonsai-agent/messages/host";
 import type { AgentParts } from "../agent-parts.ts";
 import { contextUsage } from "../agent-state.ts";
 import type { AgentNotice } from "../notice.ts";

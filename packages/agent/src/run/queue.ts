@@ -2,11 +2,11 @@ import {
   type AssistantMessage,
   BonsaiError,
   type ImageContent,
-  isProgramText,
   type Message,
   type UserContent,
   type UserMessage,
 } from "@bonsai-agent/messages";
+import { isProgramText } from "@bonsai-agent/messages/host";
 import { messageSchema } from "@bonsai-agent/messages/schemas";
 import { messageOf } from "../notice.ts";
 

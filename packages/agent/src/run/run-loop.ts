@@ -1,10 +1,5 @@
 import type { CompactionSite } from "@bonsai-agent/compaction/host";
-import {
-  type AssistantMessage,
-  BonsaiError,
-  type ToolResultMessage,
-  toolCalls,
-} from "@bonsai-agent/messages";
+import { type AssistantMessage, BonsaiError, callsIn, type ToolResultMessage } from "@bonsai-agent/messages";
 import { count } from "@bonsai-agent/messages/numbers";
 import type { AgentParts } from "../agent-parts.ts";
 import { runToolBatch } from "../tools/tool-call.ts";
@@ -179,7 +174,7 @@ export class RunLoop {
     const onResult = async (result: ToolResultMessage) => {
       results.push(await recordResult(parts, result));
     };
-    return runToolBatch({ parts, calls: toolCalls(answer), signal, onResult });
+    return runToolBatch({ parts, calls: callsIn(answer), signal, onResult });
   }
 
   /** Continues after an overflow; other failures end the run. */

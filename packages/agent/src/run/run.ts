@@ -1,11 +1,11 @@
 import {
   type AssistantMessage,
   BonsaiError,
+  callsIn,
   contentText,
   type ImageContent,
   type Message,
   type ToolCall,
-  toolCalls,
 } from "@bonsai-agent/messages";
 import { project, type Session } from "@bonsai-agent/session";
 import type { AgentParts } from "../agent-parts.ts";
@@ -170,5 +170,5 @@ function openCalls(session: Session): ToolCall[] {
   const answered = new Set(
     items.slice(at + 1).flatMap(({ message }) => (message.role === "toolResult" ? [message.toolCallId] : [])),
   );
-  return toolCalls(answer).filter((call) => !answered.has(call.id));
+  return callsIn(answer).filter((call) => !answered.has(call.id));
 }

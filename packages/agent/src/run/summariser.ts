@@ -2,13 +2,13 @@ import type { Summariser, SummaryAnswer, SummaryRequest } from "@bonsai-agent/co
 import {
   type AssistantMessage,
   addUsage,
-  byScriptEstimator,
+  callsIn,
   contextTokens,
   isFreeModel,
   type Message,
   type ModelPrices,
   messageText,
-  toolCalls,
+  tokenEstimator,
   type Usage,
   usualCacheRules,
 } from "@bonsai-agent/messages";
@@ -140,8 +140,8 @@ function isCheaper({ request: sent, answer, later }: WarmRequest, { model, reque
   if (instruction === undefined || (sent.thinking ?? "off") !== "off") return false;
   const { cacheRead, cacheWrite } = answer.usage;
   const cachedTokens = cacheRead + cacheWrite;
-  const estimated = byScriptEstimator.text(instruction) + messageTokens(later.slice(1));
-  const text = byScriptEstimator.text(prompt.system) + byScriptEstimator.text(prompt.user);
+  const estimated = tokenEstimator.text(instruction) + messageTokens(later.slice(1));
+  const text = tokenEstimator.text(prompt.system) + tokenEstimator.text(prompt.user);
   const way = cheaperWay({
     prices: model.usdPerMillionTokens,
     windowTokens: model.contextWindow,
@@ -154,7 +154,7 @@ function isCheaper({ request: sent, answer, later }: WarmRequest, { model, reque
 }
 
 function messageTokens(messages: readonly Message[]): number {
-  return messages.reduce((sum, message) => sum + byScriptEstimator.message(message), 0);
+  return messages.reduce((sum, message) => sum + tokenEstimator.message(message), 0);
 }
 
 /** Sends the last turn's request byte for byte, the later messages and the instruction. */
@@ -203,7 +203,7 @@ const KNOWN_REASONS = ["stop", "length", "toolUse", "aborted"] as const;
 
 /** An answer with a call ended for it, whatever the stop reason says. An unknown reason is an error. */
 function stopReasonOf(message: AssistantMessage): SummaryAnswer["stopReason"] {
-  if (toolCalls(message).length > 0) return "toolUse";
+  if (callsIn(message).length > 0) return "toolUse";
   if (isWithheld(message)) return "error";
   const known = KNOWN_REASONS.find((reason) => reason === message.stopReason);
   return known ?? "error";

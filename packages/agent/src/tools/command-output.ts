@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { withoutTerminalControls } from "@bonsai-agent/messages";
+import { withoutTerminalControls } from "@bonsai-agent/messages/host";
 import { countLines, errorCode, MAX_RESULT_BYTES, MAX_RESULT_LINES, tailOf } from "./result-text.ts";
 
 /** Beyond it an output is a runaway, and the disk is worth more. */

@@ -1,4 +1,4 @@
-import { isSecretName, MAX_LEVELS } from "@bonsai-agent/messages";
+import { isSecretName, MAX_LEVELS } from "@bonsai-agent/messages/host";
 import type { NamedSecret } from "@bonsai-agent/models/host";
 
 /** A shorter value is a switch or a word, and stands in outputs for other reasons. */

@@ -2,7 +2,7 @@ import { lstat, readdir, readlink, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { nearest } from "@bonsai-agent/messages/nearest";
+import { closestNames } from "@bonsai-agent/messages/host";
 import { outputFolder } from "./command-output.ts";
 import { errorCode, fileProblem } from "./result-text.ts";
 
@@ -236,8 +236,9 @@ function plainName(name: string): string {
 }
 
 function missing({ shown, real }: GuardedPath, folder: string, names: readonly string[]): string {
-  if (folder !== dirname(real)) return `There is no ${shown}: the nearest folder that exists is ${folder}.`;
-  const near = nearest(basename(real), names, MAX_SUGGESTIONS);
+  if (folder !== dirname(real))
+    return `There is no ${shown}: the closestNames folder that exists is ${folder}.`;
+  const near = closestNames(basename(real), names, MAX_SUGGESTIONS);
   if (near.length === 0) return `There is no ${shown}. Use ls or find to look for it.`;
   const offered = near.map((name) => join(dirname(shown), name)).join(", ");
   return `There is no ${shown}. Did you mean ${offered}?`;

@@ -1,5 +1,5 @@
-import { deepCopy, isRecord, type ToolCall, type ToolResultMessage } from "@bonsai-agent/messages";
-import { raceAbort } from "@bonsai-agent/messages/host";
+import { isRecord, type ToolCall, type ToolResultMessage } from "@bonsai-agent/messages";
+import { deepCopy, raceAbort } from "@bonsai-agent/messages/host";
 import { argumentsProblem, MALFORMED_ARGUMENTS } from "@bonsai-agent/models/host";
 import { z } from "zod";
 import type { AgentParts } from "../agent-parts.ts";

@@ -1,13 +1,12 @@
 import {
   BonsaiError,
   isRecord,
-  isTooDeep,
-  MAX_LEVELS,
   type ToolCall,
   type ToolResultMessage,
   type Usage,
   type UserContent,
 } from "@bonsai-agent/messages";
+import { exceedsJsonDepth, MAX_LEVELS } from "@bonsai-agent/messages/host";
 import { userContentSchema } from "@bonsai-agent/messages/schemas";
 import type { ToolDeclaration } from "@bonsai-agent/models";
 import { z } from "zod";
@@ -300,7 +299,7 @@ function storableResult(toolName: string, result: ToolResult): ToolResult {
 
 /** A circular value is not counted: storing it makes its own error. */
 function isNestedTooDeep(value: unknown): boolean {
-  if (!isTooDeep(value)) return false;
+  if (!exceedsJsonDepth(value)) return false;
   try {
     JSON.stringify(value);
     return true;

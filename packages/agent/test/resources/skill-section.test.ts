@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { byScript } from "@bonsai-agent/messages";
+import { estimateTokens } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
 import { systemPrompt } from "../../src/prompt/system-prompt.ts";
 import { skillSection } from "../../src/resources/skill-section.ts";
@@ -41,7 +41,7 @@ test.each([
 ])("what does not fit: %s", (_, count, maxTokens, shown, first) => {
   const text = skillSection(many(count), maxTokens);
   const rows = lines(text);
-  expect(byScript(text)).toBeLessThanOrEqual(maxTokens);
+  expect(estimateTokens(text)).toBeLessThanOrEqual(maxTokens);
   expect(rows[0]).toMatch(new RegExp(`${first.replaceAll(/[()]/g, "\\$&")}$`));
   if (shown === undefined)
     expect(rows.at(-1)).toBe(`- and ${count - rows.length + 1} more in /s (no room to list them)`);

@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { skillCallIn, typedText } from "@bonsai-agent/messages";
+import { typedText } from "@bonsai-agent/messages";
+import { skillCallIn } from "@bonsai-agent/messages/host";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readSkills, type Skill, type SkillPlace, skillMessage } from "../../src/resources/skills.ts";
 

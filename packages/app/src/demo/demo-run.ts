@@ -8,7 +8,7 @@ import {
   openAgent,
 } from "@bonsai-agent/agent";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import { byScriptEstimator, messageText } from "@bonsai-agent/messages";
+import { messageText, tokenEstimator } from "@bonsai-agent/messages";
 import { type CatalogueModel, ModelClient, type Provider, type ProviderCall } from "@bonsai-agent/models";
 import { type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models/scripted";
 import { createSession } from "@bonsai-agent/session";
@@ -209,6 +209,6 @@ function askedKind(asked: string): "turnPrefix" | keyof typeof summaries {
 }
 
 function requestTokens({ systemPrompt, tools, messages }: ProviderCall): number {
-  const fixed = byScriptEstimator.text(systemPrompt) + byScriptEstimator.text(JSON.stringify(tools));
-  return messages.reduce((sum, message) => sum + byScriptEstimator.message(message), fixed);
+  const fixed = tokenEstimator.text(systemPrompt) + tokenEstimator.text(JSON.stringify(tools));
+  return messages.reduce((sum, message) => sum + tokenEstimator.message(message), fixed);
 }

@@ -3,7 +3,8 @@ import { counted } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
 import type { Summariser } from "@bonsai-agent/compaction";
 import { type Day, type Policy, playPolicies } from "@bonsai-agent/lab";
-import { BonsaiError, usdText } from "@bonsai-agent/messages";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { usdText } from "@bonsai-agent/messages/numbers";
 import { wrongUsage } from "../failure.ts";
 import { terminalUi } from "../terminal-ui.ts";
 

@@ -33,14 +33,8 @@ import { FactCounter, freeModels, type IsFree } from "@bonsai-agent/app/session-
 import { openNamedSession } from "@bonsai-agent/app/session-file";
 import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
 import { FileOperationCounter } from "@bonsai-agent/compaction/host";
-import {
-  contextTokens,
-  costText,
-  type KnownCost,
-  knownUsd,
-  type Usage,
-  usdColumn,
-} from "@bonsai-agent/messages";
+import { contextTokens, costText, type KnownCost, knownUsd, type Usage } from "@bonsai-agent/messages";
+import { usdColumn } from "@bonsai-agent/messages/numbers";
 import type { Session } from "@bonsai-agent/session";
 import { type ContextSize, contextSize } from "./context.ts";
 

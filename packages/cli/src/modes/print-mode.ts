@@ -15,8 +15,8 @@ import {
   CostSum,
   costPhrase,
   emptyUsage,
+  inputTokens,
   messageText,
-  promptTokens,
   type Usage,
 } from "@bonsai-agent/messages";
 import { reportFailure } from "../failure.ts";
@@ -120,7 +120,7 @@ export class PrintProgress {
     // A command that asked no model took nothing.
     if (usage.totalTokens === 0 && (status === "handled" || (status === "aborted" && !isKept))) return;
     const known = cost.cost((each) => freeAmong([model])(each));
-    const spent = `${count(promptTokens(usage))} tokens in, ${count(usage.output)} out, ${costPhrase(known)}`;
+    const spent = `${count(inputTokens(usage))} tokens in, ${count(usage.output)} out, ${costPhrase(known)}`;
     const goOn = isKept ? resumeCommand({ id: sessionId, file: sessionFile }, this.#call.io) : "not saved";
     this.#print([span(`${spent} · ${goOn}`, "gray")]);
   }

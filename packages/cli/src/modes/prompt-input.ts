@@ -3,7 +3,7 @@ import { mentionedFiles } from "@bonsai-agent/app/file-mentions";
 import type { AgentCall } from "@bonsai-agent/app/invocation";
 import type { Notice } from "@bonsai-agent/app/output";
 import { BonsaiError, type ImageContent } from "@bonsai-agent/messages";
-import { inertTag } from "@bonsai-agent/messages/frames";
+import { escapeTag } from "@bonsai-agent/messages/host";
 
 /** What is sent to the model first. */
 export interface PromptInput {
@@ -28,7 +28,7 @@ export async function promptInput(call: AgentCall): Promise<PromptInput | undefi
 
 function pipedPart(piped: string, typed: string): string {
   if (piped.trim() === "") return "";
-  return typed === "" ? piped.trim() : `<stdin>\n${inertTag(piped.trimEnd(), "stdin")}\n</stdin>`;
+  return typed === "" ? piped.trim() : `<stdin>\n${escapeTag(piped.trimEnd(), "stdin")}\n</stdin>`;
 }
 
 /** @throws BonsaiError `no_prompt`. */

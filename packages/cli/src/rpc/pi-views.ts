@@ -1,7 +1,7 @@
 import type { AgentHost } from "@bonsai-agent/app/agent-host";
 import { FactCounter, freeAmong } from "@bonsai-agent/app/session-facts";
 import type { CompactionOutcome } from "@bonsai-agent/compaction";
-import { type Message, toolCalls } from "@bonsai-agent/messages";
+import { callsIn, type Message } from "@bonsai-agent/messages";
 import type { CompactionEntry, Entry, Session } from "@bonsai-agent/session";
 import { asStored, isLeafRecord } from "@bonsai-agent/session/host";
 
@@ -37,7 +37,7 @@ export function piStats({ agent: { session, state }, app }: AgentHost): object {
     if (role === "user") messages.userMessages += 1;
     if (role === "assistant") messages.assistantMessages += 1;
     if (role === "toolResult") messages.toolResults += 1;
-    messages.toolCalls += toolCalls(entry.message).length;
+    messages.toolCalls += callsIn(entry.message).length;
   }
   const { usage, cost } = counter.facts();
   const { usd, certainty } = cost.cost(freeAmong([...app.models.catalogue.models, state.model]));

@@ -1,14 +1,12 @@
 import {
   BonsaiError,
-  byScriptEstimator,
   messageOf,
   redactSecrets,
-  reportedUsage,
   type TokenEstimator,
+  tokenEstimator,
   type Usage,
 } from "@bonsai-agent/messages";
-import { branchFrame } from "@bonsai-agent/messages/frames";
-import { inert } from "@bonsai-agent/messages/marks";
+import { branchFrame, escapeMarks, reportedUsage } from "@bonsai-agent/messages/host";
 import { type Entry, type Projection, pinChange, project } from "@bonsai-agent/session";
 import { type CarryOver, carriedTokens, recordBlocks, summaryDetails } from "../carry/carry-over.ts";
 import { isOwnDetails, readDetails } from "../carry/details.ts";
@@ -198,11 +196,15 @@ export function customBranchSummary(given: GivenSummary, source: () => BranchSou
   const summary = redactSecrets(given.summary);
   const { isExtract } = readDetails(details);
   if (!isOwnDetails(details))
-    return { summary: inert(summary), ...(details !== undefined && { details }), ...(usage && { usage }) };
+    return {
+      summary: escapeMarks(summary),
+      ...(details !== undefined && { details }),
+      ...(usage && { usage }),
+    };
   const branch = source();
   const items = branchItems(branch);
   const known = branchCarryOver(items, branch);
-  const laid = laidBranch(inert(editedProse(summary)), { items, source: branch, known, isExtract });
+  const laid = laidBranch(escapeMarks(editedProse(summary)), { items, source: branch, known, isExtract });
   return { ...laid, ...(usage && { usage }) };
 }
 
@@ -265,5 +267,5 @@ export async function summariseEntries(options: SummariseEntriesOptions): Promis
 
 function sourceOf(entries: readonly Entry[]): BranchSource {
   const settings = compactionSettings({});
-  return { entries, projection: project(entries), estimator: byScriptEstimator, settings };
+  return { entries, projection: project(entries), estimator: tokenEstimator, settings };
 }

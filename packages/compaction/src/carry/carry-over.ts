@@ -1,5 +1,5 @@
-import { askedText, byScript, clip, isOfProgram, type SecretFilter } from "@bonsai-agent/messages";
-import { isOwnTag } from "@bonsai-agent/messages/marks";
+import { estimateTokens, type SecretFilter } from "@bonsai-agent/messages";
+import { askedText, clip, isOfProgram, isOwnTag } from "@bonsai-agent/messages/host";
 import { count as digits } from "@bonsai-agent/messages/numbers";
 import { paragraphs } from "../ladder/conversation.ts";
 import type { Budgets } from "../plan/limits.ts";
@@ -87,7 +87,7 @@ const MOST = {
 
 /** What a summary stands for: the former one, and what is summarised anew. */
 export function replacedTokens({ previous, history, turnPrefix }: SummarisedPlan) {
-  const previousTokens = typeof previous?.summary === "string" ? byScript(previous.summary) : 0;
+  const previousTokens = typeof previous?.summary === "string" ? estimateTokens(previous.summary) : 0;
   return { previousTokens, newTokens: viewTokens([...history, ...turnPrefix]) };
 }
 
@@ -125,7 +125,7 @@ function shownWordsTokens(previous: CompactionPlan["previous"]): number {
   const summary = typeof previous?.summary === "string" ? previous.summary : "";
   const from = summary.lastIndexOf("\n<user-words>\n");
   const to = summary.indexOf("\n</user-words>\n", from);
-  return from < 0 || to < 0 ? 0 : Math.min(wordsTokens, byScript(summary.slice(from, to)));
+  return from < 0 || to < 0 ? 0 : Math.min(wordsTokens, estimateTokens(summary.slice(from, to)));
 }
 
 const LATEST_REQUEST = { minimumChars: 4_000, maximumChars: 40_000 };

@@ -1,19 +1,23 @@
 import {
-  byScript,
-  CHANGE_ARGUMENTS,
+  callsIn,
   contentText,
+  estimateTokens,
   isRecord,
   type Message,
-  PATH_ARGUMENTS,
-  PATH_LIST_ARGUMENTS,
-  SEARCH_ARGUMENTS,
-  skillCallIn,
   type ToolCall,
   type ToolResultMessage,
-  toolCalls,
   withoutReminders,
 } from "@bonsai-agent/messages";
-import { inert, type OwnTag, readSummary } from "@bonsai-agent/messages/marks";
+import {
+  CHANGE_ARGUMENTS,
+  escapeMarks,
+  type OwnTag,
+  PATH_ARGUMENTS,
+  PATH_LIST_ARGUMENTS,
+  readSummary,
+  SEARCH_ARGUMENTS,
+  skillCallIn,
+} from "@bonsai-agent/messages/host";
 import type { Entry } from "@bonsai-agent/session";
 import { paragraphs } from "../ladder/conversation.ts";
 import { originalMessage, type ViewItem } from "../plan/view.ts";
@@ -54,7 +58,7 @@ export class FileOperationCounter {
   readonly #calls = new Map<string, Touched>();
 
   add(message: Message): void {
-    const touched = toolCalls(message).map((call) => this.#called(call));
+    const touched = callsIn(message).map((call) => this.#called(call));
     if (message?.role === "toolResult") touched.push(this.#ended(message));
     const some = touched.filter(({ read, modified }) => read.length + modified.length > 0);
     if (some.length > 0) this.#touched.push(some);
@@ -300,7 +304,7 @@ function shownLines(files: readonly string[], recent: ReadonlySet<string>): stri
 /** A name on a line of its own: in quotes, as JSON, where it would not stay one, or would read as something else. */
 export function fileLine(file: string): string {
   const isPlain = file === file.trim() && !/[\p{Cc}\u2028\u2029]/u.test(file) && !/^(?:"|\(and )/.test(file);
-  if (isPlain && inert(file) === file) return file;
+  if (isPlain && escapeMarks(file) === file) return file;
   const coded = /[\p{Cc}\u2028\u2029<[#*]|[^\x20-\x7e]/gu;
   return JSON.stringify(file).replaceAll(coded, (character) =>
     Array.from({ length: character.length }, (_, at) => hexEscape(character.charCodeAt(at))).join(""),
@@ -330,7 +334,7 @@ export function fileIn(line: string): string {
 export function block(tag: string, lines: readonly string[], tags: readonly string[] = []): string {
   return lines.length === 0
     ? ""
-    : `<${tag}>\n${lines.map((line) => inert(line, tags)).join("\n")}\n</${tag}>`;
+    : `<${tag}>\n${lines.map((line) => escapeMarks(line, tags)).join("\n")}\n</${tag}>`;
 }
 
 /** Estimates can be this many times too low on paths and values. */
@@ -338,5 +342,5 @@ const SAFETY_FACTOR = 1.1;
 
 /** Tokens of a text, estimated rather too high than too low: for texts that must stay within a bound. */
 export function estimateUpward(text: string): number {
-  return Math.ceil(byScript(text) * SAFETY_FACTOR);
+  return Math.ceil(estimateTokens(text) * SAFETY_FACTOR);
 }

@@ -1,4 +1,4 @@
-import { type Message, messageText, toolCalls } from "@bonsai-agent/messages";
+import { callsIn, type Message, messageText } from "@bonsai-agent/messages";
 import { paragraphs } from "../ladder/conversation.ts";
 import type { ViewItem } from "../plan/view.ts";
 import { termsIn, textsIn } from "../record/sentence.ts";
@@ -43,5 +43,5 @@ export function checkedCarryOver(carried: CarryOver, options: CheckOptions): Che
 
 /** What the model reads of a message, with the arguments of its calls. */
 function shownText(message: Message): string {
-  return [messageText(message), ...toolCalls(message).flatMap((call) => textsIn(call.arguments))].join("\n");
+  return [messageText(message), ...callsIn(message).flatMap((call) => textsIn(call.arguments))].join("\n");
 }

@@ -1,4 +1,4 @@
-import { byScript } from "@bonsai-agent/messages";
+import { estimateTokens } from "@bonsai-agent/messages";
 import { failingLine, irreversibleLine, newestLines, todoLine } from "../record/digest.ts";
 import type { SpanRecord } from "../record/record.ts";
 import { contentWords, isMeasure, termsIn } from "../record/sentence.ts";
@@ -142,12 +142,12 @@ class PutBack {
   #left: number;
 
   constructor(tokens: number) {
-    this.#left = tokens - byScript(INTRODUCTION);
+    this.#left = tokens - estimateTokens(INTRODUCTION);
   }
 
   /** The newest ones that fit. @returns how many */
   add(heading: string, lines: readonly string[]): number {
-    const kept = newestLines(lines, this.#left - byScript(heading));
+    const kept = newestLines(lines, this.#left - estimateTokens(heading));
     this.#push(heading, kept);
     return kept.length;
   }
@@ -163,6 +163,6 @@ class PutBack {
     if (lines.length === 0) return;
     if (this.lines.length === 0) this.lines.push(INTRODUCTION);
     this.lines.push(heading, ...lines);
-    this.#left -= byScript([heading, ...lines].join("\n"));
+    this.#left -= estimateTokens([heading, ...lines].join("\n"));
   }
 }

@@ -1,6 +1,5 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import { type Frame, PIN, UNPIN } from "@bonsai-agent/messages/frames";
-import { inert } from "@bonsai-agent/messages/marks";
+import { escapeMarks, type Frame, PIN, UNPIN } from "@bonsai-agent/messages/host";
 import { count as digits } from "@bonsai-agent/messages/numbers";
 import {
   type CustomMessageEntry,
@@ -120,12 +119,12 @@ export function unpinMessage(text: string): PinMessage {
 }
 
 function message(customType: string, frame: Frame, text: string): PinMessage {
-  const details = { text, line: inert(text) };
+  const details = { text, line: escapeMarks(text) };
   return { customType, content: `${frame.begin}\n\n${text}\n\n${frame.end}`, display: true, details };
 }
 
 /** The pinned texts that a summary does not hold word for word. */
 export function pinsMissingIn(summary: string, pinned: readonly string[]): string[] {
   const lines = `\n${summary}\n`;
-  return pinned.filter((text) => !lines.includes(`\n${inert(text)}\n`));
+  return pinned.filter((text) => !lines.includes(`\n${escapeMarks(text)}\n`));
 }

@@ -1,4 +1,4 @@
-import { inert, type PlacedLine, placedLines } from "@bonsai-agent/messages/marks";
+import { escapeMarks, type PlacedLine, placedLines } from "@bonsai-agent/messages/host";
 import {
   type BranchSummaryEntry,
   type CompactionEntry,
@@ -73,7 +73,7 @@ class SourcedLines {
     this.#record = record;
     this.#requestId = latestRequest?.entryId;
     const outcomes = record === undefined ? [] : outcomeLines(record.outcomes);
-    this.#outcomes = new Map(outcomes.map(({ line, entryId }) => [inert(line), entryId]));
+    this.#outcomes = new Map(outcomes.map(({ line, entryId }) => [escapeMarks(line), entryId]));
     const said = [...(record?.words.said ?? []), ...(record?.closings ?? [])];
     this.#said = new Set(said.map(({ turn, entryId }) => `${turn} ${entryId}`));
     this.#entriesOfTerm = new Map((record?.terms.uses ?? []).map(({ term, entries }) => [term, entries]));

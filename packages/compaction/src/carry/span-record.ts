@@ -1,4 +1,5 @@
-import { type SecretFilter, secretsOf } from "@bonsai-agent/messages";
+import type { SecretFilter } from "@bonsai-agent/messages";
+import { secretsOf } from "@bonsai-agent/messages/host";
 import {
   customTypes,
   type Entry,

@@ -1,6 +1,15 @@
 import { redactSecrets } from "@bonsai-agent/messages";
-import { BRANCH_RECORD, type Frame, MERGE_RECORD, RECORD } from "@bonsai-agent/messages/frames";
-import { CARRIED, inert, isOwnTag, readSummary, SPLIT_TURN } from "@bonsai-agent/messages/marks";
+import {
+  BRANCH_RECORD,
+  CARRIED,
+  escapeMarks,
+  type Frame,
+  isOwnTag,
+  MERGE_RECORD,
+  RECORD,
+  readSummary,
+  SPLIT_TURN,
+} from "@bonsai-agent/messages/host";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { paragraphs } from "../ladder/conversation.ts";
 import { closingLine } from "../record/closings.ts";
@@ -91,7 +100,7 @@ function storedProse(entry: CompactionEntry): string {
   if (prose.trim() !== "") {
     const said = closings.map(closingLine);
     const whole = paragraphs([prose, said.length === 0 ? "" : [SAID, ...said].join("\n")]);
-    return manifest?.splitTurn === true ? safeProse(whole) : inert(whole);
+    return manifest?.splitTurn === true ? safeProse(whole) : escapeMarks(whole);
   }
   return safeProse(readSummary(typeof entry.summary === "string" ? entry.summary : "").prose).trim();
 }
@@ -99,8 +108,8 @@ function storedProse(entry: CompactionEntry): string {
 /** The prose of a summary, in which the joint of its two portions alone may stand. */
 export function safeProse(prose: string, tags: readonly string[] = []): string {
   const at = prose.lastIndexOf(JOINT);
-  if (at < 0) return inert(prose, tags);
-  return inert(prose.slice(0, at), tags) + JOINT + inert(prose.slice(at + JOINT.length), tags);
+  if (at < 0) return escapeMarks(prose, tags);
+  return escapeMarks(prose.slice(0, at), tags) + JOINT + escapeMarks(prose.slice(at + JOINT.length), tags);
 }
 
 /** The prose of a summary of ours that an extension has edited: all text outside our frame, heading and blocks. */

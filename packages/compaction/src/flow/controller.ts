@@ -1,5 +1,6 @@
-import { BonsaiError, isGoodAnswer, tokensText } from "@bonsai-agent/messages";
-import { count as digits } from "@bonsai-agent/messages/numbers";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { isGoodAnswer } from "@bonsai-agent/messages/host";
+import { count as digits, tokensText } from "@bonsai-agent/messages/numbers";
 import type { CompactionReason } from "../carry/details.ts";
 import { type Decision, decide } from "../plan/decision.ts";
 import { type ModelSizes, type Refusal, sendableTokens } from "../plan/limits.ts";

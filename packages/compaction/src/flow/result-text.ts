@@ -1,5 +1,5 @@
-import { BonsaiError, messageOf, tokensText } from "@bonsai-agent/messages";
-import { count as digits } from "@bonsai-agent/messages/numbers";
+import { BonsaiError, messageOf } from "@bonsai-agent/messages";
+import { count as digits, tokensText } from "@bonsai-agent/messages/numbers";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { type CompactionReason, isModelRung, manifestOf } from "../carry/details.ts";
 import type { LadderState, Run } from "../ladder/run.ts";

@@ -1,14 +1,6 @@
-import {
-  messageOf,
-  redactSecrets,
-  type TokenEstimator,
-  textHead,
-  tokensText,
-  withoutThinking,
-} from "@bonsai-agent/messages";
-import { raceAbort } from "@bonsai-agent/messages/host";
-import { strippedSummary } from "@bonsai-agent/messages/marks";
-import { count as digits } from "@bonsai-agent/messages/numbers";
+import { messageOf, redactSecrets, type TokenEstimator, textHead } from "@bonsai-agent/messages";
+import { raceAbort, strippedSummary, withoutThinking } from "@bonsai-agent/messages/host";
+import { count as digits, tokensText } from "@bonsai-agent/messages/numbers";
 import { requestCapacity } from "../plan/sizes.ts";
 import { type SummaryAnswer, SummaryFailure, type SummaryRequest, summarySections } from "../summariser.ts";
 import { type SummaryJob, type SummaryPart, summaryInstruction, summaryPrompt } from "./prompt.ts";

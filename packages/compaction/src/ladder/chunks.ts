@@ -1,4 +1,5 @@
-import { clip, type Message, type TokenEstimator } from "@bonsai-agent/messages";
+import type { Message, TokenEstimator } from "@bonsai-agent/messages";
+import { clip } from "@bonsai-agent/messages/host";
 import { maxAnswerTokens, maxSummaryTokens, requestCapacity } from "../plan/sizes.ts";
 import { SummaryFailure, type SummaryKind } from "../summariser.ts";
 import { askSummary, promptTokens, summaryRequest, tooLargeError } from "./ask.ts";

@@ -1,17 +1,14 @@
 import {
-  askedText,
-  clip,
+  callsIn,
   contentBlocks,
   contentText,
   jsonText,
   type Message,
-  recalledIds,
   SecretFilter,
   type ToolCall,
-  toolCalls,
   withoutReminders,
 } from "@bonsai-agent/messages";
-import { frameTags, inertTags } from "@bonsai-agent/messages/marks";
+import { askedText, clip, escapeTags, frameTags, recalledIds } from "@bonsai-agent/messages/host";
 import type { CompactionSettings } from "../settings.ts";
 
 type Limits = CompactionSettings["serialize"];
@@ -76,7 +73,7 @@ function marked(mark: string, text: string): string {
 
 function assistantPart(message: Message & { role: "assistant" }): string {
   const text = marked("Assistant", body(message.content, ASSISTANT_CHARS));
-  const calls = toolCalls(message).map((call) => callText(call, CALL_CHARS));
+  const calls = callsIn(message).map((call) => callText(call, CALL_CHARS));
   return paragraphs([text, marked("Assistant tool calls", calls.join("; "))]);
 }
 
@@ -118,7 +115,7 @@ function body(content: unknown, maxChars: number, said = contentText(content)): 
 
 /** Nothing inside the conversation may end its frame or pass for another speaker. */
 function safe(text: string): string {
-  return inertTags(text, frameTags).replaceAll(roleMark, "\\[");
+  return escapeTags(text, frameTags).replaceAll(roleMark, "\\[");
 }
 
 /** Parts of a text with a blank line between them; empty ones are left out. */

@@ -1,4 +1,4 @@
-import { byScript } from "@bonsai-agent/messages";
+import { estimateTokens } from "@bonsai-agent/messages";
 import { type CarryOver, carriedTokens, replacedTokens } from "../carry/carry-over.ts";
 import { otherClosings } from "../carry/span-record.ts";
 import { summaryText } from "../carry/summary-text.ts";
@@ -57,5 +57,5 @@ export function withClosings(prose: string, carried: CarryOver, span: DigestedSp
 
 function leftTokens(prose: string, carried: CarryOver, span: DigestedSpan): number {
   const text = summaryText(prose, { ...carried, extensions: {} });
-  return Math.max(0, digestTokens(carried, span) - byScript(text) - digestTermsTokens(carried, span));
+  return Math.max(0, digestTokens(carried, span) - estimateTokens(text) - digestTermsTokens(carried, span));
 }

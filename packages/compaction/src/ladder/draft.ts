@@ -1,4 +1,4 @@
-import { inert } from "@bonsai-agent/messages/marks";
+import { escapeMarks } from "@bonsai-agent/messages/host";
 import { type Entry, pinChange } from "@bonsai-agent/session";
 import {
   type CarryOver,
@@ -77,10 +77,10 @@ function safeText(
   const secrets = sessionSecrets(run);
   const tags = Object.keys(extensions);
   const text = secrets.text(prose);
-  if (own === undefined) return plan.splitTurn ? safeProse(text, tags) : inert(text, tags);
+  if (own === undefined) return plan.splitTurn ? safeProse(text, tags) : escapeMarks(text, tags);
   // Pins stay word for word, also in an extension's summary.
-  const pins = run.pinned.map((pin) => [secrets.text(inert(pin)), inert(pin)] as const);
-  return inert(
+  const pins = run.pinned.map((pin) => [secrets.text(escapeMarks(pin)), escapeMarks(pin)] as const);
+  return escapeMarks(
     pins.reduce((all, [redacted, pin]) => all.replaceAll(redacted, () => pin), text),
     tags,
   );

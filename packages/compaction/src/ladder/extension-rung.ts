@@ -1,4 +1,5 @@
-import { BonsaiError, jsonText, type Message, reportedUsage } from "@bonsai-agent/messages";
+import { BonsaiError, jsonText, type Message } from "@bonsai-agent/messages";
+import { reportedUsage } from "@bonsai-agent/messages/host";
 import type { Entry } from "@bonsai-agent/session";
 import { boundedCarryOver } from "../carry/carry-over.ts";
 import { isOwnDetails, readDetails } from "../carry/details.ts";

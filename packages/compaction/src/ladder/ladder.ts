@@ -1,4 +1,5 @@
-import { BonsaiError, messageOf, tokenDigits } from "@bonsai-agent/messages";
+import { BonsaiError, messageOf } from "@bonsai-agent/messages";
+import { tokenDigits } from "@bonsai-agent/messages/numbers";
 import { isModelRung } from "../carry/details.ts";
 import { saysNothing } from "../carry/summary-text.ts";
 import { planSpan } from "../plan/plan.ts";

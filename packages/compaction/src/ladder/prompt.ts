@@ -1,13 +1,13 @@
 import type { SecretFilter, TokenEstimator } from "@bonsai-agent/messages";
 import {
+  callsIn,
   contentText,
   jsonText,
   type Message,
   messageText,
-  toolCalls,
   withoutReminders,
 } from "@bonsai-agent/messages";
-import { frameTags, inertTags } from "@bonsai-agent/messages/marks";
+import { escapeTags, frameTags } from "@bonsai-agent/messages/host";
 import { count as digits } from "@bonsai-agent/messages/numbers";
 import type { Budgets } from "../plan/limits.ts";
 import type { SpanRecord } from "../record/record.ts";
@@ -113,7 +113,7 @@ export function summaryPrompt(
   const notes = isUpdate ? update("<previous-summary>", TRANSCRIPT) : "";
   const user = paragraphs([
     framed("conversation", conversation()),
-    isUpdate ? framed("previous-summary", inertTags(previousSummary, frameTags)) : "",
+    isUpdate ? framed("previous-summary", escapeTags(previousSummary, frameTags)) : "",
     instructions ?? paragraphs([intents[kind](TRANSCRIPT), notes, carriesUserWords ? WORDS : "", form(kind)]),
     focusBlock(focus),
   ]);
@@ -141,7 +141,7 @@ function form(kind: SummaryKind): string {
 function focusBlock(focus: string | undefined): string {
   return focus === undefined
     ? ""
-    : `The user wants the notes to focus on this:\n${framed("focus", inertTags(focus, ["focus"]))}`;
+    : `The user wants the notes to focus on this:\n${framed("focus", escapeTags(focus, ["focus"]))}`;
 }
 
 /** Names the part by the messages at its ends. */
@@ -175,7 +175,7 @@ function wordsOf(message: Message): string {
   const text =
     message.role === "user" ? withoutReminders(contentText(message.content)) : messageText(message);
   if (text.trim() !== "") return text;
-  return toolCalls(message)
+  return callsIn(message)
     .map((call) => `${call.name}(${jsonText(call.arguments)})`)
     .join("; ");
 }

@@ -1,4 +1,4 @@
-import { type Message, toolCalls } from "@bonsai-agent/messages";
+import { callsIn, type Message } from "@bonsai-agent/messages";
 import { roleTraits, type ViewItem } from "./view.ts";
 
 /**
@@ -77,7 +77,7 @@ function callSpans(messages: readonly Message[]): Array<[call: number, result: n
   const lastCall = new Map<string, number>();
   const spans: Array<[number, number]> = [];
   messages.forEach((message, index) => {
-    for (const call of toolCalls(message)) lastCall.set(call.id, index);
+    for (const call of callsIn(message)) lastCall.set(call.id, index);
     const call = message.role === "toolResult" ? lastCall.get(message.toolCallId) : undefined;
     if (call !== undefined) spans.push([call, index]);
   });

@@ -1,10 +1,5 @@
-import {
-  isGoodAnswer,
-  type Message,
-  type Model,
-  promptTokens,
-  usualCacheRules,
-} from "@bonsai-agent/messages";
+import { inputTokens, type Message, type Model, usualCacheRules } from "@bonsai-agent/messages";
+import { isGoodAnswer } from "@bonsai-agent/messages/host";
 import { manifestOf } from "../carry/details.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { startsTurn, unseenFrom } from "./cut.ts";
@@ -115,7 +110,7 @@ function paceOf(messages: readonly Message[], keptMs: number): Pace {
   };
   answers.slice(1).forEach((answer, at) => {
     const before = answers[at]!;
-    const grown = promptTokens(answer.usage) - promptTokens(before.usage);
+    const grown = inputTokens(answer.usage) - inputTokens(before.usage);
     // A smaller request follows a compaction, a mask or an undo.
     if (grown >= 0) {
       total.growthTokens += grown;

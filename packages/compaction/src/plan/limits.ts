@@ -1,4 +1,5 @@
-import { byScriptEstimator, type Model, UNSEEN_TOKENS } from "@bonsai-agent/messages";
+import { type Model, tokenEstimator } from "@bonsai-agent/messages";
+import { UNSEEN_TOKENS } from "@bonsai-agent/messages/host";
 import type { CompactionReason } from "../carry/details.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { MAX_COUNT_ERROR, MAX_ESTIMATE_ERROR } from "./recorded-calibration.ts";
@@ -151,7 +152,7 @@ function countBounds(reading: ContextReading): { least: number; most: number } {
 
 /** By script, whatever estimator the settings name. */
 function estimatedTokens({ projection: { items } }: ContextReading, from: number): number {
-  return items.slice(from).reduce((sum, { message }) => sum + byScriptEstimator.message(message), 0);
+  return items.slice(from).reduce((sum, { message }) => sum + tokenEstimator.message(message), 0);
 }
 
 /** An unknown window is smaller than the refused request. */

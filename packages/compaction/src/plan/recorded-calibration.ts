@@ -1,11 +1,6 @@
-import {
-  byScriptEstimator,
-  type Calibration,
-  contextTokens,
-  isGoodAnswer,
-  tokensText,
-  UNSEEN_TOKENS,
-} from "@bonsai-agent/messages";
+import { type Calibration, contextTokens, tokenEstimator } from "@bonsai-agent/messages";
+import { isGoodAnswer, UNSEEN_TOKENS } from "@bonsai-agent/messages/host";
+import { tokensText } from "@bonsai-agent/messages/numbers";
 import { customTypes, type Entry, type Projection, pinChange, type Session } from "@bonsai-agent/session";
 import { compactionChange, projectEntry } from "@bonsai-agent/session/host";
 import { calibrationSchema, manifestOf } from "../carry/details.ts";
@@ -57,7 +52,7 @@ function contradicts(session: Session, record: Entry, isInViewOnly: boolean): bo
   if (calibration === undefined) return false;
   const { ratio, overheadTokens } = calibration;
   if (ratio > MAX_ESTIMATE_ERROR || ratio < 1 / MAX_ESTIMATE_ERROR) return true;
-  let sinceTokens = record.type === "compaction" ? byScriptEstimator.text(String(record.summary)) : 0;
+  let sinceTokens = record.type === "compaction" ? tokenEstimator.text(String(record.summary)) : 0;
   let claimedTokens = Math.max(overheadTokens, sizeBefore(record));
   for (const entry of olderEntries(session, record, isInViewOnly)) {
     const message = projectEntry(entry)?.message;
@@ -69,7 +64,7 @@ function contradicts(session: Session, record: Entry, isInViewOnly: boolean): bo
     if (calibrationIn(entry)?.overheadTokens === overheadTokens)
       return contradicts(session, entry, isInViewOnly);
     if (changesContext(entry)) claimedTokens = overheadTokens;
-    else if (message !== undefined) sinceTokens += byScriptEstimator.message(message);
+    else if (message !== undefined) sinceTokens += tokenEstimator.message(message);
   }
   // No answer tells. Older versions stored claims after an overflow.
   const manifest = record.type === "compaction" ? manifestOf(record) : undefined;

@@ -1,16 +1,16 @@
 import {
-  byScriptEstimator,
   type Calibration,
   type ContextTokens,
   calibrate,
   chars4Estimator,
-  chars4FloorEstimator,
   estimateContextTokens,
   IMAGE_TOKENS,
   type Message,
   type Model,
   type TokenEstimator,
+  tokenEstimator,
 } from "@bonsai-agent/messages";
+import { chars4FloorEstimator } from "@bonsai-agent/messages/host";
 import {
   customTypes,
   type EntryDraftWithId,
@@ -74,8 +74,8 @@ export function readContext(options: ReadContextOptions): ContextReading {
 /** The size of the context by its latest usage, else by estimate, without learned corrections. */
 export function plainTokens({ session, fixedTexts, model }: ReadContextOptions): number {
   const place = { session, leafId: session.leafId, projection: session.projection() };
-  const overheadTokens = () => fixedTokens(fixedTexts?.() ?? [], byScriptEstimator);
-  const estimator = getsImages(model) ? byScriptEstimator : imagelessEstimator(byScriptEstimator);
+  const overheadTokens = () => fixedTokens(fixedTexts?.() ?? [], tokenEstimator);
+  const estimator = getsImages(model) ? tokenEstimator : imagelessEstimator(tokenEstimator);
   return contextTokens(place, { estimator, overheadTokens }).tokens;
 }
 
@@ -233,9 +233,9 @@ function learnedCalibration(place: Place, base: TokenEstimator): Calibration {
 /** By message: the context is counted before every request. */
 const counted = new WeakMap<Message, number>();
 const imageful: TokenEstimator = {
-  ...byScriptEstimator,
+  ...tokenEstimator,
   message(message) {
-    const tokens = counted.get(message) ?? byScriptEstimator.message(message);
+    const tokens = counted.get(message) ?? tokenEstimator.message(message);
     counted.set(message, tokens);
     return tokens;
   },

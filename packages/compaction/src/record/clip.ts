@@ -1,4 +1,4 @@
-import { byScript } from "@bonsai-agent/messages";
+import { estimateTokens } from "@bonsai-agent/messages";
 import { contentWords, normalForm, sentencesOf, termsIn } from "./sentence.ts";
 
 /** What stands where sentences were left out. */
@@ -37,7 +37,7 @@ interface ClipOptions {
  */
 export function clippedTexts(texts: readonly string[], options: ClipOptions): (string | undefined)[] {
   const { maxTokens, tokensBeside } = options;
-  const whole = texts.map((text, at) => byScript(text) + tokensBeside(at));
+  const whole = texts.map((text, at) => estimateTokens(text) + tokensBeside(at));
   if (whole.reduce((sum, tokens) => sum + tokens, 0) <= maxTokens) return [...texts];
   const statements = rankedStatements(texts, options);
   const order = statements
@@ -65,7 +65,7 @@ function keptText(text: string, own: readonly Statement[], kept: ReadonlySet<Sta
   if (own.length === 0) return undefined;
   const tokens = own.reduce((sum, statement) => sum + statement.tokens, 0);
   // A sentence that was cut is not worth its whole length.
-  if (own.every((statement) => kept.has(statement)) && byScript(text) <= tokens) return text;
+  if (own.every((statement) => kept.has(statement)) && estimateTokens(text) <= tokens) return text;
   const parts: string[] = [];
   for (const statement of own) {
     if (kept.has(statement)) parts.push(statement.text);
@@ -95,7 +95,7 @@ function rankedStatements(
         isLead: at === 0,
         of,
         text: sentence,
-        tokens: byScript(sentence) + 1,
+        tokens: estimateTokens(sentence) + 1,
         rank: 0,
       })),
   );

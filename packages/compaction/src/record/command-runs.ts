@@ -1,4 +1,4 @@
-import { type Message, type ToolCall, toolCalls } from "@bonsai-agent/messages";
+import { callsIn, type Message, type ToolCall } from "@bonsai-agent/messages";
 import { type Command, readCommands } from "./commands.ts";
 import { isIrreversible } from "./irreversible.ts";
 import { clipped, decisiveLine, type RunResult, resultOf, saysFailed } from "./run-result.ts";
@@ -53,7 +53,7 @@ export class CallPairs {
 
   /** The call that a result is of; undefined for any other message, and where the call is not known. */
   callOf(message: Message): ToolCall | undefined {
-    if (message?.role === "assistant") for (const call of toolCalls(message)) this.#calls.set(call.id, call);
+    if (message?.role === "assistant") for (const call of callsIn(message)) this.#calls.set(call.id, call);
     return message?.role === "toolResult" ? this.#calls.get(message.toolCallId) : undefined;
   }
 }

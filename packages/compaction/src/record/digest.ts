@@ -1,4 +1,4 @@
-import { byScript } from "@bonsai-agent/messages";
+import { estimateTokens } from "@bonsai-agent/messages";
 import { clippedTexts } from "./clip.ts";
 import { type Closing, clippedClosings, closingLine } from "./closings.ts";
 import type { FailedCommand, IrreversibleCommand, Outcomes, Todo } from "./outcomes.ts";
@@ -36,7 +36,7 @@ export function digestText(options: DigestOptions): string {
   for (;;) {
     const text = textWithin({ ...options, maxTokens });
     // Headings, counts and marks of what is left out are known once the parts stand together.
-    const over = byScript(text) - options.maxTokens;
+    const over = estimateTokens(text) - options.maxTokens;
     if (over <= 0 || maxTokens <= 0) return text;
     maxTokens -= over;
   }
@@ -46,7 +46,7 @@ export function digestText(options: DigestOptions): string {
 function textWithin(options: DigestOptions): string {
   const { record, earlierSummary = "", branchSummaries = [], maxTokens, focus } = options;
   const { failing, irreversible, openTodos } = record.outcomes;
-  const budget = new Budget(maxTokens - byScript(INTRODUCTION) - HEADINGS_TOKENS);
+  const budget = new Budget(maxTokens - estimateTokens(INTRODUCTION) - HEADINGS_TOKENS);
   const undone = budget.newest(irreversible.map(irreversibleLine), SHARES.irreversible);
   const failed = budget.newest(failing.map(failingLine), SHARES.failing);
   const todos = budget.newest(openTodos.map(todoLine), SHARES.todos);
@@ -67,7 +67,7 @@ function textWithin(options: DigestOptions): string {
 
 function conversationLines({ words, closings }: SpanRecord, maxTokens: number, focus?: string): string[] {
   const said = clippedWords(words, maxTokens * SHARES.words, focus);
-  const left = maxTokens - byScript(wordLines(said).join("\n"));
+  const left = maxTokens - estimateTokens(wordLines(said).join("\n"));
   const last = lastAnswer(closings);
   const others = closings.filter((closing) => closing !== last);
   return wordLines(said, { closings: clippedClosings(others, { maxTokens: left, focus }) });
@@ -106,7 +106,7 @@ class Budget {
   }
 
   take(lines: readonly string[]): string[] {
-    this.left = Math.max(0, this.left - lines.reduce((sum, line) => sum + byScript(line) + 1, 0));
+    this.left = Math.max(0, this.left - lines.reduce((sum, line) => sum + estimateTokens(line) + 1, 0));
     return [...lines];
   }
 }
@@ -134,9 +134,9 @@ interface OutcomeLine {
 export function newestLines(lines: readonly string[], maxTokens: number): string[] {
   let tokens = 0;
   let from = lines.length;
-  while (from > 0 && tokens + byScript(lines[from - 1]!) + 1 <= maxTokens) {
+  while (from > 0 && tokens + estimateTokens(lines[from - 1]!) + 1 <= maxTokens) {
     from -= 1;
-    tokens += byScript(lines[from]!) + 1;
+    tokens += estimateTokens(lines[from]!) + 1;
   }
   return lines.slice(from);
 }

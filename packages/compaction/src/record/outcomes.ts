@@ -1,4 +1,5 @@
-import { contentText, recalledIds, type ToolCall } from "@bonsai-agent/messages";
+import { contentText, type ToolCall } from "@bonsai-agent/messages";
+import { recalledIds } from "@bonsai-agent/messages/host";
 import { CallPairs, commandIn, counts, groupStates } from "./command-runs.ts";
 import { type Command, covers, readCommands } from "./commands.ts";
 import { isIrreversible } from "./irreversible.ts";

@@ -1,4 +1,5 @@
-import { shortened, textHead, textTail } from "@bonsai-agent/messages";
+import { shortened, textHead } from "@bonsai-agent/messages";
+import { textTail } from "@bonsai-agent/messages/host";
 import { counted } from "@bonsai-agent/messages/numbers";
 import { measure } from "./line-shape.ts";
 

@@ -1,4 +1,5 @@
-import { SecretFilter, withoutRedactionMarks } from "@bonsai-agent/messages";
+import { SecretFilter } from "@bonsai-agent/messages";
+import { withoutRedactionMarks } from "@bonsai-agent/messages/host";
 import { z } from "zod";
 import { type Closing, clippedClosings, closingsIn } from "./closings.ts";
 import { noOutcomes, type Outcomes, outcomesAfter } from "./outcomes.ts";

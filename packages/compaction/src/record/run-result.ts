@@ -1,4 +1,5 @@
-import { contentText, isRecord, shortened, textHead, withoutTerminalControls } from "@bonsai-agent/messages";
+import { contentText, isRecord, shortened, textHead } from "@bonsai-agent/messages";
+import { withoutTerminalControls } from "@bonsai-agent/messages/host";
 
 /** What a command or a tool came back with. */
 export interface RunResult {

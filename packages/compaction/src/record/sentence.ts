@@ -1,4 +1,5 @@
-import { textHead, textTail } from "@bonsai-agent/messages";
+import { textHead } from "@bonsai-agent/messages";
+import { textTail } from "@bonsai-agent/messages/host";
 
 const MAX_SENTENCE_CHARS = 600;
 

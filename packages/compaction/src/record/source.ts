@@ -2,15 +2,19 @@ import {
   type BashExecutionMessage,
   type CustomMessage,
   contentText,
-  isOfProgram,
   type Message,
   saidText,
   shortened,
   type UserMessage,
   withoutReminders,
 } from "@bonsai-agent/messages";
-import { CONTINUE_CUSTOM_TYPE, PIN_CUSTOM_TYPE, UNPIN_CUSTOM_TYPE } from "@bonsai-agent/messages/frames";
-import { readSummary } from "@bonsai-agent/messages/marks";
+import {
+  CONTINUE_CUSTOM_TYPE,
+  isOfProgram,
+  PIN_CUSTOM_TYPE,
+  readSummary,
+  UNPIN_CUSTOM_TYPE,
+} from "@bonsai-agent/messages/host";
 import { ownWords } from "./pasted.ts";
 
 /** A message, and the entry that it comes from where there is one. */

@@ -1,4 +1,5 @@
-import { byScript, contentText, RECALL_TOOL, recalledIds, textHead, toolCalls } from "@bonsai-agent/messages";
+import { callsIn, contentText, estimateTokens, textHead } from "@bonsai-agent/messages";
+import { RECALL_TOOL, recalledIds } from "@bonsai-agent/messages/host";
 import { isMeasure, isNumber, termsIn, textsIn } from "./sentence.ts";
 import { ranCommand, type SourceMessage, summaryProse, typedText } from "./source.ts";
 
@@ -87,7 +88,7 @@ function weightedTerms(message: SourceMessage["message"]): Map<string, number> {
     case "assistant":
       add(contentText(message.content), SPEAKER_WEIGHT.assistant);
       // Looking for what was said before says nothing new.
-      for (const call of toolCalls(message).filter(({ name }) => name !== RECALL_TOOL))
+      for (const call of callsIn(message).filter(({ name }) => name !== RECALL_TOOL))
         for (const text of textsIn(call.arguments)) add(text, SPEAKER_WEIGHT.assistant);
       break;
     case "toolResult":
@@ -123,12 +124,12 @@ interface ShownTerm {
 export function termLines(index: TermIndex, maxTokens: number, isShown: (term: string) => boolean): string[] {
   const chosen: ShownTerm[] = [];
   const entries = new Set<string | undefined>();
-  let tokens = byScript(INTRODUCTION);
+  let tokens = estimateTokens(INTRODUCTION);
   for (const { term, entries: candidates } of index.uses) {
     if (isMeasure(term)) continue;
     if (isShown(term) || chosen.some((other) => other.term.includes(term))) continue;
     const entryId = candidates.find((each) => entries.has(each)) ?? candidates[0];
-    const size = byScript(`, ${term}`) + (entries.has(entryId) ? 0 : byScript(`\n[${entryId}] `));
+    const size = estimateTokens(`, ${term}`) + (entries.has(entryId) ? 0 : estimateTokens(`\n[${entryId}] `));
     if (tokens + size > maxTokens) {
       if (tokens + MINIMUM_TERM_TOKENS > maxTokens) break;
       continue;

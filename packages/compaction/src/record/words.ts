@@ -1,11 +1,11 @@
 import {
   type BashExecutionMessage,
-  byScript,
   contentBlocks,
   contentText,
+  estimateTokens,
   textHead,
-  textTail,
 } from "@bonsai-agent/messages";
+import { textTail } from "@bonsai-agent/messages/host";
 import { clippedTexts, counted } from "./clip.ts";
 import { type Closing, closingLine } from "./closings.ts";
 import { isQuestion, normalForm, routineShape, sentencesOf, wordCount } from "./sentence.ts";
@@ -127,7 +127,7 @@ const RECENCY = 2;
 const RANKING = { recency: RECENCY, shapeOf: routineShape };
 
 function besideTokens({ answers }: SaidMessage): number {
-  return LINE_TOKENS + (answers === undefined ? 0 : byScript(answers));
+  return LINE_TOKENS + (answers === undefined ? 0 : estimateTokens(answers));
 }
 
 /** As much of it as fits. @param focus what it should be about above all */

@@ -1,4 +1,4 @@
-import { byScript } from "@bonsai-agent/messages";
+import { estimateTokens } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
 import { sentencesOf } from "../../src/record/sentence.ts";
 import type { SourceMessage } from "../../src/record/source.ts";
@@ -54,7 +54,7 @@ test("the questions beside the answers count for what the words may take", () =>
   const clipped = clippedWords(wordsOf(...rounds), maxTokens);
   const lines = wordLines(clipped).slice(2);
   expect(lines.length).toBeGreaterThan(1);
-  expect(byScript(lines.join("\n"))).toBeLessThanOrEqual(maxTokens);
+  expect(estimateTokens(lines.join("\n"))).toBeLessThanOrEqual(maxTokens);
 });
 
 test.each([

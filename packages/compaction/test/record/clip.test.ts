@@ -1,4 +1,4 @@
-import { byScript } from "@bonsai-agent/messages";
+import { estimateTokens } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { clippedTexts } from "../../src/record/clip.ts";
@@ -14,7 +14,7 @@ const clip = (texts: readonly string[], maxTokens: number, focus?: string) =>
     focus,
   });
 const sizeOf = (texts: readonly (string | undefined)[]) =>
-  texts.reduce((sum, text) => sum + (text === undefined ? 0 : byScript(text) + LINE_TOKENS), 0);
+  texts.reduce((sum, text) => sum + (text === undefined ? 0 : estimateTokens(text) + LINE_TOKENS), 0);
 
 const chatter = Array.from(
   { length: 60 },

@@ -1,4 +1,4 @@
-import { byScript } from "@bonsai-agent/messages";
+import { estimateTokens } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Closing, clippedClosings, closingLine, closingsIn } from "../../src/record/closings.ts";
@@ -74,7 +74,7 @@ test("law: never more than fits, in order, and what is quoted was said", () => {
   const law = fc.property(closings, fc.integer({ min: 0, max: 600 }), (all, maxTokens) => {
     const sorted = all.toSorted((a, b) => a.turn - b.turn);
     const kept = clippedClosings(sorted, { maxTokens });
-    expect(kept.reduce((sum, { text }) => sum + byScript(text) + 10, 0)).toBeLessThanOrEqual(maxTokens);
+    expect(kept.reduce((sum, { text }) => sum + estimateTokens(text) + 10, 0)).toBeLessThanOrEqual(maxTokens);
     const turns = kept.map(({ turn }) => turn);
     expect(turns).toEqual(turns.toSorted((a, b) => a - b));
     for (const { text } of kept)

@@ -1,4 +1,4 @@
-import { byScript } from "@bonsai-agent/messages";
+import { estimateTokens } from "@bonsai-agent/messages";
 import { plantedLanguages, plantedSession } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -96,7 +96,7 @@ test.each(plantedLanguages)(
     const stored = JSON.parse(JSON.stringify(record)) as SpanRecord;
     for (const maxTokens of [200, 350, 600, 1_200, 2_500, 5_000, 8_000]) {
       const text = digestText({ record, earlierSummary: MODEL, maxTokens });
-      expect(byScript(text), `${maxTokens}`).toBeLessThanOrEqual(maxTokens);
+      expect(estimateTokens(text), `${maxTokens}`).toBeLessThanOrEqual(maxTokens);
       expect(digestText({ record: stored, earlierSummary: MODEL, maxTokens })).toBe(text);
     }
   },
@@ -127,8 +127,13 @@ test("law: never more than maxTokens, from 200 to 8,000, whatever there is", () 
     fc.constantFrom("", MODEL, MODEL.repeat(40)),
     fc.boolean(),
     (deeds, maxTokens, earlierSummary, carriesUserWords) => {
-      const text = digestText({ record: recordOf(deeds.flat()), earlierSummary, carriesUserWords, maxTokens });
-      expect(byScript(text)).toBeLessThanOrEqual(maxTokens);
+      const text = digestText({
+        record: recordOf(deeds.flat()),
+        earlierSummary,
+        carriesUserWords,
+        maxTokens,
+      });
+      expect(estimateTokens(text)).toBeLessThanOrEqual(maxTokens);
     },
   );
   const todo = (at: number) => [user(`- [ ] write chapter ${at} of the handbook for the operators`)];

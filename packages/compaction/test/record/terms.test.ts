@@ -1,4 +1,4 @@
-import { byScript } from "@bonsai-agent/messages";
+import { estimateTokens } from "@bonsai-agent/messages";
 import { adversarialTexts } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -114,7 +114,7 @@ test("law: the lines fit, name each term once, none that is shown, and an entry 
     const index = termsAfter(noTerms, messages);
     const isShown = (term: string) => term === `src/file-${shown}.ts`;
     const lines = termLines(index, maxTokens, isShown);
-    expect(byScript(lines.join("\n"))).toBeLessThanOrEqual(maxTokens);
+    expect(estimateTokens(lines.join("\n"))).toBeLessThanOrEqual(maxTokens);
     const named = lines.slice(1).flatMap((line) => {
       const [, id, list] = /^\[(e\d)\] (.*)$/.exec(line)!;
       return list!.split(", ").map((term) => ({ id, term }));

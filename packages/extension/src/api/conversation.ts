@@ -1,12 +1,7 @@
 import { compactionSettings } from "@bonsai-agent/compaction";
 import { serialise } from "@bonsai-agent/compaction/host";
-import {
-  type AssistantMessage,
-  type Message,
-  type ToolResultMessage,
-  type UserMessage,
-  userContent,
-} from "@bonsai-agent/messages";
+import type { AssistantMessage, Message, ToolResultMessage, UserMessage } from "@bonsai-agent/messages";
+import { userContent } from "@bonsai-agent/messages/host";
 
 /** A message of a kind that every model knows. */
 type LlmMessage = UserMessage | AssistantMessage | ToolResultMessage;

@@ -1,5 +1,6 @@
 import { type Tool, ToolRegistry, type ToolResult } from "@bonsai-agent/agent";
-import { contentBlocks, reportedUsage, type UserContent } from "@bonsai-agent/messages";
+import { contentBlocks, type UserContent } from "@bonsai-agent/messages";
+import { reportedUsage } from "@bonsai-agent/messages/host";
 import { userContentSchema } from "@bonsai-agent/messages/schemas";
 import type { ExtensionTool } from "../api/extension-tool.ts";
 import { tidyError } from "../load/generation.ts";

@@ -6,8 +6,8 @@ import {
   type RunResult,
 } from "@bonsai-agent/agent";
 import type { Handler } from "@bonsai-agent/lifecycle";
-import { BonsaiError, contentText, deepCopy } from "@bonsai-agent/messages";
-import { nearest } from "@bonsai-agent/messages/nearest";
+import { BonsaiError, contentText } from "@bonsai-agent/messages";
+import { closestNames, deepCopy } from "@bonsai-agent/messages/host";
 import { userContentSchema } from "@bonsai-agent/messages/schemas";
 import { thinkingLevels } from "@bonsai-agent/models";
 import type { CustomEntry, Session } from "@bonsai-agent/session";
@@ -56,7 +56,7 @@ function listening({ scope, host, context }: ExtensionRuntime): ExtensionAPI["on
 }
 
 function unknownEvent(source: string, event: string): AgentNotice {
-  const near = nearest(event, Object.keys(lifecycleEventRules), 2);
+  const near = closestNames(event, Object.keys(lifecycleEventRules), 2);
   const meant = near.length === 0 ? "" : ` Did you mean ${near.join(" or ")}?`;
   return {
     level: "warning",

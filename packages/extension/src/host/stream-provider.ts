@@ -1,10 +1,5 @@
-import {
-  type AssistantMessage,
-  emptyUsage,
-  jsonText,
-  splitThinking,
-  type TextContent,
-} from "@bonsai-agent/messages";
+import { type AssistantMessage, emptyUsage, jsonText, type TextContent } from "@bonsai-agent/messages";
+import { splitThinking } from "@bonsai-agent/messages/host";
 import { textContentSchema, thinkingContentSchema, usageSchema } from "@bonsai-agent/messages/schemas";
 import {
   type AnswerBuilder,

@@ -1,5 +1,6 @@
 import {
   type AssistantMessage,
+  callsIn,
   contentBlocks,
   type ImageContent,
   type Message,
@@ -7,9 +8,8 @@ import {
   type ThinkingContent,
   type ToolCall,
   type ToolResultMessage,
-  toolCalls,
-  userContent,
 } from "@bonsai-agent/messages";
+import { userContent } from "@bonsai-agent/messages/host";
 import { isOwnAnswer, wireCallId, wireToolName } from "@bonsai-agent/models/host";
 import type { AskedModel } from "../api/provider-options.ts";
 
@@ -75,7 +75,7 @@ function answerParts(
   model: AskedModel,
 ): (TextContent | ThinkingContent | ToolCall)[] {
   const isOwn = isOwnAnswer(message, model);
-  const calls = toolCalls(message);
+  const calls = callsIn(message);
   let nextCall = 0;
   return contentBlocks(message.content).flatMap((block): (TextContent | ThinkingContent | ToolCall)[] => {
     switch (block.type) {

@@ -1,5 +1,5 @@
 import { printable } from "@bonsai-agent/app/terminal-text";
-import { type AssistantMessage, contentBlocks, type ToolCall, toolCalls } from "@bonsai-agent/messages";
+import { type AssistantMessage, callsIn, contentBlocks, type ToolCall } from "@bonsai-agent/messages";
 import { fittedLines } from "../terminal/fitted-lines.ts";
 import type { Component } from "../terminal/tui.ts";
 import { ChatBlock, type ChatLooks } from "./chat-block.ts";
@@ -34,7 +34,7 @@ export class AnswerView implements Component {
   /** What there is now takes the place of what was: after a retry that can be less. */
   set(message: AssistantMessage): void {
     const blocks: (AnswerBlock | ToolBlock)[] = [];
-    const calls = toolCalls(message);
+    const calls = callsIn(message);
     let parts: unknown[] = [];
     let partCount = 0;
     let callCount = 0;

@@ -1,6 +1,7 @@
 import { counted } from "@bonsai-agent/app/numbers";
 import { printableLines } from "@bonsai-agent/app/terminal-text";
-import { shortened, textHead, withoutTerminalControls } from "@bonsai-agent/messages";
+import { shortened, textHead } from "@bonsai-agent/messages";
+import { withoutTerminalControls } from "@bonsai-agent/messages/host";
 import type { Style } from "../terminal/theme.ts";
 import { wrapTextWithAnsi } from "../terminal/tui.ts";
 

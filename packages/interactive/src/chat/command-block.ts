@@ -1,6 +1,6 @@
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import type { BashExecutionMessage } from "@bonsai-agent/messages";
-import { textTail } from "@bonsai-agent/messages";
+import { textTail } from "@bonsai-agent/messages/host";
 import type { Screen } from "../terminal/screen.ts";
 import { type Component, truncateToWidth } from "../terminal/tui.ts";
 import { ChatBlock, type ChatLooks } from "./chat-block.ts";

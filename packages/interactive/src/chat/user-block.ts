@@ -1,5 +1,6 @@
 import { counted } from "@bonsai-agent/app/numbers";
-import { contentText, quotedFiles, typedLine, type UserMessage } from "@bonsai-agent/messages";
+import { contentText, type UserMessage } from "@bonsai-agent/messages";
+import { quotedFiles, typedCommand } from "@bonsai-agent/messages/host";
 import { truncateToWidth, visibleWidth } from "../terminal/tui.ts";
 import type { ChatLooks } from "./chat-block.ts";
 import { textLines } from "./chat-text.ts";
@@ -29,7 +30,7 @@ export class UserBlock extends ImageBlock {
   /** Folded, what was sent along is a line each: files, and what a template made of the words. */
   #parts(): ReturnType<typeof quotedFiles> {
     const content = contentText(this.#message.content);
-    const typed = typedLine(this.#message);
+    const typed = typedCommand(this.#message);
     if (typed === undefined) return this.isExpanded ? { text: content, files: [] } : quotedFiles(content);
     if (this.isExpanded) return { text: `${typed}\n\n${content}`, files: [] };
     const [name = ""] = typed.split(/\s/, 1);

@@ -1,6 +1,7 @@
 import type { AgentHost } from "@bonsai-agent/app/agent-host";
 import { mentionedFiles } from "@bonsai-agent/app/file-mentions";
-import { type ImageContent, messageText, quotedFiles, typedLine, withoutSkill } from "@bonsai-agent/messages";
+import { type ImageContent, messageText } from "@bonsai-agent/messages";
+import { quotedFiles, typedCommand, withoutSkill } from "@bonsai-agent/messages/host";
 import type { Session } from "@bonsai-agent/session";
 import { markOf, type PastedImages } from "./pasted-images.ts";
 import type { PromptEditor } from "./prompt-editor.ts";
@@ -58,7 +59,7 @@ export function sentMessage(session: Session, entryId: string): SentMessage {
   const entry = session.entry(entryId);
   if (entry?.type !== "message" || entry.message.role !== "user") return { text: "", images: [] };
   const { content } = entry.message;
-  const typed = typedLine(entry.message);
+  const typed = typedCommand(entry.message);
   const images = Array.isArray(content) ? content.filter(isImage) : [];
   return { text: messageText(entry.message), images, ...(typed !== undefined && { typed }) };
 }

@@ -1,7 +1,7 @@
 import { imageType, mostImageBytes } from "@bonsai-agent/app/file-mentions";
 import { bytes as size } from "@bonsai-agent/app/numbers";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import { imageProblem } from "@bonsai-agent/messages";
+import { imageProblem } from "@bonsai-agent/messages/host";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";

@@ -4,7 +4,7 @@ import type { Agent, AgentState, LifecycleEvents } from "@bonsai-agent/agent";
 import { hasEstimate } from "@bonsai-agent/app/numbers";
 import { freeAmong } from "@bonsai-agent/app/session-facts";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import { BonsaiError, promptTokens, type Usage } from "@bonsai-agent/messages";
+import { BonsaiError, inputTokens, type Usage } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { compactionChange } from "@bonsai-agent/session/host";
 import { isNoModel } from "../no-model.ts";
@@ -147,7 +147,7 @@ export class FooterSource {
 }
 
 function usedTokens(usage: Usage): FooterFacts["used"] {
-  const sent = promptTokens(usage);
+  const sent = inputTokens(usage);
   const got = usage.output;
   if (sent + got === 0) return undefined;
   return { sent, got, cachedShare: sent === 0 ? 0 : usage.cacheRead / sent };

@@ -1,6 +1,7 @@
 import { percent, shortTokens } from "@bonsai-agent/app/numbers";
 import { oneLine, truncate } from "@bonsai-agent/app/terminal-text";
-import { costText, usdText } from "@bonsai-agent/messages";
+import { costText } from "@bonsai-agent/messages";
+import { usdText } from "@bonsai-agent/messages/numbers";
 import type { AskedThinking } from "@bonsai-agent/models/host";
 import { cutText } from "../terminal/fitted-lines.ts";
 import type { Style, Theme } from "../terminal/theme.ts";

@@ -1,7 +1,8 @@
 import { callInTree, fitPreview, type Preview, previewText } from "@bonsai-agent/app/preview";
 import { oneLine, truncate } from "@bonsai-agent/app/terminal-text";
 import { sizeBeforeText } from "@bonsai-agent/compaction/host";
-import { messageText, textPart } from "@bonsai-agent/messages";
+import { messageText } from "@bonsai-agent/messages";
+import { textPart } from "@bonsai-agent/messages/host";
 import { type Entry, entryParts, entryTexts, type SessionTree, type TreeEntry } from "@bonsai-agent/session";
 
 /** A tree, and owner of which of its entries are shown: by a filter, and by the words that are searched for. */

@@ -1,6 +1,6 @@
 import type { AssistantMessage, Message } from "../message.ts";
 import { contentBlocks } from "../text/text.ts";
-import { isPlausibleCount, promptTokens } from "../usage.ts";
+import { inputTokens, isPlausibleCount } from "../usage.ts";
 import { estimatorOf, IMAGE_TOKENS, isGoodAnswer, type TokenEstimator, UNSEEN_TOKENS } from "./estimate.ts";
 import { charCost, cost, freeChars, rareCost, Script, scriptOf, startCost } from "./script.ts";
 
@@ -230,11 +230,11 @@ function isBase64Mark(code: number): boolean {
 }
 
 /** Tokens by script and shape: words, numbers, punctuation, indentation, ideographs, noise. One linear pass. */
-export function byScript(text: string): number {
+export function estimateTokens(text: string): number {
   return new Scan(text).tokens();
 }
 
-export const byScriptEstimator: TokenEstimator = estimatorOf("byScript", byScript);
+export const tokenEstimator: TokenEstimator = estimatorOf("byScript", estimateTokens);
 
 /** A correction of an estimator, learned from a session's usage. */
 export interface Calibration {
@@ -279,7 +279,7 @@ const slopesPerSpan = 6;
  * of the latest model, as each model has its own tokens.
  */
 export function calibrate(options: CalibrateOptions): Calibration {
-  const { messages, base = byScriptEstimator, isStale = () => false, prior } = options;
+  const { messages, base = tokenEstimator, isStale = () => false, prior } = options;
   const samples = samplesOf(messages, base, isStale);
   // The overhead absorbs the error of the ratio.
   const ratio = ratioOf(samples) ?? prior?.ratio ?? 1;
@@ -298,7 +298,7 @@ function samplesOf(
   let images = 0;
   for (const [index, message] of messages.entries()) {
     if (isGoodAnswer(message) && !isStale(index) && modelOf(message) === model) {
-      const reported = promptTokens(message.usage) - images;
+      const reported = inputTokens(message.usage) - images;
       if (reported > 0 && isPlausibleCount(reported, estimated, UNSEEN_TOKENS))
         samples.push({ estimated, reported });
     }

@@ -1,7 +1,7 @@
 import type { AssistantMessage, Message } from "../message.ts";
 import { userContent } from "../text/frames.ts";
 import { contentBlocks, isRecord, jsonText } from "../text/text.ts";
-import { contextTokens, isPlausibleCount, outputTokens, promptTokens, type Usage } from "../usage.ts";
+import { contextTokens, inputTokens, isPlausibleCount, outputTokens, type Usage } from "../usage.ts";
 
 /** Tokens counted for an image, whatever its size. */
 export const IMAGE_TOKENS = 1200;
@@ -184,7 +184,7 @@ export function answerUsage(answer: AssistantMessage): Usage {
   const { api, usage } = answer;
   if (!isRecord(usage) || usage.isUncounted === true || api === "scripted") return usage;
   const chars = contentChars(answer);
-  const isCounted = promptTokens(usage) > 0 && chars <= MAX_TOKEN_CHARS * outputTokens(usage);
+  const isCounted = inputTokens(usage) > 0 && chars <= MAX_TOKEN_CHARS * outputTokens(usage);
   return chars === 0 || isCounted ? usage : { ...usage, isUncounted: true };
 }
 

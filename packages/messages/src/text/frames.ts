@@ -59,7 +59,7 @@ function messageFrame(name: string): Frame {
 }
 
 /** A result without its call. */
-export function resultFrame(toolName: string): Frame {
+export function orphanResultFrame(toolName: string): Frame {
   const name = shownName(toolName, "a tool");
   return {
     begin: `[The result of an earlier call of ${name}, which is no longer shown]`,
@@ -95,7 +95,7 @@ export function recalledIds(message: Message): readonly string[] | undefined {
 /** All frames, for the escape of their sentences. A name or a count in a sentence is a letter here. */
 const ALL_FRAMES: readonly Frame[] = [
   ...[RECORD, RECALLED, BRANCH_RECORD, MERGE_RECORD, PIN, UNPIN, COMMAND],
-  ...[messageFrame("x"), resultFrame("x"), resultImagesFrame(1)],
+  ...[messageFrame("x"), orphanResultFrame("x"), resultImagesFrame(1)],
   { begin: RECALL_HINT, end: "" },
 ];
 
@@ -151,7 +151,7 @@ function customContent({ customType, content }: CustomMessage): UserContent[] {
   if (customType === PIN_CUSTOM_TYPE) return ended(blocks, PIN);
   if (customType === UNPIN_CUSTOM_TYPE) return ended(blocks, UNPIN);
   const { begin, end } = messageFrame(shownName(customType, "an extension"));
-  return [textBlock(begin), ...blocks.map((block) => withText(block, inertFrames)), textBlock(end)];
+  return [textBlock(begin), ...blocks.map((block) => withText(block, escapeFrames)), textBlock(end)];
 }
 
 /** Adds the frame of a pin. Stored pins already have the beginning. */
@@ -159,7 +159,7 @@ function ended(blocks: readonly UserContent[], { begin, end }: Frame): UserConte
   const [first] = blocks;
   if (blocks.length === 1 && first?.type === "text")
     return [textBlock(framed({ begin: first.text.startsWith(begin) ? begin : "", end }, first.text))];
-  return [...blocks.map((block) => withText(block, inertFrames)), textBlock(end)];
+  return [...blocks.map((block) => withText(block, escapeFrames)), textBlock(end)];
 }
 
 /**
@@ -179,16 +179,16 @@ export function framelessText(text: string, { begin, end }: Frame): string {
 }
 
 function inFrame({ begin, end }: Frame, inside: string): string {
-  return [begin, inertFrames(inside), end].filter((part) => part !== "").join("\n\n");
+  return [begin, escapeFrames(inside), end].filter((part) => part !== "").join("\n\n");
 }
 
 /** Escapes the sentences of frames in a text: the bracket becomes a reference. */
-export function inertFrames(text: string): string {
+export function escapeFrames(text: string): string {
   return escapeWhere(text, (at) => text[at] === "[" && wordAt(text, at + 1, FRAME_WORDS) !== undefined);
 }
 
 /** Escapes the end tag in a text between `<tag>` and `</tag>`. All other text stays, so that a model reads a file as it is. */
-export function inertTag(text: string, tag: string): string {
+export function escapeTag(text: string, tag: string): string {
   return text.replaceAll(new RegExp(`<(?=\\s{0,9}/\\s{0,9}${tag}\\b)`, "gi"), "&lt;");
 }
 

@@ -41,13 +41,13 @@ export const SPLIT_TURN = "**Turn Context (split turn):**";
  * Invariant: no text of a summariser, a user, a tool or a file begins or ends one of Bonsai's marks.
  * @param tags more tags to escape, such as those of extensions
  */
-export function inert(text: string, tags: readonly string[] = []): string {
+export function escapeMarks(text: string, tags: readonly string[] = []): string {
   const names = tags.length === 0 ? TAGS : wordsOf([...RESERVED_TAGS, ...tags]);
   return escapeWhere(text, (at) => isMark(text, at, names));
 }
 
 /** The same for tags alone. */
-export function inertTags(text: string, tags: readonly string[]): string {
+export function escapeTags(text: string, tags: readonly string[]): string {
   const names = wordsOf(tags);
   return escapeWhere(text, (at) => text[at] === "<" && wordAt(text, at + 1, names) !== undefined);
 }
@@ -63,8 +63,8 @@ function isMark(text: string, at: number, tags: Words): boolean {
 }
 
 /**
- * Reverses `inert`: each reference that stands for a mark becomes its character again. Other references stay.
- * @param tags more tags that count, as in `inert`
+ * Reverses `escapeMarks`: each reference that stands for a mark becomes its character again. Other references stay.
+ * @param tags more tags that count, as in `escapeMarks`
  */
 export function restoreMarks(text: string, tags: readonly string[] = []): string {
   if (!text.includes("&")) return text;
@@ -124,7 +124,7 @@ const TAGS = wordsOf(RESERVED_TAGS);
  * @param tags those of extensions that may stand among the carry-over
  */
 export function strippedSummary(summary: string, tags: readonly string[] = []): string {
-  return inert(readSummary(summary, tags).prose, tags).trim();
+  return escapeMarks(readSummary(summary, tags).prose, tags).trim();
 }
 
 const FRAMES = [RECORD, BRANCH_RECORD, MERGE_RECORD] as const;

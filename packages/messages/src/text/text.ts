@@ -21,7 +21,7 @@ export function contentText(content: unknown): string {
 }
 
 /** The tool calls of an assistant message in order, each with an id, a name and arguments. */
-export function toolCalls(message: Message): ToolCall[] {
+export function callsIn(message: Message): ToolCall[] {
   if (message?.role !== "assistant") return [];
   return contentBlocks(message.content)
     .filter((block) => block.type === "toolCall")
@@ -124,9 +124,9 @@ function stringOr(value: unknown, fallback: string): string {
 export const MAX_LEVELS = 200;
 
 /** True for a value nested deeper than `MAX_LEVELS`, which cannot be stored, copied and sent. */
-export function isTooDeep(value: unknown, levels = MAX_LEVELS): boolean {
+export function exceedsJsonDepth(value: unknown, levels = MAX_LEVELS): boolean {
   if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1));
+  return levels === 0 || Object.values(value).some((inner) => exceedsJsonDepth(inner, levels - 1));
 }
 
 /** A copy of a value of any depth. `structuredClone` is limited by the stack. */
@@ -181,7 +181,7 @@ export function withoutReminders(text: string): string {
 const MIN_LIKENESS = 0.35;
 
 /** The candidates closest to a mistyped word, closest first. */
-export function nearest(word: string, candidates: readonly string[], count: number): string[] {
+export function closestNames(word: string, candidates: readonly string[], count: number): string[] {
   const wanted = pairsOf(word);
   return candidates
     .map((candidate) => ({ candidate, likeness: likeness(wanted, pairsOf(candidate)) }))

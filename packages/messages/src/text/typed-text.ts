@@ -1,4 +1,4 @@
-import { inertTag } from "./frames.ts";
+import { escapeTag } from "./frames.ts";
 import { contentText, withoutReminders } from "./text.ts";
 
 // Separates the text that a user typed from the text that was sent for it. All functions are total.
@@ -12,22 +12,22 @@ interface SentMessage {
 
 /** The typed text, with the names of sent files, without their contents. */
 export function typedText(message: SentMessage): string {
-  return typedLine(message) ?? quotedFiles(ownText(message)).text;
+  return typedCommand(message) ?? quotedFiles(ownText(message)).text;
 }
 
 /** A call of a template or skill as it was typed; any other text with the files sent with it. */
 export function saidText(message: SentMessage): string {
-  return typedLine(message) ?? withoutSkill(ownText(message));
+  return typedCommand(message) ?? withoutSkill(ownText(message));
 }
 
 /** The request to the agent: the text as in `saidText`, then the text that a template made of it. */
 export function askedText(message: SentMessage): string {
-  const asked = new Set([typedLine(message), withoutSkill(ownText(message))]);
+  const asked = new Set([typedCommand(message), withoutSkill(ownText(message))]);
   return [...asked].filter(Boolean).join("\n\n");
 }
 
 /** The typed line, if a different text was sent for it or it reads like a program's text. */
-export function typedLine({ typed }: SentMessage): string | undefined {
+export function typedCommand({ typed }: SentMessage): string | undefined {
   return typeof typed === "string" && typed.trim() !== "" ? typed : undefined;
 }
 
@@ -56,7 +56,7 @@ const SKILL_BLOCK =
 /** The text of a message that calls a skill. */
 export function skillCallText({ name, path, body, args }: SkillCall): string {
   const head = `<skill name="${attribute(name)}" location="${attribute(path)}">`;
-  const sent = `${head}\n${inertTag(body, "skill")}\n</skill>`;
+  const sent = `${head}\n${escapeTag(body, "skill")}\n</skill>`;
   return args === "" ? sent : `${sent}\n\n${args}`;
 }
 
@@ -187,5 +187,5 @@ function isMachineFrame(text: string): boolean {
 
 /** True for a user message of a program. Messages that were typed in Bonsai say so. */
 export function isOfProgram(message: { content?: unknown; typed?: unknown }): boolean {
-  return typedLine(message) === undefined && isProgramText(contentText(message.content));
+  return typedCommand(message) === undefined && isProgramText(contentText(message.content));
 }

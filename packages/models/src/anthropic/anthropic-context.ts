@@ -10,13 +10,13 @@ import type {
 } from "@anthropic-ai/sdk/resources/messages";
 import {
   type AssistantMessage,
+  callsIn,
   contentBlocks,
   type Message,
   type ThinkingContent,
   type ToolResultMessage,
-  toolCalls,
-  userContent,
 } from "@bonsai-agent/messages";
+import { userContent } from "@bonsai-agent/messages/host";
 import { type CatalogueModel, isOwnAnswer } from "../model.ts";
 import { wireToolName } from "../wire.ts";
 
@@ -60,7 +60,7 @@ function wireMessage(message: Message, model: CatalogueModel): WireMessage | und
 }
 
 function assistantBlocks(message: AssistantMessage, model: CatalogueModel): AssistantBlock[] {
-  const calls = toolCalls(message);
+  const calls = callsIn(message);
   let nextCall = 0;
   return contentBlocks(message.content).flatMap((block): AssistantBlock[] => {
     switch (block.type) {
@@ -84,7 +84,7 @@ function thinkingBlocks(block: ThinkingContent): (ThinkingBlockParam | RedactedT
     : [{ type: "thinking", thinking, signature }];
 }
 
-function toolUseBlocks(call: ReturnType<typeof toolCalls>[number] | undefined): ToolUseBlockParam[] {
+function toolUseBlocks(call: ReturnType<typeof callsIn>[number] | undefined): ToolUseBlockParam[] {
   if (call === undefined) return [];
   return [
     { type: "tool_use", id: anthropicCallId(call.id), name: wireToolName(call.name), input: call.arguments },

@@ -1,5 +1,5 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import { nearest } from "@bonsai-agent/messages/nearest";
+import { closestNames } from "@bonsai-agent/messages/host";
 import { isReachable } from "../keys/keys.ts";
 import {
   type CatalogueModel,
@@ -142,7 +142,7 @@ function unknownProvider(
 }
 
 function similar(kind: string, wanted: string, models: readonly CatalogueModel[]): string {
-  const near = nearest(wanted, models.map(referenceOf), MAX_SHOWN);
+  const near = closestNames(wanted, models.map(referenceOf), MAX_SHOWN);
   return near.length === 0 ? "" : ` Similar ${kind}: ${joinReferences(near)}.`;
 }
 

@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from "node:path";
-import { BonsaiError, isTooDeep, MAX_LEVELS, usualCacheRules } from "@bonsai-agent/messages";
-import { jsonProblem, shownValue } from "@bonsai-agent/messages/host";
+import { BonsaiError, usualCacheRules } from "@bonsai-agent/messages";
+import { exceedsJsonDepth, jsonProblem, MAX_LEVELS, shownValue } from "@bonsai-agent/messages/host";
 import { z } from "zod";
 import { parseJson, textFile } from "../json-file.ts";
 import {
@@ -112,7 +112,7 @@ export function catalogueOverrides(
   } catch (cause) {
     throw unreadable(file, cause);
   }
-  if (isTooDeep(value))
+  if (exceedsJsonDepth(value))
     throw unreadable(file, new SyntaxError(`it has more than ${MAX_LEVELS} nested levels`));
   if (isOfPi(value)) {
     const { data, error } = piModelsSchema.safeParse(value);

@@ -1,4 +1,4 @@
-import { type AssistantMessage, promptTokens, type Usage } from "@bonsai-agent/messages";
+import { type AssistantMessage, inputTokens, type Usage } from "@bonsai-agent/messages";
 import type { sleep } from "@bonsai-agent/messages/host";
 import { AnswerBuilder } from "../answer-builder.ts";
 import { answerEnd } from "../answer-end.ts";
@@ -180,7 +180,7 @@ export class Exchange {
     try {
       this.#useLearnedWindow(this.#host.windows.learn(this.#model, failure, this.#sent?.acceptedTokens));
       const remedy = await this.#applyRemedy(failure);
-      const hasUsage = promptTokens(usage) + usage.output > 0 || usage.isUncounted === true;
+      const hasUsage = inputTokens(usage) + usage.output > 0 || usage.isUncounted === true;
       if (remedy === "again" && hasUsage) this.#request.onVoidedUsage?.(usage);
       return remedy;
     } catch (error) {
@@ -246,7 +246,7 @@ export class Exchange {
   #noteAnsweredSize(usage: Usage): void {
     const estimatedTokens = this.#sent?.inputTokens ?? 0;
     this.#host.windows.noteAnsweredSize(this.#model, {
-      reportedTokens: promptTokens(usage),
+      reportedTokens: inputTokens(usage),
       estimatedTokens,
     });
     this.#model = this.#host.windows.withLearnedWindow(this.#request.model);

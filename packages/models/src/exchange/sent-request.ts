@@ -1,10 +1,10 @@
 import {
   type AssistantMessage,
-  byScriptEstimator,
   type ImageContent,
+  inputTokens,
   jsonText,
   type Message,
-  promptTokens,
+  tokenEstimator,
 } from "@bonsai-agent/messages";
 import type { ModelFailure } from "../failure/failure.ts";
 import { type CatalogueModel, type ThinkingLevel, usualOutputCap } from "../model.ts";
@@ -83,7 +83,7 @@ export class SentRequest {
       if (isAnswerOf(message, this.#model))
         acceptedTokens = Math.max(
           acceptedTokens,
-          promptTokens(message.usage),
+          inputTokens(message.usage),
           beforeTokens / MAX_ESTIMATE_ERROR,
         );
       beforeTokens += messageTokens(message);
@@ -216,14 +216,14 @@ class OutputCap {
 const known = new WeakMap<Message, number>();
 
 function requestTokens({ systemPrompt, tools, messages }: ModelRequest): number {
-  const fixed = byScriptEstimator.text(systemPrompt) + byScriptEstimator.text(jsonText(tools));
+  const fixed = tokenEstimator.text(systemPrompt) + tokenEstimator.text(jsonText(tools));
   return messages.reduce((sum, message) => sum + messageTokens(message), fixed);
 }
 
 function messageTokens(message: Message): number {
   const cached = known.get(message);
   if (cached !== undefined) return cached;
-  const tokens = byScriptEstimator.message(message);
+  const tokens = tokenEstimator.message(message);
   known.set(message, tokens);
   return tokens;
 }

@@ -1,11 +1,5 @@
-import {
-  type AssistantMessage,
-  messageText,
-  promptTokens,
-  tokensText,
-  toolCalls,
-} from "@bonsai-agent/messages";
-import { count as digits } from "@bonsai-agent/messages/numbers";
+import { type AssistantMessage, callsIn, inputTokens, messageText } from "@bonsai-agent/messages";
+import { count as digits, tokensText } from "@bonsai-agent/messages/numbers";
 import type { CatalogueModel } from "../model.ts";
 import { namesFullContext } from "./refusal-judge.ts";
 
@@ -69,7 +63,7 @@ export function emptyAnswer(
   { provider, id: modelId }: CatalogueModel,
   answer: AssistantMessage,
 ): ModelFailure | undefined {
-  if (toolCalls(answer).length > 0 || VISIBLE.test(messageText(answer))) return undefined;
+  if (callsIn(answer).length > 0 || VISIBLE.test(messageText(answer))) return undefined;
   const failure = { kind: "other", code: EMPTY_ANSWER, provider, modelId, retryOnce: true } as const;
   // The same cap would cut off the next answer too.
   if (answer.stopReason === "length")
@@ -110,7 +104,7 @@ export function silentOverflow(options: SilentOverflowOptions): ModelFailure | u
   const reason = reasonOf(options);
   if (reason === undefined) return undefined;
   const windowTokens = model.contextWindow ?? 0;
-  const inputTokens = cutOffTokens ?? promptTokens(answer.usage);
+  const sentTokens = cutOffTokens ?? inputTokens(answer.usage);
   return {
     kind: "inputTooLong",
     message: reason,
@@ -118,7 +112,7 @@ export function silentOverflow(options: SilentOverflowOptions): ModelFailure | u
     modelId: model.id,
     retryable: false,
     silent: true,
-    ...(inputTokens > 0 && { inputTokens }),
+    ...(sentTokens > 0 && { inputTokens: sentTokens }),
     ...(windowTokens > 0 && { windowTokens }),
   };
 }
@@ -137,14 +131,14 @@ function reasonOf({
   const window = digits(windowTokens);
   if (cutOffTokens !== undefined)
     return `The request had ${tokensText(cutOffTokens, true)}, but the provider cut it to its context window of ${window} tokens.`;
-  const inputTokens = promptTokens(usage);
+  const sentTokens = inputTokens(usage);
   const isCut = stopReason === "length" && usage.output === 0;
-  if (isCut && answer.content.length === 0 && inputTokens >= windowTokens * LIKELY_FULL)
+  if (isCut && answer.content.length === 0 && sentTokens >= windowTokens * LIKELY_FULL)
     return "The server stopped for length before the first token: the request fills its context window.";
-  const isFull = isCut && inputTokens >= windowTokens * FULL;
+  const isFull = isCut && sentTokens >= windowTokens * FULL;
   const maxTokens = (estimatedTokens ?? Number.POSITIVE_INFINITY) * MAX_ESTIMATES + UNSEEN_INPUT_TOKENS;
-  if (!isFull && (inputTokens <= windowTokens || inputTokens > maxTokens)) return undefined;
-  return `The provider answered, but the request of ${digits(inputTokens)} tokens fills the model's context window of ${window} tokens.`;
+  if (!isFull && (sentTokens <= windowTokens || sentTokens > maxTokens)) return undefined;
+  return `The provider answered, but the request of ${digits(sentTokens)} tokens fills the model's context window of ${window} tokens.`;
 }
 
 /** Ends a text with a full stop if it has no end. */

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { BonsaiError, isRecord, isTooDeep, MAX_LEVELS } from "@bonsai-agent/messages";
+import { BonsaiError, isRecord } from "@bonsai-agent/messages";
+import { exceedsJsonDepth, MAX_LEVELS } from "@bonsai-agent/messages/host";
 import { discard, lockedSync, unwritable } from "../file-lock.ts";
 import { textFile } from "../json-file.ts";
 
@@ -89,7 +90,7 @@ function readAuthFile(file: string): AuthEntries {
   }
   if (!isRecord(value)) throw damaged(file, "is not a JSON object");
   // Each saved key rewrites the whole file.
-  if (isTooDeep(value)) throw damaged(file, `is nested deeper than ${MAX_LEVELS} levels`);
+  if (exceedsJsonDepth(value)) throw damaged(file, `is nested deeper than ${MAX_LEVELS} levels`);
   for (const [provider, entry] of Object.entries(value)) {
     if (!isRecord(entry))
       throw damaged(file, `has a value for ${JSON.stringify(provider)} that is not an object`);

@@ -4,14 +4,12 @@ import {
   type AssistantMessage,
   contentBlocks,
   type ImageContent,
-  isTooDeep,
   type Message,
   type ThinkingContent,
   type ToolResultMessage,
   type UserContent,
-  userContent,
 } from "@bonsai-agent/messages";
-import { resultImagesFrame } from "@bonsai-agent/messages/frames";
+import { exceedsJsonDepth, resultImagesFrame, userContent } from "@bonsai-agent/messages/host";
 import type { CatalogueModel } from "../model.ts";
 import type { OpenAiServer } from "./openai-servers.ts";
 
@@ -61,7 +59,7 @@ export function jsonObject(text: string | undefined): Record<string, unknown> | 
   if (!text?.startsWith("{")) return undefined;
   try {
     const value: unknown = JSON.parse(text);
-    return isTooDeep(value) ? undefined : (value as Record<string, unknown>);
+    return exceedsJsonDepth(value) ? undefined : (value as Record<string, unknown>);
   } catch {
     return undefined;
   }

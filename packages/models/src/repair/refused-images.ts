@@ -1,4 +1,5 @@
-import { type ImageContent, imageProblem, jsonText, type Message, shortened } from "@bonsai-agent/messages";
+import { type ImageContent, jsonText, type Message, shortened } from "@bonsai-agent/messages";
+import { imageProblem } from "@bonsai-agent/messages/host";
 import type { ModelFailure } from "../failure/failure.ts";
 import { type CatalogueModel, referenceOf } from "../model.ts";
 import { imagesOf, withoutImages } from "./repair.ts";

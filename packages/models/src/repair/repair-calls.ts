@@ -1,13 +1,13 @@
 import {
   type AssistantContent,
   type AssistantMessage,
+  callsIn,
   contentText,
   type Message,
   type ToolCall,
   type ToolResultMessage,
-  toolCalls,
 } from "@bonsai-agent/messages";
-import { inertFrames, resultFrame } from "@bonsai-agent/messages/frames";
+import { escapeFrames, orphanResultFrame } from "@bonsai-agent/messages/host";
 import type { CatalogueModel } from "../model.ts";
 import {
   mended,
@@ -43,7 +43,7 @@ const repairPairs: RepairPass = (messages, context) => {
       continue;
     }
     placed.push(message);
-    const calls = toolCalls(message);
+    const calls = callsIn(message);
     if (calls.length > 0) placed.push(...batchResults({ messages, index, calls, results }, context));
   }
   return placed;
@@ -58,7 +58,7 @@ function isPaired(messages: readonly Message[]): boolean {
       continue;
     }
     if (open.size > 0) return false;
-    open = new Set(toolCalls(message).map(({ id }) => id));
+    open = new Set(callsIn(message).map(({ id }) => id));
   }
   return open.size === 0;
 }
@@ -68,7 +68,7 @@ type Results = ReadonlyMap<string, ToolResultMessage | undefined>;
 /** Finds the first result of each call, at any place. */
 function resultsByCall(messages: readonly Message[], { found }: RepairContext): Results {
   const results = new Map<string, ToolResultMessage | undefined>();
-  for (const message of messages) for (const { id } of toolCalls(message)) results.set(id, undefined);
+  for (const message of messages) for (const { id } of callsIn(message)) results.set(id, undefined);
   for (const message of messages) {
     if (message.role !== "toolResult" || !results.has(message.toolCallId)) continue;
     if (results.get(message.toolCallId) === undefined) results.set(message.toolCallId, message);
@@ -120,8 +120,8 @@ function asUserText(
   const text = contentText(content).trim();
   const images = content.filter((block) => block.type === "image");
   if (images.length === 0 && (text === "" || text === CLEARED || text === NO_RESULT)) return [];
-  const { begin, end } = resultFrame(toolName);
-  const quoted = text === "" ? begin : `${begin}\n${inertFrames(text)}`;
+  const { begin, end } = orphanResultFrame(toolName);
+  const quoted = text === "" ? begin : `${begin}\n${escapeFrames(text)}`;
   const blocks = [{ type: "text" as const, text: quoted }, ...images, { type: "text" as const, text: end }];
   return [{ role: "user", content: blocks, timestamp }];
 }

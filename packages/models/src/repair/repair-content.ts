@@ -1,11 +1,5 @@
-import {
-  type AssistantContent,
-  isRecord,
-  isTooDeep,
-  type Message,
-  splitThinking,
-  type UserContent,
-} from "@bonsai-agent/messages";
+import { type AssistantContent, isRecord, type Message, type UserContent } from "@bonsai-agent/messages";
+import { exceedsJsonDepth, splitThinking } from "@bonsai-agent/messages/host";
 import { isOwnAnswer } from "../model.ts";
 import { mended, mendedBlocks, type RepairContext, type RepairPass } from "./repair.ts";
 
@@ -46,7 +40,7 @@ export const repairContent: RepairPass = (messages, { found }) => {
 function withArguments(block: unknown): unknown {
   const call = block as AssistantContent;
   if (call.type !== "toolCall") return block;
-  return isRecord(call.arguments) && !isTooDeep(call.arguments) ? block : { ...call, arguments: {} };
+  return isRecord(call.arguments) && !exceedsJsonDepth(call.arguments) ? block : { ...call, arguments: {} };
 }
 
 function soundResult(message: Extract<Message, { role: "toolResult" }>) {

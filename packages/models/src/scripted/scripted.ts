@@ -1,10 +1,10 @@
 import {
-  byScriptEstimator,
+  callsIn,
   jsonText,
   type Message,
   messageText,
   textHead,
-  toolCalls,
+  tokenEstimator,
   type Usage,
 } from "@bonsai-agent/messages";
 import { sleep } from "@bonsai-agent/messages/host";
@@ -110,7 +110,7 @@ async function* streamCalls(
 
 /** The next number that neither this provider nor the history has used. */
 function nextCallId(stage: Stage, { messages }: ProviderCall): string {
-  const used = messages.flatMap(toolCalls).map(({ id }) => Number(/^call-(\d+)$/.exec(id)?.[1] ?? 0));
+  const used = messages.flatMap(callsIn).map(({ id }) => Number(/^call-(\d+)$/.exec(id)?.[1] ?? 0));
   stage.calls = Math.max(stage.calls, ...used) + 1;
   return `call-${stage.calls}`;
 }
@@ -123,7 +123,7 @@ function usageOf(
 ): Partial<Omit<Usage, "cost" | "totalTokens">> {
   const { cost: _cost, totalTokens: _total, ...counts } = given;
   const hasPrompt = [counts.input, counts.cacheRead, counts.cacheWrite].some((count) => count !== undefined);
-  const output = byScriptEstimator.message(answer.message);
+  const output = tokenEstimator.message(answer.message);
   return { ...(hasPrompt ? {} : prompt), output, ...counts };
 }
 
@@ -265,8 +265,8 @@ class ScriptedCache {
 function partsOf({ systemPrompt, tools, messages }: ProviderCall): CachedPart[] {
   const declared = JSON.stringify(tools);
   return [
-    { text: declared, tokens: byScriptEstimator.text(declared) },
-    { text: systemPrompt, tokens: byScriptEstimator.text(systemPrompt) },
+    { text: declared, tokens: tokenEstimator.text(declared) },
+    { text: systemPrompt, tokens: tokenEstimator.text(systemPrompt) },
     ...messages.map(partOf),
   ];
 }
@@ -275,7 +275,7 @@ function partsOf({ systemPrompt, tools, messages }: ProviderCall): CachedPart[] 
 const known = new WeakMap<Message, CachedPart>();
 
 function partOf(message: Message): CachedPart {
-  const part = known.get(message) ?? { text: sent(message), tokens: byScriptEstimator.message(message) };
+  const part = known.get(message) ?? { text: sent(message), tokens: tokenEstimator.message(message) };
   known.set(message, part);
   return part;
 }

@@ -1,4 +1,5 @@
-import { deepCopy, type ToolCall } from "@bonsai-agent/messages";
+import type { ToolCall } from "@bonsai-agent/messages";
+import { deepCopy } from "@bonsai-agent/messages/host";
 import type { ToolDeclaration } from "@bonsai-agent/models";
 import type { TSchema } from "typebox";
 import { Value } from "typebox/value";

@@ -1,4 +1,4 @@
-import { type AssistantMessage, contentBlocks, promptTokens, type Usage } from "@bonsai-agent/messages";
+import { type AssistantMessage, contentBlocks, inputTokens, type Usage } from "@bonsai-agent/messages";
 import { classifyFailure, ProviderError } from "@bonsai-agent/models";
 import { type TUnsafe, Type } from "typebox";
 import { bonsaiModel, type GivenModel, piModel } from "../models/model.ts";
@@ -84,7 +84,7 @@ export function StringEnum<Values extends readonly string[]>(
 /** True for an answer that says that the request was too long, also one that was cut off in silence. */
 export function isContextOverflow(answer: AssistantMessage, contextWindow?: number): boolean {
   const { stopReason, errorMessage, provider, model, usage } = answer;
-  if (stopReason !== "error") return !!contextWindow && promptTokens(usage) > contextWindow;
+  if (stopReason !== "error") return !!contextWindow && inputTokens(usage) > contextWindow;
   const status = /^(\d{3})\b/.exec(errorMessage ?? "")?.[1];
   const error = new ProviderError({
     kind: "refused",

@@ -2,7 +2,7 @@ import { existsSync, type Stats, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Skill as AgentSkill } from "@bonsai-agent/agent";
 import { readSkillsWith } from "@bonsai-agent/agent/host";
-import { skillCallIn } from "@bonsai-agent/messages";
+import { skillCallIn } from "@bonsai-agent/messages/host";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { parse } from "yaml";
 

@@ -4,9 +4,9 @@ import type { CustomCompaction, Summariser } from "@bonsai-agent/extension";
 import {
   type AssistantMessage,
   BonsaiError,
+  callsIn,
   type Message,
   messageText,
-  toolCalls,
   type Usage,
 } from "@bonsai-agent/messages";
 import type { Entry } from "@bonsai-agent/session";
@@ -154,7 +154,7 @@ function summariserThrough(streamFn: StreamFn, given: GivenModel, options: objec
       const { stopReason, errorMessage, usage } = answer;
       return {
         text: messageText(answer),
-        stopReason: toolCalls(answer).length > 0 ? "toolUse" : (stopReason as "stop"),
+        stopReason: callsIn(answer).length > 0 ? "toolUse" : (stopReason as "stop"),
         ...(errorMessage === undefined ? {} : { errorMessage }),
         ...(usage === undefined ? {} : { usage }),
       };

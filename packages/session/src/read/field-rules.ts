@@ -1,4 +1,5 @@
-import { isRecord, MAX_REQUEST_TOKENS } from "@bonsai-agent/messages";
+import { isRecord } from "@bonsai-agent/messages";
+import { MAX_REQUEST_TOKENS } from "@bonsai-agent/messages/host";
 
 /** The expected value of a field, and the value read instead of an invalid one. */
 export interface FieldRule {

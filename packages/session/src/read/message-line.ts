@@ -1,19 +1,17 @@
 import {
   callParts,
+  callsIn,
   contentBlocks,
   type LinePart,
   lineText,
   type Message,
   messageText,
-  RECALL_TOOL,
-  readableLines,
   type ToolCall,
   type ToolResultMessage,
   textHead,
-  toolCalls,
   typedText,
 } from "@bonsai-agent/messages";
-import { framelessText, RECALLED } from "@bonsai-agent/messages/frames";
+import { framelessText, RECALL_TOOL, RECALLED, readableLines } from "@bonsai-agent/messages/host";
 import { pinChange } from "../own-entries.ts";
 
 // Messages and texts as one line of a screen. The screen decides how much of the line fits.
@@ -55,7 +53,7 @@ function answerParts(message: Message): LinePart[] {
   const parts: LinePart[] = [];
   const text = flat(messageText(message));
   if (text !== "") parts.push({ text });
-  for (const [at, { name, arguments: args }] of toolCalls(message).entries())
+  for (const [at, { name, arguments: args }] of callsIn(message).entries())
     parts.push({ text: at > 0 ? "; " : parts.length > 0 ? " → " : "" }, ...callParts(name, args));
   const stop = flat(stopText(message));
   if (stop !== "") parts.push({ text: `${parts.length > 0 ? " " : ""}${stop}` });

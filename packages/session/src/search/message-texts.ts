@@ -1,4 +1,5 @@
-import { contentBlocks, quotedFiles } from "@bonsai-agent/messages";
+import { contentBlocks } from "@bonsai-agent/messages";
+import { quotedFiles } from "@bonsai-agent/messages/host";
 
 /** The texts of a message that a search looks at, one by one: no match spans two of them. */
 export function* messageTexts(message: unknown): Generator<string> {

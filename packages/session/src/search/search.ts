@@ -1,4 +1,5 @@
-import { SecretFilter, textPart } from "@bonsai-agent/messages";
+import { SecretFilter } from "@bonsai-agent/messages";
+import { textPart } from "@bonsai-agent/messages/host";
 import type { Entry } from "../entry.ts";
 import { entryTexts } from "../entry-types.ts";
 import type { Session } from "../session.ts";

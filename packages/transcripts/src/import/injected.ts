@@ -1,4 +1,5 @@
-import { isProgramText, type UserContent } from "@bonsai-agent/messages";
+import type { UserContent } from "@bonsai-agent/messages";
+import { isProgramText } from "@bonsai-agent/messages/host";
 import type { EntryDraft } from "@bonsai-agent/session";
 import { injectedDraft, text, userDraft } from "./step.ts";
 

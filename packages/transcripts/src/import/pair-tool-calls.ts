@@ -1,4 +1,4 @@
-import { contentText, jsonText, type ToolResultMessage, toolCalls } from "@bonsai-agent/messages";
+import { callsIn, contentText, jsonText, type ToolResultMessage } from "@bonsai-agent/messages";
 import type { NoticeLog, SourcePlace } from "./notices.ts";
 import { MISSING_RESULT, maskDraft, omitDraft, resultDraft, type Step, text } from "./step.ts";
 
@@ -164,7 +164,7 @@ function isMessage(step: Step): boolean {
 /** One call for each id: a call that its transcript repeats has one result. */
 function callsOf(step: Step): OpenCall[] {
   if (step.draft.type !== "message") return [];
-  const calls = new Map(toolCalls(step.draft.message).map(({ id, name }) => [id, name]));
+  const calls = new Map(callsIn(step.draft.message).map(({ id, name }) => [id, name]));
   return [...calls].map(([id, name]) => ({ id, name, answer: step.key, source: step.source }));
 }
 

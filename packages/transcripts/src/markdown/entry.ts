@@ -5,15 +5,13 @@ import {
   contentBlocks,
   contentText,
   jsonText,
-  type QuotedFiles,
-  quotedFiles,
   readableSummary,
   type ToolCall,
   type ToolResultMessage,
   textHead,
-  typedLine,
   type UserMessage,
 } from "@bonsai-agent/messages";
+import { type QuotedFiles, quotedFiles, typedCommand } from "@bonsai-agent/messages/host";
 import { bytes, counted } from "@bonsai-agent/messages/numbers";
 import {
   type ContextEditEntry,
@@ -185,7 +183,7 @@ function promptMarkdown(message: UserMessage, outside: TextForMarkdown): string 
 
 function sentParts(message: UserMessage): QuotedFiles {
   const sent = quotedFiles(contentText(message.content));
-  const typed = typedLine(message);
+  const typed = typedCommand(message);
   if (typed === undefined) return sent;
   const [name = ""] = typed.trim().split(/\s/, 1);
   return { text: typed, files: [{ path: name, content: sent.text }, ...sent.files] };

@@ -1,4 +1,4 @@
-import { hiddenCharacters } from "@bonsai-agent/messages";
+import { hiddenCharacters } from "@bonsai-agent/messages/host";
 import MarkdownIt, { type Token } from "markdown-it";
 
 // Only rules that decide the borders of code and headings. Links, HTML and tables are escaped, so they need no rules. The

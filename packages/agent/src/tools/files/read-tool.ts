@@ -1,5 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import { imageProblem } from "@bonsai-agent/messages";
+import { imageProblem } from "@bonsai-agent/messages/host";
 import { z } from "zod";
 import { existingPath, type PathGuard } from "../path-guard.ts";
 import {

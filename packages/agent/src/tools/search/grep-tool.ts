@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { textPart } from "@bonsai-agent/messages";
+import { textPart } from "@bonsai-agent/messages/host";
 import { z } from "zod";
 import { existingPath, type GuardedPath, type PathGuard } from "../path-guard.ts";
 import { programPath } from "../process.ts";
