@@ -7,8 +7,8 @@ import {
   ToolRegistry,
   type ToolResult,
 } from "@bonsai-agent/agent";
-import { inFileQueue } from "@bonsai-agent/agent/host";
-import { BonsaiError, contentText } from "@bonsai-agent/messages";
+import { fitArguments, inFileQueue } from "@bonsai-agent/agent/host";
+import { BonsaiError, contentText, isRecord } from "@bonsai-agent/messages";
 import { confirmPathInUse } from "../models/requests.ts";
 import { formatSize, truncateHead } from "./truncate.ts";
 
@@ -70,18 +70,20 @@ interface InputSchema {
 /** A tool as pi has it: what is an error here rejects there. */
 export function piTool(tool: Tool): PiTool {
   const { name, label = name, description } = tool;
-  const parameters = tool.parameters as InputSchema;
+  const checks = tool.parameters as InputSchema;
   const registry = new ToolRegistry();
   registry.register(tool);
+  const { parameters } = registry.allTools()[0]!.declaration;
+  const fit = (args: unknown) => (isRecord(args) ? fitArguments(args, parameters) : args);
   return {
     name,
     label,
     description,
-    parameters: registry.allTools()[0]!.declaration.parameters,
-    prepareArguments: (args) => parameters.safeParse(args).data ?? args,
-    // Extensions call it themselves, so that nobody has checked the input yet.
+    parameters,
+    prepareArguments: (args) => checks.safeParse(fit(args)).data ?? args,
+    // Extensions call it themselves, with unchecked input.
     async execute(toolCallId, params, signal = new AbortController().signal, onUpdate = () => {}) {
-      const call = { toolCallId, input: parameters.parse(params), signal, onUpdate };
+      const call = { toolCallId, input: checks.parse(fit(params)), signal, onUpdate };
       const result = await tool.execute(call).catch(withCode);
       if (result.isError !== true) return withTruncatedContent(result);
       const isAborted = (result.details as { end?: string } | undefined)?.end === "abort";
