@@ -1,4 +1,5 @@
-import { callsIn, type Message } from "@bonsai-agent/messages";
+import type { Message } from "@bonsai-agent/messages";
+import { callResults } from "@bonsai-agent/messages/host";
 import { roleTraits, type ViewItem } from "./view.ts";
 
 /**
@@ -43,14 +44,20 @@ function reachedAt(tokens: readonly number[], keepTokens: number): number | unde
  * Invariant: a legal cut never stands between a tool call and any of its results.
  */
 export function legalCuts(messages: readonly Message[]): boolean[] {
-  const torn = tornPlaces(messages);
-  const legal = messages.map((message, index) => !torn[index] && startsKeptPart(message));
-  legal.push(true);
-  return legal;
+  return [...placeFaults(messages).map((fault) => fault === undefined), true];
 }
 
-function startsKeptPart(message: Message): boolean {
-  return roleTraits(message).mayStartKept === true && !isFailedAnswer(message);
+/** Why the kept part may not begin at a place. */
+export type CutFault = "nothing before" | "tool result" | "failed answer" | "torn pair" | "unseen";
+
+function placeFaults(messages: readonly Message[]): Array<CutFault | undefined> {
+  const torn = tornPlaces(messages);
+  return messages.map((message, index) => {
+    if (message.role === "toolResult") return "tool result";
+    if (torn[index]) return "torn pair";
+    const mayStartKept = roleTraits(message).mayStartKept === true && !isFailedAnswer(message);
+    return mayStartKept ? undefined : "failed answer";
+  });
 }
 
 /** The single predicate for "starts a turn". */
@@ -61,27 +68,15 @@ export function startsTurn(message: Message): boolean {
 /** True at each place between a call and its last result. Linear: marks where pairs open and close. */
 function tornPlaces(messages: readonly Message[]): boolean[] {
   const change = new Int32Array(messages.length + 1);
-  for (const [call, result] of callSpans(messages)) {
-    change[call + 1]! += 1;
-    change[result + 1]! -= 1;
+  for (const { callIndex, resultIndex } of callResults(messages)) {
+    change[callIndex + 1]! += 1;
+    change[resultIndex + 1]! -= 1;
   }
   let open = 0;
   return messages.map((_, index) => {
     open += change[index]!;
     return open > 0;
   });
-}
-
-/** The places of each call and its result. A result belongs to the nearest earlier call with its id. */
-function callSpans(messages: readonly Message[]): Array<[call: number, result: number]> {
-  const lastCall = new Map<string, number>();
-  const spans: Array<[number, number]> = [];
-  messages.forEach((message, index) => {
-    for (const call of callsIn(message)) lastCall.set(call.id, index);
-    const call = message.role === "toolResult" ? lastCall.get(message.toolCallId) : undefined;
-    if (call !== undefined) spans.push([call, index]);
-  });
-  return spans;
 }
 
 /**
@@ -125,22 +120,15 @@ export function legalCutBefore(messages: readonly Message[], index: number): num
   return legalCuts(messages).lastIndexOf(true, most);
 }
 
-/** Why the kept part may not begin at a place. */
-export type CutFault = "nothing before" | "tool result" | "failed answer" | "torn pair" | "unseen";
-
 /**
  * For each message, why a chosen cut before it is not legal. Every cut of `cutIndex` can be chosen.
  *
  * Invariant: results that the model has not seen are kept.
  */
 export function cutFaults(messages: readonly Message[]): Array<CutFault | undefined> {
-  const torn = tornPlaces(messages);
   const unseen = unseenResultsFrom(messages) ?? messages.length;
-  return messages.map((message, index) => {
+  return placeFaults(messages).map((fault, index) => {
     if (index === 0) return "nothing before";
-    if (message.role === "toolResult") return "tool result";
-    if (torn[index]) return "torn pair";
-    if (!startsKeptPart(message)) return "failed answer";
-    return index > unseen ? "unseen" : undefined;
+    return fault ?? (index > unseen ? "unseen" : undefined);
   });
 }
