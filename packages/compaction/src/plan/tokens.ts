@@ -86,18 +86,33 @@ interface Place {
   projection: Projection;
 }
 
-/** By list of items, which never changes. */
-const readings = new WeakMap<
-  readonly ProjectionItem[],
-  { leafId: string | null; estimator: TokenEstimator; overheadTokens: number; tokens: ContextTokens }
->();
+/** Everything that was computed for a list of items. A list never changes. */
+interface KnownContext {
+  counting?: Counting;
+  countingWithoutImages?: Counting;
+  reading?: {
+    leafId: string | null;
+    estimator: TokenEstimator;
+    overheadTokens: number;
+    tokens: ContextTokens;
+  };
+}
+
+const contexts = new WeakMap<readonly ProjectionItem[], KnownContext>();
+
+function knownContext({ projection: { items } }: Place): KnownContext {
+  const known = contexts.get(items) ?? {};
+  contexts.set(items, known);
+  return known;
+}
 
 function contextTokens(
   place: Place,
   { estimator, overheadTokens }: Pick<ContextReading, "estimator" | "overheadTokens">,
 ): ContextTokens {
   const { leafId, projection } = place;
-  const known = readings.get(projection.items);
+  const context = knownContext(place);
+  const known = context.reading;
   if (known?.leafId === leafId && known.estimator === estimator) {
     const { tokens } = known;
     if (tokens.source === "usage" || known.overheadTokens === overheadTokens()) return tokens;
@@ -105,7 +120,7 @@ function contextTokens(
   const messages = projection.items.map((item) => item.message);
   const tokens = estimateContextTokens({ messages, estimator, isStale: staleItems(place), overheadTokens });
   const overhead = tokens.source === "usage" ? 0 : overheadTokens();
-  readings.set(projection.items, { leafId, estimator, overheadTokens: overhead, tokens });
+  context.reading = { leafId, estimator, overheadTokens: overhead, tokens };
   return tokens;
 }
 
@@ -146,10 +161,6 @@ function fixedTokens(texts: readonly string[], estimator: TokenEstimator): numbe
 /** The estimator and its calibration. */
 type Counting = Pick<ContextReading, "estimator" | "calibration">;
 
-/** By list of items, which is replaced after every change. */
-const learned = new WeakMap<readonly ProjectionItem[], Counting>();
-const learnedWithoutImages = new WeakMap<readonly ProjectionItem[], Counting>();
-
 /**
  * The estimator that the settings name. The calibrated one learns from the session's usage. A plain one uses only a
  * recorded calibration.
@@ -162,12 +173,13 @@ function countingAt(place: Place, { estimator }: CompactionSettings, withImages:
       calibration: () => recordedCalibration(place),
     };
   }
-  const { items } = place.projection;
-  const known = withImages ? learned : learnedWithoutImages;
-  const counting =
-    known.get(items) ?? calibratedCounting(place, withImages ? imageful : imagelessEstimator(imageful));
-  known.set(items, counting);
-  return counting;
+  const context = knownContext(place);
+  if (withImages) {
+    context.counting ??= calibratedCounting(place, imageful);
+    return context.counting;
+  }
+  context.countingWithoutImages ??= calibratedCounting(place, imagelessEstimator(imageful));
+  return context.countingWithoutImages;
 }
 
 function getsImages(model: ReadContextOptions["model"]): boolean {
