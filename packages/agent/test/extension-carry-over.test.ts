@@ -1,4 +1,3 @@
-import type { ExtensionCarryOver } from "@bonsai-agent/compaction/host";
 import { describeNotice } from "@bonsai-agent/lifecycle";
 import { expect, test } from "vitest";
 import { type Stage, stage, told } from "./extension-stage.ts";
@@ -7,12 +6,13 @@ import { calls, filler, sentText } from "./scripted-agent.ts";
 /** Room for several compactions before a threshold is near. */
 const small = { sizes: [2_000, 3_000], settings: { compaction: { keepRecentTokens: 2_000 } } };
 
-function carries(run: Stage, source: string, carryOver: ExtensionCarryOver) {
+function carries(run: Stage, source: string, carryOver: Readonly<Record<string, readonly string[]>>) {
   return run.lifecycle.on("session_before_compact", () => ({ carryOver }), { source });
 }
 
 const latest = (run: Stage) => run.session.projection().compaction!;
-const details = (run: Stage) => latest(run).details as { prose: string; carryOver?: ExtensionCarryOver };
+const details = (run: Stage) =>
+  latest(run).details as { prose: string; carryOver?: Readonly<Record<string, readonly string[]>> };
 
 test("it stands as data behind what is carried over anyway, and in the details, not in the prose", async () => {
   const run = await stage(small);

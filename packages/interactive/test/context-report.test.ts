@@ -1,7 +1,6 @@
 import { systemPrompt } from "@bonsai-agent/agent";
 import { lineWidth, renderLine } from "@bonsai-agent/app/line";
 import { compactionPresets, compactionSettings, thresholdTokens } from "@bonsai-agent/compaction";
-import type { PresetName } from "@bonsai-agent/compaction/host";
 import type { Session } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
@@ -37,7 +36,7 @@ describe("context report", () => {
   test("Invariant: the parts and unexplainedTokens add up to totalTokens", () => {
     const options = fc.record({
       tree: treeArbitrary({ maxTokens: 4_000 }),
-      preset: fc.constantFrom(...(Object.keys(compactionPresets) as PresetName[])),
+      preset: fc.constantFrom(...(Object.keys(compactionPresets) as (keyof typeof compactionPresets)[])),
       enabled: fc.boolean(),
       economy: fc.constantFrom("off" as const, "auto" as const, 30_000),
       contextWindow: fc.constantFrom(0, 4_000, 32_000, 200_000, 1_000_000),

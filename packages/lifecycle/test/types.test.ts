@@ -8,8 +8,7 @@ import {
 import { describe, expect, it } from "vitest";
 import { type SampleEvents, sampleLifecycle, sampleRules } from "./sample-events.ts";
 
-// Held by the compiler (tsc -p tsconfig.test.json): each line below an expect-error must not compile.
-// None of these functions is called.
+// The compiler checks them (tsc -p tsconfig.test.json): each line below an expect-error must not compile.
 
 export function misuseOfOn(lifecycle: Lifecycle<SampleEvents>) {
   // @ts-expect-error an event that does not exist
@@ -120,7 +119,7 @@ function takesAll(lifecycle: Lifecycle<LifecycleEvents>): void {
   void lifecycle;
 }
 
-/** What a package asks of whoever embeds it: its own events, no more. */
+/** The events of one package, without others. */
 function cancels(lifecycle: Lifecycle<CompactionEvents>): Promise<boolean> {
   return lifecycle
     .decide("before_compact", { reason: "manual" })

@@ -51,7 +51,7 @@ test("a text is cut between characters", () => {
   expect(callText("say", { text: "😀".repeat(50) }, 10)).toBe(`say ${"😀".repeat(5)}…`);
 });
 
-/** What an argument says is shown as it is: braces there are its own. */
+/** Braces in an argument are shown as they are. */
 const withoutBraces = fc
   .string({ minLength: 1, maxLength: 1 })
   .filter((unit) => unit !== "{" && unit !== "}");

@@ -57,7 +57,7 @@ const oddValue = fc.constantFrom<unknown>(
   [{}],
 );
 
-/** What happens to records: each number is taken modulo what there is. */
+/** Damage of records. Each number counts modulo the records. */
 const damage = fc.record({
   kind: fc.constantFrom("drop", "repeat", "swap", "cut", "field", "field", "field", "remove"),
   at: fc.nat(),

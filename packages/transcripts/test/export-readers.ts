@@ -121,7 +121,7 @@ export const image = (mimeType: string) => ({ type: "image", mimeType, data: "AA
 
 export const long = "long ".repeat(40);
 
-/** Where text from outside stands in an export. */
+/** Places of foreign text in an export. */
 export const places: Record<string, (text: string) => { header?: Fields; entries?: Fields[] }> = {
   "a user's text": (value) => ({ entries: [message({ role: "user", content: value })] }),
   "blocks of a user": (value) => ({

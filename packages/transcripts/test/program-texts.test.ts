@@ -7,7 +7,7 @@ import { importTranscript } from "../src/index.ts";
 
 type Row = Record<string, unknown>;
 
-/** What the imported session counts as the user's own. */
+/** The user's own texts in the imported session. */
 function userTexts(rows: readonly Row[], name: string): string[] {
   const folder = mkdtempSync(join(tmpdir(), "program-texts-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));

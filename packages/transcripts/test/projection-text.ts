@@ -11,7 +11,7 @@ export function pathTo(entries: readonly Entry[], leafId: string): Entry[] {
   return path.reverse();
 }
 
-/** What the model sees of an imported session, one line a message. */
+/** The model's context of an imported session, one line per message. */
 export function projectionText(session: ImportedSession, leafId = session.leafId): string[] {
   return project(pathTo(session.entries, leafId)).items.map((item) => messageLine(item.message));
 }
