@@ -35,6 +35,7 @@ const rows: Row[] = [
   ["anthropic", "request_too_large", "bytesTooLarge", {}, { status: 413 }],
   ["anthropic", "Request exceeds the maximum size", "bytesTooLarge", {}, { status: 413 }],
   ["anthropic", "model_context_window_exceeded", "inputTooLong"],
+  ["anthropic", "prompt is too long: 3 tokens > 2 maximum", "inputTooLong"],
   [
     "openai",
     "Bad request",

@@ -199,7 +199,7 @@ function conceptsOf(words: readonly string[]): Set<Concept> {
   const stems = words.map(stemOf);
   for (let at = 0; at < stems.length; ) {
     const { count, found } = phraseAt(stems, at);
-    const isNone = found.has("over") && (isMinimum(words, at) || isFew(words, at + count));
+    const isNone = found.has("over") && (isMinimum(words, at) || isFew(words, at, count));
     if (!isNone) for (const concept of found) concepts.add(concept);
     at += count;
   }
@@ -247,9 +247,10 @@ function phraseAt(stems: readonly string[], at: number): { count: number; found:
   return { count: 1, found: NO_CONCEPTS };
 }
 
-/** "More than 10 keys": so small a number does not count tokens. */
-function isFew(words: readonly string[], at: number): boolean {
-  return /^(?:#few|one|two)$/.test(words[at] ?? "") && !/^[kmg]i?b|^bytes/.test(words[at + 1] ?? "");
+/** "More than 10 keys": so small a number does not count tokens. "Too long: 3 tokens" exceeds a limit all the same. */
+function isFew(words: readonly string[], at: number, count: number): boolean {
+  const [number = "", unit = ""] = words.slice(at + count, at + count + 2);
+  return words[at] !== "too" && /^(?:#few|one|two)$/.test(number) && !/^[kmg]i?b|^bytes/.test(unit);
 }
 
 /** "Must be greater than" names a minimum. */
