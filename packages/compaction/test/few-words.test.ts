@@ -1,7 +1,7 @@
 import { emptyUsage, type Message } from "@bonsai-agent/messages";
 import { createSession, type Session } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
-import { joinedProse, saysNothing } from "../src/carry/summary-text.ts";
+import { joinedProse, isEmptySummary } from "../src/carry/summary-text.ts";
 import { compactionSettings, digestSummariser, runCompaction, summarySections } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
@@ -72,7 +72,7 @@ test.each(shapes)("a digest of forty turns of %s says something, once", async (_
     const signal = new AbortController().signal;
     const request = { kind, messages, prompt: { system: "", user: "" }, maxSummaryTokens: 4_000, signal };
     const { text } = await digestSummariser().summarise(request);
-    expect(saysNothing(text)).toBe(false);
+    expect(isEmptySummary(text)).toBe(false);
     expect(text).toMatch(says);
     const next = await digestSummariser().summarise({ ...request, previousSummary: text });
     expect(next.text).toBe(text);
@@ -105,7 +105,7 @@ const words = [
   "- none.",
   "-",
   "—",
-  "*None yet*",
+  "*Ninguno*",
   "n/a",
   "N.A.",
   "(keine)",
@@ -121,9 +121,9 @@ const words = [
 test.each(words)(
   "a model's summary of headings with %j under each says nothing, in both parts of a split turn too",
   async (word) => {
-    expect(saysNothing(outline(word))).toBe(true);
-    expect(saysNothing(joinedProse(outline(word), outline(word)))).toBe(true);
-    expect(saysNothing(joinedProse(undefined, outline(word)))).toBe(true);
+    expect(isEmptySummary(outline(word))).toBe(true);
+    expect(isEmptySummary(joinedProse(outline(word), outline(word)))).toBe(true);
+    expect(isEmptySummary(joinedProse(undefined, outline(word)))).toBe(true);
     const session = sessionOf(() => [user(LOREM), said(LOREM)]);
     const { rung, failures } = await runCompaction({
       session,
@@ -145,6 +145,6 @@ test.each([
   "`null` is a value of it",
   "0",
 ])("%j under a heading is something", (word) => {
-  expect(saysNothing(outline(word))).toBe(false);
-  expect(saysNothing(joinedProse(undefined, `## Request\n${word}`))).toBe(false);
+  expect(isEmptySummary(outline(word))).toBe(false);
+  expect(isEmptySummary(joinedProse(undefined, `## Request\n${word}`))).toBe(false);
 });

@@ -13,6 +13,7 @@ import {
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { paragraphs } from "../ladder/conversation.ts";
 import { closingLine } from "../record/closings.ts";
+import { termsIn, wordCount } from "../record/sentence.ts";
 import { type CarryOver, carriedBlocks } from "./carry-over.ts";
 import { storedDetails } from "./details.ts";
 
@@ -48,40 +49,40 @@ export function joinedProse(history: string | undefined, turnPrefix: string | un
 /** The text without headings that have nothing below them. */
 function withoutEmptySections(text: string): string {
   const kept: string[] = [];
-  /** The level of what was kept last: a heading above it with a lower level stands over something. */
+  /** The level of the heading that was kept last: a heading above it with a lower level is its parent. */
   let levelBelow = 0;
   for (const block of text.split(/^(?=#{1,6}\s)/m).toReversed()) {
     const level = /^#*/.exec(block)![0].length;
-    if (portionSaysNothing(block) && level >= levelBelow) continue;
+    if (isEmptyPortion(block) && level >= levelBelow) continue;
     kept.push(block);
     levelBelow = level;
   }
   return kept.toReversed().join("").trim();
 }
 
-/** True for a summary of headings alone, and of words under them that stand for nothing; of both portions of a split turn. */
-export function saysNothing(prose: string): boolean {
-  return prose.split(JOINT).every((portion) => portion.trim() === NO_HISTORY || portionSaysNothing(portion));
+/** True for a summary with nothing but headings and single words, in both portions of a split turn. */
+export function isEmptySummary(prose: string): boolean {
+  return prose.split(JOINT).every((portion) => portion.trim() === NO_HISTORY || isEmptyPortion(portion));
 }
 
-function portionSaysNothing(portion: string): boolean {
-  const words = portion
-    .split("\n")
-    .filter((line) => !/^\s{0,3}#{1,6}(?:\s|$)/.test(line))
-    .map(bare)
-    .filter((text) => text !== "" && !NOTHING.test(text));
-  return words.length === 0;
+function isEmptyPortion(portion: string): boolean {
+  const lines = portion.split("\n").filter((line) => !/^\s{0,3}#{1,6}(?:\s|$)/.test(line));
+  return lines.map(withoutMarkup).every(isEmptyText);
 }
 
-/** "None", as models write it that keep the headings and answer in the user's language; and what may follow it. */
-const NOTHING =
-  /^(?:none|nothing|nil|null|n\/?a|n\.\s?a|empty|not applicable|keine?[nrs]?|nichts|entfällt|aucune?|rien|néant|ningun[oa]|nada|nenhuma?|nessun[oa]|niente|geen|niets|brak|ingen|inget|yok|нет|ничего|немає|無|无|無し|没有|沒有|なし|特になし|없음|لا شيء|لا يوجد)(?:\s(?:yet|so far|known|found|applicable|to (?:report|note|add|say)))?$/iu;
-/** A line that says nothing is short. */
-const EMPTY_LINE_CHARS = 60;
+/** True for "none", "n/a" or "无": a single word that names nothing specific. */
+function isEmptyText(text: string): boolean {
+  if (text === "") return true;
+  const isOneWord = wordCount(text) < 2 || /^[A-Za-z/.]{1,4}$/.test(text);
+  return isOneWord && !/\d/.test(text) && termsIn(text).size === 0;
+}
 
-/** A line without list marks, emphasis and punctuation around it; empty where it is a few words in brackets. */
-function bare(line: string): string {
-  if (line.length > EMPTY_LINE_CHARS) return /[\p{L}\p{N}]/u.test(line) ? line : "";
+/** A longer line is no single word. */
+const MAX_EMPTY_LINE_CHARS = 60;
+
+/** A line without list marks, emphasis and punctuation around it; empty for a few words in brackets, such as "(none)". */
+function withoutMarkup(line: string): string {
+  if (line.length > MAX_EMPTY_LINE_CHARS) return line.trim();
   const item = line.replace(/^[\s>]*(?:[-*+•–—]|\d{1,3}[.)])?\s*(?:\[[ xX]?\])?\s*/, "");
   if (/^[\s*_`~]*[(（][^()（）\d/\\.]{1,24}[)）][\s*_`~.。]*$/.test(item)) return "";
   return item.replace(/^[^\p{L}\p{N}]+/u, "").replace(/[^\p{L}\p{N}]+$/u, "");

@@ -2,7 +2,7 @@ import { BonsaiError, messageOf } from "@bonsai-agent/messages";
 import { raceAbort } from "@bonsai-agent/messages/host";
 import { carriedWords, carryOver } from "../carry/carry-over.ts";
 import { isModelRung } from "../carry/details.ts";
-import { saysNothing } from "../carry/summary-text.ts";
+import { isEmptySummary } from "../carry/summary-text.ts";
 import { layDraft } from "../ladder/draft.ts";
 import {
   CompactionCancelled,
@@ -172,7 +172,7 @@ class DraftReview {
       this.#refused = { problem, ...(text !== "" && { refusedProse: prose }) };
     };
     if (text === draft.prose.trim()) return;
-    if (saysNothing(text)) return refuse("The edited summary is empty. The previous one stays.");
+    if (isEmptySummary(text)) return refuse("The edited summary is empty. The previous one stays.");
     const { plan, carryOver: extensions, failures } = state;
     const base = { ...this.#masked, plan, carryOver: extensions, failures };
     const laid = layDraft(base, { ...draft, prose: text, isEdited: true }, run);

@@ -1,7 +1,7 @@
 import { BonsaiError, messageOf } from "@bonsai-agent/messages";
 import { tokenDigits } from "@bonsai-agent/messages/numbers";
 import { isModelRung } from "../carry/details.ts";
-import { saysNothing } from "../carry/summary-text.ts";
+import { isEmptySummary } from "../carry/summary-text.ts";
 import { planSpan } from "../plan/plan.ts";
 import { totalAfter } from "../plan/sizes.ts";
 import { SummaryFailure } from "../summariser.ts";
@@ -79,7 +79,7 @@ async function tryRung(rung: Rung, state: LadderState, run: Run): Promise<Ladder
     const next = await rung.attempt(state, run);
     // Carried texts of extensions alone change nothing.
     if (next.view === state.view && next.summary === state.summary) return next;
-    if (next.summary !== undefined && saysNothing(next.summary.draft.prose))
+    if (next.summary !== undefined && isEmptySummary(next.summary.draft.prose))
       throw new SummaryFailure("empty", "The summary is empty.");
     if (next.tokens < state.tokens || mayGrow(state, next, run)) return { ...next, rung: rung.name };
     throw new SummaryFailure("no-shorter", noShorterText(run, state, next));
