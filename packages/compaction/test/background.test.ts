@@ -391,9 +391,9 @@ test("Invariant: whatever happens between, a compaction's view is its summary an
         const view = idsInView(session, compactionEntry.parentId);
         const [summary, ...kept] = idsInView(session);
         // What was pinned before stands in the summary.
-        const isSaid = (id: string) => pinChange(session.entry(id)!) === undefined;
-        const end = view.slice(view.indexOf(kept[0]!)).filter(isSaid).join();
-        const isWhole = kept.filter(isSaid).join() === end && pinnedTexts(session).join() === pinned;
+        const isUserMessage = (id: string) => pinChange(session.entry(id)!) === undefined;
+        const end = view.slice(view.indexOf(kept[0]!)).filter(isUserMessage).join();
+        const isWhole = kept.filter(isUserMessage).join() === end && pinnedTexts(session).join() === pinned;
         if (summary !== compactionEntry.id || !isWhole) broken.push([summary, kept, view]);
       });
       const known = new Set<string>();

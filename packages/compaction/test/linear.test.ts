@@ -3,7 +3,7 @@ import { escapeMarks, readSummary, strippedSummary } from "@bonsai-agent/message
 import { adversarialTexts, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { patchedFiles, redirectedFiles } from "../src/carry/files.ts";
-import { joinedProse, saysNothing } from "../src/carry/summary-text.ts";
+import { isEmptySummary, joinedProse } from "../src/carry/summary-text.ts";
 import { compactionSettings, digestSummariser, runCompaction } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
@@ -16,7 +16,7 @@ test.each(adversarialTexts())("a long text of %s takes linear time for every aut
   expect(strippedSummary(text).length).toBeGreaterThan(0);
   readSummary(`## Kept word for word\n${text}`, ["todo"]);
   expect(joinedProse("x", text).length).toBeGreaterThan(0);
-  saysNothing(text);
+  isEmptySummary(text);
   expect(withoutReminders(text).length).toBeGreaterThan(0);
   patchedFiles(`*** Begin Patch\n${text}`);
   patchedFiles(text);

@@ -11,7 +11,7 @@ import { type Entry, type Projection, pinChange, project } from "@bonsai-agent/s
 import { type CarryOver, carriedTokens, recordBlocks, summaryDetails } from "../carry/carry-over.ts";
 import { isOwnDetails, readDetails } from "../carry/details.ts";
 import { filesOf, renderFiles } from "../carry/files.ts";
-import { checkedCarryOver } from "../carry/loss-check.ts";
+import { checkedCarryOver } from "../carry/loss.ts";
 import { otherClosings, recordOfItems } from "../carry/span-record.ts";
 import { branchSummaryText, editedProse } from "../carry/summary-text.ts";
 import type { BeforeTreeResult } from "../events.ts";

@@ -79,10 +79,10 @@ function isShort(plan: SummarisedPlan): boolean {
 }
 
 /** What a part of the carry-over may take: of the window, and of what the summary stands for, but for so much. */
-const MOST = {
-  words: { window: 1 / 10, span: 2 / 5, leastTokens: 300 },
-  terms: { window: 1 / 40, span: 1 / 12, leastTokens: 0 },
-  putBack: { window: 1 / 80, span: 1 / 20, leastTokens: 0 },
+const CARRY_LIMITS = {
+  words: { window: 1 / 10, span: 2 / 5, minTokens: 300 },
+  terms: { window: 1 / 40, span: 1 / 12, minTokens: 0 },
+  putBack: { window: 1 / 80, span: 1 / 20, minTokens: 0 },
 };
 
 /** What a summary stands for: the former one, and what is summarised anew. */
@@ -93,23 +93,23 @@ export function replacedTokens({ previous, history, turnPrefix }: SummarisedPlan
 
 type SummarisedPlan = Pick<CompactionPlan, "previous" | "history" | "turnPrefix">;
 
-/** About 20 lines, each a fact with its entry. In small windows `MOST` lowers it. */
+/** About 20 lines, each a fact with its entry. In small windows `CARRY_LIMITS` lowers it. */
 const PUT_BACK_TOKENS = 500;
 
 /** Tokens that the parts of the carry-over may take by the settings, the window and the size of what is summarised. */
 export function carriedTokens(
   { previous, history, turnPrefix }: SummarisedPlan,
   { settings, budgets }: { settings: CompactionSettings; budgets: Pick<Budgets, "windowTokens"> },
-): Record<keyof typeof MOST, number> {
+): Record<keyof typeof CARRY_LIMITS, number> {
   const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
   const { previousTokens, newTokens } = replacedTokens({ previous, history, turnPrefix });
   const isBrief = isShort({ previous, history, turnPrefix });
-  const ofSpan = (part: keyof typeof MOST, shownTokens = 0) => {
-    const { leastTokens, span } = MOST[part];
-    return Math.max(leastTokens, (previousTokens + newTokens) * span, shownTokens + newTokens * span);
+  const ofSpan = (part: keyof typeof CARRY_LIMITS, shownTokens = 0) => {
+    const { minTokens, span } = CARRY_LIMITS[part];
+    return Math.max(minTokens, (previousTokens + newTokens) * span, shownTokens + newTokens * span);
   };
-  const most = (part: keyof typeof MOST, setting: number, shownTokens?: number) =>
-    Math.floor(Math.min(setting, windowTokens * MOST[part].window, ofSpan(part, shownTokens)));
+  const most = (part: keyof typeof CARRY_LIMITS, setting: number, shownTokens?: number) =>
+    Math.floor(Math.min(setting, windowTokens * CARRY_LIMITS[part].window, ofSpan(part, shownTokens)));
   return {
     // What the previous summary showed goes on being shown: short spans must not wear the words away.
     words: most("words", settings.words.maxTokens, shownWordsTokens(previous)),
@@ -245,7 +245,7 @@ const CARRIED_TOKENS = 2_000;
 const WINDOW_SHARE = 1 / 8;
 
 const TAG = /^[a-z][a-z-]*$/;
-const LONGEST_TAG = 40;
+const MAX_TAG_CHARS = 40;
 
 /** True for what can be carried over, else what is wrong with it. */
 export function checkCarryOver(value: unknown): true | string {
@@ -254,8 +254,8 @@ export function checkCarryOver(value: unknown): true | string {
   for (const [tag, texts] of Object.entries(value)) {
     const named = `a carryOver with the tag ${JSON.stringify(tag)}`;
     if (isOwnTag(tag)) return `${named}, which is reserved for Bonsai`;
-    if (!TAG.test(tag) || tag.length > LONGEST_TAG)
-      return `${named} (allowed: up to ${LONGEST_TAG} letters a to z and hyphens, beginning with a letter)`;
+    if (!TAG.test(tag) || tag.length > MAX_TAG_CHARS)
+      return `${named} (allowed: up to ${MAX_TAG_CHARS} letters a to z and hyphens, beginning with a letter)`;
     if (!Array.isArray(texts) || !texts.every((text) => typeof text === "string"))
       return `${named} whose value is not a list of texts`;
   }
@@ -299,12 +299,12 @@ function withinTokens(texts: readonly string[], maxTokens: number): string[] {
 }
 
 /** Fewer characters are no use beside the mark of what is missing. */
-const LEAST_CHARS = 200;
+const MIN_CHARS = 200;
 
 function clipped(text: string, maxTokens: number): string {
-  let chars = Math.max(LEAST_CHARS, maxTokens * 4);
-  while (chars > LEAST_CHARS && estimateUpward(clip(text, chars)) > maxTokens)
-    chars = Math.max(LEAST_CHARS, Math.floor(chars * 0.8));
+  let chars = Math.max(MIN_CHARS, maxTokens * 4);
+  while (chars > MIN_CHARS && estimateUpward(clip(text, chars)) > maxTokens)
+    chars = Math.max(MIN_CHARS, Math.floor(chars * 0.8));
   return clip(text, chars);
 }
 

@@ -2,7 +2,6 @@ import { type Calibration, isRecord, textHead } from "@bonsai-agent/messages";
 import type { CompactionEntry, Entry } from "@bonsai-agent/session";
 import { z } from "zod";
 import { closingsSchema, recordSchema, soundItems } from "../record/record.ts";
-import { type LossReport, MAX_REPORTED_TERMS } from "./loss.ts";
 
 const REASONS = ["threshold", "overflow", "manual"] as const;
 const RUNGS = ["mask", "extension", "summarise", "chunks", "digest", "media", "truncate"] as const;
@@ -71,6 +70,28 @@ export interface CarriedCounts {
   /** Terms in the record; the index shows the most used ones. */
   knownTerms: number;
 }
+
+/** Counts of the facts of one kind. */
+export interface LossCount {
+  /** Facts that the context still shows. */
+  kept: number;
+  lost: number;
+  /** The lost facts that were put back below the summary. */
+  putBack: number;
+}
+
+/** Facts of the span's record that a summary left out. */
+export interface LossReport {
+  failing: LossCount;
+  irreversible: LossCount;
+  openTodos: LossCount;
+  /** Of the hundred most used terms. */
+  terms: LossCount;
+  /** The most used terms that stay lost, at most twenty. */
+  lostTerms: readonly { term: string; entryId?: string | undefined }[];
+}
+
+export const MAX_REPORTED_TERMS = 20;
 
 /** The settings of a compaction, sizes as scaled to the window. */
 interface ManifestSettings {

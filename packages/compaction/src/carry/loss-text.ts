@@ -1,8 +1,8 @@
 import { isRecord } from "@bonsai-agent/messages";
 import { count as digits } from "@bonsai-agent/messages/numbers";
 import { type CompactionEntry, customTypes, type Entry } from "@bonsai-agent/session";
+import type { LossCount, LossReport } from "./details.ts";
 import { type CarriedCounts, lossSchema, manifestOf } from "./details.ts";
-import type { LossCount, LossReport } from "./loss.ts";
 
 /** What a summary carries as data, and what it left out; absent where that was not counted or checked. */
 export interface SummaryLoss {

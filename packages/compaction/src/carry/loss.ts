@@ -1,27 +1,13 @@
-import { estimateTokens } from "@bonsai-agent/messages";
+import { callsIn, estimateTokens, type Message, messageText } from "@bonsai-agent/messages";
+import { paragraphs } from "../ladder/conversation.ts";
+import type { ViewItem } from "../plan/view.ts";
 import { failingLine, irreversibleLine, newestLines, todoLine } from "../record/digest.ts";
 import type { SpanRecord } from "../record/record.ts";
-import { contentWords, isMeasure, termsIn } from "../record/sentence.ts";
+import { contentWords, isMeasure, termsIn, textsIn } from "../record/sentence.ts";
 import { type TermUse, termLines } from "../record/terms.ts";
-
-/** Of the things of one kind, how many the context still shows. */
-export interface LossCount {
-  kept: number;
-  lost: number;
-  /** Of the lost ones, how many were put back behind the summary. */
-  putBack: number;
-}
-
-/** What a summary left out of what the record of its span holds. */
-export interface LossReport {
-  failing: LossCount;
-  irreversible: LossCount;
-  openTodos: LossCount;
-  /** Of the hundred most used. */
-  terms: LossCount;
-  /** The most used ones that stay lost, at most twenty. */
-  lostTerms: readonly { term: string; entryId?: string | undefined }[];
-}
+import type { CompactionSettings } from "../settings.ts";
+import { type CarryOver, carriedBlocks } from "./carry-over.ts";
+import { type LossCount, type LossReport, MAX_REPORTED_TERMS } from "./details.ts";
 
 export interface LossCheck {
   report: LossReport;
@@ -30,7 +16,6 @@ export interface LossCheck {
 }
 
 const CHECKED_TERMS = 100;
-export const MAX_REPORTED_TERMS = 20;
 
 /** What a context shows after a summary. */
 export interface ShownContext {
@@ -118,7 +103,7 @@ class ShownText {
   #sharesWords(text: string): boolean {
     const words = [...contentWords(text)];
     const shared = words.filter((word) => this.#words.has(word)).length;
-    return words.length > 0 && shared >= words.length * MOST_WORDS;
+    return words.length > 0 && shared >= words.length * MIN_SHARED_WORDS;
   }
 }
 
@@ -128,7 +113,7 @@ function isWordSign(sign: string | undefined): boolean {
 }
 
 const BEGINNING_CHARS = 60;
-const MOST_WORDS = 0.8;
+const MIN_SHARED_WORDS = 0.8;
 
 function plain(text: string): string {
   return text.replaceAll(/[`*]/g, "").replaceAll(/\s+/g, " ").trim().toLowerCase();
@@ -165,4 +150,43 @@ class PutBack {
     this.lines.push(heading, ...lines);
     this.#left -= estimateTokens([heading, ...lines].join("\n"));
   }
+}
+
+/** What is carried behind a prose that is known now, and what the context has lost all the same. */
+export interface CheckedCarryOver {
+  carried: CarryOver;
+  /** Absent where nothing is to be checked. */
+  loss?: LossReport | undefined;
+}
+
+interface CheckOptions {
+  prose: string;
+  /** What the context shows beside the summary. Default: nothing. */
+  kept?: readonly ViewItem[];
+  settings: Pick<CompactionSettings, "lossCheck">;
+  /** What the index of terms may take. */
+  termsTokens: number;
+  /** What may be put back: 0 for a summary that has all of it by its making, and for one of an extension's own. */
+  putBackTokens: number;
+}
+
+/**
+ * Adds to the carry-over what depends on the prose: the terms that the context does not show anyway, and what the summary
+ * left out.
+ */
+export function checkedCarryOver(carried: CarryOver, options: CheckOptions): CheckedCarryOver {
+  const { prose, kept = [], settings, termsTokens, putBackTokens } = options;
+  const { record } = carried;
+  const keptTexts = kept.map(({ message }) => shownText(message));
+  const beside = paragraphs([prose, ...carriedBlocks(carried), ...keptTexts]);
+  const shownTerms = termsIn(beside);
+  const terms = termLines(record.terms, termsTokens, (term) => shownTerms.has(term));
+  if (settings.lossCheck === "off") return { carried: { ...carried, terms } };
+  const { lines: putBack, report: loss } = checkLoss(record, { text: beside, index: terms }, putBackTokens);
+  return { carried: { ...carried, terms, putBack }, loss };
+}
+
+/** What the model reads of a message, with the arguments of its calls. */
+function shownText(message: Message): string {
+  return [messageText(message), ...callsIn(message).flatMap((call) => textsIn(call.arguments))].join("\n");
 }

@@ -17,8 +17,8 @@ import { storedDetails, texts } from "./details.ts";
 type PinMessage = Pick<CustomMessageEntry, "customType" | "content" | "display" | "details">;
 
 /** Characters of one pinned text, and of all of a path: a summary carries every one of them word for word. */
-const LONGEST_CHARS = 4_000;
-const ALL_CHARS = 16_000;
+const MAX_PIN_CHARS = 4_000;
+const MAX_PINS_CHARS = 16_000;
 
 /**
  * The texts that are pinned on a path, oldest first, each once. Reads no more than what the model sees of it.
@@ -96,18 +96,18 @@ export function pinMessage(
       message: "No text to pin.",
       hint: "Write an instruction, for example `/pin Never push to main.`",
     });
-  if (text.length > LONGEST_CHARS)
+  if (text.length > MAX_PIN_CHARS)
     throw new BonsaiError({
       code: "pin_too_long",
-      message: `The text is too long to pin: ${digits(text.length)} characters, and the limit is ${digits(LONGEST_CHARS)}.`,
+      message: `The text is too long to pin: ${digits(text.length)} characters, and the limit is ${digits(MAX_PIN_CHARS)}.`,
       hint: "Save it in a file of the project, and pin the path.",
     });
   const pinned = pinnedSoon(session, waiting);
   const usedChars = pinned.reduce((sum, each) => sum + each.length, 0);
-  if (!pinned.includes(text) && usedChars + text.length > ALL_CHARS)
+  if (!pinned.includes(text) && usedChars + text.length > MAX_PINS_CHARS)
     throw new BonsaiError({
       code: "pins_full",
-      message: `Pinned texts can have at most ${digits(ALL_CHARS)} characters in total. ${digits(Math.max(0, ALL_CHARS - usedChars))} are left. This text has ${digits(text.length)}.`,
+      message: `Pinned texts can have at most ${digits(MAX_PINS_CHARS)} characters in total. ${digits(Math.max(0, MAX_PINS_CHARS - usedChars))} are left. This text has ${digits(text.length)}.`,
       hint: "Remove old pins with /pin.",
     });
   return message(customTypes.pin, PIN, text);

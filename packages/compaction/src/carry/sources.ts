@@ -147,8 +147,8 @@ class SourcedLines {
     if (line.startsWith("  ") || line === "") return this.#current;
     const [item, turn, entryId] = /^(\d+)\. (?:agent )?(?:\[([^[\]\s]+)\])?/.exec(line) ?? [];
     if (item === undefined) return undefined;
-    const isSaid = this.#record === undefined || this.#said.has(`${turn} ${entryId}`);
-    return entryId !== undefined && isSaid ? { entryId } : "words";
+    const isUserMessage = this.#record === undefined || this.#said.has(`${turn} ${entryId}`);
+    return entryId !== undefined && isUserMessage ? { entryId } : "words";
   }
 
   /** A line of the index of terms, or one that was put back. */

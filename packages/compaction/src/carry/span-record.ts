@@ -15,8 +15,8 @@ import { type Closing, clippedClosings } from "../record/closings.ts";
 import { lastAnswer } from "../record/digest.ts";
 import { type RecordedMessage, recordAfter, recordSchema, type SpanRecord } from "../record/record.ts";
 import type { CompactionSettings } from "../settings.ts";
+import type { LossReport } from "./details.ts";
 import { storedDetails } from "./details.ts";
-import type { LossReport } from "./loss.ts";
 
 /** Where a plan comes from, as far as its record goes. */
 export interface RecordSource {
@@ -86,14 +86,14 @@ export function recordOfItems({
     earlier,
     messages: items.map(recorded),
     following: following.map(recorded),
-    wordsTokens: Math.max(LEAST_WORDS_TOKENS, settings.words.maxTokens),
+    wordsTokens: Math.max(MIN_WORDS_TOKENS, settings.words.maxTokens),
     focus,
     secrets,
   });
 }
 
 /** Kept in the record also where the settings show less, or nothing: they can change. */
-const LEAST_WORDS_TOKENS = 4_000;
+const MIN_WORDS_TOKENS = 4_000;
 
 function recorded(source: ProjectionItem): RecordedMessage {
   const { entryId, entry } = source;

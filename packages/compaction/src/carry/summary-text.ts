@@ -65,10 +65,14 @@ export function isEmptySummary(prose: string): boolean {
   return prose.split(JOINT).every((portion) => portion.trim() === NO_HISTORY || isEmptyPortion(portion));
 }
 
+/** Single words count as empty only below headings: without headings they are the whole summary. */
 function isEmptyPortion(portion: string): boolean {
-  const lines = portion.split("\n").filter((line) => !/^\s{0,3}#{1,6}(?:\s|$)/.test(line));
-  return lines.map(withoutMarkup).every(isEmptyText);
+  const lines = portion.split("\n");
+  const texts = lines.filter((line) => !HEADING.test(line)).map(withoutMarkup);
+  return texts.every(texts.length < lines.length ? isEmptyText : (text) => text === "");
 }
+
+const HEADING = /^\s{0,3}#{1,6}(?:\s|$)/;
 
 /** True for "none", "n/a" or "无": a single word that names nothing specific. */
 function isEmptyText(text: string): boolean {

@@ -8,7 +8,7 @@ import {
   renderExtensionCarryOver,
 } from "../carry/carry-over.ts";
 import { block, type FileLists } from "../carry/files.ts";
-import { checkedCarryOver } from "../carry/loss-check.ts";
+import { checkedCarryOver } from "../carry/loss.ts";
 import { pinsMissingIn } from "../carry/pins.ts";
 import { sessionSecrets } from "../carry/span-record.ts";
 import { safeProse, summaryText, withCarriedOver } from "../carry/summary-text.ts";

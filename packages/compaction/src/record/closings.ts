@@ -1,9 +1,7 @@
 import { contentText } from "@bonsai-agent/messages";
-import { clippedTexts } from "./clip.ts";
-import { PASTED } from "./paste-lines.ts";
-import { ownWords } from "./pasted.ts";
-import { routineShape } from "./sentence.ts";
-import { isSaid, programText, type SourceMessage } from "./source.ts";
+import { PASTED, withoutPastes } from "./pasted.ts";
+import { clippedTexts, routineShape } from "./sentence.ts";
+import { isUserMessage, programText, type SourceMessage } from "./source.ts";
 
 /** A statement of the agent, an extension or another program. */
 export interface Closing {
@@ -28,7 +26,7 @@ export function closingsIn(messages: readonly SourceMessage[], turn: number, isL
   let number = turn;
   let open: Closing | undefined;
   for (const { message, entryId } of messages) {
-    if (isSaid(message)) {
+    if (isUserMessage(message)) {
       number += 1;
       open = undefined;
     }
@@ -47,7 +45,7 @@ export function closingsIn(messages: readonly SourceMessage[], turn: number, isL
 
 /** Without blocks of code and tables, on one line. */
 function spoken(text: string): string {
-  return ownWords(text)
+  return withoutPastes(text)
     .replaceAll(PASTED, "[")
     .split("\n")
     .map((line) => line.replace(/^\s*(?:#{1,6}\s+|[-*+•]\s+)/, "").trim())

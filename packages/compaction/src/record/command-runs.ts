@@ -1,8 +1,7 @@
 import { callsIn, type Message, type ToolCall } from "@bonsai-agent/messages";
-import { type Command, readCommands } from "./commands.ts";
+import { type Command, type CommandGroup, readCommands } from "./commands.ts";
 import { isIrreversible } from "./irreversible.ts";
 import { clipped, decisiveLine, type RunResult, resultOf, saysFailed } from "./run-result.ts";
-import type { CommandGroup } from "./shell.ts";
 import type { SourceMessage } from "./source.ts";
 
 /** A shell command that came to its end, whoever ran it. */
@@ -20,7 +19,7 @@ export interface CommandRun {
   entryId?: string | undefined;
 }
 
-const maxCommandChars = 400;
+const MAX_COMMAND_CHARS = 400;
 /** `cd packages/tui && ` */
 const FOLDER_CHANGE = /^\s{0,9}cd\s{1,9}(?:"[^"\n]*"|'[^'\n]*'|[^\s;&|]+)\s{0,9}(?:&&|;)\s{0,9}(?=\S)/;
 
@@ -41,7 +40,7 @@ function commandRun(written: string, result: RunResult, entryId: string | undefi
   const state = result.state === "aborted" ? "aborted" : isFailed ? "failed" : result.state;
   const line = state === "failed" ? decisiveLine(result) : undefined;
   const isLookup = !groups.some(({ commands }) => commands.some(counts));
-  const command = clipped(written.replace(FOLDER_CHANGE, ""), maxCommandChars);
+  const command = clipped(written.replace(FOLDER_CHANGE, ""), MAX_COMMAND_CHARS);
   const folder = groups.at(-1)?.commands.at(-1)?.folder;
   const where = folder === undefined ? {} : { folder };
   return { command, ...where, state, isLookup, ...(line !== undefined && { line }), entryId };

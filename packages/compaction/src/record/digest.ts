@@ -1,9 +1,8 @@
 import { estimateTokens } from "@bonsai-agent/messages";
-import { clippedTexts } from "./clip.ts";
 import { type Closing, clippedClosings, closingLine } from "./closings.ts";
 import type { FailedCommand, IrreversibleCommand, Outcomes, Todo } from "./outcomes.ts";
 import type { SpanRecord } from "./record.ts";
-import { reportShape } from "./sentence.ts";
+import { clippedTexts, reportShape } from "./sentence.ts";
 import { clippedWords, wordLines } from "./words.ts";
 
 export interface DigestOptions {

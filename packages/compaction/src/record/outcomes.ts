@@ -1,13 +1,11 @@
-import { contentText, type ToolCall } from "@bonsai-agent/messages";
+import { contentText, isRecord, type ToolCall, textHead } from "@bonsai-agent/messages";
 import { recalledIds } from "@bonsai-agent/messages/host";
 import { CallPairs, commandIn, counts, groupStates } from "./command-runs.ts";
 import { type Command, covers, readCommands } from "./commands.ts";
 import { isIrreversible } from "./irreversible.ts";
 import { clipped, decisiveLine, type RunResult, resultOf } from "./run-result.ts";
+import { normalForm } from "./sentence.ts";
 import type { SourceMessage } from "./source.ts";
-import { afterTodos, boxesOf, type ListedTodo, listOf, type Todo } from "./todos.ts";
-
-export type { Todo };
 
 /** A command whose last run failed. */
 export interface FailedCommand {
@@ -40,9 +38,9 @@ export interface Outcomes {
 export const noOutcomes: Outcomes = { failing: [], irreversible: [], openTodos: [] };
 
 /** The oldest leave first. */
-const most = { failing: 40, irreversible: 60 };
-const maxCommandChars = 160;
-const maxKeyChars = 400;
+const MAX_KEPT = { failing: 40, irreversible: 60 };
+const MAX_COMMAND_CHARS = 160;
+const MAX_KEY_CHARS = 400;
 
 /**
  * The outcomes after some more messages. A call and its result belong in the same span, as every cut has it.
@@ -53,14 +51,14 @@ export function outcomesAfter(
   messages: readonly SourceMessage[],
   following: readonly SourceMessage[] = [],
 ): Outcomes {
-  const ledger = new Ledger(earlier);
-  for (const message of messages) ledger.read(message);
-  ledger.adds = false;
-  for (const message of following) ledger.read(message);
-  return ledger.outcomes;
+  const tracker = new OutcomeTracker(earlier);
+  for (const message of messages) tracker.read(message);
+  tracker.adds = false;
+  for (const message of following) tracker.read(message);
+  return tracker.outcomes;
 }
 
-class Ledger {
+class OutcomeTracker {
   adds = true;
   outcomes: Outcomes;
   readonly #calls = new CallPairs();
@@ -129,27 +127,108 @@ class Ledger {
   #failed(commands: readonly Command[], result: RunResult, entryId: string | undefined): void {
     const line = decisiveLine(result);
     if (!this.adds || commands.length === 0 || (line === undefined && !result.hasExitCode)) return;
-    const key = clipped([...new Set(commands.map(keyOf))].join(" && "), maxKeyChars);
+    const key = clipped([...new Set(commands.map(keyOf))].join(" && "), MAX_KEY_CHARS);
     const { folder } = commands.at(-1)!;
     const others = this.outcomes.failing.filter((failed) => failed.key !== key || failed.folder !== folder);
-    const failing = [...others, { key, line: line ?? "", entryId, folder }].slice(-most.failing);
+    const failing = [...others, { key, line: line ?? "", entryId, folder }].slice(-MAX_KEPT.failing);
     this.outcomes = { ...this.outcomes, failing };
   }
 
   #did(text: string, entryId: string | undefined): void {
     if (!this.adds) return;
-    const command = clipped(text, maxCommandChars);
+    const command = clipped(text, MAX_COMMAND_CHARS);
     const before = this.outcomes.irreversible.find((done) => done.command === command);
     const others = this.outcomes.irreversible.filter((done) => done !== before);
     const all = [...others, { command, times: (before?.times ?? 0) + 1, entryId }];
-    this.outcomes = { ...this.outcomes, irreversible: all.slice(-most.irreversible) };
+    this.outcomes = { ...this.outcomes, irreversible: all.slice(-MAX_KEPT.irreversible) };
   }
 }
 
 function keyOf({ text }: Pick<Command, "text">): string {
-  return clipped(text, maxKeyChars);
+  return clipped(text, MAX_KEY_CHARS);
 }
 
 function isSameFolder(a: string | undefined, b: string | undefined): boolean {
   return a === undefined || b === undefined || a === b || a.endsWith(`/${b}`) || b.endsWith(`/${a}`);
+}
+
+export interface Todo {
+  text: string;
+  entryId?: string | undefined;
+  /** The tool whose list it is in: its next list takes the place of this one. */
+  tool?: string | undefined;
+}
+
+export interface ListedTodo {
+  text: string;
+  isDone: boolean;
+}
+
+const MAX_TODO_CHARS = 240;
+/** The open ones that are kept; the oldest leave first. */
+const MAX_TODOS = 60;
+/** Of one list. */
+const MAX_ITEMS = 300;
+const TEXTS = ["content", "text", "step", "title", "task", "subject", "description", "name"];
+const STATES = ["status", "state", "done", "completed", "checked"];
+const DONE = /^(?:completed?|done|finished|closed|cancell?ed|skipped|resolved|deleted|removed|true)$/i;
+
+/**
+ * The list that a to-do tool is given or gives back, by its shape: records with a text and a state.
+ * @param isKnown whether the tool had such a list: then an empty one counts
+ */
+export function listOf(fields: unknown, isKnown: boolean): ListedTodo[] | undefined {
+  for (const list of Object.values(isRecord(fields) ? fields : {})) {
+    if (!Array.isArray(list) || list.length > MAX_ITEMS) continue;
+    const items = list.flatMap(itemOf);
+    if (items.length === list.length && (isKnown || items.length > 0)) return items;
+  }
+  return undefined;
+}
+
+function itemOf(item: unknown): ListedTodo[] {
+  const fields = isRecord(item) ? item : {};
+  const text = TEXTS.map((field) => fields[field]).find((value) => typeof value === "string" && value !== "");
+  const state = STATES.map((field) => fields[field]).find((value) => /^(?:str|bool)/.test(typeof value));
+  if (text === undefined || state === undefined) return [];
+  return [{ text: clipped(String(text), MAX_TODO_CHARS), isDone: DONE.test(String(state)) }];
+}
+
+const BOX =
+  /^[ \t>]{0,12}(?:(?:[-*+•]|\d{1,3}[.)])[ \t]{1,4})?(?:\[([ xX✓✔~/-])\]|([☐☑☒✅✔✓]))[ \t]{1,4}(\S.*)$/u;
+
+/** The check boxes of a text, in order; those in a fence belong to a document that is only spoken of. */
+export function boxesOf(text: string): ListedTodo[] {
+  if (!/\[[ xX✓✔~/-]\]|[☐☑☒✅✔✓]/u.test(text)) return [];
+  let isFenced = false;
+  const found = text.split("\n").flatMap((line): ListedTodo[] => {
+    if (line === "") return [];
+    if (/^[ \t]{0,8}(?:```|~~~)/.test(line)) isFenced = !isFenced;
+    const [, box, sign, task] = (isFenced ? null : BOX.exec(textHead(line, 2_000))) ?? [];
+    if (task === undefined) return [];
+    return [{ text: task, isDone: /[xX✓✔☑☒✅]/u.test(box ?? sign!) }];
+  });
+  return found.slice(-MAX_ITEMS).map(({ text, isDone }) => ({ text: clipped(text, MAX_TODO_CHARS), isDone }));
+}
+
+/**
+ * The open to-dos after a list. The list of a tool replaces its former one, unless they have no item in common: then it
+ * begins other work. Boxes in a text add and tick off.
+ * @param adds whether new to-dos are added; else the list only ticks off
+ */
+export function afterTodos(
+  todos: readonly Todo[],
+  list: readonly ListedTodo[],
+  { adds, tool, entryId }: Omit<Todo, "text"> & { adds: boolean },
+): readonly Todo[] {
+  const states = new Map(list.map(({ text, isDone }) => [normalForm(text), isDone]));
+  const isDone = ({ text }: Todo) => states.get(normalForm(text));
+  const own = todos.filter((todo) => tool !== undefined && todo.tool === tool);
+  const goesOn = list.length === 0 || own.some((todo) => isDone(todo) !== undefined);
+  const open = todos.filter(
+    (todo) => isDone(todo) === false || (isDone(todo) === undefined && !(goesOn && own.includes(todo))),
+  );
+  const known = new Set(open.map(({ text }) => normalForm(text)));
+  const added = list.filter((item) => adds && !item.isDone && !known.has(normalForm(item.text)));
+  return [...open, ...added.map(({ text }) => ({ text, tool, entryId }))].slice(-MAX_TODOS);
 }

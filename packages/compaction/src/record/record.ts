@@ -3,7 +3,7 @@ import { withoutRedactionMarks } from "@bonsai-agent/messages/host";
 import { z } from "zod";
 import { type Closing, clippedClosings, closingsIn } from "./closings.ts";
 import { noOutcomes, type Outcomes, outcomesAfter } from "./outcomes.ts";
-import { isSaid, type SourceMessage } from "./source.ts";
+import { isUserMessage, type SourceMessage } from "./source.ts";
 import { joinedTerms, noTerms, type TermIndex, termsAfter } from "./terms.ts";
 import { clippedWords, joinedWords, noWords, type UserWords, userMessages } from "./words.ts";
 
@@ -104,10 +104,10 @@ function withMessages(
 ): SpanRecord {
   const { spans, turns, words, closings, terms, outcomes } = record;
   const { said, unanswered } = userMessages(messages, { turn: turns, unanswered: record.unanswered });
-  const isLastOpen = following[0] !== undefined && !isSaid(following[0].message);
+  const isLastOpen = following[0] !== undefined && !isUserMessage(following[0].message);
   return {
     spans,
-    turns: turns + messages.filter(({ message }) => isSaid(message)).length,
+    turns: turns + messages.filter(({ message }) => isUserMessage(message)).length,
     words: joinedWords(words, said),
     ...(unanswered !== undefined && { unanswered }),
     closings: [...closings, ...closingsIn(messages, turns, isLastOpen)],

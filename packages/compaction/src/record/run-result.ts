@@ -10,8 +10,8 @@ export interface RunResult {
 }
 
 /** The last lines of a long output decide. */
-const maxLines = 3_500;
-const maxLineChars = 400;
+const MAX_LINES = 3_500;
+const MAX_LINE_CHARS = 400;
 
 /** Of a tool's result, or of a command that the user ran by hand. */
 export function resultOf(message: Record<string, unknown>): RunResult {
@@ -29,8 +29,8 @@ export function resultOf(message: Record<string, unknown>): RunResult {
 function linesOf(text: string): string[] {
   return text
     .split("\n")
-    .slice(-maxLines)
-    .map((line) => withoutTerminalControls(textHead(line, maxLineChars)).replace(/^[\s│╷╵┃]+|\s+$/gu, ""))
+    .slice(-MAX_LINES)
+    .map((line) => withoutTerminalControls(textHead(line, MAX_LINE_CHARS)).replace(/^[\s│╷╵┃]+|\s+$/gu, ""))
     .filter((line) => line !== "");
 }
 

@@ -15,7 +15,7 @@ import {
   readSummary,
   UNPIN_CUSTOM_TYPE,
 } from "@bonsai-agent/messages/host";
-import { ownWords } from "./pasted.ts";
+import { withoutPastes } from "./pasted.ts";
 
 /** A message, and the entry that it comes from where there is one. */
 export interface SourceMessage {
@@ -27,7 +27,7 @@ export interface SourceMessage {
 export type PersonMessage = UserMessage | BashExecutionMessage;
 
 /** True for what a person said to the agent: it begins a turn. */
-export function isSaid(message: Message): message is PersonMessage {
+export function isUserMessage(message: Message): message is PersonMessage {
   if (message?.role === "user") return !isOfProgram(message);
   return message?.role === "bashExecution" && !message.excludeFromContext;
 }
@@ -47,7 +47,7 @@ const typed = new WeakMap<UserMessage, string>();
 export function typedText(message: UserMessage): string {
   const known = typed.get(message);
   if (known !== undefined) return known;
-  const text = ownWords(withoutReminders(saidText(message)).trim()).trim();
+  const text = withoutPastes(withoutReminders(saidText(message)).trim()).trim();
   typed.set(message, text);
   return text;
 }
@@ -64,7 +64,7 @@ export function programText(message: Message): { by: string; text: string } | un
   const { content } = message as CustomMessage | UserMessage;
   const text = withoutReminders(contentText(content)).trim();
   const by = type === "" || type.startsWith("bonsai.") ? "program" : `extension ${type}`;
-  return { by, text: shortened(ownWords(text), MAX_PROGRAM_CHARS) || "(no text)" };
+  return { by, text: shortened(withoutPastes(text), MAX_PROGRAM_CHARS) || "(no text)" };
 }
 
 /** The type of an extension's message; empty for a user message of a program. */

@@ -26,10 +26,10 @@ export const noTerms: TermIndex = { messages: 0, uses: [] };
 const SPEAKER_WEIGHT = { user: 3, assistant: 2, result: 1 };
 /** Of a result, so much is read: what stands behind is seldom named again. */
 const RESULT_CHARS = 4_000;
-const MOST_TERMS = 500;
-const MOST_ENTRIES = 2;
+const MAX_TERMS = 500;
+const MAX_ENTRIES = 2;
 /** A term of the beginning counts so much, one of the end 1 more. */
-const LEAST_PLACE = 0.3;
+const MIN_PLACE = 0.3;
 
 /** The index after some more messages. */
 export function termsAfter(earlier: TermIndex, messages: readonly SourceMessage[]): TermIndex {
@@ -62,14 +62,14 @@ export function joinedTerms(index: TermIndex, other: TermIndex): TermIndex {
 }
 
 function latest(entryId: string, entries: readonly string[]): string[] {
-  return [entryId, ...entries.filter((each) => each !== entryId)].slice(0, MOST_ENTRIES);
+  return [entryId, ...entries.filter((each) => each !== entryId)].slice(0, MAX_ENTRIES);
 }
 
 function ranked({ messages, uses }: TermIndex): TermIndex {
-  const score = ({ weight, placed }: TermUse) => LEAST_PLACE * weight + placed / Math.max(1, messages);
+  const score = ({ weight, placed }: TermUse) => MIN_PLACE * weight + placed / Math.max(1, messages);
   const scored = uses.map((use) => ({ use, score: score(use) }));
   scored.sort((a, b) => b.score - a.score || (a.use.term < b.use.term ? -1 : 1));
-  return { messages, uses: scored.slice(0, MOST_TERMS).map(({ use }) => use) };
+  return { messages, uses: scored.slice(0, MAX_TERMS).map(({ use }) => use) };
 }
 
 function weightedTerms(message: SourceMessage["message"]): Map<string, number> {

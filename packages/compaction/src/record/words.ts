@@ -6,10 +6,17 @@ import {
   textHead,
 } from "@bonsai-agent/messages";
 import { textTail } from "@bonsai-agent/messages/host";
-import { clippedTexts, counted } from "./clip.ts";
 import { type Closing, closingLine } from "./closings.ts";
-import { isQuestion, normalForm, routineShape, sentencesOf, wordCount } from "./sentence.ts";
-import { isSaid, type PersonMessage, ranCommand, type SourceMessage, typedText } from "./source.ts";
+import {
+  clippedTexts,
+  counted,
+  isQuestion,
+  normalForm,
+  routineShape,
+  sentencesOf,
+  wordCount,
+} from "./sentence.ts";
+import { isUserMessage, type PersonMessage, ranCommand, type SourceMessage, typedText } from "./source.ts";
 
 /** A message of the user in the user's own words. */
 export interface SaidMessage {
@@ -46,7 +53,7 @@ export function userMessages(
   for (const { message, entryId } of messages) {
     if (message?.role === "assistant")
       unanswered = textTail(contentText(message.content).trim(), UNANSWERED_CHARS) || unanswered;
-    if (!isSaid(message)) continue;
+    if (!isUserMessage(message)) continue;
     turn += 1;
     const text = textOf(message);
     const answers = isBrief(text) ? questionAtEnd(unanswered) : undefined;
@@ -95,10 +102,10 @@ const ITEM = /^\s*[([*_]*[\p{N}\p{L}]{1,2}[.):\]、．]/u;
 
 /** So little that it may need the question which it answers: "the second one", "8080". */
 function isBrief(text: string): boolean {
-  return wordCount(text) <= MOST_ANSWER_WORDS && !text.includes("[");
+  return wordCount(text) <= MAX_ANSWER_WORDS && !text.includes("[");
 }
 
-const MOST_ANSWER_WORDS = 5;
+const MAX_ANSWER_WORDS = 5;
 
 /**
  * Joins earlier and new messages. A repeated message stays once, where it was said last. A message without letters and

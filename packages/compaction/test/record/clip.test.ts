@@ -1,8 +1,7 @@
 import { estimateTokens } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { clippedTexts } from "../../src/record/clip.ts";
-import { contentWords, routineShape, sentencesOf, termsIn } from "../../src/record/sentence.ts";
+import { clippedTexts, contentWords, routineShape, sentencesOf, termsIn } from "../../src/record/sentence.ts";
 
 const LINE_TOKENS = 9;
 const clip = (texts: readonly string[], maxTokens: number, focus?: string) =>

@@ -1,7 +1,7 @@
 import { adversarialTexts } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ownWords } from "../../src/record/pasted.ts";
+import { withoutPastes } from "../../src/record/pasted.ts";
 import { pastes } from "./pastes.ts";
 
 const sentence = fc.constantFrom(
@@ -29,7 +29,7 @@ const gap = fc.constantFrom("\n\n", "\n");
 test("what is said around pasted blocks stays, in order", () => {
   fc.assert(
     fc.property(sentence, fc.array(fc.tuple(paste, gap, sentence), { maxLength: 4 }), (first, others) => {
-      const words = ownWords(
+      const words = withoutPastes(
         first + others.map(([block, lines, said]) => lines + block + lines + said).join(""),
       );
       let from = 0;
@@ -67,7 +67,7 @@ const text = fc
 test("law: what is left is longer by no more than the lines that stand for blocks", () => {
   fc.assert(
     fc.property(text, (said) => {
-      const words = ownWords(said);
+      const words = withoutPastes(said);
       const marks = words.match(/\[(?:pasted|file)/g)?.length ?? 0;
       expect(words.length).toBeLessThanOrEqual(said.length + 210 * marks);
     }),
@@ -78,13 +78,13 @@ test("any string has words", () => {
   fc.assert(
     fc.property(
       fc.string({ unit: "binary", maxLength: 2_000 }),
-      (said) => typeof ownWords(said) === "string",
+      (said) => typeof withoutPastes(said) === "string",
     ),
   );
 });
 
 test.each(adversarialTexts())("a long text of %s is read once", (_name, said) => {
-  const words = ownWords(said);
+  const words = withoutPastes(said);
   expect(words.length).toBeLessThan(20_000);
-  expect(ownWords(words)).toBe(words);
+  expect(withoutPastes(words)).toBe(words);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ownWords } from "../../src/record/pasted.ts";
+import { withoutPastes } from "../../src/record/pasted.ts";
 import { pastes } from "./pastes.ts";
 
 const before = "Das hier bekomme ich, seit ich src/a.ts umbenannt habe:";
@@ -14,7 +14,7 @@ function rest(text: string): string[] {
 
 test.each(Object.entries(pastes))("of %s between two sentences, one line stays", (_name, paste) => {
   for (const gap of ["\n\n", "\n"]) {
-    const words = ownWords(`${before}${gap}${paste}${gap}${behind}`);
+    const words = withoutPastes(`${before}${gap}${paste}${gap}${behind}`);
     expect(words.split("\n")[0]).toBe(before);
     expect(words.split("\n").at(-1)).toBe(behind);
     expect(rest(words).length).toBeLessThanOrEqual(Math.max(2, paste.split("\n").length / 3));
@@ -43,7 +43,7 @@ test.each([
   ["JSON", pastes["a package.json"]!, /^\[pasted: JSON, /],
   ["base64", "iVBORw0KGgoAAAANSUhEUgAA".repeat(80), /^\[pasted: base64, 1,920 characters\]$/],
 ])("a %s is named", (_name, paste, line) => {
-  expect(ownWords(paste)).toMatch(line);
+  expect(withoutPastes(paste)).toMatch(line);
 });
 
 const lists = [
@@ -85,25 +85,25 @@ const lists = [
 ];
 
 test.each(lists)("what a person lists stays, alone and among pastes: %j", (list) => {
-  expect(ownWords(list)).toBe(list);
-  const among = ownWords([pastes["a Java trace"], list, pastes["a .env"], list].join("\n\n"));
+  expect(withoutPastes(list)).toBe(list);
+  const among = withoutPastes([pastes["a Java trace"], list, pastes["a .env"], list].join("\n\n"));
   expect(among.split(list)).toHaveLength(3);
   expect(among.split("\n[pasted: ").length + Number(among.startsWith("[pasted: "))).toBe(3);
 });
 
 test("words in the line of a fence's mark stay, and the last paragraph behind one that nobody closed", () => {
   const code = "const a = 1;\n".repeat(6);
-  expect(ownWords(`see this: \`\`\`\n${code}\`\`\` and mend it`)).toMatch(
+  expect(withoutPastes(`see this: \`\`\`\n${code}\`\`\` and mend it`)).toMatch(
     /^see this:\n\[pasted: [^\n]*\nand mend it$/,
   );
-  expect(ownWords(`\`\`\`\n${code}\nPlease mend that for me.`)).toMatch(
+  expect(withoutPastes(`\`\`\`\n${code}\nPlease mend that for me.`)).toMatch(
     /^\[pasted: [^\n]*\n\nPlease mend that for me\.$/,
   );
 });
 
 test("a long line keeps the words at its ends", () => {
   const json = JSON.stringify(Array.from({ length: 200 }, (_, id) => ({ id })));
-  expect(ownWords(`Please mend ${json} and tell me why.`)).toMatch(
+  expect(withoutPastes(`Please mend ${json} and tell me why.`)).toMatch(
     /^Please mend \[pasted: JSON, [\d,]+ characters\] and tell me why\.$/,
   );
 });
@@ -113,20 +113,20 @@ test.each([
   ["Chinese", "这个文件很长，没有人会自己打出来。"],
   ["Arabic", "هذه وثيقة طويلة لم يكتبها أحد. "],
 ])("of a document in %s, head and tail stay", (_language, sentence) => {
-  const words = ownWords(`First of all.\n\n${sentence.repeat(800)}\n\nWhat do you think?`);
+  const words = withoutPastes(`First of all.\n\n${sentence.repeat(800)}\n\nWhat do you think?`);
   expect(words).toMatch(/^First of all\.\n[\s\S]*\n\[pasted: text, [^\n]*\]\n[\s\S]*\nWhat do you think\?$/);
   expect(words.length).toBeLessThan(4_500);
 });
 
 test("a short quote stays, a long one does not", () => {
   const quote = "> Can you look at it before Friday?\n";
-  expect(ownWords(`${quote}${quote}yes`)).toBe(`${quote}${quote}yes`);
-  expect(ownWords(`${quote.repeat(4)}yes`)).toBe(
+  expect(withoutPastes(`${quote}${quote}yes`)).toBe(`${quote}${quote}yes`);
+  expect(withoutPastes(`${quote.repeat(4)}yes`)).toBe(
     "[pasted: quote, 4 lines, 143 characters: > Can you look at it before Friday?]\nyes",
   );
 });
 
 test("a list of what to leave out stays behind the hunk that it follows", () => {
   const wishes = "- remove the cache\n- keep the lock";
-  expect(ownWords(`${pastes["a diff"]}\n${wishes}`).endsWith(`\n${wishes}`)).toBe(true);
+  expect(withoutPastes(`${pastes["a diff"]}\n${wishes}`).endsWith(`\n${wishes}`)).toBe(true);
 });
