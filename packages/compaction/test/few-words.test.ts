@@ -1,7 +1,7 @@
 import { emptyUsage, type Message } from "@bonsai-agent/messages";
 import { createSession, type Session } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
-import { joinedProse, isEmptySummary } from "../src/carry/summary-text.ts";
+import { isEmptySummary, joinedProse } from "../src/carry/summary-text.ts";
 import { compactionSettings, digestSummariser, runCompaction, summarySections } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
