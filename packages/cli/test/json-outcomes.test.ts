@@ -80,12 +80,13 @@ function clippedWithoutUsage(key: string, value: unknown): unknown {
   return key === "usage" ? undefined : clipped(key, value);
 }
 
-/** Replaces values that differ from run to run: the folder, new ids and times. */
+/** Replaces values that differ from run to run (folder, new ids, times), and sizes of files. */
 function steady(text: string, folder: string): string {
   return text
     .replaceAll(folder, "FOLDER")
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "UUID")
     .replaceAll(/\b(?!([a-d])\1{3}000)(?=[a-f]*\d)[0-9a-f]{8}\b/g, "NEW-ID")
     .replaceAll(/20\d\d-\d\d-\d\dT\d\d[-:]\d\d[-:]\d\d[-.]\d{3}Z/g, "TIME")
+    .replaceAll(/"sizeBytes": \d+/g, '"sizeBytes": N')
     .replaceAll(/"timestamp": 1\d{12}/g, '"timestamp": 0');
 }
