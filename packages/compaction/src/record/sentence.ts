@@ -53,7 +53,10 @@ const UNSPACED_RUN = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Sc
 
 /** The words that a text can be about: those of four letters and more; of scripts without spaces, pairs of characters. */
 export function contentWords(text: string): Set<string> {
-  const normal = normalForm(text);
+  return wordsIn(normalForm(text));
+}
+
+function wordsIn(normal: string): Set<string> {
   const words = new Set<string>();
   for (const [run] of normal.matchAll(UNSPACED_RUN))
     for (let at = 0; at + 1 < run.length; at += 1) words.add(run.slice(at, at + 2));
@@ -232,8 +235,10 @@ function rankedStatements(
         rank: 0,
       })),
   );
-  const last = new Map(statements.map(({ text }, at) => [normalForm(text), at]));
-  const subjects = statements.map(({ text }) => new Set([...contentWords(text), ...termsIn(text)]));
+  const forms = statements.map(({ text }) => normalForm(text));
+  const last = new Map(forms.map((form, at) => [form, at]));
+  const terms = statements.map(({ text }) => termsIn(text));
+  const subjects = statements.map((_, at) => new Set([...wordsIn(forms[at]!), ...terms[at]!]));
   const uses = counted(subjects.flatMap((words) => [...words]));
   const focused = new Set([...contentWords(focus), ...termsIn(focus)]);
   const shapes = statements.map(({ text }) => shapeOf(text));
@@ -241,9 +246,9 @@ function rankedStatements(
   statements.forEach((statement, at) => {
     const rare = [...subjects[at]!].filter((word) => uses.get(word)! <= RARE).length;
     statement.rank =
-      WEIGHT.specific * Math.min(1, termsIn(statement.text).size) +
+      WEIGHT.specific * Math.min(1, terms[at]!.size) +
       WEIGHT.information * Math.min(1, rare / 3) +
-      (last.get(normalForm(statement.text)) === at ? 0 : WEIGHT.repeated) +
+      (last.get(forms[at]!) === at ? 0 : WEIGHT.repeated) +
       (statement.isLead ? WEIGHT.lead / repeats.get(shapes[at]!)! : 0) +
       // What is said in the same way again and again tells little.
       -Math.log2(repeats.get(shapes[at]!)!) +
