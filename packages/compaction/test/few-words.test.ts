@@ -105,7 +105,7 @@ const words = [
   "- none.",
   "-",
   "—",
-  "*Ninguno*",
+  "*None yet*",
   "n/a",
   "N.A.",
   "(keine)",

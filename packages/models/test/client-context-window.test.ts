@@ -22,7 +22,11 @@ describe("a window that the server names", () => {
     expect(await ask()).toMatchObject({ failure: { kind: "inputTooLong", windowTokens: 40_000 } });
     await ask();
     expect(notices).toEqual([{ type: "window_learned", fromTokens: 100_000, toTokens: 40_000 }]);
-    expect(client.withLearnedWindow(model)).toEqual({ ...model, contextWindow: 40_000, declaredWindow: 100_000 });
+    expect(client.withLearnedWindow(model)).toEqual({
+      ...model,
+      contextWindow: 40_000,
+      declaredWindow: 100_000,
+    });
     expect(client.withLearnedWindow({ ...model, id: "another" }).contextWindow).toBe(100_000);
     expect(client.withLearnedWindow({ ...model, contextWindow: 30_000 }).contextWindow).toBe(30_000);
   });

@@ -171,7 +171,10 @@ describe("by circumstance", () => {
       page,
       { error: { type: "request_too_large", message: "Request exceeds the maximum size" } },
     ]) {
-      expect(refused(413, body, { hasMedia: false })).toMatchObject({ kind: "inputTooLong", isGuessed: true });
+      expect(refused(413, body, { hasMedia: false })).toMatchObject({
+        kind: "inputTooLong",
+        isGuessed: true,
+      });
       expect(refused(413, body, { hasMedia: true }).kind).toBe("bytesTooLarge");
       expect(refused(413, body).kind).toBe("bytesTooLarge");
     }

@@ -236,8 +236,7 @@ function plainName(name: string): string {
 }
 
 function missing({ shown, real }: GuardedPath, folder: string, names: readonly string[]): string {
-  if (folder !== dirname(real))
-    return `There is no ${shown}: the closestNames folder that exists is ${folder}.`;
+  if (folder !== dirname(real)) return `There is no ${shown}: the nearest folder that exists is ${folder}.`;
   const near = closestNames(basename(real), names, MAX_SUGGESTIONS);
   if (near.length === 0) return `There is no ${shown}. Use ls or find to look for it.`;
   const offered = near.map((name) => join(dirname(shown), name)).join(", ");

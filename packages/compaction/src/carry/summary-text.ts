@@ -13,7 +13,6 @@ import {
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { paragraphs } from "../ladder/conversation.ts";
 import { closingLine } from "../record/closings.ts";
-import { termsIn, wordCount } from "../record/sentence.ts";
 import { type CarryOver, carriedBlocks } from "./carry-over.ts";
 import { storedDetails } from "./details.ts";
 
@@ -60,33 +59,29 @@ function withoutEmptySections(text: string): string {
   return kept.toReversed().join("").trim();
 }
 
-/** True for a summary with nothing but headings and single words, in both portions of a split turn. */
+/** True for a summary of headings alone, and of words for "none" below them; of both portions of a split turn. */
 export function isEmptySummary(prose: string): boolean {
   return prose.split(JOINT).every((portion) => portion.trim() === NO_HISTORY || isEmptyPortion(portion));
 }
 
-/** Single words count as empty only below headings: without headings they are the whole summary. */
 function isEmptyPortion(portion: string): boolean {
-  const lines = portion.split("\n");
-  const texts = lines.filter((line) => !HEADING.test(line)).map(withoutMarkup);
-  return texts.every(texts.length < lines.length ? isEmptyText : (text) => text === "");
+  return portion
+    .split("\n")
+    .filter((line) => !/^\s{0,3}#{1,6}(?:\s|$)/.test(line))
+    .map(withoutMarkup)
+    .every((text) => text === "" || NOTHING.test(text));
 }
 
-const HEADING = /^\s{0,3}#{1,6}(?:\s|$)/;
+/** "None", as models write it that keep the headings and answer in the user's language; and what may follow it. */
+const NOTHING =
+  /^(?:none|nothing|nil|null|n\/?a|n\.\s?a|empty|not applicable|keine?[nrs]?|nichts|entfällt|aucune?|rien|néant|ningun[oa]|nada|nenhuma?|nessun[oa]|niente|geen|niets|brak|ingen|inget|yok|нет|ничего|немає|無|无|無し|没有|沒有|なし|特になし|없음|لا شيء|لا يوجد)(?:\s(?:yet|so far|known|found|applicable|to (?:report|note|add|say)))?$/iu;
 
-/** True for "none", "n/a" or "无": a single word that names nothing specific. */
-function isEmptyText(text: string): boolean {
-  if (text === "") return true;
-  const isOneWord = wordCount(text) < 2 || /^[A-Za-z/.]{1,4}$/.test(text);
-  return isOneWord && !/\d/.test(text) && termsIn(text).size === 0;
-}
-
-/** A longer line is no single word. */
+/** A longer line is no word for "none". */
 const MAX_EMPTY_LINE_CHARS = 60;
 
 /** A line without list marks, emphasis and punctuation around it; empty for a few words in brackets, such as "(none)". */
 function withoutMarkup(line: string): string {
-  if (line.length > MAX_EMPTY_LINE_CHARS) return line.trim();
+  if (line.length > MAX_EMPTY_LINE_CHARS) return /[\p{L}\p{N}]/u.test(line) ? line : "";
   const item = line.replace(/^[\s>]*(?:[-*+•–—]|\d{1,3}[.)])?\s*(?:\[[ xX]?\])?\s*/, "");
   if (/^[\s*_`~]*[(（][^()（）\d/\\.]{1,24}[)）][\s*_`~.。]*$/.test(item)) return "";
   return item.replace(/^[^\p{L}\p{N}]+/u, "").replace(/[^\p{L}\p{N}]+$/u, "");
