@@ -1,9 +1,6 @@
-import {
-  agentFlags,
-  type CommandGrammar,
-  grammar,
-  type OptionGrammar,
-} from "../../packages/cli/src/grammar.ts";
+import type { CommandGrammar, OptionGrammar } from "../../packages/cli/src/grammar/command-grammar.ts";
+import { agentFlags } from "../../packages/cli/src/grammar/flags.ts";
+import { grammar } from "../../packages/cli/src/grammar/grammar.ts";
 import { code, page, prose, sentence, table } from "./markdown.ts";
 
 /** The commands and flags of `bonsai`, as its own help has them. */

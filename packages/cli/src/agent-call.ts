@@ -14,7 +14,7 @@ import {
   parseArguments,
 } from "./commander.ts";
 import { wrongUsage } from "./failure.ts";
-import { agentFlags } from "./grammar.ts";
+import { agentFlags } from "./grammar/flags.ts";
 import { withoutShortFlags } from "./pi-words.ts";
 import { bonsaiVersion } from "./version.ts";
 

@@ -15,7 +15,7 @@ import {
   usageError,
 } from "./commander.ts";
 import { wrongUsage } from "./failure.ts";
-import type { CommandGrammar, CommandGroup } from "./grammar.ts";
+import type { CommandGrammar, CommandGroup } from "./grammar/command-grammar.ts";
 import { printGroup } from "./overview.ts";
 
 /** Parses a command line by the grammar and runs its command. Throws the errors of the command. */

@@ -1,5 +1,6 @@
 import { nearestWord } from "@bonsai-agent/app/nearest-word";
-import { aliases, type CommandGrammar, type CommandGroup, commandGroups, grammar } from "./grammar.ts";
+import type { CommandGrammar, CommandGroup } from "./grammar/command-grammar.ts";
+import { aliases, commandGroups, grammar } from "./grammar/grammar.ts";
 
 /** The command of a line, and the words after its name. */
 export interface FoundCommand {

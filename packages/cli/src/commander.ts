@@ -4,7 +4,7 @@ import { Output } from "@bonsai-agent/app/output";
 import type { BonsaiError } from "@bonsai-agent/messages";
 import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { wrongUsage } from "./failure.ts";
-import type { CommandGrammar, OptionGrammar } from "./grammar.ts";
+import type { CommandGrammar, OptionGrammar } from "./grammar/command-grammar.ts";
 import { insteadOfFlag } from "./pi-words.ts";
 
 /** Makes commander throw its errors, and print only help. */

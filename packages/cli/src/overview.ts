@@ -7,14 +7,9 @@ import { Output } from "@bonsai-agent/app/output";
 import { printable, wrap } from "@bonsai-agent/app/terminal-text";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { commandsOf } from "./command-words.ts";
-import {
-  agentFlags,
-  type CommandGroup,
-  commandGroups,
-  grammar,
-  type OptionGrammar,
-  sections,
-} from "./grammar.ts";
+import { type CommandGroup, type OptionGrammar, sections } from "./grammar/command-grammar.ts";
+import { agentFlags } from "./grammar/flags.ts";
+import { commandGroups, grammar } from "./grammar/grammar.ts";
 
 /** Prints `bonsai --help`, with the flags of the extensions that the call would load. */
 export async function printOverview(io: CliIo, argv: readonly string[] = []): Promise<ExitCode> {

@@ -15,19 +15,7 @@ interface Copy {
   store: SessionStore;
 }
 
-/** Files are undefined for a session in memory. */
-export function migratedText(of: {
-  original: string | undefined;
-  copy: string | undefined;
-  /** True for a copy that was made before. */
-  isEarlier: boolean;
-}): string {
-  const { original = "The session", copy = "a copy", isEarlier } = of;
-  const before = isEarlier ? ", which an earlier run created" : "";
-  return `${original} has an older format and stays unchanged. The session continues in ${copy}${before}.`;
-}
-
-/** A copy that was made before: whoever opens the original again goes on there. Damaged ones do not count. */
+/** The copy that an earlier run made: opening the original again goes on there. Damaged copies do not count. */
 export function earlierCopy(source: { header: SessionHeader; reader: SessionReader }): Copy | undefined {
   const original = source.reader.store.file;
   if (original === undefined) return undefined;

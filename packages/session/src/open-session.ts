@@ -1,6 +1,7 @@
 import type { SessionNotice } from "./doctor/problems.ts";
 import { SESSION_VERSION, type SessionHeader } from "./entry.ts";
-import { earlierCopy, migratedText } from "./migrated-copy.ts";
+import { earlierCopy } from "./migrated-copy.ts";
+import { SessionNotices } from "./notices.ts";
 import { EntryHead } from "./read/entry-head.ts";
 import { type HeaderReading, readHeader } from "./read/session-header.ts";
 import { SessionReader } from "./read/session-reader.ts";
@@ -28,30 +29,25 @@ export function openSession(
   options: OpenSessionOptions = {},
 ): Session {
   const store = typeof source === "string" ? JsonlStore.open(source) : source.store;
+  const notices = new SessionNotices(options.onNotice);
   try {
     const reading = readHeader(store);
     const copy = typeof source === "string" ? copyOf(store, reading) : undefined;
     if (copy !== undefined) {
-      const session = new Session({ ...options, ...copy, version: SESSION_VERSION });
-      const message = migratedText({ original: store.file, copy: copy.store.file, isEarlier: true });
+      const session = new Session({ ...options, ...copy, version: SESSION_VERSION, notices });
+      notices.migratedCopy({ original: store.file, copy: copy.store.file, isEarlier: true });
       store.close();
-      session.notify({ code: "migrated_copy", message });
       return session;
     }
     const session = new Session({
       ...options,
+      notices,
       store,
       header: reading.header,
       version: Math.min(reading.version, SESSION_VERSION),
       readOnly: readOnlyReason(reading),
     });
-    if (endsTorn(store)) {
-      session.notify({
-        code: "torn_line",
-        message:
-          "The last line of the session file is incomplete and is ignored. All earlier lines are complete.",
-      });
-    }
+    if (endsTorn(store)) notices.tornLine();
     return session;
   } catch (error) {
     if (typeof source === "string") store.close();
@@ -121,5 +117,11 @@ function start(options: CreateSessionOptions, storeWith: (line: string) => Sessi
   };
   const store = storeWith(`${JSON.stringify(header)}\n`);
   const { durability, onNotice } = options;
-  return new Session({ header, store, version: SESSION_VERSION, durability, onNotice });
+  return new Session({
+    header,
+    store,
+    version: SESSION_VERSION,
+    durability,
+    notices: new SessionNotices(onNotice),
+  });
 }

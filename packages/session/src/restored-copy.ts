@@ -10,8 +10,10 @@ import type { SessionStore } from "./store/store.ts";
 interface DamagedSession {
   store: SessionStore;
   header: SessionHeader;
-  /** Entries in memory that the store may have lost, oldest first. */
-  entries: readonly Entry[];
+  /** The entries of the current path that are in memory. */
+  held: readonly Entry[];
+  /** The entries that this session appended last, oldest first. */
+  own: readonly Entry[];
   /** The id of the entry that must come last; null for none. */
   lastId: string | null;
   /** Follows the entries if another entry comes last. */
@@ -20,7 +22,9 @@ interface DamagedSession {
 
 /** Writes a session to a new file: the whole entries that the open file still has, and those that only memory has. */
 export function writeRestoredCopy(fd: number, session: DamagedSession): void {
-  const { store, header, entries, leafRecord } = session;
+  const { store, header, held, own, leafRecord } = session;
+  const ownIds = new Set(own.map(({ id }) => id));
+  const entries = [...held.filter(({ id }) => !ownIds.has(id)), ...own];
   const writer = new LineWriter(fd, store);
   const inMemory = new Set(entries.map(({ id }) => id));
   const unwritten = entries.values();

@@ -1,4 +1,4 @@
-import { damageText, findProblems, type Problem, type SessionNotice, shownFile } from "./doctor/problems.ts";
+import { findProblems, type Problem, type SessionNotice } from "./doctor/problems.ts";
 import {
   customTypes,
   type Entry,
@@ -13,14 +13,14 @@ import {
   type RecentSettings,
   recentSettings,
 } from "./latest-entries.ts";
-import { earlierCopy, migratedCopy, migratedText } from "./migrated-copy.ts";
-import { compactionChange, isCompanion, LEAF_RECORD, leafAfter } from "./own-entries.ts";
+import { earlierCopy, migratedCopy } from "./migrated-copy.ts";
+import { SessionNotices } from "./notices.ts";
+import { isCompanion, LEAF_RECORD, leafAfter } from "./own-entries.ts";
 import { type Projection, type ProjectOptions, project } from "./projection.ts";
-import { needsCompanions, withCompanions } from "./read/companions.ts";
 import type { EntryIndex } from "./read/entry-index.ts";
 import { entryNotFound, type ScannedEntry, SessionReader } from "./read/session-reader.ts";
 import { type Durability, SessionWriter } from "./read/session-writer.ts";
-import { LiveView, lacksKeptEntry, type Tail } from "./read/tail.ts";
+import { LiveView, type Tail, walkBack } from "./read/tail.ts";
 import { recordKinds, SessionTree } from "./read/tree.ts";
 import { writeRestoredCopy } from "./restored-copy.ts";
 import { readOnlyFailure, type SessionStore } from "./store/store.ts";
@@ -34,7 +34,7 @@ interface SessionParts {
   /** Why nothing may be appended, although the store could. */
   readOnly?: string | undefined;
   durability?: Durability | undefined;
-  onNotice?: ((notice: SessionNotice) => void) | undefined;
+  notices?: SessionNotices;
 }
 
 /**
@@ -55,26 +55,20 @@ export class Session {
   #failedBytes: number | undefined;
   readonly #readOnly: string | undefined;
   readonly #durability: Durability;
-  readonly #onNotice: ((notice: SessionNotice) => void) | undefined;
-  readonly #notices: SessionNotice[] = [];
+  readonly #notices: SessionNotices;
 
   constructor(parts: SessionParts) {
     this.#header = parts.header;
     this.#readOnly = parts.readOnly ?? parts.store.readOnly;
     this.#durability = parts.durability ?? "process";
-    this.#onNotice = parts.onNotice;
+    this.#notices = parts.notices ?? new SessionNotices();
     this.#reader = new SessionReader(parts);
     this.#writer = this.#newWriter();
     this.#latest = new LatestEntries(this.#reader);
     const { leafId, tail } = this.#reader.leaf();
     this.#leafId = leafId;
     if (tail !== undefined) this.#heldView = this.#viewIn(tail);
-    if (this.#readOnly !== undefined)
-      this.notify({
-        /** The file is read-only or of a newer version. An append throws `session_read_only`. */
-        code: "read_only",
-        message: this.#readOnly,
-      });
+    if (this.#readOnly !== undefined) this.#notices.readOnly(this.#readOnly);
   }
 
   get header(): SessionHeader {
@@ -106,7 +100,7 @@ export class Session {
 
   /** Notices for the user, oldest first; each code at most once. */
   get notices(): readonly SessionNotice[] {
-    return this.#notices;
+    return this.#notices.list;
   }
 
   /** The current position: the entry that the next append hangs on; null before the first. */
@@ -133,7 +127,8 @@ export class Session {
       : [draft as EntryDraftWithId];
     if (drafts.length === 0) return [];
     // Before the write: what was read can be written again, should the file lose it.
-    const view = under === this.#leafId ? this.#view : this.#viewElsewhere(under);
+    if (under !== this.#leafId) this.#lookForForeign();
+    const view = under === this.#leafId ? this.#view : this.#viewOf(under);
     const entries = this.#write(drafts, { parentId: under, view });
     this.#leafId = entries.at(-1)!.id;
     this.#heldView = view.append(entries) ? view : this.#viewOf(this.#leafId);
@@ -151,7 +146,8 @@ export class Session {
    * @throws BonsaiError `entry_not_found`, and what `append` throws: then nothing changed.
    */
   moveTo(id: string | null): void {
-    const view = this.#viewElsewhere(id);
+    this.#lookForForeign();
+    const view = this.#viewOf(id);
     this.#write([LEAF_RECORD], { parentId: id });
     this.#leafId = id;
     this.#heldView = view;
@@ -219,18 +215,9 @@ export class Session {
    * @throws BonsaiError `entry_not_found`.
    */
   *tail(leafId: string | null = this.#leafId, projection = this.projection(leafId)): Generator<Entry> {
-    // A damaged file may hold a cycle: from time to time an id is marked, and coming back to it ends the walk.
-    let marked: string | undefined;
-    let markAt = 64;
-    let steps = 0;
-    for (let id = leafId; id !== null && id !== marked; ) {
-      steps += 1;
-      if (steps === markAt) [marked, markAt] = [id, markAt * 2];
-      const entry = this.entry(id);
-      if (entry === undefined) return;
+    for (const entry of walkBack(leafId, (id) => this.entry(id))) {
       yield entry;
-      if (id === projection.compaction?.firstKeptEntryId) return;
-      id = entry.parentId;
+      if (entry.id === projection.compaction?.firstKeptEntryId) return;
     }
   }
 
@@ -245,9 +232,8 @@ export class Session {
    * @param options.isParsed true to read each of them, so that one whose body turns out to be damaged is left out; default
    *   false
    */
-  tree(options: { isParsed?: boolean } = {}): SessionTree {
+  tree({ isParsed = false }: { isParsed?: boolean } = {}): SessionTree {
     this.#lookForForeign();
-    const { isParsed = false } = options;
     return new SessionTree({ reader: this.#reader, leafId: this.#leafId, labels: this.labels(), isParsed });
   }
 
@@ -311,23 +297,14 @@ export class Session {
     this.#reader.store.close();
   }
 
-  /** Adds a notice, once for each code. */
-  notify(notice: SessionNotice): void {
-    if (this.#notices.some(({ code }) => code === notice.code)) return;
-    this.#notices.push(notice);
-    this.#onNotice?.(notice);
-  }
-
-  /** @param options.view what the model sees at the parent; without it, the drafts change nobody's view */
+  /** @param options.view the model's view at the parent; none for drafts that change nobody's view */
   #write(
     drafts: readonly EntryDraftWithId[],
     { parentId, view }: { parentId: string | null; view?: LiveView },
   ): Entry[] {
     if (this.#readOnly !== undefined) throw readOnlyFailure(this.#readOnly);
     if (this.#reader.version < SESSION_VERSION) this.#continueInCopy();
-    const made = this.#writer.make(drafts, parentId);
-    const needs = view !== undefined && made.some(needsCompanions);
-    const entries = needs ? this.#withCompanions(made, view) : made;
+    const entries = this.#writer.make(drafts, parentId, view);
     try {
       this.#writer.write(entries);
     } catch (error) {
@@ -339,21 +316,7 @@ export class Session {
     return entries;
   }
 
-  #withCompanions(made: readonly Entry[], view: LiveView): Entry[] {
-    const { parentId } = made[0]!;
-    const undone = made.flatMap((entry) => {
-      const change = compactionChange(entry);
-      return change?.isUndone ? [change.compactionId] : [];
-    });
-    const isWhole = view.reachesRoot || parentId === null;
-    let before: readonly Entry[] =
-      isWhole || undone.length === 0 ? view.entries : this.#tailOf(parentId, undone).entries;
-    if (!isWhole && lacksKeptEntry([...before, ...made]))
-      before = this.#reader.path(parentId!, view.entries) ?? before;
-    return withCompanions(before, made, () => this.newId());
-  }
-
-  /** The first entries of an append that failed may be stored: the next opening is not to go on behind those. */
+  /** Stores the leaf after a failed append: its first entries may be stored, and the next opening would go on behind them. */
   #keepLeaf(): void {
     const { store } = this.#reader;
     const failedBytes = this.#failedBytes;
@@ -376,44 +339,30 @@ export class Session {
     this.#reader = new SessionReader({ store, version: SESSION_VERSION });
     this.#writer = this.#newWriter();
     this.#latest = new LatestEntries(this.#reader);
-    const message = migratedText({ original, copy: store.file, isEarlier: earlier !== undefined });
-    this.notify({
-      /** The file has an older format and stays unchanged. The session continues in a copy. */
-      code: "migrated_copy",
-      message,
-    });
+    this.#notices.migratedCopy({ original, copy: store.file, isEarlier: earlier !== undefined });
   }
 
-  /** Continues in a copy that has what the file still has and what memory has. @throws BonsaiError `session_not_created` */
+  /** Continues in a copy with the entries of the file and of memory. @throws BonsaiError `session_not_created` */
   #continueInRestoredCopy(unacknowledged: readonly Entry[]): void {
     const { store } = this.#reader;
     const original = store.file;
-    const own = [...this.#writer.ownEntries, ...unacknowledged];
-    const ownIds = new Set(own.map(({ id }) => id));
-    const held = (this.#heldView?.entries ?? []).filter(({ id }) => !ownIds.has(id));
     const last = unacknowledged.at(-1);
     const leafId = last === undefined ? this.#leafId : leafAfter(last);
     const [leafRecord] = this.#writer.make([LEAF_RECORD], leafId);
-    const copy = { header: this.#header, store, entries: [...held, ...own], leafRecord: leafRecord! };
-    store.continueInCopy!((fd) => writeRestoredCopy(fd, { ...copy, lastId: last?.id ?? leafId }));
+    const held = this.#heldView?.entries ?? [];
+    const own = [...this.#writer.ownEntries, ...unacknowledged];
+    const lost = { header: this.#header, store, held, own, leafRecord: leafRecord! };
+    store.continueInCopy!((fd) => writeRestoredCopy(fd, { ...lost, lastId: last?.id ?? leafId }));
     this.#reader.forget();
-    this.notify({
-      /** Another program cut off, replaced or deleted the open session file. The session continues in a copy. */
-      code: "restored_copy",
-      message: `Another program cut off, replaced or deleted ${original} while it was open. The session continues in ${store.file}.`,
-    });
+    this.#notices.restoredCopy(original, store.file);
   }
 
-  /** Only after an append: for a reader, entries of others are news like any other. */
+  /** Looks for foreign or lost entries once something was appended: to a reader, entries of others are as any other. */
   #lookForForeign(): void {
     try {
       if (this.#appended) this.#writer.look();
     } catch (error) {
-      this.notify({
-        /** The open session file lost entries, and no copy with them can be written. The next append tries again. */
-        code: "entries_lost",
-        message: `Another program cut off, replaced or deleted ${this.file} while it was open. ${(error as Error).message} The next entry tries again.`,
-      });
+      this.#notices.entriesLost(this.file, error as Error);
     }
   }
 
@@ -421,11 +370,7 @@ export class Session {
     return new SessionWriter({
       reader: this.#reader,
       durability: this.#durability,
-      onForeign: () =>
-        this.notify({
-          code: "foreign_entries",
-          message: `Another process also writes to ${this.file ?? "this session"}. Its entries form separate branches.`,
-        }),
+      onForeign: () => this.#notices.foreignEntries(this.file),
       onLost: (unacknowledged) => this.#continueInRestoredCopy(unacknowledged),
     });
   }
@@ -436,17 +381,10 @@ export class Session {
 
   #viewIn(tail: Tail): LiveView {
     if (tail.damagedLines !== undefined) {
-      const damage = damageText(Math.max(tail.damagedLines, this.#reader.index().damageCount));
-      const message = `${damage} Run \`bonsai session doctor ${shownFile(this.file)}\` to list the damage.`;
-      this.notify({ code: "damaged_lines", message });
+      const count = Math.max(tail.damagedLines, this.#reader.index().damageCount);
+      this.#notices.damagedLines(count, this.file);
     }
     return new LiveView(tail);
-  }
-
-  /** For a move of the leaf. Looks first, so that all of the path is there. */
-  #viewElsewhere(leafId: string | null): LiveView {
-    this.#lookForForeign();
-    return this.#viewOf(leafId);
   }
 
   get #view(): LiveView {

@@ -30,7 +30,7 @@ function sessionOf(...drafts: EntryDraft[]): Session {
   return session;
 }
 
-describe("what is found", () => {
+describe("a search in one session", () => {
   test.each<[string, EntryDraft, string]>([
     ["any case", user("The Quick fox"), "quick FOX"],
     ["a quoted text", user('he said "no" twice'), 'said "no"'],
@@ -66,26 +66,26 @@ describe("what is found", () => {
     expect(await foundInSession(sessionOf(user("other"), draft), query)).toHaveLength(1);
   });
 
-  test("nothing that is only JSON around the text", async () => {
+  test("does not find the JSON around a text", async () => {
     const session = sessionOf(user("plain"));
     for (const query of ["content", "role", "timestamp", '"text"', "message"])
       expect(await foundInSession(session, query)).toEqual([]);
   });
 
-  test("what a regular expression matches", async () => {
+  test("finds the texts that a regular expression matches", async () => {
     const session = sessionOf(user("error TS2345: bad"), call({ a: "x", b: "TS12345" }), user("error TS99"));
     const hits = await foundInSession(session, /ts\d{4}/i);
     expect(hits.map(({ snippet }) => snippet)).toEqual(["error TS2345: bad", "TS12345"]);
   });
 
-  test("by an expression as by a text, also where it takes several turns", async () => {
+  test("finds the same by an expression as by a text, over several turns of the event loop", async () => {
     const session = sessionOf(
       ...Array.from({ length: 9 }, (_, at) => user(`${at} ${"x".repeat(70_000)} needle`)),
     );
     expect(await foundInSession(session, /needle/)).toEqual(await foundInSession(session, "needle"));
   });
 
-  test("entries of all branches, with what is on the active path", async () => {
+  test("finds entries of all branches and marks those of the active path", async () => {
     const session = sessionOf(user("needle one"));
     const fork = session.leafId;
     session.append(user("needle two"));
@@ -101,7 +101,7 @@ describe("what is found", () => {
     ]);
   });
 
-  test("with a snippet of one line around the match", async () => {
+  test("shows one line around the match", async () => {
     const [hit] = await foundInSession(
       sessionOf(user(`${"a ".repeat(200)}\nthe needle\n${"b ".repeat(200)}`)),
       "needle",

@@ -4,10 +4,10 @@ import { forEachLine, type Line, readBytes } from "../store/line-reader.ts";
 import type { SessionStore } from "../store/store.ts";
 import { EntryHead, type LineKind } from "./entry-head.ts";
 import { gluedEntries } from "./glued-entries.ts";
+import { HeadNames } from "./head-names.ts";
 import { IdTable, RecordColumns, type Stray, StrayParents } from "./records.ts";
 
 const OPEN_BRACE = 0x7b;
-const MAX_DETAILS = 1000;
 
 /** An entry as the index knows it: its head, and where its line lies. */
 export interface EntryRecord {
@@ -61,13 +61,7 @@ export class EntryIndex {
   #columns = new RecordColumns();
   #ids = new IdTable();
   #strays = new StrayParents();
-  readonly #types: string[] = [];
-  readonly #typeNumbers = new Map<string, number>();
-  /** Roles and custom types, by their number. */
-  readonly #details: string[] = [""];
-  readonly #detailNumbers = new Map<string, number>();
-  /** Most entries have the type of the one before. */
-  #lastType: { bytes: Buffer; number: number } | undefined;
+  readonly #names = new HeadNames();
   #damagedLines: DamagedLine[] = [];
   /** Records without an id of their own, ascending. */
   #unnamed: number[] = [];
@@ -123,12 +117,12 @@ export class EntryIndex {
   }
 
   type(number: number): string {
-    return this.#types[this.#columns.type[number]!]!;
+    return this.#names.type(this.#columns.type[number]!);
   }
 
   /** The role of a message or the custom type of an entry; undefined if only the parsed entry tells. */
   detail(number: number): string | undefined {
-    return this.#details[this.#columns.detail[number]!] || undefined;
+    return this.#names.detail(this.#columns.detail[number]!);
   }
 
   /** Whether a record has this id, and its parent that one. */
@@ -193,7 +187,7 @@ export class EntryIndex {
 
   /** Numbers of the undamaged records of this type from `from` on, in file order. */
   numbersOf(type: string, from = 0): number[] {
-    const wanted = this.#typeNumbers.get(type);
+    const wanted = this.#names.numberOfType(type);
     const numbers: number[] = [];
     for (let number = from; number < this.count; number += 1) {
       if (this.#columns.type[number] === wanted && !this.isDamaged(number)) numbers.push(number);
@@ -319,8 +313,8 @@ export class EntryIndex {
       offset: line.offset,
       lengthBytes: line.lengthBytes,
       line: line.number,
-      type: this.#typeNumber(),
-      detail: this.#detailNumber(line),
+      type: this.#names.typeNumber(this.#head),
+      detail: this.#names.detailNumber(this.#head, line),
       parent: isChained ? this.count - 1 : this.#parentNumber(),
       damaged: head.torn,
     });
@@ -364,27 +358,7 @@ export class EntryIndex {
     return parent;
   }
 
-  #typeNumber(): number {
-    const last = this.#lastType;
-    if (last !== undefined && this.#head.hasType(last.bytes)) return last.number;
-    const type = this.#head.type;
-    const number = this.#typeNumbers.get(type) ?? this.#types.push(type) - 1;
-    this.#typeNumbers.set(type, number);
-    this.#lastType = { bytes: Buffer.from(type), number };
-    return number;
-  }
-
-  /** A damaged file can have any number of details: the index keeps the first ones. */
-  #detailNumber(line: Line): number {
-    const detail = this.#head.detail(line);
-    if (detail === undefined) return 0;
-    const known = this.#detailNumbers.get(detail);
-    if (known !== undefined || this.#details.length === MAX_DETAILS) return known ?? 0;
-    this.#detailNumbers.set(detail, this.#details.length);
-    return this.#details.push(detail) - 1;
-  }
-
-  /** Takes back what was made of a last line without newline: it may have been written to its end since. */
+  /** Takes back the records of a last line without newline: it may have been written to its end since. */
   #dropOpenLine(): void {
     if (this.#open === undefined) return;
     this.#scannedTo = this.#open.offset;

@@ -1,10 +1,11 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { Entry, EntryDraftWithId } from "../entry.ts";
-import { LEAF_RECORD } from "../own-entries.ts";
+import { compactionChange, LEAF_RECORD } from "../own-entries.ts";
 import { LineAppender } from "../store/line-appender.ts";
 import { randomHex } from "../store/new-file.ts";
-import { asStored } from "./companions.ts";
-import type { SessionReader } from "./session-reader.ts";
+import { asStored, needsCompanions, withCompanions } from "./companions.ts";
+import { entryNotFound, type SessionReader } from "./session-reader.ts";
+import { type LiveView, lacksKeptEntry } from "./tail.ts";
 
 /**
  * The losses that an append survives: `process` (a kill of the process; each append is in the system's hands) or `power` (a
@@ -85,16 +86,35 @@ export class SessionWriter {
     return this.#stamp.text;
   }
 
-  /** Makes entries of drafts, as one chain below a parent. */
-  make(drafts: readonly EntryDraftWithId[], parentId: string | null): Entry[] {
+  /**
+   * Makes entries of drafts, as one chain below a parent, with the companions that they need.
+   * @param view the model's view at the parent. Default: none, for drafts that change no view
+   */
+  make(drafts: readonly EntryDraftWithId[], parentId: string | null, view?: LiveView): Entry[] {
     const timestamp = this.#timestamp();
     let parent = parentId;
-    return drafts.map((draft) => {
+    const made = drafts.map((draft) => {
       const { type, id = this.newId(), ...fields } = draft;
       const entry = { type, id, parentId: parent, timestamp, ...fields } as Entry;
       parent = id;
       return entry;
     });
+    if (view === undefined || !made.some(needsCompanions)) return made;
+    return withCompanions(this.#pathBefore(made, view), made, () => this.newId());
+  }
+
+  /** The path that new entries continue, as far back as their companions depend on it. */
+  #pathBefore(made: readonly Entry[], view: LiveView): readonly Entry[] {
+    const { parentId } = made[0]!;
+    if (view.reachesRoot || parentId === null) return view.entries;
+    const undone = made.flatMap((entry) => {
+      const change = compactionChange(entry);
+      return change?.isUndone ? [change.compactionId] : [];
+    });
+    const tail = undone.length > 0 && (this.#reader.tail(parentId, undone) ?? entryNotFound(parentId));
+    const before = tail ? tail.entries : view.entries;
+    if (!lacksKeptEntry([...before, ...made])) return before;
+    return this.#reader.path(parentId, view.entries) ?? before;
   }
 
   /** @throws BonsaiError `append_failed`, `session_read_only`, `session_not_created`, `entry_not_serializable`. */

@@ -290,3 +290,22 @@ function seekView(entries: readonly Entry[]): ViewSeeker {
   for (const entry of entries.toReversed()) if (seeker.older(entry)) break;
   return seeker;
 }
+
+/** The entries from `leafId` back to a root, newest first. A cycle, which a damaged file may hold, ends the walk. */
+export function* walkBack(
+  leafId: string | null,
+  entryOf: (id: string) => Entry | undefined,
+): Generator<Entry> {
+  // From time to time an id is marked. Coming back to it ends the walk.
+  let marked: string | undefined;
+  let markAt = 64;
+  let steps = 0;
+  for (let id = leafId; id !== null && id !== marked; ) {
+    steps += 1;
+    if (steps === markAt) [marked, markAt] = [id, markAt * 2];
+    const entry = entryOf(id);
+    if (entry === undefined) return;
+    yield entry;
+    id = entry.parentId;
+  }
+}

@@ -1,0 +1,50 @@
+import type { CommandGrammar, CommandGroup } from "./command-grammar.ts";
+import { compactionCommands } from "./compaction-commands.ts";
+import { sessionCommands } from "./session-commands.ts";
+import { setupCommands } from "./setup-commands.ts";
+
+/** Other spellings of commands. They work the same, but no help shows them. */
+export const aliases: readonly (readonly [alias: string, command: string])[] = [
+  ["sessions", "session list"],
+  ["show", "session show"],
+  ["context", "session context"],
+  ["tree", "session tree"],
+  ["goto", "session goto"],
+  ["fork", "session fork"],
+  ["diff", "session diff"],
+  ["merge", "session merge"],
+  ["undo", "session undo"],
+  ["redo", "session redo"],
+  ["export", "session export"],
+  ["import", "session import"],
+  ["doctor", "session doctor"],
+  ["install", "extension add"],
+  ["list", "extension list"],
+  ["remove", "extension remove"],
+  ["uninstall", "extension remove"],
+  ["update", "extension update"],
+  ["logout", "login --forget"],
+  ["lab tune", "lab --tune"],
+];
+
+export const commandGroups: readonly CommandGroup[] = [
+  {
+    name: "session",
+    section: "Sessions",
+    summary: "List, read, edit and repair sessions",
+    examples: [["bonsai session list", "the latest sessions"]],
+  },
+  {
+    name: "extension",
+    section: "Setup",
+    summary: "Add, list, remove and update extensions",
+    examples: [["bonsai extension add mcp", "use MCP servers"]],
+  },
+];
+
+/** All commands, in the order of `bonsai --help`. */
+export const grammar: readonly CommandGrammar[] = [
+  ...sessionCommands,
+  ...compactionCommands,
+  ...setupCommands,
+];

@@ -1,0 +1,72 @@
+import { damageText, type SessionNotice, shownFile } from "./doctor/problems.ts";
+
+/** The notices of an open session, oldest first, each code at most once. */
+export class SessionNotices {
+  readonly #notices: SessionNotice[] = [];
+  readonly #onNotice: ((notice: SessionNotice) => void) | undefined;
+
+  constructor(onNotice?: (notice: SessionNotice) => void) {
+    this.#onNotice = onNotice;
+  }
+
+  get list(): readonly SessionNotice[] {
+    return this.#notices;
+  }
+
+  readOnly(message: string): void {
+    /** The file is read-only or of a newer version. An append throws `session_read_only`. */
+    this.#add({ code: "read_only", message });
+  }
+
+  tornLine(): void {
+    this.#add({
+      code: "torn_line",
+      message:
+        "The last line of the session file is incomplete and is ignored. All earlier lines are complete.",
+    });
+  }
+
+  migratedCopy(files: { original: string | undefined; copy: string | undefined; isEarlier: boolean }): void {
+    const { original = "The session", copy = "a copy", isEarlier } = files;
+    const before = isEarlier ? ", which an earlier run created" : "";
+    this.#add({
+      /** The file has an older format and stays unchanged. The session continues in a copy. */
+      code: "migrated_copy",
+      message: `${original} has an older format and stays unchanged. The session continues in ${copy}${before}.`,
+    });
+  }
+
+  restoredCopy(original: string | undefined, copy: string | undefined): void {
+    this.#add({
+      /** Another program cut off, replaced or deleted the open session file. The session continues in a copy. */
+      code: "restored_copy",
+      message: `Another program cut off, replaced or deleted ${original} while it was open. The session continues in ${copy}.`,
+    });
+  }
+
+  entriesLost(file: string | undefined, error: Error): void {
+    this.#add({
+      /** The open session file lost entries, and no copy with them can be written. The next append tries again. */
+      code: "entries_lost",
+      message: `Another program cut off, replaced or deleted ${file} while it was open. ${error.message} The next entry tries again.`,
+    });
+  }
+
+  foreignEntries(file = "this session"): void {
+    this.#add({
+      code: "foreign_entries",
+      message: `Another process also writes to ${file}. Its entries form separate branches.`,
+    });
+  }
+
+  damagedLines(count: number, file: string | undefined): void {
+    const message = `${damageText(count)} Run \`bonsai session doctor ${shownFile(file)}\` to list the damage.`;
+    this.#add({ code: "damaged_lines", message });
+  }
+
+  #add(notice: SessionNotice): void {
+    if (this.#notices.some(({ code }) => code === notice.code)) return;
+    this.#notices.push(notice);
+    this.#onNotice?.(notice);
+  }
+}
