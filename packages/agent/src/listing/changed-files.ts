@@ -62,7 +62,7 @@ function changesBy(result: ToolResultMessage, call: ToolCall | undefined): Chang
   return call === undefined ? [] : byArguments(call);
 }
 
-/** What the tool itself counted; a write that changed nothing is none. */
+/** Reads the tool's own counts. Ignores a write that changed nothing. */
 function counted(details: Record<string, unknown>, call: ToolCall | undefined): ChangedLines[] {
   const { added, removed, created, path = call?.arguments?.path } = details;
   if (typeof path !== "string" || (added === 0 && removed === 0 && created !== true)) return [];
@@ -139,7 +139,7 @@ function linesOf(text: string): string[] {
   return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
 }
 
-/** Where a patch can stand: in an argument of its own, or in a command such as `["apply_patch", "…"]`. */
+/** Finds patches in an argument of their own, or in a command such as `["apply_patch", "…"]`. */
 function patchTexts(args: Record<string, unknown>): string[] {
   const command = Array.isArray(args.command) ? args.command : [args.command];
   const texts = [...patchKeys.map((key) => args[key]), ...command];

@@ -278,7 +278,7 @@ async function firstPart(path: string): Promise<{ bytes: Buffer; isWhole: boolea
   // Without waiting: a pipe must not hold up the start.
   const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
-    // Of the opened file: the name can lead elsewhere by now.
+    // Use the opened file: its name may lead to another file by now.
     const stats = await handle.stat();
     if (!stats.isFile()) throw new Error("it is not a regular file.");
     const size = MAX_INSTRUCTION_BYTES + 1;

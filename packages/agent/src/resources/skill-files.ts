@@ -29,7 +29,7 @@ export function findSkillFiles<Place extends { path: string }>(places: readonly 
 class SkillSearch {
   readonly problems: FoundFiles<never>["problems"] = [];
   #count = 0;
-  /** Of one place: two places may share a folder. */
+  /** Folders seen in the current place; two places may share a folder. */
   #seenFolders = new Set<string>();
 
   filesAt(path: string): string[] {

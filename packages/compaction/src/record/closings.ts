@@ -5,21 +5,22 @@ import { isUserMessage, programText, type SourceMessage } from "./source.ts";
 
 /** A statement of the agent, an extension or another program. */
 export interface Closing {
-  /** The number of the user's message that it came after. */
+  /** The number of the user's message before it. */
   turn: number;
   entryId?: string | undefined;
   /** The author. Default: the agent. */
   by?: string | undefined;
   text: string;
-  /** True for what it said on the way, not at the end of its turn. */
+  /** True for a statement before the end of its turn. */
   isInterim?: boolean | undefined;
-  /** True for what was said on a branch that was left or merged. */
+  /** True for a statement on a branch that was left or merged. */
   isOnBranch?: boolean | undefined;
 }
 
 /**
- * What the agent said in the messages, oldest first: at the end of each turn, and on the way.
- * @param isLastOpen true where the last turn goes on behind them
+ * The statements of the agent and of programs in the messages, oldest first.
+ * @param turn the number of the user's latest message before them
+ * @param isLastOpen true if the last turn continues after them
  */
 export function closingsIn(messages: readonly SourceMessage[], turn: number, isLastOpen: boolean): Closing[] {
   const closings: Closing[] = [];
@@ -43,7 +44,7 @@ export function closingsIn(messages: readonly SourceMessage[], turn: number, isL
   return closings;
 }
 
-/** Without blocks of code and tables, on one line. */
+/** Shortens pasted blocks to a mark, and removes heading marks, list marks and blank lines. */
 function spoken(text: string): string {
   return withoutPastes(text)
     .replaceAll(PASTED, "[")
@@ -54,18 +55,18 @@ function spoken(text: string): string {
 }
 
 const LINE_TOKENS = 10;
-/** So much more is a statement of the end worth than one of the beginning: it may take that one back. */
+/** Rank bonus of the newest statement over the oldest: it may revoke that one. */
 const RECENCY = 3;
-/** What was said on the way goes before what was said at the end. */
+/** Rank of an interim statement, relative to the last one of a turn. */
 const INTERIM = -3;
 
 export interface ClosingsOptions {
   maxTokens: number;
-  /** What they should be about above all. Default: nothing. */
+  /** The topic to prefer. Default: none. */
   focus?: string | undefined;
 }
 
-/** The statements that fit. */
+/** Clips the statements to `maxTokens`. */
 export function clippedClosings(closings: readonly Closing[], options: ClosingsOptions): Closing[] {
   const { maxTokens, focus } = options;
   const texts = clippedTexts(
@@ -85,14 +86,14 @@ export function clippedClosings(closings: readonly Closing[], options: ClosingsO
   });
 }
 
-/** A line of its own, with the number of the user's message that it came after. */
+/** The line of a statement, with the number of the user's message before it. */
 export function closingLine({ turn, entryId, by = "agent", text, isOnBranch }: Closing): string {
   const address = entryId === undefined ? "" : ` [${entryId}]`;
   const branch = isOnBranch ? " (on another branch)" : "";
   return `${turn}. ${by}${address}${branch}: ${onOneLine(text)}`;
 }
 
-/** Without a pattern: one with blanks around the break would take the square of a run of blanks. */
+/** Splits, because a regex with blanks around the line break is quadratic in a run of blanks. */
 function onOneLine(text: string): string {
   return text
     .split("\n")

@@ -4,18 +4,18 @@ import { isIrreversible } from "./irreversible.ts";
 import { clipped, decisiveLine, type RunResult, resultOf, saysFailed } from "./run-result.ts";
 import type { SourceMessage } from "./source.ts";
 
-/** A shell command that came to its end, whoever ran it. */
+/** A finished shell command that a tool or the user ran. */
 export interface CommandRun {
-  /** On one line, without secrets, and without the change of folder in front. */
+  /** On one line, without a leading `cd`, at most 400 characters long. */
   command: string;
-  /** Where it ran, if the command says so. */
+  /** The folder in which the command ran, if a `cd` in it names one. */
   folder?: string | undefined;
   state: RunResult["state"];
-  /** True where it only looked, or moved files about: nobody waits for that to pass. */
+  /** True if the command only looked or moved files. */
   isLookup: boolean;
-  /** The decisive line of a failure, where there is one. */
+  /** The decisive line of a failure, if there is one. */
   line?: string | undefined;
-  /** Of its result. */
+  /** The entry of its result. */
   entryId?: string | undefined;
 }
 
@@ -23,7 +23,7 @@ const MAX_COMMAND_CHARS = 400;
 /** `cd packages/tui && ` */
 const FOLDER_CHANGE = /^\s{0,9}cd\s{1,9}(?:"[^"\n]*"|'[^'\n]*'|[^\s;&|]+)\s{0,9}(?:&&|;)\s{0,9}(?=\S)/;
 
-/** The commands that tools and the user ran, in order. A call without its result among the messages is left out. */
+/** The commands that tools and the user ran, in order. Skips calls without a result among the messages. */
 export function commandRuns(messages: readonly SourceMessage[]): CommandRun[] {
   const calls = new CallPairs();
   return messages.flatMap(({ message, entryId }) => {
@@ -46,20 +46,20 @@ function commandRun(written: string, result: RunResult, entryId: string | undefi
   return { command, ...where, state, isLookup, ...(line !== undefined && { line }), entryId };
 }
 
-/** Results with the calls that they belong to, as messages come. */
+/** Finds the call of each result. Reads the messages in their order. */
 export class CallPairs {
   readonly #calls = new Map<string, ToolCall>();
 
-  /** The call that a result is of; undefined for any other message, and where the call is not known. */
+  /** The call of a result; undefined for an unknown call and for any other message. */
   callOf(message: Message): ToolCall | undefined {
     if (message?.role === "assistant") for (const call of callsIn(message)) this.#calls.set(call.id, call);
     return message?.role === "toolResult" ? this.#calls.get(message.toolCallId) : undefined;
   }
 }
 
-/** The shell command that a tool is given. Tools have other names in every agent: what a call does is told by its arguments. */
+/** The shell command in a call's arguments. Only the arguments decide: each agent names its tools differently. */
 export function commandIn(fields: Readonly<Record<string, unknown>>): string | undefined {
-  // Some editors call their verb a command.
+  // Some edit tools have a `path`, and a `command` that names the edit.
   if ("path" in fields) return undefined;
   const values = ["command", "cmd", "script", "shell_command", "CommandLine"].map((field) => fields[field]);
   const value = values.find((one) => typeof one === "string" || Array.isArray(one));
@@ -67,22 +67,22 @@ export function commandIn(fields: Readonly<Record<string, unknown>>): string | u
   return /(?:^|\/)(?:ba|z)?sh$/.test(String(value[0])) ? String(value.at(-1)) : value.join(" ");
 }
 
-/** False for what only looks, or moves files about. */
+/** False for a lookup, unless it is irreversible. */
 export const counts = (command: Command): boolean => !command.isLookup || isIrreversible(command);
 const checks = ({ commands }: CommandGroup<Command>): boolean => commands.some(({ isCheck }) => isCheck);
 
-/** Searches for what errors look like: nothing found is good news. */
+/** A search for error messages: if it finds none, that is a success. */
 const SEEKS_ERRORS = /grep.*(?:err|fail|warn|fatal|TS\d)/i;
 
-/** What came of each group; undefined where nothing tells: only the exit code of the last one is seen. */
+/** The state of each group; undefined if unknown, because the result has only the exit code of the last group. */
 export function groupStates(
   all: readonly CommandGroup<Command>[],
   result: RunResult,
 ): Array<[CommandGroup<Command>, RunResult["state"] | undefined]> {
-  // `cargo test; echo $?` tells the exit code of what stands before.
+  // `cargo test; echo $?` prints the exit code of the group before it.
   const groups = all.filter(({ commands: [first] }) => !/^echo .*\$\?/.test(first?.text.slice(0, 200) ?? ""));
   const last = groups.at(-1);
-  // What reads a pipe, or stands in after a failure, decides the exit code.
+  // A lookup at the end of a pipe, or a fallback, replaces the exit code of the command that matters.
   const isSeen =
     last?.hasFallback === false && !last.commands.some(({ isPiped, isLookup }) => isPiped && isLookup);
   const isLastToBlame = isSeen && result.state === "failed" && last.commands.some(counts);

@@ -1,28 +1,28 @@
 import { textHead } from "@bonsai-agent/messages";
 
-/** One program with its arguments, without redirections, variables set in front and shell keywords. */
+/** One program with its arguments, without redirections, leading variable assignments and shell keywords. */
 export interface SimpleCommand {
   /** The value of each argument, quotes resolved. */
   words: readonly string[];
   /** Each argument as it is written. */
   raws: readonly string[];
-  /** It reads what the command before it prints. */
+  /** True if it reads the output of the command before it. */
   isPiped: boolean;
-  /** Where it runs, if a `cd` before it says so. */
+  /** The folder in which the command runs, if a `cd` before it names one. */
   folder?: string | undefined;
 }
 
-/** Commands with one exit code: what stands between `;`, `&` and line ends. */
+/** Commands that share one exit code: they are between `;`, `&` and line ends. */
 export interface CommandGroup<Command extends SimpleCommand = SimpleCommand> {
-  /** Without those that run only after a failure (`a || b`). */
+  /** Excludes commands that run only after a failure: `b` in `a || b`. */
   commands: readonly Command[];
   hasFallback: boolean;
 }
 
-/** What is longer is a script, whose beginning tells. */
+/** Only the beginning of a longer script is read. */
 const MAX_SCRIPT_CHARS = 20_000;
 
-/** Reads a shell command, or a whole script. Never throws; a quote that nothing closes reaches to the end. */
+/** Reads a shell command, or a whole script. Never throws; an unclosed quote reaches to the end. */
 export function commandGroups(written: string): CommandGroup[] {
   const reader = new ScriptReader();
   for (const { 0: token, groups = {} } of withoutHereDocuments(written).matchAll(TOKEN))
@@ -30,11 +30,11 @@ export function commandGroups(written: string): CommandGroup[] {
   return reader.end();
 }
 
-/** A substitution is part of a word. Nothing in here can fail behind its first character, so that each is read once. */
+/** A substitution is part of a word. No alternative fails after its first character, so each character is read once. */
 const TOKEN =
   /(?<comment>(?<![^\s;&|()])#[^\n]*)|(?<blank>(?:[ \t\r]|\\\r?\n)+)|(?<redirect>\d?(?:&>>?|<<<|<<-?|>>|>\||[<>])&?[ \t]*(?:'[^']*'?|"[^"]*"?|[^\s'"`;&|<>()]*))|(?<operator>\n|;+|&&|\|\||\|&|[|&()])|(?<quoted>'[^']*'?|"[^"\\]*(?:\\[\s\S][^"\\]*)*"?)|\$\((?:[^()]+|\((?:[^()]+|\([^()]*\)?)*\)?)*\)?|`[^`]*`?|\\[\s\S]?|[^\s'"\\;&|<>()`$\d]+|[\s\S]/g;
 
-/** They are taken out first, also inside quotes: a message that is written as one may hold any quotes. */
+/** Removes here documents before quotes are read, even inside quotes: their text may contain any quotes. */
 function withoutHereDocuments(written: string): string {
   const lines = textHead(written, 10 * MAX_SCRIPT_CHARS).split("\n");
   const lastAt = new Map(lines.map((line, at) => [line.trim(), at]));
@@ -101,11 +101,11 @@ function unquoted(raw: string): string {
   return raw.startsWith("'") ? inner : inner.replace(/\\(["\\$`])/g, "$1");
 }
 
-// Names of programs and of their subcommands; these are no language.
+// Names of programs and subcommands: they are the same in every human language.
 
 export const wordSet = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/));
 
-/** Programs that only look, steer the shell, or move files about: nobody waits for them to pass. */
+/** Programs that only look, control the shell, or move files: their failures are not recorded. */
 const LOOKUPS = wordSet(
   `ls cat head tail grep egrep fgrep rg ag ack find fd wc pwd which type whereis echo printf tree stat file du df env printenv
   date whoami id hostname uname sleep ps pgrep top true false awk sort uniq jq yq less more man diff cmp cd pushd popd export
@@ -125,23 +125,22 @@ export const CHECKS = wordSet(
 );
 const INTERPRETER = /^(?:node|python[\d.]*|bash|sh|zsh|ruby|perl|php|tsx|ts-node|deno|bun|go)$/;
 export interface Command extends SimpleCommand {
-  /** As written, without what stands around it. */
+  /** As written, but without wrappers such as `sudo`; runners such as `npx` stay. */
   text: string;
-  /** The program or its script, and the first words that may be verbs: no options, files or quoted texts. */
+  /** The program or its script, and the words that may be verbs: no options, files or quoted texts. */
   names: readonly string[];
-  /** The words that make two runs the same command. */
+  /** Two runs with the same words here are the same command. */
   identity: readonly string[];
   isLookup: boolean;
-  /** It tests, builds or checks. */
+  /** True if it tests, builds or checks. */
   isCheck: boolean;
 }
 
-/** The commands of a shell command; what is only wrapped around them (`sudo`, `timeout 60`, `npx`) is taken off. */
+/** Reads the commands of a shell command, without wrappers and runners such as `sudo`, `timeout 60` and `npx`. */
 export function readCommands(written: string): CommandGroup<Command>[] {
   return commandGroups(written).map((group) => ({ ...group, commands: group.commands.map(readCommand) }));
 }
 
-/** What stands in front of the command that matters. */
 const WRAPPER =
   /^(?:(?:sudo|doas|env|time|nohup|nice|exec|stdbuf|setsid|g?timeout|xargs)(?: -[ugs] \S+| -\S+| \w+=\S*| \d[\d.]*[smhd]?)* )+/;
 const RUNNER =
@@ -182,7 +181,7 @@ function baseName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1).replace(/\.(?:[cm]?[jt]s|py|sh|rb|php|pl|exe|cmd)$/i, "");
 }
 
-/** The words within a name, in small letters: `db:migrate`, `delete-stack`, `publishToMavenLocal`. */
+/** Splits a name into lower-case words: `db:migrate`, `delete-stack`, `publishToMavenLocal`. */
 export function partsOf(name: string): string[] {
   const spaced = name.slice(0, 80).replace(/([a-z\d])([A-Z])/g, "$1 $2");
   return spaced.toLowerCase().match(/[a-z\d]+/g) ?? [];
@@ -193,11 +192,11 @@ const UNIMPORTANT =
 
 function identityOf({ words }: SimpleCommand): string[] {
   if (words[0] !== "git") return words.filter((word, at) => at === 0 || !UNIMPORTANT.test(word));
-  // A commit that passes is the one that failed, whatever its message; a push goes to its branch.
+  // Two commits are the same command, whatever their messages. Two pushes must have the same remote and branch.
   return words.filter((word) => !word.startsWith("-")).slice(0, words.includes("push") ? 9 : 2);
 }
 
-/** True for the same command, and for a check of the same program with fewer words: `npm test` for `npm test -- foo`. */
+/** True for the same command, and for a check with fewer arguments: `npm test` covers `npm test -- foo`. */
 export function covers(passed: Command, failed: Command): boolean {
   const [few, many] = [passed.identity, failed.identity];
   if (few[0] !== many[0]) return false;
@@ -210,7 +209,7 @@ export function covers(passed: Command, failed: Command): boolean {
   });
 }
 
-/** True for the same word, and for a folder or file that contains the other. */
+/** True for equal words, and if `outer` is a folder or file that contains `inner`. */
 function contains(outer: string, inner: string): boolean {
   const folder = outer.replace(/\/(?:\.\.\.)?$/, "");
   return inner === outer || (inner.startsWith(folder) && /^[/:]/.test(inner.slice(folder.length)));

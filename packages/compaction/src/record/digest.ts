@@ -7,15 +7,15 @@ import { clippedWords, wordLines } from "./words.ts";
 
 export interface DigestOptions {
   record: SpanRecord;
-  /** The summary that stood first before, of whoever made it. Default: none. */
+  /** The earlier summary, whether a model wrote it or it is a digest. Default: none. */
   earlierSummary?: string | undefined;
   /** Summaries of branches that the span contains, oldest first. Default: none. */
   branchSummaries?: readonly string[] | undefined;
-  /** What the user asked to dwell on. */
+  /** The topic that the user asked for. Default: none. */
   focus?: string | undefined;
-  /** True where the user's words stand beside the digest; else they are in it. Default false. */
+  /** True if the context shows the user's words beside the digest; otherwise the digest quotes them. Default: false. */
   carriesUserWords?: boolean | undefined;
-  /** The most tokens of the digest. */
+  /** Upper bound of the digest, in tokens. */
   maxTokens: number;
 }
 
@@ -26,22 +26,22 @@ const BRANCH = "# Summary of another branch";
 /** The level of plain text, below every heading. */
 const TEXT_LEVEL = 7;
 
-/** What each part may take of what is left when it is its turn. */
+/** Upper bound of each part, as a share of the tokens left when the part is added. */
 const SHARES = { irreversible: 0.3, failing: 0.5, todos: 0.6, standing: 0.6, earlier: 0.6, words: 0.7 };
 
-/** A summary of quotes and records: same record, same digest. It never says nothing. */
+/** Builds a summary from quotes and records. The same record gives the same digest. Never returns an empty text. */
 export function digestText(options: DigestOptions): string {
   let { maxTokens } = options;
   for (;;) {
     const text = textWithin({ ...options, maxTokens });
-    // Headings, counts and marks of what is left out are known once the parts stand together.
+    // The final text adds headings, counts and omission marks, so shrink the budget until everything fits.
     const over = estimateTokens(text) - options.maxTokens;
     if (over <= 0 || maxTokens <= 0) return text;
     maxTokens -= over;
   }
 }
 
-/** @returns about so many tokens at most */
+/** Returns about `maxTokens` tokens at most. */
 function textWithin(options: DigestOptions): string {
   const { record, earlierSummary = "", branchSummaries = [], maxTokens, focus } = options;
   const { failing, irreversible, openTodos } = record.outcomes;
@@ -72,14 +72,14 @@ function conversationLines({ words, closings }: SpanRecord, maxTokens: number, f
   return wordLines(said, { closings: clippedClosings(others, { maxTokens: left, focus }) });
 }
 
-/** The last answer, as far as it fits. */
+/** The last answer, clipped to `maxTokens`. */
 function standingLines({ closings }: SpanRecord, maxTokens: number, focus?: string): string[] {
   const last = lastAnswer(closings);
   if (last === undefined) return [];
   return clippedClosings([{ ...last, isInterim: false }], { maxTokens, focus }).map(closingLine);
 }
 
-/** Where things stand, in the agent's words. */
+/** The agent's last answer on the current branch, or its last interim statement if it gave no answer. */
 export function lastAnswer(closings: readonly Closing[]): Closing | undefined {
   const own = closings.filter(({ by, isOnBranch }) => by === undefined && !isOnBranch);
   return own.findLast(({ isInterim }) => !isInterim) ?? own.at(-1);
@@ -87,7 +87,7 @@ export function lastAnswer(closings: readonly Closing[]): Closing | undefined {
 
 const HEADINGS_TOKENS = 60;
 
-/** Tokens that are left for the parts to come. */
+/** Counts the tokens left for the next parts. */
 class Budget {
   left: number;
 
@@ -95,7 +95,7 @@ class Budget {
     this.left = Math.max(0, tokens);
   }
 
-  /** The newest lines within a share of what is left; the others are counted. */
+  /** The newest lines that fit into a share of the tokens left, after a line with the number of omitted ones. */
   newest(lines: readonly string[], share: number): string[] {
     const kept = newestLines(lines, this.left * share);
     const leftOut = lines.length - kept.length;
@@ -110,12 +110,12 @@ class Budget {
   }
 }
 
-/** True for a text of {@link digestText}: its lines are quotes of the record. */
+/** True for a text from {@link digestText}. */
 export function isDigest(text: string): boolean {
   return text.startsWith(INTRODUCTION);
 }
 
-/** The lines that stand for what a span came to, wherever they are quoted, each with its entry. */
+/** One line for each outcome, as the digest writes it, with the outcome's entry. */
 export function outcomeLines({ irreversible, failing, openTodos }: Outcomes): OutcomeLine[] {
   return [
     ...irreversible.map((each) => ({ line: irreversibleLine(each), entryId: each.entryId })),
@@ -129,7 +129,7 @@ interface OutcomeLine {
   entryId: string | undefined;
 }
 
-/** The last lines, as many as fit. */
+/** The newest lines that fit into `maxTokens`. */
 export function newestLines(lines: readonly string[], maxTokens: number): string[] {
   let tokens = 0;
   let from = lines.length;

@@ -1,24 +1,24 @@
 import { CHECKS, type Command, LOOKING_VERBS, partsOf, wordSet } from "./commands.ts";
 
-/** Verbs of what cannot be taken back, as a subcommand, as the name of a script or as that of a tool. */
+/** Verbs of irreversible actions, as a subcommand or as the name of a script or tool. */
 const ACTS = wordSet(
   `push publish unpublish deploy redeploy undeploy release migrate rollback delete del destroy drop dropdb truncate purge wipe
   flush apply upload terminate promote merge yank transfer send submit email`,
 );
-/** Verbs after which nothing lasts outside the project, or which only make or name what an acting verb is said of. */
+/** Verbs without lasting effects outside the project, and verbs that only prepare the object of an acting verb. */
 const LOCAL = wordSet(
   `version login plan preview validate template dry notes local new generate gen init add install i start serve dev watch
   download assemble freeze config make patch edit edits draft write todo context`,
 );
 /** Programs that take several verbs at once. */
 const SEVERAL = /^(?:g?make|mvnw?|gradlew?|just|task|rake)$/;
-/** What is told by more than one verb: of a program and its arguments, without quoted texts. */
+/** Irreversible commands that need more than one verb to identify. Matches a program with its unquoted arguments. */
 const PHRASES =
   /^(?:git (?:push|filter-\w|reset .*--hard|clean .*-(?:-force|[a-z]*f)|branch .*-(?:[dD]\b|-delete)|stash (?:drop|clear))|git tag (?!(?:.* )?(?:-l|-n\d*|-v|--(?:list|contains|no-contains|points-at|merged|no-merged|verify))\b)(?:.* )?[^-\s]|(?:docker|podman) .*(?:prune|volume rm|stack rm|down .*(?:-v\b|--volumes)|build .*--push)|(?:p?npm|yarn) (?:version [^-]|dist-tag (?:add|rm)|deprecate)|alembic (?:up|down)grade|dotnet (?:nuget (?:push|delete)|ef database (?:update|drop))|ansible-playbook |vercel .*--prod|redis-cli (?:flush|del)|find (?!.*\.(?:pyc|log|tmp)\b).*-delete|(?:scp|rsync) .* [\w.@-]{2,}:\S*$|(?:aws s3|gsutil) .*(?:cp|mv|sync) .* \w+:\/\/\S+$|(?:aws|gsutil) .*\b(?:rm|rb)\b|helm (?:.* )?(?:un)?install\b|helm (?:.* )?upgrade\b|kubectl .*(?:undo|scale)\b|(?:gh|glab) \w+ (?:create|close|comment)\b|heroku \S*reset|(?:fly|heroku) \S*(?: |:)set\b|gh api .*(?:-X|--method)[ =]?(?:POST|PUT|PATCH|DELETE))/i;
 const DRY =
   / (?:--?(?:dry-?run|dry|help|snapshot|check|what-?if|no-?op|plan|list|simulate)(?!=(?:false|none))(?:[= ]|$)|(?:-h|--version)$)|^(?:git (?:push|clean)|make) (?:.* )?-\w*n/i;
 
-/** True for what cannot be taken back: neither a trial, nor a listing, nor a question for help. */
+/** True if the command cannot be undone. False for dry runs, listings and help. */
 export function isIrreversible(command: Command): boolean {
   const [program = ""] = command.names;
   const own = command.words.slice(1, 60).filter((word) => word.length < 200 && !/\s/.test(word));
@@ -32,7 +32,7 @@ export function isIrreversible(command: Command): boolean {
   return !/^(?:git|dotnet)$/.test(program) && (!command.isLookup || ACTS.has(program)) && actsByName(command);
 }
 
-/** The first telling verb decides; where a program takes several, any. */
+/** The first known verb decides. If the program takes several verbs, one acting verb is enough. */
 function actsByName({ names }: Command): boolean {
   const [program = ""] = names;
   const isSeveral = SEVERAL.test(program);
@@ -55,7 +55,7 @@ const RULES: ReadonlyArray<[programs: RegExp, rule: (command: Command) => boolea
   [/^(?:psql|mysql|mariadb|sqlite3|mongosh|clickhouse-client)$/, changesData],
 ];
 
-/** A folder, several files at once, or a file elsewhere; a single file of the project was made a moment ago, or is in git. */
+/** True for a folder, a glob or a path outside the project. A single file of the project is new, or is in git. */
 function removesMore({ words }: Command): boolean {
   const isRecursive = words.some((word) => /^-(?:[a-z]*r|-recursive)/i.test(word));
   const isMore = (path: string) => isRecursive || /[*?]|^(?:~|\/|\$HOME|\.\.)/.test(path);
@@ -66,7 +66,7 @@ function removesMore({ words }: Command): boolean {
 const TEMPORARY =
   /^(?:te?mp(?:[-_.].*)?|.*\.(?:te?mp|bak|log|pyc|o|orig|swp|tsbuildinfo|tgz|lock)|\$\{?te?mp.*|\$\(mktemp.*|dist(?:[-_].*)?|build|out|target|obj|node_modules|\.?[\w-]*cache|coverage|__pycache__|\.(?:next|nuxt|output|turbo|v?env|tox|gradle|terraform)|venv|test-results|vendor|(?:package|pnpm)-lock\.\w+)$/i;
 
-/** True for what can be made again: builds, caches, installed packages, temporary files. */
+/** True for files that can be created again: builds, caches, installed packages, temporary files. */
 function isTemporary(path: string): boolean {
   const parts = path.slice(-500).split("/");
   return /^\/(?:private\/)?(?:var\/)?tmp\/./.test(path) || parts.some((part) => TEMPORARY.test(part));
@@ -83,7 +83,7 @@ const HERE = /^(?:\w+:\/\/)?(?:localhost|127\.|0\.0\.0\.0|\[::1\]|[\w-]+\.(?:loc
 const WRITES =
   /^(?:(?:-X|(?:--request|--method)=)?(?:POST|PUT|PATCH|DELETE)$|(?:-d|--data(?:-\w+)?|--json|-F|--form|-T|--upload-file|--post-(?:data|file))(?:=|$))/;
 
-/** What a server on this machine is sent is a trial. */
+/** Requests to a server on this machine do not count: they are trials. */
 function writesByHttp({ words }: Command): boolean {
   const own = words.slice(1, 200);
   const reads = own.some((word) => HERE.test(word) || /^(?:-G|--get|(?:-X)?GET)$/.test(word));

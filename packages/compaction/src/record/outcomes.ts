@@ -9,26 +9,25 @@ import type { SourceMessage } from "./source.ts";
 
 /** A command whose last run failed. */
 export interface FailedCommand {
-  /** The command, or what did not pass since of a chain (`a && b`): without directory changes, redirections, filters and time limits. */
+  /** The command, or the part of a chain (`a && b`) that has not passed since, without redirections and wrappers. */
   key: string;
-  /** The decisive line of its output; empty where there is none. */
+  /** The decisive line of its output; empty if there is none. */
   line: string;
-  /** Of the failed result. */
+  /** The entry of the failed result. */
   entryId?: string | undefined;
-  /** Where it ran, if the command says so. */
+  /** The folder in which the command ran, if a `cd` before it names one. */
   folder?: string | undefined;
 }
 
-/** Something that was done and cannot be taken back: a push, a tag, a release, a deletion, a migration. */
+/** A command that ran and cannot be undone: a push, a tag, a release, a deletion, a migration. */
 export interface IrreversibleCommand {
   command: string;
-  /** How often. */
   times: number;
-  /** Of the last time. */
+  /** The entry of the last run. */
   entryId?: string | undefined;
 }
 
-/** What the commands and to-do lists of a span came to: data that a later span goes on from. Each oldest first. */
+/** The outcomes of a span's commands and to-do lists; the next span extends them. Each list is oldest first. */
 export interface Outcomes {
   failing: readonly FailedCommand[];
   irreversible: readonly IrreversibleCommand[];
@@ -37,14 +36,14 @@ export interface Outcomes {
 
 export const noOutcomes: Outcomes = { failing: [], irreversible: [], openTodos: [] };
 
-/** The oldest leave first. */
+/** Maximum length of each list; the oldest are dropped first. */
 const MAX_KEPT = { failing: 40, irreversible: 60 };
 const MAX_COMMAND_CHARS = 160;
 const MAX_KEY_CHARS = 400;
 
 /**
- * The outcomes after some more messages. A call and its result belong in the same span, as every cut has it.
- * @param following what comes after them and is not part of the span: it mends and ticks off, but adds nothing
+ * Extends the outcomes with more messages. A call and its result are in the same span: no cut separates them.
+ * @param following messages after the span: they resolve failures and to-dos, but add none
  */
 export function outcomesAfter(
   earlier: Outcomes,
@@ -62,7 +61,7 @@ class OutcomeTracker {
   adds = true;
   outcomes: Outcomes;
   readonly #calls = new CallPairs();
-  /** Keys, read again. */
+  /** The parsed commands of each key. */
   readonly #read = new Map<string, readonly Command[]>();
 
   constructor(earlier: Outcomes) {
@@ -155,7 +154,7 @@ function isSameFolder(a: string | undefined, b: string | undefined): boolean {
 export interface Todo {
   text: string;
   entryId?: string | undefined;
-  /** The tool whose list it is in: its next list takes the place of this one. */
+  /** The tool with this to-do in its list; its next list replaces this one. */
   tool?: string | undefined;
 }
 
@@ -165,17 +164,17 @@ export interface ListedTodo {
 }
 
 const MAX_TODO_CHARS = 240;
-/** The open ones that are kept; the oldest leave first. */
+/** Maximum number of open to-dos; the oldest are dropped first. */
 const MAX_TODOS = 60;
-/** Of one list. */
+/** Maximum length of one list. */
 const MAX_ITEMS = 300;
 const TEXTS = ["content", "text", "step", "title", "task", "subject", "description", "name"];
 const STATES = ["status", "state", "done", "completed", "checked"];
 const DONE = /^(?:completed?|done|finished|closed|cancell?ed|skipped|resolved|deleted|removed|true)$/i;
 
 /**
- * The list that a to-do tool is given or gives back, by its shape: records with a text and a state.
- * @param isKnown whether the tool had such a list: then an empty one counts
+ * Finds a to-do list in a tool's arguments or details, by its shape: records with a text and a state.
+ * @param isKnown true if the tool has a list already: an empty list then counts
  */
 export function listOf(fields: unknown, isKnown: boolean): ListedTodo[] | undefined {
   for (const list of Object.values(isRecord(fields) ? fields : {})) {
@@ -197,7 +196,7 @@ function itemOf(item: unknown): ListedTodo[] {
 const BOX =
   /^[ \t>]{0,12}(?:(?:[-*+•]|\d{1,3}[.)])[ \t]{1,4})?(?:\[([ xX✓✔~/-])\]|([☐☑☒✅✔✓]))[ \t]{1,4}(\S.*)$/u;
 
-/** The check boxes of a text, in order; those in a fence belong to a document that is only spoken of. */
+/** The check boxes of a text, in order. Ignores boxes in a code fence: they belong to a quoted document. */
 export function boxesOf(text: string): ListedTodo[] {
   if (!/\[[ xX✓✔~/-]\]|[☐☑☒✅✔✓]/u.test(text)) return [];
   let isFenced = false;
@@ -212,9 +211,9 @@ export function boxesOf(text: string): ListedTodo[] {
 }
 
 /**
- * The open to-dos after a list. The list of a tool replaces its former one, unless they have no item in common: then it
- * begins other work. Boxes in a text add and tick off.
- * @param adds whether new to-dos are added; else the list only ticks off
+ * The open to-dos after a list. A tool's list replaces its earlier one, unless they have no item in common: then it
+ * begins other work, and both stay. Boxes in a text add and tick off.
+ * @param adds false if the list only ticks off
  */
 export function afterTodos(
   todos: readonly Todo[],

@@ -1,15 +1,15 @@
-/** What a line looks like, and how sure it is that nobody typed it, 0 to 1. */
+/** The shapes of lines, scored by how likely the line was pasted, 0 to 1. */
 export const pasteScores = {
   blank: 0,
   /** A sentence, a list item or an exclamation. */
   own: 0,
-  /** It goes with what stands around it. */
+  /** Belongs to the lines around it. */
   either: 0,
-  /** Mostly no words: a path, a name, a command, a value. */
+  /** Hardly any words: a path, a name, a command, a value. */
   unsure: 0.3,
   key: 0.6,
   code: 0.8,
-  /** In the form of what only programs write. */
+  /** A form that only programs write. */
   program: 1,
 } as const;
 
@@ -17,7 +17,7 @@ export type LineShape = keyof typeof pasteScores;
 
 const MAX_READ_CHARS = 200;
 
-/** The shape of each line, with what it has from the lines around. */
+/** The shape of each line. Its neighbours can change it. */
 export function lineKinds(lines: readonly string[]): LineShape[] {
   const known = new Map<string, LineForm>([["", blank]]);
   const forms = lines.map((line) => {
@@ -32,7 +32,7 @@ export function lineKinds(lines: readonly string[]): LineShape[] {
     let shape = form.shape;
     if (form.columns > 0 && (form.columns === before.columns || form.columns === after.columns))
       shape = "program";
-    // What is indented under it is a message, a docstring or a comment; the same twice is of a program too.
+    // Words indented under a pasted line are a message, a docstring or a comment. Programs also repeat lines.
     const isUnder = pasteScores[above] >= pasteScores.key && form.indent >= (before === blank ? 4 : 2);
     if ((isUnder || form === before || form === after) && pasteScores[shape] < pasteScores.key) shape = "key";
     above = shape;
@@ -40,12 +40,12 @@ export function lineKinds(lines: readonly string[]): LineShape[] {
   });
 }
 
-/** What a line has by itself. */
+/** The form of a line, without its neighbours. */
 interface LineForm {
   shape: LineShape;
-  /** Spaces; a tab is four. A list item has none: it may be the user's wherever it stands. */
+  /** Indentation in spaces; a tab counts as four. List items have 0: the user may have typed them at any depth. */
   indent: number;
-  /** How many gaps set its columns apart, or how wide a terminal filled it with spaces. */
+  /** Identifies the table layout: by its gaps, its commas, or the width a terminal padded it to. 0: no table. */
   columns: number;
 }
 
@@ -63,12 +63,12 @@ function formOf(line: string): LineForm {
   return { shape: isProgram ? "program" : shapeOf(head), indent, columns };
 }
 
-/** One with a key may be of a list of values. */
+/** An item that starts with a key may be part of a pasted list of values. */
 function shapeOfItem(text: string): LineShape {
   return measure(text).plain >= 1 && !/^[\w./-]+:(?:\s|$)/.test(text) ? "own" : "either";
 }
 
-/** Columns of a table: gaps of two spaces or more, tabs, or commas without a space; 0 where there are fewer than two. */
+/** MAX_READ_CHARS for two or more gaps (tabs, or two spaces and more); else the commas without a space; 0 below two. */
 function gaps(head: string): number {
   const line = head.trimStart();
   if ((line.match(/[^\s.!?:,](?: {2,}|\t+)(?=\S)/g)?.length ?? 0) >= 2) return MAX_READ_CHARS;
@@ -85,7 +85,7 @@ function shapeOf(head: string): LineShape {
   if (codeLine.test(head)) return "code";
   if (keyLine.test(head)) return "key";
   if (plain < 0.5 * tokens && wordChars < 0.5 * chars) {
-    // Paths, names and commands may be a person's; many digits and signs hardly.
+    // A person may type paths, names and commands, but hardly many digits and signs.
     const isTyped = tokens === 1 || /^[a-z][\w./-]* .*(?<=\s)--?[a-zA-Z]/.test(head);
     return !isTyped && (head.match(/[^\p{L}\p{M}\s]/gu)?.length ?? 0) >= 12 ? "code" : "unsure";
   }
@@ -95,7 +95,7 @@ function shapeOf(head: string): LineShape {
 
 const level = "(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)";
 
-/** What programs begin a line with: a moment, a level, a place, a frame of a trace, a border, a tag, a comment. */
+/** Line starts that programs write: a time, a level, a location, a stack frame, a border, a tag, a comment. */
 const programLine = new RegExp(
   [
     /\W?\d{4}[-/.]\d\d[-/.]\d\d[T ,]+\d\d:\d\d|\W?\d{1,2}[./]\d{1,2}[./]\d{2,4},? \d{1,2}:\d\d/,
@@ -120,11 +120,11 @@ const listItem =
 
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}ー、。，「」：？！；]/gu;
-/** Letters, with an apostrophe or a hyphen inside, and the punctuation of a sentence around. */
+/** Letters, with apostrophes or hyphens inside, and sentence punctuation around them. */
 const plainWord =
   /^[("'“”„«‹‘¿¡*_]{0,3}[\p{L}\p{M}]+(?:(?:['’\-\u05f3\u05f4"]|\u200c|\u200d)[\p{L}\p{M}]+){0,4}[.,;:!?…)"'”“»›’*_،؛؟।॥״׳]{0,4}$/u;
 
-/** How much of a text is words of a person, whatever the language; two letters of a script without spaces are one. */
+/** Measures the plain words of a text, in any language. Two letters of a script without spaces count as one word. */
 export function measure(text: string) {
   const size = { chars: 0, wordChars: 0, tokens: 0, plain: 0 };
   for (const token of text.match(/\S+/g) ?? []) {
@@ -138,22 +138,22 @@ export function measure(text: string) {
   return size;
 }
 
-/** A stretch of lines with a frame of its own: a fence, a tag, the hunks of a diff, a quote. */
+/** Lines with a frame: a fence, a tag, the hunks of a diff, a quote. */
 export interface Frame {
   from: number;
-  /** Behind its last line. */
+  /** The index after its last line. */
   to: number;
   kind: string;
-  /** What its mark calls it. */
+  /** The name in the attributes of its opening tag. */
   name?: string | undefined;
-  /** The user's words in the line of the mark that opens it, and of the one that closes it. */
+  /** The user's words before the opening mark and after the closing mark, in the same lines. */
   before?: string;
   after?: string;
-  /** What stands inside the marks. */
+  /** The lines between the marks; all lines of a diff or quote. */
   body: readonly string[];
 }
 
-/** The framed blocks of a text, in order, short ones too. */
+/** The framed blocks of a text, in order, including short ones. */
 export function framesIn(lines: readonly string[]): Frame[] {
   const starts = tagsIn(lines);
   addFences(starts, lines);
@@ -167,7 +167,7 @@ export function framesIn(lines: readonly string[]): Frame[] {
   return frames;
 }
 
-/** By their first lines. A fence that nobody closed is none; a language behind a mark opens anew. */
+/** Adds fences by their first line. Ignores an unclosed fence. A mark with a language always opens a new fence. */
 function addFences(fences: Map<number, Frame>, lines: readonly string[]): void {
   let open: { at: number; mark: string; kind: string; before: string } | undefined;
   lines.forEach((line, from) => {
@@ -187,7 +187,7 @@ function addFences(fences: Map<number, Frame>, lines: readonly string[]): void {
   });
 }
 
-/** What programs and people frame by a tag; other tags may hold the user's own words, in sections. */
+/** Tags around pasted text. Other tags may contain the user's own words, in sections. */
 const framingTag =
   /^\s{0,40}<(files?|file_?contents?|documents?|document_?contents?|logs?|output|stdout|stderr|code|diff|patch|errors?|stack_?trace|source|paste|pasted|transcript|email)(\s[^<>]{0,300})?>/i;
 
@@ -218,7 +218,7 @@ const hunkHead = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/;
 
 const MAX_HEAD_LINES = 20;
 
-/** The numbers in a hunk's head say where it ends, so that a list behind it is not taken for lines that go. */
+/** Uses the line counts in a hunk's head to find its end, so that a list after it does not count as removed lines. */
 function diffAt(lines: readonly string[], from: number): Frame | undefined {
   let [to, hunks] = [from, 0];
   for (; to < lines.length && (hunks > 0 || to - from < MAX_HEAD_LINES); to++) {

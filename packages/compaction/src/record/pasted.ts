@@ -4,9 +4,9 @@ import { counted } from "@bonsai-agent/messages/numbers";
 import { type Frame, framesIn, type LineShape, lineKinds, measure, pasteScores } from "./paste-shapes.ts";
 
 /**
- * What a person wrote, without what was pasted into it: each pasted block (a fence, a stack trace, a log, JSON, a listing, a
- * quoted file, a diff, a table) is one line that says what it was and how long. Found by shape, not by language. What is
- * short stays as it is; of a text too long to be typed, its head and its tail stay.
+ * Replaces each pasted block of a person's text (a fence, a stack trace, a log, JSON, a listing, a quoted file, a diff, a
+ * table) by one line with its kind and size. Finds blocks by their shape, in any language. Keeps short blocks. Keeps only
+ * head and tail of a text that is too long to be typed.
  */
 export function withoutPastes(text: string): string {
   const lines = text.replaceAll("\r\n", "\n").replaceAll("\r", "\n").split("\n");
@@ -21,7 +21,7 @@ export function withoutPastes(text: string): string {
   return withoutMiddle(own).join("\n");
 }
 
-/** A command, or a text that is asked for exactly, is information: a short frame stays. */
+/** Keeps a short frame: it may be a command, or an exact text that the user asks for. */
 function addFrame(own: string[], lines: readonly string[], frame: Frame): void {
   const { from, to, kind, name, before = "", after = "", body } = frame;
   const isShort = body.length <= 3 && body.join("\n").length <= 200;
@@ -29,7 +29,7 @@ function addFrame(own: string[], lines: readonly string[], frame: Frame): void {
   for (const line of isShort ? lines.slice(from, to) : named()) own.push(line);
 }
 
-/** A line of ours ends what stands before it, so that a second reading finds the same stretches as the first. */
+/** A block line ends the stretch before it, so that a second pass finds the same stretches as the first. */
 function addUnframed(own: string[], lines: readonly string[]): void {
   for (const stretch of betweenBlocks(lines)) {
     let from = 0;
@@ -42,7 +42,7 @@ function addUnframed(own: string[], lines: readonly string[]): void {
   }
 }
 
-/** Each line that stands for a block is a stretch alone. */
+/** Splits the lines into stretches. Each block line is a stretch of its own. */
 function betweenBlocks(lines: readonly string[]): readonly (readonly string[])[] {
   if (!lines.some(isBlockLine)) return [lines];
   const stretches: string[][] = [[]];
@@ -53,10 +53,10 @@ function betweenBlocks(lines: readonly string[]): readonly (readonly string[])[]
   return stretches;
 }
 
-/** Made lines in a row, with what may be either between them. */
+/** Consecutive lines that look pasted, with undecided lines between them. */
 type Run = Pick<Frame, "from" | "to">;
 
-/** The pasted blocks in lines without a frame; those too short to be left out are not among them. */
+/** Finds the pasted blocks in lines without a frame. Skips blocks that are too short to replace. */
 function runsIn(lines: readonly string[]): Run[] {
   const shapes = lineKinds(lines);
   const runs: Run[] = [];
@@ -72,7 +72,7 @@ function runsIn(lines: readonly string[]): Run[] {
   return runs.map((run) => withoutAsides(run, shapes)).filter((run) => isPaste(run, shapes, lines));
 }
 
-/** One paste may have blank lines in it; a command, a path or a short list in a paragraph between pastes is the user's. */
+/** A paste may contain blank lines. The user typed a command, path or short list in a paragraph between two pastes. */
 function isJoined(shapes: readonly LineShape[], { to }: Run, at: number): boolean {
   if (at - to > 5) return false;
   const gap = shapes.slice(to, at);
@@ -81,21 +81,21 @@ function isJoined(shapes: readonly LineShape[], { to }: Run, at: number): boolea
   return isSure && gap.length <= 2 && gap.every((shape) => shape === "blank");
 }
 
-/** A path or a command right above or below what a program wrote is the user's. */
+/** The user typed a path or command right above or below the output of a program. */
 function withoutAsides({ from, to }: Run, shapes: readonly LineShape[]): Run {
   const isAside = (at: number, beside: number) =>
     to - from > 2 && shapes[at] === "unsure" && shapes[beside] !== "unsure";
   return { from: from + Number(isAside(from, from + 1)), to: to - Number(isAside(to - 1, to - 2)) };
 }
 
-/** Less than four sure lines, or thirteen unsure ones, stays: it may be a wish, an example, or a list. */
+/** Fewer than four sure or thirteen unsure lines stay: they may be a request, an example or a list. */
 function isPaste({ from, to }: Run, shapes: readonly LineShape[], lines: readonly string[]): boolean {
   const weight = shapes.slice(from, to).reduce((sum, shape) => sum + pasteScores[shape], 0);
   const chars = lines.slice(from, to).reduce((sum, line) => sum + line.length, 0);
   return to - from > 1 && (weight >= 3.89 || chars > 1_000);
 }
 
-/** Of more than anybody types without a line of ours between, and in one message at all, head and tail stay. */
+/** Keeps head and tail of each stretch between block lines, and of the whole text, if it is too long to be typed. */
 function withoutMiddle(lines: readonly string[]): readonly string[] {
   const stretches = betweenBlocks(lines).flatMap((stretch) => shortenedLines(stretch, 6_000, 2_000));
   return shortenedLines(stretches, 16_000, 6_000);
@@ -110,17 +110,17 @@ function shortenedLines(lines: readonly string[], maxChars: number, edgeChars: n
   return [text.slice(0, head).trimEnd(), middle, text.slice(tail).trimStart()].join("\n").split("\n");
 }
 
-/** The first end of a sentence or of a line, across scripts. */
+/** The end of the first sentence or line within 300 characters after `from`, in any script; else `from`. */
 function sentenceEnd(text: string, from: number): number {
   const end = text.slice(from, from + 300).search(/[.!?…](?=\s)|[。！？।؟۔]|\n/);
   if (end >= 0) return from + end + 1;
   return /[\udc00-\udfff]/.test(text[from] ?? "") ? from - 1 : from;
 }
 
-/** How the line that stands for a pasted block begins. */
+/** The start of a block line. */
 export const PASTED = "[pasted: ";
 
-/** The one line that stands for a pasted block: what it was, how long, and its first telling words. */
+/** The line that replaces a pasted block: its kind, its size, and its name or most telling line. */
 export function blockLine(kind: string, body: readonly string[], name?: string): string {
   const chars = body.reduce((sum, line) => sum + line.length + 1, 0);
   const size = `${counted(body.length, "line")}, ${counted(Math.max(0, chars - 1), "character")}`;
@@ -129,7 +129,7 @@ export function blockLine(kind: string, body: readonly string[], name?: string):
   return `${PASTED}${kind}, ${size}${hint === "" ? "" : `: ${hint}`}]`;
 }
 
-/** Whether a line stands for a block already. */
+/** True if the line already replaces a block. */
 export function isBlockLine(line: string): boolean {
   const isLikely = line.startsWith("[") && line.length <= 200;
   return isLikely && /^\[(?:pasted: |file )[^\n]*, [\d,]+ characters?\b.*\]$/.test(line);
@@ -143,13 +143,13 @@ function hintOf(text: string): string {
 const errorLine =
   /^(?:[\w.$:]*(?:Error|Exception|Panic|Fault)\b|error(?:\[\w+\])?:|fatal:|panic:|thread '|npm (?:ERR!|error) (?!code|A complete)|E {3}\S|.{0,30}\b(?:ERROR|FATAL|CRITICAL)\b)/;
 
-/** The line that names an error; else the first that says anything. */
+/** The first line that names an error; else the first with a letter or digit. */
 function tellingLine(body: readonly string[]): string {
   const heads = body.slice(0, 2_000).map((line) => line.slice(0, 200).trim());
   return heads.find((head) => errorLine.test(head)) ?? heads.find((head) => /[\p{L}\p{N}]/u.test(head)) ?? "";
 }
 
-/** What a block may be, by what its lines look like; this only names it. */
+/** The kinds of blocks, by the shape of their lines. Only used to name a block. */
 const kinds: readonly (readonly [kind: string, mark: RegExp])[] = [
   ["stack trace", /^\s*(?:at .*[(:]|File ".+", line|from \S+:\d+|#?\d+:? +\S*::)|^\S*@\S+:\d+:\d+$/],
   ["JSON", /^\s*\{?\s*"[^"]+"\s*:|^\s*[[{\]}],?$/],
@@ -165,7 +165,7 @@ const kinds: readonly (readonly [kind: string, mark: RegExp])[] = [
   ["configuration", /^\s*[\w.$-]+(?::(?:\s|$)| ?=)|^\[[\w.-]+\]$|^\s*- /],
 ];
 
-/** The kind that most of the first lines look like: `text` where no kind has a third of them. */
+/** The most frequent kind of the first 50 lines; `text` below a third. Two stack frames are enough for a stack trace. */
 export function kindOf(body: readonly string[]): string {
   const heads = body.slice(0, 50).map((line) => line.slice(0, 200));
   const lines = kinds.map(([, mark]) => heads.filter((head) => mark.test(head)).length);
@@ -174,7 +174,7 @@ export function kindOf(body: readonly string[]): string {
   return most * 3 >= heads.length ? kinds[lines.indexOf(most)]![0] : "text";
 }
 
-/** A line whose mass nobody typed (minified, base64) keeps the words at its ends; of other lines, a giant token goes. */
+/** Cuts a long line of data (minified, base64) to the words at its ends. In other lines, replaces only giant tokens. */
 export function withoutMass(line: string): string {
   if (line.length <= 400) return line;
   if (line.length <= 800 || isWords(line)) {
@@ -185,13 +185,13 @@ export function withoutMass(line: string): string {
   return line.slice(0, head) + mark(line.slice(head, line.length - tail)) + line.slice(line.length - tail);
 }
 
-/** A line's beginning shows what it is. */
+/** Judges a line by its beginning. */
 function isWords(text: string): boolean {
   const { chars, wordChars } = measure(text.slice(0, 2_000));
   return wordChars >= 0.5 * chars;
 }
 
-/** How long the tokens are before the first that a person hardly typed. */
+/** The length of the tokens before the first one that a person hardly types, in characters. */
 function typedChars(tokens: readonly string[]): number {
   const end = tokens.findIndex((token) => token.length > 60 || /[[\]{}<>=;|]|\d{6}|",/.test(token));
   return tokens.slice(0, end < 0 ? undefined : end).join("").length;

@@ -7,16 +7,16 @@ import { isUserMessage, type SourceMessage } from "./source.ts";
 import { joinedTerms, noTerms, type TermIndex, termsAfter } from "./terms.ts";
 import { clippedWords, joinedWords, noWords, type UserWords, userMessages } from "./words.ts";
 
-/** What is known of a session's past as data, whoever summarised it: stored with a summary, and gone on from by the next. */
+/** Data about a session's past, independent of the summary's author. Each summary stores it; the next extends it. */
 export interface SpanRecord {
-  /** Summaries that the record went through. */
+  /** The number of summaries so far. */
   spans: number;
-  /** Messages of the user so far. */
+  /** The number of the user's messages so far. */
   turns: number;
   words: UserWords;
-  /** The end of what the agent said last, where the user has not answered it yet. */
+  /** The end of the agent's last text, if the user has not answered it yet. */
   unanswered?: string | undefined;
-  /** What the agent said, oldest first. */
+  /** The statements of the agent and of programs, oldest first. */
   closings: readonly Closing[];
   terms: TermIndex;
   outcomes: Outcomes;
@@ -31,30 +31,30 @@ export const emptyRecord: SpanRecord = {
   outcomes: noOutcomes,
 };
 
-/** A message of a span; that of a branch's summary with the record that the summary has. */
+/** A message of a span. The summary of a branch comes with the branch's record. */
 export interface RecordedMessage extends SourceMessage {
   record?: SpanRecord | undefined;
 }
 
 export interface RecordOptions {
-  /** The record of what came before. Default: nothing. */
+  /** The record before these messages. Default: empty. */
   earlier?: SpanRecord | undefined;
   /** Oldest first. */
   messages: readonly RecordedMessage[];
-  /** What comes after them and stays in view: it mends and ticks off, but is not recorded. Default: nothing. */
+  /** Later messages, which stay in view: they resolve failures and to-dos, but are not recorded. Default: none. */
   following?: readonly SourceMessage[] | undefined;
-  /** What the user's words may take, in tokens. */
+  /** Upper bound for the user's words, in tokens. */
   wordsTokens: number;
-  /** What they should be about above all, where there is no room for everything. Default: nothing. */
+  /** The topic to prefer if not all of the user's words fit. Default: none. */
   focus?: string | undefined;
-  /** Knows the secrets of the session. Default: knows none yet. */
+  /** Knows the secrets of the session. Default: a new filter without any. */
   secrets?: SecretFilter | undefined;
 }
 
-/** What a record keeps of the agent's words, in tokens. */
+/** Upper bound for the statements in a record, in tokens. */
 const CLOSINGS_TOKENS = 4_000;
 
-/** The record after some more messages, without secrets. Reads these alone. Total over damaged messages. */
+/** Extends a record with more messages, and redacts secrets. Reads only these messages. Never throws on damaged ones. */
 export function recordAfter(options: RecordOptions): SpanRecord {
   const { wordsTokens, focus, secrets = new SecretFilter() } = options;
   const { earlier, messages, following } = withoutSecrets(options, secrets);
@@ -74,7 +74,7 @@ export function recordAfter(options: RecordOptions): SpanRecord {
   };
 }
 
-/** A record that an older version stored can have secrets too. */
+/** Redacts the earlier record too: an older version may have stored secrets in it. */
 function withoutSecrets(
   { earlier = emptyRecord, messages, following = [] }: RecordOptions,
   secrets: SecretFilter,
@@ -116,9 +116,9 @@ function withMessages(
   };
 }
 
-/** What was pushed or deleted on a branch that was left stays so; what failed there, and what was planned, is left with it. */
+/** Adds the record of a branch. Its irreversible commands still count; its failures and to-dos do not. */
 function withBranch(record: SpanRecord, branch: SpanRecord): SpanRecord {
-  // A branch with a compaction of its own knows what was said before it parted.
+  // If the branch has its own compaction, its record repeats statements from before the fork.
   const known = new Set([...record.words.said, ...record.closings].map(({ entryId }) => entryId));
   const isNew = ({ entryId }: { entryId?: string | undefined }) =>
     entryId === undefined || !known.has(entryId);
@@ -144,10 +144,10 @@ const optionalText = z.string().optional().catch(undefined);
 const count = z.number().int().min(0).catch(0);
 const flag = z.boolean().optional().catch(undefined);
 
-/** No list of ours has more items. */
+/** Upper bound for a stored list; Bonsai writes none that is longer. */
 const MAX_ITEMS = 2_000;
 
-/** A stored list without the items that are damaged, bounded to the newest. */
+/** Reads a stored list without damaged items, from its newest MAX_ITEMS items. */
 export function soundItems<Item>(item: z.ZodType<Item>) {
   return z
     .array(z.unknown())
@@ -158,7 +158,7 @@ export const closingsSchema = soundItems(
   z.object({ turn: count, entryId: optionalText, by: optionalText, text, isInterim: flag, isOnBranch: flag }),
 );
 
-/** A stored record without damaged items; invalid if a part is missing: then the entries must be read again. */
+/** Reads a stored record without damaged items. Invalid if a part is missing: the entries must then be read again. */
 export const recordSchema = z.object({
   spans: count,
   turns: count,

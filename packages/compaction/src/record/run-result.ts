@@ -1,19 +1,19 @@
 import { contentText, isRecord, shortened, textHead } from "@bonsai-agent/messages";
 import { withoutTerminalControls } from "@bonsai-agent/messages/host";
 
-/** What a command or a tool came back with. */
+/** The output of a command or tool, and how it ended. */
 export interface RunResult {
   state: "passed" | "failed" | "aborted";
-  /** False where nothing shows that the command ran at all: it was refused, or the tool broke. */
+  /** False if nothing shows that the command ran: it was refused, or the tool broke. */
   hasExitCode: boolean;
   lines: readonly string[];
 }
 
-/** The last lines of a long output decide. */
+/** Only the last lines of a longer output are read. */
 const MAX_LINES = 3_500;
 const MAX_LINE_CHARS = 400;
 
-/** Of a tool's result, or of a command that the user ran by hand. */
+/** Reads the result of a tool, or of a command that the user ran by hand. */
 export function resultOf(message: Record<string, unknown>): RunResult {
   const lines = linesOf(contentText(message.content ?? message.output));
   const details = isRecord(message.details) ? message.details : {};
@@ -40,7 +40,7 @@ function exitCodeIn(fields: unknown): number | undefined {
   return codes.find((code) => typeof code === "number") as number | undefined;
 }
 
-/** A line that says nothing else, at either end of the output: `Command exited with code 1`, `[Exit code 1.]`, `EXIT=1`. */
+/** A line with only an exit code, at either end of the output: `Command exited with code 1`, `[Exit code 1.]`, `EXIT=1`. */
 const EXIT_LINE =
   /^\W*(?:(?:the )?(?:shell )?(?:command|process|program|script|task) (?:has )?)?(?:failed with )?(?:exit(?:ed)?|return(?:ed)?|rc)(?:[ _-]?(?:with|code|status|value))*\W{1,4}(-?\d{1,3})\W*(?:\/\w+>?)?$/i;
 
@@ -64,7 +64,7 @@ const COUNTS_PASSED =
 const SAYS_FAILED =
   /^npm (?:ERR!|error)|\bELIFECYCLE\b|^(?:---? )?FAIL(?:ED)?\b|^(?:✗|✖|×) |^not ok \d|^Traceback |\bBUILD FAIL|\bSegmentation fault|: command not found|^! \[|^make(?:\[\d+\])?: \*\*\*/;
 
-/** True where the output plainly says that the command failed: by its counts, else by one of its lines. */
+/** True if the output clearly reports a failure: by its counts, else by one of its lines. */
 export function saysFailed(lines: readonly string[]): boolean {
   const end = lines.slice(-30);
   if (end.some((line) => COUNTS_FAILED.test(line))) return true;
@@ -72,16 +72,16 @@ export function saysFailed(lines: readonly string[]): boolean {
   return lines.some((line) => [SAYS_FAILED, PLACED, RAISED].some((shape) => shape.test(line)));
 }
 
-/** An error with its place, as compilers and linters have them; what git rejected, the linker missed or the database refused. */
+/** An error with its location, as compilers and linters print it, or a rejection by git, the linker or the database. */
 const PLACED =
   /^! \[|\berror TS\d+|^error\[\w+\]|^[^\s:]{1,200}(?::\d+(?::\d+)?|\(\d+,\d+\)):?\s{1,8}(?:fatal )?error\b|^\d+:\d+\s+error\b|^\[ERROR\] \S{1,200}:\[|undefined reference to|^(?:psql:\S{1,200} )?ERROR: {2}/;
-/** What was thrown, or is said in the line's first words to be an error. */
+/** A thrown error, or a line that begins with a word for error. */
 const RAISED =
   /^\W{0,4}(?:Uncaught )?(?:(?:[\w$]+[.:]{1,2}){0,9}\w*(?:Error|Exception)|error|ERROR|fatal|FATAL|panic)(?:\s\[\w+\])?(?:[:!(]|\s\S.{0,120}?:)|^Caused by:|^E {2,}(?:assert|[\w.]+(?:Error|Exception))\b|^thread '.{0,80}' .{0,20}panicked/;
 
 const MENTIONED = /\berrors?\b|\bfail(?:ed|ure|ures|ing)?\b|\bexception\b|\bfatal\b|✗|✖|❌|\bkilled\b/i;
 
-/** Shapes of lines that say what went wrong, the sharpest first. */
+/** Shapes of lines that name the error, the most specific first. */
 const DECISIVE = [
   PLACED,
   RAISED,
@@ -90,26 +90,26 @@ const DECISIVE = [
   /^(?:--- )?FAIL(?:ED)?\b.|^(?:✗|✖|×|✘|●) |^not ok \d|\b(?:denied|refused|rejected|unauthori[sz]ed|forbidden|timed out|unreachable|not found|cannot|could not|unable to|invalid|missing|conflict)\b/i,
   MENTIONED,
 ];
-/** Stands around the error and is not it: wrappers' notes, stack frames, progress. */
+/** Lines around the error: notes of wrappers, stack frames, progress. */
 const NOISE =
   /^(?:npm (?:warn|notice|(?:ERR!|error) (?:code |path |command |A complete |Lifecycle |errno ))|pnpm: |yarn run|error Command failed|ELIFECYCLE|make(?:\[\d+\])?: |at .{1,300}[():]|at \S+:\d+|File "|Debugger |\(node:|\(Use `node|node:internal|\^|>|\d+ ?\||=+ |-{3,}|✓|√|✔|ok\b|PASS\b|(?:\S+ )?(?:INFO|DEBUG|TRACE|WARN(?:ING)?)\b|warning\b|\[?(?:exit code|command exited)|error: (?:aborting due to|could not compile|test failed, to rerun|linker command failed)|To see|FAILURE: Build failed|For more|Some errors have|Traceback )|\bld returned \d|\b0 (?:errors?|failed|failures)\b/i;
 
-/** The line that says what went wrong, by its shape; else the last one, as far as the command is known to have run. */
+/** The line that names the error, by its shape; else the last line, if the command is known to have run. */
 export function decisiveLine({ lines, hasExitCode }: RunResult): string | undefined {
   const telling = lines.filter((line) => !NOISE.test(line) && !EXIT_LINE.test(line));
   for (const shape of DECISIVE) {
     const fits = (line: string) => shape.test(line);
-    // The first place that a compiler names is to blame; of what is thrown, the last is what came of the others.
+    // A compiler's first error causes the later ones. The last thrown error is the outcome of the earlier ones.
     const isLast = shape === RAISED || shape === MENTIONED;
     const at = isLast ? telling.findLastIndex(fits) : telling.findIndex(fits);
-    // What ends in a colon announces the line that tells.
+    // A line that ends in a colon announces the next one.
     const next = telling[at]?.endsWith(":") ? (telling[at + 1] ?? "") : "";
     if (at >= 0) return clipped(`${telling[at]} ${next}`, 240);
   }
   return hasExitCode && telling.length > 0 ? clipped(telling.at(-1)!, 240) : undefined;
 }
 
-/** On one line, at most `chars` long, never cut within a character. */
+/** Joins the text into one line of at most `chars` characters. Never cuts within a character. */
 export function clipped(text: string, chars: number): string {
   const line = textHead(text, chars * 8).replace(/[\r\n]+\s*/g, " ");
   return shortened(line.trim(), chars);

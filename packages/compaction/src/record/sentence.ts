@@ -3,7 +3,7 @@ import { textTail } from "@bonsai-agent/messages/host";
 
 const MAX_SENTENCE_CHARS = 600;
 
-/** The sentences of a text, line by line; a list item is one or more of its own. Each ends as it was written. */
+/** The sentences of a text, with their punctuation. A sentence ends with its line, so list items are never joined. */
 export function sentencesOf(text: string): string[] {
   return text
     .split("\n")
@@ -13,18 +13,18 @@ export function sentencesOf(text: string): string[] {
     .map(clipSentence);
 }
 
-/** No end is the point of an ordinal: "a 3. fejezet" goes on in lower case. */
+/** The point of an ordinal does not end a sentence: "a 3. fejezet" continues in lower case. */
 const SENTENCE_END =
   /(?<=[.!?…][)"'»”’\]]?)(?<!(?:^|\s)\p{N}{1,3}\.(?=\s+\p{Ll}))\s+(?=\S)|(?<=[。！？｡।؟])(?=\S)/u;
 
-/** Head and tail of what is too long to be a sentence. */
+/** Keeps head and tail of a text that is too long for a sentence. */
 function clipSentence(sentence: string): string {
   if (sentence.length <= MAX_SENTENCE_CHARS) return sentence;
   const head = textHead(sentence, MAX_SENTENCE_CHARS / 2);
   return `${head} […] ${textTail(sentence, MAX_SENTENCE_CHARS / 3)}`;
 }
 
-/** The text in lower case, with single spaces and without punctuation: what makes two messages the same. */
+/** The text in lower case, with single spaces and without punctuation. Messages with the same form count as equal. */
 export function normalForm(text: string): string {
   return text
     .normalize("NFKC")
@@ -33,7 +33,7 @@ export function normalForm(text: string): string {
     .trim();
 }
 
-/** The normal form with a mark for each number, path, identifier and quotation: what routine requests have in common. */
+/** The normal form with a mark for each number, path, identifier and quotation. Routine requests share one shape. */
 export function routineShape(sentence: string): string {
   let shape = sentence.replaceAll(/"[^"]*"|`[^`]*`|“[^”]*”|«[^»]*»|「[^」]*」/gu, "#");
   for (const term of termsIn(shape)) shape = shape.replaceAll(term, "#");
@@ -44,14 +44,14 @@ export function routineShape(sentence: string): string {
     .trim();
 }
 
-/** The normal form with a mark for each number: what reports on the same thing have in common. */
+/** The normal form with a mark for each number. Repeated reports share one shape. */
 export function reportShape(sentence: string): string {
   return normalForm(sentence).replaceAll(/\p{N}+/gu, "#");
 }
 
 const UNSPACED_RUN = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]+/gu;
 
-/** The words that a text can be about: those of four letters and more; of scripts without spaces, pairs of characters. */
+/** Words that can be a text's topic: four letters or more; in scripts without spaces, pairs of characters. */
 export function contentWords(text: string): Set<string> {
   return wordsIn(normalForm(text));
 }
@@ -64,7 +64,7 @@ function wordsIn(normal: string): Set<string> {
   return words;
 }
 
-/** How much a text has to say, in words; a character of a script without spaces counts for half of one. */
+/** The length of a text in words. A character of a script without spaces counts as half a word. */
 export function wordCount(text: string): number {
   const normal = normalForm(text);
   let unspaced = 0;
@@ -82,9 +82,9 @@ export function isQuestion(sentence: string): boolean {
 }
 
 const TOKEN = /[\w\u00c0-\u024f@~$#./-]+/g;
-/** Longer ones are no names: hashes of data, minified code, lines of dots. */
+/** Longer tokens are not names: hashes of data, minified code, lines of dots. */
 const MAX_TERM_CHARS = 160;
-/** Most of a text: what needs no closer look. */
+/** Plain words are most of a text; they are skipped first. */
 const PLAIN_WORD = /^[A-Za-z]?[a-z]+[.-]?$/;
 /** Names that every project has. */
 const EVERYWHERE = new Set(["node_modules", "package.json", "console.log", "README.md", "i.e", "e.g"]);
@@ -113,7 +113,7 @@ export function isNumber(term: string): boolean {
   return /^#?(?:\d{3,}|\d+[/.]\d+|(?=.*\d)[0-9a-fA-F]{6,})$/.test(term);
 }
 
-/** True for a bare amount, time or line number: it identifies nothing by itself, as a version or an error code does. */
+/** True for a bare amount, time or line number. Unlike a version or an error code, it identifies nothing by itself. */
 export function isMeasure(term: string): boolean {
   return MEASURES.some((measure) => measure.test(term));
 }
@@ -130,46 +130,46 @@ const MEASURES: readonly RegExp[] = [
   /^0x[0-9a-fA-F]+$/,
 ];
 
-/** The texts in the arguments of a call, at whatever depth. */
+/** The texts in the arguments of a call, down to `levels` levels (default: 4). */
 export function textsIn(value: unknown, levels = 4): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null || levels === 0) return [];
   return Object.values(value).flatMap((each) => textsIn(each, levels - 1));
 }
 
-/** What stands where sentences were left out. */
+/** Replaces omitted sentences. */
 const LEFT_OUT = "…";
 
 interface Statement {
-  /** The place of its message. */
+  /** The index of its text. */
   of: number;
-  /** True for the first of its message: it tends to say what the rest is about. */
+  /** True for the first statement of its text: it tends to name the topic. */
   isLead: boolean;
   text: string;
   tokens: number;
   rank: number;
 }
 
-/** How the statements of a kind are ranked beside what all have in common. */
+/** The budget and the ranking for one kind of statement. */
 interface ClipOptions {
   maxTokens: number;
-  /** What a message takes beside its words. */
+  /** The tokens that a message needs besides its text. */
   tokensBeside: (at: number) => number;
-  /** How much the place counts: from 0 for the oldest to so much for the newest. */
+  /** Rank bonus of the newest statement; the oldest gets 0. */
   recency: number;
-  /** The shape that makes a statement a repetition of another. */
+  /** Statements with the same shape count as repetitions. */
   shapeOf: (sentence: string) => string;
-  /** What the sentences of a text are worth beside that. Default: nothing. */
+  /** Extra rank for the sentences of a text. Default: 0. */
   worthOf?: (at: number) => number;
-  /** What statements should be about above all. Default: nothing. */
+  /** The topic to prefer. Default: none. */
   focus?: string | undefined;
 }
 
 /**
- * As many sentences of the texts as fit, each text in the order of its sentences; undefined for a text of which nothing is
- * left. The least specific and the oldest go first; what names something or forbids something, last.
+ * Keeps the highest-ranked sentences that fit, in their order; undefined for a text without any. Specific, recent and
+ * on-topic sentences rank high, repetitions low.
  *
- * Invariant: of two statements on the same subject, the later one is never left out before the earlier one.
+ * Invariant: a statement is never dropped before an earlier one on the same subject.
  */
 export function clippedTexts(texts: readonly string[], options: ClipOptions): (string | undefined)[] {
   const { maxTokens, tokensBeside } = options;
@@ -200,7 +200,7 @@ const MARK_TOKENS = 3;
 function keptText(text: string, own: readonly Statement[], kept: ReadonlySet<Statement>): string | undefined {
   if (own.length === 0) return undefined;
   const tokens = own.reduce((sum, statement) => sum + statement.tokens, 0);
-  // A sentence that was cut is not worth its whole length.
+  // If a sentence was clipped, the whole text is longer than the counted tokens.
   if (own.every((statement) => kept.has(statement)) && estimateTokens(text) <= tokens) return text;
   const parts: string[] = [];
   for (const statement of own) {
@@ -210,7 +210,7 @@ function keptText(text: string, own: readonly Statement[], kept: ReadonlySet<Sta
   return parts.every((part) => part === LEFT_OUT) ? undefined : parts.join(" ");
 }
 
-/** Of so few statements a word is rare enough to be what they are about. */
+/** A word in at most this many statements counts as their topic. */
 const RARE = 3;
 const WEIGHT = {
   specific: 2,
@@ -250,7 +250,7 @@ function rankedStatements(
       WEIGHT.information * Math.min(1, rare / 3) +
       (last.get(forms[at]!) === at ? 0 : WEIGHT.repeated) +
       (statement.isLead ? WEIGHT.lead / repeats.get(shapes[at]!)! : 0) +
-      // What is said in the same way again and again tells little.
+      // A repeated shape carries little information.
       -Math.log2(repeats.get(shapes[at]!)!) +
       ([...subjects[at]!].some((word) => focused.has(word)) ? WEIGHT.focus : 0) +
       (worthOf?.(statement.of) ?? 0) +
@@ -260,12 +260,12 @@ function rankedStatements(
   return statements;
 }
 
-/** Without the marks of an earlier clipping at its ends. */
+/** Removes the marks of an earlier clipping from both ends. */
 function unmarked(sentence: string): string {
   return sentence.replace(/^…\s+/, "").replace(/\s+…$/, "");
 }
 
-/** A statement is worth at least what an earlier one on the same subject is: it may take that one back. */
+/** Ranks a statement at least as high as each earlier one on the same subject: it may revoke that one. */
 function keepLatest(
   statements: Statement[],
   subjects: readonly ReadonlySet<string>[],
@@ -279,7 +279,7 @@ function keepLatest(
   });
 }
 
-/** How often each of the values is there. */
+/** Counts each distinct value. */
 export function counted(values: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);

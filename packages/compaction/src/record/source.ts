@@ -17,22 +17,22 @@ import {
 } from "@bonsai-agent/messages/host";
 import { withoutPastes } from "./pasted.ts";
 
-/** A message, and the entry that it comes from where there is one. */
+/** A message, and its entry if it has one. */
 export interface SourceMessage {
   message: Message;
   entryId?: string | undefined;
 }
 
-/** What a person wrote, or the command that a person ran. */
+/** A message that a person wrote, or a command that a person ran. */
 export type PersonMessage = UserMessage | BashExecutionMessage;
 
-/** True for what a person said to the agent: it begins a turn. */
+/** True for a person's message to the agent; it begins a turn. */
 export function isUserMessage(message: Message): message is PersonMessage {
   if (message?.role === "user") return !isOfProgram(message);
   return message?.role === "bashExecution" && !message.excludeFromContext;
 }
 
-/** What a person ran; a field that is damaged counts as empty, and as no failure. */
+/** The command of a person and its outcome. A damaged field becomes empty, a damaged exit code 0. */
 export function ranCommand({ command, output, exitCode }: BashExecutionMessage) {
   return {
     command: typeof command === "string" ? command : "",
@@ -43,7 +43,7 @@ export function ranCommand({ command, output, exitCode }: BashExecutionMessage) 
 
 const typed = new WeakMap<UserMessage, string>();
 
-/** What a person typed: what was pasted is a line that names it, and so is a skill. Read once for each message. */
+/** The text that a person typed, with a line for each pasted block, and calls of skills as typed. Cached per message. */
 export function typedText(message: UserMessage): string {
   const known = typed.get(message);
   if (known !== undefined) return known;

@@ -3,20 +3,20 @@ import { RECALL_TOOL, recalledIds } from "@bonsai-agent/messages/host";
 import { isMeasure, isNumber, termsIn, textsIn } from "./sentence.ts";
 import { ranCommand, type SourceMessage, summaryProse, typedText } from "./source.ts";
 
-/** A term of the session, and where it stands. */
+/** A term of the session and its uses. */
 export interface TermUse {
   term: string;
-  /** The messages that it stands in, each by its speaker's weight. */
+  /** The sum of the speaker weights of the messages that contain it. */
   weight: number;
-  /** The same, each times the number of its message. */
+  /** The same sum, with each weight multiplied by the number of its message. */
   placed: number;
-  /** The latest entries that hold it, two at most, the latest first. */
+  /** The latest entries that contain it, at most two, the latest first. */
   entries: readonly string[];
 }
 
-/** The terms of a session, by how much they were used. */
+/** The terms of a session, the most used first. */
 export interface TermIndex {
-  /** Messages that were read, for the place of each. */
+  /** The number of messages read; it places the uses in the session. */
   messages: number;
   uses: readonly TermUse[];
 }
@@ -24,14 +24,14 @@ export interface TermIndex {
 export const noTerms: TermIndex = { messages: 0, uses: [] };
 
 const SPEAKER_WEIGHT = { user: 3, assistant: 2, result: 1 };
-/** Of a result, so much is read: what stands behind is seldom named again. */
+/** Only the head of a result is read: later terms are seldom named again. */
 const RESULT_CHARS = 4_000;
 const MAX_TERMS = 500;
 const MAX_ENTRIES = 2;
-/** A term of the beginning counts so much, one of the end 1 more. */
+/** Factor for uses at the beginning of the session; uses at the end count 1 more. */
 const MIN_PLACE = 0.3;
 
-/** The index after some more messages. */
+/** Extends the index with more messages. */
 export function termsAfter(earlier: TermIndex, messages: readonly SourceMessage[]): TermIndex {
   const uses = new Map(earlier.uses.map((use) => [use.term, { ...use }]));
   let place = earlier.messages;
@@ -48,7 +48,7 @@ export function termsAfter(earlier: TermIndex, messages: readonly SourceMessage[
   return ranked({ messages: place, uses: [...uses.values()] });
 }
 
-/** Those of both, where one is of a branch that was joined to the other. */
+/** Joins the index of a branch, as later messages, into another index. */
 export function joinedTerms(index: TermIndex, other: TermIndex): TermIndex {
   const uses = new Map(index.uses.map((use) => [use.term, { ...use }]));
   for (const added of other.uses) {
@@ -87,7 +87,7 @@ function weightedTerms(message: SourceMessage["message"]): Map<string, number> {
       break;
     case "assistant":
       add(contentText(message.content), SPEAKER_WEIGHT.assistant);
-      // Looking for what was said before says nothing new.
+      // A recall call only repeats earlier terms.
       for (const call of callsIn(message).filter(({ name }) => name !== RECALL_TOOL))
         for (const text of textsIn(call.arguments)) add(text, SPEAKER_WEIGHT.assistant);
       break;
@@ -110,16 +110,16 @@ function weightedTerms(message: SourceMessage["message"]): Map<string, number> {
   return found;
 }
 
-/** A term that is shown, and the entry to look at. */
+/** A shown term, and an entry that contains it. */
 interface ShownTerm {
   term: string;
   entryId: string | undefined;
 }
 
 /**
- * The most used terms that fit, each once, those of an entry together.
+ * The most used terms that fit, each once, grouped by entry.
  * @param isShown true for a term that the context shows anyway
- * @returns lines such as `[a1b2c3d4] src/a.ts, parseHeader`, in the order of the session where that is known
+ * @returns an introduction and lines such as `[a1b2c3d4] src/a.ts, parseHeader`; empty if no term fits
  */
 export function termLines(index: TermIndex, maxTokens: number, isShown: (term: string) => boolean): string[] {
   const chosen: ShownTerm[] = [];

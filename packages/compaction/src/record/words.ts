@@ -20,21 +20,21 @@ import { isUserMessage, type PersonMessage, ranCommand, type SourceMessage, type
 
 /** A message of the user in the user's own words. */
 export interface SaidMessage {
-  /** Which of the user's messages it is, from 1; of all that was said, also of what is not carried. */
+  /** The number of the message among all of the user's messages, from 1; omitted messages count too. */
   turn: number;
   entryId?: string | undefined;
-  /** What was pasted is a line that names it. */
+  /** The typed text, with a line for each pasted block. */
   text: string;
-  /** The question that it answers, where it is too short to stand alone. */
+  /** The question that it answers, if it is too short to make sense alone. */
   answers?: string | undefined;
-  /** True for what was said on a branch that was left or merged. */
+  /** True for a message on a branch that was left or merged. */
   isOnBranch?: boolean | undefined;
 }
 
-/** What the user said, oldest first. */
+/** The user's messages, oldest first. */
 export interface UserWords {
   said: readonly SaidMessage[];
-  /** Messages that there was no room for. */
+  /** The number of messages that did not fit. */
   leftOut: number;
 }
 
@@ -42,7 +42,7 @@ export const noWords: UserWords = { said: [], leftOut: 0 };
 
 /**
  * The user's messages in order, and the end of the agent's text that the user has not answered yet.
- * @param before the number of the user's latest message before the span, and the text that it left unanswered
+ * @param before the number of the user's latest message before the span, and the agent's unanswered text at that point
  */
 export function userMessages(
   messages: readonly SourceMessage[],
@@ -63,7 +63,7 @@ export function userMessages(
   return { said, unanswered: unanswered === "" ? undefined : unanswered };
 }
 
-/** A person's message in its own words. */
+/** The typed text with a mark for images, or the line of a command. */
 function textOf(message: PersonMessage): string {
   if (message.role === "bashExecution") return commandLine(message);
   const images = contentBlocks(message.content).filter((block) => block.type === "image").length;
@@ -82,12 +82,12 @@ function commandLine(message: BashExecutionMessage): string {
 }
 
 const QUESTION_CHARS = 200;
-/** What is kept of the agent's words until the user has answered them. */
+/** Upper bound for the agent's text that waits for an answer. */
 const UNANSWERED_CHARS = 6 * QUESTION_CHARS;
-/** A question may have a remark or two behind it. */
+/** One or two remarks may follow a question. */
 const LAST_SENTENCES = 3;
 
-/** The question that the text ends with, also before a list of choices. */
+/** The question at the end of the text, or before a final list of choices. */
 function questionAtEnd(text: string): string | undefined {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const items = lines.length - 1 - lines.findLastIndex((line) => !ITEM.test(line));
@@ -100,7 +100,7 @@ function questionAtEnd(text: string): string | undefined {
 /** An item of a list with a number or a letter. */
 const ITEM = /^\s*[([*_]*[\p{N}\p{L}]{1,2}[.):\]、．]/u;
 
-/** So little that it may need the question which it answers: "the second one", "8080". */
+/** True for a text so short that it may need its question to make sense: "the second one", "8080". */
 function isBrief(text: string): boolean {
   return wordCount(text) <= MAX_ANSWER_WORDS && !text.includes("[");
 }
@@ -108,8 +108,8 @@ function isBrief(text: string): boolean {
 const MAX_ANSWER_WORDS = 5;
 
 /**
- * Joins earlier and new messages. A repeated message stays once, where it was said last. A message without letters and
- * digits is left out, unless it answers a question.
+ * Joins earlier and new messages. Keeps the last of equal messages. Drops a message without letters and digits. Always
+ * keeps a message that alone answers its kind of question.
  */
 export function joinedWords(earlier: UserWords, said: readonly SaidMessage[]): UserWords {
   const all = [...earlier.said, ...said];
@@ -126,9 +126,9 @@ export function joinedWords(earlier: UserWords, said: readonly SaidMessage[]): U
   };
 }
 
-/** What a line takes beside its text: number and entry. */
+/** The tokens of a line besides its text: number and entry. */
 const LINE_TOKENS = 9;
-/** Of what is equally specific, the newest is worth so much more than the oldest. */
+/** Rank bonus of the newest message over the oldest, if both are equally specific. */
 const RECENCY = 2;
 
 const RANKING = { recency: RECENCY, shapeOf: routineShape };
@@ -137,7 +137,7 @@ function besideTokens({ answers }: SaidMessage): number {
   return LINE_TOKENS + (answers === undefined ? 0 : estimateTokens(answers));
 }
 
-/** As much of it as fits. @param focus what it should be about above all */
+/** Clips the messages to `maxTokens`. @param focus the topic to prefer. Default: none */
 export function clippedWords(words: UserWords, maxTokens: number, focus?: string): UserWords {
   const texts = clippedTexts(
     words.said.map(({ text }) => text),
@@ -156,13 +156,13 @@ const CONVERSATION =
   "The user's messages in order and word for word, each with its number and, in brackets, its entry. Lines marked agent quote parts of the agent's answers; their number is that of the user's message before them. A later statement overrides an earlier one.";
 
 interface WordLinesOptions {
-  /** An entry that stands elsewhere word for word. */
+  /** The entry to omit, because the context shows it word for word elsewhere. */
   without?: string | undefined;
-  /** What the agent said, in its place between the user's messages. Default: nothing. */
+  /** Statements to show in their places between the user's messages. Default: none. */
   closings?: readonly Closing[];
 }
 
-/** The lines of the block; none where nothing was said. */
+/** The lines of the block; empty if there is nothing to show. */
 export function wordLines({ said, leftOut }: UserWords, options: WordLinesOptions = {}): string[] {
   const { without, closings = [] } = options;
   const own = said.filter(({ entryId }) => entryId === undefined || entryId !== without);

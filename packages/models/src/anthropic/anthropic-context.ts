@@ -152,6 +152,6 @@ const KEPT_CHARS = 96;
 export function anthropicCallId(id: string): string {
   if (allowed.test(id)) return id;
   const readable = id.slice(0, KEPT_CHARS).replace(/[^a-zA-Z0-9_-]/g, "_");
-  // What was cut or replaced could make two ids one: the hash keeps them apart.
+  // Cut or replaced characters could make two ids equal: the hash keeps them apart.
   return `${readable}_${createHash("sha256").update(id).digest("hex").slice(0, 16)}`;
 }

@@ -93,8 +93,8 @@ export class MemoryStore implements SessionStore {
 }
 
 /**
- * A store over another one, which is only read: what is appended stays in memory, for trying out what must not be written.
- * What others append to the other one from now on is not seen.
+ * A store over another one, which it only reads. Appended text stays in memory, to try changes without writing them.
+ * It does not see later changes to the other store.
  */
 export class OverlayStore implements SessionStore {
   readonly file = undefined;
