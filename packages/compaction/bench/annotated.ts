@@ -23,7 +23,7 @@ const SUFFIX = ".facts.json";
 interface Fact {
   /** The entry that states it. */
   stated: string;
-  /** The entry from which on it is outdated. */
+  /** The entry that makes it outdated. */
   cleared?: string;
   /** Groups of words; a window with one of each group shows the fact. */
   must: string[][];
@@ -53,13 +53,13 @@ export interface FactScore {
   allShown: number;
   /** Outdated facts that the summary shows as current. */
   stale: number;
-  /** Outdated facts of which the context never says that they are outdated. */
+  /** Outdated facts that the context never marks as outdated. */
   unanswered: number;
   summaryTokens: number;
   compactions: number;
 }
 
-/** The sessions beside the repository; none if they are not there. */
+/** The sessions beside the repository; empty without any. */
 export function annotatedSessions(): AnnotatedSession[] {
   const names = existsSync(FOLDER) ? readdirSync(FOLDER).filter((name) => name.endsWith(SUFFIX)) : [];
   return names.sort().map((name) => {
@@ -177,7 +177,7 @@ function scoreContext(facts: readonly Fact[], messages: readonly Message[], mome
   };
 }
 
-/** Everything that a model reads of a message. */
+/** The whole text of a message that a model reads. */
 function shownText(message: Message): string {
   const { summary, content, command, output } = message as unknown as Record<string, unknown>;
   const blocks = Array.isArray(content) ? content.filter(isRecord).flatMap(blockTexts) : [content];

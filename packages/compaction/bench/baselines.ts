@@ -1,10 +1,10 @@
 import { callsIn, type Message, messageText } from "@bonsai-agent/messages";
 
-const MOST_CHARS = 300;
+const MAX_CHARS = 300;
 const PASTED_LINES = 4;
 const LAST_LINES = 4;
 
-/** Every user message as it is. */
+/** All user messages, unchanged. */
 export function userMessages(messages: readonly Message[]): string {
   return messages
     .filter((message) => message.role === "user")
@@ -12,7 +12,7 @@ export function userMessages(messages: readonly Message[]): string {
     .join("\n");
 }
 
-/** Every sentence of the user, pasted blocks aside. */
+/** All sentences of the user, without pasted blocks. */
 export function userSentences(messages: readonly Message[]): string {
   return messages
     .filter((message) => message.role === "user")
@@ -21,8 +21,8 @@ export function userSentences(messages: readonly Message[]): string {
 }
 
 /**
- * In order: the user's sentences, the agent's closing sentences unless their shape repeats, and each command whose last
- * run failed, with its last lines. No list of words, no judgement: what a digest should at least be worth.
+ * A lower bound for a digest, without word lists or judgement. In order: the user's sentences, the agent's closing
+ * sentences unless their shape repeats, and each command whose last run failed, with its last lines.
  */
 export function sketchOf(messages: readonly Message[]): string {
   const shapes = new Set<string>();
@@ -37,7 +37,7 @@ export function sketchOf(messages: readonly Message[]): string {
     .join("\n");
 }
 
-/** Without fenced blocks and runs of many lines. */
+/** The text without fenced blocks and runs of many lines. */
 function ownWords(text: string): string {
   const blocks = text.replace(/```[\s\S]*?(?:```|$)/g, "\n\n").split(/\n{2,}/);
   const own = blocks.filter((block) => block.split("\n").length < PASTED_LINES);
@@ -47,7 +47,7 @@ function ownWords(text: string): string {
 function sentences(text: string): string[] {
   return text
     .split(/(?<=[.!?])\s+|(?<=[。！？])|\n/)
-    .map((sentence) => sentence.trim().slice(0, MOST_CHARS))
+    .map((sentence) => sentence.trim().slice(0, MAX_CHARS))
     .filter((sentence) => sentence !== "");
 }
 

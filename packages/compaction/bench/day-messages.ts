@@ -5,15 +5,15 @@ import type { Message } from "@bonsai-agent/messages";
 import { openSession } from "@bonsai-agent/session";
 import { generateWorkday, recordedSession } from "@bonsai-agent/testkit";
 
-/** What the recorded session shows its model at its end; undefined where none lies beside the repository. */
+/** The messages that the recorded session shows its model at its end; undefined without a recorded session. */
 export function recordedMessages(): Message[] | undefined {
   const source = recordedSession();
   if (source === undefined) return undefined;
-  // Opening a file of an old version rewrites it: it is a copy that is opened.
+  // Opening a file of an old version rewrites it, so this opens a copy.
   return messagesOf((file) => copyFileSync(source, file));
 }
 
-/** A working day that is made up, with about so many entries. */
+/** A made-up working day with about this many entries. */
 export function workdayMessages(seed: number, entries: number): Message[] {
   return messagesOf((file) => generateWorkday({ file, seed, entries }));
 }

@@ -4,7 +4,7 @@ import { digestSummariser } from "../src/index.ts";
 const COUNTS = [500, 1_000, 2_000, 4_000];
 const RUNS = 5;
 
-/** How long the digest takes, by the number of messages. */
+/** Measures the time of the digest by the number of messages. */
 export default async function bench(): Promise<BenchTable> {
   const rows: string[][] = [];
   for (const language of ["en", "zh"] as const) {

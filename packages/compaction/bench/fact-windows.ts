@@ -19,7 +19,7 @@ export function isFactShown(view: string, groups: readonly string[][]): boolean 
   return windows(view, groups).length > 0;
 }
 
-/** Tells if windows that show the fact lack the words that end it: one of them, or all. */
+/** Tells if one window, or every window, that shows the fact lacks the words that end it. */
 export function isShownAsCurrent(
   view: string,
   { must, clearedWords = [] }: { must: readonly string[][]; clearedWords?: string[] },
@@ -59,7 +59,7 @@ function placesOf(view: string, word: string): Span[] {
   return found;
 }
 
-/** True if a word goes on from one character to its neighbour. */
+/** True if a word continues from one character to its neighbour. */
 function goesOn(inner: string | undefined, outer: string | undefined): boolean {
   if (inner === undefined || outer === undefined || !WORD.test(inner) || !WORD.test(outer)) return false;
   return !UNSPACED.test(inner) && !UNSPACED.test(outer);

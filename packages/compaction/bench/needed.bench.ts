@@ -9,7 +9,7 @@ import { type Context, type MakeSummary, PlayedSession } from "./played-session.
 
 const DIGEST = "bonsai's digest";
 const CUTS = 10;
-/** Between these shares of the session. */
+/** Places of the first and the last cut, as shares of the session. */
 const [FIRST_CUT, LAST_CUT] = [0.25, 0.75];
 const KEEP_TOKENS = 8_000;
 const LONG_KEEP_TOKENS = 20_000;
@@ -21,7 +21,7 @@ interface Contender {
   name: string;
   settings: CompactionSettingsInput;
   policy?: Partial<CompactionPolicy>;
-  /** In place of the digest. */
+  /** Replaces the digest. */
   make?: MakeSummary;
 }
 
@@ -40,15 +40,15 @@ const contenders: readonly Contender[] = [
 ];
 
 interface Needed {
-  /** Shares of the terms that the future needs. */
+  /** Share of the terms that the future needs. */
   seen: number;
-  /** Of those that are no terms of the kept part; within a longer one they can still stand there. */
+  /** The same share without the terms of the kept part. A longer term of the kept part can still contain them. */
   beyondTail: number;
   tokens: number;
   summaryTokens: number;
 }
 
-/** Of the terms that a recorded future used and that had been seen before, how many the context still shows. */
+/** Measures the terms that a recorded future uses and its past contains: the share that the context still shows. */
 export default async function bench(): Promise<BenchTable> {
   const messages = recordedMessages();
   const rows: string[][] = [];
@@ -116,7 +116,7 @@ async function contextAt(
   return make === undefined ? session.context() : session.contextWith(make);
 }
 
-/** Evenly spread, each in front of a message that is no result. */
+/** Evenly spread cuts, each before a message that is no tool result. */
 function cuts(messages: readonly Message[]): number[] {
   return Array.from({ length: CUTS }, (_, cut) => {
     const place = FIRST_CUT + ((LAST_CUT - FIRST_CUT) * cut) / (CUTS - 1);

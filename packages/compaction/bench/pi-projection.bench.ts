@@ -22,13 +22,12 @@ import {
 } from "../src/index.ts";
 
 /*
- * Random sessions, written by our own code with every entry that it writes, opened by pi: does it see at each entry what
- * we see there? pi is installed from the registry, unless `BONSAI_BENCH_PEER` names a folder that has it.
+ * Writes random sessions with our own code and all its kinds of entries, opens them with pi, and compares both views at
+ * each entry. pi is installed from the registry, unless `BONSAI_BENCH_PEER` names a folder that has it.
  *
- * Different on purpose, and so left out of what is compared: commands that the user kept out of the context, which pi
- * leaves out only when it makes the request; pi's own `system` messages, which we never show; the output of an edited
- * command, which pi cannot edit; the id of a summary's entry, for after an undo or a redo pi has it from the entry that
- * restates it.
+ * The comparison leaves out intended differences: commands that the user kept out of the context, which pi removes only
+ * for the request; pi's own `system` messages, which we never show; the output of an edited command, which pi cannot
+ * edit; the id of a summary's entry, which pi takes from the restating entry after an undo or a redo.
  */
 const PEER = "@earendil-works/pi-coding-agent";
 const VERSION = process.env.BENCH_PI_VERSION ?? "0.87.1";
@@ -157,7 +156,7 @@ function offered(session: Session): Entry[] {
   return session.entries().filter((entry) => !isCompanion(entry));
 }
 
-/** By the digest, by an extension, with an edited summary, made anew: as the pick says. */
+/** Compacts by the digest, by an extension, with an edited summary, or again, as the pick says. */
 async function compact(session: Session, pick: number): Promise<void> {
   const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
   if (pick % 4 === 1)
@@ -178,7 +177,7 @@ async function compact(session: Session, pick: number): Promise<void> {
   });
 }
 
-/** Counts what was written, and tells for each entry where pi sees something else how that differs. */
+/** Counts the written entries, and describes the difference at each entry where pi sees something else. */
 function disagreements(
   file: string,
   pi: Pi,
@@ -187,7 +186,7 @@ function disagreements(
   const session = openSession(file);
   const theirs = pi.SessionManager.open(file);
   const kinds: string[] = [];
-  // First as pi opens it: at the end of the file.
+  // First the view that pi opens: at the end of the file.
   const differs = (ours: string[]) => difference(ours, piView(theirs));
   const atEnd = differs(ownView(session, session.leafId));
   if (atEnd !== undefined) kinds.push(`at the end, ${atEnd}`);

@@ -3,20 +3,20 @@ import { createSession } from "@bonsai-agent/session";
 import { visibleTexts } from "../../lab/src/needed-terms.ts";
 import { type CompactionSettings, runCompaction } from "../src/index.ts";
 
-/** What the model has in front of it. */
+/** The context of the model, as text. */
 export interface Context {
-  /** All that stands in place of what went. */
+  /** The messages that replace removed ones. */
   summary: string;
-  /** What was kept of the messages. */
+  /** The kept messages. */
   tail: string;
 }
 
-/** What is left of it in place of the past, beside the tail, as text. */
+/** Makes the text that replaces the past, beside the tail. */
 export type MakeSummary = (past: readonly Message[]) => string;
 
 const model = { contextWindow: 200_000 };
 
-/** A session that recorded or made-up messages are added to, and that the real flow compacts. */
+/** A session of recorded or made-up messages, compacted by the real flow. */
 export class PlayedSession {
   readonly #session = createSession({ cwd: "/home/dev/project" });
   readonly #messages: Message[] = [];
@@ -30,7 +30,7 @@ export class PlayedSession {
     }
   }
 
-  /** @throws Error where there was nothing to compact, or it went wrong. */
+  /** @throws Error if there was nothing to compact, or if it failed. */
   async compact(settings: CompactionSettings): Promise<void> {
     const { status, detail, firstKeptEntryId } = await runCompaction({
       session: this.#session,
@@ -41,7 +41,7 @@ export class PlayedSession {
     this.#firstKept = firstKeptEntryId === null ? this.#ids.length : this.#ids.indexOf(firstKeptEntryId);
   }
 
-  /** As the session gives it: whatever is no message of its own stands in place of what went. */
+  /** The session's own view. Messages that were not added here count as the summary. */
   context(): Context {
     const own = new Set(this.#ids);
     const { items } = this.#session.projection();
@@ -50,7 +50,7 @@ export class PlayedSession {
     return { summary: textOf(false), tail: textOf(true) };
   }
 
-  /** The same tail with another text in front. */
+  /** The same tail after another text. */
   contextWith(make: MakeSummary): Context {
     return {
       summary: make(this.#messages.slice(0, this.#firstKept)),
@@ -58,5 +58,3 @@ export class PlayedSession {
     };
   }
 }
-
-/** The messages' text with the arguments of calls, as the model sees them. */

@@ -11,7 +11,7 @@ import { DIGEST, meanShare, measureRetention, type Retention, type Share } from 
 
 const AFTER = [1, 2, 4, 8];
 const KEEP_TOKENS = 20_000;
-/** `BENCH_SEEDS=11,12 pnpm bench retention` measures on others. */
+/** Override: `BENCH_SEEDS=11,12 pnpm bench retention`. */
 const SEEDS = (process.env.BENCH_SEEDS ?? "1,2").split(",").map(Number);
 const KINDS: ReadonlyArray<[PlantKind, string]> = [
   ["constraint", "constraints"],
@@ -29,7 +29,7 @@ const FIGURES = [
   "contradictions",
   "summary tokens",
 ];
-/** What comes by itself keeps as much under every preset. */
+/** Every preset keeps the same number of recent tokens here. */
 const PRESETS = Object.fromEntries(
   Object.entries(compactionPresets)
     .filter(([name]) => name !== "bonsai")
@@ -52,10 +52,12 @@ interface Measured extends Retention {
   language: string;
 }
 
-/** The bench fails if the digest shows less: of all compactions, and after the last one. */
+/** The bench fails if the digest shows less: on average over all compactions, or after the last one. */
 const FLOOR = { mean: 0.985, last: 0.97 };
 
-/** What share of planted constraints, decisions, facts, errors and so on the model sees after compactions. */
+/**
+ * Measures the share of planted constraints, decisions, facts, errors and so on that the model sees after compactions.
+ */
 export default async function bench(): Promise<BenchTable[]> {
   const measured: Measured[] = [];
   for (const language of plantedLanguages)

@@ -3,21 +3,21 @@ import type { Plant, PlantedSession, PlantKind } from "@bonsai-agent/testkit";
 import type { CompactionSettings } from "../src/index.ts";
 import { type Context, type MakeSummary, PlayedSession } from "./played-session.ts";
 
-/** What of a planted session is seen, and what is shown though it has ended. */
+/** The plants that a context shows, and the ended ones that it shows as current. */
 export interface Retention {
   compactions: number;
-  /** Of all that holds. */
+  /** Over all current plants. */
   all: Share;
-  /** Of what the kept tail does not show by itself. */
+  /** Over the current plants that the kept tail does not show. */
   beyondTail: Share;
   kinds: Partial<Record<PlantKind, Share>>;
   lost: Plant[];
-  /** What has ended and reads as if it held. */
+  /** Ended plants that read as current. */
   contradictions: Plant[];
   summaryTokens: number;
 }
 
-/** Weights, which can be added up over sessions. */
+/** Weights. Shares of several sessions can be added up. */
 export interface Share {
   seen: number;
   planted: number;
@@ -25,13 +25,13 @@ export interface Share {
 
 export interface MeasureRetentionOptions {
   settings: CompactionSettings;
-  /** After which compactions to look. */
+  /** Numbers of compactions after which to look. */
   after: readonly number[];
-  /** Other contexts to look at, by name: the same tail with another text in front. */
+  /** Other contexts to look at, by name: the same tail after another text. */
   others?: Readonly<Record<string, MakeSummary>>;
 }
 
-/** By name of the context; that of the real flow is `DIGEST`. */
+/** By name of the context. `DIGEST` is the context of the real flow. */
 export type Retentions = Map<string, Retention[]>;
 export const DIGEST = "bonsai's digest";
 
@@ -58,7 +58,7 @@ export async function measureRetention(
   return retentions;
 }
 
-/** Which of the plants are seen in a context, and which are shown though they have ended. */
+/** Finds the plants that a context shows, and the ended ones that it shows as current. */
 export function retentionOf(
   plants: readonly Plant[],
   context: Context,
@@ -88,7 +88,7 @@ export function retentionOf(
   };
 }
 
-/** The share of the weights of several sessions; none where nothing was planted. */
+/** The share over several sessions; undefined if nothing was planted. */
 export function meanShare(shares: readonly Share[]): number | undefined {
   const sum = (pick: (share: Share) => number): number =>
     shares.reduce((total, share) => total + pick(share), 0);
@@ -97,9 +97,9 @@ export function meanShare(shares: readonly Share[]): number | undefined {
 }
 
 /**
- * Whether something that has ended reads as if it held. To quote it is right as long as what ended it is quoted too, and
- * later: whoever reads from the front to the end then knows which of both holds. So it counts where its last mention has
- * no mention of its end behind it. Both can be one place: in "[x] step" the tick ends where the step does.
+ * True if an ended plant reads as current: its last mention has no mention of its end after it. Quoting an ended plant
+ * is right if its end follows, because a reader then knows which of both counts. Both mentions can share a place: in
+ * "[x] step", the tick ends where the step does.
  */
 function isShownAsCurrent(shown: string, { key, ended }: Plant): boolean {
   const stale = normal(key);
@@ -111,7 +111,7 @@ function isShownAsCurrent(shown: string, { key, ended }: Plant): boolean {
   });
 }
 
-/** Without marks of quotation and emphasis, white space made equal. */
+/** The text without marks of quotation and emphasis, with uniform white space and case. */
 function normal(text: string): string {
   return text
     .replace(/[`*“”"\\]/g, "")

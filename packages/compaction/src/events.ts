@@ -15,8 +15,8 @@ type ResultFields<Result> = {
 };
 
 /**
- * A guard for handlers' results: fields that are known must be what they should be; an object of nothing but
- * unknown fields is a mistake (`{cancle: true}`), not a result.
+ * Checks the results of handlers. Known fields must have the right type. An object with only unknown fields is a
+ * mistake (`{cancle: true}`), not a result.
  */
 function isResultOf<Result>(fields: ResultFields<Result>): (value: object) => boolean | string {
   return (value) => {
@@ -54,7 +54,7 @@ const isTextList = (value: unknown): boolean => Array.isArray(value) && value.ev
 
 /** The planned compaction. Read-only. */
 export interface CompactionPreparation {
-  /** `null` when nothing is kept. */
+  /** `null` if nothing is kept. */
   readonly firstKeptEntryId: string | null;
   /** The history before the cut, oldest first. */
   readonly messagesToSummarize: readonly Message[];
@@ -67,19 +67,21 @@ export interface CompactionPreparation {
   readonly previousSummary?: string;
   /** The user's messages in everything that the summary replaces, oldest first. A line names each pasted block. */
   readonly userWords: readonly SaidMessage[];
-  /** The terms of all that, the most used first, each with up to two entries that hold it. */
+  /** The terms of everything that the summary replaces, most used first, each with up to two of its entries. */
   readonly terms: ReadonlyArray<{ readonly term: string; readonly entries: readonly string[] }>;
   /** File operations of the summarised messages. */
   readonly fileOps: FileOperations;
-  /** With the sizes that this compaction works with, in tokens: as scaled to the window. */
+  /** The settings, with the sizes of this compaction in tokens, as scaled to the window. */
   readonly settings: CompactionSettings & { readonly reserveTokens: number };
 }
 
-/** A summary that an extension supplies in the place of the default one. */
+/** A summary that an extension supplies instead of the default one. */
 export interface CustomCompaction {
-  /** As the model will see it, with what is carried over behind it. */
+  /** As the model will see it, followed by the carried data. */
   summary: string;
-  /** A legal cut of the context: a message's entry id, not a tool result's. `null` keeps nothing beside the summary. */
+  /**
+   * A legal cut of the context: a message's entry id, but not a tool result's. `null` keeps nothing but the summary.
+   */
   firstKeptEntryId: string | null;
   tokensBefore: number;
   /**
@@ -87,7 +89,7 @@ export interface CustomCompaction {
    * both.
    */
   carry?: ReadonlyArray<"userWords" | "terms">;
-  /** The extension's own, stored as they are. */
+  /** The extension's own data, stored unchanged. */
   details?: unknown;
   /** The cost of making it. */
   usage?: Usage;
@@ -97,17 +99,17 @@ export interface BeforeCompact {
   type: "session_before_compact";
   /** The planned compaction. */
   preparation: CompactionPreparation;
-  /** The path that is compacted, oldest first. Read when it is first asked for. */
+  /** The path that is compacted, oldest first. Read on first access. */
   branchEntries: readonly Entry[];
   /** The user's focus for the summary. */
   customInstructions?: string;
   reason: CompactionReason;
   /**
-   * True where the agent works on meanwhile: what is said until then is kept whole, and what changes else ends it. Else
+   * True if the agent works meanwhile. New messages are then kept whole, and any other change ends the compaction. Else
    * absent.
    */
   background?: true;
-  /** True when a request is tried again afterwards. */
+  /** True if a request is sent again afterwards. */
   willRetry: boolean;
   signal: AbortSignal;
 }
@@ -116,11 +118,11 @@ export interface BeforeCompactResult {
   cancel?: boolean;
   /** Why it was cancelled, for people. */
   reason?: string;
-  /** Takes the place of the default summary. */
+  /** Replaces the default summary. */
   compaction?: CustomCompaction;
   /**
-   * Texts that the model goes on seeing as data behind the summary, whoever makes it, by tag: lower-case letters and
-   * hyphens. Kept until the next compaction, which asks anew.
+   * Texts that the model sees as data after any kind of summary, by tag: lower-case letters and hyphens. Kept until the
+   * next compaction, which asks again.
    */
   carryOver?: ExtensionCarryOver;
 }
@@ -135,28 +137,28 @@ interface MaskedResult {
 
 /** The planned move or merge. Read-only. */
 export interface TreePreparation {
-  /** The entry to go to; of a merge, the leaf, under which the summary comes. */
+  /** The entry to go to; for a merge, the leaf, which the summary is added to. */
   readonly targetId: string | null;
   /** The present leaf; for a merge, the end of the summarised branch. */
   readonly oldLeafId: string | null;
-  /** The deepest entry that both positions descend from; null where there is none. */
+  /** The deepest entry that both positions descend from; null without one. */
   readonly commonAncestorId: string | null;
-  /** Oldest first. Read when they are first asked for. */
+  /** Oldest first. Read on first access. */
   readonly entriesToSummarize: readonly Entry[];
   readonly userWantsSummary: boolean;
   /** The user's focus for the summary. */
   readonly customInstructions?: string;
-  /** True where they take the place of the instructions. */
+  /** True if `customInstructions` replaces the instructions. */
   readonly replaceInstructions?: boolean;
-  /** The label that the user wants there. */
+  /** The label that the user wants to set. */
   readonly label?: string;
-  /** True for a merge: the leaf stays on its path, and the summary of another branch comes under it. Else absent. */
+  /** True for a merge: the leaf stays on its path, and the summary of another branch is added to it. Else absent. */
   readonly isMerge?: boolean;
 }
 
 export interface BeforeTreeResult {
   cancel?: boolean;
-  /** Left aside where the user wants none. */
+  /** Ignored if the user wants none. */
   summary?: { summary: string; details?: unknown; usage?: Usage };
   customInstructions?: string;
   replaceInstructions?: boolean;
@@ -171,22 +173,22 @@ export type CompactionLifecycle = Pick<Lifecycle<CompactionEvents>, "notify" | "
 
 /** The events that compaction and tree navigation emit. */
 export interface CompactionEvents {
-  /** A summary that is made while the agent works was begun, is ready, or was written or discarded. */
+  /** A summary that is made while the agent works has begun, is ready, or was written, discarded or failed. */
   background_compaction: NotifyEvent<{
     type: "background_compaction";
-    /** `discarded`: something else had happened meanwhile, or an extension did not let it be made. */
+    /** `discarded`: the session or the request changed meanwhile, or an extension cancelled it. */
     state: BackgroundState;
-    /** One sentence for people; empty where the state says all. */
+    /** One sentence for people; empty if the state says all. */
     detail: string;
   }>;
-  /** A compaction begins, also a manual one. */
+  /** A compaction begins, automatic or manual. */
   auto_compaction_start: NotifyEvent<{ type: "auto_compaction_start"; reason: CompactionReason }>;
   /** The compaction has finished, failed or was cancelled. Always the last event of a compaction. */
   auto_compaction_end: NotifyEvent<{
     type: "auto_compaction_end";
     reason: CompactionReason;
     outcome: CompactionOutcome;
-    /** The stored entry, when there is one. */
+    /** The stored entry, if there is one. */
     result?: CompactionEntry;
     aborted: boolean;
     willRetry: boolean;
@@ -225,15 +227,15 @@ export interface CompactionEvents {
     type: "session_compact_failed";
     reason: CompactionReason;
     outcome: CompactionOutcome;
-    /** Absent where it was cancelled. */
+    /** Absent after a cancel. */
     error?: Error;
-    /** The error's; absent where it was cancelled. */
+    /** The message of the error. Absent after a cancel. */
     errorMessage?: string;
-    /** True where it was cancelled, by the user or an extension. */
+    /** True if the user or an extension cancelled it. */
     aborted: boolean;
-    /** True where a request would have been tried again: after an overflow. */
+    /** True if a request would have been sent again: after an overflow. */
     willRetry: boolean;
-    /** True where an extension's summary was the one that failed. */
+    /** True if an extension's summary failed. */
     fromExtension: boolean;
   }>;
   /**
@@ -251,7 +253,7 @@ export interface CompactionEvents {
     oldLeafId: string | null;
     summaryEntry?: BranchSummaryEntry;
     fromExtension?: boolean;
-    /** True where another branch was merged: the new leaf is its summary, under the old leaf. Else absent. */
+    /** True after a merge: the new leaf is the summary of the merged branch, under the old leaf. Else absent. */
     isMerge?: boolean;
   }>;
 }
@@ -273,7 +275,7 @@ function cancellable<Result extends { cancel?: boolean }>(
   };
 }
 
-/** How the events of this package behave; `new Lifecycle({rules})` takes them. */
+/** The rules of this package's events, for `new Lifecycle({rules})`. */
 export const compactionEventRules: EventRules<CompactionEvents> = {
   background_compaction: notify,
   auto_compaction_start: notify,

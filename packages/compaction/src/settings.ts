@@ -218,13 +218,13 @@ export const compactionSettingsSchema: z.ZodType<
   CompactionSettingsInput
 > = settingsObject;
 
-/** True where the digest takes the place of a model's summary that failed, for a compaction of this reason. */
+/** True if the digest replaces a model's failed summary, for a compaction of this reason. */
 export function digestStandsIn({ summarizer }: CompactionSettings, reason: CompactionReason): boolean {
   const { fallback } = summarizer;
   return fallback === "always" || (fallback === "overflow" && reason === "overflow");
 }
 
-/** True where a compaction of this reason is shown before it is written, to whoever can be asked. */
+/** True if a compaction of this reason is shown before it is written, provided that there is a reviewer. */
 export function isReviewed({ confirm }: CompactionSettings, reason: CompactionReason): boolean {
   return confirm === "always" || (confirm === "manual" && reason === "manual");
 }
@@ -256,7 +256,7 @@ function presetName(input: unknown): PresetName {
   return typeof name === "string" && Object.hasOwn(compactionPresets, name) ? (name as PresetName) : "bonsai";
 }
 
-/** `over` laid on `base`, plain objects key by key; anything else replaces. */
+/** Merges `over` into `base`, plain objects key by key; any other value replaces. */
 function merged(base: unknown, over: unknown): unknown {
   if (over === undefined) return base;
   if (!isRecord(base) || !isRecord(over)) return over;

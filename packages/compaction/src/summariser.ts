@@ -19,31 +19,31 @@ export interface SummaryRequest {
   previousSummary?: string | undefined;
   /** The data of the messages and everything before them. Absent if they were not read. */
   record?: SpanRecord | undefined;
-  /** True where what the user said stands beside the summary, word for word. Default false. */
+  /** True if the user's words follow the summary word for word. Default: false. */
   carriesUserWords?: boolean | undefined;
   /** The user's focus for the summary. */
   focus?: string | undefined;
   /** The whole request as text, for a summariser that is a model. */
   prompt: { system: string; user: string };
   /**
-   * For a summariser that can go on from the context as the session's model last saw it: says which part is meant and
-   * how the notes must look, without the conversation. Absent where the context must not be sent: after an overflow, for
+   * For a summariser that can continue from the context that the session's model saw last. Names the part to summarise
+   * and the form of the notes, without the conversation. Absent if the context must not be sent: after an overflow, for
    * a branch, and for a piece of a conversation that is too long.
    */
   instruction?: string;
-  /** The largest answer that will be taken, in tokens. */
+  /** The largest accepted answer, in tokens. */
   maxSummaryTokens: number;
   signal: AbortSignal;
 }
 
 export interface SummaryAnswer {
-  /** Under the headings that were asked for. */
+  /** The summary, under the requested headings. */
   text: string;
   /** Anything but "stop" is a failure, not a summary. */
   stopReason: "stop" | "length" | "toolUse" | "error" | "aborted";
   /** With the stop reason "error". */
   errorMessage?: string;
-  /** True when the request was refused for being too long: smaller requests are tried. */
+  /** True if the request was refused as too long; smaller requests are then tried. */
   overflow?: boolean;
   /** Absent if the cost is unknown. */
   usage?: Usage;
@@ -51,24 +51,23 @@ export interface SummaryAnswer {
 
 /** Turns messages into a summary: a model, an extension, or the digest. */
 export interface Summariser {
-  /** For messages and records. */
+  /** The name in messages and records. */
   readonly name: string;
-  /** Tokens that one request and its answer can hold; absent: no limit. */
+  /** Maximum tokens of one request with its answer. Absent: no limit. */
   readonly contextWindow?: number | undefined;
-  /** Tokens of the longest answer; absent: no limit. */
+  /** Maximum tokens of an answer. Absent: no limit. */
   readonly maxOutputTokens?: number | undefined;
   /**
-   * True for one that quotes `record` instead of writing anew, as the built-in digest does: it owes no sections, and
-   * nothing is
-   * put back behind it. Default false.
+   * True for a summariser that quotes `record` instead of writing new text, like the built-in digest. It needs no
+   * sections, and nothing is put back after its text. Default: false.
    */
   readonly isExtract?: boolean | undefined;
-  /** True where its requests are known to cost nothing; else a request without a cost has an unknown one. Default false. */
+  /** True if its requests are known to be free; else a request without a cost has an unknown one. Default: false. */
   readonly isFree?: boolean | undefined;
   summarise(request: SummaryRequest): Promise<SummaryAnswer>;
 }
 
-/** The headings (`## …`) that a summary of each kind is asked for, in order. */
+/** The requested headings (`## …`) of a summary of each kind, in order. */
 export const summarySections: Readonly<Record<SummaryKind, readonly string[]>> = {
   history: [
     "Goal",
@@ -95,10 +94,10 @@ type SummaryFailureKind =
   | "no-shorter"
   | "does-not-fit";
 
-/** A summariser's answer, or the lack of one, that cannot be stored as a summary. Rungs catch it. */
+/** A summariser's answer, or its absence, that cannot be stored as a summary. Rungs catch it. */
 export class SummaryFailure extends Error {
   readonly kind: SummaryFailureKind;
-  /** True when the summariser itself found the request too long. */
+  /** True if the summariser itself found the request too long. */
   readonly overflow: boolean;
 
   constructor(
@@ -117,12 +116,12 @@ export class SummaryFailure extends Error {
 const DIGEST_TOKENS = 5_900;
 /** Maximum tokens of the user's words in a digest that is not followed by them. */
 const DIGEST_WORDS_TOKENS = 4_000;
-/** A turn prefix and a branch stand beside a history or a live context, so they say less. */
+/** A turn prefix and a branch are read beside a history or a live context, so they are shorter. */
 const KIND_SHARE: Record<SummaryKind, number> = { history: 1, turnPrefix: 0.35, branch: 0.6 };
 
 /**
- * The summariser that needs no model. It quotes what was said in the words in which it was said, and reports what came of
- * the commands. Same messages, same digest: no clock, no chance, no locale.
+ * The summariser that needs no model. It quotes messages word for word, and reports the outcome of commands. The same
+ * messages give the same digest: it uses no clock, chance or locale.
  */
 export function digestSummariser(): Summariser {
   return {

@@ -9,27 +9,25 @@ const LANGUAGES: readonly PlantedLanguage[] = ["de", "zh", "ar"];
 const AFTER = [1, 8];
 const KEEP_TOKENS = 20_000;
 
-const LEAST_OVERALL = 0.9;
-const LEAST_BEYOND_TAIL = 0.88;
-const LEAST_CONSTRAINTS = 0.98;
+const MIN_OVERALL = 0.9;
+const MIN_BEYOND_TAIL = 0.88;
+const MIN_CONSTRAINTS = 0.98;
 /** The mean of a session, after eight compactions. */
-const MOST_CONTRADICTIONS = 0.5;
-const MOST_SUMMARY_TOKENS = 7_500;
+const MAX_CONTRADICTIONS = 0.5;
+const MAX_SUMMARY_TOKENS = 7_500;
 
 test("what a working day's user and agent said is still seen after one and after eight compactions", async () => {
   const measured = await measureAll();
   for (const compactions of AFTER) {
     const after = measured.filter((one) => one.compactions === compactions);
     const label = `${compactions} compactions`;
-    expect(meanShare(after.map((one) => one.all)), label).toBeGreaterThanOrEqual(LEAST_OVERALL);
-    expect(meanShare(after.map((one) => one.beyondTail)), label).toBeGreaterThanOrEqual(LEAST_BEYOND_TAIL);
+    expect(meanShare(after.map((one) => one.all)), label).toBeGreaterThanOrEqual(MIN_OVERALL);
+    expect(meanShare(after.map((one) => one.beyondTail)), label).toBeGreaterThanOrEqual(MIN_BEYOND_TAIL);
     const constraints = after.flatMap((one) => one.kinds.constraint ?? []);
-    expect(meanShare(constraints), label).toBeGreaterThanOrEqual(LEAST_CONSTRAINTS);
+    expect(meanShare(constraints), label).toBeGreaterThanOrEqual(MIN_CONSTRAINTS);
     const contradictions = after.reduce((sum, one) => sum + one.contradictions.length, 0) / after.length;
-    expect(contradictions, label).toBeLessThanOrEqual(MOST_CONTRADICTIONS);
-    expect(Math.max(...after.map((one) => one.summaryTokens)), label).toBeLessThanOrEqual(
-      MOST_SUMMARY_TOKENS,
-    );
+    expect(contradictions, label).toBeLessThanOrEqual(MAX_CONTRADICTIONS);
+    expect(Math.max(...after.map((one) => one.summaryTokens)), label).toBeLessThanOrEqual(MAX_SUMMARY_TOKENS);
   }
 });
 

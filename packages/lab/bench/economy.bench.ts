@@ -5,11 +5,11 @@ import { recordedMessages, workdayMessages } from "../../compaction/bench/day-me
 import type { Recording } from "../src/recording.ts";
 import { type Replay, type ReplayOptions, replay } from "../src/replay.ts";
 
-/** A middling model's. */
+/** Prices of a middling model. */
 const PRICES: ModelPrices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const usual = { prices: PRICES, windowTokens: 200_000 };
 const FIXED_TOKENS = 5_000;
-// What the provider counted at the end of the recorded session, against the count by script.
+// The provider's count at the end of the recorded session, divided by the count by script.
 const COUNT_RATIO = 1.23;
 const SIZES = [32_000, 48_000, 64_000, 80_000, 120_000, 160_000];
 
@@ -56,7 +56,7 @@ const COLUMNS = [
   "needed along",
 ];
 
-/** What a recorded day would have cost at each working size, and what was lost of what its future needed. */
+/** Measures the cost of a recorded day at each working size, and the loss of terms that its future needed. */
 export default async function bench(): Promise<BenchTable[]> {
   const messages = recordedMessages();
   if (messages === undefined)

@@ -24,11 +24,11 @@ import {
 export interface Branch {
   /** Its end; null for the place before every entry. */
   leafId: string | null;
-  /** The deepest entry that both places descend from; null where there is none. */
+  /** The deepest entry that both places descend from; null without one. */
   commonAncestorId: string | null;
-  /** From below the ancestor to the end, oldest first. Read when they are first asked for. */
+  /** The entries from below the ancestor to the end, oldest first. Read on first access. */
   readonly entries: readonly Entry[];
-  /** The messages of it that the model sees. Default: those of the context at its end. */
+  /** The branch's messages that the model sees. Default: those of the context at its end. */
   readonly projection?: Projection;
   /** True for a merge, which leaves no branch. Default: false. */
   readonly isMerge?: boolean;

@@ -30,7 +30,7 @@ export interface BranchDiff {
    * `unrelated`: no entry in common.
    */
   relation: "same" | "ahead" | "behind" | "parted" | "unrelated";
-  /** The deepest entry that both places descend from; null where there is none. */
+  /** The deepest entry that both places descend from; null without one. */
   commonAncestor: Entry | null;
   /** Entries from the root down to it. */
   commonEntries: number;

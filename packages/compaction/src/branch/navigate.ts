@@ -14,9 +14,11 @@ import {
 } from "./branch.ts";
 
 export interface NavigateTreeOptions extends BranchSummaryOptions {
-  /** The entry to go to. A user or extension message: to its parent, and its text is for the editor. */
+  /**
+   * The entry to go to. For a user or extension message, the leaf moves to its parent, and its text is for the editor.
+   */
   targetId: string;
-  /** Summarise the branch that is left. Default false. */
+  /** True to summarise the left branch. Default: false. */
   summarise?: boolean;
   /**
    * Set on the branch summary, else on the target, which may be the current leaf. The label of an extension has

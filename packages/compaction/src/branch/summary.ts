@@ -231,7 +231,7 @@ export interface SummariseEntriesOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** The branches of the entries of events. */
+/** The branch of each event's entries. */
 const sources = new WeakMap<readonly Entry[], () => BranchSource>();
 
 /** Remembers the branch of an event's entries as long as a handler has them, and freezes them. */
@@ -242,9 +242,8 @@ export function linkToBranch(entries: readonly Entry[], source: () => BranchSour
 
 /**
  * Makes the summary that leaving a branch would make without an extension. Return it from `session_before_tree`,
- * unchanged or
- * with another prose; edits of the carried blocks are ignored. Writes nothing. Entries that are not of an event are counted
- * with the default settings.
+ * unchanged or with another prose; edits of the carried blocks are ignored. Writes nothing. Entries that no event
+ * supplied are counted with the default settings.
  * @throws BonsaiError `branch_summary_failed`, also for entries that no model sees; the signal's reason after an abort
  */
 export async function summariseEntries(options: SummariseEntriesOptions): Promise<BranchSummary> {

@@ -13,39 +13,39 @@ import { type CarriedCounts, isOwnDetails, readDetails, storedDetails } from "./
 import { block, estimateUpward, type FileLists, filesOf, renderFiles } from "./files.ts";
 import { type RecordSource, sessionSecrets, spanRecord } from "./span-record.ts";
 
-/** What survives every compaction as data, outside the prose. */
+/** Data that survives every compaction, outside the prose. */
 export interface CarryOver extends FileLists {
-  /** Texts that the user wants kept for good. */
+  /** Texts that the user pinned. */
   pinned: readonly string[];
-  /** The user's latest request, where the kept part does not hold it. */
+  /** The user's latest request. Undefined if a kept message is one. */
   latestRequest: LatestRequest | undefined;
-  /** What the span held, as data: the next compaction goes on from it. */
+  /** The record of the span, which the next compaction updates. */
   record: SpanRecord;
-  /** What the user's words may take of the summary, in tokens. */
+  /** Tokens that the user's words may take in the summary. */
   wordsTokens: number;
-  /** What the user's words should be about above all, where there is no room for everything. */
+  /** The topic of the words that come first if not all fit. */
   focus?: string | undefined;
-  /** What the agent said, where a digest shows it between the user's words. */
+  /** The agent's answers that a digest shows between the user's words. */
   closings: readonly Closing[];
-  /** The index of terms, as lines: what the context does not show anyway. */
+  /** The index of terms, as lines, without terms that the context shows anyway. */
   terms: readonly string[];
-  /** What the prose left out and the loss check put back, as lines. */
+  /** Facts that the prose left out and the loss check added, as lines. */
   putBack: readonly string[];
-  /** The summary of a short span shows nothing but pins, the latest request and the user's words. */
+  /** True for a short span, whose summary carries no terms, no files and no added facts. */
   isBrief?: boolean | undefined;
-  /** What extensions asked for at this compaction; the next one asks anew. */
+  /** Texts of extensions, for this compaction only. */
   extensions?: ExtensionCarryOver | undefined;
 }
 
 interface LatestRequest {
   entryId: string;
-  /** Word for word, up to the limit. */
+  /** Word for word; a text above the limit is clipped and has a note. */
   text: string;
 }
 
 /**
- * What a compaction by this plan carries over: from the span, and from earlier summaries of ours. The index of terms, and
- * what is put back, depend on the prose and are added behind it.
+ * Collects the data that a compaction by this plan carries, from the span and from earlier summaries of ours. The index
+ * of terms and the added facts depend on the prose; `checkedCarryOver` adds them.
  */
 export function carryOver(
   plan: CompactionPlan,
@@ -69,23 +69,23 @@ export function carryOver(
   };
 }
 
-/** Beside a shorter span, a whole carry-over takes more than the summary saves. */
+/** For a smaller span, the full carry-over would take more tokens than the summary saves. */
 const BRIEF_SPAN_TOKENS = 4_000;
 
-/** True for a span so short that its summary carries the least. */
+/** True for a span that gets the brief carry-over. */
 function isShort(plan: SummarisedPlan): boolean {
   const { previousTokens, newTokens } = replacedTokens(plan);
   return previousTokens + newTokens < BRIEF_SPAN_TOKENS;
 }
 
-/** What a part of the carry-over may take: of the window, and of what the summary stands for, but for so much. */
+/** Upper bounds for each part of the carry-over: share of the window, share of the span, and a minimum in tokens. */
 const CARRY_LIMITS = {
   words: { window: 1 / 10, span: 2 / 5, minTokens: 300 },
   terms: { window: 1 / 40, span: 1 / 12, minTokens: 0 },
   putBack: { window: 1 / 80, span: 1 / 20, minTokens: 0 },
 };
 
-/** What a summary stands for: the former one, and what is summarised anew. */
+/** Tokens that a summary replaces: those of the earlier summary, and those of the newly summarised messages. */
 export function replacedTokens({ previous, history, turnPrefix }: SummarisedPlan) {
   const previousTokens = typeof previous?.summary === "string" ? estimateTokens(previous.summary) : 0;
   return { previousTokens, newTokens: viewTokens([...history, ...turnPrefix]) };
@@ -93,10 +93,10 @@ export function replacedTokens({ previous, history, turnPrefix }: SummarisedPlan
 
 type SummarisedPlan = Pick<CompactionPlan, "previous" | "history" | "turnPrefix">;
 
-/** About 20 lines, each a fact with its entry. In small windows `CARRY_LIMITS` lowers it. */
+/** Maximum tokens of added facts, about 20 lines. `CARRY_LIMITS` lowers it in small windows. */
 const PUT_BACK_TOKENS = 500;
 
-/** Tokens that the parts of the carry-over may take by the settings, the window and the size of what is summarised. */
+/** Maximum tokens of the parts of the carry-over, by the settings, the window and the size of the span. */
 export function carriedTokens(
   { previous, history, turnPrefix }: SummarisedPlan,
   { settings, budgets }: { settings: CompactionSettings; budgets: Pick<Budgets, "windowTokens"> },
@@ -111,14 +111,14 @@ export function carriedTokens(
   const most = (part: keyof typeof CARRY_LIMITS, setting: number, shownTokens?: number) =>
     Math.floor(Math.min(setting, windowTokens * CARRY_LIMITS[part].window, ofSpan(part, shownTokens)));
   return {
-    // What the previous summary showed goes on being shown: short spans must not wear the words away.
+    // Words that the previous summary showed keep their room: short spans must not wear them away.
     words: most("words", settings.words.maxTokens, shownWordsTokens(previous)),
     terms: isBrief ? 0 : most("terms", settings.terms.maxTokens),
     putBack: settings.lossCheck === "putBack" && !isBrief ? most("putBack", PUT_BACK_TOKENS) : 0,
   };
 }
 
-/** What the user's words take of a summary of ours; in a digest, statements of the agent stand between them. */
+/** Tokens of the user's words in the previous summary, up to its limit: a digest has the agent's answers there too. */
 function shownWordsTokens(previous: CompactionPlan["previous"]): number {
   const { record, wordsTokens } = storedDetails(previous);
   if (wordsTokens === 0 || record === undefined) return 0;
@@ -131,8 +131,8 @@ function shownWordsTokens(previous: CompactionPlan["previous"]): number {
 const LATEST_REQUEST = { minimumChars: 4_000, maximumChars: 40_000 };
 
 /**
- * The longest request that is carried over word for word, of a longer one head and tail: an eighth of the window, in
- * characters.
+ * Maximum characters of a request that is carried word for word: an eighth of the window. A longer one keeps head and
+ * tail.
  */
 export function latestRequestChars({ windowTokens }: Budgets): number {
   if (windowTokens === undefined) return LATEST_REQUEST.maximumChars;
@@ -154,7 +154,7 @@ function latestRequest(
   return { entryId: item.entryId, text: clip(text, maxChars) + note };
 }
 
-/** What a person asked for; undefined for anything else. */
+/** The text of a person's request; undefined for other messages. */
 function requestText(item: ViewItem): string | undefined {
   const message = originalMessage(item);
   if (message.role !== "user" || isOfProgram(message)) return undefined;
@@ -162,7 +162,10 @@ function requestText(item: ViewItem): string | undefined {
   return text.trim() === "" ? undefined : text;
 }
 
-/** The blocks of the carry-over as they stand in the summary, those of files and of extensions as one each. */
+/**
+ * The non-empty blocks of the carry-over, in the order of the summary. All files are one block, and so are all texts of
+ * extensions.
+ */
 export function carriedBlocks(carried: CarryOver): string[] {
   const { latestRequest: request, isBrief } = carried;
   return [
@@ -174,7 +177,7 @@ export function carriedBlocks(carried: CarryOver): string[] {
   ].filter((text) => text !== "");
 }
 
-/** The blocks of the user's words, of the index of terms, and of what was put back. */
+/** The blocks of the user's words, of the index of terms, and of the added facts. */
 export function recordBlocks(carried: CarriedWords & Pick<CarryOver, "terms" | "putBack">): string[] {
   return [
     block("user-words", carriedWords(carried)),
@@ -183,13 +186,13 @@ export function recordBlocks(carried: CarriedWords & Pick<CarryOver, "terms" | "
   ].filter((text) => text !== "");
 }
 
-/** How much of the record the summary carries. */
+/** Counts the user's words and terms that the summary carries. */
 export function carriedCounts(carried: CarriedWords): CarriedCounts {
   const { said, leftOut } = shownWords(carried);
   return { words: said.length, wordsLeftOut: leftOut, knownTerms: carried.record.terms.uses.length };
 }
 
-/** The user's words, as lines; the latest request stands in a block of its own. */
+/** The user's words, as lines, without the latest request, which has its own block. */
 export function carriedWords(carried: CarriedWords): string[] {
   const { wordsTokens, latestRequest, closings } = carried;
   if (wordsTokens === 0) return [];
@@ -204,7 +207,7 @@ function shownWords({ record: { words }, wordsTokens, focus }: CarriedWords): Us
 
 type CarriedWords = Pick<CarryOver, "record" | "wordsTokens" | "focus" | "latestRequest" | "closings">;
 
-/** What a summary's details hold beside the manifest: what it carries over, and its prose. */
+/** The details of a summary without its manifest: the carried data and the prose. */
 export function summaryDetails(carried: CarryOver, prose: string) {
   const { readFiles, modifiedFiles, recentFiles, pinned, latestRequest, extensions: carryOver } = carried;
   const { record, wordsTokens, focus, closings, terms, putBack, isBrief } = carried;
@@ -237,17 +240,17 @@ export function summaryOfDetails(details: unknown): { prose: string; carried: Ca
   return { prose, carried: { ...files, ...words, isBrief } };
 }
 
-/** Texts that extensions want carried over, by tag. */
+/** Texts that extensions carry, by tag. */
 export type ExtensionCarryOver = Readonly<Record<string, readonly string[]>>;
 
-/** What all that extensions carry over may take of the context; in a small window, an eighth of it. */
+/** Maximum tokens of all texts of extensions; in a small window, an eighth of it. */
 const CARRIED_TOKENS = 2_000;
 const WINDOW_SHARE = 1 / 8;
 
 const TAG = /^[a-z][a-z-]*$/;
 const MAX_TAG_CHARS = 40;
 
-/** True for what can be carried over, else what is wrong with it. */
+/** Checks an extension's carry-over. Returns true, or a description of the fault. */
 export function checkCarryOver(value: unknown): true | string {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return "a carryOver that is not an object of lists";
@@ -263,8 +266,8 @@ export function checkCarryOver(value: unknown): true | string {
 }
 
 /**
- * As much as fits. Each tag gets an equal share of what those before it left; its texts are taken in order, the
- * first that does not fit is cut to head and tail, and those after it are counted.
+ * Bounds the texts of extensions. Each tag gets an equal share of the tokens that the tags before it left. Its texts
+ * are added in order: the first that does not fit is cut to head and tail, and those after it are counted.
  */
 export function boundedCarryOver(
   carryOver: ExtensionCarryOver | undefined,
@@ -298,7 +301,7 @@ function withinTokens(texts: readonly string[], maxTokens: number): string[] {
   return kept;
 }
 
-/** Fewer characters are no use beside the mark of what is missing. */
+/** A shorter clip is of no use beside the mark of the missing part. */
 const MIN_CHARS = 200;
 
 function clipped(text: string, maxTokens: number): string {
@@ -312,7 +315,7 @@ function tokensOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + estimateUpward(`${text}\n`), 0);
 }
 
-/** The data blocks as they stand in the summary; empty where there is nothing. */
+/** The blocks of extensions' texts, as the summary contains them; empty without texts. */
 export function renderExtensionCarryOver(carryOver: ExtensionCarryOver = {}): string {
   const tags = Object.keys(carryOver);
   return paragraphs(Object.entries(carryOver).map(([tag, texts]) => block(tag, texts, tags)));

@@ -6,10 +6,10 @@ import { closingsSchema, recordSchema, soundItems } from "../record/record.ts";
 const REASONS = ["threshold", "overflow", "manual"] as const;
 const RUNGS = ["mask", "extension", "summarise", "chunks", "digest", "media", "truncate"] as const;
 
-/** Why a compaction was asked for. */
+/** The cause of a compaction. */
 export type CompactionReason = (typeof REASONS)[number];
 
-/** A step of the ladder: what was tried to make the context smaller. */
+/** A step of the ladder, which tries to make the context smaller. */
 export type RungName = (typeof RUNGS)[number];
 
 /** True for a rung that asks a model. */
@@ -17,7 +17,7 @@ export function isModelRung(rung: RungName | undefined): boolean {
   return rung === "summarise" || rung === "chunks";
 }
 
-/** The record inside a compaction entry of what was kept, masked, summarised and lost, and what it cost. */
+/** The record in a compaction entry: the kept, masked, summarised and lost parts, and the cost. */
 export interface CompactionManifest {
   reason: CompactionReason;
   /** The focus that the user gave for the summary. Absent without one. */
@@ -43,7 +43,7 @@ export interface CompactionManifest {
   isEdited?: boolean | undefined;
   /** True if it was made from a snapshot while the agent worked on. */
   isBackground?: boolean | undefined;
-  /** True if only `compaction.economy` asked for it: the context was below the threshold. */
+  /** True if only `compaction.economy` required it: the context was below the threshold. */
   isEconomic?: boolean | undefined;
   /** The compaction whose summary this one updated. */
   previousCompactionId?: string | undefined;
@@ -55,17 +55,17 @@ export interface CompactionManifest {
   calibration?: Calibration | undefined;
   /** True if measured usage supports the calibration, not a refusal alone. Absent in older records. */
   isMeasured?: boolean | undefined;
-  /** The requested settings: a later compaction that asks for less may go on from here. */
+  /** The settings in use. A later compaction with a smaller budget may cut this context again. */
   settings: ManifestSettings;
   /** Model and thinking level at the cut, for a reader that opens only the tail. */
   state: { provider?: string | undefined; modelId?: string | undefined; thinkingLevel?: string | undefined };
 }
 
-/** Counts of what a summary carries as data. */
+/** Counts of the data that a summary carries. */
 export interface CarriedCounts {
-  /** Messages of the user that are in the summary word for word. */
+  /** User messages that are in the summary word for word. */
   words: number;
-  /** Messages of the user that did not fit. */
+  /** User messages that did not fit. */
   wordsLeftOut: number;
   /** Terms in the record; the index shows the most used ones. */
   knownTerms: number;
@@ -85,7 +85,7 @@ export interface LossReport {
   failing: LossCount;
   irreversible: LossCount;
   openTodos: LossCount;
-  /** Of the hundred most used terms. */
+  /** Covers the hundred most used terms. */
   terms: LossCount;
   /** The most used terms that stay lost, at most twenty. */
   lostTerms: readonly { term: string; entryId?: string | undefined }[];
@@ -110,7 +110,7 @@ export interface EntryRange {
   last?: string | undefined;
 }
 
-/** A part that is damaged, or of another program, counts as absent. */
+/** Reads a damaged or foreign part as absent. */
 function optional<Value>(type: z.ZodType<Value>) {
   return type.optional().catch(undefined);
 }
@@ -203,11 +203,11 @@ const detailsSchema = z.object({
   manifest: optional(manifestSchema),
 });
 
-/** Sound values of what a summary stores beside its text; absent or empty if they are missing or damaged. */
+/** The sound parts of a summary's details. Missing or damaged parts are absent or empty. */
 export type StoredDetails = z.infer<typeof detailsSchema>;
 
 const NO_DETAILS = detailsSchema.parse({});
-/** By the stored object: entries never change. */
+/** Cache by stored object, because entries never change. */
 const parsed = new WeakMap<object, StoredDetails>();
 
 /** Reads the details of a summary entry. Details of an extension, and of other entries, have no values. */

@@ -36,7 +36,7 @@ const listNames = /^(?:ls|list|find|glob|grep|search|tree|view_directory|read_di
 
 /**
  * The files that tool calls of these messages read and modified, by the shape of their arguments. Failed calls do not
- * count. A sub-agent lists its files in the details of its result, whether it got to its end or not.
+ * count. A sub-agent lists its files in the details of its result, even if it failed.
  */
 export function fileOperations(messages: readonly Message[]): FileOperations {
   const counter = new FileOperationCounter();
@@ -44,15 +44,18 @@ export function fileOperations(messages: readonly Message[]): FileOperations {
   return counter.operations();
 }
 
-/** Files that a call, or a sub-agent, touched. A failed call counts for nothing. */
+/** Files that a call or a sub-agent touched. A failed call does not count. */
 interface Touched extends FileOperations {
   created: readonly string[];
   failed: boolean;
 }
 
-/** Counts as `fileOperations`, message by message, oldest first. Keeps the names of the files and no message. */
+/**
+ * Collects file operations like `fileOperations`, message by message, oldest first. Keeps the names of files, but no
+ * message.
+ */
 export class FileOperationCounter {
-  /** By message, oldest first. */
+  /** Touched files by message, oldest first. */
   readonly #touched: Touched[][] = [];
   /** The latest call of each id. */
   readonly #calls = new Map<string, Touched>();
@@ -75,7 +78,7 @@ export class FileOperationCounter {
     return { read: [...read].filter((file) => !modified.has(file)), modified: [...modified] };
   }
 
-  /** The modified files that are new, as far as a call or its result says so; oldest first. */
+  /** New files among the modified ones, oldest first, if a call or its result shows that they are new. */
   created(): string[] {
     const done = this.#touched.flat().filter(({ failed }) => !failed);
     return [...new Set(done.flatMap(({ created }) => created))];
@@ -126,7 +129,7 @@ function namedFiles(call: ToolCall): string[] {
   return values.map(pathOf).filter((path) => path !== undefined);
 }
 
-/** A path given as it is, or inside an object of a list. */
+/** The path in an argument: the text itself, or a field of an object in a list. */
 function pathOf(value: unknown): string | undefined {
   if (typeof value === "string") return value.trim() === "" || value.includes("\n") ? undefined : value;
   if (typeof value !== "object" || value === null) return undefined;
@@ -136,7 +139,7 @@ function pathOf(value: unknown): string | undefined {
   return inner as string | undefined;
 }
 
-/** Wherever a patch can stand: in an argument of its own, or in a command such as `["apply_patch", "…"]`. */
+/** Texts that can contain a patch: an argument of its own, or a command such as `["apply_patch", "…"]`. */
 function patchTexts(call: ToolCall): string[] {
   const args = call.arguments ?? {};
   const command = Array.isArray(args.command) ? args.command : [args.command];
@@ -157,18 +160,18 @@ export function patchedFiles(text: string): string[] {
 const added = /^\*\*\* Add File: (.+)$/gm;
 const unifiedNew = /^--- \/dev\/null\n\+\+\+ (?:b\/)?([^\t\n]+)/gm;
 
-/** The files that a patch makes. */
+/** The files that a patch creates. */
 function addedFiles(text: string): string[] {
   return [...text.matchAll(added), ...text.matchAll(unifiedNew)].map((match) => match[1]!.trim());
 }
 
 /**
- * The files that a shell command plainly writes with `>` or `>>`. Anything that would need a shell to be
- * understood (variables, quotes, substitutions, here-documents' bodies) is left out: rather no file than a wrong one.
+ * The files that a shell command plainly writes with `>` or `>>`. Skips everything that only a shell can read
+ * (variables, quotes, substitutions, bodies of here-documents): a missing file is better than a wrong one.
  */
 export function redirectedFiles(command: string): string[] {
   const plain = command.includes("<<") ? (command.split("\n")[0] ?? "") : command;
-  // One that is not closed takes the rest, as in a shell; so nothing is looked at twice.
+  // An unclosed quote takes the rest, as in a shell, so the expression never scans a text twice.
   const unquoted = plain.replaceAll(/'[^']*'|"(?:\\[\s\S]|[^"\\])*(?:["\\]|$)/g, "''");
   return [...unquoted.matchAll(/(?:^|[^0-9&>=-])1?>>?\s*([\w./~-]+)/g)]
     .map((match) => match[1]!)
@@ -181,19 +184,19 @@ export interface FileLists {
   readFiles: readonly string[];
   /** Sorted. */
   modifiedFiles: readonly string[];
-  /** Those that the summary shows: of each list the ones that were touched last, the latest first. */
+  /** The files that the summary shows: the most recently touched of each list, latest first. */
   recentFiles: readonly string[];
 }
 
-/** The files of one list that a summary shows; the others are counted. */
+/** Maximum shown files of one list in a summary; the others are counted. */
 const SHOWN_FILES = 40;
-/** What both lists may take of a summary; what was modified comes first. */
+/** Maximum tokens of both lists in a summary. Modified files come first. */
 const SHOWN_TOKENS = 600;
 const SHOWN_MODIFIED_TOKENS = 420;
-/** Files that each list of the details keeps. */
+/** Maximum files of each list in the details. */
 const STORED_FILES = 2_000;
 
-/** The lists of files after a span, with what earlier summaries listed. Modified wins over read. */
+/** The files of a span and of earlier summaries. Modified wins over read. */
 export function filesOf(
   span: readonly ViewItem[],
   earlierSummaries: ReadonlyArray<Entry | undefined>,
@@ -223,7 +226,7 @@ function calledSkills(messages: readonly Message[]): string[] {
   return calls.map(({ path }) => path).reverse();
 }
 
-/** Skills are instructions, which the model needs to find again; other files it finds by their names. */
+/** Skills come first: they are instructions that the model needs to find again. It finds other files by their names. */
 function skillsFirst(a: string, b: string): number {
   return Number(isSkill(b)) - Number(isSkill(a));
 }
@@ -232,7 +235,7 @@ function isSkill(file: string): boolean {
   return /(?:^|[/\\])SKILL\.md$/.test(file);
 }
 
-/** What an earlier summary lists, the files that were touched last first: in its details, or else in its text. */
+/** The files that an earlier summary lists, most recently touched first: from its details, else from its text. */
 function listedFiles(entry: Entry | undefined): FileOperations {
   const none = { read: [], modified: [] };
   if (entry?.type !== "compaction" && entry?.type !== "branch_summary") return none;
@@ -247,7 +250,7 @@ function latestFirst(files: readonly string[] = [], recent: readonly string[]): 
   return unique([...recent.filter((file) => listed.has(file)), ...files]);
 }
 
-/** For a summary without lists in its details, as an old version wrote it: those at its end. */
+/** Reads the lists at the end of a summary's text, for summaries of old versions without lists in their details. */
 function inText(summary: unknown): FileOperations {
   const { carried } = readSummary(typeof summary === "string" ? summary : "");
   const listed = (tag: OwnTag) =>
@@ -255,7 +258,7 @@ function inText(summary: unknown): FileOperations {
   return { read: listed("read-files"), modified: listed("modified-files") };
 }
 
-/** As many files as fit; one that is too long for what is left is among those that are counted. */
+/** The files that fit. Skips a file that is too long for the rest; it is counted with the others. */
 function shown(latestFirst: readonly string[], maxTokens: number): string[] {
   let tokens = 0;
   const files: string[] = [];
@@ -281,7 +284,7 @@ function unique(values: readonly string[]): string[] {
   return [...new Set(values)];
 }
 
-/** The lists of files as they stand in a summary. */
+/** The lists of files, as a summary contains them. */
 export function renderFiles(files: FileLists): string {
   const recent = new Set(files.recentFiles);
   return paragraphs([
@@ -301,7 +304,7 @@ function shownLines(files: readonly string[], recent: ReadonlySet<string>): stri
   return others === 0 ? lines : [...lines, `(and ${others} older)`];
 }
 
-/** A name on a line of its own: in quotes, as JSON, where it would not stay one, or would read as something else. */
+/** A name on its own line. Quoted as JSON if it would break the line or read as something else. */
 export function fileLine(file: string): string {
   const isPlain = file === file.trim() && !/[\p{Cc}\u2028\u2029]/u.test(file) && !/^(?:"|\(and )/.test(file);
   if (isPlain && escapeMarks(file) === file) return file;
@@ -315,21 +318,21 @@ function hexEscape(code: number): string {
   return `\\u${code.toString(16).padStart(4, "0")}`;
 }
 
-/** The name that `fileLine` wrote. */
+/** Reads a name that `fileLine` wrote. */
 export function fileIn(line: string): string {
   const text = line.trim();
   if (!text.startsWith('"')) return text;
   try {
     return String(JSON.parse(text));
   } catch {
-    // A name that begins with a quotation mark, as another program wrote it.
+    // Another program wrote a name that begins with a quotation mark.
     return text;
   }
 }
 
 /**
- * Lines between tags, as the carry-over is written; empty for none. Nothing in the lines ends a mark or begins one.
- * @param tags those of extensions that stand in the same summary
+ * Wraps lines in a tag; empty without lines. Escapes marks in the lines.
+ * @param tags tags of extensions in the same summary, which are escaped too
  */
 export function block(tag: string, lines: readonly string[], tags: readonly string[] = []): string {
   return lines.length === 0
@@ -340,7 +343,7 @@ export function block(tag: string, lines: readonly string[], tags: readonly stri
 /** Estimates can be this many times too low on paths and values. */
 const SAFETY_FACTOR = 1.1;
 
-/** Tokens of a text, estimated rather too high than too low: for texts that must stay within a bound. */
+/** Estimates tokens rather too high than too low, for texts that must stay within a bound. */
 export function estimateUpward(text: string): number {
   return Math.ceil(estimateTokens(text) * SAFETY_FACTOR);
 }

@@ -4,22 +4,22 @@ import { type CompactionEntry, customTypes, type Entry } from "@bonsai-agent/ses
 import type { LossCount, LossReport } from "./details.ts";
 import { type CarriedCounts, lossSchema, manifestOf } from "./details.ts";
 
-/** What a summary carries as data, and what it left out; absent where that was not counted or checked. */
+/** Counts of the carried data and of the lost facts. Each is absent if it was not counted or checked. */
 export interface SummaryLoss {
   carried?: CarriedCounts | undefined;
   loss?: LossReport | undefined;
 }
 
-/** A part of what is to be said of a loss. */
+/** One paragraph about the carried data or the loss. */
 interface LossLine {
   text: string;
-  /** True where something is lost. */
+  /** True if something is lost. */
   isLoss: boolean;
 }
 
 /**
- * In plain words, a paragraph each: what is carried, what is lost, and which terms; none where nothing is known.
- * @param isPlan true for a summary that is not written yet: what is lost is then what only its own words can keep
+ * Describes the carried data, the loss and the lost terms in plain words, a paragraph each. Empty if nothing is known.
+ * @param isPlan true for a summary that is not written yet: its loss is everything that only its own words can keep
  */
 export function lossLines({ carried, loss }: SummaryLoss, { isPlan = false } = {}): LossLine[] {
   return [
@@ -33,7 +33,7 @@ function carriedText({ words, wordsLeftOut, knownTerms }: CarriedCounts): string
   return `Kept word for word: ${amount(words, "user message")}${leftOut}. Exact terms recorded: ${digits(knownTerms)}.`;
 }
 
-/** What is checked, in the order in which it is put back. */
+/** The checked kinds of facts, in the order in which they are put back. */
 const KINDS = [
   ["failing", "failing command"],
   ["irreversible", "irreversible command"],

@@ -11,22 +11,22 @@ import { type LossCount, type LossReport, MAX_REPORTED_TERMS } from "./details.t
 
 export interface LossCheck {
   report: LossReport;
-  /** What is to be put back, as lines; none where nothing is. */
+  /** Lost facts to put back, as lines. */
   lines: readonly string[];
 }
 
 const CHECKED_TERMS = 100;
 
-/** What a context shows after a summary. */
+/** The text that a context shows after a summary. */
 export interface ShownContext {
   text: string;
-  /** Lines that name terms and tell nothing of them: a command of which they name a file is lost all the same. Default: none. */
+  /** Lines that only name terms. A command counts as lost even if they name its files. Default: none. */
   index?: readonly string[];
 }
 
 /**
- * Compares what stood in a span with what the context shows after its summary.
- * @param putBackTokens what may be put back
+ * Compares the facts of a span with the context after its summary.
+ * @param putBackTokens maximum tokens of facts to put back
  */
 export function checkLoss(
   record: SpanRecord,
@@ -66,7 +66,7 @@ function count(all: number, lost: number, putBack: number): LossCount {
   return { kept: all - lost, lost, putBack };
 }
 
-/** What a context says, ready to be searched. */
+/** The text of a context, prepared for searches. */
 class ShownText {
   readonly #text: string;
   readonly #terms: ReadonlySet<string>;
@@ -86,14 +86,14 @@ class ShownText {
     return false;
   }
 
-  /** The command itself, or everything specific in it. */
+  /** True if the text has the command, or all its terms and most of its words. */
   hasCommand(command: string): boolean {
     if (this.#text.includes(plain(command))) return true;
     const terms = [...termsIn(command)];
     return terms.length > 0 && terms.every((term) => this.hasTerm(term)) && this.#sharesWords(command);
   }
 
-  /** The line itself, its beginning, or most of its words. */
+  /** True if the text has the beginning of the line, or most of its words. */
   hasLine(line: string): boolean {
     const text = plain(line);
     if (text === "") return false;
@@ -107,7 +107,7 @@ class ShownText {
   }
 }
 
-/** A name is not shown by a longer one that holds it: `src/a.ts` not by `src/a.tsx`. */
+/** Detects longer names: `src/a.tsx` does not show `src/a.ts`. */
 function isWordSign(sign: string | undefined): boolean {
   return sign !== undefined && /[A-Za-z0-9_]/.test(sign);
 }
@@ -121,7 +121,7 @@ function plain(text: string): string {
 
 const INTRODUCTION = "The summary above leaves these facts out. They come from the records of the session.";
 
-/** Lines under headings, as long as there is room. */
+/** Collects lines under headings while there is room. */
 class PutBack {
   readonly lines: string[] = [];
   #left: number;
@@ -130,7 +130,7 @@ class PutBack {
     this.#left = tokens - estimateTokens(INTRODUCTION);
   }
 
-  /** The newest ones that fit. @returns how many */
+  /** Adds the newest lines that fit. @returns their number */
   add(heading: string, lines: readonly string[]): number {
     const kept = newestLines(lines, this.#left - estimateTokens(heading));
     this.#push(heading, kept);
@@ -152,27 +152,27 @@ class PutBack {
   }
 }
 
-/** What is carried behind a prose that is known now, and what the context has lost all the same. */
+/** The carry-over for a known prose, and the facts that the context still lacks. */
 export interface CheckedCarryOver {
   carried: CarryOver;
-  /** Absent where nothing is to be checked. */
+  /** Absent if the check is off. */
   loss?: LossReport | undefined;
 }
 
 interface CheckOptions {
   prose: string;
-  /** What the context shows beside the summary. Default: nothing. */
+  /** The kept messages, which the context shows beside the summary. Default: none. */
   kept?: readonly ViewItem[];
   settings: Pick<CompactionSettings, "lossCheck">;
-  /** What the index of terms may take. */
+  /** Tokens that the index of terms may take. */
   termsTokens: number;
-  /** What may be put back: 0 for a summary that has all of it by its making, and for one of an extension's own. */
+  /** Maximum tokens of facts to put back: 0 for an extract, which contains them, and for an extension's own text. */
   putBackTokens: number;
 }
 
 /**
- * Adds to the carry-over what depends on the prose: the terms that the context does not show anyway, and what the summary
- * left out.
+ * Adds the parts that depend on the prose: terms that the context does not show anyway, and facts that the summary left
+ * out.
  */
 export function checkedCarryOver(carried: CarryOver, options: CheckOptions): CheckedCarryOver {
   const { prose, kept = [], settings, termsTokens, putBackTokens } = options;
@@ -186,7 +186,7 @@ export function checkedCarryOver(carried: CarryOver, options: CheckOptions): Che
   return { carried: { ...carried, terms, putBack }, loss };
 }
 
-/** What the model reads of a message, with the arguments of its calls. */
+/** The text of a message as the model reads it, with the arguments of its calls. */
 function shownText(message: Message): string {
   return [messageText(message), ...callsIn(message).flatMap((call) => textsIn(call.arguments))].join("\n");
 }

@@ -13,16 +13,16 @@ import {
 import { UndoneCompactions } from "@bonsai-agent/session/host";
 import { storedDetails, texts } from "./details.ts";
 
-/** A message of the session that pins or unpins a text: append it, or have the agent send it. */
+/** A message that pins or unpins a text. Append it to the session, or let the agent send it. */
 type PinMessage = Pick<CustomMessageEntry, "customType" | "content" | "display" | "details">;
 
-/** Characters of one pinned text, and of all of a path: a summary carries every one of them word for word. */
+/** Maximum characters of one pinned text, and of all on a path: a summary carries each of them word for word. */
 const MAX_PIN_CHARS = 4_000;
 const MAX_PINS_CHARS = 16_000;
 
 /**
- * The texts that are pinned on a path, oldest first, each once. Reads no more than what the model sees of it.
- * @param leafId where the path ends; default: the session's leaf
+ * Returns the pinned texts of a path, oldest first, without duplicates. Reads only the part that the model sees.
+ * @param leafId the end of the path. Default: the session's leaf
  */
 export function pinnedTexts(session: Session, leafId: string | null = session.leafId): string[] {
   const { before, changes } = changesSince(session, leafId);
@@ -30,8 +30,8 @@ export function pinnedTexts(session: Session, leafId: string | null = session.le
 }
 
 /**
- * The same at the session's leaf, as it will be.
- * @param waiting messages that are not stored yet, oldest first; others than those of pins count for nothing
+ * Returns the pinned texts at the session's leaf once the waiting messages are stored.
+ * @param waiting messages that are not stored yet, oldest first; only those of pins count
  */
 export function pinnedSoon(session: Session, waiting: readonly WaitingMessage[]): string[] {
   const changes = waiting.map((message) => pinChange(message)).filter((change) => change !== undefined);
@@ -50,7 +50,7 @@ function changed(before: readonly string[], changes: readonly PinChange[]): stri
   return [...held];
 }
 
-/** What a path pins and unpins, oldest first, since the latest word on all that was pinned before. */
+/** The latest stored list of pins on a path, and the changes after it, oldest first. */
 function changesSince(session: Session, leafId: string | null) {
   const changes: PinChange[] = [];
   const undone = new UndoneCompactions();
@@ -64,7 +64,7 @@ function changesSince(session: Session, leafId: string | null) {
   return { before: [], changes: changes.reverse() };
 }
 
-/** What was pinned before an entry, as the entry has it; undefined for one that has no list of that. */
+/** The list of pins that an entry stores; undefined without one. */
 function pinnedBefore(entry: Entry): string[] | undefined {
   if (entry.type === "custom" && entry.customType === customTypes.pinned)
     return texts((entry.data as { pinned?: unknown } | null | undefined)?.pinned);
@@ -73,15 +73,15 @@ function pinnedBefore(entry: Entry): string[] | undefined {
   return prose === undefined ? undefined : pinned;
 }
 
-/** The entry to write beside a summary whose details cannot hold what is pinned; none where nothing is. */
+/** The entry that stores the pins beside a summary whose details cannot. Empty without pins. */
 export function pinnedDrafts(pinned: readonly string[]): EntryDraftWithId[] {
   return pinned.length === 0 ? [] : [{ type: "custom", customType: customTypes.pinned, data: { pinned } }];
 }
 
 /**
- * The message that pins a text: the model sees it from then on, after every compaction too. A text that is pinned already
- * counts once.
- * @param waiting as `pinnedSoon` has them. Default: none
+ * Returns the message that pins a text. The model sees the text from then on, after every compaction too. A text that
+ * is pinned already counts once.
+ * @param waiting as for `pinnedSoon`. Default: none
  * @throws BonsaiError `pin_empty`, `pin_too_long`, `pins_full`
  */
 export function pinMessage(
@@ -113,7 +113,7 @@ export function pinMessage(
   return message(customTypes.pin, PIN, text);
 }
 
-/** The message that takes a pin back: the next compaction does not carry the text any more. */
+/** Returns the message that unpins a text: the next compaction stops carrying it. */
 export function unpinMessage(text: string): PinMessage {
   return message(customTypes.unpin, UNPIN, text);
 }
@@ -123,7 +123,7 @@ function message(customType: string, frame: Frame, text: string): PinMessage {
   return { customType, content: `${frame.begin}\n\n${text}\n\n${frame.end}`, display: true, details };
 }
 
-/** The pinned texts that a summary does not hold word for word. */
+/** The pinned texts that a summary does not contain word for word. */
 export function pinsMissingIn(summary: string, pinned: readonly string[]): string[] {
   const lines = `\n${summary}\n`;
   return pinned.filter((text) => !lines.includes(`\n${escapeMarks(text)}\n`));

@@ -19,19 +19,21 @@ export type SummaryEntry = CompactionEntry | BranchSummaryEntry;
 export interface SummaryLine {
   /** The stored text. */
   text: string;
-  /** Source entries, oldest first for what the user and the agent said; empty for the frame, and if none is known. */
+  /**
+   * Source entries: the entries that the line cites, then the best matches. Empty for the frame, and if none is known.
+   */
   entryIds: readonly string[];
   /** True if the entries were found by the words and terms of the line; false if the summary stores them. */
   isMatched: boolean;
 }
 
 /**
- * The lines of a stored summary, each with its source entries. Carried data stores its entries. Other lines lead to the
- * recorded message with most of their words, and to the entries that the index has for their terms. Reads no summarised
- * entry.
+ * Returns the lines of a stored summary, each with its source entries. Carried data stores its entries. Other lines
+ * lead to the recorded message with most of their words, and to the entries that the index has for their terms. Reads
+ * no summarised entry.
  *
- * Invariant: joined, the lines are the summary; each entry is before it on its path, or on a branch that a summary there
- * summarises. For a branch summary, the path to the end of that branch counts.
+ * Invariant: joined, the lines are the summary. Each entry is before it on its path, or on a branch that a summary
+ * there summarises. For a branch summary, the path to the end of that branch counts.
  */
 export function summarySources(session: Session, entry: SummaryEntry): SummaryLine[] {
   const summary = typeof entry.summary === "string" ? entry.summary : "";
@@ -39,14 +41,14 @@ export function summarySources(session: Session, entry: SummaryEntry): SummaryLi
   return placedLines(summary, Object.keys(storedDetails(entry).carryOver)).map((line) => lines.next(line));
 }
 
-/** The most entries for the words and terms of one line. */
+/** Maximum entries found by the words and terms of one line. */
 const MAX_MATCHED = 3;
 const MAX_CITED = 8;
 /** A message with this share of a line's words, and this many of them, is its source. */
 const MIN_SHARED = 0.6;
 const MIN_SHARED_WORDS = 3;
 
-/** An entry if the summary stores it, `none` for the frame, `words` for a line that leads on by its words and terms. */
+/** The stored entry of a line, `none` for the frame, or `words` to search by the words and terms of the line. */
 type Source = { entryId: string } | "none" | "words";
 
 /** Finds the sources of a summary's lines, in the order of the lines. */
@@ -55,7 +57,7 @@ class SourcedLines {
   readonly #isDigest: boolean;
   readonly #record: SpanRecord | undefined;
   readonly #requestId: string | undefined;
-  /** By line. */
+  /** Source entries by line. */
   readonly #outcomes: ReadonlyMap<string, string | undefined>;
   /** Number and entry of each message of the user and the agent. */
   readonly #said: ReadonlySet<string>;
@@ -63,7 +65,7 @@ class SourcedLines {
   readonly #statements: readonly { entryId: string; words: ReadonlySet<string> }[];
   /** One for each line of the block of pins. */
   readonly #pins: (string | undefined)[];
-  /** The source of the message that may go on in the next line. */
+  /** The source of the current message, which may continue in the next line. */
   #current: Source = "none";
 
   constructor(entry: SummaryEntry, span: SummarisedSpan) {
@@ -142,7 +144,7 @@ class SourcedLines {
     }
   }
 
-  /** A line of a message, also one that goes on; undefined for the introduction. */
+  /** The source of a line of a message, or of its continuation; undefined for the introduction. */
   #saidSource(line: string): Source | undefined {
     if (line.startsWith("  ") || line === "") return this.#current;
     const [item, turn, entryId] = /^(\d+)\. (?:agent )?(?:\[([^[\]\s]+)\])?/.exec(line) ?? [];
@@ -151,7 +153,7 @@ class SourcedLines {
     return entryId !== undefined && isUserMessage ? { entryId } : "words";
   }
 
-  /** A line of the index of terms, or one that was put back. */
+  /** The source of a line of the index of terms, or of an added fact. */
   #listedSource(line: string): Source {
     const [, entryId] = /^\[([^[\]\s]+)\] /.exec(line) ?? [];
     return sourceOf(this.#outcomes.get(line) ?? entryId);
@@ -189,7 +191,7 @@ class SummarisedSpan {
     this.#allow(entry, new Set());
   }
 
-  /** Those of the entries that a line may name, each once. */
+  /** Filters the entries that a line may name, without duplicates. */
   known(entryIds: readonly string[]): string[] {
     return unique(entryIds).filter((id) => {
       const number = this.#index.find(id);

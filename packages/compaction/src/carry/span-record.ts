@@ -18,19 +18,19 @@ import type { CompactionSettings } from "../settings.ts";
 import type { LossReport } from "./details.ts";
 import { storedDetails } from "./details.ts";
 
-/** Where a plan comes from, as far as its record goes. */
+/** The part of a run that the record of its span depends on. */
 export interface RecordSource {
   readonly session: Session;
   readonly leafId: string | null;
   readonly settings: CompactionSettings;
-  /** What the user asked to dwell on. */
+  /** Topics that the summary must emphasise. */
   readonly focus?: string | undefined;
 }
 
-/** By plan: each rung of a run asks for it, and an extension may with another focus. */
+/** Cache by plan: each rung of a run needs the record, and an extension may use another focus. */
 const records = new WeakMap<CompactionPlan, { focus: string | undefined; record: SpanRecord }>();
 
-/** What a compaction by this plan summarises, as data, with the record of what came before. */
+/** Returns the record of the messages that this plan summarises, with the record of earlier compactions. */
 export function spanRecord(plan: CompactionPlan, source: RecordSource): SpanRecord {
   const known = records.get(plan);
   if (known !== undefined && known.focus === source.focus) return known.record;
@@ -61,7 +61,7 @@ interface RecordOfItemsOptions {
 }
 
 const learned = new WeakSet<Session>();
-/** A larger session is not read again for the names of its secrets. */
+/** Above this size, only the tail is read for the names of secrets. */
 const MAX_LEARNED_BYTES = 4_000_000;
 
 /** Redacts what a session's summaries keep. It also knows values whose names only earlier spans contain. */
@@ -92,7 +92,7 @@ export function recordOfItems({
   });
 }
 
-/** Kept in the record also where the settings show less, or nothing: they can change. */
+/** The record keeps this much even if the settings show less, because settings can change. */
 const MIN_WORDS_TOKENS = 4_000;
 
 function recorded(source: ProjectionItem): RecordedMessage {
@@ -100,12 +100,12 @@ function recorded(source: ProjectionItem): RecordedMessage {
   return { message: originalMessage({ source }), entryId, record: recordIn(entry) };
 }
 
-/** The record that a summary of ours has. */
+/** The record in the details of a summary of ours. */
 function recordIn(entry: Entry): SpanRecord | undefined {
   return storedDetails(entry).record;
 }
 
-/** That of the earlier compaction; where somebody else made it, what it stands for is read again, which happens once. */
+/** The record of the earlier compaction. If another program made that compaction, its entries are read again, once. */
 function earlierRecord({ previous, ...plan }: CompactionPlan, source: RecordSource): SpanRecord | undefined {
   if (previous === undefined) return undefined;
   const record = recordIn(previous);
@@ -121,14 +121,14 @@ function earlierRecord({ previous, ...plan }: CompactionPlan, source: RecordSour
     ),
   );
   const entries = before.slice(former.from).filter(({ type }) => type !== "compaction");
-  // What was taken out of the context since then was meant.
+  // Later edits were deliberate, so the record leaves out the content that they removed.
   const edits = path.slice(before.length).filter(({ type }) => type === "context_edit");
   const { items } = project([...entries, ...edits]);
   const { settings } = source;
   return recordOfItems({ earlier: former.record, items, settings, secrets: sessionSecrets(source) });
 }
 
-/** The latest record on a path that holds, and where that begins which it does not know. */
+/** The latest valid record on a path, and the index of the first entry that it does not cover. */
 function formerRecord(path: readonly Entry[]): { record?: SpanRecord; from: number } {
   const undone = new UndoneCompactions();
   for (const entry of path.toReversed()) {
@@ -159,14 +159,14 @@ function recordBeside(entry: Entry): FoundRecord | undefined {
   return record && { record, firstKeptEntryId: data.firstKeptEntryId };
 }
 
-/** What the agent said beside its last answer, which a digest quotes at its end. */
+/** The agent's answers that fit, without the last one, which a digest quotes at its end. */
 export function otherClosings({ closings }: SpanRecord, maxTokens: number, focus?: string): Closing[] {
   const last = lastAnswer(closings);
   const others = closings.filter((closing) => closing !== last);
   return clippedClosings(others, { maxTokens, focus });
 }
 
-/** The entry to write beside a summary whose details cannot hold the record. */
+/** The entry that stores the record beside a summary whose details cannot. Empty without a record. */
 export function recordDrafts(planned: PlannedRecord): EntryDraftWithId[] {
   const { record, firstKeptEntryId, loss, isEdited } = planned;
   if (record === undefined) return [];
@@ -178,6 +178,6 @@ interface PlannedRecord {
   record?: SpanRecord | undefined;
   firstKeptEntryId: string | null;
   loss?: LossReport | undefined;
-  /** The user has edited its prose, which the details cannot say either. */
+  /** True if the user edited the prose: the details of an extension cannot store that either. */
   isEdited?: boolean;
 }

@@ -18,12 +18,12 @@ import { storedDetails } from "./details.ts";
 
 const NO_HISTORY = "No earlier history.";
 
-/** The summary as the model will see it: the prose, framed as a record, and what is carried over. */
+/** The summary as the model will see it: the framed prose and the carried data. */
 export function summaryText(prose: string, carried: CarryOver): string {
   return paragraphs([RECORD.begin, prose, setApart(paragraphs(carriedBlocks(carried))), RECORD.end]);
 }
 
-/** A summary of an extension's own, with what is carried over behind it. */
+/** An extension's own summary, followed by the carried data. */
 export function withCarriedOver(summary: string, carried: string): string {
   return carried === "" ? summary : `${summary.trimEnd()}\n\n${setApart(carried)}`;
 }
@@ -48,7 +48,7 @@ export function joinedProse(history: string | undefined, turnPrefix: string | un
 /** The text without headings that have nothing below them. */
 function withoutEmptySections(text: string): string {
   const kept: string[] = [];
-  /** The level of the heading that was kept last: a heading above it with a lower level is its parent. */
+  /** Level of the heading that was kept last: a heading above it with a lower level is its parent. */
   let levelBelow = 0;
   for (const block of text.split(/^(?=#{1,6}\s)/m).toReversed()) {
     const level = /^#*/.exec(block)![0].length;
@@ -59,7 +59,7 @@ function withoutEmptySections(text: string): string {
   return kept.toReversed().join("").trim();
 }
 
-/** True for a summary of headings alone, and of words for "none" below them; of both portions of a split turn. */
+/** True if each portion has only headings and words for "none". */
 export function isEmptySummary(prose: string): boolean {
   return prose.split(JOINT).every((portion) => portion.trim() === NO_HISTORY || isEmptyPortion(portion));
 }
@@ -72,7 +72,7 @@ function isEmptyPortion(portion: string): boolean {
     .every((text) => text === "" || NOTHING.test(text));
 }
 
-/** "None", as models write it that keep the headings and answer in the user's language; and what may follow it. */
+/** Words for "none", with words that may follow. Models keep the headings, but answer in the user's language. */
 const NOTHING =
   /^(?:none|nothing|nil|null|n\/?a|n\.\s?a|empty|not applicable|keine?[nrs]?|nichts|entfällt|aucune?|rien|néant|ningun[oa]|nada|nenhuma?|nessun[oa]|niente|geen|niets|brak|ingen|inget|yok|нет|ничего|немає|無|无|無し|没有|沒有|なし|特になし|없음|لا شيء|لا يوجد)(?:\s(?:yet|so far|known|found|applicable|to (?:report|note|add|say)))?$/iu;
 
@@ -87,10 +87,10 @@ function withoutMarkup(line: string): string {
   return item.replace(/^[^\p{L}\p{N}]+/u, "").replace(/[^\p{L}\p{N}]+$/u, "");
 }
 
-/** Above what a digest quotes of the agent beside the user's words. */
+/** Heading of the agent's answers that a digest quoted beside the user's words. */
 const SAID = "## The agent's answers";
 
-/** The prose of an earlier compaction, without the frame and what was carried over: what an update starts from. */
+/** The prose of an earlier compaction, without frame and carried data. An update starts from it. */
 export function previousProse(entry: CompactionEntry | undefined): string | undefined {
   return entry && redactSecrets(storedProse(entry));
 }
@@ -105,14 +105,14 @@ function storedProse(entry: CompactionEntry): string {
   return safeProse(readSummary(typeof entry.summary === "string" ? entry.summary : "").prose).trim();
 }
 
-/** The prose of a summary, in which the joint of its two portions alone may stand. */
+/** Escapes all marks in a prose except the joint of its two portions. */
 export function safeProse(prose: string, tags: readonly string[] = []): string {
   const at = prose.lastIndexOf(JOINT);
   if (at < 0) return escapeMarks(prose, tags);
   return escapeMarks(prose.slice(0, at), tags) + JOINT + escapeMarks(prose.slice(at + JOINT.length), tags);
 }
 
-/** The prose of a summary of ours that an extension has edited: all text outside our frame, heading and blocks. */
+/** The prose of our summary after an extension edited it: all text outside our frame, heading and blocks. */
 export function editedProse(summary: string, tags: readonly string[] = []): string {
   const marks = new Set<string>(FRAMES.flatMap(({ begin, end }) => [begin, end]));
   const prose: string[] = [];

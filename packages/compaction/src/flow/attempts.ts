@@ -27,11 +27,9 @@ const freshRequest = () => ({
 });
 
 /**
- * Counts compaction attempts per request, task and session, and says why another one is refused. One try by threshold
- * for each
- * request, one recovery for each user message or good answer, no further try in a task after a failure, a pause after
- * several
- * failures, and no request to a model that has just failed.
+ * Counts compaction attempts per request, task and session, and says why another one is refused. Allows one try by
+ * threshold for each request, one recovery for each user message or good answer, no further try in a task after a
+ * failure, a pause after several failures, and no request to a model that has just failed.
  */
 export class Attempts {
   /** Milliseconds since the epoch. */
@@ -122,7 +120,7 @@ export class Attempts {
     this.#compactedAt = [...this.#compactedAt, this.#requests].slice(-CROWDED.compactions);
   }
 
-  /** The user cancelled a compaction, and means every one of the task. */
+  /** The user cancelled a compaction: refuses all others of the task. */
   cancelled(isNeeded: boolean): void {
     this.#refuseTask("You cancelled a compaction during this task.", isNeeded);
   }
@@ -163,8 +161,7 @@ function minutes(count: number): string {
 
 /**
  * True if the model answered without a usable summary: an error, a refusal, a tool call, half an answer. False after a
- * cancel,
- * without a request, and for a good summary of a span that is too short to shrink.
+ * cancel, without a request, and for a good summary of a span that is too short to shrink.
  */
 function hasModelFailed({ status, failures }: CompactionResult): boolean {
   if (status === "cancelled") return false;

@@ -35,7 +35,7 @@ export interface BackgroundCounts {
 interface Underway {
   abort: AbortController;
   done: Promise<ClimbResult | CompactionResult>;
-  /** The result; undefined until then. */
+  /** Undefined until the draft is finished. */
   made?: ClimbResult | CompactionResult;
 }
 
@@ -98,9 +98,8 @@ export class BackgroundCompaction {
   }
 
   /**
-   * Waits for the draft, and hands it over if it is still current. Undefined if there is none, if it failed, or if the
-   * request
-   * wants something else.
+   * Waits for the draft, and returns it if it is still current. Undefined if there is none, if it failed, or if the
+   * request has another goal.
    */
   async take(request: CompactionRequest): Promise<ClimbResult | undefined> {
     const underway = this.#underway;

@@ -9,10 +9,9 @@ import { type CompactionResult, failedResult, notifyEnd, unpreparedResult } from
 import { reviewedClimb } from "./review.ts";
 
 /**
- * Compacts the session's path: mask, plan, ask the extensions, summarise, write, notify. Never throws: every ending is a
- * status. A cancelled or failed run leaves the session file as it was. A successful one writes edits and compaction
- * entry in
- * one append.
+ * Compacts the session's path: mask, plan, ask the extensions, summarise, write, notify. Never throws: every ending is
+ * a status. A cancelled or failed run leaves the session file as it was. A successful one writes edits and compaction
+ * entry in one append.
  */
 export function runCompaction(options: RunCompactionOptions): Promise<CompactionResult> {
   return compact(options);
@@ -30,7 +29,7 @@ export async function compact(request: CompactionRequest): Promise<CompactionRes
   return result;
 }
 
-/** Sent once for each compaction. */
+/** Sends the start event, once for each compaction. */
 export async function notifyStart({ lifecycle, reason = "manual", startNotified }: CompactionRequest) {
   if (startNotified) return;
   await lifecycle?.notify("auto_compaction_start", { type: "auto_compaction_start", reason });

@@ -38,7 +38,7 @@ export interface ControllerOptions
 export interface ManualCompaction {
   /** Topics that the summary must emphasise. */
   focus?: string;
-  /** True to use the digest and ask no model, whatever the settings say. Default: false. */
+  /** True to use the digest and ask no model, regardless of the settings. Default: false. */
   useDigest?: boolean;
   /** True to ask a model that has just failed. Default: true; a program may set it to false. */
   asksAgain?: boolean;
@@ -97,7 +97,7 @@ export class CompactionController {
     this.#attempts.userMessageArrived();
   }
 
-  /** Another model may succeed where the former failed. */
+  /** Another model may succeed after a failure of the former one. */
   modelChanged(): void {
     this.#isPrefixNew = true;
     this.#attempts.modelChanged();
@@ -121,9 +121,8 @@ export class CompactionController {
   }
 
   /**
-   * Compacts if the next request would be far above the window. `skipped`: the request can be sent, its size is unknown,
-   * or the
-   * settings want no recovery. `failed`: it must not be sent. Never rejects.
+   * Compacts if the next request would be far above the window. `skipped`: the request can be sent, its size is
+   * unknown, or the settings want no recovery. `failed`: it must not be sent. Never rejects.
    */
   makeSendable(at: { signal?: AbortSignal } = {}): Promise<CompactionOutcome & { error?: BonsaiError }> {
     return this.#settled("overflow", () => this.#sendable(at));

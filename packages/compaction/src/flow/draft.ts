@@ -46,10 +46,8 @@ export interface OtherCuts {
 
 /**
  * `apply`: carry out the plan, or write the ready compaction. `edit`: replace the prose. `again`: make another summary,
- * with
- * another focus ("" is none). `cut`: use another cut, one of `cutPlaces`. `digest`: use the digest. `back`: from a plan
- * to the
- * draft before it. `cancel`: write nothing. The new plan or draft is shown again.
+ * with another focus ("" is none). `cut`: use another cut, one of `cutPlaces`. `digest`: use the digest. `back`: from a
+ * plan to the draft before it. `cancel`: write nothing. The new plan or draft is shown again.
  */
 export type ReviewDecision =
   | { action: "apply" | "digest" | "back" | "cancel" }

@@ -23,9 +23,8 @@ export interface PlanCompactionOptions
 }
 
 /**
- * Plans what `runCompaction` would do: masks, cut and spans. Asks nobody and writes nothing. `tokensAfter` assumes a
- * summary
- * of the usual size.
+ * Plans the masks, cut and spans of `runCompaction`. Asks no model and no extension, and writes nothing. `tokensAfter`
+ * assumes a summary of the usual size.
  * @throws BonsaiError `cut_not_allowed`, `nothing_to_make_anew`, and the errors of reading the session
  */
 export function planCompaction({ summariser, ...asked }: PlanCompactionOptions): CompactionResult {

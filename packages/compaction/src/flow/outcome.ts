@@ -37,7 +37,7 @@ export interface CompactionOutcome {
   steps?: CompactionSteps;
   /** The extension that cancelled, or that supplied the summary. */
   decidedBy?: string;
-  /** If keeping less would leave something to summarise. */
+  /** Set if keeping less would leave something to summarise. */
   isAllRecent?: true;
   /** With the status `cancelled`, if the user reviewed the compaction and declined it. */
   isDeclined?: true;

@@ -52,7 +52,7 @@ export interface RunCompactionOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** With the options that only the controller, a plan and the background set. */
+/** Adds the options that only the controller, a plan and the background set. */
 export interface CompactionRequest extends RunCompactionOptions {
   /** The end of the path. Default: the session's leaf. */
   leafId?: string | undefined;

@@ -163,7 +163,7 @@ function files(run: Run, { plan, summary }: LadderState): { readFiles: string[];
 }
 
 /**
- * The result of a run that wrote nothing: it failed, or somebody cancelled it.
+ * The result of a run that wrote nothing: it failed, or was cancelled.
  * @param cause the thrown error. Default: the ladder's failures are the causes
  */
 export function failedResult(run: Run, state: LadderState, cause?: unknown): CompactionResult {
@@ -193,7 +193,7 @@ export function unpreparedResult(reason: CompactionReason, cause: unknown): Comp
   return { ...resultOf(nothing, start, "failed"), detail: error.message, error };
 }
 
-/** In this order: masks, summary, failure, end. */
+/** Sends the end events in this order: masks, summary, failure, end. */
 export async function notifyEnd(
   result: CompactionResult,
   lifecycle: CompactionLifecycle | undefined,

@@ -52,7 +52,7 @@ export async function reviewedClimb(run: Run, review: ReviewCompaction): Promise
 /** Owner of the shown plan or draft, and of the draft to go back to. */
 class DraftReview {
   readonly #review: ReviewCompaction;
-  /** As it was requested. */
+  /** The run as it was requested. */
   readonly #asked: Run;
   /** Each attempt begins here, so that nothing is masked twice. */
   readonly #masked: LadderState;

@@ -37,7 +37,7 @@ export function summaryRequest(job: SummaryJob, part: SummaryPart): SummaryReque
     following,
     previousSummary,
     focus,
-    // A digest has no use for it, and of a long context it is as long as all of that.
+    // Built on first use: a digest does not need it, and it can be as long as the context.
     get prompt() {
       prompt ??= summaryPrompt(job, part);
       return prompt;
@@ -72,21 +72,21 @@ export function tooLargeError(job: SummaryJob, tokens: number): SummaryFailure {
 
 const refusal =
   /^(?:i['’]?m sorry|sorry|i (?:can(?:no|['’])t|won['’]t|am (?:unable|not able)|must decline)|as an ai\b)/i;
-/** A model may miscount its own length by so much. */
+/** Models miscount the length of their answers by up to this factor. */
 const LENGTH_TOLERANCE = 1.5;
 
 interface CheckAnswerOptions {
   request: SummaryRequest;
   answer: SummaryAnswer;
   estimator: TokenEstimator;
-  /** False where own instructions took the place of ours. Default true. */
+  /** False if custom instructions replaced ours. Default: true. */
   expectSections?: boolean;
-  /** True for a summary made of quotes, which may contain any tag. Default false. */
+  /** True for a summary of quotes, which may contain any tag. Default: false. */
   isExtract?: boolean | undefined;
 }
 
 /**
- * The answer's text, if it can stand as a summary.
+ * Returns the answer's text if it is usable as a summary.
  * @throws SummaryFailure for an answer that is empty, refuses, calls tools, was cut off, or lacks its sections.
  */
 export function validateAnswer(options: CheckAnswerOptions): string {
@@ -131,14 +131,16 @@ function checkStop({ stopReason, errorMessage, overflow }: SummaryAnswer): void 
   }
 }
 
-/** The words of a line that is a heading, without what stands behind them. */
+/** The words of a heading, without trailing marks; empty for other lines. */
 function headingIn(line: string): string[] {
   const [mark] = /^#{1,6}\s+/.exec(line) ?? [];
   const words = mark === undefined ? "" : line.slice(mark.length).replace(/(?<![\s:*])[\s:*]+$/, "");
   return words === "" ? [] : [words.toLowerCase()];
 }
 
-/** A model may leave out a heading that has nothing, but not the ones that the work goes on from. */
+/**
+ * Accepts a summary without some headings, because models leave out empty ones. "Goal" and three others are required.
+ */
 function checkSections(text: string, request: SummaryRequest): void {
   const headings = new Set(text.split("\n").flatMap(headingIn));
   const asked = summarySections[request.kind];

@@ -109,11 +109,14 @@ interface Piece {
   tokens: number;
 }
 
-/** A span of which a first part is summarised. */
+/** A span with its first part summarised. */
 interface Progress {
   rest: readonly Piece[];
   summary: string | undefined;
-  /** From refusals: tokens of conversation in one request. `isNew` until the summary so far was checked against it. */
+  /**
+   * Maximum tokens of conversation in one request, from refusals. `isNew` until the summary so far was checked against
+   * it.
+   */
   limit: { maxTokens: number; isNew: boolean };
 }
 
@@ -172,9 +175,9 @@ interface PartSize {
 }
 
 /**
- * The size of the next request, by the window as it is known now, which a refusal may have taught. Undefined if the summary
- * so far leaves no room. If an empty request has no room either, the number of the refusal was wrong, and only halving
- * finds a size that fits.
+ * The size of the next request, by the window that is known now, possibly from a refusal. Undefined if the summary so
+ * far leaves no room. If an empty request has no room either, the refusal's number was wrong, and only halving finds a
+ * size that fits.
  */
 function partSize(job: SummaryJob, span: Span, { summary, limit }: Progress): PartSize | undefined {
   const { maxTokens, isNew } = limit;

@@ -61,7 +61,7 @@ function serialiseMessage(message: Message, limits: Limits): string {
     case "system":
       return "";
     default:
-      // A new role does not compile without its case; one that nobody knows says nothing.
+      // A new role does not compile without its case. An unknown role adds no text.
       message satisfies never;
       return "";
   }
@@ -96,12 +96,12 @@ function commandPart(message: Message & { role: "bashExecution" }): string {
   return marked("User command", safe(`${command}${code}\n${output}`));
 }
 
-/** Messages that Bonsai itself puts into the context to keep the model going. */
+/** True for messages that Bonsai adds to the context to keep the model working. */
 function isOwnReminder(message: Message & { role: "custom" }): boolean {
   return textIn(message.customType).startsWith("bonsai.");
 }
 
-/** A field of a stored message; what is no text there is damage, and must not stop the whole summary. */
+/** Reads a text field of a stored message. A damaged field is empty, so that it does not stop the summary. */
 function textIn(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
@@ -113,12 +113,12 @@ function body(content: unknown, maxChars: number, said = contentText(content)): 
   return [safe(clip(text, maxChars)), ...marks].filter((part) => part !== "").join("\n");
 }
 
-/** Nothing inside the conversation may end its frame or pass for another speaker. */
+/** Escapes frame tags and role marks, so that no message ends its frame or passes for another speaker. */
 function safe(text: string): string {
   return escapeTags(text, frameTags).replaceAll(roleMark, "\\[");
 }
 
-/** Parts of a text with a blank line between them; empty ones are left out. */
+/** Joins the non-empty parts with blank lines. */
 export function paragraphs(parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join("\n\n");
 }

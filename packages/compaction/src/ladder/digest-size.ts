@@ -21,7 +21,7 @@ const DIGEST_SHARE = { window: 0.15, span: 0.6, shortSpan: 0.8 };
 /** Share of the records in the space beside the user's words; the agent's answers get the rest. */
 const RECORDS_SHARE = 0.6;
 const MIN_PROSE_TOKENS = 1_300;
-/** The index of a digest names more terms, until a long past has more to say. */
+/** Factor for the terms in a digest's index, until `free` compactions were made. */
 const DIGEST_TERMS_FACTOR = 1.4;
 
 function digestTokens({ record }: CarryOver, { plan, run }: DigestedSpan): number {

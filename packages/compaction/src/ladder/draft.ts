@@ -36,7 +36,7 @@ function planUpTo(plan: CompactionPlan, firstKeptEntryId: string | null): Compac
   return { ...plan, ...splitAt(items, at < 0 ? items.length : at) };
 }
 
-/** An extension with a text of its own names the touched files itself. */
+/** An extension's own text names the touched files itself. */
 const NO_FILES: FileLists = { readFiles: [], modifiedFiles: [], recentFiles: [] };
 
 function carriedBy({ own, focus }: Draft, { plan, carryOver: extensions }: LadderState, run: Run): CarryOver {
@@ -60,7 +60,7 @@ function laidState(state: LadderState, given: Draft, known: CarryOver, run: Run)
       kept: plan.kept,
       settings: run.settings,
       termsTokens: isExtract ? digestTermsTokens(known, { plan, run }) : ownTerms,
-      // An extract has the facts of the record by its making.
+      // An extract already quotes the facts of the record.
       putBackTokens: isExtract || own !== undefined ? 0 : most.putBack,
     },
   );

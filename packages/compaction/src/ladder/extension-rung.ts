@@ -83,7 +83,7 @@ async function askExtensions(state: LadderState, run: Run): Promise<ExtensionsAn
   return { result, by };
 }
 
-/** By the list of messages, which every copy of the event shares. */
+/** Compactions by their list of messages, which every copy of the event shares. */
 const prepared = new WeakMap<readonly Message[], ClimbResult>();
 
 /** The compaction that a preparation belongs to. @throws BonsaiError `preparation_unknown` */

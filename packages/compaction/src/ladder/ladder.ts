@@ -9,8 +9,7 @@ import type { LadderState, Run, Rung } from "./run.ts";
 
 /**
  * Climbs until the goal is reached. A rung that throws or does not shrink the context is recorded as a failure, and the
- * next
- * rung starts from the last good state. Writes nothing.
+ * next rung starts from the last good state. Writes nothing.
  * @param from the first state. Default: the context as it is
  * @throws CompactionCancelled after an abort, or if an extension cancels; BonsaiError for an unacceptable summary of an
  *   extension
@@ -101,7 +100,7 @@ export function noShorterText({ size }: Run, before: LadderState, after: LadderS
 /** The headings alone make a summary of a few messages longer than the messages. */
 const MAX_EXTRA_TOKENS = 500;
 
-/** True for an extension's summary, and for a model's that the user asked for and that is only a little longer. */
+/** True for an extension's summary, and for a manual summary of a model that is only a little longer. */
 export function mayGrow(before: LadderState, { summary, tokens }: LadderState, run: Run): boolean {
   if (summary === undefined) return false;
   const { rung } = summary.draft;

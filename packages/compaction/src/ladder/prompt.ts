@@ -48,11 +48,11 @@ export interface SummaryPart {
   following?: readonly Message[] | undefined;
   /** The messages as text. */
   conversation: () => string;
-  /** True when the messages and what follows them are all of the context. */
+  /** True if the messages and `following` are the whole context. */
   isWhole?: boolean | undefined;
   previousSummary?: string | undefined;
   maxSummaryTokens: number;
-  /** The most tokens that the request may have. Default: what the summariser can read. */
+  /** Maximum tokens of the request. Default: the summariser's capacity. */
   capacityTokens?: number | undefined;
 }
 
@@ -81,7 +81,7 @@ const update = (notes: string, it: string) => `Update the notes in ${notes} with
 - if a value, a decision or a plan has changed, keep only the latest; remove errors that are fixed;
 - rewrite Next Steps as of the end of ${it}.`;
 
-/** A model that repeats them pays for them twice. */
+/** For summaries with the user's words beside them: a model that copies the words costs twice. */
 const WORDS =
   "Beside your notes, the agent will have every message of the user, word for word and in order. Do not copy these messages. State their current meaning, the work done for them, and the findings of the agent.";
 
@@ -121,8 +121,8 @@ export function summaryPrompt(
 }
 
 /**
- * The same request for a summariser that sees the context instead of a transcript: which part of it is meant, and
- * how the notes must look.
+ * The request for a summariser that sees the context instead of a transcript. It names the part to summarise and the
+ * form of the notes.
  */
 export function summaryInstruction({ focus, carriesUserWords }: SummaryJob, part: SummaryPart): string {
   const { kind, previousSummary } = part;

@@ -79,9 +79,8 @@ const dropMediaRung: Rung = {
 };
 
 /**
- * Shortens the remaining tool results and command outputs to head and tail, then, if needed, pasted text. Unseen results
- * come
- * last; a threshold run shortens them only if they would not fit the window.
+ * Shortens the remaining tool results and command outputs to head and tail, then, if needed, pasted text. Unseen
+ * results come last; a threshold run shortens them only if they would not fit the window.
  */
 const truncateRung: Rung = {
   name: "truncate",

@@ -20,8 +20,7 @@ export interface SummarisePreparationOptions {
   replaceInstructions?: boolean | undefined;
   /**
    * Summarises the kept messages too, except those that the model has not answered yet: the prompt or the tool results
-   * of its
-   * next request. Default: false.
+   * of its next request. Default: false.
    */
   keepNothing?: boolean;
   /** Accepts a summary that is not shorter than the messages. Default: false, which throws. */

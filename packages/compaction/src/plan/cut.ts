@@ -41,7 +41,7 @@ function reachedAt(tokens: readonly number[], keepTokens: number): number | unde
 /**
  * `legal[i]`: a cut before message `i` is legal. The last place, after all messages, is always legal.
  *
- * Invariant: a legal cut never stands between a tool call and any of its results.
+ * Invariant: a legal cut is never between a tool call and any of its results.
  */
 export function legalCuts(messages: readonly Message[]): boolean[] {
   return [...placeFaults(messages).map((fault) => fault === undefined), true];

@@ -99,7 +99,7 @@ const LATEST_REQUESTS = 100;
 /** Usual values; they count as this many requests of the session. */
 const USUAL = { growthTokens: 1_000, pauses: 0.02, requests: 10 };
 
-/** Learned from the usage of the answers in view, and the times between them. */
+/** Learns the pace from the usage of the answers in view, and from the times between them. */
 function paceOf(messages: readonly Message[], keptMs: number): Pace {
   const answers = messages.filter(isGoodAnswer).slice(-LATEST_REQUESTS - 1);
   const total = {

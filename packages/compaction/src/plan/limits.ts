@@ -16,7 +16,7 @@ export type ModelSizes = Pick<
 
 /** Sizes in tokens, scaled to the model's window. */
 export interface Budgets {
-  /** Undefined where the window is unknown. */
+  /** Undefined for an unknown window. */
   windowTokens: number | undefined;
   reserveTokens: number;
   keepTokens: number;
@@ -32,9 +32,8 @@ const MANUAL_QUARTER = { minimumTokens: 2_048, maximumTokens: 8_192 };
 const DEFAULT_OUTPUT_TOKENS = 32_000;
 
 /**
- * reserve = min(setting, max(2,048, 25% of the window)), keep = min(setting, max(4,096, 35%)) and at most
- * window - reserve. With `scaleBudgets: false` or an unknown window, the settings count unchanged. An economy set to a
- * number
+ * reserve = min(setting, max(2,048, 25% of the window)), keep = min(setting, max(4,096, 35%)) and at most window -
+ * reserve. With `scaleBudgets: false` or an unknown window, the settings count unchanged. An economy set to a number
  * scales the kept tokens like a window of that size; otherwise they would fill it.
  * @param options.reason default "threshold"; "manual" applies `manualKeep`
  */
@@ -127,14 +126,14 @@ export function sendableTokens(windowTokens: number | undefined): number | undef
 
 /** A provider's refusal of a request as too long, with the numbers that it reported. */
 export interface Refusal {
-  /** Its own count of the request; absent where it gave none. */
+  /** The provider's count of the request. Absent if it gave none. */
   inputTokens?: number | undefined;
 }
 
 /** No model that can work with tools has a smaller window. */
 const MIN_WINDOW_TOKENS = 4_000;
 
-/** A refusal without a count that usage and estimates rule out. Servers also name swapped, capped and invented numbers. */
+/** Removes a count that usage and estimates rule out: servers also name swapped, capped and invented numbers. */
 export function believedRefusal({ inputTokens }: Refusal, reading: ContextReading): Refusal {
   const { least, most } = countBounds(reading);
   const isBelieved = inputTokens !== undefined && inputTokens >= least && inputTokens <= most;
@@ -150,12 +149,12 @@ function countBounds(reading: ContextReading): { least: number; most: number } {
   return { least, most: Math.max(tokens, (tokens - trailingTokens) * MAX_COUNT_ERROR + estimated) };
 }
 
-/** By script, whatever estimator the settings name. */
+/** Estimates by script, regardless of the estimator in the settings. */
 function estimatedTokens({ projection: { items } }: ContextReading, from: number): number {
   return items.slice(from).reduce((sum, { message }) => sum + tokenEstimator.message(message), 0);
 }
 
-/** An unknown window is smaller than the refused request. */
+/** Sets an unknown window to the size of the refused request: it is smaller than that. */
 export function sizesAfterRefusal(
   model: ModelSizes,
   { inputTokens }: Refusal,
@@ -165,8 +164,8 @@ export function sizesAfterRefusal(
 }
 
 /**
- * The size of a refused context. Without a believable count it is above the window: the best estimate, whatever the
- * estimator. A size by usage stays: then it is the window that is smaller than believed.
+ * The size of a refused context. A believable count above the window decides. A size by usage stays: then the window is
+ * smaller than believed. Otherwise it is the largest estimate, and above the window.
  */
 export function refusedTokens({ inputTokens }: Refusal, reading: ContextReading, windowTokens = 0): number {
   const { tokens, source } = reading;
@@ -175,17 +174,17 @@ export function refusedTokens({ inputTokens }: Refusal, reading: ContextReading,
   return Math.max(tokens, inputTokens ?? estimatedTokens(reading, 0), windowTokens + 1);
 }
 
-/** A rule that leaves less than this part of the window is no measure of what fits. */
+/** Minimum limit, as a share of the window: some rules leave less, which is no measure of the tokens that fit. */
 const MIN_SHARE = 0.5;
-/** Neither count nor usage explains the refusal: the window may be smaller than believed, and half may be too much. */
+/** Share of the limit if neither count nor usage explains the refusal: the window may be smaller than believed. */
 const UNEXPLAINED_SHARE = 0.5;
 const UNKNOWN_WINDOW_SHARE = 0.25;
-/** An answered request leaves room for the next answer at this part of its size. */
+/** Share of the latest answered request that leaves room for the next answer. */
 const ACCEPTED_SHARE = 0.8;
 
 /**
- * The most tokens for the retry, for there is only one: the threshold's limit, less where nobody knows how much is too
- * much. Undefined for an unknown window.
+ * Maximum tokens of the one retry: the threshold's limit, or less if the true limit is unknown. Undefined for an
+ * unknown window.
  */
 export function limitAfterRefusal(of: {
   /** By the threshold's rule. */
@@ -209,7 +208,7 @@ export function limitAfterRefusal(of: {
   if (!model.contextWindow)
     return Math.min(Math.floor(limit * UNKNOWN_WINDOW_SHARE), Math.max(acceptedTokens, MIN_WINDOW_TOKENS));
   if (reading.tokens > windowTokens) return limit;
-  // The server took the latest answered request, whatever its window.
+  // The server accepted the latest answered request, so that size is known to fit.
   const knownTokens = Math.max(acceptedTokens * ACCEPTED_SHARE, reading.tokens * UNEXPLAINED_SHARE);
   return Math.min(limit, Math.floor(knownTokens));
 }

@@ -17,7 +17,7 @@ interface Originals {
   /** The compaction that is repeated. */
   former: CompactionEntry;
   reading: ContextReading;
-  /** Messages that the former compaction cut or masked have their content, for the summary. */
+  /** Messages that the former compaction cut or masked have their full content as sources. */
   view: ContextView;
   /** The former cut, or the nearest legal one before it; null keeps nothing. */
   firstKeptEntryId: string | null;
@@ -34,7 +34,7 @@ export function readOriginals(options: ReadContextOptions): Originals {
   const asItIs = readContext(options);
   const masked = viewOf(projection, asItIs.estimator);
   const view = withOriginals(masked, ownEdits(session, former));
-  // The reported size is of the context before the first of them; later messages are estimated.
+  // The reported size is that of the context before the oldest replaced compaction; later messages are estimated.
   const oldest = replaced(session, former).at(-1)!;
   const before = readContext({ ...options, leafId: oldest.parentId });
   const known = new Set(before.projection.items.map(({ entryId }) => entryId));
@@ -118,7 +118,7 @@ function entryAt(session: Session, id: string | null): Entry | undefined {
   return id === null ? undefined : session.entry(id);
 }
 
-/** The same view, with the messages that the former compaction saw as sources. */
+/** The view with the messages that the former compaction saw as sources. */
 function withOriginals(view: ContextView, { ids, earlier }: OwnEdits): ContextView {
   if (ids.size === 0) return view;
   const items = view.items.map((item) => {

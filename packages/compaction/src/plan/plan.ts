@@ -151,12 +151,12 @@ const CLOSER = 0.9;
 /** Shorter outputs are no use. A long command is not cut, so the share may not be reached. */
 const SHORTEST_CHARS = 400;
 
-function shortenedItem(item: ViewItem, mostTokens: number, estimator: TokenEstimator): MaskedItem[] {
-  if (item.tokens <= mostTokens * WORTH_SHORTENING) return [];
-  let [edit] = truncated(item, mostTokens * 4);
-  for (let chars = mostTokens * 4; edit !== undefined; chars *= CLOSER) {
+function shortenedItem(item: ViewItem, maxTokens: number, estimator: TokenEstimator): MaskedItem[] {
+  if (item.tokens <= maxTokens * WORTH_SHORTENING) return [];
+  let [edit] = truncated(item, maxTokens * 4);
+  for (let chars = maxTokens * 4; edit !== undefined; chars *= CLOSER) {
     const shortened = withEdit(item, edit, estimator);
-    if (item.tokens - shortened.freedTokens <= mostTokens || chars < SHORTEST_CHARS)
+    if (item.tokens - shortened.freedTokens <= maxTokens || chars < SHORTEST_CHARS)
       return shortened.freedTokens > 0 ? [shortened] : [];
     [edit] = truncated(item, Math.floor(chars * CLOSER));
   }

@@ -36,7 +36,7 @@ function calibrationIn(entry: Entry): Calibration | undefined {
 /** Records and their ancestors never change. */
 const verdicts = new WeakMap<Entry, boolean>();
 
-/** By the entries that the model still sees: opening a session reads nothing for it. */
+/** Reads only entries that the model still sees, so that opening a session reads nothing more. */
 function isContradicted(session: Session, record: Entry): boolean {
   const verdict = verdicts.get(record) ?? contradicts(session, record, true);
   verdicts.set(record, verdict);
@@ -60,13 +60,13 @@ function contradicts(session: Session, record: Entry, isInViewOnly: boolean): bo
       return (
         claimedTokens > contextTokens(message.usage) * MAX_COUNT_ERROR + sinceTokens * MAX_ESTIMATE_ERROR
       );
-    // A record that repeats an older one is as good as that.
+    // A record that repeats an older one has its verdict.
     if (calibrationIn(entry)?.overheadTokens === overheadTokens)
       return contradicts(session, entry, isInViewOnly);
     if (changesContext(entry)) claimedTokens = overheadTokens;
     else if (message !== undefined) sinceTokens += tokenEstimator.message(message);
   }
-  // No answer tells. Older versions stored claims after an overflow.
+  // Without an answer, only a claim is in doubt: older versions stored claims after an overflow.
   const manifest = record.type === "compaction" ? manifestOf(record) : undefined;
   const mayBeClaimed = manifest?.reason === "overflow" && manifest.isMeasured !== true;
   return mayBeClaimed && overheadTokens > UNSEEN_TOKENS + sinceTokens * MAX_ESTIMATE_ERROR;
@@ -76,7 +76,7 @@ function sizeBefore(record: Entry): number {
   return (record.type === "compaction" && manifestOf(record)?.tokensBefore) || 0;
 }
 
-/** An answer stands within this many entries, or nothing is known; a damaged file may hold a cycle. */
+/** Maximum entries to search for an answer: a damaged file may contain a cycle. */
 const MAX_OLDER_ENTRIES = 1_000;
 
 /** The entries before a record, newest first. */
@@ -92,7 +92,7 @@ function* olderEntries(session: Session, record: Entry, isInViewOnly: boolean): 
   }
 }
 
-/** True for an entry after which earlier usage says nothing about the size of the context. */
+/** True for an entry that makes earlier usage useless for the size of the context. */
 export function changesContext(entry: Entry): boolean {
   if (compactionChange(entry) !== undefined) return true;
   if (pinChange(entry)?.isPinned === false) return true;

@@ -4,7 +4,7 @@ import { type Budgets, sendableTokens } from "./limits.ts";
 import { type ContextView, editedIds, PLANNED_ENTRY_ID, type ViewItem, viewTokens } from "./view.ts";
 
 /**
- * The size of a context and its parts: the one definition behind every size before and after a compaction.
+ * The size of a context and its parts. Every size before and after a compaction comes from this definition.
  *
  * The part of the reading above the estimates of the messages is fixed: system prompt, tools, and errors of the
  * estimate. No compaction changes it. If the reading is below the estimates, nothing is fixed, and the messages share

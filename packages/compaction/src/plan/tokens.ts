@@ -25,13 +25,11 @@ import { changesContext, recordedCalibration } from "./recorded-calibration.ts";
 export interface ReadContextOptions {
   /** The session of the context. */
   session: Session;
-  /** They name the estimator. */
+  /** The settings that name the estimator. */
   settings: CompactionSettings;
   /** Default: the session's leaf. */
   leafId?: string | null | undefined;
-  /**
-   * System prompt and tools of every request. They are estimated until usage shows their size. Default: none.
-   */
+  /** System prompt and tools of every request. They are estimated until usage shows their size. Default: none. */
   fixedTexts?: (() => readonly string[]) | undefined;
   /** The model of the next request. Images count only if it accepts them. Default: it accepts them. */
   model?: ModelInput | (() => ModelInput) | undefined;
@@ -86,7 +84,7 @@ interface Place {
   projection: Projection;
 }
 
-/** Everything that was computed for a list of items. A list never changes. */
+/** Cached values for a list of items. A list never changes. */
 interface KnownContext {
   counting?: Counting;
   countingWithoutImages?: Counting;
@@ -125,8 +123,8 @@ function contextTokens(
 }
 
 /**
- * Tells which items are older than a change of the context. After an undo, only the answers between compaction and undo
- * are stale; a redo makes them fresh again.
+ * Returns a test for items that are older than a change of the context. After an undo, only the answers between
+ * compaction and undo are stale; a redo makes them fresh again.
  */
 function staleItems({ session, leafId, projection }: Place): (index: number) => boolean {
   const { items } = projection;
@@ -147,7 +145,7 @@ function staleItems({ session, leafId, projection }: Place): (index: number) => 
   return (index) => !fresh.has(index);
 }
 
-/** By list of texts, which seldom changes. */
+/** Cache by list of texts, which seldom changes. */
 const fixed = new WeakMap<readonly string[], { estimator: TokenEstimator; tokens: number }>();
 
 function fixedTokens(texts: readonly string[], estimator: TokenEstimator): number {
@@ -226,7 +224,7 @@ function imageCount(message: Message): number {
   return content.filter((block) => block?.type === "image").length;
 }
 
-/** Fewer answers say less than the calibration before the compaction. */
+/** With fewer answers, the calibration before the compaction is better. */
 const ENOUGH_SAMPLES = 4;
 
 /** The calibration from usage after the latest change of the context, or the recorded one if there are too few answers. */
@@ -242,7 +240,7 @@ function learnedCalibration(place: Place, base: TokenEstimator): Calibration {
   return found.samples >= ENOUGH_SAMPLES ? found : (prior ?? found);
 }
 
-/** By message: the context is counted before every request. */
+/** Cache by message, because the context is counted before every request. */
 const counted = new WeakMap<Message, number>();
 const imageful: TokenEstimator = {
   ...tokenEstimator,

@@ -28,17 +28,17 @@ export interface WorkingSizeOptions extends Pace {
 }
 
 /**
- * The size above which a compaction costs less than none.
- * Invariant: neither size is above the threshold, and none is below the floor where that is not above the threshold.
+ * The sizes above which a compaction saves money.
+ * Invariant: each size is at most the threshold, and at least the floor or the threshold, whichever is lower.
  */
 export interface WorkingSize {
   /** One token more needs a compaction. */
   tokens: number;
-  /** The same once the cache has expired, when the next request pays for all of its prefix: at most `tokens`. */
+  /** The same after the cache has expired and the next request pays for its whole prefix. At most `tokens`. */
   expiredTokens: number;
   /**
-   * Expected cost of this many requests of a new session with a limit, in US dollars, without costs that are the same
-   * for every limit.
+   * Expected cost of this many requests of a new session with a limit, in US dollars. Leaves out costs that are the
+   * same for every limit.
    */
   usdOver(requests: number, limitTokens: number): number;
 }
@@ -49,32 +49,30 @@ const SUMMARY_TOKENS = 2_000;
 const INSTRUCTION_TOKENS = 1_000;
 /** Tokens of the conversation as text, as a share of those in the context: long results are cut. */
 const TEXT_SHARE = 0.6;
-/** The call with which the model reads a removed result again. */
+/** Tokens of the call with which the model reads a removed result again. */
 const CALL_TOKENS = 300;
 /** Minimum share of a cycle before an expired cache is a reason to compact. */
 const MIN_CYCLE_SHARE = 0.5;
 const MILLION = 1_000_000;
 
 /**
- * The working size that costs the least for each request. Undefined where the prefix costs nothing.
+ * Returns the working size with the lowest cost per request. Undefined if the prefix is free.
  *
- * Let r be the price of a token that is read from the cache, w that of one that is written to it, p the share of requests
- * that find it expired, g the growth from request to request, B the size right after a compaction, and B + D the size at
- * which one is made.
+ * Let r be the price of a token read from the cache, w of a token written to it, p the share of requests that find the
+ * cache expired, g the growth per request, B the size right after a compaction, and B + D the size that needs one.
  *
  * - A request of x tokens pays e x for its prefix, with e = (1 - p) r + p w. Its g new tokens are written at any size.
- * - After D / g requests comes a compaction, for a + b D: the next request writes its prefix anew, from behind the system
- *   prompt and the tools on; the summary is an answer to the cached prefix or to the conversation as text, whichever costs
- *   less; and one request more looks again at what is gone.
+ * - A compaction follows D / g requests and costs a + b D. The next request writes its prefix again, except system
+ *   prompt and tools. The summary answers the cached prefix or the conversation as text, whichever costs less. One more
+ *   request reads removed content again.
  *
- * So a request costs f(D) = e (B + D / 2) + g (a / D + b), which is least at D = sqrt(2 g a / e): the square root by which
- * stores order stock. Compactions that are dear, and a fast growth, make the size larger; a dear prefix makes it smaller.
+ * A request thus costs f(D) = e (B + D / 2) + g (a / D + b), with its minimum at D = sqrt(2 g a / e): the square-root
+ * rule for stock orders. Dear compactions and fast growth raise the size; a dear prefix lowers it.
  *
- * Where the cache has expired, the next request writes its whole prefix. To be at B + y, and not at B, costs
- * h(y) = ((f(D) - e B) y - e y^2 / 2) / g more until the next compaction and with it: h(D) = a + b D. A compaction now
- * saves
- * w y + h(y), for what it costs without a cache. `expiredTokens` is where that begins to pay, and at least half of a cycle
- * from B: what little more could be saved is not worth what a compaction loses.
+ * After the cache has expired, the next request writes its whole prefix. A context of B + y instead of B then costs
+ * h(y) = ((f(D) - e B) y - e y^2 / 2) / g more, up to and including the next compaction: h(D) = a + b D. A compaction
+ * now saves w y + h(y), at the cost of one without a cache. `expiredTokens` is the size from which this pays, at least
+ * half a cycle above B: a smaller saving is not worth the content that a compaction loses.
  */
 export function workingSize(options: WorkingSizeOptions): WorkingSize | undefined {
   const { thresholdTokens, floorTokens, baseTokens, growthTokens, fixedTokens: fromTokens } = options;
@@ -104,7 +102,7 @@ interface Rates {
   growthTokens: number;
 }
 
-/** A price of nothing beside others says that there is none of its own. */
+/** A cache price of 0 means that the model has no separate one. */
 function ratesOf({ prices, pauses, baseTokens, growthTokens }: WorkingSizeOptions): Rates {
   const { input, output } = prices;
   const read = prices.cacheRead || input;
@@ -133,7 +131,7 @@ function warmWays(options: WorkingSizeOptions, rates: Rates): Way[] {
   ];
 }
 
-/** The prefix would be written anew in any case, and it cannot be read. */
+/** The cost of a compaction without a cache: the prefix is written again in any case, and it cannot be read. */
 function expiredWay({ isModelAsked }: WorkingSizeOptions, rates: Rates): Way {
   const again = lookedAtAgain(rates);
   const text = textWay(rates);
@@ -163,11 +161,9 @@ function requestCost(cycle: number, { a, b }: Way, { prefix, baseTokens, growthT
 }
 
 /**
- * The requests up to the limit as they grow, all later ones as they are on average: what a compaction costs is shared by
- * the
- * requests that follow it, some of which may come another day. What a request adds makes the next compaction dearer by b a
- * token, also where that comes another day: without it, a request just below the limit would seem cheaper than one above
- * it.
+ * Adds the requests up to the limit as they grow, and all later ones at the average cost: the requests after a
+ * compaction share its cost, and some of them may come another day. Each added token also pays b for the next
+ * compaction. Otherwise a request just below the limit would seem cheaper than one above it.
  */
 function costOver(
   { requests, limitTokens, fromTokens }: { requests: number; limitTokens: number; fromTokens: number },
@@ -182,8 +178,8 @@ function costOver(
 }
 
 /**
- * The least y with w y + h(y) = a + b y, where a and b are those of a compaction without a cache; D where there is none
- * below.
+ * The smallest y with w y + h(y) = a + b y, with a and b of a compaction without a cache. Returns D if none is smaller,
+ * and never less than half a cycle.
  */
 function expiredCycle(
   cycle: number,
