@@ -1,4 +1,12 @@
-import { appendFileSync, type Dirent, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import {
+  appendFileSync,
+  type Dirent,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+} from "node:fs";
 import { basename, join, resolve, sep } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { parseBytes } from "./read/entry-head.ts";
@@ -137,7 +145,7 @@ export function findSession({ session, cwd, ...place }: FindSessionOptions): str
   if (looksLikePath(session)) return existingPath(session);
   const near =
     cwd === undefined || place.folder !== undefined ? [] : matches(session, sessionFiles({ ...place, cwd }));
-  const found = near.length > 0 ? near : matches(session, sessionFiles(place));
+  const found = latestCopies(near.length > 0 ? near : matches(session, sessionFiles(place)));
   if (found.length === 1) return found[0]!;
   if (found.length === 0 && existsSync(session)) return resolve(session);
   throw found.length === 0 ? notFound(session) : ambiguous(session, found);
@@ -161,7 +169,26 @@ function matches(query: string, files: readonly string[]): string[] {
 }
 
 function idFromName(file: string): string | undefined {
-  return /^\d{4}-\d\d-\d\dT[\d-]+Z_(.+)\.jsonl$/.exec(basename(file))?.[1];
+  return /^\d{4}-\d\d-\d\dT[\d-]+Z_(.+?)(?:\.restored\d*)?\.jsonl$/.exec(basename(file))?.[1];
+}
+
+/** Leaves out files that a restored copy replaces, and copies older than another copy of the same file. */
+function latestCopies(files: readonly string[]): string[] {
+  if (files.length < 2) return [...files];
+  const byOriginal = Map.groupBy(files, originalOf);
+  return Array.from(byOriginal, ([original, group]) => {
+    const copies = group.filter((file) => file !== original);
+    return copies.toSorted((one, other) => writtenMs(other) - writtenMs(one))[0] ?? original;
+  });
+}
+
+/** The file whose restored copy this is; the file itself if it is no copy. */
+function originalOf(file: string): string {
+  return file.replace(/\.restored\d*\.jsonl$/, ".jsonl");
+}
+
+function writtenMs(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
 /** For files that were renamed. Whatever cannot be read has no id that somebody could mean. */

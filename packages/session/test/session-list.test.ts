@@ -242,6 +242,20 @@ describe("finding a session", () => {
     expect(findSession({ home, session: "zz" })).toBe(renamed);
   });
 
+  test("by id, the latest restored copy instead of its damaged original", () => {
+    const file = newSessionFile({ home, id: "lost", cwd: "/q", now: new Date(0) });
+    const copies = [1, 2, 10].map((number) => {
+      const copy = file.replace(/\.jsonl$/, `.restored${number === 1 ? "" : number}.jsonl`);
+      generateSession({ file: copy, entries: 3, id: "lost", cwd: "/q" });
+      utimesSync(copy, number, number);
+      return copy;
+    });
+    generateSession({ file, entries: 3, id: "lost", cwd: "/q" });
+    expect(findSession({ home, session: "lost" })).toBe(copies[2]);
+    expect(findSession({ home, session: "lo", cwd: "/q" })).toBe(copies[2]);
+    expect(findSession({ home, session: file })).toBe(file);
+  });
+
   test("the own working directory goes first", () => {
     expect(findSession({ home, session: "abd", cwd: "/p" })).toBe(made.get("abd"));
     expect(findSession({ home, session: "xx", cwd: "/q" })).toBe(made.get("xx-2"));
