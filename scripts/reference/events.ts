@@ -18,9 +18,9 @@ import { code, page, sentence, table } from "./markdown.ts";
 export const EVENT_ORDER = "scripts/reference/event-order.txt";
 
 const SOURCES = [
-  ["Sessions", "packages/agent/src/events.ts", "SessionEvents"],
-  ["Compaction and the tree", "packages/compaction/src/events.ts", "CompactionEvents"],
-  ["Runs", "packages/agent/src/events.ts", "RunEvents"],
+  ["Sessions", "agent", "SessionEvents"],
+  ["Compaction and the tree", "compaction", "CompactionEvents"],
+  ["Runs", "agent", "RunEvents"],
 ] as const;
 
 interface EventType {
@@ -33,15 +33,22 @@ interface EventType {
   result?: string;
 }
 
+/** The packages whose types the page shows in full. */
+const OWN_PACKAGES = ["agent", "compaction"] as const;
+
+type OwnPackage = (typeof OWN_PACKAGES)[number];
+
 interface EventGroup {
   title: string;
+  own: OwnPackage;
   events: readonly EventType[];
 }
 
 export function eventsPage(root: string): string {
-  const groups = SOURCES.map(([title, file, name]) => ({
+  const groups = SOURCES.map(([title, own, name]) => ({
     title,
-    events: readEvents(readSource(join(root, file)), name),
+    own,
+    events: readEvents(readSource(join(root, "packages", own, "src/events.ts")), name),
   }));
   const order = readFileSync(join(root, EVENT_ORDER), "utf8");
   return page(
@@ -135,29 +142,32 @@ function shownResult(result: object): string {
 
 /** The types that the events name: their own in full, the others as links to their package. */
 function typesSection(root: string, groups: readonly EventGroup[]): string {
-  const own = new Map([...typesOf(root, "agent"), ...typesOf(root, "compaction")]);
+  const ownTypes = { agent: typesOf(root, "agent"), compaction: typesOf(root, "compaction") };
   const others = new Map(
     ["messages", "models", "session", "lifecycle"].flatMap((folder) =>
       [...typesOf(root, folder).keys()].map((name) => [name, folder]),
     ),
   );
-  const named = new Set<string>();
+  const named = new Map<string, string>();
   const elsewhere = new Map<string, string>();
-  const visit = (text: string): void => {
+  const visit = (text: string, own: OwnPackage): void => {
+    // Two packages can have a type of the same name: the own one counts.
+    const [first, second] = own === "agent" ? OWN_PACKAGES : OWN_PACKAGES.toReversed();
     for (const [name] of text.matchAll(/\b[A-Z]\w+\b/g)) {
-      const type = own.get(name);
-      if (type === undefined || type.includes("z.output")) {
+      const from = [first!, second!].find((each) => ownTypes[each].has(name));
+      const type = from && ownTypes[from].get(name);
+      if (from === undefined || type === undefined || type.includes("z.output")) {
         const folder = type === undefined ? others.get(name) : "compaction";
         if (folder !== undefined) elsewhere.set(name, folder);
       } else if (!named.has(name)) {
-        named.add(name);
-        visit(type.replaceAll(/\/\*[\s\S]*?\*\//g, ""));
+        named.set(name, type);
+        visit(type.replaceAll(/\/\*[\s\S]*?\*\//g, ""), from);
       }
     }
   };
-  for (const { payload, result = "" } of groups.flatMap(({ events }) => events))
-    visit(`${payload} ${result}`);
-  const blocks = [...named].sort().map((name) => `\`\`\`ts\n${own.get(name)!}\n\`\`\``);
+  for (const { events, own } of groups)
+    for (const { payload, result = "" } of events) visit(`${payload} ${result}`, own);
+  const blocks = [...named].sort().map(([, text]) => `\`\`\`ts\n${text}\n\`\`\``);
   const rows = [...elsewhere]
     .sort()
     .map(([name, folder]) => [code(name), `[\`@bonsai-agent/${folder}\`](../../packages/${folder}/API.md)`]);

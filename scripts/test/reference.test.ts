@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { errorsPage, noticesPage } from "../reference/codes.ts";
+import { eventsPage } from "../reference/events.ts";
 import { referencePages } from "../reference/pages.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
@@ -13,6 +14,13 @@ test("generated pages match the code: `pnpm docs:reference` writes them", async 
     ([path, text]) => text !== readFileSync(join(root, path), "utf8"),
   );
   expect(stale.map(([path]) => path)).toEqual([]);
+});
+
+test("a type of an event is the one of its own package", () => {
+  const types = eventsPage(root);
+  expect(types).toContain('status: "done" | "aborted" | "failed" | "handled" | "paused" | "queued";');
+  expect(types.match(/^interface RunResult /gm)).toHaveLength(1);
+  expect(types).toMatch(/^interface PromptInput /m);
 });
 
 test("every error and notice has a text: a literal message, or a comment above its code", () => {

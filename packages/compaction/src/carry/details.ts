@@ -3,14 +3,22 @@ import type { CompactionEntry, Entry } from "@bonsai-agent/session";
 import { z } from "zod";
 import { closingsSchema, recordSchema, soundItems } from "../record/record.ts";
 
-const REASONS = ["threshold", "overflow", "manual"] as const;
-const RUNGS = ["mask", "extension", "summarise", "chunks", "digest", "media", "truncate"] as const;
+const REASONS = ["threshold", "overflow", "manual"] as const satisfies readonly CompactionReason[];
+const RUNGS = [
+  "mask",
+  "extension",
+  "summarise",
+  "chunks",
+  "digest",
+  "media",
+  "truncate",
+] as const satisfies readonly RungName[];
 
 /** The cause of a compaction. */
-export type CompactionReason = (typeof REASONS)[number];
+export type CompactionReason = "threshold" | "overflow" | "manual";
 
 /** A step of the ladder, which tries to make the context smaller. */
-export type RungName = (typeof RUNGS)[number];
+export type RungName = "mask" | "extension" | "summarise" | "chunks" | "digest" | "media" | "truncate";
 
 /** True for a rung that asks a model. */
 export function isModelRung(rung: RungName | undefined): boolean {

@@ -105,17 +105,14 @@ function ambiguous(wanted: string, found: readonly CatalogueModel[]): BonsaiErro
 function needsKey(wanted: string, found: readonly CatalogueModel[]): BonsaiError {
   const variables = [...new Set(found.flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []))];
   const [provider] = found.map((model) => model.provider);
-  const [lacking, hint] =
-    variables.length === 0
-      ? ["you are not logged in", `Run \`bonsai login ${provider}\`, or /login ${provider} in bonsai.`]
-      : [
-          `the API key is missing: ${variables.join(" or ")}`,
-          `Set the variable, or store a key with \`bonsai login ${provider}\` or /login ${provider}.`,
-        ];
+  const isLogin = variables.length === 0;
+  const lacking = isLogin ? "you are not logged in" : `the API key is missing: ${variables.join(" or ")}`;
   return new BonsaiError({
     code: "model_needs_key",
     message: `${JSON.stringify(wanted)} matches ${joinReferences(found.map(referenceOf))}, but ${lacking}.`,
-    hint,
+    hint: isLogin
+      ? `Run \`bonsai login ${provider}\`, or /login ${provider} in bonsai.`
+      : `Set the variable, or store a key with \`bonsai login ${provider}\` or /login ${provider}.`,
   });
 }
 
