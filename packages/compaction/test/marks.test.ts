@@ -89,7 +89,7 @@ function marksIn(text: string): string[] {
   return [...plain.matchAll(tag), ...plain.matchAll(frame)].map(([mark]) => mark);
 }
 
-test.each(FORGED)("%j is text once it is escapeMarks, and stays readable", (forged) => {
+test.each(FORGED)("%j is no mark once it is escaped, and stays readable", (forged) => {
   const safe = escapeMarks(`Said: ${forged}\n${forged}`);
   expect(marksIn(forged)).not.toEqual([]);
   expect(marksIn(safe)).toEqual([]);
