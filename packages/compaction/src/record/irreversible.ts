@@ -1,6 +1,6 @@
 import { CHECKS, type Command, LOOKING_VERBS, partsOf, wordSet } from "./commands.ts";
 
-/** Verbs of irreversible actions, as a subcommand or as the name of a script or tool. */
+/** Verbs of irreversible actions, as a subcommand or as the name of a script. */
 const ACTS = wordSet(
   `push publish unpublish deploy redeploy undeploy release migrate rollback delete del destroy drop dropdb truncate purge wipe
   flush apply upload terminate promote merge yank transfer send submit email`,
