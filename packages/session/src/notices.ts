@@ -14,12 +14,15 @@ export class SessionNotices {
   }
 
   readOnly(message: string): void {
-    /** The file is read-only or of a newer version. An append throws `session_read_only`. */
-    this.#add({ code: "read_only", message });
+    this.#notify({
+      /** The file is read-only or of a newer version. An append throws `session_read_only`. */
+      code: "read_only",
+      message,
+    });
   }
 
   tornLine(): void {
-    this.#add({
+    this.#notify({
       code: "torn_line",
       message:
         "The last line of the session file is incomplete and is ignored. All earlier lines are complete.",
@@ -29,7 +32,7 @@ export class SessionNotices {
   migratedCopy(files: { original: string | undefined; copy: string | undefined; isEarlier: boolean }): void {
     const { original = "The session", copy = "a copy", isEarlier } = files;
     const before = isEarlier ? ", which an earlier run created" : "";
-    this.#add({
+    this.#notify({
       /** The file has an older format and stays unchanged. The session continues in a copy. */
       code: "migrated_copy",
       message: `${original} has an older format and stays unchanged. The session continues in ${copy}${before}.`,
@@ -37,7 +40,7 @@ export class SessionNotices {
   }
 
   restoredCopy(original: string | undefined, copy: string | undefined): void {
-    this.#add({
+    this.#notify({
       /** Another program cut off, replaced or deleted the open session file. The session continues in a copy. */
       code: "restored_copy",
       message: `Another program cut off, replaced or deleted ${original} while it was open. The session continues in ${copy}.`,
@@ -45,7 +48,7 @@ export class SessionNotices {
   }
 
   entriesLost(file: string | undefined, error: Error): void {
-    this.#add({
+    this.#notify({
       /** The open session file lost entries, and no copy with them can be written. The next append tries again. */
       code: "entries_lost",
       message: `Another program cut off, replaced or deleted ${file} while it was open. ${error.message} The next entry tries again.`,
@@ -53,7 +56,7 @@ export class SessionNotices {
   }
 
   foreignEntries(file = "this session"): void {
-    this.#add({
+    this.#notify({
       code: "foreign_entries",
       message: `Another process also writes to ${file}. Its entries form separate branches.`,
     });
@@ -61,10 +64,10 @@ export class SessionNotices {
 
   damagedLines(count: number, file: string | undefined): void {
     const message = `${damageText(count)} Run \`bonsai session doctor ${shownFile(file)}\` to list the damage.`;
-    this.#add({ code: "damaged_lines", message });
+    this.#notify({ code: "damaged_lines", message });
   }
 
-  #add(notice: SessionNotice): void {
+  #notify(notice: SessionNotice): void {
     if (this.#notices.some(({ code }) => code === notice.code)) return;
     this.#notices.push(notice);
     this.#onNotice?.(notice);
