@@ -160,7 +160,7 @@ async function sessionPackage(input: TaskInput): Promise<SessionPackage> {
 }
 
 async function searchPackage(input: TaskInput): Promise<SearchPackage> {
-  return (await import(new URL("full-text/index.js", input.session).href)) as SearchPackage;
+  return (await import(new URL("search/index.js", input.session).href)) as SearchPackage;
 }
 
 function foundIn({ hits, more }: { hits: readonly unknown[]; more: boolean }): string {
