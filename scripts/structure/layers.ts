@@ -77,8 +77,8 @@ const ARROWS: Arrows = {
 const LAZY: Readonly<Record<string, readonly string[]>> = { cli: ["interactive"] };
 
 /**
- * Folders and files of a package's source, from the bottom up. Each imports only itself and earlier ones. Packages that are
- * not listed have no order.
+ * Folders and files of a package's source, from the bottom up. Each imports only itself and earlier ones. A row
+ * without a file is an error. Packages that are not listed have no order.
  */
 const FOLDERS: FolderOrder["folders"] = {
   messages: [
@@ -264,7 +264,8 @@ function checkFolders(
   const partOf = (path: string) => path.slice(source.length + 1).split("/")[0]!;
   const allowed = upward[directory] ?? [];
   const used = new Set<string>();
-  const errors = filesBelow(source, [".ts"]).flatMap((file) => {
+  const files = filesBelow(source, [".ts"]);
+  const errors = files.flatMap((file) => {
     const from = order.indexOf(partOf(file));
     if (from === -1) return [`${shown(root, file)} has no place in FOLDERS in layers.ts`];
     return importsOf(readFileSync(file, "utf8"))
@@ -279,9 +280,11 @@ function checkFolders(
         return [];
       });
   });
+  const gone = order.filter((part) => files.every((file) => partOf(file) !== part));
   const unused = allowed.filter((exception) => !used.has(exception));
   return [
     ...errors,
+    ...gone.map((part) => `${directory} has no src/${part}: remove "${part}" from FOLDERS in layers.ts`),
     ...unused.map(
       (exception) => `${directory} has no import ${exception}: remove it from UPWARD in layers.ts`,
     ),

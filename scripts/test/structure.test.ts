@@ -132,6 +132,11 @@ describe("the order of folders", () => {
     ]);
   });
 
+  test("reports a listed folder that does not exist", () => {
+    rmSync(join(root, "packages/session/src/search"), { recursive: true });
+    expect(upward()).toEqual(['session has no src/search: remove "search" from FOLDERS in layers.ts']);
+  });
+
   test("accepts listed imports of a folder above, and reports a row that is not needed", () => {
     write("packages/session/src/store/read.ts", 'import { scan } from "../search/scan.ts";\n');
     expect(upward("store > search")).toEqual([]);
