@@ -92,7 +92,7 @@ const FOLDERS: FolderOrder["folders"] = {
     ...["open-session.ts", "session-list.ts", "search", "host.ts", "index.ts"],
   ],
   compaction: [
-    ...["record", "summariser.ts", "settings.ts", "carry", "plan", "events.ts", "ladder"],
+    ...["record", "details.ts", "summariser.ts", "settings.ts", "plan", "carry", "events.ts", "ladder"],
     ...["flow", "branch", "host.ts", "index.ts"],
   ],
   models: [
@@ -143,7 +143,7 @@ const UPWARD: FolderOrder["upward"] = {
     "tools > run",
     "tools > agent-parts.ts",
   ],
-  compaction: ["carry > ladder", "carry > plan", "events.ts > flow", "settings.ts > carry"],
+  compaction: ["events.ts > flow"],
   messages: ["message.ts > usage.ts"],
   models: ["catalogue > keys", "model-request.ts > failure", "model-request.ts > repair"],
   session: [

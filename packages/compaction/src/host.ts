@@ -2,11 +2,11 @@
 export { branchWords } from "./branch/branch.ts";
 export type { BranchSide } from "./branch/diff.ts";
 export type { NavigateTreeOptions } from "./branch/navigate.ts";
-export type { RungName } from "./carry/details.ts";
 export { FileOperationCounter } from "./carry/files.ts";
 export type { SummaryLoss } from "./carry/loss-text.ts";
 export { pinnedSoon } from "./carry/pins.ts";
 export type { SummaryEntry, SummaryLine } from "./carry/sources.ts";
+export type { RungName } from "./details.ts";
 export type { CompactionLifecycle } from "./events.ts";
 export type { BackgroundChange, BackgroundCounts } from "./flow/background.ts";
 export type { CompactionSite } from "./flow/controller.ts";

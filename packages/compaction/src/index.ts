@@ -3,11 +3,11 @@ export { type BranchDiff, branchDiff } from "./branch/diff.ts";
 export { type BranchMerge, mergeBranch } from "./branch/merge.ts";
 export { type Navigation, navigateTree } from "./branch/navigate.ts";
 export { summariseEntries } from "./branch/summary.ts";
-export { type CompactionManifest, type CompactionReason, manifestOf } from "./carry/details.ts";
 export { fileOperations } from "./carry/files.ts";
 export { lossLines, summaryLoss } from "./carry/loss-text.ts";
 export { pinMessage, pinnedTexts, unpinMessage } from "./carry/pins.ts";
 export { summarySources } from "./carry/sources.ts";
+export { type CompactionManifest, type CompactionReason, manifestOf } from "./details.ts";
 export {
   type BeforeCompact,
   type BeforeCompactResult,

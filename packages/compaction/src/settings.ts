@@ -1,7 +1,7 @@
 import { BonsaiError, type BonsaiErrorOptions, isRecord } from "@bonsai-agent/messages";
 import { parseSettings } from "@bonsai-agent/messages/host";
 import { z } from "zod";
-import type { CompactionReason } from "./carry/details.ts";
+import type { CompactionReason } from "./details.ts";
 
 const tokens = z.number().int().min(0);
 const chars = z.number().int().min(100);

@@ -1,7 +1,7 @@
 import type { CompactionEntry } from "@bonsai-agent/session";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readDetails, storedDetails } from "../src/carry/details.ts";
+import { readDetails, storedDetails } from "../src/details.ts";
 import { emptyRecord } from "../src/record/record.ts";
 
 const range = { count: 2, first: "a", last: "b" };

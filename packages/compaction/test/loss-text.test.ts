@@ -2,7 +2,7 @@ import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { createSession, type Entry, type Session } from "@bonsai-agent/session";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { LossReport } from "../src/carry/details.ts";
+import type { LossReport } from "../src/details.ts";
 import type { SummaryLoss } from "../src/host.ts";
 import {
   type BeforeCompactResult,

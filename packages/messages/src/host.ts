@@ -25,6 +25,7 @@ export {
   orphanResultFrame,
   PIN,
   PIN_CUSTOM_TYPE,
+  paragraphs,
   RECALL_TOOL,
   RECALLED,
   RECORD,

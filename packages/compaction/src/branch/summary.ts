@@ -6,17 +6,17 @@ import {
   tokenEstimator,
   type Usage,
 } from "@bonsai-agent/messages";
-import { branchFrame, escapeMarks, reportedUsage } from "@bonsai-agent/messages/host";
+import { branchFrame, escapeMarks, paragraphs, reportedUsage } from "@bonsai-agent/messages/host";
 import { type Entry, type Projection, pinChange, project } from "@bonsai-agent/session";
 import { type CarryOver, carriedTokens, recordBlocks, summaryDetails } from "../carry/carry-over.ts";
-import { isOwnDetails, readDetails } from "../carry/details.ts";
 import { filesOf, renderFiles } from "../carry/files.ts";
 import { checkedCarryOver } from "../carry/loss.ts";
 import { otherClosings, recordOfItems } from "../carry/span-record.ts";
 import { branchSummaryText, editedProse } from "../carry/summary-text.ts";
+import { isOwnDetails, readDetails } from "../details.ts";
 import type { BeforeTreeResult } from "../events.ts";
 import { summariseSpan } from "../ladder/chunks.ts";
-import { paragraphs, serialise } from "../ladder/conversation.ts";
+import { serialise } from "../ladder/conversation.ts";
 import { RunCost } from "../ladder/run.ts";
 import { budgetsFor, type ModelSizes } from "../plan/limits.ts";
 import { originalMessage, type ViewItem, viewOf } from "../plan/view.ts";

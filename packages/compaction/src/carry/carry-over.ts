@@ -1,7 +1,7 @@
 import { estimateTokens, type SecretFilter } from "@bonsai-agent/messages";
-import { askedText, clip, isOfProgram, isOwnTag } from "@bonsai-agent/messages/host";
+import { askedText, clip, isOfProgram, isOwnTag, paragraphs } from "@bonsai-agent/messages/host";
 import { count as digits } from "@bonsai-agent/messages/numbers";
-import { paragraphs } from "../ladder/conversation.ts";
+import { type CarriedCounts, isOwnDetails, readDetails, storedDetails } from "../details.ts";
 import type { Budgets } from "../plan/limits.ts";
 import type { CompactionPlan } from "../plan/plan.ts";
 import { originalMessage, type ViewItem, viewTokens } from "../plan/view.ts";
@@ -9,7 +9,6 @@ import type { Closing } from "../record/closings.ts";
 import { emptyRecord, type SpanRecord } from "../record/record.ts";
 import { clippedWords, type UserWords, wordLines } from "../record/words.ts";
 import type { CompactionSettings } from "../settings.ts";
-import { type CarriedCounts, isOwnDetails, readDetails, storedDetails } from "./details.ts";
 import { block, estimateUpward, type FileLists, filesOf, renderFiles } from "./files.ts";
 import { type RecordSource, sessionSecrets, spanRecord } from "./span-record.ts";
 

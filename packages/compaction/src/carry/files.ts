@@ -14,14 +14,14 @@ import {
   type OwnTag,
   PATH_ARGUMENTS,
   PATH_LIST_ARGUMENTS,
+  paragraphs,
   readSummary,
   SEARCH_ARGUMENTS,
   skillCallIn,
 } from "@bonsai-agent/messages/host";
 import type { Entry } from "@bonsai-agent/session";
-import { paragraphs } from "../ladder/conversation.ts";
+import { isOwnDetails, storedDetails, texts } from "../details.ts";
 import { originalMessage, type ViewItem } from "../plan/view.ts";
-import { isOwnDetails, storedDetails, texts } from "./details.ts";
 
 /** The files that some messages touched; each most recently touched first. */
 export interface FileOperations {

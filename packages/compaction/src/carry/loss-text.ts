@@ -1,8 +1,8 @@
 import { isRecord } from "@bonsai-agent/messages";
 import { count as digits } from "@bonsai-agent/messages/numbers";
 import { type CompactionEntry, customTypes, type Entry } from "@bonsai-agent/session";
-import type { LossCount, LossReport } from "./details.ts";
-import { type CarriedCounts, lossSchema, manifestOf } from "./details.ts";
+import type { LossCount, LossReport } from "../details.ts";
+import { type CarriedCounts, lossSchema, manifestOf } from "../details.ts";
 
 /** Counts of the carried data and of the lost facts. Each is absent if it was not counted or checked. */
 export interface SummaryLoss {

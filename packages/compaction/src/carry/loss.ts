@@ -1,5 +1,6 @@
 import { callsIn, estimateTokens, type Message, messageText } from "@bonsai-agent/messages";
-import { paragraphs } from "../ladder/conversation.ts";
+import { paragraphs } from "@bonsai-agent/messages/host";
+import { type LossCount, type LossReport, MAX_REPORTED_TERMS } from "../details.ts";
 import type { ViewItem } from "../plan/view.ts";
 import { failingLine, irreversibleLine, newestLines, todoLine } from "../record/digest.ts";
 import type { SpanRecord } from "../record/record.ts";
@@ -7,7 +8,6 @@ import { contentWords, isMeasure, termsIn, textsIn } from "../record/sentence.ts
 import { type TermUse, termLines } from "../record/terms.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { type CarryOver, carriedBlocks } from "./carry-over.ts";
-import { type LossCount, type LossReport, MAX_REPORTED_TERMS } from "./details.ts";
 
 export interface LossCheck {
   report: LossReport;

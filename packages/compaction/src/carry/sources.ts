@@ -6,10 +6,10 @@ import {
   pinChange,
   type Session,
 } from "@bonsai-agent/session";
+import { storedDetails } from "../details.ts";
 import { isDigest, outcomeLines } from "../record/digest.ts";
 import type { SpanRecord } from "../record/record.ts";
 import { contentWords, termsIn } from "../record/sentence.ts";
-import { storedDetails } from "./details.ts";
 import { fileIn } from "./files.ts";
 
 /** A summary in a session. */

@@ -9,14 +9,14 @@ import {
   type Session,
 } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
+import type { LossReport } from "../details.ts";
+import { storedDetails } from "../details.ts";
 import type { CompactionPlan } from "../plan/plan.ts";
 import { originalMessage } from "../plan/view.ts";
 import { type Closing, clippedClosings } from "../record/closings.ts";
 import { lastAnswer } from "../record/digest.ts";
 import { type RecordedMessage, recordAfter, recordSchema, type SpanRecord } from "../record/record.ts";
 import type { CompactionSettings } from "../settings.ts";
-import type { LossReport } from "./details.ts";
-import { storedDetails } from "./details.ts";
 
 /** The part of a run that the record of its span depends on. */
 export interface RecordSource {

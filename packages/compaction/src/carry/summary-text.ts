@@ -6,15 +6,15 @@ import {
   type Frame,
   isOwnTag,
   MERGE_RECORD,
+  paragraphs,
   RECORD,
   readSummary,
   SPLIT_TURN,
 } from "@bonsai-agent/messages/host";
 import type { CompactionEntry } from "@bonsai-agent/session";
-import { paragraphs } from "../ladder/conversation.ts";
+import { storedDetails } from "../details.ts";
 import { closingLine } from "../record/closings.ts";
 import { type CarryOver, carriedBlocks } from "./carry-over.ts";
-import { storedDetails } from "./details.ts";
 
 const NO_HISTORY = "No earlier history.";
 

@@ -1,4 +1,4 @@
-import { type CompactionReason, isModelRung } from "../carry/details.ts";
+import { type CompactionReason, isModelRung } from "../details.ts";
 import { SummaryFailure } from "../summariser.ts";
 import type { CompactionResult } from "./result.ts";
 

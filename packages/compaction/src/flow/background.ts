@@ -1,4 +1,4 @@
-import { manifestOf } from "../carry/details.ts";
+import { manifestOf } from "../details.ts";
 import type { BackgroundState } from "../events.ts";
 import type { ClimbResult } from "../ladder/run.ts";
 import { maskRung } from "../ladder/rungs.ts";

@@ -1,7 +1,7 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { isGoodAnswer } from "@bonsai-agent/messages/host";
 import { count as digits, tokensText } from "@bonsai-agent/messages/numbers";
-import type { CompactionReason } from "../carry/details.ts";
+import type { CompactionReason } from "../details.ts";
 import { type Decision, decide } from "../plan/decision.ts";
 import { type ModelSizes, type Refusal, sendableTokens } from "../plan/limits.ts";
 import { type ContextReading, plainTokens, readContext } from "../plan/tokens.ts";

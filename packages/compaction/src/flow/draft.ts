@@ -1,6 +1,6 @@
 import { BonsaiError, jsonText } from "@bonsai-agent/messages";
 import type { ProjectionItem } from "@bonsai-agent/session";
-import type { CompactionReason } from "../carry/details.ts";
+import type { CompactionReason } from "../details.ts";
 import type { CutPlace } from "../plan/chosen-cut.ts";
 import type { CompactionResult } from "./result.ts";
 

@@ -1,5 +1,5 @@
 import { count as digits } from "@bonsai-agent/messages/numbers";
-import type { CompactionReason } from "../carry/details.ts";
+import type { CompactionReason } from "../details.ts";
 
 export type CompactionStatus =
   | "planned"

@@ -1,7 +1,7 @@
 import type { TokenEstimator } from "@bonsai-agent/messages";
 import type { CompactionEntry, ProjectionItem, Session } from "@bonsai-agent/session";
-import { type CompactionReason, manifestOf } from "../carry/details.ts";
 import { pinnedTexts } from "../carry/pins.ts";
+import { type CompactionReason, manifestOf } from "../details.ts";
 import type { CompactionLifecycle } from "../events.ts";
 import { type ClimbResult, type LadderState, type Run, RunCost } from "../ladder/run.ts";
 import { checkChosenCut } from "../plan/chosen-cut.ts";

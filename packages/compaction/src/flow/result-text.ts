@@ -1,7 +1,7 @@
 import { BonsaiError, messageOf } from "@bonsai-agent/messages";
 import { count as digits, tokensText } from "@bonsai-agent/messages/numbers";
 import type { CompactionEntry } from "@bonsai-agent/session";
-import { type CompactionReason, isModelRung, manifestOf } from "../carry/details.ts";
+import { type CompactionReason, isModelRung, manifestOf } from "../details.ts";
 import type { LadderState, Run } from "../ladder/run.ts";
 import { totalAfter } from "../plan/sizes.ts";
 import { viewTokens } from "../plan/view.ts";

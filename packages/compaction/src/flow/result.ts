@@ -1,8 +1,8 @@
 import { type BonsaiError, chars4Estimator } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry } from "@bonsai-agent/session";
 import { carriedCounts, carryOver } from "../carry/carry-over.ts";
-import type { LossReport } from "../carry/details.ts";
-import { type CarriedCounts, type CompactionReason, isModelRung, type RungName } from "../carry/details.ts";
+import type { LossReport } from "../details.ts";
+import { type CarriedCounts, type CompactionReason, isModelRung, type RungName } from "../details.ts";
 import type { CompactionLifecycle } from "../events.ts";
 import { isCustomSummaryError } from "../ladder/extension-rung.ts";
 import { CompactionCancelled } from "../ladder/ladder.ts";

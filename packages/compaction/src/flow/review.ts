@@ -1,8 +1,8 @@
 import { BonsaiError, messageOf } from "@bonsai-agent/messages";
 import { raceAbort } from "@bonsai-agent/messages/host";
 import { carriedWords, carryOver } from "../carry/carry-over.ts";
-import { isModelRung } from "../carry/details.ts";
 import { isEmptySummary } from "../carry/summary-text.ts";
+import { isModelRung } from "../details.ts";
 import { layDraft } from "../ladder/draft.ts";
 import {
   CompactionCancelled,

@@ -8,7 +8,7 @@ import {
   type ToolCall,
   withoutReminders,
 } from "@bonsai-agent/messages";
-import { askedText, clip, escapeTags, frameTags, recalledIds } from "@bonsai-agent/messages/host";
+import { askedText, clip, escapeTags, frameTags, paragraphs, recalledIds } from "@bonsai-agent/messages/host";
 import type { CompactionSettings } from "../settings.ts";
 
 type Limits = CompactionSettings["serialize"];
@@ -116,9 +116,4 @@ function body(content: unknown, maxChars: number, said = contentText(content)): 
 /** Escapes frame tags and role marks, so that no message ends its frame or passes for another speaker. */
 function safe(text: string): string {
   return escapeTags(text, frameTags).replaceAll(roleMark, "\\[");
-}
-
-/** Joins the non-empty parts with blank lines. */
-export function paragraphs(parts: readonly string[]): string {
-  return parts.filter((part) => part !== "").join("\n\n");
 }

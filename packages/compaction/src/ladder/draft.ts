@@ -1,4 +1,4 @@
-import { escapeMarks } from "@bonsai-agent/messages/host";
+import { escapeMarks, paragraphs } from "@bonsai-agent/messages/host";
 import { type Entry, pinChange } from "@bonsai-agent/session";
 import {
   type CarryOver,
@@ -14,7 +14,6 @@ import { sessionSecrets } from "../carry/span-record.ts";
 import { safeProse, summaryText, withCarriedOver } from "../carry/summary-text.ts";
 import { type CompactionPlan, splitAt } from "../plan/plan.ts";
 import { PLANNED_ENTRY_ID, type ViewItem, viewTokens } from "../plan/view.ts";
-import { paragraphs } from "./conversation.ts";
 import { digestTermsTokens, withClosings } from "./digest-size.ts";
 import type { Draft, LadderState, LaidSummary, Run } from "./run.ts";
 

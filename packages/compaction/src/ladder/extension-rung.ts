@@ -2,10 +2,10 @@ import { BonsaiError, jsonText, type Message } from "@bonsai-agent/messages";
 import { reportedUsage } from "@bonsai-agent/messages/host";
 import type { Entry } from "@bonsai-agent/session";
 import { boundedCarryOver } from "../carry/carry-over.ts";
-import { isOwnDetails, readDetails } from "../carry/details.ts";
 import { fileOperations } from "../carry/files.ts";
 import { sessionSecrets, spanRecord } from "../carry/span-record.ts";
 import { editedProse, previousProse } from "../carry/summary-text.ts";
+import { isOwnDetails, readDetails } from "../details.ts";
 import type {
   BeforeCompact,
   BeforeCompactResult,

@@ -1,7 +1,7 @@
 import { BonsaiError, messageOf } from "@bonsai-agent/messages";
 import { tokenDigits } from "@bonsai-agent/messages/numbers";
-import { isModelRung } from "../carry/details.ts";
 import { isEmptySummary } from "../carry/summary-text.ts";
+import { isModelRung } from "../details.ts";
 import { planSpan } from "../plan/plan.ts";
 import { totalAfter } from "../plan/sizes.ts";
 import { SummaryFailure } from "../summariser.ts";

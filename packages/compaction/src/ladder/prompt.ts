@@ -7,14 +7,13 @@ import {
   messageText,
   withoutReminders,
 } from "@bonsai-agent/messages";
-import { escapeTags, frameTags } from "@bonsai-agent/messages/host";
+import { escapeTags, frameTags, paragraphs } from "@bonsai-agent/messages/host";
 import { count as digits } from "@bonsai-agent/messages/numbers";
 import type { Budgets } from "../plan/limits.ts";
 import type { SpanRecord } from "../record/record.ts";
 import type { CompactionSettings } from "../settings.ts";
 import type { Summariser } from "../summariser.ts";
 import { type SummaryKind, summarySections } from "../summariser.ts";
-import { paragraphs } from "./conversation.ts";
 import type { RunCost } from "./run.ts";
 
 /** The part that all requests for one summary share. */

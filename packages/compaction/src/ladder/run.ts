@@ -1,7 +1,7 @@
 import { addUsage, emptyUsage, type Usage } from "@bonsai-agent/messages";
 import type { CompactionEntry, Session } from "@bonsai-agent/session";
 import type { CarryOver, ExtensionCarryOver } from "../carry/carry-over.ts";
-import type { CompactionReason, LossReport, RungName } from "../carry/details.ts";
+import type { CompactionReason, LossReport, RungName } from "../details.ts";
 import type { CompactionLifecycle } from "../events.ts";
 import type { Budgets } from "../plan/limits.ts";
 import type { CompactionPlan, PlanOptions } from "../plan/plan.ts";

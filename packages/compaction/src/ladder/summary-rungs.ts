@@ -1,7 +1,7 @@
 import { carriedTokens, carryOver } from "../carry/carry-over.ts";
-import { storedDetails } from "../carry/details.ts";
 import { sessionSecrets, spanRecord } from "../carry/span-record.ts";
 import { joinedProse, previousProse } from "../carry/summary-text.ts";
+import { storedDetails } from "../details.ts";
 import { originalMessage, type ViewItem } from "../plan/view.ts";
 import { digestStandsIn } from "../settings.ts";
 import type { Summariser, SummaryKind } from "../summariser.ts";

@@ -1,4 +1,4 @@
-import type { CompactionReason } from "../carry/details.ts";
+import type { CompactionReason } from "../details.ts";
 import type { Summariser } from "../summariser.ts";
 import { contextLimit } from "./economy.ts";
 import {

@@ -1,6 +1,6 @@
 import { inputTokens, type Message, type Model, usualCacheRules } from "@bonsai-agent/messages";
 import { isGoodAnswer } from "@bonsai-agent/messages/host";
-import { manifestOf } from "../carry/details.ts";
+import { manifestOf } from "../details.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { startsTurn, unseenFrom } from "./cut.ts";
 import { type Budgets, thresholdTokens } from "./limits.ts";

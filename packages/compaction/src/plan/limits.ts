@@ -1,6 +1,6 @@
 import { type Model, tokenEstimator } from "@bonsai-agent/messages";
 import { UNSEEN_TOKENS } from "@bonsai-agent/messages/host";
-import type { CompactionReason } from "../carry/details.ts";
+import type { CompactionReason } from "../details.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { MAX_COUNT_ERROR, MAX_ESTIMATE_ERROR } from "./recorded-calibration.ts";
 import type { ContextReading } from "./tokens.ts";

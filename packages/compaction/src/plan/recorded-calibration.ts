@@ -3,7 +3,7 @@ import { isGoodAnswer, UNSEEN_TOKENS } from "@bonsai-agent/messages/host";
 import { tokensText } from "@bonsai-agent/messages/numbers";
 import { customTypes, type Entry, type Projection, pinChange, type Session } from "@bonsai-agent/session";
 import { compactionChange, projectEntry } from "@bonsai-agent/session/host";
-import { calibrationSchema, manifestOf } from "../carry/details.ts";
+import { calibrationSchema, manifestOf } from "../details.ts";
 
 /** An estimate can be this many times too low or too high. */
 export const MAX_ESTIMATE_ERROR = 2.5;

@@ -179,7 +179,12 @@ export function framelessText(text: string, { begin, end }: Frame): string {
 }
 
 function inFrame({ begin, end }: Frame, inside: string): string {
-  return [begin, escapeFrames(inside), end].filter((part) => part !== "").join("\n\n");
+  return paragraphs([begin, escapeFrames(inside), end]);
+}
+
+/** Joins the non-empty parts with blank lines. */
+export function paragraphs(parts: readonly string[]): string {
+  return parts.filter((part) => part !== "").join("\n\n");
 }
 
 /** Escapes the sentences of frames in a text: the bracket becomes a reference. */

@@ -1,7 +1,7 @@
 import { type Calibration, isRecord, textHead } from "@bonsai-agent/messages";
 import type { CompactionEntry, Entry } from "@bonsai-agent/session";
 import { z } from "zod";
-import { closingsSchema, recordSchema, soundItems } from "../record/record.ts";
+import { closingsSchema, recordSchema, soundItems } from "./record/record.ts";
 
 const REASONS = ["threshold", "overflow", "manual"] as const satisfies readonly CompactionReason[];
 const RUNGS = [
