@@ -10,4 +10,4 @@ export { isOwnAnswer, shownAddress } from "./model.ts";
 export { wireCallId } from "./openai/openai-content.ts";
 export { isRefusedImageLine } from "./repair/refused-images.ts";
 export { type AskedThinking, askedThinking, nextThinkingLevel, withThinkingField } from "./thinking.ts";
-export { retryAfterMs, wireToolName } from "./wire.ts";
+export { retryAfterMs, wireToolName } from "./wire/fields.ts";

@@ -60,7 +60,7 @@ describe("refusals", () => {
       ["<h1>Bad gateway</h1>"],
       { message: "400 <h1>Bad gateway</h1>", body: "<h1>Bad gateway</h1>" },
     ],
-    ["a long page", ["x".repeat(5_000)], { message: `400 ${"x".repeat(1_000)}`, body: "x".repeat(5_000) }],
+    ["a long page", ["x".repeat(5_000)], { message: `400 ${"x".repeat(499)}…`, body: "x".repeat(5_000) }],
     ["a bare word", ['{"error":"prompt too long"}'], { message: "prompt too long" }],
     ["a detail", ['{"detail":"no such model"}'], { message: "no such model" }],
     ["something else", ['{"oops":1}'], { message: '400 {"oops":1}', body: { oops: 1 } }],

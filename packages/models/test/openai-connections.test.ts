@@ -3,9 +3,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { APIConnectionError } from "openai";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { OpenAiWire, requestError } from "../src/openai/openai-wire.ts";
-import { streamError } from "../src/wire.ts";
-import { callOf, exchange } from "./openai-exchange.ts";
+import { requestError, streamError } from "../src/wire/errors.ts";
+import { exchange } from "./openai-exchange.ts";
 import { whole, wholeChat } from "./openai-protocols.ts";
 import { served } from "./served.ts";
 
@@ -63,7 +62,7 @@ test("of several addresses that were tried, one is named", () => {
   );
   const all = Object.assign(new AggregateError(tried), { code: "ECONNREFUSED" });
   const cause = new TypeError("fetch failed", { cause: all });
-  const error = requestError(new APIConnectionError({ cause }), new OpenAiWire(callOf()));
+  const error = requestError(new APIConnectionError({ cause }));
   expect(error).toMatchObject({
     kind: "network",
     message: expect.stringContaining("connect ECONNREFUSED ::1:9"),
@@ -77,7 +76,7 @@ test.each(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "ETIMEDOUT"])("%s 
     kind: "silence",
     message: expect.stringContaining(`too long (${code})`),
   });
-  expect(requestError(new APIConnectionError({ cause: error }), new OpenAiWire(callOf()))).toMatchObject({
+  expect(requestError(new APIConnectionError({ cause: error }))).toMatchObject({
     kind: "silence",
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { classifyFailure, type RefusedRequest } from "../src/failure/classify.ts";
 import type { ModelFailure } from "../src/failure/failure.ts";
-import { refusal } from "../src/openai/openai-wire.ts";
+import { refusal } from "../src/wire/errors.ts";
 import { ourFigures, readRefusals } from "./refusals/corpus.ts";
 
 function refused(status: number, body: unknown, asked?: Partial<RefusedRequest>, headers?: Headers) {

@@ -18,7 +18,7 @@ import {
 } from "@bonsai-agent/messages";
 import { userContent } from "@bonsai-agent/messages/host";
 import { type CatalogueModel, isOwnAnswer } from "../model.ts";
-import { wireToolName } from "../wire.ts";
+import { wireToolName } from "../wire/fields.ts";
 
 /** A message of a request. A breakpoint can be set on each block. */
 export type WireMessage =

@@ -1,4 +1,3 @@
-import { Stream } from "@anthropic-ai/sdk/core/streaming";
 import type {
   ContentBlock,
   MessageDeltaUsage,
@@ -12,8 +11,9 @@ import type { AnswerBuilder } from "../answer-builder.ts";
 import { finishAnswer } from "../answer-end.ts";
 import type { StreamEvent, TokenCounts } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
-import { idIn, jsonOrText, malformed, textIn } from "../wire.ts";
-import { eventRefusal } from "./anthropic-error.ts";
+import { malformed } from "../wire/errors.ts";
+import { idIn, textIn } from "../wire/fields.ts";
+import type { AnswerReading } from "../wire/stream.ts";
 
 interface OpenBlock {
   block: ContentBlock;
@@ -23,7 +23,7 @@ interface OpenBlock {
 }
 
 /** Reads the events of a stream into an answer. */
-export class AnthropicStream {
+export class AnthropicStream implements AnswerReading {
   readonly #answer: AnswerBuilder;
   readonly #blocks = new Map<number, OpenBlock>();
   /** Arguments that arrived before their call, by index. */
@@ -36,16 +36,25 @@ export class AnthropicStream {
     this.#answer = answer;
   }
 
-  get isStarted(): boolean {
-    return this.#isStarted;
-  }
-
-  get isDone(): boolean {
+  get isFinished(): boolean {
     return this.#isDone;
   }
 
-  /** Reads one event. Ignores unknown types. */
-  *take(event: AnthropicEvent): Iterable<StreamEvent> {
+  get isComplete(): boolean {
+    return this.#isDone;
+  }
+
+  end(): Iterable<StreamEvent> {
+    if (this.#isDone) return [];
+    const where = this.#isStarted ? "was complete" : "began";
+    throw new ProviderError({ kind: "cut", message: `The stream ended before the answer ${where}.` });
+  }
+
+  /** Reads one event. Ignores unknown types, and everything after the last event. */
+  *take(raw: unknown): Iterable<StreamEvent> {
+    if (this.#isDone) return;
+    if (!isRecord(raw)) throw malformed("The server sent an event that is not a JSON object.", raw);
+    const event = raw as unknown as AnthropicEvent;
     switch (event.type) {
       case "message_start":
         this.#begin(event.message);
@@ -232,29 +241,4 @@ function highest(known: number | undefined, value: unknown): number {
   return Math.max(known ?? 0, typeof count === "number" && count >= 0 ? count : Number.NaN);
 }
 
-export type AnthropicEvent = RawMessageStreamEvent | { type: "ping" };
-
-/**
- * Reads the events of a response. The SDK's own list leaves out events without a name.
- * @throws ProviderError for an error event or an event that is no object; SyntaxError for an event that is no JSON
- */
-export async function* anthropicEvents(
-  response: Response,
-  controller: AbortController,
-): AsyncGenerator<AnthropicEvent, void, void> {
-  for await (const { event, data } of Stream.rawEvents(response, controller)) {
-    if (event !== "error" && ["", "[DONE]"].includes(data.trim())) continue;
-    const body: unknown = event === "error" ? jsonOrText(data) : JSON.parse(data);
-    if (event === "error" || isError(body)) throw eventRefusal(body, response.headers);
-    if (typeof body !== "object" || body === null || Array.isArray(body))
-      throw malformed("The server sent an event that is not a JSON object.", body);
-    yield body as AnthropicEvent;
-  }
-}
-
-/** Other servers send an error without a type, as an object or as a sentence. */
-function isError(body: unknown): boolean {
-  if (!isRecord(body)) return false;
-  const { type, error, message } = body;
-  return type === "error" || (typeof type !== "string" && Boolean(error ?? message));
-}
+type AnthropicEvent = RawMessageStreamEvent | { type: "ping" };

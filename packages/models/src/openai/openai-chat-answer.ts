@@ -3,9 +3,10 @@ import type { AnswerBuilder } from "../answer-builder.ts";
 import { finishAnswer } from "../answer-end.ts";
 import type { StreamEvent } from "../model-request.ts";
 import type { ProviderError } from "../provider.ts";
-import { argumentsText, idIn, malformed } from "../wire.ts";
+import { malformed, refusal } from "../wire/errors.ts";
+import { argumentsText, idIn } from "../wire/fields.ts";
+import type { AnswerReading } from "../wire/stream.ts";
 import { finishWithoutReason, openAiUsage } from "./openai-finish.ts";
-import { refusal } from "./openai-wire.ts";
 
 /** A chunk of a stream, or a whole completion. Any field may be wrong. */
 interface Chunk {
@@ -40,7 +41,7 @@ interface Delta {
 }
 
 /** Reads the chunks of a Chat Completions stream into an answer. */
-export class ChatAnswer {
+export class ChatAnswer implements AnswerReading {
   readonly #answer: AnswerBuilder;
   readonly #calls: ChatCalls;
   readonly #details = new ReasoningDetails();

@@ -17,7 +17,7 @@ import type { AnswerBuilder } from "../answer-builder.ts";
 import { isOwnAnswer } from "../model.ts";
 import type { StreamEvent } from "../model-request.ts";
 import type { Provider, ProviderCall } from "../provider.ts";
-import { wireToolName } from "../wire.ts";
+import { wireToolName } from "../wire/fields.ts";
 import { ChatAnswer } from "./openai-chat-answer.ts";
 import {
   answerBlocks,

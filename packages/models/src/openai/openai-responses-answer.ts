@@ -3,9 +3,10 @@ import type { AnswerBuilder } from "../answer-builder.ts";
 import { finishAnswer } from "../answer-end.ts";
 import type { StreamEvent } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
-import { argumentsText, idIn, malformed, textIn } from "../wire.ts";
+import { malformed, refusal } from "../wire/errors.ts";
+import { argumentsText, idIn, textIn } from "../wire/fields.ts";
+import type { AnswerReading } from "../wire/stream.ts";
 import { finishWithoutReason, openAiUsage } from "./openai-finish.ts";
-import { refusal } from "./openai-wire.ts";
 
 /** The fields of all types of events. */
 interface ResponsesEvent {
@@ -54,7 +55,7 @@ interface OpenItem {
 }
 
 /** Reads the events of a Responses stream into an answer. */
-export class ResponsesAnswer {
+export class ResponsesAnswer implements AnswerReading {
   readonly #answer: AnswerBuilder;
   readonly #items = new Map<string, OpenItem>();
   /** Complete calls, by key and id: some servers end them twice. */

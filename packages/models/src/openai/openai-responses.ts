@@ -15,7 +15,7 @@ import type {
 } from "openai/resources/responses/responses";
 import { isOwnAnswer } from "../model.ts";
 import type { Provider, ProviderCall } from "../provider.ts";
-import { wireToolName } from "../wire.ts";
+import { wireToolName } from "../wire/fields.ts";
 import {
   answerBlocks,
   type ConvertOptions,

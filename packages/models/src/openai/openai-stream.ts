@@ -1,111 +1,43 @@
-import { _iterSSEMessages as sseMessages } from "openai/core/streaming";
+import { OpenAI } from "openai";
+import { _iterSSEMessages as parse } from "openai/core/streaming";
 import type { StreamEvent } from "../model-request.ts";
-import { type ProviderCall, ProviderError } from "../provider.ts";
-import { garbled, jsonOrText, responseHead, streamError } from "../wire.ts";
-import { isApiError, OpenAiWire, refusal, requestError } from "./openai-wire.ts";
+import type { OpenAiClientSettings, ProviderCall } from "../provider.ts";
+import { type AnswerReading, wireStream, withoutCustomHeaders } from "../wire/stream.ts";
+import { isOpenAiHost } from "./openai-servers.ts";
 
-/** Reads a protocol's events into an answer. */
-interface OpenAiReading {
-  /** True after the reason for the end. Only the usage can follow. */
-  readonly isFinished: boolean;
-  /** True if nothing can follow. */
-  readonly isComplete: boolean;
-  take(event: unknown): Iterable<StreamEvent>;
-  /** Called at the end of the stream. Throws ProviderError for an incomplete answer. */
-  end(isDone: boolean): Iterable<StreamEvent>;
-}
-
-interface OpenAiStreamOptions extends Omit<OpenAiEventsOptions, "wire"> {
-  reading: OpenAiReading;
-}
-
-/** Runs one attempt of a request, in either protocol. */
-export async function* openAiStream({
-  reading,
-  ...options
-}: OpenAiStreamOptions): AsyncIterable<StreamEvent> {
-  const wire = new OpenAiWire(options.call);
-  try {
-    for await (const event of openAiEvents({ ...options, wire })) {
-      yield* eventsRead(() => reading.take(event), event);
-      // Read to the end: the connection can be used again then.
-      if (reading.isComplete) wire.expectEnd();
-    }
-  } catch (error) {
-    const isCut = error instanceof ProviderError && error.kind === "cut";
-    if (!isCut || !reading.isFinished) throw error;
-  }
-  yield* eventsRead(() => reading.end(wire.isDone), undefined);
-}
-
-function* eventsRead(read: () => Iterable<StreamEvent>, event: unknown): Iterable<StreamEvent> {
-  try {
-    yield* read();
-  } catch (error) {
-    throw garbled("an event", event, error);
-  }
-}
-
-interface OpenAiEventsOptions {
+interface OpenAiStreamOptions {
   call: ProviderCall;
-  wire: OpenAiWire;
-  /** Follows the base URL. */
   path: string;
-  /** `call.onPayload` may change it. */
   request: object;
+  reading: AnswerReading;
 }
 
-/** Sends a request and reads the events of its answer. Throws as a `Provider` does. */
-async function* openAiEvents(options: OpenAiEventsOptions): AsyncGenerator<unknown, void, undefined> {
-  const { call, wire } = options;
-  try {
-    const response = await opened(options);
-    await call.onResponse(responseHead(response.status, response.headers));
-    yield* eventsOf(response, options);
-  } finally {
-    wire.close();
-  }
+/** Runs one attempt of a request, in either protocol. Throws what an extension's `connect` throws. */
+export function openAiStream(options: OpenAiStreamOptions): AsyncIterable<StreamEvent> {
+  const { call } = options;
+  const { model, apiKey, connect } = call;
+  return wireStream({
+    ...options,
+    client: (settings) => connect?.(settings, { model, apiKey }) ?? ownClient(call, settings),
+    parse,
+    isError: (event) => Boolean((event as { error?: unknown } | null)?.error),
+  });
 }
 
-async function* eventsOf(
-  response: Response,
-  { call, wire }: OpenAiEventsOptions,
-): AsyncGenerator<unknown, void, undefined> {
-  try {
-    // The SDK's own list of events fails at an event without data, which some proxies send.
-    for await (const { event, data } of sseMessages(response, wire.closer)) {
-      call.signal.throwIfAborted();
-      const text = data.trim();
-      if (text === "[DONE]") wire.markDone();
-      if (text === "" || wire.isDone) continue;
-      const body: unknown = event === "error" ? jsonOrText(data) : JSON.parse(data);
-      if (event === "error" || hasError(body)) throw refusal({ body, headers: response.headers });
-      yield body;
-    }
-  } catch (error) {
-    call.signal.throwIfAborted();
-    throw streamError(error);
-  }
-}
-
-function hasError(body: unknown): boolean {
-  return Boolean((body as { error?: unknown } | null)?.error);
-}
-
-async function opened({ call, wire, path, request }: OpenAiEventsOptions): Promise<Response> {
-  const { signal, onResponse } = call;
-  signal.throwIfAborted();
-  const body = await call.onPayload(request);
-  // The typed methods do not fit a changed payload.
-  const both = AbortSignal.any([signal, wire.closer.signal]);
-  try {
-    const client = await wire.client();
-    signal.throwIfAborted();
-    return await client.post(path, { body, stream: true, signal: both }).asResponse();
-  } catch (error) {
-    signal.throwIfAborted();
-    if (isApiError(error) && error.status !== undefined)
-      await onResponse(responseHead(error.status, error.headers));
-    throw requestError(error, wire);
-  }
+function ownClient({ model, apiKey }: ProviderCall, settings: OpenAiClientSettings): OpenAI {
+  const isOpenAi = isOpenAiHost(model.baseUrl);
+  return new OpenAI({
+    ...settings,
+    baseURL: model.baseUrl,
+    // The SDK demands a key. Without one of ours, the header is removed.
+    apiKey: apiKey ?? "none",
+    adminAPIKey: null,
+    // The environment's OpenAI account is no other server's business.
+    ...(!isOpenAi && { organization: null, project: null }),
+    defaultHeaders: {
+      ...(!isOpenAi && withoutCustomHeaders(process.env.OPENAI_CUSTOM_HEADERS)),
+      ...(apiKey === undefined && { Authorization: null }),
+      ...model.headers,
+    },
+  });
 }

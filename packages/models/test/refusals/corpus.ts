@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { classifyFailure, type RefusedRequest } from "../../src/failure/classify.ts";
 import type { FailureKind, ModelFailure } from "../../src/failure/failure.ts";
-import { refusal } from "../../src/openai/openai-wire.ts";
-import { jsonOrText } from "../../src/wire.ts";
+import { refusal } from "../../src/wire/errors.ts";
+import { jsonOrText } from "../../src/wire/fields.ts";
 
 /** The kind of a refusal in the corpus. */
 export type Section = "input" | "cap" | "bytes" | "rate" | "billing" | "damaged" | "other";
