@@ -131,7 +131,7 @@ function sideOf(
     turns: items.filter(({ entry, message }) => pinChange(entry) === undefined && startsTurn(message)).length,
     files: filesOfSide(messages),
     commands: commandRuns(items.map(({ entryId }, at) => ({ entryId, message: messages[at]! }))),
-    words: recordOfItems({ items, settings, secrets }).words,
+    words: recordOfItems({ items, wordsTokens: settings.words.maxTokens, secrets }).words,
     compactions: compactionsOf(entries),
     branchSummaries: entries.flatMap((entry) =>
       entry.type === "branch_summary"

@@ -128,7 +128,10 @@ function branchCarryOver(items: readonly ViewItem[], source: BranchSource): Carr
     ...filesOf(items, entries),
     pinned: [],
     latestRequest: undefined,
-    record: recordOfItems({ items: items.map((item) => item.source), settings }),
+    record: recordOfItems({
+      items: items.map((item) => item.source),
+      wordsTokens: settings.words.maxTokens,
+    }),
     wordsTokens: branchTokens(items, source).words,
     closings: [],
     terms: [],
@@ -139,7 +142,7 @@ function branchCarryOver(items: readonly ViewItem[], source: BranchSource): Carr
 function branchTokens(items: readonly ViewItem[], { settings, model = {} }: BranchSource) {
   const { windowTokens } = budgetsFor({ settings, model });
   const span = { previous: undefined, history: items, turnPrefix: [] };
-  return carriedTokens(span, { settings, budgets: { windowTokens } });
+  return carriedTokens(span, settings, windowTokens);
 }
 
 /** The messages of the branch that the model saw, oldest first, without pins. */

@@ -10,7 +10,6 @@ import { emptyRecord, type SpanRecord } from "../record/record.ts";
 import { clippedWords, type UserWords, wordLines } from "../record/words.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { block, estimateUpward, type FileLists, filesOf, renderFiles } from "./files.ts";
-import { type RecordSource, sessionSecrets, spanRecord } from "./span-record.ts";
 
 /** Data that survives every compaction, outside the prose. */
 export interface CarryOver extends FileLists {
@@ -42,30 +41,39 @@ interface LatestRequest {
   text: string;
 }
 
+interface CarryOverOptions
+  extends Pick<CarryOver, "record" | "pinned" | "wordsTokens">,
+    Pick<Budgets, "windowTokens"> {
+  focus: string | undefined;
+  secrets: SecretFilter;
+}
+
 /**
  * Collects the data that a compaction by this plan carries, from the span and from earlier summaries of ours. The index
  * of terms and the added facts depend on the prose; `checkedCarryOver` adds them.
  */
 export function carryOver(
   plan: CompactionPlan,
-  run: RecordSource & { pinned: readonly string[]; budgets: Budgets },
+  { record, secrets, pinned, focus, wordsTokens, windowTokens }: CarryOverOptions,
 ): CarryOver {
-  const span = [...plan.history, ...plan.turnPrefix];
-  const earlier = [plan.previous, ...span.map((item) => item.entry)];
-  const record = spanRecord(plan, run);
-  const secrets = sessionSecrets(run);
   return {
-    pinned: run.pinned,
-    ...secrets.value(filesOf(span, earlier)),
-    latestRequest: latestRequest(plan, latestRequestChars(run.budgets), secrets),
+    pinned,
+    ...secrets.value(planFiles(plan)),
+    latestRequest: latestRequest(plan, latestRequestChars({ windowTokens }), secrets),
     record,
-    wordsTokens: carriedTokens(plan, run).words,
-    ...(run.focus !== undefined && { focus: secrets.text(run.focus) }),
+    wordsTokens,
+    ...(focus !== undefined && { focus: secrets.text(focus) }),
     closings: [],
     terms: [],
     putBack: [],
     ...(isShort(plan) && { isBrief: true }),
   };
+}
+
+/** The files of the summarised messages and of earlier summaries. */
+export function planFiles({ previous, history, turnPrefix }: SummarisedPlan): FileLists {
+  const span = [...history, ...turnPrefix];
+  return filesOf(span, [previous, ...span.map((item) => item.entry)]);
 }
 
 /** For a smaller span, the full carry-over would take more tokens than the summary saves. */
@@ -97,12 +105,12 @@ const PUT_BACK_TOKENS = 500;
 
 /** Maximum tokens of the parts of the carry-over, by the settings, the window and the size of the span. */
 export function carriedTokens(
-  { previous, history, turnPrefix }: SummarisedPlan,
-  { settings, budgets }: { settings: CompactionSettings; budgets: Pick<Budgets, "windowTokens"> },
+  plan: SummarisedPlan,
+  settings: CompactionSettings,
+  windowTokens = Number.POSITIVE_INFINITY,
 ): Record<keyof typeof CARRY_LIMITS, number> {
-  const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
-  const { previousTokens, newTokens } = replacedTokens({ previous, history, turnPrefix });
-  const isBrief = isShort({ previous, history, turnPrefix });
+  const { previousTokens, newTokens } = replacedTokens(plan);
+  const isBrief = isShort(plan);
   const ofSpan = (part: keyof typeof CARRY_LIMITS, shownTokens = 0) => {
     const { minTokens, span } = CARRY_LIMITS[part];
     return Math.max(minTokens, (previousTokens + newTokens) * span, shownTokens + newTokens * span);
@@ -111,7 +119,7 @@ export function carriedTokens(
     Math.floor(Math.min(setting, windowTokens * CARRY_LIMITS[part].window, ofSpan(part, shownTokens)));
   return {
     // Words that the previous summary showed keep their room: short spans must not wear them away.
-    words: most("words", settings.words.maxTokens, shownWordsTokens(previous)),
+    words: most("words", settings.words.maxTokens, shownWordsTokens(plan.previous)),
     terms: isBrief ? 0 : most("terms", settings.terms.maxTokens),
     putBack: settings.lossCheck === "putBack" && !isBrief ? most("putBack", PUT_BACK_TOKENS) : 0,
   };
@@ -133,7 +141,7 @@ const LATEST_REQUEST = { minimumChars: 4_000, maximumChars: 40_000 };
  * Maximum characters of a request that is carried word for word: an eighth of the window. A longer one keeps head and
  * tail.
  */
-export function latestRequestChars({ windowTokens }: Budgets): number {
+export function latestRequestChars({ windowTokens }: Pick<Budgets, "windowTokens">): number {
   if (windowTokens === undefined) return LATEST_REQUEST.maximumChars;
   const chars = Math.floor(windowTokens / 2);
   return Math.min(LATEST_REQUEST.maximumChars, Math.max(LATEST_REQUEST.minimumChars, chars));

@@ -16,33 +16,39 @@ import { originalMessage } from "../plan/view.ts";
 import { type Closing, clippedClosings } from "../record/closings.ts";
 import { lastAnswer } from "../record/digest.ts";
 import { type RecordedMessage, recordAfter, recordSchema, type SpanRecord } from "../record/record.ts";
-import type { CompactionSettings } from "../settings.ts";
 
-/** The part of a run that the record of its span depends on. */
+/** The path whose spans are recorded. */
 export interface RecordSource {
   readonly session: Session;
   readonly leafId: string | null;
-  readonly settings: CompactionSettings;
-  /** Topics that the summary must emphasise. */
-  readonly focus?: string | undefined;
+  readonly secrets: SecretFilter;
+  /** Tokens of the user's words that the settings allow. */
+  readonly wordsTokens: number;
 }
 
 /** Cache by plan: each rung of a run needs the record, and an extension may use another focus. */
 const records = new WeakMap<CompactionPlan, { focus: string | undefined; record: SpanRecord }>();
 
-/** Returns the record of the messages that this plan summarises, with the record of earlier compactions. */
-export function spanRecord(plan: CompactionPlan, source: RecordSource): SpanRecord {
+/**
+ * Returns the record of the messages that this plan summarises, with the record of earlier compactions.
+ * @param focus topics that the summary must emphasise
+ */
+export function spanRecord(
+  plan: CompactionPlan,
+  source: RecordSource,
+  focus: string | undefined,
+): SpanRecord {
   const known = records.get(plan);
-  if (known !== undefined && known.focus === source.focus) return known.record;
+  if (known !== undefined && known.focus === focus) return known.record;
   const record = recordOfItems({
     earlier: earlierRecord(plan, source),
     items: [...plan.history, ...plan.turnPrefix].map(itemSource),
     following: plan.kept.map(itemSource),
-    settings: source.settings,
-    focus: source.focus,
-    secrets: sessionSecrets(source),
+    wordsTokens: source.wordsTokens,
+    focus,
+    secrets: source.secrets,
   });
-  records.set(plan, { focus: source.focus, record });
+  records.set(plan, { focus, record });
   return record;
 }
 
@@ -55,7 +61,8 @@ interface RecordOfItemsOptions {
   /** Oldest first. */
   items: readonly ProjectionItem[];
   following?: readonly ProjectionItem[];
-  settings: CompactionSettings;
+  /** Tokens of the user's words that the settings allow. */
+  wordsTokens: number;
   focus?: string | undefined;
   secrets?: SecretFilter | undefined;
 }
@@ -65,7 +72,7 @@ const learned = new WeakSet<Session>();
 const MAX_LEARNED_BYTES = 4_000_000;
 
 /** Redacts what a session's summaries keep. It also knows values whose names only earlier spans contain. */
-export function sessionSecrets({ session, leafId }: Pick<RecordSource, "session" | "leafId">): SecretFilter {
+export function sessionSecrets(session: Session, leafId: string | null): SecretFilter {
   const secrets = secretsOf(session);
   if (learned.has(session)) return secrets;
   learned.add(session);
@@ -78,7 +85,7 @@ export function recordOfItems({
   earlier,
   items,
   following = [],
-  settings,
+  wordsTokens,
   focus,
   secrets,
 }: RecordOfItemsOptions): SpanRecord {
@@ -86,7 +93,7 @@ export function recordOfItems({
     earlier,
     messages: items.map(recorded),
     following: following.map(recorded),
-    wordsTokens: Math.max(MIN_WORDS_TOKENS, settings.words.maxTokens),
+    wordsTokens: Math.max(MIN_WORDS_TOKENS, wordsTokens),
     focus,
     secrets,
   });
@@ -124,8 +131,8 @@ function earlierRecord({ previous, ...plan }: CompactionPlan, source: RecordSour
   // Later edits were deliberate, so the record leaves out the content that they removed.
   const edits = path.slice(before.length).filter(({ type }) => type === "context_edit");
   const { items } = project([...entries, ...edits]);
-  const { settings } = source;
-  return recordOfItems({ earlier: former.record, items, settings, secrets: sessionSecrets(source) });
+  const { wordsTokens, secrets } = source;
+  return recordOfItems({ earlier: former.record, items, wordsTokens, secrets });
 }
 
 /** The latest valid record on a path, and the index of the first entry that it does not cover. */

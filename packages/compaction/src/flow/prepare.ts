@@ -1,6 +1,7 @@
 import type { TokenEstimator } from "@bonsai-agent/messages";
 import type { CompactionEntry, ProjectionItem, Session } from "@bonsai-agent/session";
 import { pinnedTexts } from "../carry/pins.ts";
+import { sessionSecrets } from "../carry/span-record.ts";
 import { type CompactionReason, manifestOf } from "../details.ts";
 import type { CompactionLifecycle } from "../events.ts";
 import { type ClimbResult, type LadderState, type Run, RunCost } from "../ladder/run.ts";
@@ -124,6 +125,12 @@ export function prepareRun(request: CompactionRequest): Run {
     skippedModelReason: request.skippedModelReason,
     digest: request.digest ?? digestSummariser(),
     focus: request.focus,
+    recordSource: {
+      session,
+      leafId,
+      secrets: sessionSecrets(session, leafId),
+      wordsTokens: settings.words.maxTokens,
+    },
     pinned: pinnedAt(request, leafId),
     lifecycle: request.lifecycle,
     signal: request.signal ?? new AbortController().signal,

@@ -1,6 +1,6 @@
 import { type BonsaiError, chars4Estimator } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry } from "@bonsai-agent/session";
-import { carriedCounts, carryOver } from "../carry/carry-over.ts";
+import { carriedCounts, planFiles } from "../carry/carry-over.ts";
 import type { LossReport } from "../details.ts";
 import { type CarriedCounts, type CompactionReason, isModelRung, type RungName } from "../details.ts";
 import type { CompactionLifecycle } from "../events.ts";
@@ -158,7 +158,7 @@ function idOf(item: ViewItem): string {
 
 function files(run: Run, { plan, summary }: LadderState): { readFiles: string[]; modifiedFiles: string[] } {
   if (plan?.status !== "planned") return { readFiles: [], modifiedFiles: [] };
-  const { readFiles, modifiedFiles } = summary?.carried ?? carryOver(plan, run);
+  const { readFiles, modifiedFiles } = summary?.carried ?? run.recordSource.secrets.value(planFiles(plan));
   return { readFiles: [...readFiles], modifiedFiles: [...modifiedFiles] };
 }
 

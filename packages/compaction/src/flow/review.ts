@@ -1,9 +1,9 @@
 import { BonsaiError, messageOf } from "@bonsai-agent/messages";
 import { raceAbort } from "@bonsai-agent/messages/host";
-import { carriedWords, carryOver } from "../carry/carry-over.ts";
+import { carriedWords } from "../carry/carry-over.ts";
 import { isEmptySummary } from "../carry/summary-text.ts";
 import { isModelRung } from "../details.ts";
-import { layDraft } from "../ladder/draft.ts";
+import { carryOverOf, layDraft } from "../ladder/draft.ts";
 import {
   CompactionCancelled,
   climb,
@@ -197,7 +197,7 @@ function draftOf(
   const { reason, focus, signal } = run;
   const { summary, plan } = state;
   const isPlan = stage === "plan";
-  const carried = summary?.carried ?? (plan && carryOver(plan, run));
+  const carried = summary?.carried ?? (plan && carryOverOf(plan, run, focus));
   const caveats = isPlan ? [] : caveatsOf(run, state);
   const summariser = makerOf({ stage, run, state });
   return {

@@ -10,7 +10,7 @@ import {
 import { block, type FileLists } from "../carry/files.ts";
 import { checkedCarryOver } from "../carry/loss.ts";
 import { pinsMissingIn } from "../carry/pins.ts";
-import { sessionSecrets } from "../carry/span-record.ts";
+import { spanRecord } from "../carry/span-record.ts";
 import { safeProse, summaryText, withCarriedOver } from "../carry/summary-text.ts";
 import { type CompactionPlan, splitAt } from "../plan/plan.ts";
 import { PLANNED_ENTRY_ID, type ViewItem, viewTokens } from "../plan/view.ts";
@@ -39,18 +39,32 @@ function planUpTo(plan: CompactionPlan, firstKeptEntryId: string | null): Compac
 const NO_FILES: FileLists = { readFiles: [], modifiedFiles: [], recentFiles: [] };
 
 function carriedBy({ own, focus }: Draft, { plan, carryOver: extensions }: LadderState, run: Run): CarryOver {
-  const all = carryOver(plan!, own ? run : { ...run, focus });
+  const all = carryOverOf(plan!, run, own ? run.focus : focus);
   const known = { ...all, ...(extensions && { extensions }) };
   if (own === undefined) return known;
   const wordsTokens = own.carry.includes("userWords") ? all.wordsTokens : 0;
   return { ...known, ...NO_FILES, latestRequest: undefined, wordsTokens };
 }
 
+/** The data that a summary of a plan carries. */
+export function carryOverOf(plan: CompactionPlan, run: Run, focus: string | undefined): CarryOver {
+  const { recordSource, pinned, settings, budgets } = run;
+  const { windowTokens } = budgets;
+  return carryOver(plan, {
+    record: spanRecord(plan, recordSource, focus),
+    secrets: recordSource.secrets,
+    pinned,
+    focus,
+    wordsTokens: carriedTokens(plan, settings, windowTokens).words,
+    windowTokens,
+  });
+}
+
 function laidState(state: LadderState, given: Draft, known: CarryOver, run: Run): LadderState {
   const plan = state.plan!;
   const { own, isExtract } = given;
   const draft = { ...given, prose: safeText(given, known, { plan, run }) };
-  const most = carriedTokens(plan, run);
+  const most = carriedTokens(plan, run.settings, run.budgets.windowTokens);
   const ownTerms = own === undefined || own.carry.includes("terms") ? most.terms : 0;
   const { carried, loss } = checkedCarryOver(
     isExtract ? withClosings(draft.prose, known, { plan, run }) : known,
@@ -73,7 +87,7 @@ function safeText(
   { extensions = {} }: CarryOver,
   { plan, run }: { plan: CompactionPlan; run: Run },
 ): string {
-  const secrets = sessionSecrets(run);
+  const { secrets } = run.recordSource;
   const tags = Object.keys(extensions);
   const text = secrets.text(prose);
   if (own === undefined) return plan.splitTurn ? safeProse(text, tags) : escapeMarks(text, tags);

@@ -3,7 +3,7 @@ import { reportedUsage } from "@bonsai-agent/messages/host";
 import type { Entry } from "@bonsai-agent/session";
 import { boundedCarryOver } from "../carry/carry-over.ts";
 import { fileOperations } from "../carry/files.ts";
-import { sessionSecrets, spanRecord } from "../carry/span-record.ts";
+import { spanRecord } from "../carry/span-record.ts";
 import { editedProse, previousProse } from "../carry/summary-text.ts";
 import { isOwnDetails, readDetails } from "../details.ts";
 import type {
@@ -27,7 +27,7 @@ export const extensionRung: Rung = {
     if (run.signal.aborted) throw new CompactionCancelled("");
     if (result.cancel)
       throw new CompactionCancelled(result.reason ?? "An extension cancelled it.", by.cancel);
-    const given = sessionSecrets(run).value(result.carryOver);
+    const given = run.recordSource.secrets.value(result.carryOver);
     const carryOver = boundedCarryOver(given, run.budgets.windowTokens);
     const asked = Object.keys(carryOver).length === 0 ? state : { ...state, carryOver };
     const { compaction } = result;
@@ -101,7 +101,7 @@ function preparationOf(state: LadderState, run: Run): CompactionPreparation {
   const { history, turnPrefix, previous, splitTurn, firstKeptEntryId } = state.plan!;
   const { reserveTokens, keepTokens: keepRecentTokens } = run.budgets;
   const previousSummary = previousProse(previous);
-  const { words, terms } = spanRecord(state.plan!, run);
+  const { words, terms } = spanRecord(state.plan!, run.recordSource, run.focus);
   const messagesToSummarize = history.map(originalMessage);
   const turnPrefixMessages = turnPrefix.map(originalMessage);
   prepared.set(messagesToSummarize, { state, run });

@@ -1,6 +1,7 @@
 import { addUsage, emptyUsage, type Usage } from "@bonsai-agent/messages";
 import type { CompactionEntry, Session } from "@bonsai-agent/session";
 import type { CarryOver, ExtensionCarryOver } from "../carry/carry-over.ts";
+import type { RecordSource } from "../carry/span-record.ts";
 import type { CompactionReason, LossReport, RungName } from "../details.ts";
 import type { CompactionLifecycle } from "../events.ts";
 import type { Budgets } from "../plan/limits.ts";
@@ -42,6 +43,8 @@ export interface Run extends Goals {
   readonly instructions?: string | undefined;
   /** True if the user chose the digest: summaries of extensions are ignored. Default: false. */
   readonly isDigestWanted?: boolean;
+  /** The path, to make the record of a span. */
+  readonly recordSource: RecordSource;
   readonly pinned: readonly string[];
   readonly lifecycle: CompactionLifecycle | undefined;
   readonly signal: AbortSignal;

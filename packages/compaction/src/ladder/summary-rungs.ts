@@ -1,5 +1,5 @@
-import { carriedTokens, carryOver } from "../carry/carry-over.ts";
-import { sessionSecrets, spanRecord } from "../carry/span-record.ts";
+import { carriedTokens } from "../carry/carry-over.ts";
+import { spanRecord } from "../carry/span-record.ts";
 import { joinedProse, previousProse } from "../carry/summary-text.ts";
 import { storedDetails } from "../details.ts";
 import { originalMessage, type ViewItem } from "../plan/view.ts";
@@ -8,7 +8,7 @@ import type { Summariser, SummaryKind } from "../summariser.ts";
 import { askSummary } from "./ask.ts";
 import { fitsWhole, refusedPartTokens, type Span, summariseInChunks, wholeSpan } from "./chunks.ts";
 import { digestProseTokens } from "./digest-size.ts";
-import { layDraft } from "./draft.ts";
+import { carryOverOf, layDraft } from "./draft.ts";
 import { needsSummary } from "./ladder.ts";
 import type { SummaryJob } from "./prompt.ts";
 import { type LadderState, type Run, RunCost, type Rung, type RungFailure } from "./run.ts";
@@ -43,7 +43,7 @@ export const digestRung: Rung = {
   async attempt(state, run) {
     const { plan } = state;
     const { focus, digest } = run;
-    const carried = { ...carryOver(plan!, run), ...(state.carryOver && { extensions: state.carryOver }) };
+    const carried = { ...carryOverOf(plan!, run, focus), ...(state.carryOver && { extensions: state.carryOver }) };
     // The digest asks no model, so it costs nothing.
     const job = { ...jobFor(state, run, digest!), cost: new RunCost() };
     const items = [...plan!.history, ...plan!.turnPrefix];
@@ -147,8 +147,8 @@ export function jobFor(state: LadderState, run: Run, summariser: Summariser): Su
     echoedTags: Object.keys(storedDetails(plan.previous).carryOver),
     // A refused context must not be sent again, and a repeated compaction is not about the context as it is now.
     mayUseContext: reason !== "overflow" && instructions === undefined && former === undefined,
-    record: spanRecord(plan, run),
-    secrets: sessionSecrets(run),
-    carriesUserWords: carriedTokens(plan, run).words > 0,
+    record: spanRecord(plan, run.recordSource, focus),
+    secrets: run.recordSource.secrets,
+    carriesUserWords: carriedTokens(plan, settings, budgets.windowTokens).words > 0,
   };
 }
