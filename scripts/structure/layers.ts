@@ -102,9 +102,9 @@ const FOLDERS: FolderOrder["folders"] = {
     ...["login.ts", "model-client.ts", "host.ts", "index.ts"],
   ],
   agent: [
-    ...["notice.ts", "settings.ts", "tools", "resources", "prompt", "recall", "run"],
-    ...["events.ts", "lifecycle.ts", "listing", "model-selection.ts", "agent-parts.ts"],
-    ...["agent-state.ts", "agent.ts", "clipboard.ts", "open-agent.ts", "host.ts", "index.ts"],
+    ...["notice.ts", "settings.ts", "tools", "resources", "prompt", "recall", "events.ts"],
+    ...["lifecycle.ts", "run", "listing", "task-tool.ts", "agent.ts", "clipboard.ts", "open-agent.ts"],
+    ...["host.ts", "index.ts"],
   ],
   transcripts: [
     ...["markdown", "import", "entries.ts", "claude-code", "codex", "google", "opencode"],
@@ -134,15 +134,6 @@ const FOLDERS: FolderOrder["folders"] = {
  * directly in the source. A row that is not needed is an error.
  */
 const UPWARD: FolderOrder["upward"] = {
-  agent: [
-    "run > agent-parts.ts",
-    "run > agent-state.ts",
-    "run > events.ts",
-    "tools > lifecycle.ts",
-    "tools > listing",
-    "tools > run",
-    "tools > agent-parts.ts",
-  ],
   compaction: ["events.ts > flow"],
   messages: ["message.ts > usage.ts"],
   models: ["catalogue > keys", "model-request.ts > failure", "model-request.ts > repair"],

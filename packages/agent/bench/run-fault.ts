@@ -5,8 +5,8 @@ import { messageSchema } from "@bonsai-agent/messages/schemas";
 import { type CatalogueModel, ModelClient } from "@bonsai-agent/models";
 import { createSession, diagnoseSession, openSession, type Session } from "@bonsai-agent/session";
 import type { FaultName, MisbehavingServer, WireName } from "@bonsai-agent/testkit";
+import type { RunResult } from "../src/events.ts";
 import { openAgent } from "../src/open-agent.ts";
-import type { RunResult } from "../src/run/queue.ts";
 import { agentSettings } from "../src/settings.ts";
 
 /** How a run against a misbehaving server ended, and what it left. */

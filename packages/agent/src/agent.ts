@@ -12,23 +12,19 @@ import type { PayloadOf } from "@bonsai-agent/lifecycle";
 import { type BashExecutionMessage, BonsaiError } from "@bonsai-agent/messages";
 import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
-import { type AgentOptions, type AgentParts, agentParts, type PromptOptions } from "./agent-parts.ts";
-import { type AgentState, stateOf } from "./agent-state.ts";
-import type { RunCommand, SessionStartReason } from "./events.ts";
+import type { CustomInput, RunCommand, RunResult, SessionStartReason, StreamingBehavior } from "./events.ts";
 import type { LifecycleEvents } from "./lifecycle.ts";
 import { messageOf } from "./notice.ts";
-import { Activity, type ActivityKind } from "./run/activity.ts";
+import { type AgentOptions, type AgentParts, agentParts, type PromptOptions } from "./run/agent-parts.ts";
+import { type AgentState, stateOf } from "./run/agent-state.ts";
 import { RunCompactions } from "./run/compactions.ts";
-import { PromptRunner } from "./run/prompt-runner.ts";
+import { type Activity, type ActivityKind, PromptRunner } from "./run/prompt-runner.ts";
 import {
-  type CustomInput,
   checkedMessage,
   type QueueDelivery,
   type QueuedInput,
   type RunFollower,
-  type RunResult,
   type SendMessageOptions,
-  type StreamingBehavior,
 } from "./run/queue.ts";
 import { runUserCommand, type UserCommandOptions } from "./run/user-command.ts";
 import type { AgentSettings } from "./settings.ts";
@@ -38,7 +34,6 @@ import type { ToolRegistry } from "./tools/tool-registry.ts";
 export class Agent {
   readonly #parts: AgentParts;
   readonly #compaction: RunCompactions;
-  readonly #activity: Activity;
   readonly #promptRunner: PromptRunner;
   readonly #followers: readonly RunFollower[];
   readonly #runCommand: RunCommand;
@@ -49,16 +44,18 @@ export class Agent {
     const { followers = [], runCommand = refuseCommand, onClose = () => {} } = options;
     this.#parts = agentParts(options);
     this.#compaction = new RunCompactions(this.#parts);
-    this.#activity = new Activity(this.#parts.abortGrace, (ended) => this.#promptRunner.ended(ended));
     this.#promptRunner = new PromptRunner({
       parts: this.#parts,
       compaction: this.#compaction,
-      activity: this.#activity,
       onEnd: (messages, result) => this.#follow({ messages, result }),
     });
     this.#followers = followers;
     this.#runCommand = runCommand;
     this.#onClose = onClose;
+  }
+
+  get #activity(): Activity {
+    return this.#promptRunner.activity;
   }
 
   /** The session; `close` closes it. */

@@ -1,6 +1,7 @@
 import type { DecideEvent, NotifyEvent } from "@bonsai-agent/lifecycle";
 import type {
   AssistantMessage,
+  BonsaiError,
   ImageContent,
   Message,
   ToolResultMessage,
@@ -8,12 +9,11 @@ import type {
   UserContent,
 } from "@bonsai-agent/messages";
 import type { CatalogueModel, StreamEvent, ThinkingLevel } from "@bonsai-agent/models";
-import type { CustomInput, InputSource, RunResult, StreamingBehavior } from "./run/queue.ts";
 import type { ToolResult } from "./tools/tool-registry.ts";
 
 export type SessionStartReason = "startup" | "reload" | "new" | "resume" | "fork";
 
-/** Files and folders that an extension brings; a relative path starts at the working folder. */
+/** Files and folders of an extension; a relative path starts at the working folder. */
 export interface ResourcePaths {
   skillPaths?: readonly string[];
   promptPaths?: readonly string[];
@@ -22,7 +22,7 @@ export interface ResourcePaths {
 
 /** The events of opening, naming, leaving and forking sessions. */
 export interface SessionEvents {
-  /** A session was opened, or the extensions were reloaded. A program that starts with an earlier session says `startup`. */
+  /** A session was opened, or the extensions were reloaded. The reason is `startup` also for a start with an earlier session. */
   session_start: NotifyEvent<{
     type: "session_start";
     reason: SessionStartReason;
@@ -54,13 +54,57 @@ export interface SessionEvents {
   >;
 }
 
-/** Read by the loop: what an extension made of the user's text. */
+/** Origin of a text. */
+export type InputSource = "interactive" | "rpc" | "print" | "extension";
+
+/** Delivery of a text during a run. */
+export type StreamingBehavior = "steer" | "followUp";
+
+/** A text for the agent. */
+export interface PromptInput {
+  text: string;
+  /** Sent with the text. */
+  images?: readonly ImageContent[] | undefined;
+  source: InputSource;
+  /** True: calls of templates and skills are expanded. Default: true, except for extensions. */
+  isExpanded?: boolean | undefined;
+}
+
+/** A message of an extension: stored, and shown to the model as the user's. */
+export interface CustomInput {
+  /** The kind of message, chosen by the extension. */
+  customType: string;
+  /** Shown to the model. */
+  content: string | UserContent[];
+  /** False: front ends do not show it. */
+  display: boolean;
+  /** For the extension; stored, never sent. */
+  details?: unknown;
+}
+
+/** Result of a run. */
+export interface RunResult {
+  /**
+   * `handled`: an extension took the text, nothing was sent. `paused`: a compaction under the setting
+   * `afterThreshold: "wait"`; the next prompt continues the task. `queued`: the text waits, and the caller is a handler or
+   * tool that the agent waits for.
+   */
+  status: "done" | "aborted" | "failed" | "handled" | "paused" | "queued";
+  /** The last answer of the run, if there was one. */
+  answer?: AssistantMessage | undefined;
+  /** With the status `failed`. */
+  error?: BonsaiError | undefined;
+  /** Texts that were neither sent nor stored, oldest first; absent if there are none. */
+  unsent?: readonly PromptInput[] | undefined;
+}
+
+/** Result of a handler for the user's text. */
 interface InputResult {
-  /** "handled": nothing is sent. "continue" and nothing at all are the same. */
+  /** "handled": nothing is sent. Default "continue". */
   action?: "continue" | "transform" | "handled";
-  /** With `transform`: in the place of the text. */
+  /** Replaces the text, with `transform`. */
   text?: string;
-  /** With `transform`: in the place of the images. */
+  /** Replaces the images, with `transform`. */
   images?: ImageContent[];
 }
 
@@ -116,9 +160,9 @@ export interface CommandGuardResult {
   block?: boolean;
   /** Why, for the user. */
   reason?: string;
-  /** The extension ran it itself: this is stored. Of two, the later stands. */
+  /** Stored as the output of the command, which is not run. The later of two counts. */
   result?: CommandOutput;
-  /** The command runs through these, not here; a `result` comes before them. Of two, the later stand. */
+  /** Run the command elsewhere, if there is no `result`. The later of two count. */
   operations?: CommandOperations;
 }
 
@@ -140,7 +184,7 @@ export interface RunEvents {
   before_agent_start: DecideEvent<
     { type: "before_agent_start"; prompt: string; images?: ImageContent[]; systemPrompt: string },
     {
-      /** Put into the context behind what the run begins with, and stored; those of several handlers add up. */
+      /** Stored after the input of the run; the messages of several handlers add up. */
       message?: CustomInput | readonly CustomInput[];
       /** For this run. */
       systemPrompt?: string;
@@ -188,7 +232,7 @@ export interface RunEvents {
     { type: "tool_call"; toolCallId: string; toolName: string; input: Record<string, unknown> },
     { block?: boolean; reason?: string; terminate?: boolean }
   >;
-  /** The tool has finished. A handler can change the result before anybody sees it. */
+  /** The tool has finished. A handler can change the result before it is shown or stored. */
   tool_result: DecideEvent<
     {
       type: "tool_result";

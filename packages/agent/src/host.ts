@@ -1,7 +1,7 @@
 // For Bonsai's own packages. May change in any release.
 export { clipboardWriters, runClipboardProgram, writeClipboard } from "./clipboard.ts";
-export type { CommandOperations, ResourcePaths, SessionStartReason } from "./events.ts";
-export { compactionEventNames } from "./lifecycle.ts";
+export type { CommandOperations, PromptInput, ResourcePaths, SessionStartReason } from "./events.ts";
+export { compactionEventNames, HandlerCalls } from "./lifecycle.ts";
 export { modelNotice } from "./notice.ts";
 export type { ProjectInstruction } from "./prompt/project-instructions.ts";
 export {
@@ -21,11 +21,10 @@ export {
 } from "./resources/prompt-templates.ts";
 export { readSkillsWith, skillMessage } from "./resources/skills.ts";
 export { templateArguments } from "./resources/template-arguments.ts";
-export { HandlerCalls } from "./run/activity.ts";
-export type { PromptInput } from "./run/queue.ts";
 export { summariserSizes } from "./run/summariser.ts";
 export { shellElsewhere } from "./run/user-command.ts";
 export { agentSettingDescription } from "./settings.ts";
+export type { TaskCall } from "./task-tool.ts";
 export { bashTool } from "./tools/bash-tool.ts";
 export { outputFolder } from "./tools/command-output.ts";
 export { fileDiff, inFileQueue } from "./tools/files/file-change.ts";
@@ -45,4 +44,3 @@ export { MAX_RESULT_BYTES, MAX_RESULT_LINES } from "./tools/result-text.ts";
 export { ExpressionWorker } from "./tools/search/expression-worker.ts";
 export { FolderWalk } from "./tools/search/folder-walk.ts";
 export { globMatcher } from "./tools/search/globs.ts";
-export type { TaskCall } from "./tools/task-tool.ts";

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { type CompactionEvents, compactionEventRules } from "@bonsai-agent/compaction";
 import {
   type CallOptions,
@@ -11,7 +12,6 @@ import { messageSchema, usageSchema, userContentSchema } from "@bonsai-agent/mes
 import { z } from "zod";
 import type { CommandGuardResult, RunEvents, SessionEvents } from "./events.ts";
 import { type AgentNotice, messageOf } from "./notice.ts";
-import type { AbortGrace, HandlerCalls } from "./run/activity.ts";
 
 const notify = { kind: "notify" } as const;
 const cancellable: DecideRule<{ cancel?: boolean }> = {
@@ -53,11 +53,7 @@ const sessionEventRules: EventRules<SessionEvents> = {
   session_start: notify,
   session_shutdown: notify,
   resources_discover: {
-    kind: "decide",
-    onError: "report",
-    exclusive: [],
-    final: () => false,
-    refusal: () => ({}),
+    ...chained(),
     isResult: matches({ skillPaths: paths, promptPaths: paths, themePaths: paths }),
     merge: { skillPaths: bothLists, promptPaths: bothLists, themePaths: bothLists },
   },
@@ -66,7 +62,7 @@ const sessionEventRules: EventRules<SessionEvents> = {
   session_before_fork: cancellable,
 };
 
-/** A chained transformation: every handler runs, and an abort or a throw leaves the value as it is. */
+/** Every handler runs, and each changes the value of the one before. An abort or a throw leaves it unchanged. */
 function chained<Result extends object>(): Omit<DecideRule<Result>, "refusal"> & { refusal: () => Result } {
   return {
     kind: "decide",
@@ -75,6 +71,12 @@ function chained<Result extends object>(): Omit<DecideRule<Result>, "refusal"> &
     final: () => false,
     refusal: () => ({}) as Result,
   };
+}
+
+/** The event with the fields of a result that are defined. */
+function withFields<Event extends object>(event: Event, fields: object): Event {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return { ...event, ...Object.fromEntries(given) };
 }
 
 /** Fails closed: a guard that throws or returns an invalid answer blocks. */
@@ -95,9 +97,7 @@ const runEventRules: EventRules<RunEvents> = {
     isResult: matches({ text, images: contents.optional() }),
     final: (result) => result.action === "handled",
     transform: (event, { action, text, images }) =>
-      action === "transform"
-        ? { ...event, ...(text === undefined ? {} : { text }), ...(images === undefined ? {} : { images }) }
-        : event,
+      action === "transform" ? withFields(event, { text, images }) : event,
   },
   before_agent_start: {
     ...chained(),
@@ -106,7 +106,7 @@ const runEventRules: EventRules<RunEvents> = {
       message: z.union([customMessage, z.array(customMessage)]).optional(),
     }),
     merge: { message: (earlier, later) => [earlier, later].flat() },
-    transform: (event, { systemPrompt }) => (systemPrompt === undefined ? event : { ...event, systemPrompt }),
+    transform: (event, { systemPrompt }) => withFields(event, { systemPrompt }),
   },
   agent_start: notify,
   agent_end: notify,
@@ -118,12 +118,12 @@ const runEventRules: EventRules<RunEvents> = {
   message_end: {
     ...chained(),
     isResult: isMessageResult,
-    transform: (event, { message }) => (message === undefined ? event : { ...event, message }),
+    transform: (event, { message }) => withFields(event, { message }),
   },
   context: {
     ...chained(),
     isResult: matches({ messages: z.custom(areMessages).optional() }),
-    transform: (event, { messages }) => (messages === undefined ? event : { ...event, messages }),
+    transform: (event, { messages }) => withFields(event, { messages }),
   },
   before_provider_request: {
     ...chained(),
@@ -134,13 +134,8 @@ const runEventRules: EventRules<RunEvents> = {
   tool_result: {
     ...chained(),
     isResult: matches({ content: contents.optional(), isError: flag, usage: usageSchema.optional() }),
-    transform: (event, { content, details, isError, usage }) => ({
-      ...event,
-      ...(content === undefined ? {} : { content }),
-      ...(details === undefined ? {} : { details }),
-      ...(isError === undefined ? {} : { isError }),
-      ...(usage === undefined ? {} : { usage }),
-    }),
+    transform: (event, { content, details, isError, usage }) =>
+      withFields(event, { content, details, isError, usage }),
   },
   tool_execution_start: notify,
   tool_execution_update: notify,
@@ -192,6 +187,80 @@ export function agentEvents(
   };
 }
 
+/** Time that handlers and tools have to end after an abort. */
+const GRACE_MS = 5_000;
+
+/** Aborts its signal some time after the work was stopped: a hanging handler or tool cannot keep the agent busy. */
+export class AbortGrace {
+  #over = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Aborted when the agent no longer waits for handlers and tools. */
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** Starts the timer: the work was stopped. */
+  begin(): void {
+    clearTimeout(this.#timer);
+    const over = this.#over;
+    const reason = `It was still running ${GRACE_MS / 1_000} seconds after the stop.`;
+    this.#timer = setTimeout(() => over.abort(new Error(reason)), GRACE_MS);
+  }
+
+  /** Stops waiting for the current handlers at once. */
+  expire(): void {
+    this.#over.abort(new Error("The user stopped waiting."));
+    this.reset();
+  }
+
+  /** Restarts the timer for one more event, if it has run out. */
+  extend(): void {
+    if (!this.#over.signal.aborted) return;
+    this.reset();
+    this.begin();
+  }
+
+  /** Stops the timer: new work begins. */
+  reset(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#over.signal.aborted) this.#over = new AbortController();
+  }
+}
+
+/**
+ * Detects calls from handlers and tools that a caller (the agent, a reload) waits for. If they waited for that caller in
+ * turn, both would wait for ever.
+ */
+export class HandlerCalls {
+  readonly #calls = new AsyncLocalStorage<{ hasEnded: boolean }>();
+
+  /** Runs a handler or a tool. */
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    const call = { hasEnded: false };
+    try {
+      return await this.#calls.run(call, work);
+    } finally {
+      call.hasEnded = true;
+    }
+  }
+
+  /** True for code that runs inside a handler or a tool. */
+  get isInside(): boolean {
+    return this.#calls.getStore()?.hasEnded === false;
+  }
+
+  /** Returns the promise, or `instead` to a handler or tool that waits for it. */
+  async awaited<Result>(promise: Promise<Result>, instead: Result): Promise<Result> {
+    const call = this.#calls.getStore();
+    if (call === undefined) return promise;
+    // Most handlers have ended by then: a promise that they kept settles as usual.
+    const later = new Promise<void>((resolve) => setImmediate(resolve));
+    return Promise.race([promise, later.then(() => (call.hasEnded ? promise : instead))]);
+  }
+}
+
 /** The replacement of a message must have the same role, and a result the same call. */
 function isMessageResult({ message }: { message?: unknown }, payload: object): boolean {
   if (message === undefined) return true;
@@ -204,7 +273,7 @@ function isMessageResult({ message }: { message?: unknown }, payload: object): b
 
 const isGuard = matches({ block: flag, reason: text });
 
-/** A guard's fields, or an empty object: other fields alone may have been meant as a refusal. */
+/** Accepts `block`, `reason`, both or neither: other fields alone may have been meant as a refusal. */
 function isGuardResult(value: { block?: unknown; reason?: unknown }): boolean {
   const isAnswer = value.block !== undefined || value.reason !== undefined;
   return (
@@ -212,7 +281,7 @@ function isGuardResult(value: { block?: unknown; reason?: unknown }): boolean {
   );
 }
 
-/** As a guard, or the output of a command that the extension ran, or the place to run it. */
+/** Accepts a guard's result, with the output of the command or the place to run it. */
 function isCommandGuardResult(value: CommandGuardResult): boolean {
   const { result, operations, ...guard } = value;
   if (!commandResults.safeParse({ result, operations }).success) return false;

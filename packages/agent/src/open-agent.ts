@@ -3,7 +3,6 @@ import type { CatalogueModel } from "@bonsai-agent/models";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { SearchThread } from "@bonsai-agent/session/search";
 import { Agent } from "./agent.ts";
-import type { AgentOptions } from "./agent-parts.ts";
 import { defaultLifecycle, type LifecycleEvents } from "./lifecycle.ts";
 import { SessionBlurbs } from "./listing/session-blurb.ts";
 import { SessionTitles } from "./listing/session-title.ts";
@@ -13,12 +12,13 @@ import { type GivenPrompt, systemPrompt } from "./prompt/system-prompt.ts";
 import { recallTool } from "./recall/recall-tool.ts";
 import { MAX_SKILL_TOKENS, SKILLS_WINDOW_SHARE } from "./resources/skill-section.ts";
 import type { Skill } from "./resources/skills.ts";
+import type { AgentOptions } from "./run/agent-parts.ts";
 import type { RunFollower } from "./run/queue.ts";
 import { commandRunner } from "./run/user-command.ts";
 import type { AgentSettings } from "./settings.ts";
+import { taskTool } from "./task-tool.ts";
 import { builtinTools } from "./tools/builtin-tools.ts";
 import type { ConfirmPath } from "./tools/path-guard.ts";
-import { taskTool } from "./tools/task-tool.ts";
 import type { Tool } from "./tools/tool-registry.ts";
 
 /** Options of an agent with the built-in tools. Sub-agents have the same, except `expandInput`, `confirmMoreRequests` and `reviewCompaction`. */

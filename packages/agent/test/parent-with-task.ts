@@ -11,7 +11,7 @@ import { z } from "zod";
 import { Agent } from "../src/agent.ts";
 import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle.ts";
 import { agentSettings } from "../src/settings.ts";
-import { type TaskDetails, taskTool } from "../src/tools/task-tool.ts";
+import { type TaskDetails, taskTool } from "../src/task-tool.ts";
 import { defineTool, type Tool } from "../src/tools/tool-registry.ts";
 
 /** A folder that lasts as long as the test. */

@@ -1,8 +1,9 @@
 import type { ScenarioAnswer } from "@bonsai-agent/models/scripted";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { RunResult } from "../src/events.ts";
 import { lifecycleEventRules } from "../src/lifecycle.ts";
-import type { RunResult, SendMessageOptions } from "../src/run/queue.ts";
+import type { SendMessageOptions } from "../src/run/queue.ts";
 import { unpaired } from "./pairs.ts";
 import { calls, filler, scriptedAgent, summary } from "./scripted-agent.ts";
 

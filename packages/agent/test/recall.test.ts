@@ -10,8 +10,8 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { findRecalled } from "../src/recall/recall-search.ts";
 import { recallTool } from "../src/recall/recall-tool.ts";
+import { checkedInput } from "../src/run/tool-call.ts";
 import { agentSettings } from "../src/settings.ts";
-import { checkedInput } from "../src/tools/tool-call.ts";
 import type { ToolResult } from "../src/tools/tool-registry.ts";
 
 let home: string;

@@ -7,9 +7,9 @@ import { type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models/scri
 import { createSession, type Session } from "@bonsai-agent/session";
 import { z } from "zod";
 import { Agent } from "../src/agent.ts";
-import type { AgentOptions } from "../src/agent-parts.ts";
 import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle.ts";
 import type { AgentNotice } from "../src/notice.ts";
+import type { AgentOptions } from "../src/run/agent-parts.ts";
 import { agentSettings } from "../src/settings.ts";
 import { defineTool, type Tool } from "../src/tools/tool-registry.ts";
 

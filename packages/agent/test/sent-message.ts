@@ -1,5 +1,5 @@
 import type { Session } from "@bonsai-agent/session";
-import type { CustomInput } from "../src/run/queue.ts";
+import type { CustomInput } from "../src/events.ts";
 
 export const done = { text: "done" };
 

@@ -1,7 +1,7 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { createSessionIn, MemoryStore } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
-import type { CustomInput } from "../src/run/queue.ts";
+import type { CustomInput } from "../src/events.ts";
 import { calls, recordEvents, scriptedAgent, sentText } from "./scripted-agent.ts";
 import { done, message, said } from "./sent-message.ts";
 

@@ -10,7 +10,7 @@ import { z } from "zod";
 import type { AgentNotice } from "../src/notice.ts";
 import { openAgent } from "../src/open-agent.ts";
 import { agentSettings } from "../src/settings.ts";
-import type { TaskDetails, TaskUpdate } from "../src/tools/task-tool.ts";
+import type { TaskDetails, TaskUpdate } from "../src/task-tool.ts";
 import { defineTool } from "../src/tools/tool-registry.ts";
 import {
   delegate,

@@ -2,7 +2,7 @@ import { callsIn } from "@bonsai-agent/messages";
 import Type from "typebox";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { checkedInput } from "../src/tools/tool-call.ts";
+import { checkedInput } from "../src/run/tool-call.ts";
 import { defineTool, type Tool, ToolRegistry } from "../src/tools/tool-registry.ts";
 import { calls, echo, scriptedAgent } from "./scripted-agent.ts";
 

@@ -11,12 +11,12 @@ import type { FinalEvent, ModelFailure, ModelRequest, StreamEvent } from "@bonsa
 import { EMPTY_ANSWER } from "@bonsai-agent/models/host";
 import { type Entry, pinChange, type Session, type StoredMessage } from "@bonsai-agent/session";
 import { compactionChange } from "@bonsai-agent/session/host";
-import type { AgentParts } from "../agent-parts.ts";
-import { contextUsage } from "../agent-state.ts";
+import type { CustomInput } from "../events.ts";
 import { type AgentNotice, messageOf, modelNotice } from "../notice.ts";
 import { maskKeys } from "../tools/mask-keys.ts";
-import { isImageEdit, omitImages } from "./omitted-images.ts";
-import type { CustomInput, PromptInput, QueuedInput, QueuedMessage, SaidInput } from "./queue.ts";
+import { type AgentParts, isImageEdit, omitImages } from "./agent-parts.ts";
+import { contextUsage } from "./agent-state.ts";
+import type { QueuedMessage } from "./queue.ts";
 
 /** An answer as it was stored. */
 export interface Answer {
@@ -36,7 +36,7 @@ interface AnswerOptions {
 /** Sends the context to the model, fires events as the answer streams in, and stores it. */
 export async function requestAnswer(options: AnswerOptions): Promise<Answer> {
   const { parts } = options;
-  // A signal of its own: listeners that a request leaves on it must not stay on that of the run, which lives for hours.
+  // A signal of its own: the signal of the run lives for hours and must not collect the listeners of each request.
   const signal = AbortSignal.any([options.signal]);
   const voided: Usage[] = [];
   const request = await buildRequest({ ...options, signal }, (usage) => voided.push(usage));
@@ -68,7 +68,7 @@ const cutOff: AgentNotice = {
     "The answer reached the output limit and was cut off. Ask the agent to continue, or ask for less at a time.",
 };
 
-/** The stream's end, whatever happens: an answer that was begun is stored as far as it came. */
+/** Returns the end of the stream. An answer that breaks off is stored as far as it came. */
 async function readStream(
   parts: AgentParts,
   request: ModelRequest,
@@ -84,25 +84,25 @@ async function readStream(
     throw new TypeError(`The model's stream ${latest ? "ended without an answer" : "had no events"}.`);
   } catch (error) {
     if (latest === undefined) throw error;
-    return brokenOff(latest.message, request, { error, signal });
+    return brokenOff(latest.message, signal, error);
   }
 }
 
-function brokenOff(
-  message: AssistantMessage,
-  { model }: ModelRequest,
-  { error, signal }: { error: unknown; signal: AbortSignal },
-): FinalEvent {
+/** Ends an answer whose stream broke off. */
+function brokenOff(message: AssistantMessage, signal: AbortSignal, error: unknown): FinalEvent {
   message.stopReason = signal.aborted ? "aborted" : "error";
   if (signal.aborted) return { type: "error", message };
   const why = messageOf(error);
   message.errorMessage = why;
-  const { provider, id: modelId } = model;
-  const failure: ModelFailure = { kind: "other", message: why, provider, modelId, retryable: false };
-  return { type: "error", message, failure };
+  const { provider, model: modelId } = message;
+  return {
+    type: "error",
+    message,
+    failure: { kind: "other", message: why, provider, modelId, retryable: false },
+  };
 }
 
-/** A second start is a retry: the message that was begun goes on, empty again. */
+/** A second start is a retry: the same message begins again, empty. */
 async function notifyUpdate(
   { events }: AgentParts,
   event: StreamEvent,
@@ -115,7 +115,7 @@ async function notifyUpdate(
     await events.notify("message_update", { type: "message_update", message, assistantMessageEvent: event });
 }
 
-/** Stores the usage of attempts that were repeated: they were paid for, and no answer contains it. */
+/** Stores the usage of repeated attempts: they were paid for, and no answer contains it. */
 function recordVoided({ session }: AgentParts, { model }: ModelRequest, voided: readonly Usage[]): void {
   const { provider, id } = model;
   session.append(voided.map((usage) => ({ type: "usage", kind: "retry", provider, model: id, usage })));
@@ -149,7 +149,7 @@ async function buildRequest(
   };
 }
 
-/** Extensions get a copy: what they do to it in place must not reach what the session holds. */
+/** Extensions get a copy, because they may change it in place. */
 async function contextMessages(
   { events, session, tools }: AgentParts,
   signal: AbortSignal,
@@ -165,8 +165,8 @@ async function contextMessages(
 }
 
 /**
- * When what signed thinking is bound to was last changed, other than by a compaction; undefined for never. A tool's
- * result may be masked in the middle of a task: the task's own thinking stays good, and providers want it back.
+ * Time of the last change to the messages that signed thinking depends on; undefined if there was none. Compactions and
+ * masked tool results do not count: the thinking of the current task stays valid, and providers want it back.
  */
 function prefixChangedAtMs(session: Session): number | undefined {
   for (const entry of session.tail()) if (changesPrefix(session, entry)) return Date.parse(entry.timestamp);
@@ -181,83 +181,40 @@ function changesPrefix(session: Session, entry: Entry): boolean {
   return !isBesideThinking(edited) && !isImageEdit(entry, edited);
 }
 
-/** A result's content, and an answer that failed: no request had it among what it was thought about. */
+/** True for a tool result and a failed answer: no later thinking depends on them. */
 function isBesideThinking(edited: Entry | undefined): boolean {
   if (edited?.type !== "message") return false;
   const { message } = edited;
   return message.role === "toolResult" || (message.role === "assistant" && message.stopReason === "error");
 }
 
-/** The error with which a run ends whose request failed. */
+/** The error of a run whose request failed. */
 export function modelFailed({ failure, message }: Answer): BonsaiError {
   const from = `${message.provider}/${message.model}`;
-  if (failure?.code === EMPTY_ANSWER) return emptyAnswer(from, failure.message);
+  if (failure?.code === EMPTY_ANSWER)
+    return new BonsaiError({
+      code: "answer_empty",
+      message: `${from} gave no answer. ${failure.message}`,
+      hint: "The work so far is kept. Ask the agent to continue, rephrase, or choose another model.",
+    });
+  const isKeyRefused = failure?.status === 401 || failure?.status === 403;
+  const advice = isKeyRefused
+    ? "Check the key, or choose another model. /login stores a new key, but the provider's environment variable overrides it."
+    : "Send the message again, or choose another model.";
   return new BonsaiError({
     code: "model_failed",
     message: `${from} failed: ${failure?.message ?? message.errorMessage ?? "no reason given"}`,
-    hint: `The answer so far is kept. ${whatToDo(failure?.status)}`,
+    hint: `The answer so far is kept. ${advice}`,
   });
 }
 
-function emptyAnswer(from: string, message: string): BonsaiError {
-  return new BonsaiError({
-    code: "answer_empty",
-    message: `${from} gave no answer. ${message}`,
-    hint: "The work so far is kept. Ask the agent to continue, rephrase, or choose another model.",
-  });
-}
-
-function whatToDo(status: number | undefined): string {
-  if (status !== 401 && status !== 403) return "Send the message again, or choose another model.";
-  return "Check the key, or choose another model. /login stores a new key, but the provider's environment variable overrides it.";
-}
-
-/** A text as it is to be sent: what extensions made of it, expanded where it is a command; undefined when one took it. */
-export async function preparedInput(
-  parts: AgentParts,
-  input: PromptInput | QueuedInput,
-  signal: AbortSignal,
-): Promise<SaidInput | undefined> {
-  const asked = await askInputHandlers(parts, input, signal);
-  if (asked === undefined || signal.aborted) return asked;
-  const { source, isExpanded = source !== "extension" } = input;
-  const expansion = isExpanded ? await parts.expandInput?.(asked) : undefined;
-  if (expansion === undefined) return asked;
-  const { text, typed } = expansion;
-  const images = [...(asked.images ?? []), ...(expansion.images ?? [])];
-  return { ...asked, text, typed, images: images.length === 0 ? undefined : images };
-}
-
-/** Returns the text as changed by extensions; undefined if one handled it. */
-async function askInputHandlers<Input extends PromptInput | QueuedInput>(
-  { events }: AgentParts,
-  input: Input,
-  signal: AbortSignal,
-): Promise<Input | undefined> {
-  if (!events.hasHandlers("input")) return input;
-  const { text, images, source } = input;
-  const event = {
-    type: "input" as const,
-    text,
-    source,
-    ...(images === undefined ? {} : { images: [...images] }),
-    ...("behavior" in input ? { streamingBehavior: input.behavior } : {}),
-  };
-  const { result, payload } = await events.decide("input", event, { signal });
-  if (signal.aborted) return input;
-  return result?.action === "handled" ? undefined : { ...input, text: payload.text, images: payload.images };
-}
-
-/** A message as it stands in the session. */
+/** A stored message. */
 export interface Recorded<Kind extends StoredMessage | CustomMessage = StoredMessage> {
   message: Kind;
   entryId: string;
 }
 
-/**
- * Stores a whole message: handlers see it, may change it, and see it stored.
- * @throws what appending to the session throws.
- */
+/** Stores a complete message, after its handlers. @throws errors of appending to the session. */
 export async function recordMessage<Kind extends StoredMessage | CustomMessage>(
   parts: AgentParts,
   message: Kind,
@@ -266,7 +223,7 @@ export async function recordMessage<Kind extends StoredMessage | CustomMessage>(
   return storeMessage(parts, message);
 }
 
-/** The same for an answer that was streamed: handlers have seen its start. */
+/** Stores a streamed answer: its handlers have seen its start. */
 async function storeMessage<Kind extends StoredMessage | CustomMessage>(
   { events, session }: AgentParts,
   message: Kind,
@@ -285,7 +242,7 @@ function customEntry({ customType, content, display, details }: CustomMessage) {
   return { type: "custom_message" as const, ...fields };
 }
 
-/** A tool's result: what cannot be written as JSON becomes an error, so that the call has its result. */
+/** Stores a tool's result. One that is no JSON becomes an error result, so that the call has a result. */
 export async function recordResult(
   parts: AgentParts,
   result: ToolResultMessage,
@@ -300,12 +257,12 @@ export async function recordResult(
   }
 }
 
-/** A message of an extension. */
+/** Stores a message of an extension. */
 export async function recordCustom(parts: AgentParts, input: CustomInput): Promise<void> {
   await recordMessage(parts, { role: "custom", ...input, timestamp: parts.now() });
 }
 
-/** A message that waited; one that cannot be stored waits again. */
+/** Stores a queued message. One that cannot be stored goes back to the queue. */
 export async function recordQueued(parts: AgentParts, queued: QueuedMessage): Promise<void> {
   try {
     await recordCustom(parts, queued.message);
@@ -315,10 +272,7 @@ export async function recordQueued(parts: AgentParts, queued: QueuedMessage): Pr
   }
 }
 
-/**
- * Stores messages that wait, one after the other. One that cannot be stored is not lost: it goes with the user's next
- * prompt. Never rejects.
- */
+/** Stores queued messages in order. One that cannot be stored waits for the user's next prompt. Never rejects. */
 export async function appendQueued(parts: AgentParts, next: () => QueuedMessage | undefined): Promise<void> {
   for (let queued = next(); queued !== undefined; queued = next()) {
     const { message } = queued;

@@ -2,9 +2,9 @@ import type { CompactionOutcome, ManualCompaction } from "@bonsai-agent/compacti
 import type { CompactionSite } from "@bonsai-agent/compaction/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { CONTINUE_CUSTOM_TYPE, sleep } from "@bonsai-agent/messages/host";
-import type { AgentParts } from "../agent-parts.ts";
-import { contextUsage } from "../agent-state.ts";
 import type { AgentNotice } from "../notice.ts";
+import type { AgentParts } from "./agent-parts.ts";
+import { contextUsage } from "./agent-state.ts";
 import { type Answer, modelFailed } from "./answer.ts";
 
 /**

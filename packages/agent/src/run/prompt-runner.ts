@@ -1,30 +1,22 @@
-import type { Message } from "@bonsai-agent/messages";
-import type { AgentParts } from "../agent-parts.ts";
-import { type Activity, agentBusyError } from "./activity.ts";
+import { BonsaiError, type Message } from "@bonsai-agent/messages";
+import type { CustomInput, PromptInput, RunResult, StreamingBehavior } from "../events.ts";
+import type { AbortGrace } from "../lifecycle.ts";
+import type { AgentParts } from "./agent-parts.ts";
 import { appendQueued } from "./answer.ts";
 import type { RunCompactions } from "./compactions.ts";
-import {
-  type CustomInput,
-  isMessage,
-  type PromptInput,
-  type Queued,
-  type QueuedInput,
-  type RunResult,
-  type SendMessageOptions,
-  type StreamingBehavior,
-} from "./queue.ts";
+import { isMessage, type Queued, type QueuedInput, type SendMessageOptions } from "./queue.ts";
 import { type RunStart, run } from "./run.ts";
 
 interface PromptRunnerOptions {
   parts: AgentParts;
   compaction: RunCompactions;
-  activity: Activity;
   /** Called after each run, with its messages. */
   onEnd: (messages: () => readonly Message[], result: RunResult) => void;
 }
 
 /** Takes texts and messages: each starts a run, joins the current one, or waits for the end of other work. */
 export class PromptRunner {
+  readonly activity: Activity;
   readonly #options: PromptRunnerOptions;
   /** The current run, while it still takes texts. */
   #currentRun: Promise<RunResult> | undefined;
@@ -33,12 +25,13 @@ export class PromptRunner {
 
   constructor(options: PromptRunnerOptions) {
     this.#options = options;
+    this.activity = new Activity(options.parts.abortGrace, (ended) => this.#ended(ended));
   }
 
   /** Rejects with `agent_busy` during a run if there is no behavior. */
   async prompt(input: PromptInput, behavior: StreamingBehavior | undefined): Promise<RunResult> {
-    const { activity, parts } = this.#options;
-    const { kind } = activity;
+    const { parts } = this.#options;
+    const { kind } = this.activity;
     if (kind === undefined) return this.#start(input);
     if (kind === "run" && behavior === undefined) throw agentBusyError(kind);
     parts.queue.add({ ...input, behavior: behavior ?? "steer" });
@@ -50,8 +43,8 @@ export class PromptRunner {
     message: CustomInput,
     { triggerTurn, deliverAs = "steer" }: SendMessageOptions,
   ): Promise<RunResult | undefined> {
-    const { activity, parts } = this.#options;
-    const isIdle = activity.kind === undefined;
+    const { parts } = this.#options;
+    const isIdle = this.activity.kind === undefined;
     if (isIdle && triggerTurn && deliverAs !== "nextTurn") return this.#start({ message });
     parts.queue.add({ message, behavior: deliverAs, triggerTurn });
     if (deliverAs === "nextTurn") return undefined;
@@ -81,11 +74,11 @@ export class PromptRunner {
    * Continues after the end of work: with a requested compaction, else with a run for the oldest waiting input.
    * After an abort, it only stores messages.
    */
-  ended({ aborted }: { aborted: boolean }): void {
-    const { compaction, activity, parts } = this.#options;
+  #ended({ aborted }: { aborted: boolean }): void {
+    const { compaction, parts } = this.#options;
     if (aborted) compaction.cancelRequested();
     if (compaction.hasRequest) {
-      void activity.begin("compaction", (signal) => compaction.runRequested(signal));
+      void this.activity.begin("compaction", (signal) => compaction.runRequested(signal));
       return;
     }
     const first = aborted ? undefined : parts.queue.next("start");
@@ -97,12 +90,12 @@ export class PromptRunner {
   }
 
   async #store(): Promise<undefined> {
-    const { activity, parts } = this.#options;
-    await activity.begin("message", () => appendQueued(parts, () => parts.queue.next("abort")));
+    const { parts } = this.#options;
+    await this.activity.begin("message", () => appendQueued(parts, () => parts.queue.next("abort")));
   }
 
   #start(start: RunStart): Promise<RunResult> {
-    const result = this.#options.activity.begin("run", (signal) => this.#runs(start, signal));
+    const result = this.activity.begin("run", (signal) => this.#runs(start, signal));
     this.#currentRun = result;
     return result;
   }
@@ -142,4 +135,94 @@ function startOf(queued: Queued): RunStart {
 /** True if a waiting text may start another run. */
 function mayFollow({ status }: RunResult): boolean {
   return status === "done" || status === "handled" || status === "paused";
+}
+
+/** Kinds of work, one at a time. */
+export type ActivityKind = "run" | "compaction" | "navigation" | "command" | "message";
+
+interface Current {
+  kind: ActivityKind;
+  abort: AbortController;
+  signal: AbortSignal;
+  /** Never rejects. */
+  ended: Promise<unknown>;
+}
+
+/** Runs one piece of work at a time. */
+export class Activity {
+  readonly #grace: AbortGrace;
+  readonly #onIdle: (ended: { aborted: boolean }) => void;
+  #current: Current | undefined;
+
+  /** @param onIdle called as soon as work has ended, before its promise settles */
+  constructor(grace: AbortGrace, onIdle: (ended: { aborted: boolean }) => void) {
+    this.#grace = grace;
+    this.#onIdle = onIdle;
+  }
+
+  get kind(): ActivityKind | undefined {
+    return this.#current?.kind;
+  }
+
+  /** The signal of the current work. */
+  get signal(): AbortSignal | undefined {
+    return this.#current?.signal;
+  }
+
+  /**
+   * Runs work, alone.
+   * @param outer aborts the work too
+   * @throws BonsaiError `agent_busy`, as a rejection
+   */
+  async begin<Result>(
+    kind: ActivityKind,
+    work: (signal: AbortSignal) => Promise<Result>,
+    outer?: AbortSignal,
+  ): Promise<Result> {
+    if (this.#current !== undefined) throw agentBusyError(this.#current.kind);
+    const ended = Promise.withResolvers<void>();
+    const abort = new AbortController();
+    const signal = outer === undefined ? abort.signal : AbortSignal.any([abort.signal, outer]);
+    const current: Current = { kind, abort, signal, ended: ended.promise };
+    this.#current = current;
+    this.#grace.reset();
+    try {
+      return await work(signal);
+    } finally {
+      this.#current = undefined;
+      this.#grace.reset();
+      ended.resolve();
+      this.#onIdle({ aborted: abort.signal.aborted });
+    }
+  }
+
+  /** Stops the work and waits for its end. Without work, stops waiting for hanging handlers. */
+  async abort(): Promise<void> {
+    const current = this.#current;
+    if (current === undefined) return this.#grace.expire();
+    this.#grace.begin();
+    current.abort.abort(new Error("The user stopped the work."));
+    await current.ended;
+  }
+
+  /** Resolves when there is no work. */
+  async idle(): Promise<void> {
+    while (this.#current !== undefined) await this.#current.ended;
+  }
+}
+
+const descriptions: Record<ActivityKind, string> = {
+  run: "working",
+  compaction: "compacting its context",
+  navigation: "moving to another entry of the session",
+  command: "running your command",
+  message: "storing an extension's message",
+};
+
+export function agentBusyError(kind: ActivityKind): BonsaiError {
+  return new BonsaiError({
+    code: "agent_busy",
+    message: `The agent is ${descriptions[kind]}.`,
+    hint: "Wait until the agent is ready, steer it, queue the text as a follow-up, or abort first.",
+  });
 }

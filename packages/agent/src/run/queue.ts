@@ -1,33 +1,12 @@
-import {
-  type AssistantMessage,
-  BonsaiError,
-  type ImageContent,
-  type Message,
-  type UserContent,
-  type UserMessage,
-} from "@bonsai-agent/messages";
+import { BonsaiError, type ImageContent, type Message, type UserMessage } from "@bonsai-agent/messages";
 import { isProgramText } from "@bonsai-agent/messages/host";
 import { messageSchema } from "@bonsai-agent/messages/schemas";
+import type { CustomInput, PromptInput, RunResult, StreamingBehavior } from "../events.ts";
+import type { AgentEvents } from "../lifecycle.ts";
 import { messageOf } from "../notice.ts";
-
-/** Origin of a text. */
-export type InputSource = "interactive" | "rpc" | "print" | "extension";
-
-/** Delivery of a text during a run. */
-export type StreamingBehavior = "steer" | "followUp";
 
 /** Each waiting text gets its own answer, or all get one. */
 export type QueueDelivery = "one-at-a-time" | "all";
-
-/** A text for the agent. */
-export interface PromptInput {
-  text: string;
-  /** Sent with the text. */
-  images?: readonly ImageContent[] | undefined;
-  source: InputSource;
-  /** True: calls of templates and skills are expanded. Default: true, except for extensions. */
-  isExpanded?: boolean | undefined;
-}
 
 /** The expanded form of a text that calls a template or a skill. */
 export interface Expansion {
@@ -54,18 +33,6 @@ export interface SaidInput extends PromptInput {
 export interface QueuedInput extends PromptInput {
   /** When it is delivered. */
   behavior: StreamingBehavior;
-}
-
-/** A message of an extension: stored, and shown to the model as the user's. */
-export interface CustomInput {
-  /** The kind of message, chosen by the extension. */
-  customType: string;
-  /** Shown to the model. */
-  content: string | UserContent[];
-  /** False: front ends do not show it. */
-  display: boolean;
-  /** For the extension; stored, never sent. */
-  details?: unknown;
 }
 
 /** Delivery of an extension's message. */
@@ -126,20 +93,40 @@ export function userMessage(
   return { role: "user", content, ...(typed !== undefined && { typed }), timestamp };
 }
 
-/** Result of a run. */
-export interface RunResult {
-  /**
-   * `handled`: an extension took the text, nothing was sent. `paused`: a compaction under the setting
-   * `afterThreshold: "wait"`; the next prompt continues the task. `queued`: the text waits, and the caller is a handler or
-   * tool that the agent waits for.
-   */
-  status: "done" | "aborted" | "failed" | "handled" | "paused" | "queued";
-  /** The last answer of the run, if there was one. */
-  answer?: AssistantMessage | undefined;
-  /** With the status `failed`. */
-  error?: BonsaiError | undefined;
-  /** Texts that were neither sent nor stored, oldest first; absent if there are none. */
-  unsent?: readonly PromptInput[] | undefined;
+/** Passes a text through the handlers of `input` and expands it. Returns undefined if a handler took it. */
+export async function preparedInput(
+  { events, expandInput }: { events: AgentEvents; expandInput?: ExpandInput | undefined },
+  input: PromptInput | QueuedInput,
+  signal: AbortSignal,
+): Promise<SaidInput | undefined> {
+  const asked = await askInputHandlers(events, input, signal);
+  if (asked === undefined || signal.aborted) return asked;
+  const { source, isExpanded = source !== "extension" } = input;
+  const expansion = isExpanded ? await expandInput?.(asked) : undefined;
+  if (expansion === undefined) return asked;
+  const { text, typed } = expansion;
+  const images = [...(asked.images ?? []), ...(expansion.images ?? [])];
+  return { ...asked, text, typed, images: images.length === 0 ? undefined : images };
+}
+
+/** Returns the text as changed by extensions; undefined if one handled it. */
+async function askInputHandlers<Input extends PromptInput | QueuedInput>(
+  events: AgentEvents,
+  input: Input,
+  signal: AbortSignal,
+): Promise<Input | undefined> {
+  if (!events.hasHandlers("input")) return input;
+  const { text, images, source } = input;
+  const event = {
+    type: "input" as const,
+    text,
+    source,
+    ...(images === undefined ? {} : { images: [...images] }),
+    ...("behavior" in input ? { streamingBehavior: input.behavior } : {}),
+  };
+  const { result, payload } = await events.decide("input", event, { signal });
+  if (signal.aborted) return input;
+  return result?.action === "handled" ? undefined : { ...input, text: payload.text, images: payload.images };
 }
 
 /** Works after each run: titles, the blurb for the session list. */

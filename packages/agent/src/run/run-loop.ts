@@ -1,26 +1,19 @@
 import type { CompactionSite } from "@bonsai-agent/compaction/host";
 import { type AssistantMessage, BonsaiError, callsIn, type ToolResultMessage } from "@bonsai-agent/messages";
 import { count } from "@bonsai-agent/messages/numbers";
-import type { AgentParts } from "../agent-parts.ts";
-import { runToolBatch } from "../tools/tool-call.ts";
-import {
-  preparedInput,
-  type Recorded,
-  recordMessage,
-  recordQueued,
-  recordResult,
-  requestAnswer,
-} from "./answer.ts";
+import type { RunResult, StreamingBehavior } from "../events.ts";
+import type { AgentParts } from "./agent-parts.ts";
+import { type Recorded, recordMessage, recordQueued, recordResult, requestAnswer } from "./answer.ts";
 import type { Recovery, RunCompactions } from "./compactions.ts";
 import {
   isMessage,
+  preparedInput,
   type QueuedInput,
   type QueuePhase,
-  type RunResult,
   type SaidInput,
-  type StreamingBehavior,
   userMessage,
 } from "./queue.ts";
+import { runToolBatch } from "./tool-call.ts";
 
 interface RunLoopOptions {
   parts: AgentParts;

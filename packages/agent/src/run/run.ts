@@ -8,19 +8,13 @@ import {
   type ToolCall,
 } from "@bonsai-agent/messages";
 import { project, type Session } from "@bonsai-agent/session";
-import type { AgentParts } from "../agent-parts.ts";
+import type { CustomInput, PromptInput, RunResult } from "../events.ts";
 import { messageOf } from "../notice.ts";
 import { errorResult } from "../tools/tool-registry.ts";
-import { preparedInput, recordCustom, recordMessage, recordQueued, recordResult } from "./answer.ts";
+import type { AgentParts } from "./agent-parts.ts";
+import { recordCustom, recordMessage, recordQueued, recordResult } from "./answer.ts";
 import type { RunCompactions } from "./compactions.ts";
-import {
-  type CustomInput,
-  isMessage,
-  type PromptInput,
-  type RunResult,
-  type SaidInput,
-  userMessage,
-} from "./queue.ts";
+import { isMessage, preparedInput, type SaidInput, userMessage } from "./queue.ts";
 import { RunLoop } from "./run-loop.ts";
 
 /** The first input of a run: a text, or a message of an extension. */

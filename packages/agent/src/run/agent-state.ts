@@ -2,7 +2,7 @@ import { readContext } from "@bonsai-agent/compaction";
 import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
 import { type AskedThinking, askedThinking } from "@bonsai-agent/models/host";
 import type { AgentParts } from "./agent-parts.ts";
-import type { QueuedInput } from "./run/queue.ts";
+import type { QueuedInput } from "./queue.ts";
 
 /** How full the context is. */
 interface ContextUsage {

@@ -2,10 +2,9 @@ import { isRecord, type ToolCall, type ToolResultMessage } from "@bonsai-agent/m
 import { deepCopy, raceAbort } from "@bonsai-agent/messages/host";
 import { argumentsProblem, MALFORMED_ARGUMENTS } from "@bonsai-agent/models/host";
 import { z } from "zod";
-import type { AgentParts } from "../agent-parts.ts";
 import { messageOf } from "../notice.ts";
-import { fitArguments } from "./fit-arguments.ts";
-import { maskedWithin, maskKeys } from "./mask-keys.ts";
+import { fitArguments } from "../tools/fit-arguments.ts";
+import { maskedWithin, maskKeys } from "../tools/mask-keys.ts";
 import {
   checkedResult,
   errorResult,
@@ -14,7 +13,8 @@ import {
   resultMessage,
   type Tool,
   type ToolResult,
-} from "./tool-registry.ts";
+} from "../tools/tool-registry.ts";
+import type { AgentParts } from "./agent-parts.ts";
 
 interface ToolBatchOptions {
   parts: AgentParts;

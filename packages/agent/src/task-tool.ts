@@ -13,10 +13,10 @@ import {
 import { count } from "@bonsai-agent/messages/numbers";
 import { type ChangedLines, createSession, type Entry, type Session } from "@bonsai-agent/session";
 import { z } from "zod";
-import { type LifecycleEvents, lifecycleEventRules } from "../lifecycle.ts";
-import { changedFiles } from "../listing/changed-files.ts";
-import type { RunResult } from "../run/queue.ts";
-import { defineTool, type Tool, type ToolExecution, type ToolResult } from "./tool-registry.ts";
+import type { RunResult } from "./events.ts";
+import { type LifecycleEvents, lifecycleEventRules } from "./lifecycle.ts";
+import { changedFiles } from "./listing/changed-files.ts";
+import { defineTool, type Tool, type ToolExecution, type ToolResult } from "./tools/tool-registry.ts";
 
 /** The methods of an agent that the task tool uses. */
 interface SubAgent {
