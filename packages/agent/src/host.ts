@@ -41,6 +41,6 @@ export {
   startProcess,
 } from "./tools/process.ts";
 export { MAX_RESULT_BYTES, MAX_RESULT_LINES } from "./tools/result-text.ts";
-export { ExpressionWorker } from "./tools/search/expression-worker.ts";
 export { FolderWalk } from "./tools/search/folder-walk.ts";
 export { globMatcher } from "./tools/search/globs.ts";
+export { ExpressionWorker } from "./tools/search/script-search.ts";

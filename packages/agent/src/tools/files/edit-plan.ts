@@ -1,52 +1,38 @@
 import { shortened } from "@bonsai-agent/messages";
 import { diffArrays } from "diff";
 
-/** To find what two long passages share can take minutes; then all of the passage counts as touched. */
+/** Comparing two long passages can take minutes. After this time, the whole passage is replaced. */
 const MAX_COMPARE_MS = 1_000;
 /** Places that are named when a passage occurs several times. */
 const MAX_NAMED_PLACES = 10;
 
-interface EditPlan {
-  /** In the order of the text. */
-  changes: TextChange[];
-  /** Ignored differences. */
-  tolerated: Tolerance[];
-}
-
 /**
- * Finds where each edit goes in the text as it is given, whose line ends are `\n`.
- * Throws a sentence for the model when a passage is not found, is found more than once, or overlaps another.
+ * Finds the place of each edit in a text with `\n` as line end. Returns the changes in the order of the text, and the
+ * ignored differences.
+ * @throws Error with a sentence for the model: a passage is missing, ambiguous, or overlaps another
  */
-export function planEdits(text: string, edits: readonly TextEdit[]): EditPlan {
+export function planEdits(
+  text: string,
+  edits: readonly TextEdit[],
+): { changes: TextChange[]; tolerated: Tolerance[] } {
   const placed = edits.map((edit, index) => place(text, edit, nameOf(index, edits.length)));
-  placed.sort((a, b) => a.span.start - b.span.start);
-  for (const [index, { name, span }] of placed.entries()) {
+  placed.sort((a, b) => a.change.start - b.change.start);
+  for (const [index, { name, change }] of placed.entries()) {
     const next = placed[index + 1];
-    if (next !== undefined && next.span.start < span.end) {
+    if (next !== undefined && next.change.start < change.end)
       throw new Error(
-        `${name} and ${next.name} overlap in line ${lineAt(text, next.span.start)}. Nothing was changed. Join them into one edit.`,
+        `${name} and ${next.name} overlap in line ${lineAt(text, next.change.start)}. Nothing was changed. Join them into one edit.`,
       );
-    }
   }
-  const tolerated = new Set(placed.flatMap((one) => one.tolerated));
-  return {
-    changes: placed.map(({ span, replacement }) => ({ ...span, replacement })),
-    tolerated: [...tolerated],
-  };
-}
-
-interface PlacedEdit {
-  name: string;
-  span: Span;
-  replacement: string;
-  tolerated: Tolerance[];
+  const tolerated = new Set(placed.flatMap((each) => each.tolerated));
+  return { changes: placed.map(({ change }) => change), tolerated: [...tolerated] };
 }
 
 function nameOf(index: number, count: number): string {
   return count === 1 ? "The edit" : `Edit ${index + 1} of ${count}`;
 }
 
-function place(text: string, edit: TextEdit, name: string): PlacedEdit {
+function place(text: string, edit: TextEdit, name: string) {
   const { oldText, newText } = edit;
   if (oldText === "")
     throw new Error(`${name} has an empty oldText. Give the text to replace, or use write.`);
@@ -57,7 +43,7 @@ function place(text: string, edit: TextEdit, name: string): PlacedEdit {
   if (others.length > 0) throw new Error(`${name} is ambiguous: ${several(text, spans)}`);
   const found = text.slice(span.start, span.end);
   const replacement = tolerated.length === 0 ? newText : keepUnchanged(found, edit);
-  return { name, span, replacement, tolerated };
+  return { name, change: { ...span, replacement }, tolerated };
 }
 
 function several(text: string, spans: readonly Span[]): string {
@@ -71,22 +57,19 @@ function lineAt(text: string, index: number): number {
   return text.slice(0, index).split("\n").length;
 }
 
-/** Lines that the edit does not touch stay as they are in the file, whatever was overlooked in them. */
+/** Keeps the lines that the edit does not change as they are in the file. */
 function keepUnchanged(found: string, { oldText, newText }: TextEdit): string {
   const foundLines = found.split("\n");
-  let at = 0;
-  const lines: string[] = [];
   const parts = diffArrays(oldText.split("\n"), newText.split("\n"), { timeout: MAX_COMPARE_MS });
   if (parts === undefined) return newText;
-  for (const part of parts) {
-    if (part.added) {
-      lines.push(...part.value);
-      continue;
-    }
-    if (!part.removed) lines.push(...foundLines.slice(at, at + part.value.length));
-    at += part.value.length;
-  }
-  return lines.join("\n");
+  let at = 0;
+  return parts
+    .flatMap(({ added, removed, value }) => {
+      if (added) return value;
+      at += value.length;
+      return removed ? [] : foundLines.slice(at - value.length, at);
+    })
+    .join("\n");
 }
 
 /** A passage to replace, as the model sent it. */
@@ -95,10 +78,14 @@ export interface TextEdit {
   newText: string;
 }
 
-/** Replaces the characters from `start` to before `end`. */
-export interface TextChange {
+/** The characters from `start` to before `end`. */
+interface Span {
   start: number;
   end: number;
+}
+
+/** Replaces the characters of a span. */
+export interface TextChange extends Span {
   replacement: string;
 }
 
@@ -113,29 +100,16 @@ export function applyChanges(text: string, changes: readonly TextChange[]): stri
   return changed + text.slice(from);
 }
 
-/** The characters from `start` to before `end`. */
-interface Span {
-  start: number;
-  end: number;
-}
-
 export type Tolerance = "trailing whitespace" | "typographic, full-width or composed characters";
 
-interface Matches {
-  spans: Span[];
-  /** Ignored differences; empty for an exact match. */
-  tolerated: Tolerance[];
-}
-
-/** More places than a model is shown; a passage of one letter may have millions. */
+/** Places to find: a passage of one letter may have millions. */
 const MAX_PLACES = 1_000;
 
 /**
- * The places of a passage in a text, the first thousand of them. Where there is no exact one, spaces at line ends,
- * typographic and full-width characters, and how accents are encoded are overlooked, and nothing else: indentation and
- * case can carry meaning.
+ * Finds the places of a passage in a text. If there is no exact one, it ignores spaces at line ends, typographic and
+ * full-width characters, and the encoding of accents. Indentation and case can carry meaning and always count.
  */
-export function matches(text: string, passage: string): Matches {
+export function matches(text: string, passage: string): { spans: Span[]; tolerated: Tolerance[] } {
   const exact = placesOf(text, passage);
   if (exact.length > 0 || passage.trim() === "") return { spans: exact, tolerated: [] };
   const folded = fold(text);
@@ -148,14 +122,9 @@ export function matches(text: string, passage: string): Matches {
 
 function placesOf(text: string, passage: string): Span[] {
   const spans: Span[] = [];
-  if (passage === "") return spans;
-  for (
-    let at = text.indexOf(passage);
-    at >= 0 && spans.length < MAX_PLACES;
-    at = text.indexOf(passage, at + 1)
-  ) {
+  let at = passage === "" ? -1 : text.indexOf(passage);
+  for (; at >= 0 && spans.length < MAX_PLACES; at = text.indexOf(passage, at + 1))
     spans.push({ start: at, end: at + passage.length });
-  }
   return spans;
 }
 
@@ -179,11 +148,11 @@ const plain: Readonly<Record<string, string>> = {
   "\u202f": " ",
   "\u3000": " ",
 };
-/** The full-width forms of ASCII stand in its order. */
+/** The full-width forms of ASCII have the order of ASCII. */
 const fullWidthOffset = 0xfee0;
 const typographic = new RegExp(`[${Object.keys(plain).join("")}\\uff01-\\uff5e]`, "g");
 
-/** One character for one, so that positions stay. */
+/** Replaces each character by one, so that positions stay the same. */
 function plainCharacters(text: string): string {
   return text.replaceAll(
     typographic,
@@ -197,47 +166,29 @@ interface Folded {
   origins: number[];
 }
 
-/** Without spaces at line ends, in plain characters, letters and their accents in one. */
-function fold(text: string): Folded {
-  const origins: number[] = [];
-  let folded = "";
-  let from = 0;
-  const take = (end: number) => {
-    for (let at = from; at < end; at += 1) origins.push(at);
-    folded += text.slice(from, end);
-  };
-  // Every run of spaces is looked at once: an expression that asks what follows starts anew in each of its spaces.
-  for (const space of text.matchAll(/[^\S\n]+/g)) {
-    const end = space.index + space[0].length;
-    if (text[end] !== "\n") continue;
-    take(space.index);
-    from = end;
-  }
-  take(text.length);
-  origins.push(text.length);
-  return composed({ text: plainCharacters(folded), origins });
-}
+/** Spaces at a line end, and a letter with separate accents. The lookbehind keeps long runs of spaces linear. */
+const folds = /(?<![^\S\n])[^\S\n]+(?=\n)|\P{M}\p{M}+/gu;
 
-function composed({ text, origins }: Folded): Folded {
-  if (text.normalize("NFC") === text) return { text, origins };
-  const from: number[] = [];
-  let made = "";
-  let at = 0;
-  const take = (end: number) => {
-    made += text.slice(at, end);
-    for (; at < end; at += 1) from.push(origins[at]!);
+/** Removes spaces at line ends, composes accents and replaces typographic characters. */
+function fold(text: string): Folded {
+  const parts: string[] = [];
+  const origins: number[] = [];
+  let from = 0;
+  const keep = (end: number) => {
+    parts.push(text.slice(from, end));
+    for (; from < end; from += 1) origins.push(from);
   };
-  for (const { 0: letter, index } of text.matchAll(/\P{M}\p{M}+/gu)) {
-    const one = letter.normalize("NFC");
-    if (one === letter) continue;
-    take(index);
-    made += one;
-    for (let unit = 0; unit < one.length; unit += 1) from.push(origins[index]!);
-    at = index + letter.length;
+  for (const { 0: found, index } of text.matchAll(folds)) {
+    keep(index);
+    const composed = found.trim() === "" ? "" : found.normalize("NFC");
+    parts.push(composed);
+    for (let unit = 0; unit < composed.length; unit += 1)
+      origins.push(composed === found ? index + unit : index);
+    from = index + found.length;
   }
-  take(text.length);
-  from.push(origins.at(-1)!);
-  return { text: made, origins: from };
+  keep(text.length);
+  origins.push(text.length);
+  return { text: plainCharacters(parts.join("")), origins };
 }
 
 function toleratedIn(text: string, passage: string, spans: readonly Span[]): Tolerance[] {
@@ -258,12 +209,12 @@ function toleratedIn(text: string, passage: string, spans: readonly Span[]): Tol
 /** Lines of the nearest passage that are shown. */
 const MAX_SHOWN_LINES = 12;
 const MAX_SHOWN_CHARS = 200;
-/** A line that the passage has more often, like a bracket, stands in too many places to help. */
+/** A line that is more frequent in the passage, like a bracket, does not help to find it. */
 const MAX_PLACES_OF_LINE = 20;
-/** A shorter newText can stand in the file for any reason. */
+/** A shorter newText may be in the file by chance. */
 const MIN_TELLING_CHARS = 8;
 
-/** Why a passage was not found, with what comes nearest to it. */
+/** Says why a passage was not found, and shows the nearest text. */
 function notFound(text: string, { oldText, newText }: TextEdit): string {
   if (newText.trim().length >= MIN_TELLING_CHARS && text.includes(newText)) {
     return "oldText does not occur, but newText does: this edit seems to be done already.";

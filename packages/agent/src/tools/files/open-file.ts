@@ -43,6 +43,63 @@ export async function fileHead(handle: FileHandle, bytes: number): Promise<Buffe
   return buffer.subarray(0, bytesRead);
 }
 
+/** A line of a file, without its line end. */
+export interface FileLine {
+  /** The line, or the beginning of a long one. */
+  bytes: Buffer;
+  /** Bytes of the whole line. */
+  length: number;
+  hasNewline: boolean;
+}
+
+/** Splits the pieces of a file into lines. Holds a bounded part of each line in memory. */
+export class LineSplitter {
+  readonly #onLine: (line: FileLine) => void;
+  readonly #maxBytes: () => number;
+  #pieces: Buffer[] = [];
+  #heldBytes = 0;
+  /** Bytes of the unfinished line so far. */
+  pendingBytes = 0;
+
+  /** @param maxBytes bytes of the current line to hold; 0 for a line that is only counted */
+  constructor(onLine: (line: FileLine) => void, maxBytes: () => number) {
+    this.#onLine = onLine;
+    this.#maxBytes = maxBytes;
+  }
+
+  push(piece: Buffer): void {
+    let from = 0;
+    for (let at = piece.indexOf(10); at >= 0; at = piece.indexOf(10, from)) {
+      this.#hold(piece.subarray(from, at));
+      this.#endLine(true);
+      from = at + 1;
+    }
+    this.#hold(piece.subarray(from));
+  }
+
+  /** Ends the last line, if it has no newline. */
+  end(): void {
+    if (this.pendingBytes > 0) this.#endLine(false);
+  }
+
+  #hold(piece: Buffer): void {
+    const held = piece.subarray(0, Math.max(0, this.#maxBytes() - this.#heldBytes));
+    if (held.length > 0) this.#pieces.push(held);
+    this.#heldBytes += held.length;
+    this.pendingBytes += piece.length;
+  }
+
+  #endLine(hasNewline: boolean): void {
+    const [only, ...more] = this.#pieces;
+    const bytes = only === undefined || more.length > 0 ? Buffer.concat(this.#pieces) : only;
+    const line = { bytes, length: this.pendingBytes, hasNewline };
+    this.#pieces = [];
+    this.#heldBytes = 0;
+    this.pendingBytes = 0;
+    this.#onLine(line);
+  }
+}
+
 /** Enough for every signature, and for a fair look at whether it is text. */
 export const HEAD_BYTES = 4_100;
 

@@ -13,7 +13,16 @@ import {
   truncationTo,
 } from "../result-text.ts";
 import { defineTool, type Tool, type ToolResult } from "../tool-registry.ts";
-import { fileHead, fileKind, HEAD_BYTES, type OpenedFile, openFile, type TextFormat } from "./open-file.ts";
+import {
+  type FileLine,
+  fileHead,
+  fileKind,
+  HEAD_BYTES,
+  LineSplitter,
+  type OpenedFile,
+  openFile,
+  type TextFormat,
+} from "./open-file.ts";
 
 /** The smallest limit among the providers is 5 MB. */
 const MAX_IMAGE_BYTES = 5 << 20;
@@ -203,110 +212,59 @@ interface LineWindow {
   hasCrlf: boolean;
 }
 
-/** Some lines of a file, of which no more is in memory than a chunk and the result. */
+/** Reads some lines of a file. Holds no more in memory than a chunk and the result. */
 async function lineWindow(options: LineWindowOptions): Promise<LineWindow> {
-  const reader = new LineReader(options);
-  const mayCount = options.sizeBytes <= MAX_COUNTED_BYTES;
+  const { offset, maxLines, sizeBytes } = options;
+  const kept: Buffer[] = [];
+  const cutLines: number[] = [];
+  const window = { lastLine: offset - 1, isEnd: true, hasCrlf: false };
+  let line = 0;
+  let keptBytes = 0;
+  let wantedBytes = 0;
+  let isFull = false;
+  const splitter = new LineSplitter(
+    (found) => {
+      line += 1;
+      if (line < offset) return;
+      wantedBytes += found.length + (found.hasNewline ? 1 : 0);
+      const shown = shownLine(found);
+      if (isFull || keptBytes + shown.length > MAX_RESULT_BYTES) window.isEnd = false;
+      else {
+        kept.push(shown);
+        keptBytes += shown.length;
+        window.lastLine = line;
+        window.hasCrlf ||= isCrlf(found);
+        if (found.length > MAX_LINE_BYTES) cutLines.push(line);
+      }
+      isFull = !window.isEnd || line - offset + 1 >= maxLines;
+    },
+    () => (line + 1 >= offset && !isFull ? MAX_LINE_BYTES + 1 : 0),
+  );
+  const mayCount = sizeBytes <= MAX_COUNTED_BYTES;
   for await (const chunk of utf8Chunks(options)) {
-    reader.push(chunk);
-    if (reader.isBeyond && !mayCount) break;
+    splitter.push(chunk);
+    if (isFull && splitter.pendingBytes > 0) window.isEnd = false;
+    if (!window.isEnd && !mayCount) break;
   }
-  return reader.end(mayCount);
+  if (mayCount || window.isEnd) splitter.end();
+  const counts = mayCount || window.isEnd ? { totalLines: line, wantedBytes } : {};
+  return { ...window, ...counts, cutLines, text: Buffer.concat(kept).toString() };
 }
 
-class LineReader {
-  readonly #offset: number;
-  readonly #maxLines: number;
-  readonly #kept: Buffer[] = [];
-  readonly #cutLines: number[] = [];
-  #keptBytes = 0;
-  #lastLine: number;
-  #hasCrlf = false;
-  #isFull = false;
-  /** The line being read, from 1, and what of it was seen. */
-  #line = 1;
-  #start: Buffer[] = [];
-  #lineBytes = 0;
-  #wantedBytes = 0;
-  /** True once there is something that is not shown. */
-  isBeyond = false;
-
-  constructor({ offset, maxLines }: LineWindowOptions) {
-    this.#offset = offset;
-    this.#maxLines = maxLines;
-    this.#lastLine = offset - 1;
-  }
-
-  push(chunk: Buffer): void {
-    let from = 0;
-    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
-      this.#take(chunk.subarray(from, at));
-      this.#endLine(true);
-      from = at + 1;
-    }
-    if (from < chunk.length) this.#take(chunk.subarray(from));
-  }
-
-  end(mayCount: boolean): LineWindow {
-    if (this.#lineBytes > 0) this.#endLine(false);
-    const isCounted = mayCount || !this.isBeyond;
-    return {
-      text: Buffer.concat(this.#kept).toString(),
-      lastLine: this.#lastLine,
-      isEnd: !this.isBeyond,
-      totalLines: isCounted ? this.#line - 1 : undefined,
-      wantedBytes: isCounted ? this.#wantedBytes : undefined,
-      cutLines: this.#cutLines,
-      hasCrlf: this.#hasCrlf,
-    };
-  }
-
-  get #isWanted(): boolean {
-    return this.#line >= this.#offset && !this.#isFull;
-  }
-
-  #take(piece: Buffer): void {
-    if (this.#isFull && piece.length > 0) this.isBeyond = true;
-    if (this.#isWanted && this.#lineBytes <= MAX_LINE_BYTES) this.#start.push(piece);
-    this.#lineBytes += piece.length;
-  }
-
-  #endLine(hasNewline: boolean): void {
-    if (this.#isWanted) this.#keep(hasNewline);
-    if (this.#line >= this.#offset) this.#wantedBytes += this.#lineBytes + (hasNewline ? 1 : 0);
-    if (this.#isFull) this.isBeyond = true;
-    if (this.#lastLine - this.#offset + 1 >= this.#maxLines) this.#isFull = true;
-    this.#line += 1;
-    this.#start = [];
-    this.#lineBytes = 0;
-  }
-
-  #keep(hasNewline: boolean): void {
-    const line = this.#shownLine(hasNewline);
-    if (this.#keptBytes + line.length > MAX_RESULT_BYTES) {
-      this.#isFull = true;
-      return;
-    }
-    this.#kept.push(line);
-    this.#keptBytes += line.length;
-    this.#lastLine = this.#line;
-  }
-
-  #shownLine(hasNewline: boolean): Buffer {
-    const newline = hasNewline ? "\n" : "";
-    const line = Buffer.concat(this.#start);
-    if (this.#lineBytes > MAX_LINE_BYTES) {
-      this.#cutLines.push(this.#line);
-      const mark = `… [line cut: it has ${shownCount(this.#lineBytes)} bytes]${newline}`;
-      return Buffer.concat([firstBytes(line, MAX_LINE_BYTES), Buffer.from(mark)]);
-    }
-    const isCrlf = hasNewline && line.at(-1) === 13;
-    if (isCrlf) this.#hasCrlf = true;
-    return Buffer.concat([isCrlf ? line.subarray(0, -1) : line, Buffer.from(newline)]);
-  }
+function shownLine(line: FileLine): Buffer {
+  const { bytes, length, hasNewline } = line;
+  const newline = hasNewline ? "\n" : "";
+  if (length <= MAX_LINE_BYTES)
+    return Buffer.concat([isCrlf(line) ? bytes.subarray(0, -1) : bytes, Buffer.from(newline)]);
+  const mark = `… [line cut: it has ${shownCount(length)} bytes]${newline}`;
+  return Buffer.concat([firstBytes(bytes, MAX_LINE_BYTES), Buffer.from(mark)]);
 }
 
-/** The file as UTF-8, whatever it is written in. */
+function isCrlf({ bytes, length, hasNewline }: FileLine): boolean {
+  return hasNewline && length <= MAX_LINE_BYTES && bytes.at(-1) === 13;
+}
+
+/** Reads the file in chunks, converted to UTF-8. */
 async function* utf8Chunks({ handle, format, signal }: LineWindowOptions): AsyncGenerator<Buffer> {
   const decoder =
     format.encoding === "utf-8" ? undefined : new TextDecoder(format.encoding, { ignoreBOM: true });

@@ -4,7 +4,7 @@ import { open } from "node:fs/promises";
 import { basename, dirname, join, sep } from "node:path";
 import type { Readable } from "node:stream";
 import { textHead } from "@bonsai-agent/messages";
-import { fileHead, formatOfBom, isTextWithNuls } from "../files/open-file.ts";
+import { type FileLine, fileHead, formatOfBom, isTextWithNuls, LineSplitter } from "../files/open-file.ts";
 import { startProcess } from "../process.ts";
 import { globMatcher } from "./globs.ts";
 import type { LineSearch, LineSearchOptions, SearchedLine } from "./script-search.ts";
@@ -50,8 +50,9 @@ export function ripgrepSearch(program: string): LineSearch {
 async function* searchedLines(child: ChildProcess, options: LineSearchOptions): AsyncGenerator<SearchedLine> {
   const isWanted = pathFilter(options);
   let latest: { path: string; isBinary: boolean } | undefined;
-  for await (const { text, isCut } of boundedLines(child.stdout!, MAX_ROW_BYTES)) {
-    const line = isCut ? tooLongLine(text) : searchedLine(text);
+  for await (const { bytes, length } of rowsOf(child.stdout!)) {
+    const row = bytes.toString();
+    const line = length > bytes.length ? tooLongLine(row) : searchedLine(row);
     if (line === undefined || !isWanted(line.path)) continue;
     if (latest?.path !== line.path) {
       latest = { path: line.path, isBinary: await isBinary(line.path, options) };
@@ -180,38 +181,18 @@ function report(complaint: string, { pattern, glob, onNote }: LineSearchOptions)
   onNote(`[ripgrep reported: ${complaint}]`);
 }
 
-/** A line without its end; of one beyond the bound only the beginning. */
-interface BoundedLine {
-  text: string;
-  isCut: boolean;
-}
-
-/** The lines of a stream, of which none can fill the memory. */
-async function* boundedLines(stream: Readable, maxLineBytes: number): AsyncGenerator<BoundedLine> {
-  let pieces: Buffer[] = [];
-  let heldBytes = 0;
-  let isCut = false;
-  const hold = (piece: Buffer) => {
-    const fitting = piece.subarray(0, maxLineBytes - heldBytes);
-    isCut ||= fitting.length < piece.length;
-    heldBytes += fitting.length;
-    if (fitting.length > 0) pieces.push(fitting);
-  };
-  const take = (): BoundedLine => {
-    const line = { text: Buffer.concat(pieces).toString(), isCut };
-    pieces = [];
-    heldBytes = 0;
-    isCut = false;
-    return line;
-  };
+/** Splits the output into rows. Holds only the beginning of a very long row. */
+async function* rowsOf(stream: Readable): AsyncGenerator<FileLine> {
+  let rows: FileLine[] = [];
+  const splitter = new LineSplitter(
+    (row) => rows.push(row),
+    () => MAX_ROW_BYTES,
+  );
   for await (const chunk of stream as AsyncIterable<Buffer>) {
-    let from = 0;
-    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
-      hold(chunk.subarray(from, at));
-      yield take();
-      from = at + 1;
-    }
-    hold(chunk.subarray(from));
+    splitter.push(chunk);
+    yield* rows;
+    rows = [];
   }
-  if (heldBytes > 0) yield take();
+  splitter.end();
+  yield* rows;
 }

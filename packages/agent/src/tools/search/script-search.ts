@@ -1,17 +1,19 @@
+import { once } from "node:events";
 import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { BonsaiError } from "@bonsai-agent/messages";
 import { counted } from "@bonsai-agent/messages/numbers";
 import { formatOfBom, isTextWithNuls } from "../files/open-file.ts";
 import { shownBytes, shownCount } from "../result-text.ts";
-import { ExpressionWorker, type LineMatches } from "./expression-worker.ts";
 import { coverageNotes, FolderWalk } from "./folder-walk.ts";
 import { globMatcher } from "./globs.ts";
 
-/** A line that a search found, or one beside it. */
+/** A line with a match, or a context line. */
 export interface SearchedLine {
   /** Relative to where the search began, with `/`. */
   path: string;
-  /** From 1; absent where a search could not tell. */
+  /** From 1; undefined if unknown. */
   line: number | undefined;
   text: string;
   /** Position of the first match; absent in a context line. */
@@ -29,16 +31,15 @@ export interface LineSearchOptions {
   glob?: string | undefined;
   contextLines: number;
   signal: AbortSignal;
-  /** Called with what the search could not cover, a sentence each. */
+  /** Called with a sentence for each part that the search did not cover. */
   onNote: (note: string) => void;
 }
 
-/** Lines in the order of paths and numbers. Whoever has enough stops asking. */
+/** Yields lines in the order of paths and numbers. */
 export type LineSearch = (options: LineSearchOptions) => AsyncIterable<SearchedLine>;
 
 /** Files are searched in memory. */
 const MAX_FILE_BYTES = 50 << 20;
-/** An expression is no text to search for whole passages with. */
 const MAX_PATTERN_CHARS = 50_000;
 
 /**
@@ -54,8 +55,8 @@ export const scriptSearch: LineSearch = async function* search(options) {
       signal.throwIfAborted();
       const text = await textOf(path, options, () => (binaryFiles += 1));
       if (text === undefined) continue;
-      const found = await worker.search({ text, name: path, signal });
-      if (found.size > 0) yield* withContext({ path, lines: text.split(/\r?\n/), found, contextLines });
+      const found = await worker.find({ texts: text, name: path, signal });
+      if (found.size > 0) yield* withContext(path, text.split(/\r?\n/), { found, contextLines });
     }
     if (binaryFiles > 0) options.onNote(`[Not searched: ${counted(binaryFiles, "binary file")}.]`);
   } finally {
@@ -69,7 +70,7 @@ function expressionOf({ pattern, isLiteral, ignoresCase }: LineSearchOptions): R
       `The pattern has ${shownCount(pattern.length)} characters; the maximum is ${shownCount(MAX_PATTERN_CHARS)}. Search for a part of it.`,
     );
   }
-  // As ripgrep writes it.
+  // Accepts the inline flag and the named groups of ripgrep.
   const inline = isLiteral ? null : /^\(\?i\)/.exec(pattern);
   const source = isLiteral
     ? pattern.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")
@@ -96,7 +97,7 @@ async function* filesOf({ root, isFolder, glob, signal, onNote }: LineSearchOpti
   coverageNotes(walk.gaps).forEach(onNote);
 }
 
-/** Undefined for what is no text. */
+/** Returns undefined for a binary file. */
 async function textOf(
   path: string,
   { root, isFolder, onNote }: LineSearchOptions,
@@ -126,21 +127,113 @@ async function textOf(
   }
 }
 
-interface FileMatches {
-  path: string;
-  lines: readonly string[];
-  found: LineMatches;
-  contextLines: number;
-}
-
-function* withContext({ path, lines, found, contextLines }: FileMatches): Generator<SearchedLine> {
+function* withContext(
+  path: string,
+  lines: readonly string[],
+  { found, contextLines }: { found: Matches; contextLines: number },
+): Generator<SearchedLine> {
   let next = 0;
   for (const index of found.keys()) {
     const last = Math.min(lines.length - 1, index + contextLines);
     for (let at = Math.max(next, index - contextLines); at <= last; at += 1) {
-      const matchAt = found.get(at);
-      yield { path, line: at + 1, text: lines[at]!, ...(matchAt === undefined ? {} : { matchAt }) };
+      yield { path, line: at + 1, text: lines[at]!, matchAt: found.get(at)?.start };
     }
     next = Math.max(next, last + 1);
   }
+}
+
+/** A pattern that takes longer on one file, or on some texts, will hardly end. */
+const MAX_FILE_MS = 2_000;
+
+/** By number of the line or text, from 0: its first match. */
+type Matches = ReadonlyMap<number, { start: number; end: number }>;
+
+interface Answer {
+  /** Three numbers for each match: the number of the line or text, start, end. */
+  found?: number[];
+  problem?: string;
+}
+
+/** Code of the worker. It is text, because the published command is one file and its build must not rewrite this. */
+const WORKER = `
+const { parentPort, workerData } = require("node:worker_threads");
+const expression = new RegExp(workerData.source, workerData.flags);
+parentPort.on("message", (given) => {
+  try {
+    const found = [];
+    const texts = typeof given === "string" ? given.split(/\\r?\\n/) : given;
+    for (const [number, text] of texts.entries()) {
+      const match = expression.exec(text);
+      if (match !== null) found.push(number, match.index, match.index + match[0].length);
+    }
+    parentPort.postMessage({ found });
+  } catch (error) {
+    parentPort.postMessage({ problem: error.message });
+  }
+});
+`;
+
+/** Searches with a regular expression in a thread: a slow expression can be stopped, and blocks neither keys nor signals. */
+export class ExpressionWorker {
+  readonly #expression: Pick<RegExp, "source" | "flags">;
+  #worker: Worker | undefined;
+
+  constructor(expression: Pick<RegExp, "source" | "flags">) {
+    this.#expression = expression;
+  }
+
+  /**
+   * Finds the first match in each line of a text, or in each text of a list, where it may span several lines.
+   * @param search.name the text in errors
+   * @throws BonsaiError `expression_too_slow` after two seconds; an Error for an invalid expression; the signal's reason
+   */
+  async find(search: {
+    texts: string | readonly string[];
+    name: string;
+    signal: AbortSignal;
+  }): Promise<Matches> {
+    const { texts, name, signal } = search;
+    signal.throwIfAborted();
+    const worker = this.#running();
+    const limit = AbortSignal.timeout(MAX_FILE_MS);
+    const answered = once(worker, "message", { signal: AbortSignal.any([signal, limit]) });
+    worker.postMessage(texts);
+    try {
+      const [{ found = [], problem }] = (await answered) as [Answer];
+      if (problem !== undefined) throw new Error(problem);
+      const matches = new Map<number, { start: number; end: number }>();
+      for (let at = 0; at < found.length; at += 3)
+        matches.set(found[at]!, { start: found[at + 1]!, end: found[at + 2]! });
+      return matches;
+    } catch (cause) {
+      this.close();
+      signal.throwIfAborted();
+      throw limit.aborted ? tooSlow(this.#expression.source, name, cause) : cause;
+    }
+  }
+
+  /** Ends the thread. */
+  close(): void {
+    void this.#worker?.terminate();
+    this.#worker = undefined;
+  }
+
+  #running(): Worker {
+    if (this.#worker !== undefined) return this.#worker;
+    const { source, flags } = this.#expression;
+    const worker = new Worker(WORKER, { eval: true, workerData: { source, flags }, execArgv: [] });
+    // An error between two searches is thrown by the next one.
+    worker.on("error", () => {});
+    this.#worker = worker;
+    return worker;
+  }
+}
+
+function tooSlow(source: string, name: string, cause: unknown): BonsaiError {
+  return new BonsaiError({
+    code: "expression_too_slow",
+    message: `The pattern ${JSON.stringify(source)} takes too long on ${name}: more than ${MAX_FILE_MS / 1000} seconds. Write it without nested repetitions, or search for plain text.`,
+    hint: "A repetition inside a repetition, like (a+)+, tries every way to split the text.",
+    cause,
+  });
 }
