@@ -59,6 +59,7 @@ export {
   exceedsJsonDepth,
   hiddenCharacters,
   MAX_LEVELS,
+  splitReminders,
   withoutTerminalControls,
 } from "./text/text.ts";
 export {

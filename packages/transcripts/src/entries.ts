@@ -47,49 +47,50 @@ export function sessionOf(options: { transcript: Transcript; steps: Step[]; form
   const ids = new Ids(`${format}\n${transcript.id}`);
   const start = options.steps.find((step) => step.at !== undefined)?.at ?? EPOCH;
   const opening = openingSteps(transcript, format, start);
-  const steps = [...opening, ...options.steps.map((step) => rooted(step, opening.at(-1)!.key))];
+  const root = opening.at(-1)!.key;
+  const steps = [...opening, ...options.steps.map((step) => ({ ...step, parent: step.parent ?? root }))];
   const entries = withTokensBefore(entriesOf(steps, ids, start));
-  const leafId = ids.of(transcript.leaf ?? opening.at(-1)!.key);
-  if (entries.at(-1)!.id !== leafId) entries.push(leafEntry(ids, leafId, entries.at(-1)!.timestamp));
-  const header: SessionHeader = {
-    type: "session",
-    version: SESSION_VERSION,
-    id: uuidOf(transcript.id),
-    timestamp: start,
-    cwd,
+  const leafId = ids.of(transcript.leaf ?? root);
+  const { id: lastId, timestamp } = entries.at(-1)!;
+  // Records the leaf if another branch was written last.
+  if (lastId !== leafId)
+    entries.push({
+      ...{ type: "custom", id: ids.of("leaf"), parentId: leafId, timestamp },
+      customType: customTypes.leaf,
+    });
+  const id = uuidOf(transcript.id);
+  return {
+    header: { type: "session", version: SESSION_VERSION, id, timestamp: start, cwd },
+    entries,
+    leafId,
   };
-  return { header, entries, leafId };
 }
 
 function openingSteps(transcript: Transcript, format: string, at: string): Step[] {
-  const data = { format, sessionId: transcript.id, version: transcript.version };
-  const steps: Step[] = [
-    { key: "import", parent: null, at, draft: { type: "custom", customType: IMPORT_CUSTOM_TYPE, data } },
-  ];
-  if (transcript.name !== undefined && transcript.name !== "") {
-    steps.push({ key: "name", parent: "import", at, draft: { type: "session_info", name: transcript.name } });
-  }
+  const { id, name, version } = transcript;
+  const data = { format, sessionId: id, version };
+  const record = { type: "custom", customType: IMPORT_CUSTOM_TYPE, data } as const;
+  const steps: Step[] = [{ key: "import", parent: null, at, draft: record }];
+  if (name) steps.push({ key: "name", parent: "import", at, draft: { type: "session_info", name } });
   return steps;
-}
-
-function rooted(step: Step, root: string): Step {
-  return step.parent === null ? { ...step, parent: root } : step;
 }
 
 function entriesOf(steps: readonly Step[], ids: Ids, start: string): Entry[] {
   let last = start;
   return steps.map((step) => {
     last = step.at ?? last;
-    const { type, ...fields } = stampedDraft(linkedDraft(step, ids), last);
+    const { type, ...fields } = entryDraft(step, ids, last);
     const parentId = step.parent === null ? null : ids.of(step.parent);
     // Fields for the index come before fields that can be long.
     return { type, id: ids.of(step.key), parentId, timestamp: last, ...fields } as Entry;
   });
 }
 
-/** The draft with ids instead of keys. */
-function linkedDraft({ draft, key }: Step, ids: Ids): EntryDraft {
+/** The draft with ids instead of keys. A message gets the time of its entry. */
+function entryDraft({ draft, key }: Step, ids: Ids, at: string): EntryDraft {
   switch (draft.type) {
+    case "message":
+      return { ...draft, message: { ...draft.message, timestamp: Date.parse(at) } };
     case "compaction":
       return { ...draft, firstKeptEntryId: ids.of(draft.firstKeptEntryId || key) };
     case "context_edit":
@@ -99,13 +100,6 @@ function linkedDraft({ draft, key }: Step, ids: Ids): EntryDraft {
     default:
       return draft;
   }
-}
-
-/** Gives a message without a time the time of its entry. */
-function stampedDraft(draft: EntryDraft, at: string): EntryDraft {
-  if (draft.type !== "message" || draft.message.role === "system" || draft.message.timestamp !== 0)
-    return draft;
-  return { ...draft, message: { ...draft.message, timestamp: Date.parse(at) } };
 }
 
 /** Sets the missing size of a compaction: the last usage before it, or an estimate. */
@@ -126,11 +120,6 @@ function tokensAfter(entry: Entry, before: number): number {
   if (entry.type !== "message") return before;
   const used = entry.message.role === "assistant" ? contextTokens(entry.message.usage) : 0;
   return used || before + chars4Estimator.message(entry.message);
-}
-
-/** Records the leaf if another branch was written last. */
-function leafEntry(ids: Ids, leafId: string, timestamp: string): Entry {
-  return { type: "custom", id: ids.of("leaf"), parentId: leafId, timestamp, customType: customTypes.leaf };
 }
 
 /** The transcript's id if it is a UUID, else a UUID made from it. */

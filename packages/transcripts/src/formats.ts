@@ -10,7 +10,6 @@ import { readQwen } from "./google/qwen.ts";
 import {
   type Fields,
   fieldsAt,
-  type JsonLine,
   nameOf,
   objectsOfLine,
   readJsonFile,
@@ -20,7 +19,7 @@ import {
 import type { NoticeLog } from "./import/notices.ts";
 import type { Transcript } from "./import/step.ts";
 import { readOpenCode } from "./opencode/reader.ts";
-import { exportedSession, storageFolder, storedSession } from "./opencode/records.ts";
+import { exportedSession, storageFolder, storedSession } from "./opencode/storage.ts";
 
 /** Formats that are recognised; `session` is Bonsai's and pi's own. */
 export type TranscriptFormat =
@@ -46,7 +45,9 @@ interface TranscriptSource {
   notices: NoticeLog;
 }
 
-interface FormatRow extends DetectedTranscript {
+interface FormatRow {
+  /** Name of the program that wrote it. */
+  readonly program: string;
   /** True for an object of this format: a line, or the whole JSON file. */
   readonly matches: (value: Fields) => boolean;
   readonly read: (source: TranscriptSource) => Transcript;
@@ -56,12 +57,16 @@ const CODEX_TYPES = new Set(["session_meta", "turn_context", "response_item", "e
 const CLAUDE_TYPES = new Set(["user", "assistant", "system", "attachment", "progress"]);
 
 /** A row for each format. The first matching row decides. */
-const FORMATS: { readonly [Format in TranscriptFormat]: Omit<FormatRow, "format"> } = {
+const FORMATS: { readonly [Format in TranscriptFormat]: FormatRow } = {
   session: {
     program: "Bonsai or pi",
     matches: (value) => value.type === "session" && typeof value.id === "string",
     read: ({ path }) => {
-      throw isSession(path);
+      throw new BonsaiError({
+        code: "transcript_is_session",
+        message: `${path} is already a Bonsai or pi session.`,
+        hint: "Open it without importing: `bonsai session show FILE` or `bonsai --resume FILE`.",
+      });
     },
   },
   codex: {
@@ -91,7 +96,10 @@ const FORMATS: { readonly [Format in TranscriptFormat]: Omit<FormatRow, "format"
     program: "Gemini CLI",
     matches: (value) => typeof value.sessionId === "string" && typeof value.projectHash === "string",
     read: ({ path, notices }) => {
-      const transcript = readGemini(recordingLines(path, notices), notices);
+      // An old recording is a single object.
+      const value = readJsonFile(path);
+      const lines = value === undefined ? readJsonLines(path, notices) : [{ line: 1, value }];
+      const transcript = readGemini(lines, notices);
       return { ...transcript, cwd: transcript.cwd ?? projectRoot(path) };
     },
   },
@@ -109,17 +117,12 @@ const FORMATS: { readonly [Format in TranscriptFormat]: Omit<FormatRow, "format"
   },
 };
 
-const ROWS: readonly FormatRow[] = Object.entries(FORMATS).map(([format, row]) => ({
-  format: format as TranscriptFormat,
-  ...row,
-}));
-
 /** The program whose transcript was imported, from the import's record; undefined for other entries. */
 export function importedFrom(entry: Entry): string | undefined {
   if (entry.type !== "custom" || entry.customType !== IMPORT_CUSTOM_TYPE || !isRecord(entry.data))
     return undefined;
-  const { format } = entry.data;
-  return ROWS.find((row) => row.format === format)?.program;
+  const format = nameOf(entry.data.format);
+  return Object.hasOwn(FORMATS, format) ? FORMATS[format as TranscriptFormat].program : undefined;
 }
 
 /** Reads a transcript of a format that `detectTranscript` found. */
@@ -129,12 +132,6 @@ export function readTranscript(format: TranscriptFormat, source: TranscriptSourc
 
 function hasUuid(value: Fields): boolean {
   return stringAt(value, "uuid") !== undefined && "sessionId" in value;
-}
-
-/** Reads the lines of a recording. An old one is a single JSON object. */
-function recordingLines(path: string, notices: NoticeLog): JsonLine[] {
-  const whole = readJsonFile(path);
-  return isRecord(whole) ? [{ line: 1, value: whole }] : readJsonLines(path, notices);
 }
 
 /** The project's folder, from a file beside the folder of chats. */
@@ -154,31 +151,26 @@ const HEAD_BYTES = 1 << 20;
  */
 export function detectTranscript(path: string): DetectedTranscript | undefined {
   if (!existsSync(path)) return undefined;
-  const row = statSync(path).isDirectory() ? undefined : rowOfFile(path);
-  if (row !== undefined) return { format: row.format, program: row.program };
+  const format = statSync(path).isDirectory() ? undefined : formatOfFile(path);
+  if (format !== undefined) return { format, program: FORMATS[format].program };
   if (storageFolder(path) === undefined) return undefined;
   return { format: "opencode-storage", program: FORMATS["opencode-storage"].program };
 }
 
-function rowOfFile(path: string): FormatRow | undefined {
-  for (const value of headObjects(path)) {
-    const row = ROWS.find(({ matches }) => matches(value));
-    if (row !== undefined) return row;
+function formatOfFile(path: string): TranscriptFormat | undefined {
+  const head = headText(path);
+  // A line with a comma at its end is a part of a list over many lines, and no record.
+  const lines = head.split("\n", LINES_TRIED).filter((line) => !line.trimEnd().endsWith(","));
+  for (const value of lines.flatMap((line) => objectsOfLine(line).values)) {
+    const format = formatOf(value);
+    if (format !== undefined) return format;
   }
-  if (!/^\s*\{/.test(headText(path))) return undefined;
-  const whole = readJsonFile(path);
-  return isRecord(whole) ? ROWS.find(({ matches }) => matches(whole)) : undefined;
+  return /^\s*\{/.test(head) ? formatOf(readJsonFile(path)) : undefined;
 }
 
-function headObjects(path: string): Fields[] {
-  return headText(path)
-    .split("\n", LINES_TRIED)
-    .flatMap((line) => (isPiece(line) ? [] : objectsOfLine(line).values));
-}
-
-/** True for an element of a list over many lines, which is no record. */
-function isPiece(line: string): boolean {
-  return line.trimEnd().endsWith(",");
+function formatOf(value: Fields | undefined): TranscriptFormat | undefined {
+  const formats = Object.keys(FORMATS) as TranscriptFormat[];
+  return value && formats.find((format) => FORMATS[format].matches(value));
 }
 
 function headText(path: string): string {
@@ -189,12 +181,4 @@ function headText(path: string): string {
   } finally {
     closeSync(file);
   }
-}
-
-function isSession(path: string): BonsaiError {
-  return new BonsaiError({
-    code: "transcript_is_session",
-    message: `${path} is already a Bonsai or pi session.`,
-    hint: "Open it without importing: `bonsai session show FILE` or `bonsai --resume FILE`.",
-  });
 }

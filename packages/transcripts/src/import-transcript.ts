@@ -4,7 +4,12 @@ import { addUsage, BonsaiError, emptyUsage, type Usage } from "@bonsai-agent/mes
 import type { Entry, SessionHeader } from "@bonsai-agent/session";
 import { writeSessionFile } from "@bonsai-agent/session/host";
 import { sessionOf } from "./entries.ts";
-import { detectTranscript, readTranscript, type TranscriptFormat } from "./formats.ts";
+import {
+  type DetectedTranscript,
+  detectTranscript,
+  readTranscript,
+  type TranscriptFormat,
+} from "./formats.ts";
 import { type ImportNotice, NoticeLog } from "./import/notices.ts";
 import { pairToolCalls } from "./import/pair-tool-calls.ts";
 import type { Step, Transcript } from "./import/step.ts";
@@ -59,26 +64,27 @@ export interface ImportResult extends ImportedSession {
  */
 export function importTranscript(options: ImportOptions): ImportResult {
   const { format, program } = recognised(options.path);
-  const transcript = readTranscript(format, { ...options, notices: new NoticeLog() });
-  if (transcript.steps.length === 0) throw emptyTranscript(options.path, program);
+  const notices = new NoticeLog();
+  const transcript = readTranscript(format, { ...options, notices });
+  if (transcript.list.steps.length === 0) throw emptyTranscript(options.path, program);
   const imported = importedSession(transcript, format, options.cwd);
-  const subAgents = transcript.subAgents.map((each) =>
+  const { header, entries } = imported;
+  const subAgents = (transcript.subAgents ?? []).map((each) =>
     importedSession(each, format, options.cwd ?? transcript.cwd),
   );
-  const result: ImportResult = {
-    ...imported,
-    subAgents,
-    report: reportOf({ transcript, format, program, entries: imported.entries }),
-  };
-  if (options.into === undefined) return result;
-  writeSessionFile({ file: options.into.file, header: imported.header, entries: imported.entries });
-  return { ...result, file: options.into.file };
+  const skipped = Object.fromEntries([...transcript.list.skipped].sort(([a], [b]) => (a < b ? -1 : 1)));
+  const totals = totalsOf(entries);
+  const report = { format, program, sessionId: transcript.id, skipped, notices: notices.all(), ...totals };
+  if (options.into === undefined) return { ...imported, subAgents, report };
+  const { file } = options.into;
+  writeSessionFile({ file, header, entries });
+  return { ...imported, subAgents, report, file };
 }
 
 function importedSession(transcript: Transcript, format: string, cwd: string | undefined): ImportedSession {
-  const { notices } = transcript;
+  const { notices } = transcript.list;
   notices.place = undefined;
-  const { steps, leaf } = pairToolCalls({ steps: transcript.steps, leaf: transcript.leaf, notices });
+  const { steps, leaf } = pairToolCalls(transcript.list.steps, transcript.leaf, notices);
   const folder = cwd ?? transcript.cwd;
   if (cwd === undefined && (folder === undefined || folder === "/")) notices.add("cwd_unknown");
   for (const { source } of otherBranches(steps, leaf)) notices.add("branches", source);
@@ -95,77 +101,57 @@ function otherBranches(steps: readonly Step[], leaf: string | null): Step[] {
   }
   return steps.filter(({ key, parent }) => {
     const first = current.get(parent) ?? key;
-    if (!current.has(parent)) current.set(parent, key);
-    return first !== key && !isLeafEnd(parent, leaf);
+    current.set(parent, first);
+    // A child of the leaf is no branch, such as a mask that was recorded later.
+    return first !== key && (parent === null || parent !== leaf);
   });
 }
 
-/** True for a child of the leaf, such as a mask that was recorded later. */
-function isLeafEnd(parent: string | null, leaf: string | null): boolean {
-  return parent !== null && parent === leaf;
-}
-
-function reportOf(options: {
-  transcript: Transcript;
-  format: TranscriptFormat;
-  program: string;
-  entries: readonly Entry[];
-}): ImportReport {
-  const { transcript, format, program, entries } = options;
+/** Counts the entries, models and tokens of a session. */
+function totalsOf(entries: readonly Entry[]): Pick<ImportReport, "counts" | "models" | "usage"> {
   const counts: Record<string, number> = {};
+  const count = (name: string) => {
+    counts[name] = (counts[name] ?? 0) + 1;
+  };
   const models = new Set<string>();
   let usage = emptyUsage();
   for (const entry of entries) {
-    for (const name of countedNames(entry)) counts[name] = (counts[name] ?? 0) + 1;
+    count(entry.type);
     if ("usage" in entry && entry.usage !== undefined) usage = addUsage(usage, entry.usage);
-    if (entry.type !== "message" || entry.message.role !== "assistant") continue;
-    usage = addUsage(usage, entry.message.usage);
-    if (entry.message.stopReason === "error") continue;
-    models.add(`${entry.message.provider}/${entry.message.model}`);
+    if (entry.type !== "message") continue;
+    const { message } = entry;
+    count(message.role);
+    if (message.role !== "assistant") continue;
+    usage = addUsage(usage, message.usage);
+    if (message.stopReason !== "error") models.add(`${message.provider}/${message.model}`);
   }
-  const skipped = Object.fromEntries([...transcript.skipped].sort(([a], [b]) => (a < b ? -1 : 1)));
-  const notices = transcript.notices.all();
-  return { format, program, sessionId: transcript.id, counts, skipped, models: [...models], usage, notices };
+  return { counts, models: [...models], usage };
 }
 
-function countedNames(entry: Entry): string[] {
-  return entry.type === "message" ? ["message", entry.message.role] : [entry.type];
-}
-
-function recognised(path: string): { format: TranscriptFormat; program: string } {
+function recognised(path: string): DetectedTranscript {
   const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) throw notFound(path);
+  if (stats === undefined)
+    throw new BonsaiError({
+      code: "transcript_not_found",
+      message: `${path} does not exist.`,
+      hint: "Give the path of a transcript, for example under ~/.claude/projects or ~/.codex/sessions.",
+    });
   // Reading from a pipe would wait for its writer.
-  if (!stats.isFile() && !stats.isDirectory()) throw notAFile(path);
+  if (!stats.isFile() && !stats.isDirectory())
+    throw new BonsaiError({
+      code: "transcript_not_a_file",
+      message: `${path} is a pipe, a socket or a device, not a file or folder.`,
+      hint: "Write the transcript to a file first, then import the file.",
+    });
   const detected = detectTranscript(path);
-  if (detected === undefined) throw stats.size === 0 ? emptyTranscript(path, "any program") : unknown(path);
-  return detected;
-}
-
-function notFound(path: string): BonsaiError {
-  return new BonsaiError({
-    code: "transcript_not_found",
-    message: `${path} does not exist.`,
-    hint: "Give the path of a transcript, for example under ~/.claude/projects or ~/.codex/sessions.",
-  });
-}
-
-function notAFile(path: string): BonsaiError {
-  return new BonsaiError({
-    code: "transcript_not_a_file",
-    message: `${path} is a pipe, a socket or a device, not a file or folder.`,
-    hint: "Write the transcript to a file first, then import the file.",
-  });
-}
-
-function unknown(path: string): BonsaiError {
-  const hint = basename(path).endsWith(".db")
-    ? "This looks like OpenCode's database. Run `opencode export SESSION` and import its output."
-    : "Bonsai imports transcripts of Claude Code, Codex, OpenCode, Gemini CLI and Qwen Code.";
-  return new BonsaiError({
+  if (detected !== undefined) return detected;
+  if (stats.size === 0) throw emptyTranscript(path, "any program");
+  throw new BonsaiError({
     code: "transcript_unknown",
     message: `${path} is not a transcript of a known program.`,
-    hint,
+    hint: basename(path).endsWith(".db")
+      ? "This looks like OpenCode's database. Run `opencode export SESSION` and import its output."
+      : "Bonsai imports transcripts of Claude Code, Codex, OpenCode, Gemini CLI and Qwen Code.",
   });
 }
 

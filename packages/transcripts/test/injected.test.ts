@@ -32,7 +32,7 @@ const TEXTS: Array<[text: string, own: string | undefined, injected: string | un
 
 describe("userDrafts", () => {
   test.each(TEXTS)("%j", (text, own, injected) => {
-    const drafts = userDrafts({ content: [{ type: "text", text }], customType: "x", at: undefined });
+    const drafts = userDrafts([{ type: "text", text }], "x");
     const message = drafts.find((draft) => draft.type === "message");
     const note = drafts.find((draft) => draft.type === "custom_message");
     expect(message?.message.role === "user" ? message.message.content : undefined).toBe(own);
@@ -41,8 +41,7 @@ describe("userDrafts", () => {
 
   test("images are the user's, unless the transcript says that the whole message is not", () => {
     const content = [{ type: "image", data: "aGk=", mimeType: "image/png" }] as const;
-    const types = (injected: boolean) =>
-      userDrafts({ content, customType: "x", at: undefined, injected }).map((draft) => draft.type);
+    const types = (injected: boolean) => userDrafts(content, "x", injected).map((draft) => draft.type);
     expect(types(false)).toEqual(["message"]);
     expect(types(true)).toEqual(["custom_message"]);
   });

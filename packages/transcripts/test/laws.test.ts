@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonLine } from "../src/import/json-lines.ts";
 import { NoticeLog } from "../src/import/notices.ts";
 import { pairToolCalls } from "../src/import/pair-tool-calls.ts";
-import { assistantDraft, resultDraft, type Step, userDraft } from "../src/import/step.ts";
+import { answerDraft, resultDraft, type Step } from "../src/import/step.ts";
 import { uuidTree } from "../src/import/uuid-tree.ts";
 
 const callIds = fc.subarray(["a", "b", "c"]);
@@ -33,13 +33,14 @@ const trees = fc
   );
 
 function draftOf(row: { kind: string; ids: string[]; id: string }, index: number): Step["draft"] {
-  if (row.kind === "user") return userDraft([{ type: "text", text: `${index}` }], undefined);
+  if (row.kind === "user")
+    return { type: "message", message: { role: "user", content: `${index}`, timestamp: 0 } };
   if (row.kind === "edit") return { type: "context_edit", targetId: "k0", replacement: null };
   if (row.kind === "result") {
-    return resultDraft({ callId: row.id, toolName: "t", content: [], isError: false, at: undefined });
+    return resultDraft(row.id, { content: [], isError: false }, "t");
   }
   const content = row.ids.map((id) => ({ type: "toolCall", id, name: "t", arguments: {} }) as const);
-  return assistantDraft({ content, provider: "p", model: "m", at: undefined });
+  return answerDraft({ content, provider: "p", model: "m" });
 }
 
 function paths(steps: readonly Step[]): Step[][] {
@@ -77,7 +78,7 @@ describe("laws", () => {
   test("Invariant: on every branch each result follows its call, and no branch ends with open calls", () => {
     fc.assert(
       fc.property(trees, (steps) => {
-        const paired = pairToolCalls({ steps, leaf: steps.at(-1)!.key, notices: new NoticeLog() });
+        const paired = pairToolCalls(steps, steps.at(-1)!.key, new NoticeLog());
         expect(paths(paired.steps).every(isPaired)).toBe(true);
       }),
     );
@@ -86,11 +87,7 @@ describe("laws", () => {
   test("Invariant: pairing loses no step, repeats none, and puts parents first", () => {
     fc.assert(
       fc.property(trees, (steps) => {
-        const { steps: paired, leaf } = pairToolCalls({
-          steps,
-          leaf: steps.at(-1)!.key,
-          notices: new NoticeLog(),
-        });
+        const { steps: paired, leaf } = pairToolCalls(steps, steps.at(-1)!.key, new NoticeLog());
         const keys = paired.map((step) => step.key);
         expect(new Set(keys).size).toBe(keys.length);
         expect(keys).toEqual(expect.arrayContaining(steps.map((step) => step.key)));
@@ -105,9 +102,9 @@ describe("laws", () => {
   test("Invariant: pairing what is paired changes nothing", () => {
     fc.assert(
       fc.property(trees, (steps) => {
-        const once = pairToolCalls({ steps, leaf: steps.at(-1)!.key, notices: new NoticeLog() });
+        const once = pairToolCalls(steps, steps.at(-1)!.key, new NoticeLog());
         const notices = new NoticeLog();
-        expect(pairToolCalls({ ...once, notices })).toEqual(once);
+        expect(pairToolCalls(once.steps, once.leaf, notices)).toEqual(once);
         expect(notices.all()).toEqual([]);
       }),
     );

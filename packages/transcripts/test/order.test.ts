@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { NoticeLog } from "../src/import/notices.ts";
 import { pairToolCalls } from "../src/import/pair-tool-calls.ts";
-import { assistantDraft, resultDraft, type Step, userDraft } from "../src/import/step.ts";
+import { answerDraft, resultDraft, type Step } from "../src/import/step.ts";
 import { importTranscript } from "../src/index.ts";
 import { projectionText } from "./projection-text.ts";
 
@@ -60,16 +60,13 @@ const user = (key: string, parent: string | null): Step => ({
   key,
   parent,
   at: undefined,
-  draft: userDraft([{ type: "text", text: key }], undefined),
+  draft: { type: "message", message: { role: "user", content: key, timestamp: 0 } },
 });
 
 test("a late result keeps its place and gets the name of its tool", () => {
   const call = { type: "toolCall", id: "c", name: "read", arguments: {} } as const;
-  const answer = assistantDraft({ content: [call], provider: "p", model: "m", at: undefined });
-  const result = resultDraft({
-    ...{ callId: "c", toolName: "?", isError: false, at: undefined },
-    content: [{ type: "text", text: "the file" }],
-  });
+  const answer = answerDraft({ content: [call], provider: "p", model: "m" });
+  const result = resultDraft("c", { content: [{ type: "text", text: "the file" }], isError: false });
   const steps: Step[] = [
     { key: "answer", parent: null, at: undefined, draft: answer },
     user("between", "answer"),
@@ -77,7 +74,7 @@ test("a late result keeps its place and gets the name of its tool", () => {
     user("after", "result"),
   ];
   const notices = new NoticeLog();
-  const paired = pairToolCalls({ steps, leaf: "after", notices });
+  const paired = pairToolCalls(steps, "after", notices);
   expect(paired.steps.map(({ key, parent }) => [key, parent])).toEqual([
     ["answer", null],
     ["between", "answer"],

@@ -160,21 +160,30 @@ function copyByLevels<Value>(value: Value): Value {
   return holder[0];
 }
 
-const OPEN = "<system-reminder>";
-const CLOSE = "</system-reminder>";
+/** A text without the reminders that a program added, and these reminders. Linear. */
+export function splitReminders(text: string): { own: string; reminders: string[] } {
+  const reminders: string[] = [];
+  const unclosed = new Set<string>();
+  let own = "";
+  let from = 0;
+  for (const { 1: tag = "", index } of text.matchAll(/<(system[-_]reminder)>/g)) {
+    if (index < from || unclosed.has(tag)) continue;
+    const close = `</${tag}>`;
+    const at = text.indexOf(close, index);
+    if (at < 0) unclosed.add(tag);
+    else {
+      own += text.slice(from, index);
+      from = at + close.length;
+      reminders.push(text.slice(index, from));
+      while (from < text.length && text[from]!.trim() === "") from += 1;
+    }
+  }
+  return { own: own + text.slice(from), reminders };
+}
 
 /** The text without reminders that a program added. */
 export function withoutReminders(text: string): string {
-  let kept = "";
-  let from = 0;
-  for (let open = text.indexOf(OPEN); open >= 0; open = text.indexOf(OPEN, from)) {
-    const close = text.indexOf(CLOSE, open);
-    if (close < 0) break;
-    kept += text.slice(from, open);
-    from = close + CLOSE.length;
-    while (from < text.length && text[from]!.trim() === "") from += 1;
-  }
-  return kept + text.slice(from);
+  return splitReminders(text).own;
 }
 
 /** Minimum likeness of a candidate, from 0 to 1. */

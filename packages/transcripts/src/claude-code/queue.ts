@@ -1,7 +1,7 @@
-import { contentText, isRecord } from "@bonsai-agent/messages";
-import { type Fields, fieldsAt, isoTime, type JsonLine, stringAt } from "../import/json-lines.ts";
+import { contentText } from "@bonsai-agent/messages";
+import { type Fields, fieldsAt, type JsonLine, stringAt, typeOf } from "../import/json-lines.ts";
 import type { UuidNode } from "../import/uuid-tree.ts";
-import { messageBlocks } from "./records.ts";
+import { blocksOf, hasResults, messageBlocks } from "./records.ts";
 
 /** A message that the user typed while the agent worked. */
 export interface QueuedMessage {
@@ -16,82 +16,71 @@ export interface QueuedMessage {
   record: Fields;
 }
 
-interface QueueEnd {
-  /** The messages that the model got within a turn and that no other record has, in that order. */
-  delivered: QueuedMessage[];
-  /** The messages that still waited at the end. */
-  left: QueuedMessage[];
-}
-
 /** The reason of a delivery. Records of older versions have none. */
 const DELIVERED = "absorbed_mid_turn";
 
 /**
  * Reads the records of the queue: `remove` delivers a message within a turn, `dequeue` makes it a user record of its own,
- * `popAll` puts all back into the editor.
+ * `popAll` puts all back into the editor. Returns the messages that the model got within a turn and that no other record
+ * has, and the messages that still waited at the end. Leaves out empty messages: an attachment has their content.
  */
-export function replayQueue(lane: readonly JsonLine[]): QueueEnd {
+export function replayQueue(lane: readonly JsonLine[]): {
+  delivered: QueuedMessage[];
+  left: QueuedMessage[];
+} {
   const queues = new Map<string, Queue>();
   const removed: QueuedMessage[] = [];
   for (const { line, value } of lane) {
     const session = stringAt(value, "sessionId") ?? "";
     const queue = queues.get(session) ?? new Queue();
     queues.set(session, queue);
-    if (value.type === "queue-operation") {
-      const message = queue.apply(value, line);
-      if (message !== undefined) removed.push(message);
-    } else if (isPrompt(value)) queue.take(wordsOf(fieldsAt(value, "message")?.content));
+    if (value.type === "queue-operation") removed.push(...queue.apply(value, line));
+    else if (isPrompt(value)) queue.take(wordsOf(fieldsAt(value, "message")?.content));
   }
+  const left = [...queues.values()].flatMap(({ messages }) => [...messages]);
   return {
-    delivered: withoutCarried(removed, lane).filter(isNotEmpty),
-    left: [...queues.values()].flatMap((queue) => queue.waiting()).filter(isNotEmpty),
+    delivered: withoutCarried(removed, lane).filter(({ words }) => words !== ""),
+    left: left.filter(({ words }) => words !== ""),
   };
 }
 
-/** True for a user record that begins a turn: it is more than results. */
+/** True for a user record that begins a turn. */
 function isPrompt(record: Fields): boolean {
-  if (record.type !== "user" || record.isCompactSummary === true) return false;
-  return !messageBlocks(record).some((block) => block.type === "tool_result");
+  return record.type === "user" && record.isCompactSummary !== true && !hasResults(record);
 }
 
 /** The queue of one session, first in, first out. */
 class Queue {
-  readonly #messages = new Set<QueuedMessage>();
+  readonly messages = new Set<QueuedMessage>();
   readonly #byWords = new Map<string, QueuedMessage[]>();
 
-  /** Returns the message that an operation delivers to the model. */
-  apply(record: Fields, line: number): QueuedMessage | undefined {
-    const { operation, content } = record;
+  /** Returns the message that an operation delivers to the model, if any. */
+  apply(record: Fields, line: number): QueuedMessage[] {
+    const { operation, content, reason = DELIVERED } = record;
     const message = { content, words: wordsOf(content), line, endLine: line, record };
-    if (operation === "enqueue") this.#add(message);
-    else if (operation === "popAll") for (const each of this.#messages) this.take(each.words);
-    else if (operation === "dequeue" && content !== undefined) this.take(message.words);
+    if (operation === "enqueue") {
+      this.messages.add(message);
+      const same = this.#byWords.get(message.words) ?? [];
+      this.#byWords.set(message.words, same);
+      same.push(message);
+    } else if (operation === "popAll") {
+      this.messages.clear();
+      this.#byWords.clear();
+    } else if (operation === "remove") {
+      const queued = this.take(content === undefined ? undefined : message.words);
+      if (reason === DELIVERED) return [{ ...(queued ?? message), endLine: line, record }];
+    } else if (operation === "dequeue" && content !== undefined) this.take(message.words);
     // A dequeue without words is followed by the prompt that it made, which has the words.
-    if (operation !== "remove") return undefined;
-    const queued = this.take(content === undefined ? undefined : message.words);
-    if ((record.reason ?? DELIVERED) !== DELIVERED) return undefined;
-    return queued === undefined ? message : { ...queued, endLine: line, record };
+    return [];
   }
 
   /** Removes and returns the first message, or the first with these words. */
   take(words: string | undefined): QueuedMessage | undefined {
-    const message =
-      words === undefined ? this.#messages.values().next().value : this.#byWords.get(words)?.[0];
-    if (message === undefined) return undefined;
-    this.#messages.delete(message);
-    this.#byWords.get(message.words)?.shift();
-    return message;
-  }
-
-  waiting(): QueuedMessage[] {
-    return [...this.#messages];
-  }
-
-  #add(message: QueuedMessage): void {
-    this.#messages.add(message);
-    const same = this.#byWords.get(message.words);
-    if (same === undefined) this.#byWords.set(message.words, [message]);
-    else same.push(message);
+    const [first] = words === undefined ? this.messages : (this.#byWords.get(words) ?? []);
+    if (first === undefined) return undefined;
+    this.messages.delete(first);
+    this.#byWords.get(first.words)?.shift();
+    return first;
   }
 }
 
@@ -105,14 +94,12 @@ function withoutCarried(removed: readonly QueuedMessage[], lane: readonly JsonLi
     const words = carriedWords(value);
     if (words !== undefined) carriers.set(words, (carriers.get(words) ?? 0) + 1);
   }
-  return removed
-    .toReversed()
-    .filter(({ words }) => {
-      const left = carriers.get(words) ?? 0;
-      carriers.set(words, left - 1);
-      return left <= 0;
-    })
-    .reverse();
+  const alone = removed.toReversed().filter(({ words }) => {
+    const left = carriers.get(words) ?? 0;
+    carriers.set(words, left - 1);
+    return left <= 0;
+  });
+  return alone.reverse();
 }
 
 /** The words of a record that can be a delivered message. */
@@ -123,18 +110,11 @@ function carriedWords(record: Fields): string | undefined {
   return wordsOf(messageBlocks(record).filter((block) => block.type !== "tool_result"));
 }
 
-/** An empty message is known from its attachment only. */
-function isNotEmpty({ words }: QueuedMessage): boolean {
-  return words !== "";
-}
-
 /** Text without differences of white space. Other blocks count by their type. */
 function wordsOf(content: unknown): string {
-  if (typeof content === "string") return content.replace(/\s+/g, " ").trim();
-  if (!Array.isArray(content)) return "";
-  const others = content.filter((block) => isRecord(block) && block.type !== "text");
-  const marks = others.map((block) => `[${stringAt(block, "type")}]`);
-  return [contentText(content.filter(isRecord)), ...marks].join(" ").replace(/\s+/g, " ").trim();
+  const blocks = blocksOf(content);
+  const marks = blocks.filter(({ type }) => type !== "text").map((block) => `[${typeOf(block)}]`);
+  return [contentText(blocks), ...marks].join(" ").replace(/\s+/g, " ").trim();
 }
 
 /**
@@ -142,7 +122,6 @@ function wordsOf(content: unknown): string {
  * it followed that record; after a rewind the message is a branch of its own. Changes the parents of the given nodes.
  */
 export function withDeliveries(nodes: readonly UuidNode[], delivered: readonly QueuedMessage[]): UuidNode[] {
-  if (delivered.length === 0) return [...nodes];
   const records = nodes.toSorted((a, b) => a.line - b.line);
   const added = new Map<UuidNode | undefined, UuidNode[]>();
   let at = 0;
@@ -156,25 +135,17 @@ export function withDeliveries(nodes: readonly UuidNode[], delivered: readonly Q
     siblings.push(node);
     if (next !== undefined && next.parent === parent) next.parent = node.uuid;
   }
-  return [undefined, ...nodes].flatMap((node) => [
-    ...(node === undefined ? [] : [node]),
-    ...(added.get(node) ?? []),
-  ]);
+  return [...(added.get(undefined) ?? []), ...nodes.flatMap((node) => [node, ...(added.get(node) ?? [])])];
 }
 
 function userNode({ content, line, endLine, record }: QueuedMessage, parent: string | null): UuidNode {
   const uuid = `queued:${line}/${endLine}`;
+  const { timestamp, sessionId, origin } = record;
+  const message = { role: "user", content };
   return {
     uuid,
     parent,
     line: endLine,
-    record: {
-      type: "user",
-      uuid,
-      timestamp: isoTime(record.timestamp),
-      sessionId: record.sessionId,
-      origin: record.origin,
-      message: { role: "user", content },
-    },
+    record: { type: "user", uuid, timestamp, sessionId, origin, message },
   };
 }

@@ -1,5 +1,4 @@
-import type { Usage, UserContent } from "@bonsai-agent/messages";
-import { textHead } from "@bonsai-agent/messages";
+import { textHead, type Usage, type UserContent } from "@bonsai-agent/messages";
 import { ownText } from "../import/injected.ts";
 import {
   type Fields,
@@ -11,7 +10,7 @@ import {
   stringsAt,
 } from "../import/json-lines.ts";
 import { NoticeLog } from "../import/notices.ts";
-import { imageOfUrl, text } from "../import/step.ts";
+import { imageOfUrl, requestUsage, text } from "../import/step.ts";
 import { codexRecord, isAnswerItem } from "./items.ts";
 
 /** A prompt's words, and the place of its line. */
@@ -21,6 +20,11 @@ interface Prompt {
   /** False for a text that a program inserted. */
   isOwn: boolean;
 }
+
+/** Maximum items that an event is compared with. */
+const MAX_COMPARED = 50;
+/** Minimum length of words that are not in another prompt by chance. */
+const MIN_TELLING_CHARS = 12;
 
 /**
  * The places of `user_message` events without a user item. Rollouts write both for a prompt, in either order and before
@@ -57,11 +61,6 @@ export function promptsInEvents(lines: readonly JsonLine[]): Set<number> {
   endTurn();
   return new Set([...alone.values()].flat().map(({ at }) => at));
 }
-
-/** Maximum items that an event is compared with. */
-const MAX_COMPARED = 50;
-/** Minimum length of words that are not in another prompt by chance. */
-const MIN_TELLING_CHARS = 12;
 
 function contains({ words: a }: Prompt, { words: b }: Prompt): boolean {
   const [long, short] = a.length >= b.length ? [a, b] : [b, a];
@@ -141,8 +140,23 @@ export interface TokenCount {
   isBefore: boolean;
 }
 
-/** The first version that writes counts after the items of their request. */
-const COUNTS_AFTER = [0, 104] as const;
+/** The records from one prompt to the next. */
+interface Turn {
+  counts: TokenCount[];
+  /** True if items precede the first count. */
+  isAnsweredFirst: boolean;
+  /** True if items follow the last count. */
+  isAnsweredLast: boolean;
+}
+
+function newTurn(): Turn {
+  return { counts: [], isAnsweredFirst: false, isAnsweredLast: false };
+}
+
+/** 1 if counts precede their items, -1 if they follow them, 0 if unknown. */
+function orderOf({ counts, isAnsweredFirst, isAnsweredLast }: Turn): number {
+  return counts.length === 0 ? 0 : Number(isAnsweredLast) - Number(isAnsweredFirst);
+}
 
 /**
  * The counts of a rollout by the place of their line. The order of the records in each turn decides whether counts precede
@@ -151,25 +165,28 @@ const COUNTS_AFTER = [0, 104] as const;
 export function tokenCounts(lines: readonly JsonLine[]): Map<number, TokenCount> {
   const totals = new Totals();
   const counts = new Map<number, TokenCount>();
-  const turns = [new Turn()];
+  let turn = newTurn();
+  const turns = [turn];
   let version: string | undefined;
   for (const [at, { value }] of lines.entries()) {
     const { type, payload } = codexRecord(value);
-    const turn = turns.at(-1)!;
     if (type === "session_meta") version ??= stringAt(payload, "cli_version");
-    if (isPromptRecord(type, payload) && turn.isBegun) turns.push(new Turn());
-    else if (type === "response_item" && isAnswerItem(payload)) turn.answered();
-    else if (type === "event_msg" && payload.type === "token_count") {
+    if (isPromptRecord(type, payload) && (turn.counts.length > 0 || turn.isAnsweredLast)) {
+      turn = newTurn();
+      turns.push(turn);
+    } else if (type === "response_item" && isAnswerItem(payload)) {
+      turn.isAnsweredFirst ||= turn.counts.length === 0;
+      turn.isAnsweredLast = true;
+    } else if (type === "event_msg" && payload.type === "token_count") {
       const count = totals.next(fieldsAt(payload, "info"));
       if (count === undefined) continue;
       counts.set(at, count);
-      turn.counted(count);
+      turn.counts.push(count);
+      turn.isAnsweredLast = false;
     }
   }
-  const votes = turns.reduce((sum, { vote }) => sum + vote, 0);
-  const isUsual = votes === 0 ? isOlder(version) : votes > 0;
-  for (const turn of turns)
-    for (const count of turn.counts) count.isBefore = turn.vote === 0 ? isUsual : turn.vote > 0;
+  const usual = turns.reduce((sum, each) => sum + orderOf(each), 0) || (isOlder(version) ? 1 : -1);
+  for (const each of turns) for (const count of each.counts) count.isBefore = (orderOf(each) || usual) > 0;
   return counts;
 }
 
@@ -178,37 +195,10 @@ function isPromptRecord(type: string | undefined, payload: Fields): boolean {
   return type === "response_item" && payload.type === "message" && payload.role === "user";
 }
 
+/** True for a version that writes counts before the items of their request. */
 function isOlder(version: string | undefined): boolean {
-  const [, major, minor] = /^(\d+)\.(\d+)/.exec(version ?? "") ?? [];
-  if (major === undefined) return false;
-  return Number(major) === COUNTS_AFTER[0] && Number(minor) < COUNTS_AFTER[1];
-}
-
-/** The records from one prompt to the next. */
-class Turn {
-  readonly counts: TokenCount[] = [];
-  #isAnsweredFirst = false;
-  #isAnsweredLast = false;
-
-  get isBegun(): boolean {
-    return this.counts.length > 0 || this.#isAnsweredLast;
-  }
-
-  answered(): void {
-    if (this.counts.length === 0) this.#isAnsweredFirst = true;
-    this.#isAnsweredLast = true;
-  }
-
-  counted(count: TokenCount): void {
-    this.counts.push(count);
-    this.#isAnsweredLast = false;
-  }
-
-  /** 1 if counts precede their items, -1 if they follow them, 0 if unknown. */
-  get vote(): number {
-    if (this.counts.length === 0) return 0;
-    return Number(this.#isAnsweredLast) - Number(this.#isAnsweredFirst);
-  }
+  const [, minor] = /^0\.(\d+)/.exec(version ?? "") ?? [];
+  return minor !== undefined && Number(minor) < 104;
 }
 
 interface Counts {
@@ -223,32 +213,27 @@ interface Counts {
 
 /** The totals of the session so far. Their growth is the counts of a request. */
 class Totals {
-  #before: Counts | undefined;
+  #before: Counts = { input: 0, cached: 0, cacheWrite: 0, output: 0, reasoning: 0, total: 0 };
   #last = "";
 
   /** Undefined for repeated counts, which come whenever rate limits change. */
   next(info: Fields | undefined): TokenCount | undefined {
     const total = countsOf(fieldsAt(info, "total_token_usage"));
     const last = countsOf(fieldsAt(info, "last_token_usage"));
-    if (total === undefined) return this.#lastAlone(last);
-    const before = this.#before ?? NONE;
+    if (total === undefined) {
+      const text = JSON.stringify(last);
+      if (last === undefined || text === this.#last) return undefined;
+      this.#last = text;
+      return tokenCount(last);
+    }
+    const grown = difference(total, this.#before);
     this.#before = total;
-    const grown = difference(total, before);
     if (grown.total === 0) return undefined;
     if (grown.total < 0) return { ...tokenCount(last ?? total), isRestart: true };
     if (last === undefined || last.total > grown.total) return tokenCount(grown);
     return tokenCount(last, last.total === grown.total ? undefined : difference(grown, last));
   }
-
-  #lastAlone(last: Counts | undefined): TokenCount | undefined {
-    const text = JSON.stringify(last);
-    if (last === undefined || text === this.#last) return undefined;
-    this.#last = text;
-    return tokenCount(last);
-  }
 }
-
-const NONE: Counts = { input: 0, cached: 0, cacheWrite: 0, output: 0, reasoning: 0, total: 0 };
 
 /** Undefined if nothing was counted. */
 function countsOf(fields: Fields | undefined): Counts | undefined {
@@ -257,7 +242,7 @@ function countsOf(fields: Fields | undefined): Counts | undefined {
   const total = input + output || count("total_tokens");
   if (total === 0) return undefined;
   return {
-    input: input + output === 0 ? total : input,
+    input: total - output,
     cached: count("cached_input_tokens"),
     cacheWrite: count("cache_write_input_tokens"),
     output,
@@ -270,41 +255,27 @@ function countsOf(fields: Fields | undefined): Counts | undefined {
 function difference(a: Counts, b: Counts): Counts {
   const total = a.total - b.total;
   const output = clamped(a.output - b.output, total);
-  const input = total - output;
-  const cached = clamped(a.cached - b.cached, input);
   return {
     total,
-    input,
+    input: total - output,
     output,
-    cached,
-    cacheWrite: clamped(a.cacheWrite - b.cacheWrite, input - cached),
+    cached: a.cached - b.cached,
+    cacheWrite: a.cacheWrite - b.cacheWrite,
     reasoning: clamped(a.reasoning - b.reasoning, output),
   };
 }
 
-function clamped(value: number, most: number): number {
-  return Math.max(0, Math.min(value, most));
+function clamped(value: number, max: number): number {
+  return Math.max(0, Math.min(value, max));
 }
 
 function tokenCount(counts: Counts, lost?: Counts): TokenCount {
-  return {
-    usage: usageOf(counts),
-    lost: lost === undefined ? undefined : usageOf(lost),
-    isRestart: false,
-    isBefore: false,
-  };
+  return { usage: usageOf(counts), lost: lost && usageOf(lost), isRestart: false, isBefore: false };
 }
 
-function usageOf({ input, cached, cacheWrite, output, reasoning, total }: Counts): Usage {
+function usageOf({ input, cached, cacheWrite: written, output, reasoning, total }: Counts): Usage {
   const cacheRead = clamped(cached, input);
-  const written = clamped(cacheWrite, input - cacheRead);
-  return {
-    input: input - cacheRead - written,
-    output,
-    cacheRead,
-    cacheWrite: written,
-    ...(reasoning > 0 ? { reasoning } : {}),
-    totalTokens: total,
-    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
-  };
+  const cacheWrite = clamped(written, input - cacheRead);
+  const uncached = input - cacheRead - cacheWrite;
+  return requestUsage({ input: uncached, output, cacheRead, cacheWrite, reasoning, totalTokens: total });
 }

@@ -3,13 +3,12 @@ import {
   contentText,
   isRecord,
   jsonText,
-  type ToolCall,
   type UserContent,
 } from "@bonsai-agent/messages";
 import { isInjectedText } from "../import/injected.ts";
 import { type Fields, fieldsAt, listAt, nameOf, numberAt, stringAt } from "../import/json-lines.ts";
 import type { NoticeLog } from "../import/notices.ts";
-import { callArguments, imageOfUrl, type Step, text } from "../import/step.ts";
+import { type CallOutput, callArguments, imageOfUrl, type Step, text } from "../import/step.ts";
 
 /** A line's type and payload; the first versions wrote items without an envelope. */
 export function codexRecord(value: Fields): { type: string | undefined; payload: Fields } {
@@ -23,12 +22,8 @@ export function codexRecord(value: Fields): { type: string | undefined; payload:
 
 /** Items that are calls. */
 const CALL_ITEMS: ReadonlySet<unknown> = new Set([
-  "function_call",
-  "custom_tool_call",
-  "local_shell_call",
-  "tool_search_call",
-  "web_search_call",
-  "image_generation_call",
+  ...["function_call", "custom_tool_call", "local_shell_call", "tool_search_call"],
+  ...["web_search_call", "image_generation_call"],
 ]);
 
 /** True for an item of the model. */
@@ -46,11 +41,8 @@ export const OPAQUE_ITEMS: ReadonlySet<unknown> = new Set([
 
 /** Items that are a result of an earlier call. */
 export const OUTPUT_ITEMS: ReadonlySet<unknown> = new Set([
-  "function_call_output",
-  "custom_tool_call_output",
-  "local_shell_call_output",
-  "tool_search_output",
-  "mcp_tool_call_output",
+  ...["function_call_output", "custom_tool_call_output", "local_shell_call_output"],
+  ...["tool_search_output", "mcp_tool_call_output"],
 ]);
 
 /** Content of a message or of a tool's output. */
@@ -92,35 +84,31 @@ export function callId(item: Fields, line: number): string {
   return stringAt(item, "call_id") ?? stringAt(item, "id") ?? `line-${line}`;
 }
 
-function call(item: Fields, line: number): ToolCall {
+function call(item: Fields, line: number): AssistantContent {
   const name = stringAt(item, "name") ?? nameOf(item.type).replace(/_call$/, "");
   const input = item.arguments ?? item.input ?? item.action ?? { prompt: item.revised_prompt };
   return { type: "toolCall", id: callId(item, line), name, arguments: callArguments(input) };
 }
 
-/** The result that a hosted tool's call brings along, since no output item follows it. */
-export function hostedResult(item: Fields): UserContent[] | undefined {
+/** The result in a hosted tool's call. No output item follows such a call. */
+export function hostedResult(item: Fields): UserContent | undefined {
   if (item.type === "web_search_call")
-    return [text("[The provider ran this search; its results are not stored]")];
+    return text("[The provider ran this search; its results are not stored]");
   if (item.type !== "image_generation_call") return undefined;
   const data = stringAt(item, "result");
-  return data === undefined || data === ""
-    ? [text("[image: not stored]")]
-    : [{ type: "image", mimeType: "image/png", data }];
+  return data ? { type: "image", mimeType: "image/png", data } : text("[image: not stored]");
 }
 
-/** An output's content, and whether the call failed, as far as the output says so. */
-export function outputOf(item: Fields, notices: NoticeLog): { content: UserContent[]; isError: boolean } {
+/** An output's content. Its text may say that the call failed. */
+export function outputOf(item: Fields, notices: NoticeLog): CallOutput {
   const raw = item.output ?? item.tools ?? item.result;
   const output = typeof raw === "string" ? unwrapped(raw) : raw;
-  if (!isRecord(output)) {
-    const content = Array.isArray(output) && item.type === "tool_search_output" ? jsonText(output) : output;
-    const blocks = itemContent(content, notices);
-    return { content: blocks, isError: saysFailed(blocks) };
-  }
-  const content = itemContent(output.content ?? output.output ?? jsonText(output), notices);
-  const exitCode = numberAt(fieldsAt(output, "metadata"), "exit_code");
-  return { content, isError: output.success === false || exitCode !== 0 || saysFailed(content) };
+  const isSearch = Array.isArray(output) && item.type === "tool_search_output";
+  const said = isRecord(output) ? (output.content ?? output.output ?? jsonText(output)) : output;
+  const content = itemContent(isSearch ? jsonText(output) : said, notices);
+  const isFailed =
+    isRecord(output) && (output.success === false || numberAt(output, "metadata", "exit_code") !== 0);
+  return { content, isError: isFailed || saysFailed(content) };
 }
 
 /** Older versions wrap a command's output into JSON: `{output, metadata: {exit_code}}`. */

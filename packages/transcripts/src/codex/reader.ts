@@ -7,16 +7,23 @@ import {
 } from "@bonsai-agent/messages";
 import type { EntryDraft } from "@bonsai-agent/session";
 import { userDrafts } from "../import/injected.ts";
-import { type Fields, fieldsAt, isoTime, type JsonLine, numberAt, stringAt } from "../import/json-lines.ts";
+import {
+  type Fields,
+  fieldsAt,
+  type JsonLine,
+  numberAt,
+  stringAt,
+  timeAt,
+  typeOf,
+} from "../import/json-lines.ts";
 import type { NoticeLog } from "../import/notices.ts";
 import {
-  assistantDraft,
-  countSkipped,
+  answerDraft,
+  type CallOutput,
   injectedDraft,
   resultDraft,
   StepList,
   type Transcript,
-  unreadableDraft,
 } from "../import/step.ts";
 import { eventContent, promptsInEvents, type TokenCount, tokenCounts } from "./events.ts";
 import {
@@ -52,16 +59,17 @@ interface EventSense {
 }
 
 class CodexReader {
-  readonly #steps = new StepList();
+  readonly #list: StepList;
   readonly #notices: NoticeLog;
-  readonly #skipped = new Map<string, number>();
   #meta: Fields | undefined;
   #name: string | undefined;
   #cwd: string | undefined;
   #model = "unknown";
   #provider = "openai";
   /** The current answer: items up to the next output or user message are one message. */
-  #answer: { content: AssistantContent[]; line: number; at: string | undefined; usage?: Usage } | undefined;
+  #answer:
+    | { content: AssistantContent[]; line: number; at: string | undefined; usage: Usage | undefined }
+    | undefined;
   /** The latest answer of this turn, until its counts come. */
   #uncounted: AssistantMessage | undefined;
   /** Counts that were written before their answer. */
@@ -72,19 +80,21 @@ class CodexReader {
   #at: string | undefined;
 
   constructor(notices: NoticeLog) {
+    this.#list = new StepList(notices);
     this.#notices = notices;
   }
 
   read({ line, value }: JsonLine, sense: EventSense): void {
-    this.#line = this.#steps.source = this.#notices.place = line;
-    this.#at = isoTime(value.timestamp);
+    this.#line = this.#notices.place = line;
+    this.#at = timeAt(value, "timestamp");
     const { type, payload } = codexRecord(value);
     switch (type) {
       case "session_meta":
         this.#readMeta(payload);
         return;
       case "turn_context":
-        this.#readTurn(payload);
+        this.#model = stringAt(payload, "model") ?? this.#model;
+        this.#cwd ??= stringAt(payload, "cwd");
         return;
       case "response_item":
         this.#readItem(payload);
@@ -100,12 +110,14 @@ class CodexReader {
         return;
       default:
         if (!STATE_TYPES.has(type ?? "")) this.#notices.add("unknown_record");
-        countSkipped(this.#skipped, type ?? "untyped");
+        this.#list.skip(type ?? "untyped");
     }
   }
 
-  get #key(): string {
-    return `line:${this.#line}`;
+  /** Adds a step of the current record after the open answer. */
+  #add(draft: EntryDraft): void {
+    this.#closeAnswer();
+    this.#list.add(draft, { key: `line:${this.#line}`, at: this.#at });
   }
 
   finish(): Transcript {
@@ -116,18 +128,15 @@ class CodexReader {
       cwd: this.#cwd,
       name: this.#name,
       version: stringAt(this.#meta, "cli_version"),
-      steps: this.#steps.steps,
-      leaf: this.#steps.head,
-      notices: this.#notices,
-      skipped: this.#skipped,
-      subAgents: [],
+      list: this.#list,
+      leaf: this.#list.head,
     };
   }
 
   /** Reads the first header. A fork repeats the header of its origin after its own. */
   #readMeta(meta: Fields): void {
     if (this.#meta !== undefined) {
-      countSkipped(this.#skipped, "session_meta");
+      this.#list.skip("session_meta");
       return;
     }
     this.#meta = meta;
@@ -137,84 +146,45 @@ class CodexReader {
     if (fieldsAt(meta, "source")?.subagent !== undefined) this.#notices.add("sub_agent");
   }
 
-  #readTurn(turn: Fields): void {
-    this.#model = stringAt(turn, "model") ?? this.#model;
-    this.#cwd ??= stringAt(turn, "cwd");
-  }
-
   #readItem(item: Fields): void {
     const content = answerContent(item, this.#notices, this.#line);
-    if (content !== undefined) {
-      this.#addToAnswer(item, content);
-      return;
+    if (content !== undefined) this.#addToAnswer(item, content);
+    else if (OUTPUT_ITEMS.has(item.type)) this.#addResult(item, outputOf(item, this.#notices));
+    else if (item.type === "message")
+      this.#addText(itemContent(item.content, this.#notices), stringAt(item, "role") ?? "user");
+    else if (OPAQUE_ITEMS.has(item.type)) this.#addUnreadable("unreadable_compaction", item);
+    else {
+      if (item.type !== "ghost_snapshot") this.#notices.add("unknown_record");
+      this.#list.skip(`response_item/${typeOf(item)}`);
     }
-    if (OUTPUT_ITEMS.has(item.type)) {
-      this.#readOutput(item);
-      return;
-    }
-    if (item.type === "message") {
-      this.#addMessage(item);
-      return;
-    }
-    if (OPAQUE_ITEMS.has(item.type)) {
-      this.#addUnreadable(item);
-      return;
-    }
-    if (item.type !== "ghost_snapshot") this.#notices.add("unknown_record");
-    countSkipped(this.#skipped, `response_item/${stringAt(item, "type") ?? "untyped"}`);
   }
 
   #addToAnswer(item: Fields, content: AssistantContent[]): void {
     this.#isCancelled = false;
-    this.#answer ??= this.#begunAnswer();
+    if (this.#answer === undefined) {
+      this.#answer = { content: [], line: this.#line, at: this.#at, usage: this.#pending };
+      this.#pending = undefined;
+    }
     this.#answer.content.push(...content);
     const result = hostedResult(item);
-    if (result !== undefined) this.#addResult(callId(item, this.#line), { content: result, isError: false });
+    if (result !== undefined) this.#addResult(item, { content: [result], isError: false });
   }
 
-  #begunAnswer() {
-    const usage = this.#pending;
-    this.#pending = undefined;
-    return { content: [], line: this.#line, at: this.#at, ...(usage === undefined ? {} : { usage }) };
-  }
-
-  #readOutput(item: Fields): void {
-    this.#addResult(callId(item, this.#line), outputOf(item, this.#notices));
-  }
-
-  #addResult(id: string, output: { content: UserContent[]; isError: boolean }): void {
-    this.#closeAnswer();
-    const draft = resultDraft({ callId: id, toolName: "unknown", at: this.#at, ...output });
-    this.#steps.add({ key: this.#key, at: this.#at, draft });
-  }
-
-  #addMessage(item: Fields): void {
-    const content = itemContent(item.content, this.#notices);
-    this.#addText(content, stringAt(item, "role") ?? "user");
+  #addResult(item: Fields, output: CallOutput): void {
+    this.#add(resultDraft(callId(item, this.#line), output));
   }
 
   #addText(content: UserContent[], role: string): void {
     this.#closeAnswer();
-    if (content.length === 0) {
-      this.#notices.add("empty_messages");
-      return;
+    if (content.length === 0) this.#notices.add("empty_messages");
+    const isUser = role === "user";
+    for (const draft of userDrafts(content, isUser ? "codex.context" : `codex.${role}`, !isUser)) {
+      if (draft.type === "message") {
+        this.#uncounted = undefined;
+        this.#isCancelled = false;
+      } else if (isAbortMark(draft)) this.#cancel();
+      this.#add(draft);
     }
-    const drafts = userDrafts({
-      content,
-      customType: role === "user" ? "codex.context" : `codex.${role}`,
-      at: this.#at,
-      injected: role !== "user",
-    });
-    for (const draft of drafts) {
-      if (draft.type === "message") this.#beginTurn();
-      else if (isAbortMark(draft)) this.#cancel();
-      this.#steps.add({ key: this.#key, at: this.#at, draft });
-    }
-  }
-
-  #beginTurn(): void {
-    this.#uncounted = undefined;
-    this.#isCancelled = false;
   }
 
   /** Marks the turn as aborted, once: an item and an event can both say so. */
@@ -223,14 +193,14 @@ class CodexReader {
     if (this.#isCancelled) return;
     this.#isCancelled = true;
     this.#notices.add("cancelled_turns");
-    const turn = { provider: this.#provider, model: this.#model, parent: this.#steps.head };
-    this.#steps.head = this.#steps.markAborted({ key: this.#key, at: this.#at, ...turn });
+    const place = { key: `line:${this.#line}`, at: this.#at };
+    this.#list.head = this.#list.markAborted(place, { provider: this.#provider, model: this.#model });
   }
 
-  #addUnreadable(item: Fields): void {
-    this.#closeAnswer();
-    this.#notices.add("unreadable_compaction");
-    this.#steps.add({ key: this.#key, at: this.#at, draft: unreadableDraft("codex", item) });
+  /** Keeps an item whole that only its maker can read. */
+  #addUnreadable(notice: "unreadable" | "unreadable_compaction", item: Fields): void {
+    this.#notices.add(notice);
+    this.#add({ type: "custom", customType: "bonsai.unreadable", data: { format: "codex", item } });
   }
 
   #closeAnswer(): void {
@@ -241,64 +211,56 @@ class CodexReader {
       this.#countApart(answer.usage, `line:${answer.line}`);
       return;
     }
-    const { content, at, usage } = answer;
-    const draft = assistantDraft({ content, provider: this.#provider, model: this.#model, at, usage });
-    this.#steps.add({ key: `line:${answer.line}`, at, draft });
+    const { content, at, usage, line } = answer;
+    const draft = answerDraft({ content, provider: this.#provider, model: this.#model, usage });
+    this.#list.add(draft, { key: `line:${line}`, at });
     this.#uncounted = usage === undefined ? draft.message : undefined;
   }
 
   #readCompacted(compacted: Fields): void {
     this.#closeAnswer();
-    const readable = readCompacted(compacted, this.#steps.path());
+    const readable = readCompacted(compacted, this.#list.path());
     if (readable === undefined) {
-      this.#addUnreadable({ type: "compacted", ...compacted });
+      this.#addUnreadable("unreadable_compaction", { type: "compacted", ...compacted });
       return;
     }
     const { summary, carried } = readable;
-    const draft = { type: "compaction", summary, firstKeptEntryId: "", tokensBefore: 0 } as const;
-    this.#steps.add({ key: this.#key, at: this.#at, draft });
-    for (const item of carried) this.#restate(item);
-  }
-
-  #restate(item: Fields): void {
-    this.#notices.add("compaction_restated");
-    this.#readItem(item);
+    this.#add({ type: "compaction", summary, firstKeptEntryId: "", tokensBefore: 0 });
+    for (const item of carried) {
+      this.#notices.add("compaction_restated");
+      this.#readItem(item);
+    }
   }
 
   /** Reads the facts that only events have: usage, names, rewinds, stops and prompts without an item. */
-  #readEvent(event: Fields, sense: EventSense): void {
+  #readEvent(event: Fields, { count, isPrompt }: EventSense): void {
     if (event.type === "token_count") {
-      if (sense.count !== undefined) this.#readCount(sense.count);
-      return;
-    }
-    if (event.type === "user_message" && sense.isPrompt) {
+      if (count !== undefined) this.#readCount(count);
+    } else if (event.type === "user_message" && isPrompt) {
       this.#notices.add("event_prompts");
       this.#addText(eventContent(event, this.#notices), "user");
-      return;
-    }
-    if (event.type === "thread_rolled_back") this.#rewind(numberAt(event, "num_turns"));
+    } else if (event.type === "thread_rolled_back") this.#rewind(numberAt(event, "num_turns"));
     else if (event.type === "turn_aborted") this.#cancel();
-    else this.#skipEvent(event);
-  }
-
-  #skipEvent(event: Fields): void {
-    if (event.type === "thread_name_updated") this.#name = stringAt(event, "thread_name") ?? this.#name;
-    countSkipped(this.#skipped, `event_msg/${stringAt(event, "type") ?? "untyped"}`);
+    else {
+      if (event.type === "thread_name_updated") this.#name = stringAt(event, "thread_name") ?? this.#name;
+      this.#list.skip(`event_msg/${typeOf(event)}`);
+    }
   }
 
   /** Gives a request's counts to its answer. Each request counts once, also one without an answer. */
   #readCount({ usage, lost, isRestart, isBefore }: TokenCount): void {
     if (isRestart) this.#notices.add("counts_restarted");
-    this.#countApart(lost, `${this.#key}/lost`);
+    const key = `line:${this.#line}`;
+    this.#countApart(lost, `${key}/lost`);
     if (isBefore) {
-      this.#countApart(this.#pending, this.#key);
+      this.#countApart(this.#pending, key);
       this.#pending = usage;
       // The next items belong to another request.
       this.#closeAnswer();
       return;
     }
     this.#closeAnswer();
-    if (this.#uncounted === undefined) this.#countApart(usage, this.#key);
+    if (this.#uncounted === undefined) this.#countApart(usage, key);
     else this.#uncounted.usage = usage;
     this.#uncounted = undefined;
   }
@@ -307,42 +269,30 @@ class CodexReader {
     if (usage === undefined) return;
     this.#closeAnswer();
     this.#notices.add("usage_apart");
-    const draft = {
-      type: "usage",
-      kind: "request",
-      provider: this.#provider,
-      model: this.#model,
-      usage,
-    } as const;
-    this.#steps.add({ key: `${key}/usage`, at: undefined, draft });
+    const model = { provider: this.#provider, model: this.#model };
+    this.#list.add(
+      { type: "usage", kind: "request", ...model, usage },
+      { key: `${key}/usage`, at: undefined },
+    );
   }
 
   /** Moves to before the nth last user message. The rewound part stays as a branch. */
   #rewind(turns: number): void {
     this.#closeAnswer();
-    const starts = this.#steps
+    const starts = this.#list
       .path()
       .filter(({ draft }) => draft.type === "message" && draft.message.role === "user");
     const target = turns < 1 ? undefined : (starts.at(-turns) ?? starts[0]);
     if (target === undefined) return;
     this.#notices.add("rewound");
-    this.#steps.head = target.parent;
+    this.#list.head = target.parent;
   }
 
   #readAgentMessage(payload: Fields): void {
-    this.#closeAnswer();
     const content = stringAt(payload, "content");
-    if (content === undefined || content === "") {
-      this.#notices.add("unreadable");
-      this.#steps.add({ key: this.#key, at: this.#at, draft: unreadableDraft("codex", payload) });
-      return;
-    }
-    const from = stringAt(payload, "author") ?? "agent";
-    this.#steps.add({
-      key: this.#key,
-      at: this.#at,
-      draft: injectedDraft("codex.agent", `[${from}] ${content}`),
-    });
+    const author = stringAt(payload, "author") ?? "agent";
+    if (content) this.#add(injectedDraft("codex.agent", `[${author}] ${content}`));
+    else this.#addUnreadable("unreadable", payload);
   }
 }
 

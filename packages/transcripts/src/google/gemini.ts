@@ -3,17 +3,16 @@ import { userDrafts } from "../import/injected.ts";
 import {
   type Fields,
   fieldsAt,
-  isoTime,
   type JsonLine,
   listAt,
   nameOf,
   stringAt,
   stringsAt,
+  timeAt,
 } from "../import/json-lines.ts";
-import type { NoticeLog, SourcePlace } from "../import/notices.ts";
+import type { NoticeLog } from "../import/notices.ts";
 import {
-  assistantDraft,
-  countSkipped,
+  answerDraft,
   maskDraft,
   omitDraft,
   resultDraft,
@@ -21,13 +20,10 @@ import {
   type Transcript,
   text,
 } from "../import/step.ts";
+import { type GeminiCompression, GeminiHistory, type GeminiNode } from "./history.ts";
 import {
   answerParts,
   functionResponses,
-  type GeminiCompression,
-  GeminiHistory,
-  type GeminiMask,
-  type GeminiNode,
   partsContent,
   partsText,
   recordedTokens,
@@ -37,123 +33,99 @@ import {
 
 /** Reads a chat recording of Gemini CLI, line by line; an old `.json` recording is one record. */
 export function readGemini(lines: readonly JsonLine[], notices: NoticeLog): Transcript {
-  const history = new GeminiHistory(notices);
+  const list = new StepList(notices);
+  const history = new GeminiHistory(list);
   for (const line of lines) history.read(line);
-  return new GeminiSteps(history, notices).transcript();
+  return new GeminiSteps(history, list).transcript();
 }
 
 /** Makes steps of a replayed recording. */
 class GeminiSteps {
-  readonly #steps = new StepList();
+  readonly #list: StepList;
   readonly #history: GeminiHistory;
   readonly #notices: NoticeLog;
-  readonly #first = new Map<object, string>();
-  readonly #last = new Map<object, string | null>();
+  /** The keys of each node's steps, and the last step up to it. */
+  readonly #placed = new Map<object | null, { keys: string[]; end: string | null }>();
   readonly #results = new Map<string, string>();
-  readonly #keys = new Map<object, string[]>();
   readonly #omitted = new Set<string>();
-  #model = "unknown";
+  #model: string;
 
-  constructor(history: GeminiHistory, notices: NoticeLog) {
+  constructor(history: GeminiHistory, list: StepList) {
+    this.#list = list;
     this.#history = history;
-    this.#notices = notices;
+    this.#notices = list.notices;
+    const models = history.nodes.map((node) =>
+      "record" in node ? stringAt(node.record, "model") : undefined,
+    );
+    this.#model = models.find((model) => model !== undefined) ?? "unknown";
   }
 
   transcript(): Transcript {
-    this.#model = this.#firstModel();
-    const { metadata, head, nodes, masks, skipped } = this.#history;
-    for (const node of nodes) {
-      this.#enter("place" in node ? node.place : node.line);
-      this.#add(node);
+    const { metadata, head, nodes, masks } = this.#history;
+    for (const node of nodes) this.#place(node);
+    this.#notices.place = undefined;
+    this.#list.head = this.#placed.get(head)?.end ?? null;
+    for (const [callId, content] of masks) {
+      const target = this.#results.get(callId);
+      // A later edit would bring back an omitted result.
+      if (target !== undefined && !this.#omitted.has(target))
+        this.#list.add(maskDraft(target, content), { key: `${target}/masked`, at: undefined });
     }
-    this.#enter(undefined);
-    this.#steps.head = head === null ? null : (this.#last.get(head) ?? null);
-    for (const mask of masks) this.#mask(mask);
     if (metadata.kind === "subagent") this.#notices.add("sub_agent");
     return {
       id: stringAt(metadata, "sessionId") ?? "unknown",
       cwd: stringsAt(metadata, "directories")[0],
       name: stringAt(metadata, "summary"),
-      steps: this.#steps.steps,
-      leaf: this.#steps.head,
-      notices: this.#notices,
-      skipped,
-      subAgents: [],
+      list: this.#list,
+      leaf: this.#list.head,
     };
   }
 
-  #firstModel(): string {
-    const models = this.#history.nodes.map((node) =>
-      "record" in node ? stringAt(node.record, "model") : undefined,
-    );
-    return models.find((model) => model !== undefined) ?? "unknown";
-  }
-
-  #enter(place: SourcePlace | undefined): void {
-    this.#steps.source = place;
-    this.#notices.place = place;
-  }
-
-  #add(node: GeminiNode | GeminiCompression): void {
-    this.#steps.head = node.parent === null ? null : (this.#last.get(node.parent) ?? null);
-    const before = this.#steps.steps.length;
-    if ("record" in node) this.#addMessage(node);
+  #place(node: GeminiNode | GeminiCompression): void {
+    const list = this.#list;
+    this.#notices.place = "place" in node ? node.place : node.line;
+    list.head = this.#placed.get(node.parent)?.end ?? null;
+    const before = list.steps.length;
+    if ("record" in node) this.#addMessage(node.record);
     else this.#addCompression(node);
-    const added = this.#steps.steps.slice(before).map((step) => step.key);
-    this.#keys.set(node, added);
-    if (added[0] !== undefined) this.#first.set(node, added[0]);
-    this.#last.set(node, this.#steps.head);
+    const keys = list.steps.slice(before).map(({ key }) => key);
+    this.#placed.set(node, { keys, end: list.head });
   }
 
-  #addCompression(node: GeminiCompression): void {
-    const { line, at, summary } = node;
-    const firstKept = node.firstKept === undefined ? "" : (this.#first.get(node.firstKept) ?? "");
+  #addCompression({ line, at, summary, ...node }: GeminiCompression): void {
     const key = `line:${line}`;
-    this.#steps.add({
-      key,
-      at,
-      draft: { type: "compaction", summary, firstKeptEntryId: firstKept, tokensBefore: 0 },
-    });
-    for (const target of node.omitted.flatMap((omitted) => this.#keys.get(omitted) ?? [])) {
+    const firstKeptEntryId = this.#placed.get(node.firstKept ?? null)?.keys[0] ?? "";
+    this.#list.add({ type: "compaction", summary, firstKeptEntryId, tokensBefore: 0 }, { key, at });
+    for (const target of node.omitted.flatMap((omitted) => this.#placed.get(omitted)?.keys ?? [])) {
       this.#omitted.add(target);
-      this.#steps.add({ key: `${key}/${target}`, at, draft: omitDraft(target) });
+      this.#list.add(omitDraft(target), { key: `${key}/${target}`, at });
     }
   }
 
-  #addMessage({ record }: GeminiNode): void {
-    if (record.type === "user") {
-      this.#addUser(record);
-      return;
+  #addMessage(record: Fields): void {
+    if (record.type === "user") this.#addUser(record);
+    else if (record.type === "gemini") this.#addAnswer(record);
+    else {
+      if (!["info", "error", "warning"].includes(nameOf(record.type))) this.#notices.add("unknown_record");
+      else if (saysCancelled(record)) this.#cancel(record);
+      this.#list.skip(nameOf(record.type));
     }
-    if (record.type === "gemini") {
-      this.#addAnswer(record);
-      return;
-    }
-    if (!["info", "error", "warning"].includes(nameOf(record.type))) this.#notices.add("unknown_record");
-    else if (saysCancelled(record)) this.#cancel(record);
-    countSkipped(this.#history.skipped, nameOf(record.type));
   }
 
   #addUser(record: Fields): void {
-    const at = isoTime(record.timestamp);
+    const at = timeAt(record, "timestamp");
     const { own, added } = userSplit(record, this.#notices);
-    const options = { customType: "gemini.context", at };
-    const drafts = [
-      ...userDrafts({ ...options, content: added, injected: true }),
-      ...userDrafts({ ...options, content: own }),
-    ];
-    for (const draft of drafts) this.#steps.add({ key: nameOf(record.id), at, draft });
-    // Results stand with their calls; only one that is recorded nowhere else is read from here.
-    const loose = functionResponses(record.content).filter(
-      (response) => !this.#results.has(nameOf(response.id)),
-    );
-    for (const response of loose) this.#addResult(response, { status: undefined, at });
-    if (drafts.length === 0 && functionResponses(record.content).length === 0)
-      this.#notices.add("empty_messages");
+    const drafts = [...userDrafts(added, "gemini.context", true), ...userDrafts(own, "gemini.context")];
+    for (const draft of drafts) this.#list.add(draft, { key: nameOf(record.id), at });
+    const responses = functionResponses(record.content);
+    // Results come with their calls; only one that is recorded nowhere else is read from here.
+    for (const response of responses.filter(({ id }) => !this.#results.has(nameOf(id))))
+      this.#addResult(response, undefined, at);
+    if (drafts.length === 0 && responses.length === 0) this.#notices.add("empty_messages");
   }
 
   #addAnswer(record: Fields): void {
-    const at = isoTime(record.timestamp);
+    const at = timeAt(record, "timestamp");
     const calls = listAt(record, "toolCalls");
     const named = new Set(calls.map((call) => call.id));
     const said = answerParts(record.content).filter(
@@ -164,59 +136,42 @@ class GeminiSteps {
       this.#notices.add("empty_messages");
       return;
     }
-    const draft = assistantDraft({
-      content,
-      provider: "google",
-      model: stringAt(record, "model") ?? "unknown",
-      at,
-      usage: recordedTokens(fieldsAt(record, "tokens")),
-    });
-    this.#steps.add({ key: nameOf(record.id), at, draft });
-    this.#model = draft.message.model;
-    for (const call of calls) this.#addCallResult(call, isoTime(call.timestamp) ?? at);
-    // The program asks the model no more where it has nothing but cancelled calls to tell.
+    this.#model = stringAt(record, "model") ?? "unknown";
+    const usage = recordedTokens(fieldsAt(record, "tokens"));
+    const draft = answerDraft({ content, provider: "google", model: this.#model, usage });
+    this.#list.add(draft, { key: nameOf(record.id), at });
+    for (const call of calls) this.#addCallResult(call, timeAt(call, "timestamp") ?? at);
+    // Gemini CLI sends no further request if all calls were cancelled.
     if (calls.length > 0 && calls.every((call) => call.status === "cancelled")) this.#cancel(record);
   }
 
-  /** Its calls and a note can both say it. */
+  /** Marks the turn as aborted, once: its calls and a note can both say so. */
   #cancel(record: Fields): void {
-    if (this.#steps.isAborted()) return;
+    if (this.#list.isAborted()) return;
     this.#notices.add("cancelled_turns");
-    const turn = { key: nameOf(record.id), at: isoTime(record.timestamp), parent: this.#steps.head };
-    this.#steps.head = this.#steps.markAborted({ ...turn, provider: "google", model: this.#model });
+    const place = { key: nameOf(record.id), at: timeAt(record, "timestamp") };
+    this.#list.head = this.#list.markAborted(place, { provider: "google", model: this.#model });
   }
 
   #addCallResult(call: Fields, at: string | undefined): void {
     const response = functionResponses(call.result)[0];
-    const plain = response === undefined ? partsText(call.result) : "";
-    // A call that was never answered is left to the pairing, which gives it its placeholder.
-    if (response === undefined && plain === "") return;
-    const found = response ?? { response: { output: plain } };
-    this.#addResult({ ...found, id: call.id, name: call.name }, { status: call.status, at });
+    const output = response === undefined ? partsText(call.result) : "";
+    // The pairing gives a call without a result its placeholder.
+    if (response === undefined && output === "") return;
+    const found = response ?? { response: { output } };
+    this.#addResult({ ...found, id: call.id, name: call.name }, call.status, at);
   }
 
-  #addResult(response: Fields, { status, at }: { status: unknown; at: string | undefined }): void {
+  #addResult(response: Fields, status: unknown, at: string | undefined): void {
     const callId = nameOf(response.id ?? response.name);
     const { content, isError } = responseContent(response);
-    const draft = resultDraft({
-      callId,
-      toolName: stringAt(response, "name") ?? "unknown",
-      content,
-      isError: isError || status === "error" || status === "cancelled",
-      at,
-    });
-    this.#results.set(callId, this.#steps.add({ key: `result:${callId}`, at, draft }).key);
-  }
-
-  #mask({ callId, content }: GeminiMask): void {
-    const target = this.#results.get(callId);
-    // A later edit would bring back what is left out.
-    if (target === undefined || this.#omitted.has(target)) return;
-    this.#steps.add({ key: `${target}/masked`, at: undefined, draft: maskDraft(target, content) });
+    const output = { content, isError: isError || status === "error" || status === "cancelled" };
+    const draft = resultDraft(callId, output, stringAt(response, "name"));
+    this.#results.set(callId, this.#list.add(draft, { key: `result:${callId}`, at }));
   }
 }
 
-/** The program writes so in a note of its own. */
+/** True for a note of the program that the turn was cancelled. */
 function saysCancelled(record: Fields): boolean {
   return (
     record.type === "info" &&

@@ -1,22 +1,17 @@
+import type { Usage } from "@bonsai-agent/messages";
 import { userDrafts } from "../import/injected.ts";
 import {
   type Fields,
   fieldsAt,
-  isoTime,
   type JsonLine,
   listAt,
   numberAt,
   stringAt,
+  timeAt,
+  typeOf,
 } from "../import/json-lines.ts";
 import type { NoticeLog } from "../import/notices.ts";
-import {
-  assistantDraft,
-  countSkipped,
-  resultDraft,
-  StepList,
-  SUMMARY_MISSING,
-  type Transcript,
-} from "../import/step.ts";
+import { answerDraft, resultDraft, StepList, SUMMARY_MISSING, type Transcript } from "../import/step.ts";
 import { type UuidNode, uuidTree } from "../import/uuid-tree.ts";
 import {
   answerParts,
@@ -27,7 +22,7 @@ import {
   usageMetadata,
 } from "./records.ts";
 
-/** The status that a compression record has when it succeeded. */
+/** The status of a successful compression. */
 const COMPRESSED = 1;
 
 /** Reads a chat recording of Qwen Code: a tree of records with parts as Google's API has them. */
@@ -36,132 +31,106 @@ export function readQwen(lines: readonly JsonLine[], notices: NoticeLog): Transc
 }
 
 class QwenReader {
-  readonly #steps = new StepList();
+  readonly #list: StepList;
   readonly #notices: NoticeLog;
-  readonly #skipped = new Map<string, number>();
-  readonly #places = new Map<string, string | null>();
+  readonly #places = new Map<string | null, string | null>();
   #name: string | undefined;
 
   constructor(notices: NoticeLog) {
+    this.#list = new StepList(notices);
     this.#notices = notices;
   }
 
   read(lines: readonly JsonLine[]): Transcript {
     const nodes = uuidTree({ lines, notices: this.#notices });
     for (const node of nodes) this.#place(node);
-    const last = nodes.reduce<UuidNode | undefined>(
-      (a, b) => (a === undefined || b.line > a.line ? b : a),
-      undefined,
-    );
+    const last = nodes.toSorted((a, b) => a.line - b.line).at(-1);
+    const first = nodes[0]?.record;
     return {
-      id: stringAt(nodes[0]?.record, "sessionId") ?? "unknown",
-      cwd: stringAt(nodes[0]?.record, "cwd"),
+      id: stringAt(first, "sessionId") ?? "unknown",
+      cwd: stringAt(first, "cwd"),
       name: this.#name,
-      version: stringAt(nodes[0]?.record, "version"),
-      steps: this.#steps.steps,
-      leaf: last === undefined ? null : (this.#places.get(last.uuid) ?? null),
-      notices: this.#notices,
-      skipped: this.#skipped,
-      subAgents: [],
+      version: stringAt(first, "version"),
+      list: this.#list,
+      leaf: this.#places.get(last?.uuid ?? null) ?? null,
     };
   }
 
   #place(node: UuidNode): void {
-    this.#steps.source = node.line;
-    this.#notices.place = node.line;
-    this.#steps.head = node.parent === null ? null : (this.#places.get(node.parent) ?? null);
-    const { record } = node;
+    const { record, line, uuid: key } = node;
+    this.#notices.place = line;
+    this.#list.head = this.#places.get(node.parent) ?? null;
     const parts = fieldsAt(record, "message")?.parts;
-    if (record.type === "user") this.#addUser(node.uuid, parts, isoTime(record.timestamp));
-    else if (record.type === "assistant") this.#addAnswer(node, parts);
-    else if (record.type === "tool_result") this.#addResults(node.uuid, parts, isoTime(record.timestamp));
-    else if (record.type === "system") this.#addSystem(node);
+    const place = { key, at: timeAt(record, "timestamp") };
+    if (record.type === "user") this.#addUser(parts, place);
+    else if (record.type === "assistant") {
+      const usage = usageMetadata(fieldsAt(record, "usageMetadata"));
+      this.#addAnswer(parts, place, { model: stringAt(record, "model"), usage });
+    } else if (record.type === "tool_result") this.#addResults(parts, place);
+    else if (record.type === "system") this.#addSystem(record, place);
     else {
-      this.#notices.add("unknown_record", node.line);
-      countSkipped(this.#skipped, stringAt(record, "type") ?? "untyped");
+      this.#notices.add("unknown_record");
+      this.#list.skip(typeOf(record));
     }
-    this.#places.set(node.uuid, this.#steps.head);
+    this.#places.set(key, this.#list.head);
   }
 
-  #addUser(key: string, parts: unknown, at: string | undefined): void {
-    const content = partsContent(parts, this.#notices);
-    for (const draft of userDrafts({ content, customType: "qwen.context", at }))
-      this.#steps.add({ key, at, draft });
-    this.#addResults(key, parts, at);
+  #addUser(parts: unknown, place: RecordPlace): void {
+    for (const draft of userDrafts(partsContent(parts, this.#notices), "qwen.context"))
+      this.#list.add(draft, place);
+    this.#addResults(parts, place);
   }
 
-  #addAnswer({ uuid, record }: UuidNode, parts: unknown): void {
-    const at = isoTime(record.timestamp);
-    const draft = assistantDraft({
-      content: answerParts(parts),
-      provider: "qwen",
-      model: stringAt(record, "model") ?? "unknown",
-      at,
-      usage: usageMetadata(fieldsAt(record, "usageMetadata")),
-    });
-    this.#steps.add({ key: uuid, at, draft });
+  #addAnswer(
+    parts: unknown,
+    place: RecordPlace,
+    { model = "unknown", usage }: { model?: string | undefined; usage?: Usage | undefined } = {},
+  ): void {
+    this.#list.add(answerDraft({ content: answerParts(parts), provider: "qwen", model, usage }), place);
   }
 
-  #addResults(key: string, parts: unknown, at: string | undefined): void {
+  #addResults(parts: unknown, place: RecordPlace): void {
     for (const response of functionResponses(parts)) {
-      const draft = resultDraft({
-        callId: stringAt(response, "id") ?? stringAt(response, "name") ?? "unknown",
-        toolName: stringAt(response, "name") ?? "unknown",
-        at,
-        ...responseContent(response),
-      });
-      this.#steps.add({ key, at, draft });
+      const name = stringAt(response, "name");
+      const id = stringAt(response, "id") ?? name ?? "unknown";
+      this.#list.add(resultDraft(id, responseContent(response), name), place);
     }
   }
 
-  #addSystem(node: UuidNode): void {
-    const { record } = node;
+  #addSystem(record: Fields, place: RecordPlace): void {
     const payload = fieldsAt(record, "systemPayload");
-    if (record.subtype === "chat_compression") {
-      this.#compress(node, payload);
+    const { subtype } = record;
+    if (subtype === "chat_compression") {
+      this.#compress(payload, place);
       return;
     }
-    if (record.subtype === "custom_title") this.#name = stringAt(payload, "customTitle") ?? this.#name;
-    if (record.subtype === "rewind") this.#notices.add("rewound", node.line);
-    countSkipped(this.#skipped, `system/${stringAt(record, "subtype") ?? "untyped"}`);
+    if (subtype === "custom_title") this.#name = stringAt(payload, "customTitle") ?? this.#name;
+    if (subtype === "rewind") this.#notices.add("rewound");
+    this.#list.skip(`system/${stringAt(record, "subtype") ?? "untyped"}`);
   }
 
-  /** The compressed history is the summary, a fixed reply, and what was kept, without its uuids. */
-  #compress({ uuid, record, line }: UuidNode, payload: Fields | undefined): void {
+  /** The compressed history is the summary, a fixed reply, and the kept messages without their uuids. */
+  #compress(payload: Fields | undefined, place: RecordPlace): void {
     const info = fieldsAt(payload, "info");
-    const at = isoTime(record.timestamp);
     if (info !== undefined && info.compressionStatus !== COMPRESSED) {
-      this.#notices.add("failed_compaction", line);
+      this.#notices.add("failed_compaction");
       return;
     }
-    const [summary, ...rest] = listAt(payload, "compressedHistory");
-    if (summary === undefined) this.#notices.add("summary_missing", line);
-    this.#steps.add({
-      key: uuid,
-      at,
-      draft: {
-        type: "compaction",
-        summary: summary === undefined ? SUMMARY_MISSING : partsText(summary.parts),
-        firstKeptEntryId: "",
-        tokensBefore: numberAt(info, "originalTokenCount"),
-      },
-    });
-    const carried = rest[0]?.role === "model" ? rest.slice(1) : rest;
-    for (const content of carried) this.#restate(content, uuid, line, at);
+    const [first, ...rest] = listAt(payload, "compressedHistory");
+    if (first === undefined) this.#notices.add("summary_missing");
+    const summary = first === undefined ? SUMMARY_MISSING : partsText(first.parts);
+    const tokensBefore = numberAt(info, "originalTokenCount");
+    this.#list.add({ type: "compaction", summary, firstKeptEntryId: "", tokensBefore }, place);
+    for (const { role, parts } of rest[0]?.role === "model" ? rest.slice(1) : rest) {
+      this.#notices.add("compaction_restated");
+      if (role === "model") this.#addAnswer(parts, place);
+      else this.#addUser(parts, place);
+    }
   }
+}
 
-  #restate(content: Fields, key: string, line: number, at: string | undefined): void {
-    this.#notices.add("compaction_restated", line);
-    if (content.role !== "model") {
-      this.#addUser(key, content.parts, at);
-      return;
-    }
-    const draft = assistantDraft({
-      content: answerParts(content.parts),
-      provider: "qwen",
-      model: "unknown",
-      at,
-    });
-    this.#steps.add({ key, at, draft });
-  }
+/** The key and time of a record's steps. */
+interface RecordPlace {
+  key: string;
+  at: string | undefined;
 }

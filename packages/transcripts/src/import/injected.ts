@@ -1,38 +1,18 @@
 import type { UserContent } from "@bonsai-agent/messages";
-import { isProgramText } from "@bonsai-agent/messages/host";
+import { isProgramText, splitReminders } from "@bonsai-agent/messages/host";
 import type { EntryDraft } from "@bonsai-agent/session";
-import { injectedDraft, text, userDraft } from "./step.ts";
+import { flatContent, injectedDraft, text } from "./step.ts";
 
 /** Tags around texts that agents insert into user messages. A text that begins with one is not the user's. */
 const INJECTED_TAGS = [
-  "system-reminder",
-  "system_reminder",
-  "command-name",
-  "command-message",
-  "command-args",
-  "local-command-stdout",
-  "local-command-stderr",
-  "local-command-caveat",
-  "bash-input",
-  "bash-stdout",
-  "bash-stderr",
-  "task-notification",
-  "teammate-message",
-  "ide_opened_file",
-  "ide_selection",
-  "ide_diagnostics",
-  "user-prompt-submit-hook",
-  "environment_context",
-  "user_instructions",
-  "INSTRUCTIONS",
-  "turn_aborted",
-  "subagent_notification",
-  "user_shell_command",
-  "skill",
+  ..."system-reminder system_reminder skill INSTRUCTIONS task-notification teammate-message turn_aborted".split(
+    " ",
+  ),
+  ..."command-name command-message command-args local-command-stdout local-command-stderr".split(" "),
+  ..."local-command-caveat bash-input bash-stdout bash-stderr user-prompt-submit-hook".split(" "),
+  ..."ide_opened_file ide_selection ide_diagnostics environment_context user_instructions".split(" "),
+  ..."subagent_notification user_shell_command collaboration_mode session_context hook_context".split(" "),
   "permissions instructions",
-  "collaboration_mode",
-  "session_context",
-  "hook_context",
 ];
 
 /** Beginnings of texts that are not the user's, without a tag. */
@@ -47,19 +27,18 @@ const INJECTED_OPENINGS = [
 
 const openingTag = new RegExp(`^<(?:${INJECTED_TAGS.join("|")})[\\s>]`);
 
-/** An editor puts what is open in it before the user's words, and this line between them. */
+/** An editor adds its open files before the user's words, and separates them with this line. */
 const EDITOR_PREAMBLE =
   /^(# (?:Context from my IDE setup|Files mentioned by the user):[\s\S]*?\n)## My request for Codex:\s*/;
 
-/** The user's words of a text and what was put into it. */
+/** Separates the user's words from the inserted texts. */
 function split(value: string): { own: string; injected: string[] } {
   const preamble = EDITOR_PREAMBLE.exec(value);
   if (preamble !== null) return { own: value.slice(preamble[0].length), injected: [preamble[1]!] };
-  const { kept, reminders: injected } = withoutReminders(value);
-  const rest = injected.length === 0 ? value : kept.trim();
+  const { own, reminders: injected } = splitReminders(value);
+  const rest = injected.length === 0 ? value : own.trim();
   if (rest.trim() === "") return { own: "", injected };
-  if (isInjectedText(rest)) return { own: "", injected: [value] };
-  return { own: rest, injected };
+  return isInjectedText(rest) ? { own: "", injected: [value] } : { own: rest, injected };
 }
 
 /** The user's own part of a text. */
@@ -67,31 +46,7 @@ export function ownText(value: string): string {
   return split(value).own;
 }
 
-/** Cuts reminders out; each text is looked at once, also where one never ends. */
-function withoutReminders(value: string): { kept: string; reminders: string[] } {
-  const opener = /<(system[-_]reminder)>/g;
-  const reminders: string[] = [];
-  let kept = "";
-  let from = 0;
-  /** Tags that are closed nowhere from here on. */
-  const unclosed = new Set<string>();
-  for (let found = opener.exec(value); found !== null; found = opener.exec(value)) {
-    const close = `</${found[1]}>`;
-    const at = unclosed.has(close) ? -1 : value.indexOf(close, opener.lastIndex);
-    if (at < 0) {
-      unclosed.add(close);
-      if (unclosed.size === 2) break;
-      continue;
-    }
-    kept += value.slice(from, found.index);
-    from = at + close.length;
-    reminders.push(value.slice(found.index, from));
-    opener.lastIndex = from;
-  }
-  return { kept: kept + value.slice(from), reminders };
-}
-
-/** True for a text that begins with what a program wrote in the user's name. */
+/** True for a text that begins with a program's words in the user's name. */
 export function isInjectedText(value: string): boolean {
   const start = value.trimStart();
   if (openingTag.test(start) || isProgramText(start)) return true;
@@ -99,20 +54,19 @@ export function isInjectedText(value: string): boolean {
 }
 
 /**
- * The drafts of a user message: first what was injected, as a custom message, then the user's own
- * content, so that the message that the agent answers stands last.
+ * The drafts of a user message: the inserted texts as a custom message, then the user's own content, so that the message
+ * that the agent answers is last.
+ * @param isInjected true if the transcript itself says that the message is not the user's. Default: false
  */
-export function userDrafts(options: {
-  content: readonly UserContent[];
-  customType: string;
-  at: string | undefined;
-  /** True when the transcript itself says that the message is not the user's. */
-  injected?: boolean;
-}): EntryDraft[] {
+export function userDrafts(
+  content: readonly UserContent[],
+  customType: string,
+  isInjected = false,
+): EntryDraft[] {
   const injected: UserContent[] = [];
   const own: UserContent[] = [];
-  for (const block of options.content) {
-    if (options.injected) injected.push(block);
+  for (const block of content) {
+    if (isInjected) injected.push(block);
     else if (block.type === "image") own.push(block);
     else {
       const parts = split(block.text);
@@ -121,12 +75,8 @@ export function userDrafts(options: {
     }
   }
   const drafts: EntryDraft[] = [];
-  if (injected.length > 0) drafts.push(injectedDraft(options.customType, flat(injected)));
-  if (own.length > 0) drafts.push(userDraft(own, options.at));
+  if (injected.length > 0) drafts.push(injectedDraft(customType, flatContent(injected)));
+  if (own.length > 0)
+    drafts.push({ type: "message", message: { role: "user", content: flatContent(own), timestamp: 0 } });
   return drafts;
-}
-
-function flat(content: UserContent[]): string | UserContent[] {
-  const only = content.length === 1 ? content[0] : undefined;
-  return only?.type === "text" ? only.text : content;
 }

@@ -169,40 +169,52 @@ function parsed(text: string): unknown {
 /** A JSON object of another program, with unknown fields. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-export function stringAt(fields: Fields | undefined, name: string): string | undefined {
-  const value = fields?.[name];
+/** The value at a path of names; undefined if a part of the path is missing. */
+function valueAt(fields: Fields | undefined, path: readonly string[]): unknown {
+  return path.reduce<unknown>((value, name) => (isRecord(value) ? value[name] : undefined), fields);
+}
+
+export function stringAt(fields: Fields | undefined, ...path: string[]): string | undefined {
+  const value = valueAt(fields, path);
   return typeof value === "string" ? value : undefined;
+}
+
+/** A finite number, else 0. */
+export function numberAt(fields: Fields | undefined, ...path: string[]): number {
+  const value = valueAt(fields, path);
+  return typeof value === "number" && Number.isFinite(value) ? value : 0;
+}
+
+export function fieldsAt(fields: Fields | undefined, ...path: string[]): Fields | undefined {
+  const value = valueAt(fields, path);
+  return isRecord(value) ? value : undefined;
+}
+
+/** The objects of a list. Leaves out other values. */
+export function listAt(fields: Fields | undefined, ...path: string[]): Fields[] {
+  const value = valueAt(fields, path);
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+/** The texts of a list. Leaves out other values. */
+export function stringsAt(fields: Fields | undefined, ...path: string[]): string[] {
+  const value = valueAt(fields, path);
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+}
+
+/** The type of a record or part. */
+export function typeOf(fields: Fields): string {
+  return stringAt(fields, "type") ?? "untyped";
 }
 
 /** An id or a type as a key; `unknown` for other values. */
 export function nameOf(value: unknown): string {
-  return typeof value === "string" || typeof value === "number"
-    ? String(value)
-    : value === undefined
-      ? "undefined"
-      : "unknown";
+  return ["string", "number", "undefined"].includes(typeof value) ? String(value) : "unknown";
 }
 
-/** A finite number, else 0. */
-export function numberAt(fields: Fields | undefined, name: string): number {
-  const value = fields?.[name];
-  return typeof value === "number" && Number.isFinite(value) ? value : 0;
-}
-
-export function fieldsAt(fields: Fields | undefined, name: string): Fields | undefined {
-  const value = fields?.[name];
-  return isRecord(value) ? value : undefined;
-}
-
-/** The objects of a list field. Leaves out other values. */
-export function listAt(fields: Fields | undefined, name: string): Fields[] {
-  const value = fields?.[name];
-  return Array.isArray(value) ? value.filter(isRecord) : [];
-}
-
-export function stringsAt(fields: Fields | undefined, name: string): string[] {
-  const value = fields?.[name];
-  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+/** The time of a record in ISO 8601, see `isoTime`. */
+export function timeAt(fields: Fields | undefined, ...path: string[]): string | undefined {
+  return isoTime(valueAt(fields, path));
 }
 
 /** ISO 8601 of a date string or of milliseconds since the epoch; undefined for anything else. */

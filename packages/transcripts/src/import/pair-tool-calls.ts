@@ -1,6 +1,15 @@
 import { callsIn, contentText, jsonText, type ToolResultMessage } from "@bonsai-agent/messages";
 import type { NoticeLog, SourcePlace } from "./notices.ts";
-import { MISSING_RESULT, maskDraft, omitDraft, resultDraft, type Step, text } from "./step.ts";
+import {
+  flatContent,
+  injectedDraft,
+  MISSING_RESULT,
+  maskDraft,
+  omitDraft,
+  resultDraft,
+  type Step,
+  text,
+} from "./step.ts";
 
 interface OpenCall {
   id: string;
@@ -24,10 +33,11 @@ const NO_CALLS: OpenCalls = { latest: [], earlier: [] };
  * becomes a note. A result that comes late stays in its place: the history is repaired whenever it is sent. Expects
  * parents before their children.
  */
-export function pairToolCalls({ steps, leaf, notices }: PairingOptions): {
-  steps: Step[];
-  leaf: string | null;
-} {
+export function pairToolCalls(
+  steps: readonly Step[],
+  leaf: string | null,
+  notices: NoticeLog,
+): { steps: Step[]; leaf: string | null } {
   const openAt = new Map<string | null, OpenCalls>([[null, NO_CALLS]]);
   /** The call of each result, by the result's key. */
   const callAt = new Map<string, OpenCall>();
@@ -73,12 +83,6 @@ export function pairToolCalls({ steps, leaf, notices }: PairingOptions): {
   return { steps: wholeEdits(paired, answers), leaf: end };
 }
 
-interface PairingOptions {
-  steps: readonly Step[];
-  leaf: string | null;
-  notices: NoticeLog;
-}
-
 function callOf(result: ToolResultMessage | undefined, { latest, earlier }: OpenCalls): OpenCall | undefined {
   const isCalled = ({ id }: OpenCall) => id === result?.toolCallId;
   return latest.find(isCalled) ?? earlier.findLast(isCalled);
@@ -95,13 +99,7 @@ function openAfter(step: Step, answered: OpenCall | undefined, open: OpenCalls):
 }
 
 function missingResult({ id, name }: OpenCall, parent: string | null, place: string): Step {
-  const draft = resultDraft({
-    callId: id,
-    toolName: name,
-    content: [text(MISSING_RESULT)],
-    isError: true,
-    at: undefined,
-  });
+  const draft = resultDraft(id, { content: [text(MISSING_RESULT)], isError: true }, name);
   return { key: `${parent}/${id}/missing/${place}`, parent, at: undefined, draft };
 }
 
@@ -112,11 +110,7 @@ function noteOfOrphan(step: Step, notices: NoticeLog): Step {
   notices.add("call_missing", step.source);
   const note = `[Result of a call that is not in the transcript: ${result.toolName}]\n${contentText(result.content)}`;
   const images = result.content.filter((block) => block.type === "image");
-  const content = images.length === 0 ? note : [text(note), ...images];
-  return {
-    ...step,
-    draft: { type: "custom_message", customType: "bonsai.import.result", content, display: false },
-  };
+  return { ...step, draft: injectedDraft("bonsai.import.result", flatContent([text(note), ...images])) };
 }
 
 /**

@@ -7,7 +7,6 @@ import {
   isRecord,
   type StopReason,
   type TextContent,
-  type ToolResultMessage,
   type Usage,
   type UserContent,
 } from "@bonsai-agent/messages";
@@ -16,6 +15,9 @@ import type { NoticeLog, SourcePlace } from "./notices.ts";
 
 /** Replaces a summary that is not in the transcript. */
 export const SUMMARY_MISSING = "[The summary of this compaction is missing from the transcript]";
+
+/** Replaces a result that is not in the transcript. */
+export const MISSING_RESULT = "[No result: the transcript ends or was interrupted before this call finished]";
 
 /**
  * The form between the transcripts of other agents and a session: an entry that has a key instead of
@@ -27,6 +29,7 @@ export interface Step {
   parent: string | null;
   /** ISO 8601; undefined if the transcript has no time. */
   at: string | undefined;
+  /** The timestamp of its message is 0: the entry gets the time of the step. */
   draft: EntryDraft;
   /** Its place in the transcript. */
   source?: SourcePlace | undefined;
@@ -40,49 +43,58 @@ export interface Transcript {
   name: string | undefined;
   /** Version of the program that wrote it. */
   version?: string | undefined;
-  steps: Step[];
+  list: StepList;
   /** Key of the current position. */
   leaf: string | null;
-  notices: NoticeLog;
-  /** Number of skipped records by type. */
-  skipped: Map<string, number>;
-  subAgents: Transcript[];
+  subAgents?: Transcript[];
 }
 
-/** Collects steps. Each new one is a child of the head, unless another parent is given. */
+/** The place and time of a new step. */
+interface StepPlace {
+  key: string;
+  at: string | undefined;
+  /** Default: the head. */
+  parent?: string | null;
+  /** Default: the reader's current place. */
+  source?: SourcePlace | undefined;
+}
+
+/** Collects the steps, notices and skipped records of a transcript. */
 export class StepList {
   readonly steps: Step[] = [];
+  readonly notices: NoticeLog;
+  /** Number of skipped records by type. */
+  readonly skipped = new Map<string, number>();
   head: string | null = null;
-  /** The reader's current place, which becomes the source of added steps. */
-  source: SourcePlace | undefined;
   readonly #byKey = new Map<string, Step>();
   readonly #repeats = new Map<string, number>();
 
-  add(step: { key: string; at: string | undefined; draft: EntryDraft; parent?: string | null }): Step {
-    const added: Step = {
-      key: this.#free(step.key),
-      parent: step.parent === undefined ? this.head : step.parent,
-      at: step.at,
-      draft: step.draft,
-      ...(this.source === undefined ? {} : { source: this.source }),
-    };
-    this.steps.push(added);
-    this.#byKey.set(added.key, added);
-    this.head = added.key;
-    return added;
+  constructor(notices: NoticeLog) {
+    this.notices = notices;
   }
 
-  step(key: string): Step | undefined {
-    return this.#byKey.get(key);
+  /** Adds a step, which becomes the head. Returns its key. */
+  add(draft: EntryDraft, { key, at, parent = this.head, source = this.notices.place }: StepPlace): string {
+    const step: Step = { key: this.#free(key), parent, at, draft, source };
+    this.steps.push(step);
+    this.#byKey.set(step.key, step);
+    this.head = step.key;
+    return step.key;
+  }
+
+  /** Counts a skipped record. */
+  skip(type: string): void {
+    this.skipped.set(type, (this.skipped.get(type) ?? 0) + 1);
+  }
+
+  step(key: string | null): Step | undefined {
+    return key === null ? undefined : this.#byKey.get(key);
   }
 
   /** The steps from a root to `key`, oldest first. */
   path(key: string | null = this.head): Step[] {
     const path: Step[] = [];
-    for (let step = key === null ? undefined : this.#byKey.get(key); step !== undefined; ) {
-      path.push(step);
-      step = step.parent === null ? undefined : this.#byKey.get(step.parent);
-    }
+    for (let step = this.step(key); step !== undefined; step = this.step(step.parent)) path.push(step);
     return path.reverse();
   }
 
@@ -90,45 +102,30 @@ export class StepList {
    * Marks the turn that ends at `parent` as aborted: its unfinished answer, or an empty answer after it. Returns the key of
    * the step to continue from.
    */
-  markAborted(options: {
-    key: string;
-    at: string | undefined;
-    parent: string | null;
-    provider: string;
-    model: string;
-  }): string | null {
-    const last = this.#lastMessage(options.parent);
-    if (last === undefined || last.draft.type !== "message") return options.parent;
-    const { message } = last.draft;
-    if (message.role === "assistant") {
-      if (message.stopReason !== "error") message.stopReason = "aborted";
-      return options.parent;
+  markAborted(place: StepPlace, model: { provider: string; model: string }): string | null {
+    const { key, at, parent = this.head, source } = place;
+    const message = this.#lastMessage(parent);
+    if (message === undefined) return parent;
+    if (message.role !== "assistant") {
+      const draft = answerDraft({ content: [], stopReason: "aborted", ...model });
+      return this.add(draft, { key: `${key}/aborted`, at, parent, source });
     }
-    const { key, at, parent, provider, model } = options;
-    const draft = assistantDraft({
-      content: [],
-      provider,
-      model,
-      at,
-      usage: emptyUsage(),
-      stopReason: "aborted",
-    });
-    return this.add({ key: `${key}/aborted`, at, parent, draft }).key;
+    if (message.stopReason !== "error") message.stopReason = "aborted";
+    return parent;
   }
 
-  /** True where the turn that ends at the head is marked as aborted. */
+  /** True if the turn that ends at the head is marked as aborted. */
   isAborted(): boolean {
-    const last = this.#lastMessage(this.head)?.draft;
-    return (
-      last?.type === "message" && last.message.role === "assistant" && last.message.stopReason === "aborted"
-    );
+    const last = this.#lastMessage(this.head);
+    return last?.role === "assistant" && last.stopReason === "aborted";
   }
 
-  #lastMessage(from: string | null): Step | undefined {
-    let step = from === null ? undefined : this.#byKey.get(from);
+  /** The last message up to a step; undefined if a compaction follows it. */
+  #lastMessage(from: string | null) {
+    let step = this.step(from);
     while (step !== undefined && step.draft.type !== "message" && step.draft.type !== "compaction")
-      step = step.parent === null ? undefined : this.#byKey.get(step.parent);
-    return step;
+      step = this.step(step.parent);
+    return step?.draft.type === "message" ? step.draft.message : undefined;
   }
 
   /** Numbers repeated keys. The stored number keeps many repetitions linear. */
@@ -140,14 +137,6 @@ export class StepList {
     return `${key}~${n}`;
   }
 }
-
-/** Adds one to a type's count. */
-export function countSkipped(skipped: Map<string, number>, type: string): void {
-  skipped.set(type, (skipped.get(type) ?? 0) + 1);
-}
-
-/** Replaces a result that is not in the transcript. */
-export const MISSING_RESULT = "[No result: the transcript ends or was interrupted before this call finished]";
 
 export function text(value: string): TextContent {
   return { type: "text", text: value };
@@ -173,6 +162,21 @@ export function callArguments(value: unknown): Record<string, unknown> {
   return value === "" ? {} : { input: value };
 }
 
+/**
+ * The usage of a request.
+ * @param counts `totalTokens` defaults to the sum of the other counts
+ * @param usd default: unknown
+ */
+export function requestUsage(counts: Partial<Omit<Usage, "cost">>, usd = 0): Usage {
+  const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0, reasoning, totalTokens } = counts;
+  return {
+    ...{ input, output, cacheRead, cacheWrite },
+    ...(reasoning ? { reasoning } : {}),
+    totalTokens: totalTokens ?? input + output + cacheRead + cacheWrite,
+    cost: { ...emptyUsage().cost, total: usd },
+  };
+}
+
 /** The wire protocol of a provider, which decides how signatures are replayed. */
 function apiOf(provider: string): string {
   if (provider.includes("anthropic")) return "anthropic-messages";
@@ -181,69 +185,49 @@ function apiOf(provider: string): string {
   return "openai-completions";
 }
 
-export function assistantDraft(options: {
+export function answerDraft({
+  content,
+  provider,
+  model,
+  usage = emptyUsage(),
+  stopReason = content.some((block) => block.type === "toolCall") ? "toolUse" : "stop",
+  errorMessage,
+}: {
   content: AssistantContent[];
   provider: string;
   model: string;
-  at: string | undefined;
   usage?: Usage | undefined;
   stopReason?: StopReason | undefined;
   errorMessage?: string | undefined;
-}): EntryDraft & { type: "message"; message: AssistantMessage } {
-  const calls = options.content.some((block) => block.type === "toolCall");
+}): { type: "message"; message: AssistantMessage } {
+  const api = apiOf(provider);
   const message: AssistantMessage = {
-    role: "assistant",
-    content: options.content,
-    api: apiOf(options.provider),
-    provider: options.provider,
-    model: options.model,
-    usage: options.usage ?? emptyUsage(),
-    stopReason: options.stopReason ?? (calls ? "toolUse" : "stop"),
-    timestamp: milliseconds(options.at),
+    ...{ role: "assistant", content, api, provider, model, usage, stopReason, timestamp: 0 },
+    ...(errorMessage === undefined ? {} : { errorMessage }),
   };
-  if (options.errorMessage !== undefined) message.errorMessage = options.errorMessage;
   return { type: "message", message };
 }
 
-export function resultDraft(options: {
-  callId: string;
-  toolName: string;
+/** The output of a call. */
+export interface CallOutput {
   content: UserContent[];
   isError: boolean;
-  at: string | undefined;
-}): EntryDraft & { type: "message"; message: ToolResultMessage } {
-  return {
-    type: "message",
-    message: {
-      role: "toolResult",
-      toolCallId: options.callId,
-      toolName: options.toolName,
-      content: options.content,
-      isError: options.isError,
-      timestamp: milliseconds(options.at),
-    },
-  };
 }
 
-/** A user message. Plain text stays a string. */
-export function userDraft(content: UserContent[], at: string | undefined): EntryDraft {
+/** A tool result. The pairing adds the name of a known call. */
+export function resultDraft(toolCallId: string, output: CallOutput, toolName = "unknown"): EntryDraft {
+  return { type: "message", message: { role: "toolResult", toolCallId, toolName, ...output, timestamp: 0 } };
+}
+
+/** Content with plain text as a string. */
+export function flatContent(content: UserContent[]): string | UserContent[] {
   const only = content.length === 1 ? content[0] : undefined;
-  return {
-    type: "message",
-    message: {
-      role: "user",
-      content: only?.type === "text" ? only.text : content,
-      timestamp: milliseconds(at),
-    },
-  };
+  return only?.type === "text" ? only.text : content;
 }
 
 /** A message that a program inserted in the user's role. It never counts as the user's own words. */
-export function injectedDraft(
-  customType: string,
-  content: string | UserContent[],
-): Extract<EntryDraft, { type: "custom_message" }> {
-  return { type: "custom_message", customType, content, display: false };
+export function injectedDraft(customType: string, content: string | UserContent[]) {
+  return { type: "custom_message", customType, content, display: false } as const;
 }
 
 /** Leaves a step out of the model's view. */
@@ -254,14 +238,4 @@ export function omitDraft(key: string): EntryDraft {
 /** Replaces a tool result in the model's view; the stored one stays. */
 export function maskDraft(key: string, placeholder: string = MASK_PLACEHOLDER): EntryDraft {
   return { type: "context_edit", targetId: key, replacement: { content: [text(placeholder)] } };
-}
-
-/** An item that only its maker can read, kept whole. */
-export function unreadableDraft(format: string, item: unknown): EntryDraft {
-  return { type: "custom", customType: "bonsai.unreadable", data: { format, item } };
-}
-
-/** Milliseconds since the epoch; 0 where the transcript has no time. */
-function milliseconds(at: string | undefined): number {
-  return at === undefined ? 0 : Date.parse(at);
 }

@@ -10,24 +10,28 @@ export interface UuidNode {
 }
 
 /**
- * The records that have a uuid, as a forest without repeated records, missing parents and cycles,
- * in an order in which parents come first (else as in the file).
+ * The records that have a uuid, as a forest without repeated records, missing parents and cycles. Parents come first, else
+ * the order is that of the file.
  */
-export function uuidTree(options: {
+export function uuidTree({
+  lines,
+  elsewhere = new Set(),
+  notices,
+}: {
   lines: readonly JsonLine[];
-  /** Parents that are known to be elsewhere: records that hang on them are roots. */
+  /** Known parents outside of these lines: their children are roots. Default: none. */
   elsewhere?: ReadonlySet<string>;
   notices: NoticeLog;
 }): UuidNode[] {
-  const nodes = freshNodes(options.lines, options.notices);
-  bridge(nodes, options.elsewhere ?? new Set(), options.notices);
-  cutCycles(nodes, options.notices);
+  const nodes = freshNodes(lines, notices);
+  addMissingParents(nodes, elsewhere, notices);
+  cutCycles(nodes, notices);
   return parentsFirst(nodes);
 }
 
 /**
- * Each uuid once. Copies of old history can be appended again, with what follows hanging on the last
- * copy, which would put it before everything since: such a record is hung on the last new one.
+ * Each uuid once. Copies of old history can be appended again, followed by children of the last copy, which would come
+ * before everything since: such a child gets the last new record as its parent.
  */
 function freshNodes(lines: readonly JsonLine[], notices: NoticeLog): UuidNode[] {
   const nodes = new Map<string, UuidNode>();
@@ -53,21 +57,18 @@ function freshNodes(lines: readonly JsonLine[], notices: NoticeLog): UuidNode[] 
   return [...nodes.values()];
 }
 
-/** Hangs records whose parent was never written, or was damaged, on the record before them. */
-function bridge(nodes: UuidNode[], elsewhere: ReadonlySet<string>, notices: NoticeLog): void {
+/** Gives records whose parent is missing or damaged the record before them as their parent. */
+function addMissingParents(nodes: UuidNode[], elsewhere: ReadonlySet<string>, notices: NoticeLog): void {
   const known = new Set(nodes.map((node) => node.uuid));
-  nodes.forEach((node, index) => {
-    if (node.parent === null || known.has(node.parent)) return;
-    if (elsewhere.has(node.parent)) {
-      node.parent = null;
-      return;
-    }
-    notices.add("missing_parent", node.line);
-    node.parent = nodes[index - 1]?.uuid ?? null;
-  });
+  for (const [index, node] of nodes.entries()) {
+    if (node.parent === null || known.has(node.parent)) continue;
+    const isRoot = elsewhere.has(node.parent);
+    if (!isRoot) notices.add("missing_parent", node.line);
+    node.parent = isRoot ? null : (nodes[index - 1]?.uuid ?? null);
+  }
 }
 
-/** Cuts each cycle at its earliest record, which is hung on the nearest record before it that is sound. */
+/** Cuts each cycle at its earliest record, which becomes a child of the nearest sound record before it. */
 function cutCycles(nodes: UuidNode[], notices: NoticeLog): void {
   const byUuid = new Map(nodes.map((node) => [node.uuid, node]));
   const sound = new Set<string>();
@@ -98,15 +99,15 @@ function repeatedAncestor(
   return undefined;
 }
 
-function parentsFirst(nodes: UuidNode[]): UuidNode[] {
-  const placed = new Set<string>();
-  const waiting = new Map<string, UuidNode[]>();
+function parentsFirst(nodes: readonly UuidNode[]): UuidNode[] {
+  const placed = new Set<string | null>([null]);
+  const waiting = new Map<string | null, UuidNode[]>();
   const ordered: UuidNode[] = [];
   for (const node of nodes) {
-    if (node.parent !== null && !placed.has(node.parent)) {
-      const siblings = waiting.get(node.parent);
-      if (siblings === undefined) waiting.set(node.parent, [node]);
-      else siblings.push(node);
+    if (!placed.has(node.parent)) {
+      const siblings = waiting.get(node.parent) ?? [];
+      waiting.set(node.parent, siblings);
+      siblings.push(node);
       continue;
     }
     const ready = [node];
