@@ -6,7 +6,7 @@ import {
   thinkingLevels,
   usualOutputCap,
 } from "./model.ts";
-import { type ChatThinking, chatThinking, responsesThinking } from "./openai/openai-thinking.ts";
+import { type ChatThinking, chatThinking, responsesThinking } from "./openai/openai-servers.ts";
 
 /** The effect of a level on a model: a level, or "on" if the model knows no degrees. */
 export type AskedThinking = ThinkingLevel | "on";

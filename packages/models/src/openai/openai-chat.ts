@@ -29,9 +29,8 @@ import {
   userParts,
   wireCallId,
 } from "./openai-content.ts";
-import { type OpenAiServer, openAiServer } from "./openai-servers.ts";
+import { chatThinking, type OpenAiServer, openAiServer } from "./openai-servers.ts";
 import { openAiStream } from "./openai-stream.ts";
-import { chatThinking } from "./openai-thinking.ts";
 import { RefusedFields } from "./refused-fields.ts";
 
 /** The provider of OpenAI's Chat Completions, for OpenAI and compatible servers. */

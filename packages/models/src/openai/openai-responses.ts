@@ -28,9 +28,8 @@ import {
   wireCallId,
 } from "./openai-content.ts";
 import { ResponsesAnswer } from "./openai-responses-answer.ts";
-import { openAiServer } from "./openai-servers.ts";
+import { openAiServer, responsesThinking } from "./openai-servers.ts";
 import { openAiStream } from "./openai-stream.ts";
-import { responsesThinking } from "./openai-thinking.ts";
 
 /** The provider of OpenAI's Responses API, for OpenAI and compatible servers. The server stores nothing. */
 export function openaiResponsesProvider(): Provider {

@@ -1,3 +1,4 @@
+import type { ResponseCreateParamsStreaming } from "openai/resources/responses/responses";
 import {
   type CatalogueModel,
   type Effort,
@@ -14,31 +15,12 @@ type ThinkingWords = readonly [models: RegExp, efforts: Readonly<Record<Thinking
  * Spreads the words that a model knows over the levels. Each level gets the lowest word that is not below it, else the
  * highest. "off" gets the lowest word of a model that always thinks.
  */
-function spreadOverLevels(...known: readonly [Effort, ...Effort[]]): Record<ThinkingLevel, Effort> {
-  const wanted: Record<ThinkingLevel, Effort> = {
-    off: "none",
-    minimal: "minimal",
-    low: "low",
-    medium: "medium",
-    high: "high",
-    xhigh: "xhigh",
-  };
+function spreadOverLevels(...known: readonly [Effort, ...Effort[]]): ThinkingWords[1] {
   const pick = (level: ThinkingLevel): Effort => {
-    const rank = words.indexOf(wanted[level]);
+    const rank = words.indexOf(level === "off" ? "none" : level);
     return known.find((word) => words.indexOf(word) >= rank) ?? (known.at(-1) as Effort);
   };
-  return Object.fromEntries(thinkingLevels.map((level) => [level, pick(level)])) as Record<
-    ThinkingLevel,
-    Effort
-  >;
-}
-
-export function effortOf(
-  rows: readonly ThinkingWords[],
-  modelId: string,
-  level: ThinkingLevel,
-): Effort | undefined {
-  return rows.find(([models]) => models.test(modelId))?.[1][level];
+  return Object.fromEntries(thinkingLevels.map((level) => [level, pick(level)])) as ThinkingWords[1];
 }
 
 /** The dialect of a server with OpenAI's protocols. */
@@ -57,8 +39,8 @@ export interface OpenAiServer {
   callId: { pattern: RegExp; madeChars: number };
   /** The efforts of models. The first row with a matching id counts. */
   efforts: readonly ThinkingWords[];
-  /** The field of the effort. Default: none is sent. */
-  effortField?: "reasoning_effort" | "reasoning";
+  /** The field of the effort. Default: `reasoning_effort`. */
+  effortField?: "reasoning" | undefined;
   /** Ids of models with the switch `thinking: {type}`. */
   thinkingSwitch?: RegExp | undefined;
   /** Ids of models with the switch `reasoning: {enabled}`. */
@@ -89,7 +71,6 @@ const openAi: Partial<OpenAiServer> = {
   takesCacheKey: true,
   takesImagesInResults: true,
   callId: { pattern: /^[A-Za-z0-9_-]{1,40}$/, madeChars: 29 },
-  effortField: "reasoning_effort",
   efforts: [
     [/^o\d/, spreadOverLevels("low", "medium", "high")],
     [/^gpt-5-pro/, spreadOverLevels("high")],
@@ -103,213 +84,169 @@ const openAi: Partial<OpenAiServer> = {
 };
 
 /** Known servers by the provider's name or the host of its base URL (or a subdomain). */
-const table: readonly {
-  names: readonly string[];
-  hosts: readonly string[];
-  server: Partial<OpenAiServer>;
-}[] = [
+const table: readonly (Partial<OpenAiServer> & { names: readonly string[]; hosts: readonly string[] })[] = [
   {
     names: ["openai", "azure-openai"],
     hosts: ["api.openai.com", "openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com"],
-    server: openAi,
+    ...openAi,
   },
   {
     names: ["deepseek"],
     hosts: ["deepseek.com"],
-    server: {
-      effortField: "reasoning_effort",
-      efforts: [[/./, spreadOverLevels("high", "max")]],
-      thinkingSwitch: /./,
-      wantsThinking: "reasoning_content",
-      thinkingPlaceholder: ".",
-    },
+    efforts: [[/./, spreadOverLevels("high", "max")]],
+    thinkingSwitch: /./,
+    wantsThinking: "reasoning_content",
+    thinkingPlaceholder: ".",
   },
   {
     names: ["moonshotai", "moonshot", "kimi"],
     hosts: ["moonshot.ai", "moonshot.cn", "kimi.com"],
-    server: {
-      thinkingSwitch: /^kimi-k2\.[56]/,
-      wantsThinking: "reasoning_content",
-      thinkingPlaceholder: ".",
-    },
+    thinkingSwitch: /^kimi-k2\.[56]/,
+    wantsThinking: "reasoning_content",
+    thinkingPlaceholder: ".",
   },
   {
     names: ["zai", "z.ai", "zhipu"],
     hosts: ["z.ai", "bigmodel.cn"],
-    server: { thinkingSwitch: /^glm-/, wantsThinking: "reasoning_content" },
+    thinkingSwitch: /^glm-/,
+    wantsThinking: "reasoning_content",
   },
   {
     names: ["google", "gemini"],
     hosts: ["generativelanguage.googleapis.com"],
-    server: {
-      effortField: "reasoning_effort",
-      efforts: [
-        [/^gemini-3-pro/, spreadOverLevels("low", "high")],
-        [/^gemini-2\.5-flash/, spreadOverLevels("none", "low", "medium", "high")],
-        [/^gemini-/, spreadOverLevels("low", "medium", "high")],
-      ],
-      foreignSignature: {
-        models: /^gemini-([3-9]|\w+-latest)/,
-        signature: "skip_thought_signature_validator",
-      },
+    efforts: [
+      [/^gemini-3-pro/, spreadOverLevels("low", "high")],
+      [/^gemini-2\.5-flash/, spreadOverLevels("none", "low", "medium", "high")],
+      [/^gemini-/, spreadOverLevels("low", "medium", "high")],
+    ],
+    foreignSignature: {
+      models: /^gemini-([3-9]|\w+-latest)/,
+      signature: "skip_thought_signature_validator",
     },
   },
   {
     names: ["mistral"],
     hosts: ["mistral.ai"],
-    server: {
-      // Refuses unknown fields, such as `stream_options`.
-      takesStreamOptions: false,
-      callId: { pattern: /^[A-Za-z0-9]{9}$/, madeChars: 9 },
-      effortField: "reasoning_effort",
-      efforts: [[/^mistral-(small|medium)/, spreadOverLevels("none", "high")]],
-    },
+    // Refuses unknown fields, such as `stream_options`.
+    takesStreamOptions: false,
+    callId: { pattern: /^[A-Za-z0-9]{9}$/, madeChars: 9 },
+    efforts: [[/^mistral-(small|medium)/, spreadOverLevels("none", "high")]],
   },
   {
     names: ["groq"],
     hosts: ["groq.com"],
-    server: {
-      maxTokensField: "max_completion_tokens",
-      effortField: "reasoning_effort",
-      efforts: [
-        [/gpt-oss/, spreadOverLevels("low", "medium", "high")],
-        [/qwen/, spreadOverLevels("none", "default")],
-      ],
-    },
+    maxTokensField: "max_completion_tokens",
+    efforts: [
+      [/gpt-oss/, spreadOverLevels("low", "medium", "high")],
+      [/qwen/, spreadOverLevels("none", "default")],
+    ],
   },
   {
     names: ["xai"],
     hosts: ["x.ai"],
-    server: {
-      maxTokensField: "max_completion_tokens",
-      effortField: "reasoning_effort",
-      // The other models think too, but refuse the field.
-      efforts: [
-        [/^grok-3-mini/, spreadOverLevels("low", "high")],
-        [/^grok-4\.(3|20-multi-agent)/, spreadOverLevels("low", "medium", "high")],
-      ],
-    },
+    maxTokensField: "max_completion_tokens",
+    // The other models think too, but refuse the field.
+    efforts: [
+      [/^grok-3-mini/, spreadOverLevels("low", "high")],
+      [/^grok-4\.(3|20-multi-agent)/, spreadOverLevels("low", "medium", "high")],
+    ],
   },
   {
     names: ["openrouter"],
     hosts: ["openrouter.ai"],
-    server: {
-      effortField: "reasoning",
-      efforts: [[/./, spreadOverLevels("minimal", "low", "medium", "high", "xhigh")]],
-      wantsThinking: "reasoning_details",
-    },
+    effortField: "reasoning",
+    efforts: [[/./, spreadOverLevels("minimal", "low", "medium", "high", "xhigh")]],
+    wantsThinking: "reasoning_details",
   },
   {
     names: ["cerebras"],
     hosts: ["cerebras.ai"],
-    server: {
-      maxTokensField: "max_completion_tokens",
-      effortField: "reasoning_effort",
-      efforts: [
-        [/gpt-oss/, spreadOverLevels("low", "medium", "high")],
-        [/qwen-3/, spreadOverLevels("none", "low", "medium", "high")],
-      ],
-    },
+    maxTokensField: "max_completion_tokens",
+    efforts: [
+      [/gpt-oss/, spreadOverLevels("low", "medium", "high")],
+      [/qwen-3/, spreadOverLevels("none", "low", "medium", "high")],
+    ],
   },
   {
     // The efforts of each model come from lists of models. Its guide only documents the field. Untested.
     names: ["fireworks"],
     hosts: ["fireworks.ai"],
-    server: {
-      effortField: "reasoning_effort",
-      efforts: [
-        [/gpt-oss/, spreadOverLevels("low", "medium", "high")],
-        [/glm-5p3|kimi-k3/, spreadOverLevels("low", "high", "max")],
-        [/deepseek-v4p1/, spreadOverLevels("none", "low", "high", "max")],
-        [/qwen3p8/, spreadOverLevels("none", "low", "medium", "xhigh")],
-        [/minimax-m3p1/, spreadOverLevels("low", "medium", "high", "xhigh")],
-      ],
-      wantsThinking: "reasoning_content",
-    },
+    efforts: [
+      [/gpt-oss/, spreadOverLevels("low", "medium", "high")],
+      [/glm-5p3|kimi-k3/, spreadOverLevels("low", "high", "max")],
+      [/deepseek-v4p1/, spreadOverLevels("none", "low", "high", "max")],
+      [/qwen3p8/, spreadOverLevels("none", "low", "medium", "xhigh")],
+      [/minimax-m3p1/, spreadOverLevels("low", "medium", "high", "xhigh")],
+    ],
+    wantsThinking: "reasoning_content",
   },
   {
     // Hybrid models have a switch, some an effort, the others always think. No document of Together confirms it.
     names: ["together"],
     hosts: ["together.ai", "together.xyz"],
-    server: {
-      effortField: "reasoning_effort",
-      efforts: [
-        [/gpt-oss/, spreadOverLevels("low", "medium", "high")],
-        [/DeepSeek-V4-Pro/, spreadOverLevels("high")],
-      ],
-      reasoningSwitch: /^(?!.*(?:gpt-oss|MiniMax-M2))/,
-    },
+    efforts: [
+      [/gpt-oss/, spreadOverLevels("low", "medium", "high")],
+      [/DeepSeek-V4-Pro/, spreadOverLevels("high")],
+    ],
+    reasoningSwitch: /^(?!.*(?:gpt-oss|MiniMax-M2))/,
   },
   {
     // The efforts come from lists of models. No document of Baseten confirms them.
     names: ["baseten"],
     hosts: ["baseten.co"],
-    server: {
-      effortField: "reasoning_effort",
-      efforts: [
-        [/GLM-5\.3/, spreadOverLevels("low", "high", "max")],
-        [/DeepSeek-V4-|DeepSeek-V4\.1.*1017/, spreadOverLevels("none", "low", "high", "max")],
-        [/DeepSeek-V4\.1|GLM-5\.2/, spreadOverLevels("none", "high", "max")],
-        [/Kimi-K3$/, spreadOverLevels("none", "low", "high", "max")],
-        [/gpt-oss/, spreadOverLevels("none", "minimal", "low", "medium", "high", "xhigh")],
-      ],
-    },
+    efforts: [
+      [/GLM-5\.3/, spreadOverLevels("low", "high", "max")],
+      [/DeepSeek-V4-|DeepSeek-V4\.1.*1017/, spreadOverLevels("none", "low", "high", "max")],
+      [/DeepSeek-V4\.1|GLM-5\.2/, spreadOverLevels("none", "high", "max")],
+      [/Kimi-K3$/, spreadOverLevels("none", "low", "high", "max")],
+      [/gpt-oss/, spreadOverLevels("none", "minimal", "low", "medium", "high", "xhigh")],
+    ],
   },
   {
     // Hugging Face passes the field on. The efforts are those of the models. No document of its own confirms them.
     names: ["huggingface"],
     hosts: ["huggingface.co"],
-    server: {
-      effortField: "reasoning_effort",
-      efforts: [
-        [/gpt-oss/, spreadOverLevels("low", "medium", "high")],
-        [/GLM-5\.3|Kimi-K3/, spreadOverLevels("low", "high", "max")],
-        [/DeepSeek-V4\.1-Flash$/, spreadOverLevels("none", "low", "high", "xhigh")],
-        [/Qwen3\.8/, spreadOverLevels("low", "medium", "xhigh")],
-        [/MiniMax-M3\.1/, spreadOverLevels("low", "medium", "high", "xhigh")],
-      ],
-    },
+    efforts: [
+      [/gpt-oss/, spreadOverLevels("low", "medium", "high")],
+      [/GLM-5\.3|Kimi-K3/, spreadOverLevels("low", "high", "max")],
+      [/DeepSeek-V4\.1-Flash$/, spreadOverLevels("none", "low", "high", "xhigh")],
+      [/Qwen3\.8/, spreadOverLevels("low", "medium", "xhigh")],
+      [/MiniMax-M3\.1/, spreadOverLevels("low", "medium", "high", "xhigh")],
+    ],
   },
   {
     // By its reference of Chat Completions: as OpenRouter, with thinking in details.
     names: ["vercel-ai-gateway"],
     hosts: ["ai-gateway.vercel.sh"],
-    server: {
-      effortField: "reasoning",
-      efforts: [[/./, spreadOverLevels("minimal", "low", "medium", "high", "xhigh")]],
-      wantsThinking: "reasoning_details",
-    },
+    effortField: "reasoning",
+    efforts: [[/./, spreadOverLevels("minimal", "low", "medium", "high", "xhigh")]],
+    wantsThinking: "reasoning_details",
   },
   {
     names: ["meta"],
     hosts: ["api.meta.ai"],
-    server: { efforts: [[/^muse-/, spreadOverLevels("minimal", "low", "medium", "high", "xhigh")]] },
+    efforts: [[/^muse-/, spreadOverLevels("minimal", "low", "medium", "high", "xhigh")]],
   },
   {
     names: ["xiaomi"],
     hosts: ["xiaomimimo.com"],
-    server: { thinkingSwitch: /^mimo-/, wantsThinking: "reasoning_content" },
+    thinkingSwitch: /^mimo-/,
+    wantsThinking: "reasoning_content",
   },
   {
     // By its guide to the Compatibility API: two efforts, and no `stream_options`.
     names: ["cohere"],
     hosts: ["cohere.ai", "cohere.com"],
-    server: {
-      takesStreamOptions: false,
-      effortField: "reasoning_effort",
-      efforts: [[/reasoning/, spreadOverLevels("none", "high")]],
-    },
+    takesStreamOptions: false,
+    efforts: [[/reasoning/, spreadOverLevels("none", "high")]],
   },
   {
     // No document of Ollama confirms that every model accepts all four.
     names: ["ollama-cloud"],
     hosts: ["ollama.com"],
-    server: {
-      effortField: "reasoning_effort",
-      efforts: [[/./, spreadOverLevels("none", "low", "medium", "high")]],
-    },
+    efforts: [[/./, spreadOverLevels("none", "low", "medium", "high")]],
   },
-  { names: ["llama.cpp", "llamacpp", "llama-server"], hosts: [], server: { asksForParallelCalls: true } },
+  { names: ["llama.cpp", "llamacpp", "llama-server"], hosts: [], asksForParallelCalls: true },
 ];
 
 export function openAiServer({
@@ -321,7 +258,7 @@ export function openAiServer({
   const byHost = table.find(({ hosts }) => hosts.some((known) => isHostOf(known, host)));
   // The host counts first: the name may be the user's own for a proxy.
   const row = byHost ?? table.find(({ names }) => names.includes(provider.toLowerCase()));
-  return withCompat({ ...unknownServer, ...row?.server }, compat);
+  return withCompat({ ...unknownServer, ...row }, compat);
 }
 
 /** The user's settings count before the table. */
@@ -333,7 +270,7 @@ function withCompat(server: OpenAiServer, compat: ModelCompat): OpenAiServer {
     ...(known !== undefined && { efforts: own }),
     ...(thinking !== undefined && {
       efforts: thinking === "reasoning" || thinking === "reasoning_effort" ? own : [],
-      effortField: thinking === "reasoning" ? "reasoning" : "reasoning_effort",
+      effortField: thinking === "reasoning" ? thinking : undefined,
       thinkingSwitch: thinking === "switch" ? /./ : undefined,
       reasoningSwitch: undefined,
     }),
@@ -361,4 +298,51 @@ function isHostOf(known: string, host: string): boolean {
 
 function hostOf(baseUrl: string): string {
   return URL.canParse(baseUrl) ? new URL(baseUrl).hostname.toLowerCase() : "";
+}
+
+/** The fields of Chat Completions for thinking. */
+export interface ChatThinking {
+  thinking?: { type: "disabled" | "enabled" };
+  reasoning?: { effort: Effort } | { enabled: boolean };
+  reasoning_effort?: Effort;
+}
+
+/** The thinking fields for a model's server; empty if it has none. */
+export function chatThinking(model: CatalogueModel, level: ThinkingLevel): ChatThinking {
+  if (!model.reasoning) return {};
+  const server = openAiServer(model);
+  const isSwitched = server.thinkingSwitch?.test(model.id) ?? false;
+  const switched: ChatThinking = isSwitched
+    ? { thinking: { type: level === "off" ? "disabled" : "enabled" } }
+    : {};
+  const effort = effortOf(server, model.id, level);
+  const isEnabled = { enabled: level !== "off" };
+  if (server.reasoningSwitch?.test(model.id))
+    return { reasoning: isEnabled, ...(isEnabled.enabled && effort && { reasoning_effort: effort }) };
+  if (effort === undefined || (level === "off" && isSwitched)) return switched;
+  if (server.effortField === "reasoning") return level === "off" ? {} : { reasoning: { effort } };
+  return { ...switched, reasoning_effort: effort };
+}
+
+type ResponsesThinking = Pick<ResponseCreateParamsStreaming, "include" | "reasoning">;
+
+/** The same for the Responses API. Models without thinking refuse `include`. */
+export function responsesThinking(model: CatalogueModel, level: ThinkingLevel): ResponsesThinking {
+  if (!model.reasoning) return {};
+  const effort =
+    effortOf(openAiServer(model), model.id, level) ?? (level === "off" ? undefined : fallback(level));
+  const include = { include: ["reasoning.encrypted_content" as const] };
+  if (effort === undefined) return include;
+  if (effort === "none") return { ...include, reasoning: { effort } };
+  return { ...include, reasoning: { effort: effort === "default" ? "medium" : effort, summary: "auto" } };
+}
+
+function effortOf({ efforts }: OpenAiServer, modelId: string, level: ThinkingLevel): Effort | undefined {
+  return efforts.find(([models]) => models.test(modelId))?.[1][level];
+}
+
+/** The efforts of every thinking model. */
+function fallback(level: Exclude<ThinkingLevel, "off">): "low" | "medium" | "high" {
+  if (level === "minimal") return "low";
+  return level === "xhigh" ? "high" : level;
 }
