@@ -136,7 +136,6 @@ const FOLDERS: FolderOrder["folders"] = {
 const UPWARD: FolderOrder["upward"] = {
   compaction: ["events.ts > flow"],
   messages: ["message.ts > usage.ts"],
-  models: ["catalogue > keys", "model-request.ts > failure", "model-request.ts > repair"],
   session: [
     "doctor > open-session.ts",
     "entry-types.ts > read",

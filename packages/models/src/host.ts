@@ -4,9 +4,9 @@ export { anthropicThinking } from "./anthropic/anthropic-thinking.ts";
 export { argumentsProblem, MALFORMED_ARGUMENTS } from "./call-arguments.ts";
 export { whyUnusable } from "./catalogue/usable-models.ts";
 export { EMPTY_ANSWER } from "./failure/failure.ts";
-export type { KeyOrigin } from "./keys/keys.ts";
+
 export { knownSecrets, type NamedSecret } from "./keys/secrets.ts";
-export { isOwnAnswer, shownAddress } from "./model.ts";
+export { isOwnAnswer, type KeyOrigin, shownAddress } from "./model.ts";
 export { wireCallId } from "./openai/openai-content.ts";
 export { isRefusedImageLine } from "./repair/refused-images.ts";
 export { type AskedThinking, askedThinking, nextThinkingLevel, withThinkingField } from "./thinking.ts";

@@ -4,10 +4,11 @@ export type { AddedModel, AddedProvider } from "./catalogue/catalogue-data.ts";
 export { defaultModel, type UsableModel, usableModels } from "./catalogue/usable-models.ts";
 export { defaultRetryPolicy, type RetryPolicy } from "./exchange/retry.ts";
 export { classifyFailure } from "./failure/classify.ts";
-export type { FailureKind, ModelFailure } from "./failure/failure.ts";
-export { fileKeys, isReachable, type KeyFile, type KeySource } from "./keys/keys.ts";
+
+export { fileKeys, type KeyFile, type KeySource } from "./keys/keys.ts";
 export {
   type CatalogueModel,
+  isReachable,
   type ModelCompat,
   type ProviderApi,
   type ProviderConfig,
@@ -17,8 +18,10 @@ export {
 } from "./model.ts";
 export { ModelClient, type ModelClientOptions } from "./model-client.ts";
 export {
+  type FailureKind,
   type FinalEvent,
   finalEvent,
+  type ModelFailure,
   type ModelNotice,
   type ModelRequest,
   type RequestPurpose,

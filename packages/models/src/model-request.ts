@@ -9,9 +9,7 @@ import {
   type UsageCost,
 } from "@bonsai-agent/messages";
 import { isPlausibleCount, MAX_REQUEST_TOKENS } from "@bonsai-agent/messages/host";
-import { type ModelFailure, UNSEEN_INPUT_TOKENS } from "./failure/failure.ts";
 import type { CatalogueModel, ThinkingLevel } from "./model.ts";
-import type { Repair } from "./repair/repair.ts";
 
 /** A tool as the model sees it. */
 export interface ToolDeclaration {
@@ -123,6 +121,77 @@ export type ModelNotice =
   /** Once for each model of a client. */
   | ({ type: "usage_ignored"; provider: string; modelId: string } & IgnoredUsage);
 
+/** The kinds of failures. Only `inputTooLong` calls for compaction. */
+export type FailureKind =
+  | "inputTooLong"
+  | "outputCapTooLarge"
+  | "bytesTooLarge"
+  | "rateLimit"
+  | "damagedHistory"
+  | "other";
+
+/** The failure of a request. */
+export interface ModelFailure {
+  kind: FailureKind;
+  /** The provider's message, without keys. */
+  message: string;
+  /** The name before the slash in `provider/id`. */
+  provider: string;
+  /** The id after the slash. */
+  modelId: string;
+  /** HTTP status; absent without an answer. */
+  status?: number | undefined;
+  /** The provider's own code or type. */
+  code?: string | undefined;
+  /** True if the same request may succeed later. */
+  retryable: boolean;
+  /** True if one retry may help, and a second will not. */
+  retryOnce?: boolean | undefined;
+  /** The wait that the provider asked for. */
+  retryAfterMs?: number | undefined;
+  /** The server's window, if the message contains it. */
+  windowTokens?: number | undefined;
+  /** The server's count of the input, if the message contains it. */
+  inputTokens?: number | undefined;
+  /** The requested output cap, if the message contains it. */
+  outputTokens?: number | undefined;
+  /** The model's maximum output cap, if the message contains it. */
+  outputLimitTokens?: number | undefined;
+  /** The size of the request, if the message contains it. */
+  requestBytes?: number | undefined;
+  /** The server's maximum size of a request, if the message contains it. */
+  limitBytes?: number | undefined;
+  /** True if only the size of the request suggests an overflow: worth one compaction, not two. */
+  isGuessed?: boolean | undefined;
+  /** True if the provider reported success. */
+  silent?: boolean | undefined;
+}
+
+/** The faults of a history that providers refuse. */
+export type RepairKind =
+  | "damaged_content"
+  | "unpaired_call"
+  | "unpaired_result"
+  | "misplaced_result"
+  | "duplicate_result"
+  | "empty_message"
+  | "failed_answer"
+  | "bound_thinking"
+  | "lone_surrogate"
+  | "call_id"
+  | "image_not_supported"
+  | "too_many_bytes"
+  | "no_user_first";
+
+/** One kind of repair in one request. */
+export interface Repair {
+  kind: RepairKind;
+  /** The number of changed messages or blocks. */
+  count: number;
+  /** One sentence for the user. */
+  detail: string;
+}
+
 /** A provider's counts. `input` excludes cached tokens. */
 export type TokenCounts = Partial<Omit<Usage, "cost" | "totalTokens">>;
 
@@ -142,6 +211,8 @@ export interface IgnoredUsage {
   estimatedTokens: number | undefined;
 }
 
+/** Tokens of a server's own instructions and tool texts, which no estimate contains. */
+export const UNSEEN_INPUT_TOKENS = 2_000;
 /** Maximum ratio of the output to the cap: some servers do not count thinking for the cap. */
 const MAX_CAP_RATIO = 2;
 

@@ -146,3 +146,17 @@ export function shownAddress(url: string, base?: string): string {
 export function isOllama({ provider, api, baseUrl }: ProviderConfig): boolean {
   return api === "openai-chat" && (provider === "ollama" || URL.parse(baseUrl)?.port === "11434");
 }
+
+/** The place of a key. `login`: a login whose provider is known; `models`: a `models.json` in pi's format. */
+export type KeyOrigin = "lent" | "environment" | "file" | "login" | "models";
+
+/** True if the provider has a key or needs none, and lacks nothing else. @throws what the key source throws */
+export function isReachable(
+  provider: ProviderConfig,
+  keys: { key(provider: ProviderConfig): string | undefined } | undefined,
+): boolean {
+  if (provider.missing !== undefined) return false;
+  if (provider.apiKeyEnv === undefined && provider.login === undefined) return true;
+  if (keys?.key(provider) !== undefined) return true;
+  return isLoopback(provider) && provider.needsKey !== true;
+}

@@ -1,5 +1,5 @@
 import { classifyFailure, type RefusedRequest } from "../src/failure/classify.ts";
-import type { ModelFailure } from "../src/failure/failure.ts";
+import type { ModelFailure } from "../src/model-request.ts";
 import { ProviderError, type ProviderErrorOptions } from "../src/provider.ts";
 
 export interface Said extends Partial<ProviderErrorOptions> {

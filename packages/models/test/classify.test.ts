@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { classifyFailure } from "../src/failure/classify.ts";
-import type { FailureKind, ModelFailure } from "../src/failure/failure.ts";
+import type { FailureKind, ModelFailure } from "../src/model-request.ts";
 import { ProviderError } from "../src/provider.ts";
 import { classified, type Said } from "./classified.ts";
 

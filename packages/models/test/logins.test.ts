@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { OAuthFault } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { pollDevice } from "../src/keys/device-code.ts";
-import { isReachable } from "../src/keys/keys.ts";
 import { OAuthClient } from "../src/keys/oauth.ts";
 import { keyLogin, oauthLogin } from "../src/login.ts";
+import { isReachable } from "../src/model.ts";
 import { type LoginLab, type LoginUser, labOptions, loginLab, loginUser } from "./login-user.ts";
 
 const labs: LoginLab[] = [];

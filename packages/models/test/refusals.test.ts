@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { classifyFailure, type RefusedRequest } from "../src/failure/classify.ts";
-import type { ModelFailure } from "../src/failure/failure.ts";
+import type { ModelFailure } from "../src/model-request.ts";
 import { refusal } from "../src/wire/errors.ts";
 import { ourFigures, readRefusals } from "./refusals/corpus.ts";
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { defaultRetryPolicy, RetryBudget } from "../src/exchange/retry.ts";
-import type { ModelFailure } from "../src/failure/failure.ts";
 import type { CatalogueModel } from "../src/model.ts";
 import { ModelClient } from "../src/model-client.ts";
-import { finalEvent, type ModelNotice, type StreamEvent } from "../src/model-request.ts";
+import { finalEvent, type ModelFailure, type ModelNotice, type StreamEvent } from "../src/model-request.ts";
 import { ProviderError, type ProviderErrorOptions } from "../src/provider.ts";
 
 const failure: ModelFailure = {

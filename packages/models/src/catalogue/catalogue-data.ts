@@ -1,5 +1,11 @@
 import type { ModelPrices } from "@bonsai-agent/messages";
-import type { CatalogueModel, ModelCompat, ProviderApi, ProviderConfig } from "../model.ts";
+import {
+  type CatalogueModel,
+  canThink,
+  type ModelCompat,
+  type ProviderApi,
+  type ProviderConfig,
+} from "../model.ts";
 import { withThinkingField } from "../thinking.ts";
 
 export interface CatalogueData {
@@ -66,58 +72,54 @@ export interface AddedProvider extends Partial<Omit<ProviderConfig, "provider">>
   models?: readonly AddedModel[] | undefined;
 }
 
-/**
- * A catalogue with additions. The latest one counts.
- *
- * Invariant: the order in which additions are removed does not matter.
- */
-export class AddedProviders {
-  #base: CatalogueData;
-  #added: readonly AddedProvider[] = [];
-  #data: CatalogueData;
-
-  constructor(base: CatalogueData) {
-    this.#base = base;
-    this.#data = base;
-  }
-
-  get data(): CatalogueData {
-    return this.#data;
-  }
-
-  /** Returns a function that removes the addition. A second call does nothing. */
-  add(addition: AddedProvider): () => void {
-    const entry = { ...addition };
-    this.#change([...this.#added, entry]);
-    return () => this.#change(this.#added.filter((each) => each !== entry));
-  }
-
-  /** Replaces the catalogue. Additions stay. */
-  rebase(base: CatalogueData): void {
-    this.#base = base;
-    this.#change(this.#added);
-  }
-
-  #change(added: readonly AddedProvider[]): void {
-    this.#added = added;
-    this.#data = added.reduce(withProvider, this.#base);
-  }
+/** A change of a provider, as extensions and `models.json` make it. */
+export interface ProviderChange extends AddedProvider {
+  models?: readonly (AddedModel & { isKnownOnly?: boolean })[] | undefined;
+  /** Changes and adds to the provider's models instead of replacing them. */
+  keepsModels?: boolean;
 }
 
-function withProvider(data: CatalogueData, { models: added, ...given }: AddedProvider): CatalogueData {
+/** A provider of a `models.json`. */
+export interface FileProvider extends ProviderChange {
+  /** The place in the file, for errors. */
+  place?: string;
+  /** Ignores the provider if Bonsai does not know it. */
+  mayBeUnknown?: boolean;
+}
+
+/** Applies a change. A change without protocol or address of an unknown provider has no effect. */
+export function withProvider(data: CatalogueData, change: ProviderChange): CatalogueData {
+  const { models: changes = [], keepsModels = change.models === undefined, ...given } = change;
   const below = data.providers.find(({ provider }) => provider === given.provider);
   const config: Partial<ProviderConfig> = mergedConfig(below ?? {}, given);
-  // The changed provider may be gone.
   if (!isWhole(config)) return data;
-  const own = added?.map((model) => addedModel(model, config)) ?? withProviderFields(data.models, given);
-  return {
-    ...data,
-    providers:
-      below === undefined
-        ? [...data.providers, config]
-        : data.providers.map((each) => (each === below ? config : each)),
-    models: [...data.models.filter(({ provider }) => provider !== config.provider), ...own],
-  };
+  const own = new Map<string, CatalogueModel>();
+  for (const model of keepsModels ? modelsOf(data, config) : [])
+    own.set(model.id, { ...mergedConfig(model, given), ...withCompat(given.compat, model.compat) });
+  for (const { isKnownOnly = false, ...model } of changes)
+    if (!isKnownOnly || own.has(model.id)) own.set(model.id, changedModel(model, own.get(model.id), config));
+  const providers =
+    below === undefined
+      ? [...data.providers, config]
+      : data.providers.map((each) => (each === below ? config : each));
+  const models = providers.flatMap((each) => (each === config ? [...own.values()] : modelsOf(data, each)));
+  return { ...data, providers, models };
+}
+
+function modelsOf({ models }: CatalogueData, { provider }: ProviderConfig): CatalogueModel[] {
+  return models.filter((model) => model.provider === provider);
+}
+
+/** A known thinking model keeps its way of thinking. */
+function changedModel(
+  change: AddedModel,
+  known: CatalogueModel | undefined,
+  config: ProviderConfig,
+): CatalogueModel {
+  const compat = withCompat(config.compat, known?.compat, change.compat);
+  const plain = { name: change.id, input: ["text" as const], reasoning: canThink(compat.compat), ...config };
+  const model = { ...mergedConfig(known ?? plain, change), id: change.id, ...compat };
+  return known?.reasoning === true ? model : withThinkingField(model);
 }
 
 /** Merges two configurations. Adds headers up. */
@@ -134,28 +136,8 @@ function isWhole(config: Partial<ProviderConfig>): config is ProviderConfig {
   return config.api !== undefined && config.baseUrl !== undefined;
 }
 
-/** Applies a change of a provider to its models. */
-function withProviderFields(
-  models: readonly CatalogueModel[],
-  given: Omit<AddedProvider, "models">,
-): CatalogueModel[] {
-  return models
-    .filter(({ provider }) => provider === given.provider)
-    .map((model) => ({ ...mergedConfig(model, given), ...withCompat(given.compat, model.compat) }));
-}
-
-function addedModel(model: AddedModel, config: ProviderConfig): CatalogueModel {
-  const plain = { name: model.id, input: ["text" as const], reasoning: false };
-  return withThinkingField({
-    ...plain,
-    ...mergedConfig(config, model),
-    id: model.id,
-    ...withCompat(config.compat, model.compat),
-  });
-}
-
 /** Merges settings. The later ones count. */
-export function withCompat(...parts: readonly (ModelCompat | undefined)[]): { compat?: ModelCompat } {
+function withCompat(...parts: readonly (ModelCompat | undefined)[]): { compat?: ModelCompat } {
   const compat: ModelCompat = Object.assign({}, ...parts);
   return Object.keys(compat).length === 0 ? {} : { compat };
 }

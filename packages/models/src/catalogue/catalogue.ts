@@ -2,9 +2,9 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import { type CatalogueModel, canThink, localProviders, type ProviderConfig } from "../model.ts";
 import { scenarioModel } from "../scripted/scenario-file.ts";
 import { withThinkingField } from "../thinking.ts";
-import { type AddedProvider, AddedProviders, builtInCatalogue } from "./catalogue-data.ts";
+import { type AddedProvider, builtInCatalogue, type CatalogueData, withProvider } from "./catalogue-data.ts";
 import { type DividedReference, divideReference, resolveReference } from "./model-reference.ts";
-import { catalogueOverrides, mergedCatalogue } from "./models-file.ts";
+import { withModelsFile } from "./models-file.ts";
 import { FAR_TIMEOUT_MS, serverSizes } from "./server-models.ts";
 
 interface LoadCatalogueOptions {
@@ -27,28 +27,37 @@ interface FindModelOptions {
   fetch?: typeof fetch | undefined;
 }
 
-/** The known models and providers. */
+/**
+ * The known models and providers.
+ *
+ * Invariant: the order in which additions are removed does not matter.
+ */
 export class Catalogue {
-  /** The day of the built-in prices and sizes, as `2026-11-10`. */
-  readonly asOf: string;
-  readonly #added: AddedProviders;
-  readonly #merge: () => ReturnType<typeof mergedCatalogue>;
+  /** Reads `models.json`. */
+  readonly #read: () => CatalogueData;
+  #base: CatalogueData;
+  #added: readonly AddedProvider[] = [];
+  #data: CatalogueData;
 
-  /** @param merge reads `models.json` */
-  constructor(asOf: string, merge: () => ReturnType<typeof mergedCatalogue>) {
-    this.asOf = asOf;
-    this.#merge = merge;
-    this.#added = new AddedProviders(merge());
+  constructor(read: () => CatalogueData) {
+    this.#read = read;
+    this.#base = read();
+    this.#data = this.#base;
+  }
+
+  /** The day of the built-in prices and sizes, as `2026-11-10`. */
+  get asOf(): string {
+    return this.#data.asOf;
   }
 
   /** A new list after each change. */
   get providers(): readonly ProviderConfig[] {
-    return this.#added.data.providers;
+    return this.#data.providers;
   }
 
   /** A new list after each change. */
   get models(): readonly CatalogueModel[] {
-    return this.#added.data.models;
+    return this.#data.models;
   }
 
   /**
@@ -58,7 +67,7 @@ export class Catalogue {
    * @throws BonsaiError `model_unknown`, `model_ambiguous`, `model_needs_key`, `provider_unknown`
    */
   readonly find = async (reference: string, options: FindModelOptions = {}): Promise<CatalogueModel> => {
-    const resolved = resolveReference(reference, this.#added.data, options.apiKey);
+    const resolved = resolveReference(reference, this.#data, options.apiKey);
     const model =
       "model" in resolved ? resolved.model : modelNotInCatalogue(resolved.provider, resolved.id, this.models);
     if (model.api === "scripted") return scripted(model);
@@ -74,9 +83,11 @@ export class Catalogue {
     return divideReference(reference, this.models);
   }
 
-  /** Adds or changes a provider. Returns a function that takes it back. */
+  /** Adds or changes a provider. The latest addition counts. Returns a function that removes it. */
   add(provider: AddedProvider): () => void {
-    return this.#added.add(provider);
+    const entry = { ...provider };
+    this.#change([...this.#added, entry]);
+    return () => this.#change(this.#added.filter((each) => each !== entry));
   }
 
   /**
@@ -84,7 +95,13 @@ export class Catalogue {
    * @throws BonsaiError `models_unreadable`, `models_invalid`; the catalogue is unchanged then
    */
   reload(): void {
-    this.#added.rebase(this.#merge());
+    this.#base = this.#read();
+    this.#change(this.#added);
+  }
+
+  #change(added: readonly AddedProvider[]): void {
+    this.#added = added;
+    this.#data = added.reduce(withProvider, this.#base);
   }
 }
 
@@ -98,9 +115,9 @@ const scenarios: ProviderConfig = { provider: "scripted", api: "scripted", baseU
 export async function loadCatalogue({ home, env, onUnusable }: LoadCatalogueOptions): Promise<Catalogue> {
   const builtIn = await builtInCatalogue();
   const base = { ...builtIn, providers: [...builtIn.providers, ...localProviders(env), scenarios] };
-  return new Catalogue(builtIn.asOf, () => {
+  return new Catalogue(() => {
     try {
-      return mergedCatalogue(base, catalogueOverrides(home, env));
+      return withModelsFile(base, home, env);
     } catch (error) {
       if (onUnusable === undefined || !BonsaiError.is(error)) throw error;
       onUnusable(error);

@@ -1,8 +1,8 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { closestNames } from "@bonsai-agent/messages/host";
-import { isReachable } from "../keys/keys.ts";
 import {
   type CatalogueModel,
+  isReachable,
   type ProviderConfig,
   referenceOf,
   type ThinkingLevel,

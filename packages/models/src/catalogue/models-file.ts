@@ -3,17 +3,8 @@ import { BonsaiError, usualCacheRules } from "@bonsai-agent/messages";
 import { exceedsJsonDepth, jsonProblem, MAX_LEVELS, shownValue } from "@bonsai-agent/messages/host";
 import { z } from "zod";
 import { parseJson, textFile } from "../json-file.ts";
-import {
-  type CatalogueModel,
-  canThink,
-  effortWords,
-  type ModelCompat,
-  type ProviderApi,
-  type ProviderConfig,
-  thinkingStyles,
-} from "../model.ts";
-import { withThinkingField } from "../thinking.ts";
-import { type CatalogueData, withCompat } from "./catalogue-data.ts";
+import { effortWords, type ModelCompat, type ProviderApi, thinkingStyles } from "../model.ts";
+import { type CatalogueData, type FileProvider, withProvider } from "./catalogue-data.ts";
 import { piModelsSchema, piProviders } from "./pi-models-file.ts";
 
 const pricePerMillion = z.number().nonnegative();
@@ -71,55 +62,68 @@ const catalogueSchema = z.strictObject({
   providers: z.array(providerSchema),
 });
 
-/** A provider of `models.json`. */
-type ProviderOverride = Omit<z.infer<typeof providerSchema>, "models"> &
-  Pick<Partial<ProviderConfig>, "authHeader" | "missing"> & {
-    /** The place in the file, for errors. */
-    place?: string;
-    /** Ignores the provider if Bonsai does not know it. */
-    mayBeUnknown?: boolean;
-    models?: readonly ModelOverride[] | undefined;
-  };
-
-/** A model of `models.json`. Missing fields keep their built-in values. */
-type ModelOverride = z.infer<typeof modelSchema> & {
-  /** Differences from its provider. */
-  reached?: Partial<ProviderConfig>;
-  /** Changes a known model only. */
-  isKnownOnly?: boolean;
-};
-
-interface Overrides {
-  /** Paths of scenario files are relative to its folder. */
-  file: string;
-  providers: readonly ProviderOverride[];
+/**
+ * Applies the changes of `<home>/models.json`. A missing file has none.
+ * @throws BonsaiError `models_unreadable`; `models_invalid` also for a new provider without an address
+ */
+export function withModelsFile(
+  base: CatalogueData,
+  home: string,
+  env: Readonly<Record<string, string | undefined>>,
+): CatalogueData {
+  const file = join(home, "models.json");
+  let data = base;
+  for (const [at, change] of fileProviders(file, env).entries()) {
+    const { place = `providers[${at}]`, mayBeUnknown = false, ...given } = change;
+    const below = data.providers.find(({ provider }) => provider === given.provider);
+    if (mayBeUnknown && below === undefined) continue;
+    const { api = "openai-chat" } = { ...below, ...given };
+    refuseForeignStyle(given.compat, api, `${file}: ${place}`);
+    for (const [modelAt, model] of (given.models ?? []).entries())
+      refuseForeignStyle(model.compat, model.api ?? api, `${file}: ${place}.models[${modelAt}]`);
+    const baseUrl = checkedAddress(given.baseUrl ?? below?.baseUrl, {
+      api,
+      file,
+      place,
+      name: given.provider,
+    });
+    const isOwnPath = api === "scripted" && given.baseUrl !== undefined;
+    data = withProvider(data, {
+      ...given,
+      api,
+      baseUrl: isOwnPath ? resolve(dirname(file), baseUrl) : baseUrl,
+      keepsModels: true,
+    });
+  }
+  return data;
 }
 
-/**
- * Reads `<home>/models.json`. A missing file is empty.
- * @throws BonsaiError `models_unreadable`, `models_invalid`
- */
-export function catalogueOverrides(
-  home: string,
-  env: Readonly<Record<string, string | undefined>> = {},
-): Overrides {
-  const file = join(home, "models.json");
+function fileProviders(
+  file: string,
+  env: Readonly<Record<string, string | undefined>>,
+): readonly FileProvider[] {
   let value: unknown;
   try {
     const text = textFile(file);
-    if (text === undefined) return { file, providers: [] };
+    if (text === undefined) return [];
     value = parseJson(text);
   } catch (cause) {
     throw unreadable(file, cause);
   }
   if (exceedsJsonDepth(value))
     throw unreadable(file, new SyntaxError(`it has more than ${MAX_LEVELS} nested levels`));
-  if (isOfPi(value)) {
-    const { data, error } = piModelsSchema.safeParse(value);
-    if (data === undefined) throw invalid({ error, input: value, schema: piModelsSchema, file });
-    return { file, providers: piProviders(data, { file, env }) };
-  }
-  return { file, providers: validated(value, file) };
+  if (isOfPi(value)) return piProviders(valid(value, piModelsSchema, file), { file, env });
+  const { providers } = valid(value, catalogueSchema, file);
+  return providers.map(({ models, ...provider }) => ({
+    ...provider,
+    models: models?.map(({ usdPerMillionTokens: prices, ...model }) => ({
+      ...model,
+      // Without a price for cached tokens, they cost the full one.
+      ...(prices && {
+        usdPerMillionTokens: { cacheRead: prices.input, cacheWrite: prices.input, ...prices },
+      }),
+    })),
+  })) as FileProvider[];
 }
 
 /** In pi's `models.json`, the providers are an object. */
@@ -139,72 +143,15 @@ function unreadable(file: string, cause: unknown): BonsaiError {
   });
 }
 
-function validated(input: unknown, file: string): ProviderOverride[] {
-  const parsed = catalogueSchema.safeParse(input);
-  if (parsed.success) return parsed.data.providers;
-  throw invalid({ error: parsed.error, input, schema: catalogueSchema, file });
-}
-
-function invalid(problem: Parameters<typeof jsonProblem>[0]): BonsaiError {
-  return new BonsaiError({
+function valid<Schema extends z.ZodType>(input: unknown, schema: Schema, file: string): z.output<Schema> {
+  const { data, error } = schema.safeParse(input);
+  if (error === undefined) return data as z.output<Schema>;
+  throw new BonsaiError({
     code: "models_invalid",
-    message: jsonProblem(problem),
+    message: jsonProblem({ error, input, schema, file }),
     hint: 'Example: {"providers": [{"provider": "box", "baseUrl": "http://127.0.0.1:8000/v1", "models": [{"id": "coder", "contextWindow": 32768}]}]}',
-    cause: problem.error,
+    cause: error,
   });
-}
-
-/**
- * Adds and changes the providers and models of `models.json`.
- * @throws BonsaiError `models_invalid` for a new provider without an address, or an invalid address
- */
-export function mergedCatalogue(
-  base: CatalogueData,
-  { file, providers: overrides }: Overrides,
-): CatalogueData {
-  const providers = new Map(base.providers.map((provider) => [provider.provider, provider]));
-  const models = new Map(base.models.map((model) => [keyOf(model), model]));
-  const reached = new Map<string, Partial<ProviderConfig>>();
-  for (const [at, override] of overrides.entries()) {
-    if (override.mayBeUnknown === true && !providers.has(override.provider)) continue;
-    const place = override.place ?? `providers[${at}]`;
-    const provider = mergedProvider(override, providers.get(override.provider), { file, place });
-    refuseForeignStyle(override.compat, provider.api, `${file}: ${place}`);
-    providers.set(provider.provider, provider);
-    for (const [modelAt, model] of (override.models ?? []).entries()) {
-      refuseForeignStyle(model.compat, provider.api, `${file}: ${place}.models[${modelAt}]`);
-      const key = keyOf({ ...provider, id: model.id });
-      if (model.isKnownOnly === true && !models.has(key)) continue;
-      const { isKnownOnly: _, reached: own, ...given } = model;
-      models.set(key, mergedModel(given, provider, models.get(key)));
-      if (own !== undefined) reached.set(key, own);
-    }
-  }
-  return {
-    asOf: base.asOf,
-    providers: [...providers.values()],
-    models: withProviderFields(models.values(), providers, base.models).map((model) => ({
-      ...model,
-      ...reached.get(keyOf(model)),
-    })),
-  };
-}
-
-/** Applies the changes of providers to their models. Built-in models keep their way of thinking. */
-function withProviderFields(
-  models: Iterable<CatalogueModel>,
-  providers: ReadonlyMap<string, ProviderConfig>,
-  builtIn: readonly CatalogueModel[],
-): CatalogueModel[] {
-  const builtInThinkers = new Set(builtIn.filter(({ reasoning }) => reasoning).map(keyOf));
-  const withThinking = (model: CatalogueModel) =>
-    builtInThinkers.has(keyOf(model)) ? model : withThinkingField(model);
-  const byProvider = Map.groupBy(models, ({ provider }) => provider);
-  return [...providers.values()].flatMap((provider) =>
-    (byProvider.get(provider.provider) ?? []).map((model) =>
-      withThinking({ ...model, ...provider, ...withCompat(provider.compat, model.compat) }),
-    ),
-  );
 }
 
 /** Refuses a way of thinking of another protocol, which would be ignored. */
@@ -220,53 +167,24 @@ function refuseForeignStyle(compat: ModelCompat | undefined, api: ProviderApi, p
   });
 }
 
-function keyOf({ provider, id }: { provider: string; id: string }): string {
-  return `${provider}/${id}`;
-}
-
-function mergedProvider(
-  override: ProviderOverride,
-  below: ProviderConfig | undefined,
-  { file, place }: { file: string; place: string },
-): ProviderConfig {
-  const { models: _models, place: _place, mayBeUnknown: _may, ...given } = override;
-  const merged = { api: "openai-chat" as const, ...below, ...given };
-  const { api, baseUrl } = merged;
-  if (baseUrl === undefined || (api !== "scripted" && !isWebAddress(baseUrl))) {
-    const allowed =
-      api === "scripted" ? "the path of a scenario file" : "an http or https address without a user name";
-    throw new BonsaiError({
-      code: "models_invalid",
-      message: `${file}: ${place}.baseUrl is ${shownValue(baseUrl)}, but must be ${allowed}.`,
-      hint: `Set baseUrl to the address of ${override.provider}, for example "http://127.0.0.1:8000/v1". Put credentials in apiKeyEnv or headers.`,
-    });
-  }
-  if (api !== "scripted") return { ...merged, baseUrl: baseUrl.replace(/(?<!\/)\/+$/, "") };
-  return given.baseUrl === undefined
-    ? { ...merged, baseUrl }
-    : { ...merged, baseUrl: resolve(dirname(file), given.baseUrl) };
+/** Returns the address without a slash at its end, or the path of a scenario file. */
+function checkedAddress(
+  baseUrl: string | undefined,
+  { api, file, place, name }: { api: ProviderApi; file: string; place: string; name: string },
+): string {
+  if (baseUrl !== undefined && api === "scripted") return baseUrl;
+  if (baseUrl !== undefined && isWebAddress(baseUrl)) return baseUrl.replace(/(?<!\/)\/+$/, "");
+  const allowed =
+    api === "scripted" ? "the path of a scenario file" : "an http or https address without a user name";
+  throw new BonsaiError({
+    code: "models_invalid",
+    message: `${file}: ${place}.baseUrl is ${shownValue(baseUrl)}, but must be ${allowed}.`,
+    hint: `Set baseUrl to the address of ${name}, for example "http://127.0.0.1:8000/v1". Put credentials in apiKeyEnv or headers.`,
+  });
 }
 
 function isWebAddress(text: string): boolean {
   const { protocol = "", username = "", password = "" } = URL.parse(text) ?? {};
   // fetch refuses an address with a user, and shows it in its error.
   return /^https?:$/.test(protocol) && username === "" && password === "";
-}
-
-function mergedModel(
-  { usdPerMillionTokens: prices, ...given }: ModelOverride,
-  provider: ProviderConfig,
-  below: CatalogueModel | undefined,
-): CatalogueModel {
-  const { compat: shared, ...reached } = provider;
-  const reasoning = canThink(withCompat(shared, given.compat).compat);
-  const base = below ?? { name: given.id, input: ["text" as const], reasoning };
-  return {
-    ...base,
-    ...given,
-    ...reached,
-    ...withCompat(below?.compat, given.compat),
-    // Without a price for cached tokens, they cost the full one.
-    ...(prices && { usdPerMillionTokens: { cacheRead: prices.input, cacheWrite: prices.input, ...prices } }),
-  };
 }

@@ -1,7 +1,8 @@
+import { spawnSync } from "node:child_process";
 import { z } from "zod";
 import { parseJson, textFile } from "../json-file.ts";
-import { type Effort, effortWords, type ModelCompat, type ProviderApi } from "../model.ts";
-import { configValue, variableOf } from "./config-value.ts";
+import { type CatalogueModel, effortWords, type ModelCompat, type ProviderApi } from "../model.ts";
+import type { FileProvider } from "./catalogue-data.ts";
 
 const price = z.number().nonnegative();
 const tokens = z.int().positive();
@@ -54,10 +55,7 @@ export const piModelsSchema = z.looseObject({
   providers: z.record(z.string().regex(/^[^\s/]+$/, "a name without spaces and slashes"), providerSchema),
 });
 
-type PiProvider = z.infer<typeof providerSchema>;
 type PiModel = Partial<z.infer<typeof modelSchema>>;
-
-type OwnCompat = Omit<ModelCompat, "efforts"> & { efforts?: Effort[] };
 
 type Protocol = Exclude<ProviderApi, "extension">;
 
@@ -92,63 +90,59 @@ export function piKeys(file: string): ReadonlyMap<string, string> {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-interface Source {
-  file: string;
-  env: Environment;
-}
-
 /** The providers of a `models.json` of pi in Bonsai's form. The keys stay in the file: see `fileKeys`. */
-export function piProviders({ providers }: z.infer<typeof piModelsSchema>, source: Source) {
-  return Object.entries(providers).map(([provider, given]) => ofProvider(provider, given, source));
+export function piProviders(
+  { providers }: z.infer<typeof piModelsSchema>,
+  { file, env }: { file: string; env: Environment },
+): FileProvider[] {
+  return Object.entries(providers).map(([provider, given]) => {
+    const { baseUrl, apiKey = "", authHeader, api, models = [], modelOverrides = {} } = given;
+    const apiKeyEnv = variableOf(apiKey);
+    const place = `providers.${provider}`;
+    return {
+      provider,
+      place,
+      // A provider without an `api` is one of pi's own.
+      mayBeUnknown: api === undefined && baseUrl === undefined,
+      baseUrl,
+      apiKeyEnv,
+      authHeader: authHeader || undefined,
+      ...protocol(api, `${file}: ${place}`),
+      ...sharedFields(given, env),
+      models: [
+        ...models.map(({ id, ...model }, at) => ({
+          id,
+          ...protocol(model.api, `${file}: ${place}.models[${at}]`),
+          ...(model.baseUrl !== undefined && { baseUrl: model.baseUrl.replace(/\/+$/, "") }),
+          ...ofModel(model, env),
+        })),
+        ...Object.entries(modelOverrides).map(([id, model]) => ({
+          id,
+          isKnownOnly: true,
+          ...ofModel(model as PiModel, env),
+        })),
+      ],
+    };
+  });
 }
 
-function ofProvider(provider: string, given: PiProvider, { file, env }: Source) {
-  const { baseUrl, apiKey = "", authHeader, models = [], modelOverrides = {} } = given;
-  const apiKeyEnv = variableOf(apiKey);
-  const place = `providers.${provider}`;
-  const reached = { ...protocol(given.api, `${file}: ${place}`), ...sentHeaders(given.headers, env) };
-  return {
-    provider,
-    place,
-    // A provider without an `api` is one of pi's own.
-    mayBeUnknown: given.api === undefined && baseUrl === undefined,
-    ...reached,
-    ...(baseUrl !== undefined && { baseUrl }),
-    ...(apiKeyEnv !== undefined && { apiKeyEnv }),
-    ...(authHeader === true && { authHeader }),
-    ...ownCompat(given),
-    models: [
-      ...models.map(({ id, api, baseUrl: ownUrl, ...model }, at) => ({
-        ...ofModel(id, model),
-        reached: {
-          ...protocol(api, `${file}: ${place}.models[${at}]`),
-          ...sentHeaders(model.headers, env, reached.headers),
-          ...(ownUrl !== undefined && { baseUrl: ownUrl.replace(/\/+$/, "") }),
-        },
-      })),
-      ...Object.entries(modelOverrides).map(([id, model]) => ({
-        ...ofModel(id, model as PiModel),
-        reached: sentHeaders(model.headers, env, reached.headers),
-        isKnownOnly: true,
-      })),
-    ],
+function ofModel(
+  { name, reasoning, input, contextWindow, maxTokens, cost, ...rest }: PiModel,
+  env: Environment,
+) {
+  const { input: sent, output, cacheRead = sent, cacheWrite = sent } = cost ?? {};
+  const isPriced = sent !== undefined && output !== undefined;
+  const prices = isPriced ? { input: sent, output, cacheRead, cacheWrite } : undefined;
+  const fields = {
+    name,
+    reasoning,
+    input,
+    contextWindow,
+    maxOutputTokens: maxTokens,
+    usdPerMillionTokens: prices,
   };
-}
-
-function ofModel(id: string, { name, reasoning, input, contextWindow, maxTokens, cost, ...rest }: PiModel) {
-  const fields = { name, reasoning, input, contextWindow, maxOutputTokens: maxTokens };
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);
-  const { input: sent, output, cacheRead, cacheWrite } = cost ?? {};
-  const cached = Object.entries({ cacheRead, cacheWrite }).filter(([, value]) => value !== undefined);
-  return {
-    id,
-    ...Object.fromEntries(given),
-    ...(sent !== undefined &&
-      output !== undefined && {
-        usdPerMillionTokens: { input: sent, output, ...Object.fromEntries(cached) },
-      }),
-    ...ownCompat(rest),
-  };
+  return { ...(Object.fromEntries(given) as Partial<CatalogueModel>), ...sharedFields(rest, env) };
 }
 
 function protocol(api: string | undefined, place: string): { api?: Protocol; missing?: string } {
@@ -159,37 +153,74 @@ function protocol(api: string | undefined, place: string): { api?: Protocol; mis
   return { missing: `${place}.api is ${JSON.stringify(api)}, but Bonsai only speaks ${allowed}.` };
 }
 
-function sentHeaders(
-  given: Readonly<Record<string, string>> | undefined,
+/** The headers without those whose variables are not set, and the differences of the server. */
+function sharedFields(
+  { headers, compat, thinkingLevelMap }: Pick<PiModel, "headers" | "compat" | "thinkingLevelMap">,
   env: Environment,
-  shared: Readonly<Record<string, string>> = {},
-): { headers?: Record<string, string> } {
-  if (given === undefined) return {};
-  const values = Object.entries(given).flatMap(([name, value]) => {
+): { headers?: Record<string, string>; compat?: ModelCompat } {
+  const values = Object.entries(headers ?? {}).flatMap(([name, value]) => {
     const text = configValue(value, env);
     return text === undefined ? [] : [[name, text] as const];
   });
-  return { headers: { ...shared, ...Object.fromEntries(values) } };
+  const own = ownCompat(compat, Object.values(thinkingLevelMap ?? {}));
+  return {
+    ...(values.length > 0 && { headers: Object.fromEntries(values) }),
+    ...(Object.keys(own).length > 0 && { compat: own }),
+  };
 }
 
-function ownCompat({ compat: given, thinkingLevelMap }: Pick<PiModel, "compat" | "thinkingLevelMap">): {
-  compat?: OwnCompat;
-} {
-  const { thinkingFormat, maxTokensField } = given ?? {};
-  const isEffort = (word: string | null): word is Effort => effortWords.some((each) => each === word);
-  const efforts = Object.values(thinkingLevelMap ?? {}).filter(isEffort);
-  const thinking =
-    thinkingFormat === undefined && given?.supportsReasoningEffort === false
-      ? ("none" as const)
-      : THINKING[thinkingFormat ?? ""];
-  const compat: OwnCompat = {
+function ownCompat(given: PiModel["compat"] = {}, levels: readonly (string | null)[]): ModelCompat {
+  const { thinkingFormat, maxTokensField } = given;
+  const efforts = effortWords.filter((word) => levels.includes(word));
+  const isOff = thinkingFormat === undefined && given.supportsReasoningEffort === false;
+  const thinking = isOff ? "none" : THINKING[thinkingFormat ?? ""];
+  return {
     ...(thinking !== undefined && { thinking }),
-    ...(efforts.length > 0 && { efforts: [...new Set(efforts)] }),
+    ...(efforts.length > 0 && { efforts }),
     ...(maxTokensField !== undefined && { maxTokensField }),
-    ...(given?.supportsUsageInStreaming === false && { streamOptions: false }),
-    ...(given?.requiresReasoningContentOnAssistantMessages === true && {
-      thinkingBack: "reasoning_content" as const,
-    }),
+    ...(given.supportsUsageInStreaming === false && { streamOptions: false }),
+    ...(given.requiresReasoningContentOnAssistantMessages === true && { thinkingBack: "reasoning_content" }),
   };
-  return Object.keys(compat).length === 0 ? {} : { compat };
+}
+
+/** Long enough for a password manager that asks. */
+const COMMAND_TIMEOUT_MS = 10_000;
+
+/** The variable that a value of pi names as a whole: `$NAME` or `${NAME}`. */
+export function variableOf(value: string): string | undefined {
+  const [, plain, braced] = /^\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})$/.exec(value) ?? [];
+  return plain ?? braced;
+}
+
+/**
+ * A value of pi's `models.json` and `auth.json`: a text with `$NAME`, a variable's bare name, or `!COMMAND`. Undefined if a
+ * variable is not set or the command fails.
+ */
+export function configValue(value: string, env: Environment): string | undefined {
+  if (value.startsWith("!")) return commandOutput(value.slice(1), env);
+  // Earlier versions of pi took a variable's name without the dollar sign.
+  if (/^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/.test(value)) return env[value] ?? value;
+  let isComplete = true;
+  const text = value.replaceAll(
+    /\$(?:([$!])|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})/g,
+    (_, escaped: string | undefined, plain: string | undefined, braced: string) => {
+      if (escaped !== undefined) return escaped;
+      const found = env[plain ?? braced];
+      isComplete &&= Boolean(found);
+      return found ?? "";
+    },
+  );
+  return isComplete ? text : undefined;
+}
+
+function commandOutput(command: string, env: Environment): string | undefined {
+  const { status, stdout } = spawnSync(command, {
+    shell: true,
+    encoding: "utf8",
+    env: { ...env },
+    timeout: COMMAND_TIMEOUT_MS,
+    stdio: ["ignore", "pipe", "ignore"],
+    windowsHide: true,
+  });
+  return status === 0 && stdout.trim() !== "" ? stdout.trim() : undefined;
 }

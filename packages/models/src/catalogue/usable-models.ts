@@ -1,5 +1,11 @@
-import { isReachable, type KeyFile, type KeyOrigin } from "../keys/keys.ts";
-import { type CatalogueModel, canThink, isLoopback, type ProviderConfig } from "../model.ts";
+import {
+  type CatalogueModel,
+  canThink,
+  isLoopback,
+  isReachable,
+  type KeyOrigin,
+  type ProviderConfig,
+} from "../model.ts";
 import type { Catalogue } from "./catalogue.ts";
 import {
   isAnswered,
@@ -20,7 +26,10 @@ export interface UsableModel {
 
 interface UsableModelsOptions {
   catalogue: Pick<Catalogue, "providers" | "models">;
-  keys: Pick<KeyFile, "key" | "source">;
+  keys: {
+    key(provider: ProviderConfig): string | undefined;
+    source(provider: ProviderConfig): KeyOrigin | undefined;
+  };
   /** Ends the requests to servers early. */
   signal?: AbortSignal | undefined;
   /** Default: the global one. */
@@ -53,7 +62,7 @@ export async function defaultModel(options: UsableModelsOptions): Promise<Usable
  */
 export async function whyUnusable(
   model: CatalogueModel,
-  { keys, fetch = globalThis.fetch }: Pick<UsableModelsOptions, "fetch"> & { keys: Pick<KeyFile, "key"> },
+  { keys, fetch = globalThis.fetch }: Pick<UsableModelsOptions, "fetch" | "keys">,
 ): Promise<string | undefined> {
   if (model.missing !== undefined) return model.missing.replace(/\.$/, "");
   if (!isReachable(model, keys)) return missingKey(model);

@@ -3,13 +3,19 @@ import type { sleep } from "@bonsai-agent/messages/host";
 import { AnswerBuilder } from "../answer-builder.ts";
 import { answerEnd } from "../answer-end.ts";
 import { requestFailure } from "../failure/classify.ts";
-import { ANSWER_TOO_LARGE, emptyAnswer, type ModelFailure, silentOverflow } from "../failure/failure.ts";
+import { ANSWER_TOO_LARGE, emptyAnswer, silentOverflow } from "../failure/failure.ts";
 import { type KeySource, requestKey } from "../keys/keys.ts";
 import type { CatalogueModel } from "../model.ts";
-import type { IgnoredUsage, ModelNotice, ModelRequest, StreamEvent } from "../model-request.ts";
+import type {
+  IgnoredUsage,
+  ModelFailure,
+  ModelNotice,
+  ModelRequest,
+  Repair,
+  StreamEvent,
+} from "../model-request.ts";
 import type { OpenAiConnect, Provider, ProviderCall } from "../provider.ts";
 import type { RefusedImages } from "../repair/refused-images.ts";
-import type { Repair } from "../repair/repair.ts";
 import { attempt } from "./attempt.ts";
 import type { LearnedWindow, LearnedWindows } from "./learned-windows.ts";
 import type { RefusedThinking } from "./refused-thinking.ts";

@@ -1,6 +1,6 @@
 import { loadedWindow } from "../catalogue/server-models.ts";
-import type { ModelFailure } from "../failure/failure.ts";
 import { type CatalogueModel, isOllama, referenceOf } from "../model.ts";
+import type { ModelFailure } from "../model-request.ts";
 
 /** A smaller number is no window of a model. */
 const MIN_WINDOW_TOKENS = 1_000;

@@ -1,5 +1,6 @@
 import { duration } from "@bonsai-agent/messages/numbers";
-import { type ModelFailure, sentence } from "../failure/failure.ts";
+import { sentence } from "../failure/failure.ts";
+import type { ModelFailure } from "../model-request.ts";
 
 /** Limits of retries and waits. */
 export interface RetryPolicy {

@@ -6,9 +6,8 @@ import {
   type Message,
   tokenEstimator,
 } from "@bonsai-agent/messages";
-import type { ModelFailure } from "../failure/failure.ts";
 import { type CatalogueModel, type ThinkingLevel, usualOutputCap } from "../model.ts";
-import type { ModelRequest } from "../model-request.ts";
+import type { ModelFailure, ModelRequest, Repair } from "../model-request.ts";
 import {
   mayBlameImages,
   namedImages,
@@ -17,14 +16,7 @@ import {
   refusedImageLine,
   suspectImages,
 } from "../repair/refused-images.ts";
-import {
-  hasImages,
-  imagesOf,
-  type Repair,
-  repairOf,
-  withoutImages,
-  withoutOlderImages,
-} from "../repair/repair.ts";
+import { hasImages, imagesOf, repairOf, withoutImages, withoutOlderImages } from "../repair/repair.ts";
 import { repairMessages } from "../repair/repair-calls.ts";
 import type { WithoutThinking } from "./refused-thinking.ts";
 

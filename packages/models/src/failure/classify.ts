@@ -1,9 +1,9 @@
 import { BonsaiError, redactSecrets, shortened, textHead } from "@bonsai-agent/messages";
 import { type CatalogueModel, isLoopback, shownAddress } from "../model.ts";
-import type { RequestSize } from "../model-request.ts";
+import type { FailureKind, ModelFailure, RequestSize } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
 import { type ErrorTexts, errorTexts } from "./error-texts.ts";
-import { type FailureKind, type ModelFailure, sentence } from "./failure.ts";
+import { sentence } from "./failure.ts";
 import { isPassing, judgeRefusal, type Reading } from "./refusal-judge.ts";
 import { matchRow } from "./refusal-rows.ts";
 

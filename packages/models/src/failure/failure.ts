@@ -1,53 +1,8 @@
 import { type AssistantMessage, callsIn, inputTokens, messageText } from "@bonsai-agent/messages";
 import { count as digits, tokensText } from "@bonsai-agent/messages/numbers";
 import type { CatalogueModel } from "../model.ts";
+import { type ModelFailure, UNSEEN_INPUT_TOKENS } from "../model-request.ts";
 import { namesFullContext } from "./refusal-judge.ts";
-
-/** The kinds of failures. Only `inputTooLong` calls for compaction. */
-export type FailureKind =
-  | "inputTooLong"
-  | "outputCapTooLarge"
-  | "bytesTooLarge"
-  | "rateLimit"
-  | "damagedHistory"
-  | "other";
-
-/** The failure of a request. */
-export interface ModelFailure {
-  kind: FailureKind;
-  /** The provider's message, without keys. */
-  message: string;
-  /** The name before the slash in `provider/id`. */
-  provider: string;
-  /** The id after the slash. */
-  modelId: string;
-  /** HTTP status; absent without an answer. */
-  status?: number | undefined;
-  /** The provider's own code or type. */
-  code?: string | undefined;
-  /** True if the same request may succeed later. */
-  retryable: boolean;
-  /** True if one retry may help, and a second will not. */
-  retryOnce?: boolean | undefined;
-  /** The wait that the provider asked for. */
-  retryAfterMs?: number | undefined;
-  /** The server's window, if the message contains it. */
-  windowTokens?: number | undefined;
-  /** The server's count of the input, if the message contains it. */
-  inputTokens?: number | undefined;
-  /** The requested output cap, if the message contains it. */
-  outputTokens?: number | undefined;
-  /** The model's maximum output cap, if the message contains it. */
-  outputLimitTokens?: number | undefined;
-  /** The size of the request, if the message contains it. */
-  requestBytes?: number | undefined;
-  /** The server's maximum size of a request, if the message contains it. */
-  limitBytes?: number | undefined;
-  /** True if only the size of the request suggests an overflow: worth one compaction, not two. */
-  isGuessed?: boolean | undefined;
-  /** True if the provider reported success. */
-  silent?: boolean | undefined;
-}
 
 /** The code of an answer above the maximum size. */
 export const ANSWER_TOO_LARGE = "answer_too_large";
@@ -86,8 +41,6 @@ const LIKELY_FULL = 0.5;
 
 /** Maximum ratio of an input that overflowed to the request's estimate. A larger count is wrong: no window was exceeded. */
 const MAX_ESTIMATES = 1.5;
-/** Tokens of a server's own instructions and tool texts, which no estimate contains. */
-export const UNSEEN_INPUT_TOKENS = 2_000;
 
 interface SilentOverflowOptions {
   model: CatalogueModel;

@@ -1,9 +1,8 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { configValue } from "../catalogue/config-value.ts";
-import { piKeys } from "../catalogue/pi-models-file.ts";
-import { isLoopback, type ProviderConfig } from "../model.ts";
+import { configValue, piKeys } from "../catalogue/pi-models-file.ts";
+import { isReachable, type KeyOrigin, type ProviderConfig } from "../model.ts";
 import { type AuthEntry, AuthFile, exposure } from "./auth-file.ts";
 import { LoginRegistry } from "./login-registry.ts";
 import { credentialsOf } from "./provider-login.ts";
@@ -28,17 +27,6 @@ export interface FreshKeyOptions {
   /** A key that was refused just now. */
   refused?: string | undefined;
   signal?: AbortSignal | undefined;
-}
-
-/** The place of a key. `login`: a login whose provider is known; `models`: a `models.json` in pi's format. */
-export type KeyOrigin = "lent" | "environment" | "file" | "login" | "models";
-
-/** True if the provider has a key or needs none, and lacks nothing else. @throws what the key source throws */
-export function isReachable(provider: ProviderConfig, keys: KeySource | undefined): boolean {
-  if (provider.missing !== undefined) return false;
-  if (provider.apiKeyEnv === undefined && provider.login === undefined) return true;
-  if (keys?.key(provider) !== undefined) return true;
-  return isLoopback(provider) && provider.needsKey !== true;
 }
 
 /**

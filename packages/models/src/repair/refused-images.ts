@@ -1,7 +1,7 @@
 import { type ImageContent, jsonText, type Message, shortened } from "@bonsai-agent/messages";
 import { imageProblem } from "@bonsai-agent/messages/host";
-import type { ModelFailure } from "../failure/failure.ts";
 import { type CatalogueModel, referenceOf } from "../model.ts";
+import type { ModelFailure } from "../model-request.ts";
 import { imagesOf, withoutImages } from "./repair.ts";
 
 /** Statuses of refusals that blame the content of the request. */

@@ -9,12 +9,11 @@ import {
 } from "@bonsai-agent/messages";
 import { escapeFrames, orphanResultFrame } from "@bonsai-agent/messages/host";
 import type { CatalogueModel } from "../model.ts";
+import type { Repair, RepairKind } from "../model-request.ts";
 import {
   mended,
   mendedBlocks,
-  type Repair,
   type RepairContext,
-  type RepairKind,
   type RepairPass,
   repairImages,
   repairOf,

@@ -1,31 +1,7 @@
 import type { ImageContent, Message, UserContent } from "@bonsai-agent/messages";
 import { count as digits } from "@bonsai-agent/messages/numbers";
 import type { CatalogueModel, ProviderApi } from "../model.ts";
-
-/** The faults of a history that providers refuse. */
-export type RepairKind =
-  | "damaged_content"
-  | "unpaired_call"
-  | "unpaired_result"
-  | "misplaced_result"
-  | "duplicate_result"
-  | "empty_message"
-  | "failed_answer"
-  | "bound_thinking"
-  | "lone_surrogate"
-  | "call_id"
-  | "image_not_supported"
-  | "too_many_bytes"
-  | "no_user_first";
-
-/** One kind of repair in one request. */
-export interface Repair {
-  kind: RepairKind;
-  /** The number of changed messages or blocks. */
-  count: number;
-  /** One sentence for the user. */
-  detail: string;
-}
+import type { Repair, RepairKind } from "../model-request.ts";
 
 /** Singular and plural; `#` is the count. */
 const details: Readonly<Record<RepairKind, readonly [one: string, several: string]>> = {

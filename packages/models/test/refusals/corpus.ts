@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { classifyFailure, type RefusedRequest } from "../../src/failure/classify.ts";
-import type { FailureKind, ModelFailure } from "../../src/failure/failure.ts";
+import type { FailureKind, ModelFailure } from "../../src/model-request.ts";
 import { refusal } from "../../src/wire/errors.ts";
 import { jsonOrText } from "../../src/wire/fields.ts";
 
