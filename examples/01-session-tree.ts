@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type AssistantMessage, emptyUsage, messageText } from "@bonsai-agent/messages";
 import { createSession, type Entry, openSession, type Session } from "@bonsai-agent/session";
-import { findInSession } from "@bonsai-agent/session/search";
+import { SessionSearch } from "@bonsai-agent/session/search";
 
 const file = join(mkdtempSync(join(tmpdir(), "session-tree-")), "session.jsonl");
 const session = createSession({ cwd: process.cwd(), file });
@@ -33,7 +33,9 @@ console.log(
     .items.map(({ message }) => message.role)
     .join(", ")}`,
 );
-for await (const { entryId } of findInSession(session, "adapter"))
+const search = new SessionSearch({ index: false });
+const { hits } = await search.find({ terms: ["adapter"] }, { scope: { session }, order: "file" });
+for (const { entryId } of hits)
   console.log(`"adapter" was said in: ${session.path(entryId).map(saidIn).filter(Boolean).join(" / ")}`);
 session.close();
 

@@ -15,7 +15,7 @@ function threadOf(home: RecordedHome, options: SessionSearchOptions = {}): Searc
 
 const needle = { terms: ["needle"] };
 
-test("it indexes and finds as a search in this thread does", async () => {
+test("a thread indexes and finds like a search in the same thread", async () => {
   const home = new RecordedHome();
   home.write("one", "needle", "straw", "needle needle");
   home.write("two", "another needle");
@@ -27,13 +27,13 @@ test("it indexes and finds as a search in this thread does", async () => {
 });
 
 test.each([true, false])(
-  "hits come as they are found, with what is to be read still (index: %s)",
+  "reports hits as they are found, and the number of unread files (index: %s)",
   async (index) => {
     const home = new RecordedHome();
     home.write("one", "needle 1");
     home.write("two", "needle 2");
     const thread = threadOf(home, { index });
-    await thread.catchUp({ scope: { file: home.file("one") } });
+    await home.search({ index }).catchUp({ scope: { file: home.file("one") } });
     const seen: SearchProgress[] = [];
     const { hits } = await thread.find(needle, { onProgress: (progress) => seen.push(progress) });
     const told = seen.flatMap((progress) => progress.hits.map(({ snippet }) => snippet));
@@ -44,7 +44,7 @@ test.each([true, false])(
   },
 );
 
-test("what is ended fails with its reason; another question begins anew", async () => {
+test("an aborted request fails with its reason, and the next request starts a new thread", async () => {
   const home = new RecordedHome();
   home.write("one", "needle");
   const thread = threadOf(home);
@@ -60,7 +60,7 @@ test("what is ended fails with its reason; another question begins anew", async 
   expect((await thread.find(needle)).hits).toHaveLength(1);
 });
 
-test("its notices and errors arrive", async () => {
+test("forwards notices and errors", async () => {
   const home = new RecordedHome();
   home.write("one", "needle");
   writeFileSync(join(home.path, "index"), "a file");
@@ -73,7 +73,7 @@ test("its notices and errors arrive", async () => {
   await expect(unreadable.find(needle)).rejects.toThrow("ENOTDIR");
 });
 
-test("it keeps no process, and prints nothing", async () => {
+test("an idle thread does not keep the process alive, and prints nothing", async () => {
   const home = new RecordedHome();
   home.write("one", "needle");
   expect(await childSession(["thread", home.path, "needle"])).toEqual({ state: "complete", hits: 1 });

@@ -1,4 +1,6 @@
+import { SecretFilter } from "@bonsai-agent/messages";
 import { createSession, type EntryDraft, type Session } from "@bonsai-agent/session";
+import { SessionSearch } from "@bonsai-agent/session/search";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { foundInSession } from "./found-in-session.ts";
@@ -85,20 +87,44 @@ describe("a search in one session", () => {
     expect(await foundInSession(session, /needle/)).toEqual(await foundInSession(session, "needle"));
   });
 
-  test("finds entries of all branches and marks those of the active path", async () => {
+  test("finds entries of all branches in file order", async () => {
     const session = sessionOf(user("needle one"));
     const fork = session.leafId;
     session.append(user("needle two"));
     session.moveTo(fork);
     const entry = session.append(user("needle three"));
-    expect((await foundInSession(session, "needle")).map(({ onActivePath }) => onActivePath)).toEqual([
-      true,
-      false,
-      true,
+    expect((await foundInSession(session, "needle")).map(({ snippet }) => snippet)).toEqual([
+      "needle one",
+      "needle two",
+      "needle three",
     ]);
-    expect(await foundInSession(session, "three")).toEqual([
-      { entryId: entry.id, type: "message", role: "user", snippet: "needle three", onActivePath: true },
+    expect(await foundInSession(session, "three")).toMatchObject([
+      { file: "", entryId: entry.id, type: "message", role: "user", snippet: "needle three" },
     ]);
+  });
+
+  test("stops at the limit in file order, and says that there are more", async () => {
+    const session = sessionOf(...Array.from({ length: 9 }, (_, at) => user(`needle ${at}`)));
+    const search = new SessionSearch({ index: false });
+    const find = (limit: number) =>
+      search.find({ terms: ["needle"] }, { scope: { session }, order: "file", limit });
+    expect(await find(2)).toMatchObject({
+      hits: [{ snippet: "needle 0" }, { snippet: "needle 1" }],
+      more: true,
+    });
+    expect(await find(9)).toMatchObject({ more: false });
+  });
+
+  test("redacts a secret before it cuts the text to a snippet", async () => {
+    const secret = `correct-${"horse"}-7`;
+    const text = `${secret} ${"x".repeat(50)} needle`;
+    const search = new SessionSearch({ index: false });
+    const { hits } = await search.find(
+      { terms: ["needle"] },
+      { scope: { session: sessionOf(user(text)) }, secrets: new SecretFilter([secret]) },
+    );
+    expect(hits[0]!.snippet).toContain("key]");
+    expect(hits[0]!.snippet).not.toContain("horse");
   });
 
   test("shows one line around the match", async () => {

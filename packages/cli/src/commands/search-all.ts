@@ -8,7 +8,7 @@ import { kindWord } from "@bonsai-agent/app/preview";
 import { printedSecrets } from "@bonsai-agent/app/printed-secrets";
 import { agentCallSettings } from "@bonsai-agent/app/settings";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import type { SecretFilter } from "@bonsai-agent/messages";
+import { SecretFilter } from "@bonsai-agent/messages";
 import { bonsaiHome, openSession } from "@bonsai-agent/session";
 import {
   parseSearchQuery,
@@ -73,10 +73,10 @@ async function findings(
   const limit = typeof options.limit === "number" ? options.limit : defaultLimit;
   try {
     await search.catchUp({ scope, budgetMs: INDEXING_MS, signal });
-    return await search.find(
-      { ...parseSearchQuery(query), showSecrets: options.redact === false },
-      { scope, limit, signal },
-    );
+    return await search.find(parseSearchQuery(query), {
+      ...{ scope, limit, signal },
+      ...(options.redact === false && { secrets: new SecretFilter([], false) }),
+    });
   } catch (error) {
     if (signal.aborted) return undefined;
     throw error;

@@ -8,12 +8,23 @@ import { kindWord } from "@bonsai-agent/app/preview";
 import { printedSecrets } from "@bonsai-agent/app/printed-secrets";
 import { openSessionFile, sessionPath } from "@bonsai-agent/app/session-file";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import { BonsaiError, type SecretFilter } from "@bonsai-agent/messages";
+import { BonsaiError } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
-import { findInSession, type SearchHit } from "@bonsai-agent/session/search";
+import {
+  type PatternQuery,
+  type SearchFindings,
+  type SearchQuery,
+  type SessionHit,
+  SessionSearch,
+} from "@bonsai-agent/session/search";
 import { wrongUsage } from "../failure.ts";
 
 const defaultLimit = 50;
+
+/** A hit in one session. */
+interface SearchHit extends Pick<SessionHit, "entryId" | "type" | "role" | "snippet"> {
+  onActivePath: boolean;
+}
 
 /** Prints the hits of all sessions, best first; or those of one session, in file order. */
 export async function run(invocation: Invocation): Promise<ExitCode | undefined> {
@@ -23,17 +34,19 @@ export async function run(invocation: Invocation): Promise<ExitCode | undefined>
   const limit = typeof options.limit === "number" ? options.limit : defaultLimit;
   const session = openSessionFile(sessionPath(name, invocation), invocation);
   const secrets = printedSecrets(invocation, session);
+  const find = (terms: SearchQuery | PatternQuery, signal?: AbortSignal) =>
+    new SessionSearch({ index: false }).find(terms, {
+      ...{ scope: { session }, order: "file", limit, secrets, signal },
+    });
   const found =
     options.regex === true
-      ? await io.interruptible((signal) =>
-          expressionHits(session, query, { limit: limit + 1, signal, secrets }),
-        )
-      : await firstHits(findInSession(session, query, { secrets }), limit + 1);
+      ? await io.interruptible((signal) => findPattern(query, { session, signal, find }))
+      : await find({ terms: [query] });
   if (found === undefined) return ExitCode.cancelled;
-  const hits = found.slice(0, limit);
+  const hits = searchHits(session, found.hits);
   await output.list(
     () => hits,
-    () => searchView(hits, query, { more: found.length > limit, width: output.width }),
+    () => searchView(hits, query, { more: found.more, width: output.width }),
   );
   return undefined;
 }
@@ -69,18 +82,22 @@ function namesSession(word: string, invocation: Invocation): boolean {
 }
 
 /** Runs the expression in its own thread, because it may never end. Undefined if the user stops it. */
-async function expressionHits(
-  session: Session,
+async function findPattern(
   query: string,
-  { limit, signal, secrets }: { limit: number; signal: AbortSignal; secrets: SecretFilter },
-): Promise<SearchHit[] | undefined> {
-  const expression = searchExpression(query);
-  const worker = new ExpressionWorker(expression);
+  {
+    session,
+    signal,
+    find,
+  }: {
+    session: Session;
+    signal: AbortSignal;
+    find: (pattern: PatternQuery, signal: AbortSignal) => Promise<SearchFindings>;
+  },
+): Promise<SearchFindings | undefined> {
+  const worker = new ExpressionWorker(searchExpression(query));
   const name = session.file ?? "this session";
   try {
-    const find = (texts: readonly string[]) => worker.find({ texts, name, signal });
-    const hits = findInSession(session, expression, { find, secrets });
-    return await firstHits(hits, limit);
+    return await find({ findTexts: (texts) => worker.find({ texts, name, signal }) }, signal);
   } catch (error) {
     if (signal.aborted && error === signal.reason) return undefined;
     throw error;
@@ -103,13 +120,13 @@ function searchExpression(query: string): RegExp {
   }
 }
 
-async function firstHits(hits: AsyncIterable<SearchHit>, limit: number): Promise<SearchHit[]> {
-  const first: SearchHit[] = [];
-  for await (const hit of hits) {
-    if (first.length >= limit) break;
-    first.push(hit);
-  }
-  return first;
+function searchHits(session: Session, hits: readonly SessionHit[]): SearchHit[] {
+  const index = session.index();
+  const active = new Set(session.leafId === null ? [] : index.ancestry(index.find(session.leafId)));
+  return hits.map(({ entryId, type, role, snippet }) => ({
+    ...{ entryId, type, ...(role !== undefined && { role }), snippet },
+    onActivePath: active.has(index.find(entryId)),
+  }));
 }
 
 /**

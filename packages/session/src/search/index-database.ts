@@ -13,9 +13,9 @@ const OUTDATED_MS = 30 * 24 * 3_600_000;
 /** Readers take milliseconds, and a writer's commit too. */
 export const BUSY_MS = 1000;
 
-// Only which sequences of three characters an entry has is kept, not where (`detail=none`): an eighth of the size of a full
-// index. The text itself is read from the session, which is the truth. More of it is gathered in memory, and merged later,
-// than by default: that halves the time of indexing.
+// The index keeps only which sequences of three characters an entry has, not where (`detail=none`): an eighth of the size
+// of a full index. The text itself is read from the session. Larger batches in memory, merged later than by default, halve
+// the time of indexing.
 const SCHEMA = `
   CREATE TABLE file (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, inode TEXT NOT NULL, size INTEGER NOT NULL,
@@ -42,60 +42,15 @@ export function indexFolder(home: string): string {
   return join(home, "index");
 }
 
-/**
- * The open database of an index: a cache that anybody may delete at any time. Owner of its file. It has a rollback journal
- * and no shared memory: a file that is cut off while it is open is an error then, not the end of the process.
- */
-export class IndexDatabase {
-  readonly #file: string;
-  readonly #inode: number;
-  readonly database: DatabaseSync;
-
-  private constructor(file: string) {
-    this.#file = file;
-    closeSync(openSync(file, "a", 0o600));
-    keepPrivate(file, 0o600);
-    this.#inode = statSync(file).ino;
-    this.database = openDatabase(file);
-  }
-
-  /**
-   * Opens the index, or makes an empty one: mode 0600, its folder 0700. A file that is no sound index is deleted and made
-   * again.
-   * @throws what the file system and SQLite throw; see `isBusy`
-   */
-  static open(home: string): IndexDatabase {
-    const folder = indexFolder(home);
-    makeFolder(folder);
-    keepPrivate(folder, 0o700);
-    const file = join(folder, NAME);
-    try {
-      return new IndexDatabase(file);
-    } catch (error) {
-      if (isBusy(error)) throw error;
-      removeDatabase(file);
-      return new IndexDatabase(file);
-    }
-  }
-
-  /** False if the file was deleted or replaced: later writes are lost. */
-  isCurrent(): boolean {
-    return statSync(this.#file, { throwIfNoEntry: false })?.ino === this.#inode;
-  }
-
-  close(): void {
-    if (this.database.isOpen) this.database.close();
-  }
-
-  /** Closes the database and deletes its file. The next `open` makes an empty one. */
-  discard(): void {
-    const isCurrent = this.isCurrent();
-    this.close();
-    if (isCurrent) removeDatabase(this.#file);
-  }
+/** The file of the index. Makes its folder, with mode 0700. */
+export function indexFile(home: string): string {
+  const folder = indexFolder(home);
+  makeFolder(folder);
+  keepPrivate(folder, 0o700);
+  return join(folder, NAME);
 }
 
-function removeDatabase(file: string): void {
+export function removeDatabase(file: string): void {
   for (const suffix of ["", "-journal"]) rmSync(file + suffix, { force: true });
 }
 
@@ -113,8 +68,10 @@ function keepPrivate(path: string, mode: number): void {
   if ((statSync(path).mode & 0o777) !== mode) chmodSync(path, mode);
 }
 
-/** @throws what SQLite throws, also for a file that is no index of this version */
-function openDatabase(file: string): DatabaseSync {
+/** Opens an index, or makes an empty one, with mode 0600. @throws what SQLite throws, also for a file that is no index of this version */
+export function openDatabase(file: string): DatabaseSync {
+  closeSync(openSync(file, "a", 0o600));
+  keepPrivate(file, 0o600);
   const { DatabaseSync: Database } = sqlite();
   const database = new Database(file);
   try {
@@ -146,10 +103,7 @@ function pragma(database: DatabaseSync, name: string): unknown {
   return database.prepare(`PRAGMA ${name}`).get()![name];
 }
 
-/**
- * Loaded at the first use, for it costs every start some milliseconds; and without the warning that Node 22 prints, that it
- * is experimental there.
- */
+/** Loads SQLite at the first use: it costs milliseconds. Hides the warning of Node 22 that it is experimental. */
 function sqlite(): typeof import("node:sqlite") {
   const { emitWarning } = process;
   process.emitWarning = ((warning: string | Error, ...rest: never[]) => {

@@ -1,6 +1,5 @@
-export type { SessionHit } from "./hit.ts";
-export { findInSession, type SearchHit } from "./search.ts";
-export { parseSearchQuery } from "./search-query.ts";
+export { type PatternQuery, parseSearchQuery, type SearchQuery } from "./query.ts";
+export type { SessionHit } from "./ranking.ts";
 export { SearchThread } from "./search-thread.ts";
 export {
   type SearchFindings,

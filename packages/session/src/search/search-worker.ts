@@ -1,7 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
-import type { SearchQuery } from "./search-query.ts";
+import type { SearchQuery } from "./query.ts";
 import {
-  type CatchUpOptions,
   type FindOptions,
   type SearchNotice,
   type SearchProgress,
@@ -12,22 +11,18 @@ import {
 
 // The program of a `SearchThread`.
 
-/** A request to the thread, without the options that have no meaning there. */
-export type ThreadRequest =
-  | {
-      id: number;
-      find: SearchQuery;
-      options: ThreadFindOptions;
-      /** Whether somebody wants the hits as they come: of a million, reading them holds up whoever gets them. */
-      reports: boolean;
-    }
-  | { id: number; catchUp: ThreadCatchUpOptions }
-  | { id: number; abort: true };
+/** Options that can be sent to a thread: an open session is in the memory of its own thread only. */
+export type ThreadFindOptions = Pick<FindOptions, "limit" | "perSession"> & {
+  scope?: Omit<SearchScope, "session">;
+};
 
-/** An open session is in the memory of its own thread only. */
-type ThreadScope = Omit<SearchScope, "session">;
-export type ThreadFindOptions = Pick<FindOptions, "limit" | "perSession"> & { scope?: ThreadScope };
-export type ThreadCatchUpOptions = Pick<CatchUpOptions, "budgetMs"> & { scope?: ThreadScope };
+/** `reports`: the caller wants hits as they are found. Otherwise a million hits would hold it up. */
+export type ThreadTask = "catchUp" | { find: SearchQuery; options: ThreadFindOptions; reports: boolean };
+
+export interface ThreadRequest {
+  id: number;
+  task: ThreadTask | "abort";
+}
 
 export type ThreadReply =
   | { id: number; value: unknown }
@@ -35,35 +30,28 @@ export type ThreadReply =
   | { id: number; progress: SearchProgress }
   | { notice: SearchNotice };
 
-/** Options of a search in a thread. Its notices are sent as messages. */
-type ThreadOptions = Omit<SessionSearchOptions, "onNotice">;
-
 const port = parentPort!;
 const running = new Map<number, AbortController>();
 const search = new SessionSearch({
-  ...(workerData as ThreadOptions),
+  ...(workerData as SessionSearchOptions),
   onNotice: (notice) => reply({ notice }),
 });
 
-port.on("message", (request: ThreadRequest) => {
-  if ("abort" in request) running.get(request.id)?.abort();
-  else void answer(request);
+port.on("message", ({ id, task }: ThreadRequest) => {
+  if (task === "abort") running.get(id)?.abort();
+  else void answer(id, task);
 });
 
-async function answer(request: Exclude<ThreadRequest, { abort: true }>): Promise<void> {
-  const { id } = request;
+async function answer(id: number, task: ThreadTask): Promise<void> {
   const controller = new AbortController();
-  const { signal } = controller;
   running.set(id, controller);
   try {
+    const { signal } = controller;
+    const onProgress = (progress: SearchProgress) => reply({ id, progress });
     const value =
-      "find" in request
-        ? await search.find(request.find, {
-            ...request.options,
-            signal,
-            ...(request.reports && { onProgress: (progress) => reply({ id, progress }) }),
-          })
-        : await search.catchUp({ ...request.catchUp, signal });
+      task === "catchUp"
+        ? await search.catchUp()
+        : await search.find(task.find, { ...task.options, signal, ...(task.reports && { onProgress }) });
     reply({ id, value });
   } catch (error) {
     reply({ id, problem: (error as Error).message });

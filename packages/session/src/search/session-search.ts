@@ -1,22 +1,30 @@
 import { existsSync } from "node:fs";
 import { basename, resolve } from "node:path";
+import { setTimeout as delay, setImmediate as yieldToEventLoop } from "node:timers/promises";
+import type { SecretFilter } from "@bonsai-agent/messages";
 import type { Session } from "../session.ts";
 import { belongs, sessionFiles } from "../session-list.ts";
 import { bonsaiHome } from "../store/session-folder.ts";
-import type { FilePosition } from "./entry-lines.ts";
-import { type IsWanted, scanned, scannedInMemory } from "./file-scan.ts";
-import { type Found, hitOf, type SessionHit } from "./hit.ts";
-import { IndexDatabase, indexFolder, isBusy, isDatabaseError } from "./index-database.ts";
-import { IndexWriter, RETRY_MS, turn } from "./index-writer.ts";
-import { bestHits, inOrder, RANKED_PER_HIT, ranked, readCandidate } from "./ranking.ts";
-import { type Candidate, type CandidateRange, SearchIndex } from "./search-index.ts";
-import { type SearchQuery, TermMatcher } from "./search-query.ts";
-import { SessionSource } from "./session-source.ts";
+import { indexFolder, isBusy, isDatabaseError } from "./index-database.ts";
+import { IndexWriter, isFileError, RETRY_MS } from "./index-writer.ts";
+import { type PatternQuery, QueryMatcher, type SearchQuery } from "./query.ts";
+import {
+  bestFirst,
+  compareText,
+  distinct,
+  firstOfEachFile,
+  RANKED_PER_HIT,
+  readBest,
+  type SessionHit,
+} from "./ranking.ts";
+import { matchedEntry, publicHit, type ScoredHit, scan } from "./scan.ts";
+import { type Candidate, SearchIndex } from "./search-index.ts";
+import { type FilePosition, SessionSource } from "./source.ts";
 
 export interface SessionSearchOptions {
   /** Default: `bonsaiHome()`. */
   home?: string;
-  /** False: the files are read at each search, and nothing is kept. Default: true. */
+  /** False: each search reads the files, and no index is kept. Default: true. */
   index?: boolean;
   onNotice?: (notice: SearchNotice) => void;
 }
@@ -31,22 +39,24 @@ export interface SearchNotice {
 /** The sessions to search: one session, those of a working folder, or, if empty, all recorded ones. */
 export interface SearchScope {
   file?: string;
-  /** An open session, whether it has a file or is in memory only. */
+  /** An open session, with a file or in memory only. */
   session?: Session;
   cwd?: string;
-  /** The sessions that lie in this folder, in place of the recorded ones. */
+  /** The sessions in this folder, instead of the recorded ones. */
   folder?: string;
 }
 
 export interface FindOptions {
   scope?: SearchScope;
-  /** At most so many hits. Default: 50. */
+  /** Maximum number of hits. Default: 50. */
   limit?: number;
-  /** At most so many of each session. Default: no bound. */
+  /** Maximum number of hits in each session. Default: no limit. */
   perSession?: number;
-  /** False for an entry that is to be left out. Default: none is. */
-  isWanted?: IsWanted;
-  /** Called with hits as they come, in no order, before the best of them are the result. */
+  /** `best` (default): the best hits first. `file`: the first hits in file order. It stops there, and uses no index. */
+  order?: "best" | "file";
+  /** Redacts the texts that are searched and shown. Default: a filter that knows no keys. */
+  secrets?: SecretFilter;
+  /** Called with hits as they are found, in no order, before the best of them are the result. */
   onProgress?: (progress: SearchProgress) => void;
   signal?: AbortSignal | undefined;
 }
@@ -54,20 +64,19 @@ export interface FindOptions {
 export interface SearchProgress {
   /** Hits since the last call. */
   hits: SessionHit[];
-  /** Session files that are still to be read, for the index does not know all of them. */
+  /** Session files still to be read, because the index does not know all of their entries. */
   filesToRead: number;
 }
 
 export interface SearchFindings {
-  /** Best first: by how often the terms stand there, how rare they are and how short the entry is; then the newest. */
+  /** Best first: by the occurrences and rarity of the terms and the entry's length, then the newest. Or in file order. */
   hits: SessionHit[];
-  /** True where there are more than the limit let through. */
+  /** True if the limit left hits out. */
   more: boolean;
   /** Session files that could not be read. */
   unread: string[];
 }
 
-/** How far a catch-up goes. */
 export interface CatchUpOptions {
   scope?: SearchScope;
   /** Default: until all is done. */
@@ -75,44 +84,40 @@ export interface CatchUpOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** How far the index is: of all files, of a part of them, or that there is none. */
+/** The index has all files, some of them, or there is none. */
 export type IndexState = "complete" | "partial" | "unavailable";
 
 /** One search, with its defaults. */
-interface Asked extends FindOptions {
-  matcher: TermMatcher;
-  scope: SearchScope;
+interface Request extends FindOptions {
+  matcher: QueryMatcher;
   sources: readonly SessionSource[];
   limit: number;
   perSession: number;
-  isWanted: IsWanted;
 }
 
 /** The answer of the index to a query. */
 interface LookUp {
-  /** From where each file is to be read beside; from its start where it is not in here. */
+  /** The position from which each file must still be read; its start for files that are not listed. */
   indexed: ReadonlyMap<string, FilePosition>;
   candidates: readonly Candidate[];
-  /** Hits among the entries that are too long to be looked up. */
-  found: readonly Found[];
-  sources: ReadonlyMap<number, SessionSource>;
-  /** True where there may be more candidates. */
+  /** True if there may be more candidates. */
   isCut: boolean;
 }
 
-const NOTHING: LookUp = { indexed: new Map(), candidates: [], found: [], sources: new Map(), isCut: false };
-const USUAL_LIMIT = 50;
+const NOTHING: LookUp = { indexed: new Map(), candidates: [], isCut: false };
+const DEFAULT_LIMIT = 50;
 /** Attempts of a catch-up while another process holds the index. */
 const MAX_ATTEMPTS = 5;
 /** Maximum number of candidates for each term, the newest first, unless more hits are requested. */
 const MAX_CANDIDATES = 2000;
 /** Candidates for each requested hit of a session: some candidates are no hits. */
 const CANDIDATES_PER_HIT = 50;
+const READ_AT_ONCE = 50;
 
 /**
- * Finds entries in session files by their text. What the full-text index knows is looked up there and read again in the
- * session; what it does not know, because it is behind, off or unusable, is read: both find the same. The index is a cache
- * below `index` in the home folder; anybody may delete it at any time.
+ * Finds entries of sessions by their text. It looks up indexed entries in the full-text index and reads them again in their
+ * session. It reads all other entries, because the index is behind, off or unusable: both find the same. The index is a
+ * cache in the folder `index` of the home folder; anybody may delete it at any time.
  */
 export class SessionSearch {
   readonly #options: SessionSearchOptions;
@@ -128,40 +133,46 @@ export class SessionSearch {
   }
 
   /** @throws the signal's reason, and what the file system throws for a folder that cannot be listed */
-  async find(query: SearchQuery, options: FindOptions = {}): Promise<SearchFindings> {
-    const { scope = {}, limit = USUAL_LIMIT, perSession = Number.POSITIVE_INFINITY } = options;
-    const { isWanted = () => true } = options;
-    const matcher = new TermMatcher(query);
-    const sources = matcher.terms.length === 0 ? [] : this.#sources(scope);
-    const unread = new Set<string>();
+  async find(query: SearchQuery | PatternQuery, options: FindOptions = {}): Promise<SearchFindings> {
+    const { scope = {}, limit = DEFAULT_LIMIT, perSession = Number.POSITIVE_INFINITY } = options;
+    const matcher = new QueryMatcher(query);
+    const sources = matcher.isEmpty ? [] : this.#sources(scope);
+    const unread: string[] = [];
     try {
-      const asked = { ...options, matcher, scope, sources, limit, perSession, isWanted };
-      const { hits, isCut } = await this.#found(asked, unread);
-      const all = ranked(matcher, { hits, perSession });
-      return { hits: all.slice(0, limit).map(hitOf), more: all.length > limit || isCut, unread: [...unread] };
+      const request = { ...options, matcher, sources, limit, perSession };
+      const inFileOrder = options.order === "file";
+      const { hits, isCut } = await (inFileOrder ? firstHits(request, unread) : this.#best(request, unread));
+      const ranked = distinct(inFileOrder ? hits : bestFirst(hits, matcher));
+      const all = firstOfEachFile(ranked, perSession);
+      return { hits: all.slice(0, limit).map(publicHit), more: all.length > limit || isCut, unread };
     } finally {
       for (const source of sources) source.close();
     }
   }
 
   /**
-   * Brings the index up to date, in small steps between which other things have their turn. Safe to be killed, and to be
-   * done by several processes.
+   * Brings the index up to date, in small steps between which other tasks get a turn. It may be killed, and several
+   * processes may do it at once.
    */
   async catchUp(options: CatchUpOptions = {}): Promise<IndexState> {
     const next = this.#writing.then(() => this.#catchUp(options));
     this.#writing = next.catch(() => {});
-    return next;
+    return await next;
   }
 
-  /** Ends the use of the index; a catch-up that is under way should be ended by its signal before. */
+  /** Closes the index; the next call opens it again. */
   close(): void {
-    this.#index?.place.close();
+    this.#index?.close();
     this.#index = undefined;
   }
 
-  async #catchUp({ scope = {}, ...end }: CatchUpOptions): Promise<IndexState> {
-    const isOver = endOf(end);
+  async #catchUp({
+    scope = {},
+    signal,
+    budgetMs = Number.POSITIVE_INFINITY,
+  }: CatchUpOptions): Promise<IndexState> {
+    const endMs = performance.now() + budgetMs;
+    const isOver = () => signal?.aborted === true || performance.now() > endMs;
     let isSecond = false;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const files = this.#files(scope);
@@ -173,42 +184,37 @@ export class SessionSearch {
         if (index === undefined) return "unavailable";
         const writer = new IndexWriter(index, isOver);
         const isComplete = await writer.catchUp(files);
-        const isAll = !isOfOne(scope) && scope.cwd === undefined && scope.folder === undefined;
-        const isGone = (file: string) => !existsSync(file);
-        return isComplete && (!isAll || (await writer.forget(isGone))) ? "complete" : "partial";
+        return isComplete && (await writer.forget((file) => !existsSync(file))) ? "complete" : "partial";
       } catch (error) {
         if (isOver()) return "partial";
-        if (isBusy(error)) await turn(RETRY_MS);
-        else if (!this.#isDiscarded(index, error) || isSecond) return this.#unavailable(error);
+        if (isBusy(error)) await delay(RETRY_MS);
+        else if (isSecond || !this.#isDiscarded(index, error)) return this.#unavailable(error);
         else isSecond = true;
       }
     }
     return "partial";
   }
 
-  async #found(asked: Asked, unread: Set<string>): Promise<{ hits: readonly Found[]; isCut: boolean }> {
-    const { matcher, scope, sources, limit, perSession, isWanted, onProgress, signal } = asked;
-    const { session } = scope;
-    if (session !== undefined && session.file === undefined) {
-      const hits = await scannedInMemory(matcher, { session, isWanted, signal });
-      return { hits, isCut: false };
-    }
-    const known = this.#lookUp(asked);
+  async #best(request: Request, unread: string[]): Promise<{ hits: ScoredHit[]; isCut: boolean }> {
+    const { sources, onProgress } = request;
+    const { indexed, candidates, isCut } = this.#lookUp(request);
     // The newest first.
-    const toRead = sources.filter((source) => source.hasMore(known.indexed.get(source.file))).reverse();
+    const toRead = sources.filter((source) => source.hasMore(indexed.get(source.file))).reverse();
     let filesToRead = toRead.length;
-    const onFound = (hits: readonly Found[]) => onProgress?.({ hits: hits.map(hitOf), filesToRead });
-    const range = { limit, perSession, signal };
-    const early = await bestHits(matcher, { ...known, ...range, onFound });
-    const read = await scanned(matcher, {
-      ...{ sources: toRead, indexed: known.indexed, unread, isWanted, signal },
-      onRead: (hits) => {
-        filesToRead -= 1;
-        onFound(hits);
-      },
-    });
-    const best = await bestHits(matcher, { ...NOTHING, ...range, found: [...early.hits, ...read] });
-    return { hits: best.hits, isCut: early.isCut || best.isCut || known.isCut };
+    const report = (hits: readonly ScoredHit[]) => onProgress?.({ hits: hits.map(publicHit), filesToRead });
+    const pending: ScoredHit[] = [];
+    const flush = () => report(pending.splice(0));
+    const early = await readBest(candidates, { ...request, read: candidateReader(request, pending, flush) });
+    flush();
+    const found = [...early.hits];
+    for (const source of toRead) {
+      const before = found.length;
+      await scanInto(found, source, { request, from: indexed.get(source.file), unread });
+      filesToRead -= 1;
+      report(found.slice(before));
+    }
+    const best = await readBest(found, { ...request, read: (hit) => hit });
+    return { hits: best.hits, isCut: isCut || early.isCut || best.isCut };
   }
 
   #files({ file, session, cwd, folder }: SearchScope): string[] {
@@ -220,59 +226,59 @@ export class SessionSearch {
       ...(cwd !== undefined && { cwd }),
       ...(folder !== undefined && { folder }),
     };
-    const files = sessionFiles(place);
-    // Their names begin with when they were made: the newest entries get the highest numbers.
-    return files.sort((a, b) => inOrder(basename(a), basename(b)) || inOrder(a, b));
+    // Names begin with the time of the session's start: the newest entries get the highest numbers.
+    return sessionFiles(place).sort((a, b) => compareText(basename(a), basename(b)) || compareText(a, b));
   }
 
   #sources(scope: SearchScope): SessionSource[] {
+    const { cwd, session } = scope;
+    if (session !== undefined && session.file === undefined) return [new SessionSource("", session.store)];
     const sources = this.#files(scope).map((file) => new SessionSource(file));
-    const { cwd } = scope;
     return cwd === undefined ? sources : sources.filter((source) => isOfFolder(source, cwd));
   }
 
-  #lookUp(asked: Asked): LookUp {
-    const { matcher, sources } = asked;
+  #lookUp({ matcher, sources, limit, perSession }: Request): LookUp {
     let index: SearchIndex | undefined;
     try {
       index = this.#open();
       if (index === undefined) return NOTHING;
-      const rows = new Map(index.files().map((row) => [row.path, row]));
-      const sound = sources.flatMap((source) => {
-        const row = rows.get(source.file);
-        return row !== undefined && source.holds(row) ? [{ row, source }] : [];
+      const known = new Map(index.files().map((file) => [file.path, file]));
+      const current = sources.flatMap((source) => {
+        const file = known.get(source.file);
+        return file !== undefined && source.matches(file) ? [[file.path, file] as const] : [];
       });
-      if (sound.length === 0) return NOTHING;
-      const bySource = new Map(sound.map(({ row, source }) => [row.id, source]));
-      const range = rangeOf(asked, bySource);
-      const candidates = index.candidates(matcher, range);
+      if (current.length === 0) return NOTHING;
+      const indexed = new Map(current);
+      const maxPerFile = CANDIDATES_PER_HIT * perSession;
+      // If hits are limited by session, the newest candidates could all be of one session.
+      const isLimited = limit !== Number.POSITIVE_INFINITY && maxPerFile === Number.POSITIVE_INFINITY;
+      const maxPerTerm = isLimited
+        ? Math.max(MAX_CANDIDATES, RANKED_PER_HIT * limit)
+        : Number.POSITIVE_INFINITY;
+      const candidates = index.candidates(matcher, { files: indexed, maxPerTerm, maxPerFile });
       if (candidates === undefined) return NOTHING;
-      const found = index.longEntries(range).flatMap((long) => {
-        return readCandidate(long, { matcher, source: bySource.get(long.file)! }) ?? [];
-      });
-      const indexed = new Map(sound.map(({ row }) => [row.path, row]));
-      return { indexed, candidates, found, sources: bySource, isCut: candidates.length >= range.maxPerTerm };
+      return { indexed, candidates, isCut: candidates.length >= maxPerTerm };
     } catch (error) {
       if (!isBusy(error) && !this.#isDiscarded(index, error)) this.#unavailable(error);
       return NOTHING;
     }
   }
 
-  /** The index, opened anew where its file was deleted; undefined where it is off. */
+  /** The index, opened again if its file was deleted; undefined if it is off. */
   #open(): SearchIndex | undefined {
     if (this.#options.index === false) return undefined;
-    if (this.#index?.place.isCurrent() === false) this.close();
-    this.#index ??= new SearchIndex(IndexDatabase.open(this.#home));
+    if (this.#index?.isCurrent() === false) this.close();
+    this.#index ??= SearchIndex.open(this.#home);
     return this.#index;
   }
 
-  /** Closes an index after an error of its database, and deletes it. Returns false if there is none. */
+  /** Closes an index after an error, and deletes it after one of its database. Returns false if there is none. */
   #isDiscarded(index: SearchIndex | undefined, error: unknown): boolean {
     if (index === undefined) return false;
     if (this.#index === index) this.#index = undefined;
     try {
-      if (isDatabaseError(error)) index.place.discard();
-      else index.place.close();
+      if (isDatabaseError(error)) index.discard();
+      else index.close();
       return true;
     } catch {
       // The file cannot be deleted: the caller reports the first error.
@@ -281,54 +287,80 @@ export class SessionSearch {
   }
 
   #unavailable(error: unknown): "unavailable" {
-    this.#notify(error);
-    return "unavailable";
-  }
-
-  #notify(error: unknown): void {
-    if (this.#isNotified) return;
+    if (!this.#isNotified)
+      this.#options.onNotice?.({
+        code: "index_unavailable",
+        message: `Cannot use the full-text index in ${indexFolder(this.#home)} (${(error as Error).message}). Searching the session files instead, which is slower.`,
+      });
     this.#isNotified = true;
-    const { message } = error as Error;
-    this.#options.onNotice?.({
-      code: "index_unavailable",
-      message: `Cannot use the full-text index in ${indexFolder(this.#home)} (${message}). Searching the session files instead, which is slower.`,
-    });
+    return "unavailable";
   }
 }
 
-/** Which candidates are looked at. */
-function rangeOf(
-  { scope, limit, perSession, isWanted }: Asked,
-  sources: ReadonlyMap<number, SessionSource>,
-): CandidateRange {
-  const maxPerFile = CANDIDATES_PER_HIT * perSession;
-  // If hits are limited by session, the newest candidates could all be of one session.
-  const isBounded = limit !== Number.POSITIVE_INFINITY && maxPerFile === Number.POSITIVE_INFINITY;
-  return {
-    maxPerTerm: isBounded ? Math.max(MAX_CANDIDATES, RANKED_PER_HIT * limit) : Number.POSITIVE_INFINITY,
-    maxPerFile,
-    file: isOfOne(scope) ? [...sources.keys()][0] : undefined,
-    isWanted: (id, entryId) => {
-      const source = sources.get(id);
-      return source !== undefined && isWanted({ file: source.file, entryId });
-    },
+/** The first hits in file order. */
+async function firstHits(request: Request, unread: string[]): Promise<{ hits: ScoredHit[]; isCut: boolean }> {
+  const hits: ScoredHit[] = [];
+  for (const source of request.sources) {
+    if (hits.length > request.limit) break;
+    await scanInto(hits, source, { request, unread, maxHits: request.limit + 1 });
+  }
+  return { hits, isCut: false };
+}
+
+/** Adds the hits of one session. Notes a file that cannot be read. */
+async function scanInto(
+  hits: ScoredHit[],
+  source: SessionSource,
+  {
+    request,
+    from,
+    unread,
+    maxHits = Number.POSITIVE_INFINITY,
+  }: { request: Request; from?: FilePosition | undefined; unread: string[]; maxHits?: number },
+): Promise<void> {
+  const { matcher, secrets, signal } = request;
+  try {
+    for await (const part of scan(source, { matcher, from, secrets, signal })) {
+      for (const hit of part) hits.push(hit);
+      if (hits.length >= maxHits) break;
+    }
+  } catch (error) {
+    if (signal?.aborted || !isFileError(error)) throw error;
+    unread.push(source.file);
+  } finally {
+    source.close();
+  }
+}
+
+/** Reads candidates in their sessions. After several, it reports their hits and gives other tasks a turn. */
+function candidateReader(
+  { sources, matcher, secrets, signal }: Request,
+  pending: ScoredHit[],
+  flush: () => void,
+): (candidate: Candidate) => Promise<ScoredHit | undefined> {
+  const byFile = new Map(sources.map((source) => [source.file, source]));
+  let count = 0;
+  return async (candidate) => {
+    const { file, offset } = candidate;
+    const facts = byFile.get(file)!.entryAt(candidate, secrets);
+    const match = facts && matcher.find(facts.texts);
+    const hit = facts && match && matchedEntry(facts, { match, file, offset });
+    if (hit !== undefined) pending.push(hit);
+    if (++count % READ_AT_ONCE === 0) {
+      flush();
+      for (const open of sources) open.close();
+      await yieldToEventLoop();
+      signal?.throwIfAborted();
+    }
+    return hit;
   };
 }
 
-function isOfOne({ file, session }: SearchScope): boolean {
-  return file !== undefined || session !== undefined;
-}
-
-function endOf({ signal, budgetMs = Number.POSITIVE_INFINITY }: CatchUpOptions): () => boolean {
-  const endMs = performance.now() + budgetMs;
-  return () => signal?.aborted === true || performance.now() > endMs;
-}
-
+/** True if the session belongs to a working folder, or cannot be read: then the search itself reports the file. */
 function isOfFolder(source: SessionSource, cwd: string): boolean {
   try {
-    return belongs({ cwd: source.cwd() }, { cwd });
+    return belongs(source.header().header, { cwd });
   } catch {
-    // The search itself reports unreadable files.
     return true;
   } finally {
     source.close();
