@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { fileOperations } from "@bonsai-agent/compaction";
+import { FileOperationCounter } from "@bonsai-agent/compaction/host";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import {
   addUsage,
@@ -15,7 +15,6 @@ import { type ChangedLines, createSession, type Entry, type Session } from "@bon
 import { z } from "zod";
 import type { RunResult } from "./events.ts";
 import { type LifecycleEvents, lifecycleEventRules } from "./lifecycle.ts";
-import { changedFiles } from "./listing/changed-files.ts";
 import { defineTool, type Tool, type ToolExecution, type ToolResult } from "./tools/tool-registry.ts";
 
 /** The methods of an agent that the task tool uses. */
@@ -260,12 +259,13 @@ export interface TaskDetails {
 function taskDetails(session: Session, progress: TaskProgress): TaskDetails {
   const entries = session.entries();
   const messages = entries.flatMap((entry): Message[] => (entry.type === "message" ? [entry.message] : []));
-  const { read, modified } = fileOperations(messages);
+  const files = new FileOperationCounter(messages);
+  const { read, modified } = files.operations();
   return {
     ...(session.file === undefined ? {} : { sessionFile: session.file }),
     readFiles: read.slice(0, LISTED_FILES).sort(),
     modifiedFiles: modified.slice(0, LISTED_FILES).sort(),
-    changedFiles: changedFiles(messages, session.cwd).slice(-LISTED_FILES),
+    changedFiles: files.changedLines(session.cwd).slice(-LISTED_FILES),
     ...progress,
     usage: entries.reduce((sum, entry) => addUsage(sum, usageOf(entry)), emptyUsage()),
   };

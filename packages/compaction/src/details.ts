@@ -127,7 +127,7 @@ const text = optional(z.string());
 const flag = optional(z.boolean());
 const amount = z.number().min(0);
 const count = z.number().int().min(0);
-const textList = z.array(z.unknown()).transform(texts);
+const textList = soundItems(z.string());
 const list = textList.catch([]);
 
 export const calibrationSchema = z.object({
@@ -195,6 +195,8 @@ const detailsSchema = z.object({
   readFiles: optional(textList),
   modifiedFiles: optional(textList),
   recentFiles: list,
+  /** The entry of each recent file's latest change or reading; empty if unknown. */
+  recentEntries: list,
   pinned: list,
   latestRequest: optional(z.object({ entryId: z.string(), text: z.string() })),
   /** Texts that extensions carry, by tag. */
@@ -235,11 +237,6 @@ export function readDetails(details: unknown): StoredDetails {
   const known = parsed.get(details) ?? detailsSchema.parse(details);
   parsed.set(details, known);
   return known;
-}
-
-/** The texts of a stored list, without items of other types. */
-export function texts(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
 /** The manifest of a compaction of ours, with its sound parts. */

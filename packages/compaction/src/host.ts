@@ -2,7 +2,6 @@
 export { branchWords } from "./branch/branch.ts";
 export type { BranchSide } from "./branch/diff.ts";
 export type { NavigateTreeOptions } from "./branch/navigate.ts";
-export { FileOperationCounter } from "./carry/files.ts";
 export type { SummaryLoss } from "./carry/loss-text.ts";
 export { pinnedSoon } from "./carry/pins.ts";
 export type { SummaryEntry, SummaryLine } from "./carry/sources.ts";
@@ -21,4 +20,5 @@ export { contradictedSizes } from "./plan/recorded-calibration.ts";
 export { type ContextSize, contextSizeOf } from "./plan/sizes.ts";
 export { countAhead } from "./plan/tokens.ts";
 export { commandRuns } from "./record/command-runs.ts";
+export { FileOperationCounter } from "./record/file-operations.ts";
 export type { CompactionPolicy } from "./settings.ts";

@@ -3,7 +3,6 @@ export { type BranchDiff, branchDiff } from "./branch/diff.ts";
 export { type BranchMerge, mergeBranch } from "./branch/merge.ts";
 export { type Navigation, navigateTree } from "./branch/navigate.ts";
 export { summariseEntries } from "./branch/summary.ts";
-export { fileOperations } from "./carry/files.ts";
 export { lossLines, summaryLoss } from "./carry/loss-text.ts";
 export { pinMessage, pinnedTexts, unpinMessage } from "./carry/pins.ts";
 export { summarySources } from "./carry/sources.ts";
@@ -29,6 +28,7 @@ export { startsTurn } from "./plan/cut.ts";
 export { contextLimit } from "./plan/economy.ts";
 export { budgetsFor, type ModelSizes, thresholdTokens } from "./plan/limits.ts";
 export { type ContextReading, readContext } from "./plan/tokens.ts";
+export { fileOperations } from "./record/file-operations.ts";
 export {
   type CompactionSettings,
   type CompactionSettingsInput,

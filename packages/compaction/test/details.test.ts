@@ -11,6 +11,7 @@ const DETAILS = {
   readFiles: ["a.ts"],
   modifiedFiles: ["b.ts"],
   recentFiles: ["b.ts"],
+  recentEntries: ["a1"],
   pinned: ["Never push."],
   latestRequest: { entryId: "a", text: "Go on." },
   carryOver: { notes: ["n"] },

@@ -2,9 +2,9 @@ import { withoutReminders } from "@bonsai-agent/messages";
 import { escapeMarks, readSummary, strippedSummary } from "@bonsai-agent/messages/host";
 import { adversarialTexts, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { patchedFiles, redirectedFiles } from "../src/carry/files.ts";
 import { isEmptySummary, joinedProse } from "../src/carry/summary-text.ts";
 import { compactionSettings, digestSummariser, runCompaction } from "../src/index.ts";
+import { patchedFiles, redirectedFiles } from "../src/record/file-operations.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 /** A compaction reads its text many times: a quarter of the length is enough. */

@@ -1,5 +1,7 @@
+import { FileOperationCounter } from "@bonsai-agent/compaction/host";
 import { type Message, messageText } from "@bonsai-agent/messages";
 import {
+  type ChangedLines,
   customTypes,
   type EntryIndex,
   readSessionBlurb,
@@ -8,7 +10,6 @@ import {
 } from "@bonsai-agent/session";
 import { messageOf } from "../notice.ts";
 import type { RunFollower } from "../run/queue.ts";
-import { ChangedFiles, changedFiles, lineSums } from "./changed-files.ts";
 import { askSmallModel, type ListingOptions, shownBeginning } from "./small-model.ts";
 import { cut, proseOf, requestText, titleOf } from "./title-text.ts";
 
@@ -48,7 +49,7 @@ export class SessionBlurbs implements RunFollower {
     if (this.#closing.signal.aborted || session.readOnly !== undefined) return;
     try {
       const messages = run.messages();
-      if (changedFiles(messages, session.cwd).length === 0) return;
+      if (new FileOperationCounter(messages).changedLines(session.cwd).length === 0) return;
       this.#pending = materialOf(messages);
       this.#working ??= this.#write().finally(() => {
         this.#working = undefined;
@@ -146,7 +147,7 @@ const MAX_PATH_CHARS = 500;
  */
 class SessionChanges {
   readonly #session: Session;
-  readonly #files: ChangedFiles;
+  readonly #files = new FileOperationCounter();
   /** Changes that an earlier blurb counted without listing their files. */
   #unlisted = { fileCount: 0, added: 0, removed: 0 };
   /** Number of the record to go on with; undefined before the first reading. */
@@ -154,7 +155,6 @@ class SessionChanges {
 
   constructor(session: Session) {
     this.#session = session;
-    this.#files = new ChangedFiles(session.cwd);
   }
 
   /** Reads on, so many records at most; true when there is no more to read. */
@@ -164,7 +164,7 @@ class SessionChanges {
     const end = Math.min(next + mostRecords, index.settledCount);
     for (; next < end; next += 1) {
       const entry = this.#session.entryAt(next);
-      if (entry?.type === "message") this.#files.read(entry.message);
+      if (entry?.type === "message") this.#files.add(entry.message);
     }
     this.#next = next;
     return next >= index.settledCount;
@@ -184,7 +184,7 @@ class SessionChanges {
   }
 
   #takeOver({ files, fileCount, added, removed }: SessionBlurb): void {
-    for (const file of files.toReversed()) this.#files.add(file);
+    for (const file of files.toReversed()) this.#files.addLines(file);
     const listed = lineSums(files);
     this.#unlisted = {
       fileCount: Math.max(0, fileCount - files.length),
@@ -195,7 +195,7 @@ class SessionChanges {
 
   /** The changes in what was read. */
   totals(): Omit<SessionBlurb, "summary"> {
-    const files = this.#files.list();
+    const files = this.#files.changedLines(this.#session.cwd);
     const { added, removed } = lineSums(files);
     const listed = files.filter(({ path }) => path.length <= MAX_PATH_CHARS).slice(-LISTED_FILES);
     return {
@@ -205,4 +205,9 @@ class SessionChanges {
       files: listed.reverse(),
     };
   }
+}
+
+function lineSums(files: readonly ChangedLines[]): Omit<ChangedLines, "path"> {
+  const sum = (of: "added" | "removed") => files.reduce((all, file) => all + file[of], 0);
+  return { added: sum("added"), removed: sum("removed") };
 }

@@ -93,7 +93,8 @@ function* legend(lines: readonly SummaryLine[], width: number): Generator<Line> 
   const known = lines.filter((line) => line.entryIds.length > 0 && !line.isMatched).length;
   const matched = lines.filter((line) => line.isMatched).length;
   yield [];
-  const counts = `${count(known)} of ${count(lines.length)} lines name their source entries. ${count(matched)} more were matched`;
-  for (const text of wrap(`${counts}${matched === 0 ? "." : ` (${MATCHED.trim()}) by their words.`}`, width))
-    yield [span(text, "gray")];
+  const more =
+    matched === 0 ? "" : ` ${count(matched)} more were matched (${MATCHED.trim()}) by their words.`;
+  const counts = `${count(known)} of ${count(lines.length)} lines name their source entries.${more}`;
+  for (const text of wrap(counts, width)) yield [span(text, "gray")];
 }

@@ -2,11 +2,11 @@ import { resolve } from "node:path";
 import { type Message, messageText, SecretFilter } from "@bonsai-agent/messages";
 import { type Entry, type ProjectionItem, pinChange, project, type Session } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
-import { FileOperationCounter } from "../carry/files.ts";
 import { recordOfItems } from "../carry/span-record.ts";
 import { manifestOf } from "../details.ts";
 import { startsTurn } from "../plan/cut.ts";
 import { type CommandRun, commandRuns } from "../record/command-runs.ts";
+import { FileOperationCounter } from "../record/file-operations.ts";
 import type { UserWords } from "../record/words.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { branchBetween, unknownPlace } from "./branch.ts";
@@ -149,8 +149,7 @@ function ownItems(entries: readonly Entry[]): ProjectionItem[] {
 }
 
 function filesOfSide(messages: readonly Message[]): SideFiles {
-  const counter = new FileOperationCounter();
-  for (const message of messages) counter.add(message);
+  const counter = new FileOperationCounter(messages);
   const { read, modified } = counter.operations();
   const created = new Set(counter.created());
   return {

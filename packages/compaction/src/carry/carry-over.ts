@@ -216,12 +216,21 @@ type CarriedWords = Pick<CarryOver, "record" | "wordsTokens" | "focus" | "latest
 
 /** The details of a summary without its manifest: the carried data and the prose. */
 export function summaryDetails(carried: CarryOver, prose: string) {
-  const { readFiles, modifiedFiles, recentFiles, pinned, latestRequest, extensions: carryOver } = carried;
+  const {
+    readFiles,
+    modifiedFiles,
+    recentFiles,
+    recentEntries,
+    pinned,
+    latestRequest,
+    extensions: carryOver,
+  } = carried;
   const { record, wordsTokens, focus, closings, terms, putBack, isBrief } = carried;
   return {
     readFiles,
     modifiedFiles,
     recentFiles,
+    recentEntries,
     prose,
     ...(pinned.length === 0 ? {} : { pinned }),
     ...(latestRequest === undefined ? {} : { latestRequest }),
@@ -240,9 +249,17 @@ export function summaryDetails(carried: CarryOver, prose: string) {
 export function summaryOfDetails(details: unknown): { prose: string; carried: CarryOver } | undefined {
   if (!isOwnDetails(details)) return undefined;
   const { prose = "", readFiles = [], modifiedFiles = [], ...stored } = readDetails(details);
-  const { recentFiles, pinned, latestRequest, record = emptyRecord, wordsTokens, focus } = stored;
+  const {
+    recentFiles,
+    recentEntries,
+    pinned,
+    latestRequest,
+    record = emptyRecord,
+    wordsTokens,
+    focus,
+  } = stored;
   const { closings, terms, putBack, isBrief } = stored;
-  const files = { readFiles, modifiedFiles, recentFiles };
+  const files = { readFiles, modifiedFiles, recentFiles, recentEntries };
   const words = { pinned, latestRequest, record, wordsTokens, focus, closings, terms, putBack };
   return { prose, carried: { ...files, ...words, isBrief } };
 }

@@ -11,7 +11,8 @@ import {
   type Session,
 } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
-import { storedDetails, texts } from "../details.ts";
+import { storedDetails } from "../details.ts";
+import { texts } from "../record/file-operations.ts";
 
 /** A message that pins or unpins a text. Append it to the session, or let the agent send it. */
 type PinMessage = Pick<CustomMessageEntry, "customType" | "content" | "display" | "details">;

@@ -10,7 +10,7 @@ import { storedDetails } from "../details.ts";
 import { isDigest, outcomeLines } from "../record/digest.ts";
 import type { SpanRecord } from "../record/record.ts";
 import { contentWords, termsIn } from "../record/sentence.ts";
-import { fileIn } from "./files.ts";
+import { fileIn, recentEntryOf } from "./files.ts";
 
 /** A summary in a session. */
 export type SummaryEntry = CompactionEntry | BranchSummaryEntry;
@@ -63,13 +63,16 @@ class SourcedLines {
   readonly #said: ReadonlySet<string>;
   readonly #entriesOfTerm: ReadonlyMap<string, readonly string[]>;
   readonly #statements: readonly { entryId: string; words: ReadonlySet<string> }[];
+  readonly #entryOfFile: ReadonlyMap<string, string>;
   /** One for each line of the block of pins. */
   readonly #pins: (string | undefined)[];
   /** The source of the current message, which may continue in the next line. */
   #current: Source = "none";
 
   constructor(entry: SummaryEntry, span: SummarisedSpan) {
-    const { record, latestRequest, pinned, prose } = storedDetails(entry);
+    const details = storedDetails(entry);
+    const { record, latestRequest, pinned, prose } = details;
+    this.#entryOfFile = recentEntryOf(details);
     this.#span = span;
     this.#isDigest = prose !== undefined && isDigest(prose);
     this.#record = record;
@@ -91,9 +94,7 @@ class SourcedLines {
     this.#current = source;
     if (source === "none") return { text, entryIds: [], isMatched: false };
     if (source !== "words") return { text, entryIds: this.#span.known([source.entryId]), isMatched: false };
-    const found = /-files$/.test(place)
-      ? this.#naming([fileIn(text)])
-      : [...this.#quoted(text), ...this.#naming(termsIn(text))];
+    const found = [...this.#quoted(text), ...this.#naming(termsIn(text))];
     const entryIds = unique([...this.#cited(text), ...found.slice(0, MAX_MATCHED)]);
     return { text, entryIds, isMatched: entryIds.length > 0 };
   }
@@ -137,6 +138,9 @@ class SourcedLines {
         return this.#listedSource(text);
       case "latest-request":
         return this.#requestId === undefined ? "words" : { entryId: this.#requestId };
+      case "read-files":
+      case "modified-files":
+        return this.#fileSource(fileIn(text));
       case "prose":
         return this.#proseSource(text);
       default:
@@ -151,6 +155,12 @@ class SourcedLines {
     if (item === undefined) return undefined;
     const isUserMessage = this.#record === undefined || this.#said.has(`${turn} ${entryId}`);
     return entryId !== undefined && isUserMessage ? { entryId } : "words";
+  }
+
+  /** The entry that touched a file last. Older summaries do not store it. */
+  #fileSource(file: string): Source {
+    const entryId = this.#entryOfFile.get(file) ?? "";
+    return entryId === "" ? "words" : { entryId };
   }
 
   /** The source of a line of the index of terms, or of an added fact. */

@@ -36,7 +36,7 @@ function planUpTo(plan: CompactionPlan, firstKeptEntryId: string | null): Compac
 }
 
 /** An extension's own text names the touched files itself. */
-const NO_FILES: FileLists = { readFiles: [], modifiedFiles: [], recentFiles: [] };
+const NO_FILES: FileLists = { readFiles: [], modifiedFiles: [], recentFiles: [], recentEntries: [] };
 
 function carriedBy({ own, focus }: Draft, { plan, carryOver: extensions }: LadderState, run: Run): CarryOver {
   const all = carryOverOf(plan!, run, own ? run.focus : focus);

@@ -2,7 +2,6 @@ import { BonsaiError, jsonText, type Message } from "@bonsai-agent/messages";
 import { reportedUsage } from "@bonsai-agent/messages/host";
 import type { Entry } from "@bonsai-agent/session";
 import { boundedCarryOver } from "../carry/carry-over.ts";
-import { fileOperations } from "../carry/files.ts";
 import { spanRecord } from "../carry/span-record.ts";
 import { editedProse, previousProse } from "../carry/summary-text.ts";
 import { isOwnDetails, readDetails } from "../details.ts";
@@ -14,6 +13,7 @@ import type {
 } from "../events.ts";
 import { legalCuts } from "../plan/cut.ts";
 import { originalMessage } from "../plan/view.ts";
+import { fileOperations } from "../record/file-operations.ts";
 import { layDraft } from "./draft.ts";
 import { CompactionCancelled, needsSummary } from "./ladder.ts";
 import type { ClimbResult, Draft, LadderState, Run, Rung } from "./run.ts";

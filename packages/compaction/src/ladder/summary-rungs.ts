@@ -43,7 +43,10 @@ export const digestRung: Rung = {
   async attempt(state, run) {
     const { plan } = state;
     const { focus, digest } = run;
-    const carried = { ...carryOverOf(plan!, run, focus), ...(state.carryOver && { extensions: state.carryOver }) };
+    const carried = {
+      ...carryOverOf(plan!, run, focus),
+      ...(state.carryOver && { extensions: state.carryOver }),
+    };
     // The digest asks no model, so it costs nothing.
     const job = { ...jobFor(state, run, digest!), cost: new RunCost() };
     const items = [...plan!.history, ...plan!.turnPrefix];

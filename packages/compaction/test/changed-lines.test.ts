@@ -1,7 +1,22 @@
 import type { Message } from "@bonsai-agent/messages";
+import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { changedFiles } from "../src/listing/changed-files.ts";
-import { edit, used } from "./changed-messages.ts";
+import { FileOperationCounter } from "../src/host.ts";
+
+/** A call with its result. */
+function used(name: string, args: object, details?: unknown, isError = false): Message[] {
+  const items = history("A(t1=read:a.ts) T1")
+    .session.projection()
+    .items.map(({ message }) => message);
+  const [answer, result] = items as [Message, Message];
+  const call = { type: "toolCall", id: "t1", name, arguments: args };
+  return [
+    { ...answer, content: [call] },
+    { ...result, toolName: name, details, isError },
+  ] as Message[];
+}
+
+const edit = (path: string, added = 1, removed = 1) => used("edit", { path }, { path, added, removed });
 
 const PATCH =
   "*** Begin Patch\n*** Update File: a.ts\n@@\n-x\n+y\n+z\n*** Add File: b.ts\n+hi\n*** End Patch";
@@ -9,7 +24,7 @@ const PATCH =
 const DIFF = "--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1 +1 @@\n-x\n+y\n--- a/old.ts\n+++ /dev/null\n-x\n";
 
 test.each<[string, Message[], [path: string, added: number, removed: number][]]>([
-  ["what a tool counted", edit("a.ts", 3, 2), [["a.ts", 3, 2]]],
+  ["a tool counts its lines", edit("a.ts", 3, 2), [["a.ts", 3, 2]]],
   ["a path in the call alone", used("edit", { path: "a.ts" }, { added: 3, removed: 2 }), [["a.ts", 3, 2]]],
   [
     "several changes of a file",
@@ -26,24 +41,24 @@ test.each<[string, Message[], [path: string, added: number, removed: number][]]>
   ],
   ["a file outside the project", edit("/etc/hosts"), [["/etc/hosts", 1, 1]]],
   [
-    "no write that changed nothing",
+    "a write that changed nothing does not count",
     used("write", { path: "a.ts" }, { path: "a.ts", created: false, added: 0, removed: 0 }),
     [],
   ],
   [
-    "but an empty new file",
+    "an empty new file counts",
     used("write", { path: "a.ts" }, { path: "a.ts", created: true, added: 0, removed: 0 }),
     [["a.ts", 0, 0]],
   ],
-  ["no failed call", used("edit", { path: "a.ts" }, { added: 3, removed: 2 }, { isError: true }), []],
+  ["a failed call does not count", used("edit", { path: "a.ts" }, { added: 3, removed: 2 }, true), []],
   [
-    "what a sub-agent changed",
+    "a sub-agent lists its changes",
     used("task", {}, { changedFiles: [{ path: "a.ts", added: 2, removed: 0 }] }),
     [["a.ts", 2, 0]],
   ],
   [
-    "also where it failed",
-    used("task", {}, { changedFiles: [{ path: "a.ts", added: 2, removed: 0 }] }, { isError: true }),
+    "a failed sub-agent changed files too",
+    used("task", {}, { changedFiles: [{ path: "a.ts", added: 2, removed: 0 }] }, true),
     [["a.ts", 2, 0]],
   ],
   [
@@ -57,7 +72,7 @@ test.each<[string, Message[], [path: string, added: number, removed: number][]]>
     [["a.ts", 2, 1]],
   ],
   [
-    "several in one call",
+    "a call has several edits",
     used("edit", {
       path: "a.ts",
       edits: [
@@ -94,7 +109,7 @@ test.each<[string, Message[], [path: string, added: number, removed: number][]]>
     ],
   ],
   [
-    "no reading, searching or running",
+    "reading, searching and running do not count",
     [
       ...used("read", { path: "a.ts" }),
       ...used("bash", { command: "echo x > a.ts" }),
@@ -102,10 +117,41 @@ test.each<[string, Message[], [path: string, added: number, removed: number][]]>
     ],
     [],
   ],
-  ["no call without a result", used("edit", { path: "a.ts", oldText: "a", newText: "b" }).slice(0, 1), []],
+  [
+    "a call without a result does not count",
+    used("edit", { path: "a.ts", oldText: "a", newText: "b" }).slice(0, 1),
+    [],
+  ],
   ["arguments that make no sense", used("edit", { path: 7, edits: "x", oldText: null }), []],
-])("changed files: %s", (_, messages, expected) => {
-  expect(changedFiles(messages, "/project")).toEqual(
+  [
+    "edits of several files in one call",
+    used("multi", {
+      edits: [
+        { path: "a.ts", oldText: "a", newText: "b" },
+        { path: "b.ts", oldText: "c", newText: "d\ne" },
+      ],
+    }),
+    [
+      ["a.ts", 1, 1],
+      ["b.ts", 2, 1],
+    ],
+  ],
+  [
+    "a removed line of a patch that looks like a head",
+    used("apply_patch", {
+      input: "*** Begin Patch\n*** Update File: a.sql\n@@\n--- note\n+select 1\n*** End Patch",
+    }),
+    [["a.sql", 1, 1]],
+  ],
+  [
+    "a moved file counts under its new name",
+    used("apply_patch", {
+      input: "*** Begin Patch\n*** Update File: a.ts\n*** Move to: b.ts\n+x\n*** End Patch",
+    }),
+    [["b.ts", 1, 0]],
+  ],
+])("changed lines: %s", (_, messages, expected) => {
+  expect(new FileOperationCounter(messages).changedLines("/project")).toEqual(
     expected.map(([path, added, removed]) => ({ path, added, removed })),
   );
 });

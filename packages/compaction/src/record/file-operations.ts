@@ -1,0 +1,296 @@
+import { isAbsolute, normalize, relative } from "node:path";
+import {
+  callsIn,
+  isRecord,
+  type Message,
+  type ToolCall,
+  type ToolResultMessage,
+} from "@bonsai-agent/messages";
+import {
+  CHANGE_ARGUMENTS,
+  PATH_ARGUMENTS,
+  PATH_LIST_ARGUMENTS,
+  SEARCH_ARGUMENTS,
+} from "@bonsai-agent/messages/host";
+import { type ChangedLines, isChangedLines } from "@bonsai-agent/session";
+
+/** The files that some messages touched; each most recently touched first. */
+export interface FileOperations {
+  read: string[];
+  modified: string[];
+}
+
+/**
+ * The files that tool calls of these messages read and modified, by the shape of their arguments. Failed calls do not
+ * count. A sub-agent lists its files in the details of its result, even if it failed.
+ */
+export function fileOperations(messages: readonly Message[]): FileOperations {
+  return new FileOperationCounter(messages).operations();
+}
+
+/** Files that a call or a sub-agent touched. */
+interface Touched extends FileOperations {
+  created: readonly string[];
+  /** Lines by file, as the arguments show them. */
+  lines: readonly ChangedLines[];
+  failed: boolean;
+  entryId: string | undefined;
+}
+
+/**
+ * Collects file operations like `fileOperations`, message by message, oldest first, and counts changed lines. Keeps the
+ * names of files, but no message.
+ */
+export class FileOperationCounter {
+  /** Touched files by message, oldest first. */
+  readonly #touched: Touched[][] = [];
+  /** The latest call of each id. */
+  readonly #calls = new Map<string, Touched>();
+  /** By file, the last changed one at the end. */
+  readonly #lines = new Map<string, ChangedLines>();
+
+  constructor(messages: Iterable<Message> = []) {
+    for (const message of messages) this.add(message);
+  }
+
+  /** @param entryId the entry of the message, for `entries` */
+  add(message: Message, entryId?: string): void {
+    const touched = callsIn(message).map((call) => {
+      const called = touchedBy(call, entryId);
+      this.#calls.set(call.id, called);
+      return called;
+    });
+    if (message?.role === "toolResult") touched.push(this.#ended(message, entryId));
+    const some = touched.filter(({ read, modified }) => read.length + modified.length > 0);
+    if (some.length > 0) this.#touched.push(some);
+  }
+
+  operations(): FileOperations {
+    const { read, modified } = this.#latest();
+    return { read: [...read.keys()], modified: [...modified.keys()] };
+  }
+
+  /** The entries that changed each modified file last, and read each read file last. Only files with a known entry. */
+  entries(): ReadonlyMap<string, string> {
+    const { read, modified } = this.#latest();
+    const known = [...read, ...modified].filter((row): row is [string, string] => row[1] !== undefined);
+    return new Map(known);
+  }
+
+  /** New files among the modified ones, oldest first, if a call or its result shows that they are new. */
+  created(): string[] {
+    const done = this.#touched.flat().filter(({ failed }) => !failed);
+    return [...new Set(done.flatMap(({ created }) => created))];
+  }
+
+  /**
+   * The files that finished edits and writes changed, the last changed one at the end. A tool's own counts come before
+   * those of its arguments. Commands do not count.
+   */
+  changedLines(cwd: string): ChangedLines[] {
+    const byPath = new Map<string, ChangedLines>();
+    for (const change of this.#lines.values())
+      addLines(byPath, { ...change, path: projectPath(change.path, cwd) });
+    return [...byPath.values()];
+  }
+
+  /** Adds a change that was counted before. */
+  addLines(change: ChangedLines): void {
+    addLines(this.#lines, change);
+  }
+
+  #latest(): Record<keyof FileOperations, Map<string, string | undefined>> {
+    const read = new Map<string, string | undefined>();
+    const modified = new Map<string, string | undefined>();
+    for (const each of this.#touched.toReversed().flat()) {
+      if (each.failed) continue;
+      for (const file of each.modified) if (!modified.has(file)) modified.set(file, each.entryId);
+      for (const file of each.read) if (!read.has(file)) read.set(file, each.entryId);
+    }
+    for (const file of modified.keys()) read.delete(file);
+    return { read, modified };
+  }
+
+  /** Notes how a call ended. Returns the files that a sub-agent lists in its result. */
+  #ended(result: ToolResultMessage, entryId: string | undefined): Touched {
+    const details = isRecord(result.details) ? result.details : {};
+    const call = this.#calls.get(result.toolCallId);
+    if (call !== undefined && result.isError) call.failed = true;
+    if (call !== undefined && details.created === true) call.created = call.modified;
+    for (const change of changesBy(result, details, call)) this.addLines(change);
+    const listed = { read: texts(details.readFiles), modified: texts(details.modifiedFiles) };
+    return { ...listed, created: [], lines: [], failed: false, entryId };
+  }
+}
+
+function addLines(byPath: Map<string, ChangedLines>, { path, added, removed }: ChangedLines): void {
+  const known = byPath.get(path) ?? { added: 0, removed: 0 };
+  byPath.delete(path);
+  byPath.set(path, { path, added: known.added + added, removed: known.removed + removed });
+}
+
+function changesBy(
+  { isError }: ToolResultMessage,
+  details: Record<string, unknown>,
+  call: Touched | undefined,
+): readonly ChangedLines[] {
+  // A failed sub-agent may have changed files before.
+  if (Array.isArray(details.changedFiles)) return details.changedFiles.filter(isChangedLines);
+  if (isError) return [];
+  const counted = { ...details, path: details.path ?? call?.modified[0] ?? call?.read[0] };
+  if (!isChangedLines(counted)) return call?.lines ?? [];
+  const isUnchanged = counted.added + counted.removed === 0 && details.created !== true;
+  return isUnchanged ? [] : [counted];
+}
+
+function projectPath(path: string, cwd: string): string {
+  const inside = isAbsolute(path) ? relative(cwd, path) : normalize(path);
+  return inside === "" || inside.startsWith("..") || isAbsolute(inside) ? path : inside.replaceAll("\\", "/");
+}
+
+function touchedBy(call: ToolCall, entryId: string | undefined): Touched {
+  const args = call.arguments ?? {};
+  const patches = patchTexts(args).flatMap(patchedFiles);
+  const isChange = changeNames.test(call.name) || CHANGE_ARGUMENTS.some((key) => args[key] !== undefined);
+  const redirected = typeof args.command === "string" ? redirectedFiles(args.command) : [];
+  const modified = [
+    ...(isChange ? namedFiles(args) : []),
+    ...patches.flatMap(({ paths }) => paths),
+    ...redirected,
+  ];
+  return {
+    read: isChange || listsOrRuns(call) ? [] : namedFiles(args),
+    modified,
+    created: patches.flatMap(({ paths, isNew }) => (isNew ? paths.slice(0, 1) : [])),
+    lines: patches.length > 0 ? patches.map(linesOfPatch) : replacedLines(args, modified[0]),
+    failed: false,
+    entryId,
+  };
+}
+
+const changeNames =
+  /^(?:write|edit|create|update|patch|apply|replace|insert|delete|remove|move|rename|multi_?edit|notebook_?edit|str_replace)/i;
+const listNames = /^(?:ls|list|find|glob|grep|search|tree|view_directory|read_directory)/i;
+
+/** True for calls whose path is a folder to search, or that run a command. */
+function listsOrRuns({ name, arguments: args = {} }: ToolCall): boolean {
+  return listNames.test(name) || [...SEARCH_ARGUMENTS, "command"].some((key) => args[key] !== undefined);
+}
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+function namedFiles(args: Arguments): string[] {
+  const lists = [...PATH_LIST_ARGUMENTS, "edits"].map((key) => args[key]).filter(Array.isArray);
+  const values: unknown[] = [...PATH_ARGUMENTS.map((key) => args[key]), ...lists.flat()];
+  return values.flatMap((value) => {
+    const path = isRecord(value) ? textOf(value, PATH_ARGUMENTS) : value;
+    return typeof path !== "string" || path.trim() === "" || path.includes("\n") ? [] : [path];
+  });
+}
+
+/** The first of these arguments that is a text. */
+function textOf(args: Arguments, keys: readonly string[]): string | undefined {
+  return keys.map((key) => args[key]).find((value) => typeof value === "string");
+}
+
+const oldKeys = ["oldText", "old_string", "oldString", "old_str", "oldStr"];
+const newKeys = [
+  ...["newText", "new_string", "newString", "new_str", "newStr", "replacement", "new_source"],
+  ...["content", "contents", "file_text", "fileText", "insert_text", "code_edit"],
+];
+const patchKeys = ["patch", "diff", "input", "patchText", "patch_text"];
+
+/** Counts the lines of an edit or write, by its arguments. Empty for other calls. */
+function replacedLines(args: Arguments, file: string | undefined): ChangedLines[] {
+  const edits = Array.isArray(args.edits) ? args.edits.filter(isRecord) : [];
+  return [args, ...edits].flatMap((edit) => {
+    const [before, after] = [textOf(edit, oldKeys), textOf(edit, newKeys)];
+    if (file === undefined || (before === undefined && after === undefined)) return [];
+    const path = textOf(edit, PATH_ARGUMENTS) ?? file;
+    return [{ path, ...difference(linesOf(before ?? ""), linesOf(after ?? "")) }];
+  });
+}
+
+/** Excludes the lines that both begin or end with: an edit quotes them to say where. */
+function difference(before: readonly string[], after: readonly string[]): Omit<ChangedLines, "path"> {
+  const shorter = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < shorter && before[head] === after[head]) head += 1;
+  let tail = 0;
+  while (tail < shorter - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1;
+  return { added: after.length - head - tail, removed: before.length - head - tail };
+}
+
+function linesOf(text: string): string[] {
+  return text === "" ? [] : text.replace(/\n$/, "").split("\n");
+}
+
+/** Texts that can contain a patch: an argument of its own, or a command such as `["apply_patch", "…"]`. */
+function patchTexts(args: Arguments): string[] {
+  return [...patchKeys.map((key) => args[key]), args.command]
+    .flat()
+    .filter((text) => typeof text === "string");
+}
+
+/** A file of a patch. */
+interface PatchedFile extends Omit<ChangedLines, "path"> {
+  /** Its name; for a moved file, the old and the new one. */
+  paths: string[];
+  isNew: boolean;
+}
+
+function linesOfPatch({ paths, added, removed }: PatchedFile): ChangedLines {
+  return { path: paths.at(-1)!, added, removed };
+}
+
+const isPatch = /^\*\*\* (?:Begin Patch|(?:Add|Update|Delete) File: )|^--- .+\n\+\+\+ /m;
+
+/** The files that a patch names: the `*** Update File:` form, or a unified diff. */
+export function patchedFiles(text: string): PatchedFile[] {
+  const files: PatchedFile[] = [];
+  const lines = isPatch.test(text) ? text.split("\n") : [];
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at]!;
+    const next = lines[at + 1] ?? "";
+    const file = files.at(-1);
+    const [, change, name = ""] = /^\*\*\* (Add|Update|Delete|Move)(?: File| to): (.+)/.exec(line) ?? [];
+    if (change === "Move") file?.paths.push(name.trim());
+    else if (change !== undefined)
+      files.push({ paths: [name.trim()], isNew: change === "Add", added: 0, removed: 0 });
+    else if (line.startsWith("--- ") && next.startsWith("+++ ")) {
+      const [before, after] = [nameIn(line), nameIn(next)];
+      const paths = [...new Set([before, after])].filter((path) => path !== "/dev/null" && path !== "");
+      if (paths.length > 0) files.push({ paths, isNew: before === "/dev/null", added: 0, removed: 0 });
+      at += 1;
+    } else if (line.startsWith("+") && file !== undefined) file.added += 1;
+    else if (line.startsWith("-") && file !== undefined) file.removed += 1;
+  }
+  return files;
+}
+
+/** The name in a head line of a unified diff. */
+function nameIn(head: string): string {
+  return head
+    .slice(4)
+    .split("\t", 1)[0]!
+    .replace(/^[ab]\//, "")
+    .trim();
+}
+
+/**
+ * The files that a shell command plainly writes with `>` or `>>`. Skips everything that only a shell can read
+ * (variables, quotes, substitutions, bodies of here-documents): a missing file is better than a wrong one.
+ */
+export function redirectedFiles(command: string): string[] {
+  const plain = command.includes("<<") ? (command.split("\n")[0] ?? "") : command;
+  // An unclosed quote takes the rest, as in a shell, so the expression never scans a text twice.
+  const unquoted = plain.replaceAll(/'[^']*'|"(?:\\[\s\S]|[^"\\])*(?:["\\]|$)/g, "''");
+  return [...unquoted.matchAll(/(?:^|[^0-9&>=-])1?>>?\s*([\w./~-]+)/g)]
+    .map((match) => match[1]!)
+    .filter((file) => !file.startsWith("/dev/") && /[\w]/.test(file));
+}
+
+/** The texts of a list, without items of other types. */
+export function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+}
