@@ -1,6 +1,132 @@
 import type { ErasedDecideRule, RegisteredHandler } from "./event.ts";
-import type { HandlerOutcome, HandlerRunner } from "./handler-runner.ts";
-import { errorText } from "./notice.ts";
+import { errorText, type LifecycleNotice } from "./notice.ts";
+
+interface HandlerRunnerOptions {
+  onNotice: (notice: LifecycleNotice) => void;
+  slowHandlerMs: number;
+  setTimer: SetTimer;
+  onSlowAnswer?: ((slow: SlowAnswer) => () => void) | undefined;
+}
+
+/** A handler that did not answer at once. */
+export interface SlowAnswer {
+  event: string;
+  source: string;
+}
+
+/** Calls back once after a delay. The returned function cancels it. */
+export type SetTimer = (callback: () => void, delayMs: number) => () => void;
+
+/** A timer that does not keep the process alive. */
+export const unrefTimer: SetTimer = (callback, delayMs) => {
+  const timer = setTimeout(callback, delayMs).unref();
+  return () => clearTimeout(timer);
+};
+
+/** The end of a handler's call. */
+export type HandlerOutcome =
+  | { status: "returned"; value: unknown }
+  | { status: "threw"; error: unknown }
+  | { status: "aborted" }
+  | { status: "passed" };
+
+interface HandlerRun {
+  event: string;
+  handler: RegisteredHandler;
+  payload: object;
+  current?: unknown;
+  signal: AbortSignal;
+  /** True to continue without a slow handler. Default: false. */
+  isPassed?: boolean;
+}
+
+/** Runs handlers. Emits notices for failed and slow ones. */
+export class HandlerRunner {
+  readonly notice: (notice: LifecycleNotice) => void;
+  readonly #options: HandlerRunnerOptions;
+
+  constructor(options: HandlerRunnerOptions) {
+    this.notice = options.onNotice;
+    this.#options = options;
+  }
+
+  /** Runs one handler to its end or to the abort, whichever comes first. Never rejects. */
+  async run(run: HandlerRun): Promise<HandlerOutcome> {
+    const { event, handler, payload, current, signal } = run;
+    if (signal.aborted) return { status: "aborted" };
+    try {
+      const returned = handler.handle(payload, { current, signal });
+      if (!isThenable(returned)) return { status: "returned", value: snapshot(returned) };
+      return await this.#settled(returned, run);
+    } catch (error) {
+      // A handler that obeys the signal throws too: that is the abort, not its failure.
+      if (signal.aborted) return { status: "aborted" };
+      this.notice({
+        /** A handler threw. With `onError: "cancel"` this counts as a refusal. */
+        type: "handler_error",
+        event,
+        source: handler.source,
+        error,
+      });
+      return { status: "threw", error };
+    }
+  }
+
+  async #settled(returned: PromiseLike<unknown>, run: HandlerRun): Promise<HandlerOutcome> {
+    const { slowHandlerMs, setTimer, onSlowAnswer } = this.#options;
+    const { event, signal, isPassed = false } = run;
+    const { source } = run.handler;
+    const { promise: passed, resolve: pass } = Promise.withResolvers<HandlerOutcome>();
+    const stopTimer = setTimer(() => {
+      this.notice({
+        /** A handler takes longer than `slowHandlerMs`. One notice per call. */
+        type: "slow_handler",
+        event,
+        source,
+        elapsedMs: slowHandlerMs,
+        ...(isPassed && { isPassed }),
+      });
+      if (isPassed) pass({ status: "passed" });
+    }, slowHandlerMs);
+    // The timer of the notice does not keep the process alive.
+    const stopKeeping = isPassed ? keepAlive() : undefined;
+    const endSlowAnswer = onSlowAnswer?.({ event, source });
+    const abort = abortOf(signal);
+    try {
+      const value = Promise.resolve(returned).then(snapshot);
+      const answer = value.then((value): HandlerOutcome => ({ status: "returned", value }));
+      return await Promise.race([answer, abort.outcome, passed]);
+    } finally {
+      stopTimer();
+      stopKeeping?.();
+      endSlowAnswer?.();
+      abort.forget();
+    }
+  }
+}
+
+function keepAlive(): () => void {
+  const timer = setInterval(() => {}, 60_000);
+  return () => clearInterval(timer);
+}
+
+/** Resolves when the signal aborts. `forget` removes the listener, as the signal can outlive the call. */
+function abortOf(signal: AbortSignal): { outcome: Promise<HandlerOutcome>; forget: () => void } {
+  const { promise, resolve } = Promise.withResolvers<HandlerOutcome>();
+  const onAbort = () => resolve({ status: "aborted" });
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
+  return { outcome: promise, forget: () => signal.removeEventListener("abort", onAbort) };
+}
+
+/** Reads every field once, so that a throwing getter counts as a failure of its handler. */
+function snapshot(value: unknown): unknown {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : value;
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | undefined)?.then === "function";
+}
 
 /** The combined outcome of a decide event. */
 export interface Decision<Result, Payload = unknown> {
@@ -18,81 +144,33 @@ type Fields = Record<string, unknown>;
 /** The earlier source and the later one. */
 type FieldConflict = { field: string; sources: [earlier: string, later: string] };
 
-interface DecisionRunOptions {
-  event: string;
-  rule: ErasedDecideRule;
+/** A decide event. Its payload changes with each proposal under a `transform` rule. */
+interface DecideCall {
+  readonly event: string;
+  readonly rule: ErasedDecideRule;
   payload: object;
-  signal: AbortSignal;
-  runner: HandlerRunner;
+  readonly signal: AbortSignal;
+  readonly runner: HandlerRunner;
 }
 
-/** One decide event. Owner of the combined result and of the payload as it changes. */
-export class DecisionRun {
-  readonly #options: DecisionRunOptions;
-  readonly #combined: CombinedResult;
-  #payload: object;
-
-  constructor(options: DecisionRunOptions) {
-    this.#options = options;
-    this.#combined = new CombinedResult(options.rule);
-    this.#payload = options.payload;
-  }
-
-  async decide(handlers: readonly RegisteredHandler[]): Promise<Decision<Fields, object>> {
-    const { event, rule, signal, runner } = this.#options;
-    for (const handler of handlers) {
-      const current = this.#combined.result;
-      const payload = readOnlyView(this.#payload, { current });
-      const outcome = await runner.run({ event, handler, payload, current, signal });
-      if (outcome.status === "aborted") return this.#aborted();
-      const proposed = this.#proposedBy(handler, outcome);
-      if (proposed === undefined) continue;
-      this.#add(proposed, handler.source);
-      const { result } = this.#combined;
-      if (result !== undefined && rule.final(result)) break;
-    }
-    return signal.aborted ? this.#aborted() : this.#decision(this.#combined.result, false);
-  }
-
-  /** The valid fields of an answer; undefined if the handler abstains. */
-  #proposedBy(handler: RegisteredHandler, outcome: HandlerOutcome): Fields | undefined {
-    const { event, rule, runner } = this.#options;
-    const failsClosed = (handler.onError ?? rule.onError) === "cancel";
-    if (outcome.status === "threw") return failsClosed ? rule.refusal(outcome.error) : undefined;
-    const value = outcome.status === "returned" ? outcome.value : undefined;
-    if (value === undefined || value === null) return undefined;
-    const verdict = isFields(value) && this.#verdict(value);
-    if (isFields(value) && verdict === true) return value;
-    const received = typeof verdict === "string" ? verdict : described(value);
-    const { source } = handler;
-    runner.notice({
-      /** A handler returned an invalid result. It is ignored, or counts as a refusal. */
-      type: "invalid_result",
-      event,
-      source,
-      received,
-      ...(failsClosed ? { isRefusal: true } : {}),
-    });
-    // A guard may have meant a refusal.
-    return failsClosed
-      ? rule.refusal(
-          new TypeError(`${source} returned ${received} from ${event}, which is not a valid answer.`),
-        )
-      : undefined;
-  }
-
-  /** A getter of the answer may throw. */
-  #verdict(value: Fields): boolean | string {
-    try {
-      return this.#options.rule.isResult?.(value, this.#payload) ?? true;
-    } catch (error) {
-      return `an answer that cannot be read (${errorText(error)})`;
-    }
-  }
-
-  #add(proposed: Fields, source: string): void {
-    const { event, rule, runner } = this.#options;
-    for (const conflict of this.#combined.add(proposed, source)) {
+/** Calls the handlers one after the other and combines their proposals until one is final. */
+export async function decide(
+  call: DecideCall,
+  handlers: readonly RegisteredHandler[],
+): Promise<Decision<Fields, object>> {
+  const { event, rule, signal, runner } = call;
+  const combined = new CombinedResult(rule);
+  const decision = (result: Fields | undefined, aborted: boolean) => {
+    return { result, sources: combined.sources, payload: call.payload, aborted };
+  };
+  for (const handler of handlers) {
+    const current = combined.result;
+    const payload = readOnlyView(call.payload, { current });
+    const outcome = await runner.run({ event, handler, payload, current, signal });
+    if (outcome.status === "aborted") break;
+    const proposed = proposedBy(call, handler, outcome);
+    if (proposed === undefined) continue;
+    for (const conflict of combined.add(proposed, handler.source)) {
       runner.notice({
         /** Two handlers set the same exclusive field. The later one wins. */
         type: "conflict",
@@ -100,16 +178,45 @@ export class DecisionRun {
         ...conflict,
       });
     }
-    this.#payload = rule.transform?.(this.#payload, proposed) ?? this.#payload;
+    call.payload = rule.transform?.(call.payload, proposed) ?? call.payload;
+    if (combined.result !== undefined && rule.final(combined.result)) break;
   }
+  if (!signal.aborted) return decision(combined.result, false);
+  const refused = { ...combined.result, ...rule.refusal(signal.reason) };
+  return decision(Object.keys(refused).length === 0 ? undefined : refused, true);
+}
 
-  #aborted(): Decision<Fields, object> {
-    const result = { ...this.#combined.result, ...this.#options.rule.refusal(this.#options.signal.reason) };
-    return this.#decision(Object.keys(result).length === 0 ? undefined : result, true);
-  }
+/** The valid fields of an answer; undefined if the handler abstains. */
+function proposedBy(
+  { event, rule, payload, runner }: DecideCall,
+  { source, onError = rule.onError }: RegisteredHandler,
+  outcome: HandlerOutcome,
+): Fields | undefined {
+  const refusal = (error: unknown) => (onError === "cancel" ? rule.refusal(error) : undefined);
+  if (outcome.status === "threw") return refusal(outcome.error);
+  const value = outcome.status === "returned" ? outcome.value : undefined;
+  if (value === undefined || value === null) return undefined;
+  const verdict = isFields(value) && verdictOn(value, rule, payload);
+  if (isFields(value) && verdict === true) return value;
+  const received = typeof verdict === "string" ? verdict : described(value);
+  runner.notice({
+    /** A handler returned an invalid result. It is ignored, or counts as a refusal. */
+    type: "invalid_result",
+    event,
+    source,
+    received,
+    ...(onError === "cancel" ? { isRefusal: true } : {}),
+  });
+  // A guard may have meant a refusal.
+  return refusal(new TypeError(`${source} returned ${received} from ${event}, which is not a valid answer.`));
+}
 
-  #decision(result: Fields | undefined, aborted: boolean): Decision<Fields, object> {
-    return { result, sources: this.#combined.sources, payload: this.#payload, aborted };
+/** A getter of the answer may throw. */
+function verdictOn(value: Fields, rule: ErasedDecideRule, payload: object): boolean | string {
+  try {
+    return rule.isResult?.(value, payload) ?? true;
+  } catch (error) {
+    return `an answer that cannot be read (${errorText(error)})`;
   }
 }
 
@@ -200,18 +307,15 @@ export function readOnlyView(payload: object, more: object = {}): object {
 /** Freezes the values of the named fields, and the arrays and plain objects directly in them. Calls no getter. */
 export function freezeFields(payload: object, fields: readonly PropertyKey[]): void {
   for (const field of fields) {
-    const value = heldValue(payload, field);
-    if (!isFreezable(value)) continue;
-    Object.freeze(value);
-    for (const key of Array.isArray(value) ? [] : Reflect.ownKeys(value)) {
-      const part = heldValue(value, key);
-      if (isFreezable(part)) Object.freeze(part);
-    }
+    const value = freezeField(payload, field);
+    if (value === undefined || Array.isArray(value)) continue;
+    for (const key of Reflect.ownKeys(value)) freezeField(value, key);
   }
 }
 
-function heldValue(of: object, key: PropertyKey): unknown {
-  return Reflect.getOwnPropertyDescriptor(of, key)?.value;
+function freezeField(of: object, key: PropertyKey): object | undefined {
+  const value: unknown = Reflect.getOwnPropertyDescriptor(of, key)?.value;
+  return isFreezable(value) ? Object.freeze(value) : undefined;
 }
 
 /** Maps, signals and class instances keep inner state and may need to be writable. */

@@ -1,3 +1,4 @@
+export type { SetTimer, SlowAnswer } from "./decision.ts";
 export type {
   DecideEvent,
   DecideNames,
@@ -9,6 +10,5 @@ export type {
   PayloadOf,
   ResultOf,
 } from "./event.ts";
-export type { SetTimer, SlowAnswer } from "./handler-runner.ts";
 export { type CallOptions, Lifecycle } from "./lifecycle.ts";
 export { describeNotice, type LifecycleNotice } from "./notice.ts";

@@ -1,5 +1,14 @@
 import { EventEmitter } from "eventemitter3";
-import { type Decision, DecisionRun, freezeFields, readOnlyView } from "./decision.ts";
+import {
+  type Decision,
+  decide,
+  freezeFields,
+  HandlerRunner,
+  readOnlyView,
+  type SetTimer,
+  type SlowAnswer,
+  unrefTimer,
+} from "./decision.ts";
 import type {
   DecideNames,
   ErasedDecideRule,
@@ -12,7 +21,6 @@ import type {
   RegisteredHandler,
   ResultOf,
 } from "./event.ts";
-import { HandlerRunner, type SetTimer, type SlowAnswer, unrefTimer } from "./handler-runner.ts";
 import { describeNotice, type LifecycleNotice } from "./notice.ts";
 
 export interface LifecycleOptions<Events> {
@@ -114,14 +122,14 @@ export class Lifecycle<Events> {
     payload: PayloadOf<Events[Name]>,
     options: CallOptions = {},
   ): Promise<Decision<ResultOf<Events[Name]>, PayloadOf<Events[Name]>>> {
-    const run = new DecisionRun({
+    const call = {
       event: name,
       rule: this.#rules[name] as unknown as ErasedDecideRule,
       payload: this.#prepared(name, payload),
       signal: options.signal ?? new AbortController().signal,
       runner: this.#runner,
-    });
-    return (await run.decide(this.#registry.handlersOf(name))) as never;
+    };
+    return (await decide(call, this.#registry.handlersOf(name))) as never;
   }
 
   #prepared(name: keyof Events, payload: unknown): object {
