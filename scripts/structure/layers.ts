@@ -134,7 +134,6 @@ const FOLDERS: FolderOrder["folders"] = {
  * directly in the source. A row that is not needed is an error.
  */
 const UPWARD: FolderOrder["upward"] = {
-  compaction: ["events.ts > flow"],
   messages: ["message.ts > usage.ts"],
   session: [
     "doctor > open-session.ts",

@@ -88,7 +88,7 @@ function sideReport(
   const { firstActivity, lastActivity, usage, cost: sum } = counter.facts();
   const cost = sum.cost(isFree);
   const leaf = leafId === null ? undefined : session.entry(leafId);
-  const { tokens, source } = readContext({ session, settings, leafId });
+  const { tokens, source } = readContext({ session, estimator: settings.estimator, leafId });
   return {
     leaf: leaf === undefined ? null : placeOf(session, leaf, secrets),
     entryIds: entries.map(({ id }) => id),

@@ -30,7 +30,7 @@ export function economyText(options: EconomyTextOptions): string | undefined {
   const { session, leafId = session.leafId, settings, model, nowMs, fixedTexts } = options;
   const isOff = settings.economy === "off";
   const asked = isOff ? { ...settings, economy: "auto" as const } : settings;
-  const reading = readContext({ session, leafId, settings, fixedTexts, model });
+  const reading = readContext({ session, leafId, estimator: settings.estimator, fixedTexts, model });
   const budgets = budgetsFor({ settings, model });
   const limit = contextLimit({ settings: asked, model, budgets, reading, nowMs });
   if (limit === undefined) return undefined;

@@ -4,7 +4,6 @@ import { exceedsJsonDepth } from "@bonsai-agent/messages/host";
 import type { BranchSummaryEntry, CompactionEntry, ContextEditEntry, Entry } from "@bonsai-agent/session";
 import { checkCarryOver, type ExtensionCarryOver } from "./carry/carry-over.ts";
 import type { CompactionReason } from "./details.ts";
-import type { CompactionOutcome } from "./flow/outcome.ts";
 import type { FileOperations } from "./record/file-operations.ts";
 import type { SaidMessage } from "./record/words.ts";
 import type { CompactionSettings } from "./settings.ts";
@@ -163,6 +162,43 @@ export interface BeforeTreeResult {
   customInstructions?: string;
   replaceInstructions?: boolean;
   label?: string;
+}
+
+/** The done steps, each as a number of messages. */
+export interface CompactionSteps {
+  /** Old outputs of tools and commands, replaced by a placeholder. */
+  masked: number;
+  summarised: number;
+  /** Messages whose images were removed. */
+  withoutMedia: number;
+  /** Outputs or pasted texts, cut to head and tail. */
+  shortened: number;
+}
+
+/** The ending of one call of the controller. */
+export interface CompactionOutcome {
+  status: "compacted" | "masked" | "skipped" | "cancelled" | "failed";
+  reason: CompactionReason;
+  /** One sentence for the user. */
+  detail: string;
+  /** Tokens of the whole request, system prompt and tools included: from the provider's last report, else estimated. */
+  tokensBefore: number;
+  /** The estimated part of `tokensBefore`; 0 if a provider reported all of it. */
+  estimatedTokensBefore: number;
+  /** An estimate of the same request with the new summary. In a plan, the summary's length is a guess. */
+  tokensAfter: number;
+  /** The done steps, or those of a plan. Absent if nothing changed. */
+  steps?: CompactionSteps;
+  /** The extension that cancelled, or that supplied the summary. */
+  decidedBy?: string;
+  /** Set if keeping less would leave something to summarise. */
+  isAllRecent?: true;
+  /** With the status `cancelled`, if the user reviewed the compaction and declined it. */
+  isDeclined?: true;
+  /** With the status `failed`, if a model's summary failed and the settings kept the digest from replacing it. */
+  digestIsUntried?: true;
+  /** With the status `failed`, if there was nothing to summarise, mask or cut. */
+  isAtMinimum?: true;
 }
 
 /** The state of a summary that is made while the agent works. */

@@ -11,23 +11,20 @@ export {
   type BeforeCompact,
   type BeforeCompactResult,
   type CompactionEvents,
+  type CompactionOutcome,
   type CompactionPreparation,
   type CustomCompaction,
   compactionEventRules,
 } from "./events.ts";
-export { runCompaction } from "./flow/compaction.ts";
+export { planCompaction, type RunCompactionOptions, runCompaction } from "./flow/compaction.ts";
 export { CompactionController, type ControllerOptions, type ManualCompaction } from "./flow/controller.ts";
-export type { CompactionDraft, ReviewCompaction, ReviewDecision } from "./flow/draft.ts";
-export { planCompaction } from "./flow/dry-run.ts";
-export type { CompactionOutcome } from "./flow/outcome.ts";
-export type { RunCompactionOptions } from "./flow/prepare.ts";
 export type { CompactionResult } from "./flow/result.ts";
-export { summarisePreparation } from "./ladder/summarise-preparation.ts";
-export { cutPlaces } from "./plan/chosen-cut.ts";
-export { startsTurn } from "./plan/cut.ts";
-export { contextLimit } from "./plan/economy.ts";
-export { budgetsFor, type ModelSizes, thresholdTokens } from "./plan/limits.ts";
-export { type ContextReading, readContext } from "./plan/tokens.ts";
+export type { CompactionDraft, ReviewCompaction, ReviewDecision } from "./flow/review.ts";
+export { summarisePreparation } from "./ladder/extension-rung.ts";
+export { digestSummariser } from "./ladder/summary-rungs.ts";
+export { type ContextReading, readContext } from "./plan/context.ts";
+export { cutPlaces, startsTurn } from "./plan/cut.ts";
+export { budgetsFor, contextLimit, type ModelSizes, thresholdTokens } from "./plan/limits.ts";
 export { fileOperations } from "./record/file-operations.ts";
 export {
   type CompactionSettings,
@@ -37,7 +34,6 @@ export {
   compactionSettingsSchema,
 } from "./settings.ts";
 export {
-  digestSummariser,
   type Summariser,
   type SummaryAnswer,
   type SummaryKind,

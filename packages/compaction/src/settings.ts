@@ -1,7 +1,6 @@
 import { BonsaiError, type BonsaiErrorOptions, isRecord } from "@bonsai-agent/messages";
 import { parseSettings } from "@bonsai-agent/messages/host";
 import { z } from "zod";
-import type { CompactionReason } from "./details.ts";
 
 const tokens = z.number().int().min(0);
 const chars = z.number().int().min(100);
@@ -217,17 +216,6 @@ export const compactionSettingsSchema: z.ZodType<
   z.output<typeof settingsObject>,
   CompactionSettingsInput
 > = settingsObject;
-
-/** True if the digest replaces a model's failed summary, for a compaction of this reason. */
-export function digestStandsIn({ summarizer }: CompactionSettings, reason: CompactionReason): boolean {
-  const { fallback } = summarizer;
-  return fallback === "always" || (fallback === "overflow" && reason === "overflow");
-}
-
-/** True if a compaction of this reason is shown before it is written, provided that there is a reviewer. */
-export function isReviewed({ confirm }: CompactionSettings, reason: CompactionReason): boolean {
-  return confirm === "always" || (confirm === "manual" && reason === "manual");
-}
 
 /**
  * Fills in the settings: the user's values over the preset's, the preset's over the defaults.

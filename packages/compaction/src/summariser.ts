@@ -1,7 +1,5 @@
 import type { Message, Usage } from "@bonsai-agent/messages";
-import { digestText } from "./record/digest.ts";
-import { recordAfter, type SpanRecord } from "./record/record.ts";
-import { summaryProse } from "./record/source.ts";
+import type { SpanRecord } from "./record/record.ts";
 
 /** The summarised part: the history before the cut, the early part of a split turn, or a branch. */
 export type SummaryKind = "history" | "turnPrefix" | "branch";
@@ -110,51 +108,4 @@ export class SummaryFailure extends Error {
     this.kind = kind;
     this.overflow = options.overflow ?? false;
   }
-}
-
-/** Maximum tokens of the prose of a digest. */
-const DIGEST_TOKENS = 5_900;
-/** Maximum tokens of the user's words in a digest that is not followed by them. */
-const DIGEST_WORDS_TOKENS = 4_000;
-/** A turn prefix and a branch are read beside a history or a live context, so they are shorter. */
-const KIND_SHARE: Record<SummaryKind, number> = { history: 1, turnPrefix: 0.35, branch: 0.6 };
-
-/**
- * The summariser that needs no model. It quotes messages word for word, and reports the outcome of commands. The same
- * messages give the same digest: it uses no clock, chance or locale.
- */
-export function digestSummariser(): Summariser {
-  return {
-    name: "digest",
-    isExtract: true,
-    async summarise(request: SummaryRequest) {
-      if (request.signal.aborted) return { text: "", stopReason: "aborted" };
-      return { text: digestOf(request), stopReason: "stop" };
-    },
-  };
-}
-
-function digestOf(request: SummaryRequest): string {
-  const { kind, messages, following = [], previousSummary, focus, carriesUserWords = false } = request;
-  const source = (message: (typeof messages)[number]) => ({ message });
-  const record =
-    request.record ??
-    recordAfter({
-      messages: messages.map(source),
-      following: following.map(source),
-      wordsTokens: DIGEST_WORDS_TOKENS,
-    });
-  const maxTokens = Math.floor(Math.min(DIGEST_TOKENS, request.maxSummaryTokens) * KIND_SHARE[kind]);
-  return digestText({
-    record,
-    earlierSummary: [previousSummary, ...prosesOf(messages, "compactionSummary")].join("\n"),
-    branchSummaries: prosesOf(messages, "branchSummary"),
-    focus,
-    carriesUserWords,
-    maxTokens,
-  });
-}
-
-function prosesOf(messages: readonly Message[], role: "branchSummary" | "compactionSummary"): string[] {
-  return messages.flatMap((message) => (message.role === role ? [summaryProse(message)] : []));
 }

@@ -24,7 +24,7 @@ const keeping = (keepRecentTokens: number) => compactionSettings({ keepRecentTok
 
 /** What a fresh reader would say the context holds. */
 function tokensNow(session: Session): number {
-  return readContext({ session, settings: compactionSettings() }).tokens;
+  return readContext({ session }).tokens;
 }
 
 test("right after a compaction, a smaller keep budget compacts further; the same one does not", async () => {
@@ -68,7 +68,7 @@ test("what usage taught is not lost to masks, nor to an extension's summary", as
   const rounds = Array.from({ length: 6 }, (_, at) => `A(t${at}):10@${20_000 + at * 12_000} T${at}:8000`);
   const { session, id } = history(`U:10 A:10@12000 | U:10 ${rounds.join(" ")} A:10@92000 | U:10 A:10@92100`);
   const settings = compactionSettings({ mask: { protectTokens: 10_000, minimumTokens: 1_000 } });
-  const before = readContext({ session, settings }).calibration()!;
+  const before = readContext({ session, estimator: settings.estimator }).calibration()!;
   expect(before.samples).toBeGreaterThanOrEqual(4);
   expect(before.ratio).not.toBe(1);
   const small = { contextWindow: 100_000 };
@@ -76,7 +76,7 @@ test("what usage taught is not lost to masks, nor to an extension's summary", as
   expect(masked.status).toBe("masked");
   expect(masked.edits.every((edit) => edit.type === "context_edit")).toBe(true);
   const { overheadTokens: _, ...learned } = before;
-  expect(readContext({ session, settings }).calibration()).toMatchObject(learned);
+  expect(readContext({ session, estimator: settings.estimator }).calibration()).toMatchObject(learned);
   expect(tokensNow(session)).toBe(masked.tokensAfter);
 
   const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
@@ -85,7 +85,7 @@ test("what usage taught is not lost to masks, nor to an extension's summary", as
   }));
   const theirs = await runCompaction({ session, settings: keeping(5), model, lifecycle });
   expect(theirs).toMatchObject({ status: "compacted", rung: "extension" });
-  expect(readContext({ session, settings }).calibration()).toMatchObject(learned);
+  expect(readContext({ session, estimator: settings.estimator }).calibration()).toMatchObject(learned);
   expect(tokensNow(session)).toBe(theirs.tokensAfter);
 });
 
@@ -93,7 +93,7 @@ test("a context whose size is reported is read without counting its messages", (
   const rounds = Array.from({ length: 6 }, (_, at) => `U:2000 A:10@${2_000 + at * 2_000}`);
   const { session } = history(rounds.join(" "));
   const counted = countReads(session);
-  const read = () => readContext({ session, settings: compactionSettings() });
+  const read = () => readContext({ session });
   expect(read()).toMatchObject({ source: "usage", trailingTokens: 0 });
   expect(counted()).toBe(0);
   session.append({ type: "message", message: { role: "user", content: "And then?", timestamp: 0 } });
@@ -109,7 +109,7 @@ test("messages that were counted ahead are not counted again", () => {
   const before = counted();
   expect([...countAhead(session)]).toEqual([]);
   expect(counted()).toBe(before);
-  const { trailingTokens } = readContext({ session, settings: compactionSettings() });
+  const { trailingTokens } = readContext({ session });
   expect(trailingTokens).toBeGreaterThan(0);
 });
 

@@ -32,7 +32,7 @@ test.each([
   ["nothing where there is one message", "U:10", ""],
 ])("the places of a cut: %s", (_, notation, places) => {
   const { session, name } = history(notation);
-  const found = cutPlaces({ session, settings }).map(
+  const found = cutPlaces({ session, estimator: settings.estimator }).map(
     ({ entryId, keptTokens }) => `${name(entryId)} ${keptTokens}`,
   );
   expect(found.join(", ")).toBe(places);
@@ -63,7 +63,7 @@ test.each([
   const { session } = built;
   const firstKeptEntryId = built.id(name);
   const before = session.entries().length;
-  const refusal = cutRefusal({ session, settings, firstKeptEntryId });
+  const refusal = cutRefusal({ session, estimator: settings.estimator, firstKeptEntryId });
   expect([refusal?.reason, built.name(refusal?.nearest?.entryId ?? "")]).toEqual([reason, nearest]);
   const result = await runCompaction({ session, settings, firstKeptEntryId });
   expect(result).toMatchObject({ status: "failed", error: { code: "cut_not_allowed" } });
@@ -74,7 +74,7 @@ test.each([
 
 test("an id that the session does not have is refused like one of another branch", () => {
   const { session } = history("U A | U A");
-  const refusal = cutRefusal({ session, settings, firstKeptEntryId: "nowhere" });
+  const refusal = cutRefusal({ session, estimator: settings.estimator, firstKeptEntryId: "nowhere" });
   expect(refusal?.reason).toBe("It is not on the current branch.");
 });
 
@@ -109,7 +109,7 @@ test("law: where the context is cut by default is a place that somebody can choo
       const keeping = { ...settings, keepRecentTokens: keep };
       const { status, firstKeptEntryId } = planCompaction({ session, settings: keeping });
       if (status !== "planned" || firstKeptEntryId === null) return;
-      const places = cutPlaces({ session, settings: keeping }).map(({ entryId }) => entryId);
+      const places = cutPlaces({ session, estimator: keeping.estimator }).map(({ entryId }) => entryId);
       expect(places).toContain(firstKeptEntryId);
     },
   );
@@ -120,12 +120,15 @@ test("each place can be planned and committed, summarised and kept are the proje
   await fc.assert(
     fc.asyncProperty(treeArbitrary({ maxTokens: 200 }), fc.nat(99), async (notation, pick) => {
       const { session } = history(notation);
-      const { items } = readContext({ session, settings }).projection;
+      const { items } = readContext({ session, estimator: settings.estimator }).projection;
       const seen = items.filter(({ message }) => message.role !== "compactionSummary");
-      const places = cutPlaces({ session, settings });
+      const places = cutPlaces({ session, estimator: settings.estimator });
       const legal = new Set(places.map(({ entryId }) => entryId));
       const refusals = session.entries().map(({ id: firstKeptEntryId }) => {
-        return [firstKeptEntryId, cutRefusal({ session, settings, firstKeptEntryId })] as const;
+        return [
+          firstKeptEntryId,
+          cutRefusal({ session, estimator: settings.estimator, firstKeptEntryId }),
+        ] as const;
       });
       const allowed = refusals.filter(([, refusal]) => refusal === undefined).map(([id]) => id);
       expect(new Set(allowed)).toEqual(legal);

@@ -39,7 +39,7 @@ interface Asked {
 
 function limitOf(session: Session, { settings: input, model = middling, nowMs }: Asked = {}) {
   const settings = compactionSettings({ economy: "auto", ...input }, { estimator: "chars4" });
-  const reading = readContext({ session, settings });
+  const reading = readContext({ session, estimator: settings.estimator });
   return contextLimit({ settings, model, budgets: budgetsFor({ settings, model }), reading, nowMs })!;
 }
 
@@ -164,7 +164,7 @@ describe("the limit", () => {
           if (status !== "compacted") return;
           const { tokens } = readContext({
             session,
-            settings: compactionSettings({}, { estimator: "chars4" }),
+            estimator: compactionSettings({}, { estimator: "chars4" }).estimator,
           });
           const after = limitOf(session, { model, settings });
           if (tokens > thresholdTokens) return;

@@ -25,7 +25,7 @@ test.each(
     const settings = compactionSettings({}, { estimator } as Parameters<typeof compactionSettings>[1]);
     const session = sessionWithImages(19, isResult);
     const tokens = (model?: { input: readonly ("text" | "image")[] }) =>
-      readContext({ session, settings, model }).tokens;
+      readContext({ session, estimator: settings.estimator, model }).tokens;
     expect(tokens()).toBeGreaterThan(19 * 1_200);
     expect(tokens({ input: ["text", "image"] })).toBe(tokens());
     expect(tokens(textOnly)).toBeLessThan(400);

@@ -175,7 +175,9 @@ test("what was hidden can be cut at again, and results that the model has not se
   const at = { session, settings, firstKeptEntryId: id("u2") };
   expect(cutRefusal(at)?.reason).toContain("already replaced it");
   expect(cutRefusal({ ...at, isAgain: true })).toBeUndefined();
-  expect(cutPlaces({ session, settings, isAgain: true }).map(({ entryId }) => entryId)).toContain(id("u2"));
+  expect(
+    cutPlaces({ session, estimator: settings.estimator, isAgain: true }).map(({ entryId }) => entryId),
+  ).toContain(id("u2"));
   expect((await again(session, { firstKeptEntryId: id("u2") })).summarizedEntryIds).toEqual([
     id("u1"),
     id("a1"),
@@ -234,7 +236,7 @@ test("made anew is what a compaction of the undone session would be, and nothing
         const anew = planCompaction({ session, settings, isAgain: true });
         expect(anew.status).toBe("planned");
         const spans = [...anew.summarizedEntryIds, ...anew.turnPrefixEntryIds, ...anew.keptEntryIds];
-        const previous = readContext({ session, settings }).projection.compaction;
+        const previous = readContext({ session, estimator: settings.estimator }).projection.compaction;
         session.undoCompaction(previous!.id);
         expect(seen(session)).toEqual(without);
         expect(

@@ -26,7 +26,8 @@ function compacted(session: Session, { overheadTokens, ratio = 1, tokensBefore =
   });
 }
 
-const overheadOf = (session: Session) => readContext({ session, settings }).overheadTokens();
+const overheadOf = (session: Session) =>
+  readContext({ session, estimator: settings.estimator }).overheadTokens();
 const contradicted = (session: Session) => [...contradictedSizes(session)].map(({ entryId }) => entryId);
 
 const USAGE = "U:100 A:4000@6000 | U:100 A:4000@11000 | U:100 A:4000@16000 | U:100 A:4000@21000 | U:50";

@@ -2,8 +2,8 @@ import { chars4Estimator, tokenEstimator } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
+import type { CompactionRequest } from "../src/flow/compaction.ts";
 import { compact } from "../src/flow/compaction.ts";
-import type { CompactionRequest } from "../src/flow/prepare.ts";
 import { compactionSettings, runCompaction } from "../src/index.ts";
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
 

@@ -3,7 +3,7 @@ import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { compactionSettings } from "../src/index.ts";
-import { serialise } from "../src/ladder/conversation.ts";
+import { serialise } from "../src/ladder/prompt.ts";
 
 const limits = compactionSettings().serialize;
 const text = (notation: string) =>

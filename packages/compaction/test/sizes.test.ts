@@ -59,7 +59,7 @@ function openedAgain(session: Session): Session {
 /** What whoever reads the context next finds, in the same process. */
 function nextReading(session: Session, estimatorName: Case["estimator"]): number {
   const settings = compactionSettings({}, { estimator: estimatorName as "chars4" });
-  return readContext({ session, settings }).tokens;
+  return readContext({ session, estimator: settings.estimator }).tokens;
 }
 
 test("Invariant: before = fixed + summarised + turn prefix + masked + shortened + kept, and after = fixed + summary + kept", async () => {
@@ -151,7 +151,7 @@ test("a plan lists the requests before anybody is asked: one, one more for a spl
 test("an undo gives back the size that was reported before the compaction, and a redo the size after it", async () => {
   const { session } = history("U:1000 A:1000 | U:1000 A:1000@148000 | U:20");
   const settings = compactionSettings({ keepRecentTokens: 500 });
-  const size = () => readContext({ session, settings });
+  const size = () => readContext({ session, estimator: settings.estimator });
   const before = size();
   expect(before).toMatchObject({ source: "usage", tokens: 148_000 + before.trailingTokens });
   const { entry, tokensAfter } = await runCompaction({ session, settings, digest: scriptedSummariser() });
@@ -164,7 +164,7 @@ test("an undo gives back the size that was reported before the compaction, and a
 test("the usage of an answer counts only while the model sees the context of that answer", async () => {
   const { session } = history("U:1000 A:1000 | U:1000 A:1000@148000");
   const settings = compactionSettings({ keepRecentTokens: 500 });
-  const size = () => readContext({ session, settings });
+  const size = () => readContext({ session, estimator: settings.estimator });
   const { entry } = await runCompaction({ session, settings, digest: scriptedSummariser() });
   history("U:20 A:20@9000", session);
   expect(size()).toMatchObject({ source: "usage", tokens: 9_000 });

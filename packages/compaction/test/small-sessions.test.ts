@@ -102,7 +102,7 @@ describe("the carry-over of a short span", () => {
 
 test.each([1_052, 1_200])("a session of %i tokens shrinks with the digest", async (tokens) => {
   const turns: Parameters<typeof smallSession>[0][number][] = [];
-  const size = () => readContext({ session: smallSession(turns), settings }).tokens;
+  const size = () => readContext({ session: smallSession(turns), estimator: settings.estimator }).tokens;
   while (size() < tokens) turns.push({ asked: 3, said: 8, printed: 6 });
   const session = smallSession(turns);
   const { status, tokensBefore, tokensAfter } = await runCompaction({ session, settings });

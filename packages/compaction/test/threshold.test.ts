@@ -26,7 +26,7 @@ function controllerFor(notation: string, model: ModelSizes, input: CompactionSet
 test("case 12: a usage older than the latest compaction is not trusted, the figure is an estimate", () => {
   const { session } = history("U:100 A:100@190000 | U:100 A:100 C(u2) U:50");
   const summaryTokens = chars4Estimator.message(session.projection().items[0]!.message);
-  expect(readContext({ session, settings: compactionSettings({}, { estimator: "chars4" }) })).toMatchObject({
+  expect(readContext({ session, estimator: "chars4" })).toMatchObject({
     source: "estimate",
     tokens: summaryTokens + 250,
   });
@@ -34,9 +34,7 @@ test("case 12: a usage older than the latest compaction is not trusted, the figu
 
 test("case 12: a usage older than a mask is not trusted", () => {
   const { session } = history("U:10 A(t1)@9000 T1:100 M(t1)");
-  expect(readContext({ session, settings: compactionSettings({}, { estimator: "chars4" }) }).source).toBe(
-    "estimate",
-  );
+  expect(readContext({ session, estimator: "chars4" }).source).toBe("estimate");
 });
 
 test("case 13: after a 190k usage come only 529 errors: the threshold compaction still runs", async () => {

@@ -1,7 +1,7 @@
 import { usualCacheRules } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type WorkingSizeOptions, workingSize } from "../src/plan/working-size.ts";
+import { type WorkingSizeOptions, workingSize } from "../src/plan/economy.ts";
 
 const middling = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 

@@ -1,4 +1,4 @@
-import { compactionSettings, manifestOf, readContext } from "@bonsai-agent/compaction";
+import { manifestOf, readContext } from "@bonsai-agent/compaction";
 import {
   type CacheRules,
   type Calibration,
@@ -62,7 +62,7 @@ export function recordingOf(session: Session, leafId: string | null = session.le
   const path = session.path(leafId);
   const { messages, summaries, changes } = spokenOn(path);
   const answers = messages.filter((message) => message.role === "assistant");
-  const learned = readContext({ session, settings: compactionSettings(), leafId }).calibration();
+  const learned = readContext({ session, leafId }).calibration();
   return {
     messages,
     summaries,

@@ -75,7 +75,7 @@ export function contextUsage({
 }: Pick<AgentParts, "session" | "settings" | "selection" | "overheadTexts">): ContextUsage {
   const { tokens, source, trailingTokens } = readContext({
     session,
-    settings: settings.compaction,
+    estimator: settings.compaction.estimator,
     fixedTexts: overheadTexts,
     model: selection.model,
   });

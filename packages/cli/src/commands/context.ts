@@ -70,7 +70,7 @@ export function contextSize(
   invocation: Invocation,
   leafId: string | null = session.leafId,
 ): ContextSize {
-  const reading = readContext({ session, settings: callSettings(invocation), leafId });
+  const reading = readContext({ session, estimator: callSettings(invocation).estimator, leafId });
   const { estimator } = reading;
   const { items } = reading.projection;
   return {

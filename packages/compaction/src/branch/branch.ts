@@ -8,10 +8,11 @@ import {
 } from "@bonsai-agent/session";
 import type { BeforeTreeResult, CompactionLifecycle, TreePreparation } from "../events.ts";
 import { checkCustomSummary } from "../ladder/extension-rung.ts";
+import { digestSummariser } from "../ladder/summary-rungs.ts";
+import { readContext } from "../plan/context.ts";
 import type { ModelSizes } from "../plan/limits.ts";
-import { readContext } from "../plan/tokens.ts";
 import type { CompactionSettings } from "../settings.ts";
-import { digestSummariser, type Summariser } from "../summariser.ts";
+import type { Summariser } from "../summariser.ts";
 import {
   type BranchSource,
   type BranchSummary,
@@ -131,7 +132,7 @@ export function branchSource(
   },
   { entries, leafId, projection, isMerge = false }: Branch,
 ): BranchSource {
-  const reading = readContext({ session, settings, leafId, model });
+  const reading = readContext({ session, leafId, model, estimator: settings.estimator });
   return {
     entries,
     projection: projection ?? reading.projection,

@@ -1,12 +1,10 @@
 import { manifestOf } from "../details.ts";
 import type { BackgroundState } from "../events.ts";
-import type { ClimbResult } from "../ladder/run.ts";
-import { maskRung } from "../ladder/rungs.ts";
-import type { Decision } from "../plan/decision.ts";
+import { type ClimbResult, CompactionCancelled, climb, type Run } from "../ladder/ladder.ts";
+import { ladderRungs, masksFor } from "../ladder/rungs.ts";
+import type { Decision } from "../plan/limits.ts";
 import { planSpan } from "../plan/plan.ts";
-import { isReviewed } from "../settings.ts";
-import { draftCompaction, isClimbed } from "./compaction.ts";
-import { type CompactionRequest, isCurrent, prepareRun } from "./prepare.ts";
+import { type CompactionRequest, isCurrent, prepareRun } from "./compaction.ts";
 import { type CompactionResult, failedResult } from "./result.ts";
 
 /** The draft begins at this share of the way from the size after the latest compaction to the threshold. */
@@ -32,11 +30,17 @@ export interface BackgroundCounts {
   lostUsd: number;
 }
 
+/** A finished draft. */
+interface MadeDraft extends ClimbResult {
+  /** Set if there is no summary. */
+  failure?: CompactionResult;
+}
+
 interface Underway {
   abort: AbortController;
-  done: Promise<ClimbResult | CompactionResult>;
+  done: Promise<MadeDraft>;
   /** Undefined until the draft is finished. */
-  made?: ClimbResult | CompactionResult;
+  made?: MadeDraft;
 }
 
 /**
@@ -62,38 +66,37 @@ export class BackgroundCompaction {
     return this.#underway?.made !== undefined;
   }
 
+  /** True if a draft may begin. */
+  get isFree(): boolean {
+    return this.#underway === undefined && !this.#isSpent;
+  }
+
   /** A new task allows another attempt. */
   release(): void {
     this.#isSpent = false;
   }
 
   /**
-   * Begins a draft if a compaction is due soon, a model would summarise, and masks would not suffice.
+   * Begins a draft, unless masks would suffice or there is nothing to summarise.
    * @param onFailed called with the result if the model's summary failed
    */
-  consider(
-    request: CompactionRequest,
-    decision: Decision,
-    onFailed: (result: CompactionResult) => void,
-  ): void {
-    if (this.#underway !== undefined || this.#isSpent) return;
-    const { settings, summariser, review } = request;
-    if (!settings.background || summariser === undefined) return;
-    if (review !== undefined && isReviewed(settings, "threshold")) return;
-    const goal = goalSoon(decision);
-    if (goal === undefined) return;
+  begin(request: CompactionRequest, onFailed: (result: CompactionResult) => void): void {
     const abort = new AbortController();
-    const asked = { ...request, decision: goal, signal: abort.signal, isBackground: true, review: undefined };
-    if (!wouldSummarise(asked)) return;
-    const underway: Underway = { abort, done: draftCompaction(asked) };
+    const run = summarisingRun({ ...request, signal: abort.signal, isBackground: true });
+    if (run === undefined) return;
+    const underway: Underway = { abort, done: madeBy(run) };
     this.#underway = underway;
     this.#isSpent = true;
     this.#notify("begun");
     void underway.done.then((made) => {
       underway.made = made;
-      if (this.#underway !== underway) this.#count(made);
-      else if (hasSummary(made)) this.#notify("ready");
-      else this.#endFailed(made, onFailed);
+      if (this.#underway !== underway) return this.#count(made);
+      if (made.failure === undefined) return this.#notify("ready");
+      this.#underway = undefined;
+      this.#count(made);
+      onFailed(made.failure);
+      const { status, detail, requests } = made.failure;
+      this.#notify(status === "failed" ? "failed" : "discarded", detail, requests);
     });
   }
 
@@ -108,15 +111,15 @@ export class BackgroundCompaction {
       this.abandon("Another compaction was requested.");
       return undefined;
     }
-    const { signal } = request;
+    const { signal, pinned } = request;
     const stop = () => underway.abort.abort(signal?.reason);
     signal?.addEventListener("abort", stop, { once: true });
     if (signal?.aborted) stop();
     const made = await underway.done.finally(() => signal?.removeEventListener("abort", stop));
     // A failed draft has ended by itself.
-    if (this.#underway !== underway || !hasSummary(made)) return undefined;
+    if (this.#underway !== underway || made.failure !== undefined) return undefined;
     this.#underway = undefined;
-    if (!signal?.aborted && isCurrent(made, request)) return made;
+    if (!signal?.aborted && isCurrent(made, pinned)) return made;
     this.#discard(made);
     return undefined;
   }
@@ -149,26 +152,14 @@ export class BackgroundCompaction {
     );
   }
 
-  #endFailed(made: ClimbResult | CompactionResult, onFailed: (result: CompactionResult) => void): void {
-    this.#underway = undefined;
-    this.#count(made);
-    const result = isClimbed(made) ? failedResult(made.run, made.state) : made;
-    onFailed(result);
-    this.#notify(result.status === "failed" ? "failed" : "discarded", result.detail, result.requests);
-  }
-
-  #count(made: ClimbResult | CompactionResult): void {
-    const isFailed = isClimbed(made) ? !hasSummary(made) : made.status === "failed";
-    this.#counted[isFailed ? "failed" : "discarded"] += 1;
-    if (!isClimbed(made)) {
-      this.#counted.lostUsd += made.costUsd ?? 0;
-      return;
-    }
-    const { session, summariser, cost } = made.run;
-    this.#counted.lostUsd += cost.usage?.cost.total ?? 0;
+  #count({ run, failure }: MadeDraft): void {
+    const { session, summariser, cost } = run;
+    const usd = cost.usage?.cost.total ?? 0;
+    this.#counted[failure?.status === "failed" ? "failed" : "discarded"] += 1;
+    this.#counted.lostUsd += usd;
     // The cost of the session includes discarded drafts.
     const [provider = "", model = ""] = /^([^/]*)\/(.*)$/s.exec(summariser?.name ?? "")?.slice(1) ?? [];
-    if (cost.usage !== undefined)
+    if (cost.usage !== undefined && failure?.status !== "cancelled")
       session.append({ type: "usage", kind: "background_summary", provider, model, usage: cost.usage });
   }
 
@@ -177,32 +168,40 @@ export class BackgroundCompaction {
   }
 }
 
-/** The decision with the size at which a draft begins as its limit. Undefined if no compaction is due soon. */
-function goalSoon(decision: Decision): Decision | undefined {
+/** The size at which a draft begins. Undefined if no compaction is due soon. */
+export function beginTokens(decision: Decision): number | undefined {
   const { compactAboveTokens, thresholdTokens = compactAboveTokens, reading } = decision;
   if (compactAboveTokens === undefined || thresholdTokens === undefined) return undefined;
   // Before a working size, a draft has no advantage: it only makes compactions more frequent and dearer.
   const leftTokens = Number(manifestOf(reading.projection.compaction)?.tokensAfter) || 0;
   const wayTokens = Math.max(0, thresholdTokens - leftTokens);
   const soonTokens = Math.floor(thresholdTokens - wayTokens * (1 - BEGIN_SHARE));
-  const beginTokens = Math.min(compactAboveTokens, soonTokens);
-  return reading.tokens > beginTokens ? { ...decision, compactAboveTokens: beginTokens } : undefined;
+  const begin = Math.min(compactAboveTokens, soonTokens);
+  return reading.tokens > begin ? begin : undefined;
 }
 
-/** False if masks would suffice, which take no time, and if there is nothing to summarise. */
-function wouldSummarise(request: CompactionRequest): boolean {
+/** The run of a draft. Undefined if masks would suffice, which take no time, and if there is nothing to summarise. */
+function summarisingRun(request: CompactionRequest): Run | undefined {
   try {
     const run = prepareRun(request);
-    if (maskRung.applies(run.start, run)) return false;
-    return planSpan({ ...run.span, view: run.start.view }).status === "planned";
+    const { view } = run.start;
+    const isNeeded =
+      masksFor(run.start, run).length === 0 && planSpan({ ...run.span, view }).status === "planned";
+    return isNeeded ? run : undefined;
   } catch {
     // The compaction that is due later fails with the same error and reports it.
-    return false;
+    return undefined;
   }
 }
 
-function hasSummary(made: ClimbResult | CompactionResult): made is ClimbResult {
-  return isClimbed(made) && made.state.summary !== undefined;
+async function madeBy(run: Run): Promise<MadeDraft> {
+  try {
+    const state = await climb(run, ladderRungs);
+    if (run.signal.aborted) throw new CompactionCancelled("");
+    return { run, state, ...(state.summary === undefined && { failure: failedResult(run, state) }) };
+  } catch (error) {
+    return { run, state: run.start, failure: failedResult(run, run.start, error) };
+  }
 }
 
 /** True for a request without a focus, a cut or another summariser of its own. */

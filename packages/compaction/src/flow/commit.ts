@@ -1,17 +1,23 @@
 import { type Calibration, redactSecrets } from "@bonsai-agent/messages";
-import type { ContextEditEntry, Entry, EntryDraftWithId } from "@bonsai-agent/session";
+import { type ContextEditEntry, customTypes, type Entry, type EntryDraftWithId } from "@bonsai-agent/session";
 import { recentSettings } from "@bonsai-agent/session/host";
 import { summaryDetails } from "../carry/carry-over.ts";
 import { pinnedDrafts } from "../carry/pins.ts";
 import { recordDrafts } from "../carry/span-record.ts";
 import { type CompactionManifest, type EntryRange, manifestOf } from "../details.ts";
-import { isWorthWriting } from "../ladder/ladder.ts";
-import type { ClimbResult, LadderState, LaidSummary, Run, RungFailure } from "../ladder/run.ts";
-import { totalAfter } from "../plan/sizes.ts";
-import { calibrationDrafts } from "../plan/tokens.ts";
-import { type ContextView, editedIds } from "../plan/view.ts";
+import type { CompactionLifecycle } from "../events.ts";
+import { isCustomSummaryError } from "../ladder/extension-rung.ts";
+import {
+  type ClimbResult,
+  isWorthWriting,
+  type LadderState,
+  type LaidSummary,
+  type Run,
+  type RungFailure,
+} from "../ladder/ladder.ts";
+import { type ContextView, editedIds, totalAfter } from "../plan/view.ts";
 import { SummaryFailure } from "../summariser.ts";
-import { type CompactionResult, failedResult, resultOf } from "./result.ts";
+import { type CompactionResult, failedResult, outcomeOf, resultOf } from "./result.ts";
 
 /** Writes the reached state in one append. Without anything to write, the result has the reason. */
 export function commit({ run, state }: ClimbResult): CompactionResult {
@@ -39,8 +45,8 @@ function write(run: Run, state: LadderState): CompactionResult {
   const calibration = calibrationAfter(run, state);
   const drafts = editDrafts(state.view);
   // The details of an extension have no room for the data.
-  if (summary === undefined || summary.draft.own !== undefined)
-    drafts.push(...calibrationDrafts(calibration));
+  if ((summary === undefined || summary.draft.own !== undefined) && (calibration?.samples ?? 0) > 0)
+    drafts.push({ type: "custom", customType: customTypes.calibration, data: calibration });
   if (summary?.draft.own !== undefined)
     drafts.push(...pinnedDrafts(run.pinned), ...recordDrafts(recordOf(summary)));
   if (summary !== undefined) {
@@ -154,4 +160,51 @@ function settingsInForce(
     ...model,
     ...(thinkingLevel !== undefined && { thinkingLevel }),
   };
+}
+
+/** Sends the end events in this order: masks, summary, failure, end. */
+export async function notifyEnd(
+  result: CompactionResult,
+  lifecycle: CompactionLifecycle | undefined,
+): Promise<void> {
+  if (lifecycle === undefined) return;
+  const { status, reason, entry, edits, error } = result;
+  const outcome = outcomeOf(result);
+  const aborted = status === "cancelled";
+  const willRetry = reason === "overflow" && (status === "compacted" || status === "masked");
+  const errorMessage = error && { errorMessage: error.message };
+  const masks = edits.filter((edit) => result.maskedEntryIds.includes(edit.targetId));
+  if (masks.length > 0) {
+    const freedTokens = result.sizes.maskedTokens;
+    await lifecycle.notify("session_mask", { type: "session_mask", entries: masks, freedTokens, reason });
+  }
+  if (entry !== undefined)
+    await lifecycle.notify("session_compact", {
+      type: "session_compact",
+      compactionEntry: entry,
+      fromExtension: entry.fromHook === true,
+      reason,
+      willRetry,
+    });
+  // Sent after a cancel too, for handlers that wait for the summary.
+  if (status === "failed" || aborted)
+    await lifecycle.notify("session_compact_failed", {
+      type: "session_compact_failed",
+      reason,
+      outcome,
+      ...(error && { error }),
+      ...errorMessage,
+      aborted,
+      willRetry: reason === "overflow",
+      fromExtension: isCustomSummaryError(error),
+    });
+  await lifecycle.notify("auto_compaction_end", {
+    type: "auto_compaction_end",
+    reason,
+    outcome,
+    ...(entry && { result: entry }),
+    aborted,
+    willRetry,
+    ...errorMessage,
+  });
 }

@@ -2,17 +2,21 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import { isGoodAnswer } from "@bonsai-agent/messages/host";
 import { count as digits, tokensText } from "@bonsai-agent/messages/numbers";
 import type { CompactionReason } from "../details.ts";
-import { type Decision, decide } from "../plan/decision.ts";
-import { type ModelSizes, type Refusal, sendableTokens } from "../plan/limits.ts";
-import { type ContextReading, plainTokens, readContext } from "../plan/tokens.ts";
-import { type CompactionSettings, digestStandsIn } from "../settings.ts";
+import type { CompactionOutcome } from "../events.ts";
+import { digestStandsIn } from "../ladder/summary-rungs.ts";
+import { type ContextReading, plainTokens, readContext } from "../plan/context.ts";
+import { type Decision, decide, type ModelSizes, type Refusal, sendableTokens } from "../plan/limits.ts";
+import type { CompactionSettings } from "../settings.ts";
 import { Attempts } from "./attempts.ts";
-import { type BackgroundChange, BackgroundCompaction, type BackgroundCounts } from "./background.ts";
-import { compact, notifyStart } from "./compaction.ts";
-import type { CompactionOutcome } from "./outcome.ts";
-import type { CompactionRequest, RunCompactionOptions } from "./prepare.ts";
-import { type CompactionResult, outcomeOf } from "./result.ts";
-import { CONTEXT_TOO_LARGE, errorOf } from "./result-text.ts";
+import {
+  type BackgroundChange,
+  BackgroundCompaction,
+  type BackgroundCounts,
+  beginTokens,
+} from "./background.ts";
+import { type CompactionRequest, compact, notifyStart, type RunCompactionOptions } from "./compaction.ts";
+import { CONTEXT_TOO_LARGE, type CompactionResult, errorOf, outcomeOf } from "./result.ts";
+import { isReviewed } from "./review.ts";
 
 /** A moment at which the threshold is checked. */
 export type CompactionSite = CompactionSettings["sites"][number];
@@ -153,18 +157,18 @@ export class CompactionController {
   }
 
   async #threshold({ site, signal }: { site: CompactionSite; signal?: AbortSignal }) {
-    const reading = readContext(this.#options);
-    const skip = (detail: string) => unchanged("threshold", reading, detail);
     const { settings, isSubAgent = false } = this.#options;
+    const reading = this.#read();
+    const skip = (detail: string) => unchanged("threshold", reading, detail);
     if (!settings.enabled || !settings.sites.includes(site)) return skip("Automatic compaction is off.");
     if (isSubAgent) return skip("Sub-agents do not compact automatically.");
     const nowMs = this.#isPrefixNew ? Number.POSITIVE_INFINITY : this.#now();
     const request = this.#request({ reason: "threshold", signal, nowMs });
-    const decision = decide(request, reading);
+    const decision = decisionFor(request, reading);
     const { compactAboveTokens, thresholdTokens } = decision;
     if (compactAboveTokens === undefined || thresholdTokens === undefined)
       return skip("The model's context window is unknown.");
-    const isUrgent = isNeeded(decision);
+    const isUrgent = reading.tokens > thresholdTokens;
     if (!isUrgent) this.#attempts.contextIsSmall();
     if (this.#background.isReady && !this.#isRunning) {
       const outcome = await this.#commitReady(request);
@@ -185,7 +189,7 @@ export class CompactionController {
       return skip("A compaction was already tried before this request.");
     this.#attempts.request.isThresholdTried = true;
     const pause = this.#attempts.pauseReason();
-    if (pause === undefined) return this.#run(request, decision);
+    if (pause === undefined) return this.#run(request, isUrgent);
     if (!isUrgent) return skip(pause);
     const error = pausedError(reading, thresholdTokens, pause);
     if (this.#attempts.reportsPause()) this.#options.onWarning?.(error);
@@ -193,19 +197,17 @@ export class CompactionController {
   }
 
   async #overflow(at: { refusal?: Refusal; signal?: AbortSignal }): Promise<CompactionOutcome> {
-    const reading = readContext(this.#options);
     if (!this.#options.settings.onOverflow)
-      return unchanged("overflow", reading, "compaction.onOverflow is off.");
+      return unchanged("overflow", this.#read(), "compaction.onOverflow is off.");
     if (this.#attempts.request.isOverflowRecovered)
-      return tooLarge(reading, "Cause: the request was still too long after a compaction.");
+      return tooLarge(this.#read(), "Cause: the request was still too long after a compaction.");
     this.#attempts.request.isOverflowRecovered = true;
     // A pause does not apply: without a recovery the session cannot continue, and a good answer separates two of them.
-    const request = this.#request({ reason: "overflow", ...at });
-    return this.#run(request, decide(request, reading));
+    return this.#run(this.#request({ reason: "overflow", ...at }));
   }
 
   async #sendable({ signal }: { signal?: AbortSignal }) {
-    const reading = readContext(this.#options);
+    const reading = this.#read();
     const skip = (detail: string) => unchanged("overflow", reading, detail);
     const request = this.#request({ reason: "overflow", refusal: { inputTokens: reading.tokens }, signal });
     const maxTokens = sendableTokens(request.model.contextWindow);
@@ -214,12 +216,13 @@ export class CompactionController {
     if (!request.settings.onOverflow) return skip("compaction.onOverflow is off.");
     const error = promptTooLarge(reading, request.model);
     if (error !== undefined) return { ...skip(error.message), status: "failed" as const, error };
-    if (this.#attempts.request.isMadeSendable || this.#attempts.request.isOverflowRecovered)
+    const { request: tried } = this.#attempts;
+    if (tried.isMadeSendable || tried.isOverflowRecovered)
       return this.#sendsAnyway() ? skip(SENT_ANYWAY) : stillTooLarge(reading, request.model);
-    this.#attempts.request.isMadeSendable = true;
-    const outcome = await this.#run(request, decide(request, reading));
+    tried.isMadeSendable = true;
+    const outcome = await this.#run(request);
     const { status } = outcome;
-    const left = readContext(this.#options);
+    const left = this.#read();
     const isDone = status === "compacted" || status === "masked";
     if (status !== "failed" && !(isDone && left.tokens > maxTokens)) return outcome;
     if (this.#sendsAnyway()) return { ...outcome, status: "skipped" as const, detail: SENT_ANYWAY };
@@ -228,9 +231,11 @@ export class CompactionController {
 
   /** Once for each user message, a context is sent that is too large only by its learned size, which may be wrong. */
   #sendsAnyway(): boolean {
-    const { contextWindow, declaredWindow = contextWindow } = this.#options.model();
-    const maxTokens = sendableTokens(declaredWindow) ?? Number.POSITIVE_INFINITY;
-    if (this.#attempts.request.isSentAnyway || plainTokens(this.#options) > maxTokens) return false;
+    const { session, fixedTexts } = this.#options;
+    const model = this.#options.model();
+    const maxTokens = sendableTokens(model.declaredWindow ?? model.contextWindow) ?? Number.POSITIVE_INFINITY;
+    if (this.#attempts.request.isSentAnyway || plainTokens({ session, fixedTexts, model }) > maxTokens)
+      return false;
     this.#attempts.request.isSentAnyway = true;
     return true;
   }
@@ -242,33 +247,35 @@ export class CompactionController {
     return { ...this.#options, model: this.#options.model(), ...asked };
   }
 
-  async #run(request: CompactionRequest, decision?: Decision): Promise<CompactionOutcome> {
+  #read(): ContextReading {
+    const { session, settings, fixedTexts } = this.#options;
+    return readContext({ session, fixedTexts, model: this.#options.model(), estimator: settings.estimator });
+  }
+
+  /** @param wasNeeded false if only the economy asks for the compaction. */
+  async #run(request: CompactionRequest, wasNeeded = true): Promise<CompactionOutcome> {
     const { reason = "manual" } = request;
-    if (this.#isRunning)
-      return unchanged(reason, decision?.reading ?? readContext(request), "Another compaction is running.");
+    if (this.#isRunning) return unchanged(reason, this.#read(), "Another compaction is running.");
     this.#isRunning = true;
     try {
-      const waits = this.#background.counts.isUnderway && !this.#background.isReady;
+      const startNotified = this.#background.counts.isUnderway && !this.#background.isReady;
       // Shows why the agent is waiting.
-      if (waits) await notifyStart(request);
+      if (startNotified) await notifyStart(request);
       const earlier = await this.#background.take(request);
       if (earlier !== undefined) {
-        const result = await this.#compactOnce(
-          { ...request, earlier, startNotified: waits },
-          isNeeded(decision),
-        );
-        if (result.status !== "compacted" || isEnough(request)) return outcomeOf(result);
+        const result = await this.#compactOnce({ ...request, earlier, startNotified }, wasNeeded);
+        if (result.status !== "compacted" || this.#isEnough(request)) return outcomeOf(result);
       }
       const sparing = reason === "manual" ? request : this.#withoutFailedModel(request);
       const result = await this.#compactOnce(
         {
           ...sparing,
-          ...(earlier === undefined && { decision, startNotified: waits }),
+          startNotified: startNotified && earlier === undefined,
           onCommitted: () => {
             this.#isRunning = false;
           },
         },
-        isNeeded(decision),
+        wasNeeded,
         // Read before the wait: the user can choose another model meanwhile.
         request.summariser?.name,
       );
@@ -276,6 +283,14 @@ export class CompactionController {
     } finally {
       this.#isRunning = false;
     }
+  }
+
+  /** True if the context as it is now needs no further compaction for this reason. */
+  #isEnough(request: CompactionRequest): boolean {
+    if (request.reason !== "overflow") return true;
+    const reading = this.#read();
+    const { compactAboveTokens = Number.POSITIVE_INFINITY } = decisionFor(request, reading);
+    return reading.tokens <= compactAboveTokens;
   }
 
   /** Commits the ready background draft. Undefined if it is outdated. */
@@ -312,13 +327,17 @@ export class CompactionController {
 
   /** Begins a background draft if a compaction is due soon and none is refused. Returns true if one is under way. */
   #considerBackground(request: CompactionRequest, decision: Decision): boolean {
+    const { settings, review } = request;
+    const { summariser } = this.#withoutFailedModel(request);
     const isRefused =
       this.#attempts.taskRefusal(true) !== undefined || this.#attempts.pauseReason() !== undefined;
-    const { summariser } = this.#withoutFailedModel(request);
     if (this.#isRunning || isRefused || summariser === undefined) return false;
-    this.#background.consider(request, decision, (result) =>
-      this.#attempts.modelAsked(result, summariser.name),
-    );
+    const isWanted = settings.background && !(review !== undefined && isReviewed(settings, "threshold"));
+    const begin = isWanted && this.#background.isFree ? beginTokens(decision) : undefined;
+    if (begin !== undefined)
+      this.#background.begin({ ...request, review: undefined, beginTokens: begin }, (result) =>
+        this.#attempts.modelAsked(result, summariser.name),
+      );
     return this.#background.counts.isUnderway;
   }
 
@@ -332,16 +351,10 @@ export class CompactionController {
   }
 }
 
-/** True if the context as it is now needs no further compaction for this reason. */
-function isEnough(request: CompactionRequest): boolean {
-  if (request.reason !== "overflow") return true;
-  const { reading, compactAboveTokens = Number.POSITIVE_INFINITY } = decide(request);
-  return reading.tokens <= compactAboveTokens;
-}
-
-/** False if only the economy asks for a compaction. */
-function isNeeded({ thresholdTokens, reading }: Partial<Decision> = {}): boolean {
-  return thresholdTokens === undefined || reading === undefined || reading.tokens > thresholdTokens;
+function decisionFor(request: CompactionRequest, reading: ContextReading): Decision {
+  const { reason = "manual", settings, model, summariser, refusal, nowMs } = request;
+  const isModelAsked = summariser !== undefined;
+  return decide(reading, { reason, settings, model, isModelAsked, refusal, nowMs });
 }
 
 function unchanged(reason: CompactionReason, reading: ContextReading, detail: string): CompactionOutcome {

@@ -1,47 +1,31 @@
 import { carriedCounts } from "../carry/carry-over.ts";
 import { previousProse } from "../carry/summary-text.ts";
-import { promptTokens, summaryRequest } from "../ladder/ask.ts";
-import { fitsWhole, plannedChunks, wholeSpan } from "../ladder/chunks.ts";
+import {
+  fitsWhole,
+  maxSummaryTokens,
+  promptTokens,
+  RunCost,
+  type SummariserSizes,
+  summaryRequest,
+  wholeSpan,
+} from "../ladder/ask.ts";
+import { plannedChunks } from "../ladder/chunks.ts";
 import { layDraft } from "../ladder/draft.ts";
-import { isReached, masksSuffice, plannedState } from "../ladder/ladder.ts";
+import type { LadderState, Run } from "../ladder/ladder.ts";
 import type { SummaryJob, SummaryPart } from "../ladder/prompt.ts";
-import { type LadderState, type Run, RunCost } from "../ladder/run.ts";
-import { maskedState } from "../ladder/rungs.ts";
 import { jobFor, spansOf } from "../ladder/summary-rungs.ts";
-import { maxSummaryTokens, type SummariserSizes } from "../plan/sizes.ts";
 import { viewTokens } from "../plan/view.ts";
 import { type Summariser, SummaryFailure } from "../summariser.ts";
-import { prepareRun, type RunCompactionOptions } from "./prepare.ts";
 import { type CompactionResult, type PlannedRequest, resultOf } from "./result.ts";
 
-export interface PlanCompactionOptions
-  extends Omit<RunCompactionOptions, "digest" | "lifecycle" | "review" | "signal" | "summariser"> {
-  /** The end of the planned path. Default: the session's leaf. */
-  leafId?: string;
-  /** A summariser, to get the planned requests in the result. */
-  summariser?: SummariserSizes & Pick<Summariser, "name">;
-}
-
-/**
- * Plans the masks, cut and spans of `runCompaction`. Asks no model and no extension, and writes nothing. `tokensAfter`
- * assumes a summary of the usual size.
- * @throws BonsaiError `cut_not_allowed`, `nothing_to_make_anew`, and the errors of reading the session
- */
-export function planCompaction({ summariser, ...asked }: PlanCompactionOptions): CompactionResult {
-  const run = prepareRun(asked);
-  const masked = maskedState(run.start, run);
-  const state = isReached(masked, run) ? masked : plannedState(masked, run);
-  const { plan } = state;
-  if (plan === undefined || masksSuffice(run, state)) return resultOf(run, state, "planned");
-  if (plan.status !== "planned") return resultOf(run, state, plan.status);
-  return plannedResult(run, state, summariser);
-}
+/** A summariser of a plan. It is not asked. */
+export type PlannedSummariser = SummariserSizes & Pick<Summariser, "name">;
 
 /** The expected result of a summary by the state's plan. */
 export function plannedResult(
   run: Run,
   state: LadderState,
-  summariser: PlanCompactionOptions["summariser"],
+  summariser: PlannedSummariser | undefined,
 ): CompactionResult {
   const { expected, loss } = expectedState(run, state, summariser);
   const { summary, ...laid } = expected;
@@ -86,7 +70,7 @@ function expectedProseTokens(
 function plannedRequests(
   run: Run,
   state: LadderState,
-  sizes: SummariserSizes & Pick<Summariser, "name">,
+  sizes: PlannedSummariser,
 ): Pick<CompactionResult, "plannedRequests"> & Partial<Pick<CompactionResult, "failures">> {
   const { name, contextWindow, maxOutputTokens } = sizes;
   const summarise = () => Promise.reject(new Error("Plan only."));

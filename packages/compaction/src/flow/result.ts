@@ -1,18 +1,30 @@
-import { type BonsaiError, chars4Estimator } from "@bonsai-agent/messages";
+import { BonsaiError, chars4Estimator, messageOf } from "@bonsai-agent/messages";
+import { count as digits, tokensText } from "@bonsai-agent/messages/numbers";
 import type { CompactionEntry, ContextEditEntry } from "@bonsai-agent/session";
 import { carriedCounts, planFiles } from "../carry/carry-over.ts";
-import type { LossReport } from "../details.ts";
-import { type CarriedCounts, type CompactionReason, isModelRung, type RungName } from "../details.ts";
-import type { CompactionLifecycle } from "../events.ts";
-import { isCustomSummaryError } from "../ladder/extension-rung.ts";
-import { CompactionCancelled } from "../ladder/ladder.ts";
-import { type LadderState, type Run, RunCost, type RungFailure } from "../ladder/run.ts";
+import {
+  type CarriedCounts,
+  type CompactionReason,
+  isModelRung,
+  type LossReport,
+  manifestOf,
+  type RungName,
+} from "../details.ts";
+import type { CompactionOutcome, CompactionSteps } from "../events.ts";
+import { RunCost } from "../ladder/ask.ts";
+import { CompactionCancelled, type LadderState, type Run, type RungFailure } from "../ladder/ladder.ts";
 import { type CompactionPlan, splitAt } from "../plan/plan.ts";
-import { type CompactionSizes, compactionSizes, contextSizeOf, totalAfter } from "../plan/sizes.ts";
-import { editedIds, type ViewItem, withoutSummary } from "../plan/view.ts";
+import {
+  type CompactionSizes,
+  compactionSizes,
+  contextSizeOf,
+  editedIds,
+  totalAfter,
+  type ViewItem,
+  viewTokens,
+  withoutSummary,
+} from "../plan/view.ts";
 import type { SummaryKind } from "../summariser.ts";
-import type { CompactionOutcome, CompactionStatus } from "./outcome.ts";
-import { causesOf, DIGEST_HINT, detailOf, errorOf, isAllRecent } from "./result-text.ts";
 
 /** A request to a summariser that has not been sent. */
 export interface PlannedRequest {
@@ -22,6 +34,15 @@ export interface PlannedRequest {
   /** The longest answer that is accepted. */
   maxOutputTokens: number;
 }
+
+export type CompactionStatus =
+  | "planned"
+  | "compacted"
+  | "masked"
+  | "nothing-to-compact"
+  | "already-compacted"
+  | "cancelled"
+  | "failed";
 
 /** The effect of a compaction, or of a planned one. Ids are of entries of the context, oldest first. */
 export interface CompactionResult
@@ -193,49 +214,161 @@ export function unpreparedResult(reason: CompactionReason, cause: unknown): Comp
   return { ...resultOf(nothing, start, "failed"), detail: error.message, error };
 }
 
-/** Sends the end events in this order: masks, summary, failure, end. */
-export async function notifyEnd(
-  result: CompactionResult,
-  lifecycle: CompactionLifecycle | undefined,
-): Promise<void> {
-  if (lifecycle === undefined) return;
-  const { status, reason, entry, edits, error } = result;
-  const outcome = outcomeOf(result);
-  const aborted = status === "cancelled";
-  const willRetry = reason === "overflow" && (status === "compacted" || status === "masked");
-  const errorMessage = error && { errorMessage: error.message };
-  const masks = edits.filter((edit) => result.maskedEntryIds.includes(edit.targetId));
-  if (masks.length > 0) {
-    const freedTokens = result.sizes.maskedTokens;
-    await lifecycle.notify("session_mask", { type: "session_mask", entries: masks, freedTokens, reason });
+/** "masked 5 old results, shortened 1 message", in the order of the steps. */
+export function stepsText({ masked, summarised, withoutMedia, shortened }: CompactionSteps): string {
+  const done = [
+    stepText("masked", masked, "old result"),
+    stepText("summarised", summarised, "message"),
+    stepText("removed the images of", withoutMedia, "message"),
+    stepText("shortened", shortened, "message"),
+  ];
+  return done.filter((each) => each !== "").join(", ");
+}
+
+function stepText(verb: string, count: number, noun: string): string {
+  return count === 0 ? "" : `${verb} ${digits(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** The size of the context before a compaction, with its unit. Undefined if it is damaged. */
+export function sizeBeforeText(compaction: CompactionEntry): string | undefined {
+  const { tokensBefore } = compaction;
+  if (!Number.isFinite(tokensBefore)) return undefined;
+  return tokensText(tokensBefore, Number(manifestOf(compaction)?.estimatedTokensBefore) > 0);
+}
+
+const DETAILS: Record<Exclude<CompactionStatus, "nothing-to-compact" | "compacted" | "masked">, string> = {
+  planned: "Nothing was written.",
+  "already-compacted": "Nothing to compact: no message came after the latest compaction.",
+  cancelled: "Compaction cancelled.",
+  failed: "Compaction failed.",
+};
+
+/** Says what a compaction did, or why it did nothing. */
+export function detailOf(
+  run: Run,
+  state: LadderState,
+  { status, steps }: { status: CompactionStatus; steps: CompactionSteps },
+): string {
+  if (status === "nothing-to-compact") return nothingText(run, state);
+  if (status !== "compacted" && status !== "masked") return DETAILS[status];
+  return [doneText(run, steps, status), ...caveatsOf(run, state)].join(" ");
+}
+
+function doneText({ former }: Run, steps: CompactionSteps, status: "compacted" | "masked"): string {
+  const done = stepsText(steps);
+  if (status === "masked") return `${done.slice(0, 1).toUpperCase()}${done.slice(1)}; no summary was needed.`;
+  const again = former === undefined ? "" : " again, from the original entries";
+  const isMore = steps.masked + steps.withoutMedia + steps.shortened > 0;
+  return `Compacted the context${again}${isMore ? `: ${done}` : ""}.`;
+}
+
+/** Tokens that the frame of a summary takes. */
+const MIN_SUMMARY_TOKENS = 200;
+
+/** True if keeping less would leave something to summarise. */
+export function isAllRecent({ start }: Run, { plan }: LadderState): boolean {
+  return plan?.status !== "planned" && start.tokens > MIN_SUMMARY_TOKENS;
+}
+
+function nothingText(run: Run, state: LadderState): string {
+  const { plan } = state;
+  if (isAllRecent(run, state)) return "Nothing to compact: the whole context is recent.";
+  if (run.start.view.items.length === 0) return "Nothing to compact: the session has no messages.";
+  const replaced =
+    plan?.status === "planned" ? viewTokens([...plan.history, ...plan.turnPrefix]) : run.start.tokens;
+  return `Nothing to compact: a summary would be larger than the ${tokensText(replaced, true)} that it replaces.`;
+}
+
+/** Notes about a compaction beside what it did, a sentence each. */
+export function caveatsOf(run: Run, state: LadderState): string[] {
+  return [...digestCaveat(run, state), ...economyCaveat(run), ...sizeCaveat(run, state)];
+}
+
+/** Why the digest summarised although there is a model. */
+function digestCaveat({ skippedModelReason }: Run, { summary, failures }: LadderState): string[] {
+  if (summary?.draft.rung !== "digest") return [];
+  if (skippedModelReason !== undefined) return [skippedModelReason];
+  const failed = failures.findLast(({ rung }) => isModelRung(rung));
+  if (failed === undefined) return [];
+  return [`Used the built-in digest because the model's summary failed: ${sentence(failed.message)}`];
+}
+
+function economyCaveat({ reason, start, goalTokens = 0, thresholdTokens = 0 }: Run): string[] {
+  const isEarly = goalTokens < thresholdTokens && start.tokens <= thresholdTokens;
+  if (reason !== "threshold" || !isEarly) return [];
+  return ["It came before the threshold because of compaction.economy."];
+}
+
+function sizeCaveat({ budgets, size }: Run, { tokens }: LadderState): string[] {
+  const { windowTokens } = budgets;
+  const tokensAfter = totalAfter(size, tokens);
+  if (windowTokens === undefined || tokensAfter <= windowTokens) return [];
+  return [
+    `The context still has ${tokensText(tokensAfter, true)}; the model's window is ${digits(windowTokens)}. Lower compaction.keepRecentTokens, or choose a model with a larger window.`,
+  ];
+}
+
+/** The start of the error of an overflow that could not be recovered. */
+export const CONTEXT_TOO_LARGE = "Context too large. Compaction failed. Use /compact to retry manually.";
+export const DIGEST_HINT =
+  "use the built-in digest (`/compact digest`, `bonsai compact FILE --digest`, or the setting compaction.summarizer.fallback)";
+
+/**
+ * Any thrown value as an error for the user.
+ * @param how.hints further ways out
+ */
+export function errorOf(
+  reason: CompactionReason,
+  cause: unknown,
+  {
+    causes = sentence(`Cause: ${messageOf(cause)}`),
+    hints = [DIGEST_HINT],
+  }: { causes?: string; hints?: string[] } = {},
+): BonsaiError {
+  if (BonsaiError.is(cause)) return cause;
+  if (reason === "overflow") {
+    return new BonsaiError({
+      /** No compaction made the context small enough after an overflow. */
+      code: "context_too_large",
+      message: `${CONTEXT_TOO_LARGE} ${causes}`,
+      hint: "Run /compact or `bonsai compact FILE`, go back with /tree or `bonsai session goto FILE ENTRY`, start a new session, or choose a model with a larger window.",
+      cause,
+    });
   }
-  if (entry !== undefined)
-    await lifecycle.notify("session_compact", {
-      type: "session_compact",
-      compactionEntry: entry,
-      fromExtension: entry.fromHook === true,
-      reason,
-      willRetry,
-    });
-  // Sent after a cancel too, for handlers that wait for the summary.
-  if (status === "failed" || aborted)
-    await lifecycle.notify("session_compact_failed", {
-      type: "session_compact_failed",
-      reason,
-      outcome,
-      ...(error && { error }),
-      ...errorMessage,
-      aborted,
-      willRetry: reason === "overflow",
-      fromExtension: isCustomSummaryError(error),
-    });
-  await lifecycle.notify("auto_compaction_end", {
-    type: "auto_compaction_end",
-    reason,
-    outcome,
-    ...(entry && { result: entry }),
-    aborted,
-    willRetry,
-    ...errorMessage,
+  return new BonsaiError({
+    code: "compaction_failed",
+    message: `Compaction failed. ${causes}`,
+    hint: `${[reason === "manual" ? "Try again" : "Run /compact or `bonsai compact FILE`", ...hints, "or choose another model"].join(", ")}.`,
+    cause,
   });
+}
+
+/** The causes of a failed run, from its ladder and the thrown value. */
+export function causesOf(run: Run, state: LadderState, cause: unknown): string {
+  const overhead = overheadAlone(run);
+  if (overhead !== undefined) return overhead;
+  const failures = state.failures.map(({ rung, message }) => `${rung}: ${message}`);
+  const skipped = run.skippedModelReason === undefined ? [] : [run.skippedModelReason];
+  const causes = [...skipped, ...failures, ...(cause === undefined ? [] : [messageOf(cause)])];
+  if (causes.length > 0) return sentence(`Causes: ${causes.join(" | ")}`);
+  return run.span.justCompacted
+    ? "Cause: no message came after the latest compaction."
+    : "Cause: nothing is left to summarise, mask or cut.";
+}
+
+/** Messages can take this many times their estimate. */
+const MAX_UNDERESTIMATE = 4;
+
+/** No compaction shrinks the part of a request before its messages. */
+function overheadAlone({ reason, budgets, size, start }: Run): string | undefined {
+  const { windowTokens } = budgets;
+  if (reason !== "overflow" || windowTokens === undefined) return undefined;
+  if (size.totalTokens - start.tokens * MAX_UNDERESTIMATE <= windowTokens) return undefined;
+  const overhead = tokensText(size.totalTokens - start.tokens, true);
+  return `Cause: the system prompt and the tools alone take ${overhead}; the model's window is ${digits(windowTokens)}.`;
+}
+
+/** Ends a message of a server or extension with a full stop, because another sentence follows. */
+function sentence(text: string): string {
+  return /[.!?。…]$/.test(text) ? text : `${text}.`;
 }

@@ -1,9 +1,81 @@
-import { messageOf, redactSecrets, type TokenEstimator, textHead } from "@bonsai-agent/messages";
+import {
+  addUsage,
+  emptyUsage,
+  type Message,
+  messageOf,
+  redactSecrets,
+  type TokenEstimator,
+  textHead,
+  type Usage,
+} from "@bonsai-agent/messages";
 import { raceAbort, strippedSummary, withoutThinking } from "@bonsai-agent/messages/host";
 import { count as digits, tokensText } from "@bonsai-agent/messages/numbers";
-import { requestCapacity } from "../plan/sizes.ts";
-import { type SummaryAnswer, SummaryFailure, type SummaryRequest, summarySections } from "../summariser.ts";
-import { type SummaryJob, type SummaryPart, summaryInstruction, summaryPrompt } from "./prompt.ts";
+import type { Budgets } from "../plan/limits.ts";
+import {
+  type Summariser,
+  type SummaryAnswer,
+  SummaryFailure,
+  type SummaryKind,
+  type SummaryRequest,
+  summarySections,
+} from "../summariser.ts";
+import { type SummaryJob, type SummaryPart, serialise, summaryInstruction, summaryPrompt } from "./prompt.ts";
+
+/** The sizes of a summariser's model. */
+export type SummariserSizes = Pick<Summariser, "contextWindow" | "maxOutputTokens">;
+
+/** Largest answers to ask for, as shares of the reserve. */
+const RESERVE_SHARE: Record<SummaryKind, number> = { history: 0.8, turnPrefix: 0.5, branch: 0.25 };
+/** A small summariser needs most of its window for the request. */
+const WINDOW_SHARE = 0.25;
+
+/** The largest answer to ask a summariser for, in tokens. */
+export function maxSummaryTokens(kind: SummaryKind, summariser: SummariserSizes, budgets: Budgets): number {
+  const { contextWindow, maxOutputTokens } = summariser;
+  return Math.floor(
+    Math.min(
+      budgets.reserveTokens * RESERVE_SHARE[kind],
+      maxOutputTokens || Number.POSITIVE_INFINITY,
+      contextWindow ? contextWindow * WINDOW_SHARE : Number.POSITIVE_INFINITY,
+    ),
+  );
+}
+
+/** Maximum tokens of a request to a summariser: its window minus its output limit. */
+export function requestCapacity(summariser: SummariserSizes): number {
+  const { contextWindow, maxOutputTokens = 0 } = summariser;
+  if (!contextWindow) return Number.POSITIVE_INFINITY;
+  const outputTokens = Math.max(Math.min(maxOutputTokens, contextWindow / 2), contextWindow * WINDOW_SHARE);
+  return Math.floor(contextWindow - outputTokens);
+}
+
+/** A span of messages to summarise: history, turn prefix, or a branch. */
+export interface Span {
+  kind: SummaryKind;
+  messages: readonly Message[];
+  following?: readonly Message[] | undefined;
+  previousSummary?: string | undefined;
+}
+
+/** The request for a whole span. */
+export function wholeSpan(job: SummaryJob, span: Span, maxTokens = Number.POSITIVE_INFINITY): SummaryPart {
+  return {
+    ...span,
+    isWhole: true,
+    conversation: () => serialise(span.messages, job.limits, job.secrets).join("\n\n"),
+    maxSummaryTokens: Math.min(maxSummaryTokens(span.kind, job.summariser, job.budgets), maxTokens),
+  };
+}
+
+/** True if one request for each span fits the summariser. */
+export function fitsWhole(job: SummaryJob, spans: readonly Span[]): boolean {
+  const capacity = requestCapacity(job.summariser);
+  if (capacity === Number.POSITIVE_INFINITY) return true;
+  return spans.every((span) => {
+    const { prompt } = summaryRequest(job, wholeSpan(job, span));
+    return promptTokens(prompt, job.estimator) <= capacity;
+  });
+}
 
 /**
  * Asks for one summary.
@@ -151,4 +223,33 @@ function checkSections(text: string, request: SummaryRequest): void {
     throw new SummaryFailure("refused", `The summariser refused: ${textHead(text, 200)}`);
   const missing = asked.filter((heading) => !found.includes(heading));
   throw new SummaryFailure("no-sections", `Sections are missing from the summary: ${missing.join(", ")}.`);
+}
+
+/** Adds up the summary requests of a compaction, with those that failed or were discarded. */
+export class RunCost {
+  requests = 0;
+  usage: Usage | undefined;
+
+  /** Counts one request, whose usage can be unknown. */
+  addRequest(usage: Usage | undefined): void {
+    this.requests += 1;
+    this.addUsage(usage);
+  }
+
+  /** Adds the cost of an extension's own summary, which counts as no request. */
+  addUsage(usage: Usage | undefined): void {
+    if (usage !== undefined) this.usage = addUsage(this.usage ?? emptyUsage(), usage);
+  }
+
+  include({ requests, usage }: RunCost): void {
+    this.requests += requests;
+    this.addUsage(usage);
+  }
+
+  /** US dollars; null if the cost of a request is unknown. */
+  usd({ isFree = false }: Pick<Summariser, "isFree"> = {}): number | null {
+    const usd = this.usage?.cost.total ?? 0;
+    const isUnknown = this.usage?.isUncounted === true || (usd === 0 && this.requests > 0);
+    return isUnknown && !isFree ? null : usd;
+  }
 }

@@ -1,44 +1,24 @@
 import type { Message, TokenEstimator } from "@bonsai-agent/messages";
 import { clip } from "@bonsai-agent/messages/host";
-import { maxAnswerTokens, maxSummaryTokens, requestCapacity } from "../plan/sizes.ts";
-import { SummaryFailure, type SummaryKind } from "../summariser.ts";
-import { askSummary, promptTokens, summaryRequest, tooLargeError } from "./ask.ts";
-import { serialise } from "./conversation.ts";
-import type { SummaryJob, SummaryPart } from "./prompt.ts";
-
-/** A span of messages to summarise: history, turn prefix, or a branch. */
-export interface Span {
-  kind: SummaryKind;
-  messages: readonly Message[];
-  following?: readonly Message[] | undefined;
-  previousSummary?: string | undefined;
-}
+import { SummaryFailure } from "../summariser.ts";
+import {
+  askSummary,
+  fitsWhole,
+  maxSummaryTokens,
+  promptTokens,
+  requestCapacity,
+  type Span,
+  summaryRequest,
+  tooLargeError,
+  wholeSpan,
+} from "./ask.ts";
+import { type SummaryJob, type SummaryPart, serialise } from "./prompt.ts";
 
 /** A smaller request is not worth its instructions. */
 const MIN_PART_TOKENS = 100;
 const JOINT = "\n\n";
 /** Rounding and the joints can add a token or two. */
 const ROUNDING_TOKENS = 4;
-
-/** The request for a whole span. */
-export function wholeSpan(job: SummaryJob, span: Span, maxTokens = Number.POSITIVE_INFINITY): SummaryPart {
-  return {
-    ...span,
-    isWhole: true,
-    conversation: () => serialise(span.messages, job.limits, job.secrets).join(JOINT),
-    maxSummaryTokens: Math.min(maxSummaryTokens(span.kind, job.summariser, job.budgets), maxTokens),
-  };
-}
-
-/** True if one request for each span fits the summariser. */
-export function fitsWhole(job: SummaryJob, spans: readonly Span[]): boolean {
-  const capacity = requestCapacity(job.summariser);
-  if (capacity === Number.POSITIVE_INFINITY) return true;
-  return spans.every((span) => {
-    const { prompt } = summaryRequest(job, wholeSpan(job, span));
-    return promptTokens(prompt, job.estimator) <= capacity;
-  });
-}
 
 /** Half of the largest span: after a refusal, at least that span was too long. */
 export function refusedPartTokens(
@@ -164,6 +144,16 @@ function isTooLong(error: unknown): boolean {
 function halved(error: unknown, tokens: number): Progress["limit"] {
   if (!isTooLong(error) || tokens <= MIN_PART_TOKENS) throw error;
   return { maxTokens: Math.max(MIN_PART_TOKENS, Math.floor(tokens / 2)), isNew: true };
+}
+
+/** Share of the request that an answer may take after a refusal: the next request contains the answer. */
+const ANSWER_SHARE = 0.5;
+/** Fewer tokens are too few for six headings. */
+const MIN_ANSWER_TOKENS = 1_000;
+
+/** The largest answer to a request of this size, after a refusal showed that the known window is wrong. */
+function maxAnswerTokens(requestTokens: number): number {
+  return Math.max(MIN_ANSWER_TOKENS, Math.floor(requestTokens * ANSWER_SHARE));
 }
 
 interface PartSize {

@@ -1,3 +1,4 @@
+import { estimateTokens } from "@bonsai-agent/messages";
 import { escapeMarks, paragraphs } from "@bonsai-agent/messages/host";
 import { type Entry, pinChange } from "@bonsai-agent/session";
 import {
@@ -6,16 +7,16 @@ import {
   carryOver,
   recordBlocks,
   renderExtensionCarryOver,
+  replacedTokens,
 } from "../carry/carry-over.ts";
 import { block, type FileLists } from "../carry/files.ts";
 import { checkedCarryOver } from "../carry/loss.ts";
 import { pinsMissingIn } from "../carry/pins.ts";
-import { spanRecord } from "../carry/span-record.ts";
+import { otherClosings, spanRecord } from "../carry/span-record.ts";
 import { safeProse, summaryText, withCarriedOver } from "../carry/summary-text.ts";
 import { type CompactionPlan, splitAt } from "../plan/plan.ts";
 import { PLANNED_ENTRY_ID, type ViewItem, viewTokens } from "../plan/view.ts";
-import { digestTermsTokens, withClosings } from "./digest-size.ts";
-import type { Draft, LadderState, LaidSummary, Run } from "./run.ts";
+import type { Draft, LadderState, LaidSummary, Run } from "./ladder.ts";
 
 /** Lays a draft on a planned context: computes the carried data, checks the loss, and replaces the summarised part. */
 export function layDraft(state: LadderState, draft: Draft, run: Run): LadderState {
@@ -133,4 +134,59 @@ function summaryItem({ view }: LadderState, { text }: LaidSummary): ViewItem {
   } as Entry;
   const source = { entryId: PLANNED_ENTRY_ID, entry, message };
   return { ...source, tokens: view.estimator.message(message), source };
+}
+
+/** A span to digest. */
+interface DigestedSpan {
+  plan: CompactionPlan;
+  run: Run;
+}
+
+/**
+ * Tokens of a digest with its frame and everything that it carries. Each compaction after the first `free` ones adds
+ * `perCompaction`. Only a long request adds more.
+ */
+const DIGEST_TOKENS = { usual: 5_750, free: 4, perCompaction: 390, max: 7_300, min: 600 };
+/** Upper bounds as shares of the window and of the newly summarised span: a digest has to shrink the context. */
+const DIGEST_SHARE = { window: 0.15, span: 0.6, shortSpan: 0.8 };
+/** Share of the records in the space beside the user's words; the agent's answers get the rest. */
+const RECORDS_SHARE = 0.6;
+const MIN_PROSE_TOKENS = 1_300;
+/** Factor for the terms in a digest's index, until `free` compactions were made. */
+const DIGEST_TERMS_FACTOR = 1.4;
+
+function digestTokens({ record }: CarryOver, { plan, run }: DigestedSpan): number {
+  const { windowTokens = Number.POSITIVE_INFINITY } = run.budgets;
+  const { previousTokens, newTokens } = replacedTokens(plan);
+  const { usual, free, perCompaction, max, min } = DIGEST_TOKENS;
+  const most = Math.min(usual + perCompaction * Math.max(0, record.spans - free), max);
+  const window = Math.floor(windowTokens * DIGEST_SHARE.window);
+  const span = Math.floor(previousTokens + newTokens * DIGEST_SHARE.span);
+  const least = Math.min(min, Math.floor((previousTokens + newTokens) * DIGEST_SHARE.shortSpan));
+  return Math.min(most, Math.max(least, window), Math.max(least, span));
+}
+
+/** Tokens of the digest's prose beside everything that is carried around it. */
+export function digestProseTokens(carried: CarryOver, span: DigestedSpan): number {
+  const share = carried.wordsTokens > 0 ? RECORDS_SHARE : 1;
+  const most = Math.floor(share * leftTokens("", carried, span));
+  return Math.max(Math.min(MIN_PROSE_TOKENS, digestTokens(carried, span) / 2), most);
+}
+
+/** Tokens of the digest's index of terms. */
+export function digestTermsTokens({ record }: CarryOver, { plan, run }: DigestedSpan): number {
+  const factor = record.spans > DIGEST_TOKENS.free ? 1 : DIGEST_TERMS_FACTOR;
+  return Math.floor(carriedTokens(plan, run.settings, run.budgets.windowTokens).terms * factor);
+}
+
+/** Adds the agent's answers, in order between the user's words, because either can revise the other. */
+export function withClosings(prose: string, carried: CarryOver, span: DigestedSpan): CarryOver {
+  if (carried.wordsTokens === 0) return carried;
+  const left = leftTokens(prose, carried, span);
+  return { ...carried, closings: otherClosings(carried.record, left, span.run.focus) };
+}
+
+function leftTokens(prose: string, carried: CarryOver, span: DigestedSpan): number {
+  const text = summaryText(prose, { ...carried, extensions: {} });
+  return Math.max(0, digestTokens(carried, span) - estimateTokens(text) - digestTermsTokens(carried, span));
 }

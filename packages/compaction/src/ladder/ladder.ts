@@ -1,11 +1,125 @@
 import { BonsaiError, messageOf } from "@bonsai-agent/messages";
 import { tokenDigits } from "@bonsai-agent/messages/numbers";
+import type { CompactionEntry, Session } from "@bonsai-agent/session";
+import type { CarryOver, ExtensionCarryOver } from "../carry/carry-over.ts";
+import type { RecordSource } from "../carry/span-record.ts";
 import { isEmptySummary } from "../carry/summary-text.ts";
-import { isModelRung } from "../details.ts";
-import { planSpan } from "../plan/plan.ts";
-import { totalAfter } from "../plan/sizes.ts";
-import { SummaryFailure } from "../summariser.ts";
-import type { LadderState, Run, Rung } from "./run.ts";
+import { type CompactionReason, isModelRung, type LossReport, type RungName } from "../details.ts";
+import type { CompactionLifecycle } from "../events.ts";
+import type { ContextReading } from "../plan/context.ts";
+import type { Budgets, Goals } from "../plan/limits.ts";
+import { type CompactionPlan, type PlanOptions, planSpan } from "../plan/plan.ts";
+import { type ContextSize, type ContextView, totalAfter } from "../plan/view.ts";
+import type { CompactionSettings } from "../settings.ts";
+import { type Summariser, SummaryFailure } from "../summariser.ts";
+import type { RunCost } from "./ask.ts";
+
+/** One compaction: its request with all defaults, the context at its start, its goals, and its cost so far. */
+export interface Run extends Goals {
+  readonly session: Session;
+  /** The end of the path. */
+  readonly leafId: string | null;
+  readonly reason: CompactionReason;
+  /** True for a draft of a snapshot, made while the agent works. Default: false. */
+  readonly isBackground?: boolean | undefined;
+  /** True if only the economy asks for it: the context is below the threshold. */
+  readonly isEconomic: boolean;
+  readonly settings: CompactionSettings;
+  readonly budgets: Budgets;
+  /** The context as it was read. */
+  readonly reading: ContextReading;
+  /** The size of the context before the compaction. */
+  readonly size: ContextSize;
+  readonly start: LadderState;
+  /** The compaction that this one repeats. */
+  readonly former: CompactionEntry | undefined;
+  /** Rules of the plan. */
+  readonly span: Omit<PlanOptions, "view">;
+  /** Undefined for the digest alone. */
+  readonly summariser: Summariser | undefined;
+  /** A sentence for the user: why there is no summariser although a model is available. */
+  readonly skippedModelReason?: string | undefined;
+  readonly digest: Summariser | undefined;
+  readonly focus: string | undefined;
+  /** Replaces the instructions of the summary request. The answer then needs no sections. */
+  readonly instructions?: string | undefined;
+  /** True if the user chose the digest: summaries of extensions are ignored. Default: false. */
+  readonly isDigestWanted?: boolean;
+  /** The path, to make the record of a span. */
+  readonly recordSource: RecordSource;
+  readonly pinned: readonly string[];
+  readonly lifecycle: CompactionLifecycle | undefined;
+  readonly signal: AbortSignal;
+  readonly cost: RunCost;
+}
+
+/** The context after some rungs. Nothing is written yet. */
+export interface LadderState {
+  readonly view: ContextView;
+  readonly plan: CompactionPlan | undefined;
+  readonly summary: LaidSummary | undefined;
+  /** Texts that extensions carry after the summary, bounded. */
+  readonly carryOver?: ExtensionCarryOver | undefined;
+  /** Estimated tokens of the view. */
+  readonly tokens: number;
+  /** The last rung that shrank the context. */
+  readonly rung: RungName | undefined;
+  readonly failures: readonly RungFailure[];
+}
+
+/** A rung that failed, or did not shrink the context. */
+export interface RungFailure {
+  rung: RungName;
+  message: string;
+  cause?: unknown;
+  /** True if the summariser found its request too long. */
+  overflow?: boolean;
+}
+
+/** One step of the ladder. */
+export interface Rung {
+  readonly name: RungName;
+  /** The state after the step. The same state if there is nothing to do. */
+  attempt(state: LadderState, run: Run): LadderState | Promise<LadderState>;
+}
+
+/**
+ * A summary before its commit: text and cut, without a context. A model, the digest, an extension, the background and the
+ * user's edit each make one; `layDraft` fits it to the context of the moment.
+ */
+export interface Draft {
+  prose: string;
+  /** Null keeps nothing. */
+  firstKeptEntryId: string | null;
+  /** The rung that made it. */
+  rung: RungName;
+  /** The extension that supplied it. */
+  extension?: string | undefined;
+  /** True for quotes of the record, as the digest makes them. */
+  isExtract?: boolean | undefined;
+  /** The focus that it was made with. */
+  focus?: string | undefined;
+  /** True if the user edited the prose. */
+  isEdited?: boolean | undefined;
+  /** For an extension's own text: the parts that it carries, and its details. */
+  own?: { carry: readonly ("userWords" | "terms")[]; details: unknown } | undefined;
+}
+
+/** A draft with the data that it carries into a context. */
+export interface LaidSummary {
+  draft: Draft;
+  /** As the model will see it. */
+  text: string;
+  carried: CarryOver;
+  /** Facts that the context loses. Absent without a check. */
+  loss?: LossReport | undefined;
+}
+
+/** The run and its last state. Nothing is written yet. */
+export interface ClimbResult {
+  run: Run;
+  state: LadderState;
+}
 
 /**
  * Climbs until the goal is reached. A rung that throws or does not shrink the context is recorded as a failure, and the
@@ -21,10 +135,9 @@ export async function climb(
 ): Promise<LadderState> {
   let state = from;
   for (const rung of rungs) {
-    if (isReached(state, run)) break;
-    if (rung.name !== "mask") state = plannedState(state, run);
-    if (!rung.applies(state, run)) continue;
+    if (isReached(state, run.goalTokens)) break;
     if (run.signal.aborted) throw new CompactionCancelled("");
+    if (rung.name !== "mask") state = plannedState(state, run);
     state = await tryRung(rung, state, run);
   }
   return state;
@@ -36,7 +149,7 @@ export function plannedState(state: LadderState, run: Run): LadderState {
 }
 
 /** True if nothing more has to be done. */
-export function isReached({ summary, tokens }: LadderState, { goalTokens }: Run): boolean {
+export function isReached({ summary, tokens }: LadderState, goalTokens: number | undefined): boolean {
   return goalTokens === undefined ? summary !== undefined : tokens <= goalTokens;
 }
 
@@ -48,22 +161,20 @@ export function isWorthWriting(run: Run, state: LadderState): boolean {
 /** An automatic run is done at its goal; a manual one if the masks alone made the rest fit its budget. */
 export function masksSuffice(run: Run, state: LadderState): boolean {
   if (state.view.edits.length === 0) return false;
-  if (run.reason !== "manual") return isReached(state, run);
+  if (run.reason !== "manual") return isReached(state, run.goalTokens);
   return state.plan?.status === "nothing-to-compact" && run.start.tokens > run.span.keepTokens;
 }
 
 /** If no request would be sent otherwise, edits that missed the goal are better than an error. */
 function isBestTry(run: Run, { view, tokens }: LadderState): boolean {
   const { reason, start } = run;
-  const isForced = reason === "overflow" || (reason === "threshold" && isUnsendable(start, run));
+  const isForced =
+    reason === "overflow" || (reason === "threshold" && isUnsendable(start.tokens, run.sendableTokens));
   return isForced && view.edits.length > 0 && tokens < start.tokens;
 }
 
 /** True for a context so far above the window that no request with it would be sent. */
-export function isUnsendable(
-  { tokens }: LadderState,
-  { sendableTokens = Number.POSITIVE_INFINITY }: Run,
-): boolean {
+export function isUnsendable(tokens: number, sendableTokens = Number.POSITIVE_INFINITY): boolean {
   return tokens > sendableTokens;
 }
 

@@ -12,22 +12,22 @@ import {
   withEdits,
 } from "../plan/view.ts";
 import { extensionRung } from "./extension-rung.ts";
-import { isUnsendable } from "./ladder.ts";
-import type { LadderState, Run, Rung } from "./run.ts";
+import { isUnsendable, type LadderState, type Run, type Rung } from "./ladder.ts";
 import { chunksRung, digestRung, summariseRung } from "./summary-rungs.ts";
 
 /** Masks old outputs and shortens outputs of user commands. An extension may veto this, or keep some outputs. */
 export const maskRung: Rung = {
   name: "mask",
-  applies: (state, run) => masksFor(state, run).length > 0,
   async attempt(state, run) {
     const masks = masksFor(state, run);
+    if (masks.length === 0) return state;
     const { cancel, keep = [] } = await decidedMasks(masks, run);
     return cancel ? state : withMasks(state, masks, keep);
   },
 };
 
-function masksFor({ view }: LadderState, { settings, span }: Run): readonly MaskedItem[] {
+/** The outputs that the mask rung would mask or shorten. */
+export function masksFor({ view }: LadderState, { settings, span }: Run): readonly MaskedItem[] {
   return planMasks(view, settings.mask, span.commandTokens);
 }
 
@@ -72,8 +72,8 @@ const FORCED_CHARS = [...TRUNCATED_CHARS, 1_000, 500, 200];
 /** Replaces images by a mark. */
 const dropMediaRung: Rung = {
   name: "media",
-  applies: (state, run) => mayLose(state, run) && state.view.items.some(hasMedia),
-  async attempt(state) {
+  attempt(state, run) {
+    if (!mayLose(state, run)) return state;
     return edited(state, state.view.items.filter(hasMedia).map(withoutMedia));
   },
 };
@@ -84,10 +84,10 @@ const dropMediaRung: Rung = {
  */
 const truncateRung: Rung = {
   name: "truncate",
-  applies: (state, run) => mayLose(state, run) && passes(state, run).some(({ of }) => of.length > 0),
-  async attempt(state, run) {
+  attempt(state, run) {
+    if (!mayLose(state, run)) return state;
     let next = state;
-    const isForced = run.reason === "overflow" || isUnsendable(state, run);
+    const isForced = run.reason === "overflow" || isUnsendable(state.tokens, run.sendableTokens);
     const lengths = isForced ? FORCED_CHARS : TRUNCATED_CHARS;
     const latest = latestRequest(state);
     for (const { of, latestChars, goalTokens } of passes(state, run)) {
@@ -142,7 +142,7 @@ function latestRequest({ view }: LadderState): ViewItem | undefined {
 function mayLose(state: LadderState, run: Run): boolean {
   if (run.reason !== "threshold") return run.reason === "overflow";
   const isTooLarge = state.tokens > (run.thresholdTokens ?? 0);
-  return (state.summary !== undefined && isTooLarge) || isUnsendable(state, run);
+  return (state.summary !== undefined && isTooLarge) || isUnsendable(state.tokens, run.sendableTokens);
 }
 
 function edited(state: LadderState, edits: readonly PlannedEdit[]): LadderState {

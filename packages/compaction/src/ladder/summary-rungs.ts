@@ -1,36 +1,37 @@
+import type { Message } from "@bonsai-agent/messages";
 import { carriedTokens } from "../carry/carry-over.ts";
 import { spanRecord } from "../carry/span-record.ts";
 import { joinedProse, previousProse } from "../carry/summary-text.ts";
-import { storedDetails } from "../details.ts";
+import { type CompactionReason, storedDetails } from "../details.ts";
 import { originalMessage, type ViewItem } from "../plan/view.ts";
-import { digestStandsIn } from "../settings.ts";
-import type { Summariser, SummaryKind } from "../summariser.ts";
-import { askSummary } from "./ask.ts";
-import { fitsWhole, refusedPartTokens, type Span, summariseInChunks, wholeSpan } from "./chunks.ts";
-import { digestProseTokens } from "./digest-size.ts";
-import { carryOverOf, layDraft } from "./draft.ts";
-import { needsSummary } from "./ladder.ts";
+import { digestText } from "../record/digest.ts";
+import { recordAfter } from "../record/record.ts";
+import { summaryProse } from "../record/source.ts";
+import type { CompactionSettings } from "../settings.ts";
+import type { Summariser, SummaryKind, SummaryRequest } from "../summariser.ts";
+import { askSummary, fitsWhole, RunCost, type Span, wholeSpan } from "./ask.ts";
+import { refusedPartTokens, summariseInChunks } from "./chunks.ts";
+import { carryOverOf, digestProseTokens, layDraft } from "./draft.ts";
+import { type LadderState, needsSummary, type Run, type Rung, type RungFailure } from "./ladder.ts";
 import type { SummaryJob } from "./prompt.ts";
-import { type LadderState, type Run, RunCost, type Rung, type RungFailure } from "./run.ts";
 
 /** Asks the model once for each span. */
 export const summariseRung: Rung = {
   name: "summarise",
-  applies: (state, run) =>
-    needsSummary(state) &&
-    run.summariser !== undefined &&
-    fitsWhole(jobFor(state, run, run.summariser), spansOf(state)),
-  attempt: (state, run) =>
-    modelSummary("summarise", state, run, (job, span) => askSummary(job, wholeSpan(job, span))),
+  attempt(state, run) {
+    if (!needsSummary(state) || run.summariser === undefined) return state;
+    if (!fitsWhole(jobFor(state, run, run.summariser), spansOf(state))) return state;
+    return modelSummary("summarise", state, run, (job, span) => askSummary(job, wholeSpan(job, span)));
+  },
 };
 
 /** Asks the model in several requests, each updating the last summary, if one is too long for it. */
 export const chunksRung: Rung = {
   name: "chunks",
-  applies: (state, run) => needsSummary(state) && run.summariser !== undefined && wasTooLong(state),
-  attempt: (state, run) => {
+  attempt(state, run) {
+    if (!needsSummary(state) || run.summariser === undefined || !wasTooLong(state)) return state;
     const isRefused = state.failures.some(isRefusal);
-    const job = jobFor(state, run, run.summariser!);
+    const job = jobFor(state, run, run.summariser);
     const maxTokens = isRefused ? refusedPartTokens(job, spansOf(state)) : undefined;
     return modelSummary("chunks", state, run, (each, span) => summariseInChunks(each, span, maxTokens));
   },
@@ -39,23 +40,23 @@ export const chunksRung: Rung = {
 /** Summarises without a model. */
 export const digestRung: Rung = {
   name: "digest",
-  applies: (state, run) => needsSummary(state) && run.digest !== undefined && isDigestAllowed(run),
   async attempt(state, run) {
     const { plan } = state;
     const { focus, digest } = run;
+    if (!needsSummary(state) || digest === undefined || !isDigestAllowed(run)) return state;
     const carried = {
       ...carryOverOf(plan!, run, focus),
       ...(state.carryOver && { extensions: state.carryOver }),
     };
     // The digest asks no model, so it costs nothing.
-    const job = { ...jobFor(state, run, digest!), cost: new RunCost() };
+    const job = { ...jobFor(state, run, digest), cost: new RunCost() };
     const items = [...plan!.history, ...plan!.turnPrefix];
     const span = { ...historySpan(items, plan!.kept), previousSummary: previousProse(plan!.previous) };
     // A short span needs a digest that is shorter still.
     const maxTokens = digestProseTokens(carried, { plan: plan!, run });
     const prose = await askSummary(job, wholeSpan(job, span, maxTokens));
     const { firstKeptEntryId } = plan!;
-    const isExtract = digest!.isExtract === true;
+    const isExtract = digest.isExtract === true;
     return layDraft(state, { prose, firstKeptEntryId, rung: "digest", isExtract, focus }, run);
   },
 };
@@ -134,6 +135,12 @@ function isDigestAllowed({ summariser, reason, settings, isBackground }: Run): b
   return summariser === undefined || digestStandsIn(settings, reason);
 }
 
+/** True if the digest replaces a model's failed summary, for a compaction of this reason. */
+export function digestStandsIn({ summarizer }: CompactionSettings, reason: CompactionReason): boolean {
+  const { fallback } = summarizer;
+  return fallback === "always" || (fallback === "overflow" && reason === "overflow");
+}
+
 /** The summary job of a run. */
 export function jobFor(state: LadderState, run: Run, summariser: Summariser): SummaryJob {
   const { signal, focus, instructions, cost, settings, budgets, reason, former } = run;
@@ -154,4 +161,51 @@ export function jobFor(state: LadderState, run: Run, summariser: Summariser): Su
     secrets: run.recordSource.secrets,
     carriesUserWords: carriedTokens(plan, settings, budgets.windowTokens).words > 0,
   };
+}
+
+/** Maximum tokens of the prose of a digest. */
+const DIGEST_TOKENS = 5_900;
+/** Maximum tokens of the user's words in a digest that is not followed by them. */
+const DIGEST_WORDS_TOKENS = 4_000;
+/** A turn prefix and a branch are read beside a history or a live context, so they are shorter. */
+const KIND_SHARE: Record<SummaryKind, number> = { history: 1, turnPrefix: 0.35, branch: 0.6 };
+
+/**
+ * The summariser that needs no model. It quotes messages word for word, and reports the outcome of commands. The same
+ * messages give the same digest: it uses no clock, chance or locale.
+ */
+export function digestSummariser(): Summariser {
+  return {
+    name: "digest",
+    isExtract: true,
+    async summarise(request: SummaryRequest) {
+      if (request.signal.aborted) return { text: "", stopReason: "aborted" };
+      return { text: digestOf(request), stopReason: "stop" };
+    },
+  };
+}
+
+function digestOf(request: SummaryRequest): string {
+  const { kind, messages, following = [], previousSummary, focus, carriesUserWords = false } = request;
+  const source = (message: (typeof messages)[number]) => ({ message });
+  const record =
+    request.record ??
+    recordAfter({
+      messages: messages.map(source),
+      following: following.map(source),
+      wordsTokens: DIGEST_WORDS_TOKENS,
+    });
+  const maxTokens = Math.floor(Math.min(DIGEST_TOKENS, request.maxSummaryTokens) * KIND_SHARE[kind]);
+  return digestText({
+    record,
+    earlierSummary: [previousSummary, ...prosesOf(messages, "compactionSummary")].join("\n"),
+    branchSummaries: prosesOf(messages, "branchSummary"),
+    focus,
+    carriesUserWords,
+    maxTokens,
+  });
+}
+
+function prosesOf(messages: readonly Message[], role: "branchSummary" | "compactionSummary"): string[] {
+  return messages.flatMap((message) => (message.role === role ? [summaryProse(message)] : []));
 }

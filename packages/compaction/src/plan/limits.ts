@@ -2,8 +2,9 @@ import { type Model, tokenEstimator } from "@bonsai-agent/messages";
 import { UNSEEN_TOKENS } from "@bonsai-agent/messages/host";
 import type { CompactionReason } from "../details.ts";
 import type { CompactionSettings } from "../settings.ts";
-import { MAX_COUNT_ERROR, MAX_ESTIMATE_ERROR } from "./recorded-calibration.ts";
-import type { ContextReading } from "./tokens.ts";
+import { type ContextReading, MAX_COUNT_ERROR, MAX_ESTIMATE_ERROR } from "./context.ts";
+import { type EconomicLimit, type EconomicLimitOptions, economicLimit } from "./economy.ts";
+import type { ContextSize } from "./view.ts";
 
 /** The model's sizes, and its prices for the economy. */
 export type ModelSizes = Pick<
@@ -134,7 +135,7 @@ export interface Refusal {
 const MIN_WINDOW_TOKENS = 4_000;
 
 /** Removes a count that usage and estimates rule out: servers also name swapped, capped and invented numbers. */
-export function believedRefusal({ inputTokens }: Refusal, reading: ContextReading): Refusal {
+function believedRefusal({ inputTokens }: Refusal, reading: ContextReading): Refusal {
   const { least, most } = countBounds(reading);
   const isBelieved = inputTokens !== undefined && inputTokens >= least && inputTokens <= most;
   return isBelieved ? { inputTokens } : {};
@@ -154,20 +155,11 @@ function estimatedTokens({ projection: { items } }: ContextReading, from: number
   return items.slice(from).reduce((sum, { message }) => sum + tokenEstimator.message(message), 0);
 }
 
-/** Sets an unknown window to the size of the refused request: it is smaller than that. */
-export function sizesAfterRefusal(
-  model: ModelSizes,
-  { inputTokens }: Refusal,
-  { tokens }: ContextReading,
-): ModelSizes {
-  return model.contextWindow ? model : { ...model, contextWindow: inputTokens ?? tokens };
-}
-
 /**
  * The size of a refused context. A believable count above the window decides. A size by usage stays: then the window is
  * smaller than believed. Otherwise it is the largest estimate, and above the window.
  */
-export function refusedTokens({ inputTokens }: Refusal, reading: ContextReading, windowTokens = 0): number {
+function refusedTokens({ inputTokens }: Refusal, reading: ContextReading, windowTokens = 0): number {
   const { tokens, source } = reading;
   if (inputTokens !== undefined && inputTokens > windowTokens) return Math.max(tokens, inputTokens);
   if (source === "usage") return tokens;
@@ -182,33 +174,147 @@ const UNKNOWN_WINDOW_SHARE = 0.25;
 /** Share of the latest answered request that leaves room for the next answer. */
 const ACCEPTED_SHARE = 0.8;
 
-/**
- * Maximum tokens of the one retry: the threshold's limit, or less if the true limit is unknown. Undefined for an
- * unknown window.
- */
-export function limitAfterRefusal(of: {
-  /** By the threshold's rule. */
-  thresholdTokens: number | undefined;
+/** Maximum tokens of the one retry: the threshold's limit, or less if the true limit is unknown. */
+function limitAfterRefusal(of: {
+  settings: CompactionSettings;
   budgets: Budgets;
-  model: ModelSizes;
+  /** False for a window that only the refusal showed. */
+  isKnown: boolean;
   refusal: Refusal;
   reading: ContextReading;
 }): number | undefined {
-  const { model, refusal, reading } = of;
-  const { windowTokens } = of.budgets;
-  if (of.thresholdTokens === undefined || windowTokens === undefined) return undefined;
-  const limit = Math.max(of.thresholdTokens, Math.floor(windowTokens * MIN_SHARE));
+  const { budgets, isKnown, refusal, reading } = of;
+  const { windowTokens } = budgets;
+  const threshold = thresholdTokens(of.settings, budgets);
+  if (threshold === undefined || windowTokens === undefined) return undefined;
+  const limit = Math.max(threshold, Math.floor(windowTokens * MIN_SHARE));
   // A count within the window explains nothing: some servers stop counting at a full window.
   if ((refusal.inputTokens ?? 0) > windowTokens) return limit;
   if (reading.source === "estimate") {
-    const share = model.contextWindow ? UNEXPLAINED_SHARE : UNKNOWN_WINDOW_SHARE;
+    const share = isKnown ? UNEXPLAINED_SHARE : UNKNOWN_WINDOW_SHARE;
     return Math.floor(limit * share);
   }
   const acceptedTokens = reading.tokens - reading.trailingTokens;
-  if (!model.contextWindow)
+  if (!isKnown)
     return Math.min(Math.floor(limit * UNKNOWN_WINDOW_SHARE), Math.max(acceptedTokens, MIN_WINDOW_TOKENS));
   if (reading.tokens > windowTokens) return limit;
   // The server accepted the latest answered request, so that size is known to fit.
   const knownTokens = Math.max(acceptedTokens * ACCEPTED_SHARE, reading.tokens * UNEXPLAINED_SHARE);
   return Math.min(limit, Math.floor(knownTokens));
+}
+
+/** Share of a window that a request may take: the answer needs the rest, and estimates err. */
+const USABLE_SHARE = 0.8;
+
+/** Sizes that a compaction aims at, in estimated tokens of the messages. */
+export interface Goals {
+  /** Maximum size of the context afterwards. Undefined if the only goal is a summary. */
+  readonly goalTokens: number | undefined;
+  /** As `goalTokens`, but without the economy: recent content is lost only to reach this size. */
+  readonly thresholdTokens: number | undefined;
+  /** Share of the window that is safe to fill. Undefined for an unknown window. */
+  readonly windowShareTokens: number | undefined;
+  /** Maximum size of a context that is sent. Undefined for an unknown window. */
+  readonly sendableTokens: number | undefined;
+}
+
+export function goalsFor(
+  size: ContextSize,
+  of: Pick<Budgets, "windowTokens"> & Record<"compactAboveTokens" | "thresholdTokens", number | undefined>,
+): Goals {
+  const { windowTokens, compactAboveTokens, thresholdTokens } = of;
+  const within = (tokens: number | undefined) =>
+    tokens === undefined ? undefined : size.estimateWithin(tokens);
+  return {
+    goalTokens: within(compactAboveTokens),
+    thresholdTokens: within(thresholdTokens),
+    windowShareTokens: within(windowTokens && Math.floor(windowTokens * USABLE_SHARE)),
+    sendableTokens: within(sendableTokens(windowTokens)),
+  };
+}
+
+/** The limit of a context, by the threshold's rule and the economy. */
+export interface ContextLimit extends EconomicLimit {
+  /** By the threshold's rule. */
+  thresholdTokens: number;
+}
+
+/** The limit for the context as it is; undefined for an unknown window. */
+export function contextLimit(
+  options: Omit<EconomicLimitOptions, "thresholdTokens" | "budgets"> & { budgets: Budgets },
+): ContextLimit | undefined {
+  const { settings, budgets } = options;
+  const threshold = thresholdTokens(settings, budgets);
+  if (threshold === undefined) return undefined;
+  const atThreshold = { thresholdTokens: threshold, limitTokens: threshold, isExpired: false };
+  return settings.economy === "off"
+    ? atThreshold
+    : { ...atThreshold, ...economicLimit({ ...options, thresholdTokens: threshold }) };
+}
+
+/** The size of the context and its limits. The controller and its run share one. */
+export interface Decision {
+  readonly reading: ContextReading;
+  /** Scaled to the model's window; after a refusal, to the window that the refusal showed. */
+  readonly budgets: Budgets;
+  /** One token more needs a compaction. Undefined for an unknown window, and if the only goal is a summary. */
+  readonly compactAboveTokens: number | undefined;
+  /** The same without the economy, which may lower the limit. */
+  readonly thresholdTokens: number | undefined;
+  /** True if the limit is lower because the cache has expired: the next request pays for its whole prefix anyway. */
+  readonly isExpired?: boolean;
+  /** As read, or more if a refusal showed that the reading was too low. */
+  readonly total: { tokens: number; estimatedTokens: number; isCounted?: boolean };
+}
+
+interface DecisionOptions {
+  reason: CompactionReason;
+  settings: CompactionSettings;
+  /** Default: a model with an unknown window. */
+  model?: ModelSizes | undefined;
+  isModelAsked: boolean;
+  isMidTask?: boolean | undefined;
+  refusal?: Refusal | undefined;
+  nowMs?: number | undefined;
+}
+
+/** Decides which size the context may have. */
+export function decide(reading: ContextReading, options: DecisionOptions): Decision {
+  const { reason, settings, model = {}, isMidTask = false, isModelAsked, nowMs } = options;
+  if (reason === "overflow") return decisionAfterRefusal(reading, settings, model, options.refusal);
+  const budgets = budgetsFor({ settings, model, reason: isMidTask ? "threshold" : reason });
+  const isManual = reason === "manual";
+  const limit = isManual
+    ? undefined
+    : contextLimit({ settings, model, budgets, reading, isModelAsked, nowMs });
+  return {
+    reading,
+    budgets,
+    compactAboveTokens: limit?.limitTokens,
+    thresholdTokens: limit?.thresholdTokens,
+    isExpired: limit?.isExpired ?? false,
+    total: { tokens: reading.tokens, estimatedTokens: reading.trailingTokens },
+  };
+}
+
+function decisionAfterRefusal(
+  reading: ContextReading,
+  settings: CompactionSettings,
+  model: ModelSizes,
+  refused: Refusal = {},
+): Decision {
+  const refusal = believedRefusal(refused, reading);
+  const { tokens: readTokens, trailingTokens, source } = reading;
+  // The refused request is larger than an unknown window.
+  const contextWindow = model.contextWindow || (refusal.inputTokens ?? readTokens);
+  const budgets = budgetsFor({ settings, model: { ...model, contextWindow }, reason: "overflow" });
+  const isKnown = Boolean(model.contextWindow);
+  const limit = limitAfterRefusal({ settings, budgets, isKnown, refusal, reading });
+  const tokens = refusedTokens(refusal, reading, budgets.windowTokens);
+  const estimatedTokens = tokens === readTokens ? trailingTokens : tokens;
+  const total =
+    tokens === refusal.inputTokens
+      ? { tokens, estimatedTokens: 0, isCounted: source === "usage" }
+      : { tokens, estimatedTokens };
+  return { reading, budgets, compactAboveTokens: limit, thresholdTokens: limit, total };
 }

@@ -8,9 +8,8 @@ import {
   project,
   type Session,
 } from "@bonsai-agent/session";
-import { legalCutBefore } from "./cut.ts";
-import { type ContextReading, type ReadContextOptions, readContext } from "./tokens.ts";
-import { type ContextView, viewOf, viewTokens, withoutSummary } from "./view.ts";
+import { type ContextReading, type ReadContextOptions, readContext } from "./context.ts";
+import { type ContextView, viewOf, viewTokens } from "./view.ts";
 
 /** The context that a repeated compaction starts from: the former one's input, and everything since. */
 interface Originals {
@@ -19,8 +18,6 @@ interface Originals {
   reading: ContextReading;
   /** Messages that the former compaction cut or masked have their full content as sources. */
   view: ContextView;
-  /** The former cut, or the nearest legal one before it; null keeps nothing. */
-  firstKeptEntryId: string | null;
 }
 
 /**
@@ -47,7 +44,7 @@ export function readOriginals(options: ReadContextOptions): Originals {
     source: "estimate",
     trailingTokens: tokens,
   };
-  return { former, reading, view, firstKeptEntryId: formerCut(session, leafId, view) };
+  return { former, reading, view };
 }
 
 /**
@@ -130,21 +127,7 @@ function withOriginals(view: ContextView, { ids, earlier }: OwnEdits): ContextVi
   return { ...view, items };
 }
 
-function formerCut(session: Session, leafId: string | null, view: ContextView): string | null {
-  const items = withoutSummary(view.items);
-  // The tail ends with the first kept entry of the former compaction.
-  const kept = new Set(Array.from(session.tail(leafId), ({ id }) => id));
-  const first = items.findIndex(({ entryId }) => kept.has(entryId));
-  const messages = items.map(({ message }) => message);
-  const at = legalCutBefore(messages, first < 0 ? items.length : first);
-  if (at < 1)
-    return nothingToMakeAnew(
-      "This session does not contain the entries that the latest compaction summarised.",
-    );
-  return items[at]?.entryId ?? null;
-}
-
-function nothingToMakeAnew(message: string): never {
+export function nothingToMakeAnew(message: string): never {
   throw new BonsaiError({
     /** The path has no compaction to repeat, or its original entries are not stored. */
     code: "nothing_to_make_anew",

@@ -1,4 +1,10 @@
-import type { Message, MessageRole, TokenEstimator, UserContent } from "@bonsai-agent/messages";
+import type {
+  ContextTokens,
+  Message,
+  MessageRole,
+  TokenEstimator,
+  UserContent,
+} from "@bonsai-agent/messages";
 import { type Projection, type ProjectionItem, project } from "@bonsai-agent/session";
 import { clippedContent, editedMessage, isDeliberateEdit, isMaskedContent } from "@bonsai-agent/session/host";
 
@@ -60,6 +66,13 @@ export function withoutSummary(items: readonly ViewItem[]): readonly ViewItem[] 
   return items.filter(({ entry }) => entry.type !== "compaction");
 }
 
+/** True if the items begin with those of a view, with the same edits. */
+export function beginsWith(items: readonly ProjectionItem[], { items: before }: ContextView): boolean {
+  return before.every(
+    ({ entryId, edit }, at) => items[at]?.entryId === entryId && items[at].edit?.id === edit?.id,
+  );
+}
+
 /** The view's estimated tokens. */
 export function viewTokens(items: readonly ViewItem[]): number {
   return items.reduce((sum, item) => sum + item.tokens, 0);
@@ -114,3 +127,122 @@ export function roleTraits({ role }: Message): RoleTraits {
 
 /** The id of a compaction entry that is not written yet. */
 export const PLANNED_ENTRY_ID = "planned";
+
+/**
+ * The size of a context and its parts. Every size before and after a compaction comes from this definition.
+ *
+ * The part of the reading above the estimates of the messages is fixed: system prompt, tools, and errors of the
+ * estimate. No compaction changes it. If the reading is below the estimates, nothing is fixed, and the messages share
+ * the reading.
+ */
+export interface ContextSize {
+  /** The reported size plus estimates of later messages; else an estimate. */
+  readonly totalTokens: number;
+  /** The estimated part of `totalTokens`. */
+  readonly estimatedTokens: number;
+  readonly fixedTokens: number;
+  /** Converts estimated tokens of messages into tokens of the total. */
+  ofEstimate(tokens: number): number;
+  /** The same for several in a row; rounding loses no token. */
+  shares(estimated: readonly number[]): number[];
+  /** The maximum estimated tokens of messages for this total. */
+  estimateWithin(totalTokens: number): number;
+}
+
+interface ContextSizeOptions {
+  reading: ContextTokens;
+  /** Estimated tokens of the messages. */
+  estimatedTokens: number;
+  /** The total after a refusal: the reading was too low by one factor. Default: as read. */
+  total?: { tokens: number; estimatedTokens: number };
+}
+
+export function contextSizeOf({ reading, estimatedTokens, total }: ContextSizeOptions): ContextSize {
+  const totalTokens = total?.tokens ?? reading.tokens;
+  const share = Math.min(1, estimatedTokens / Math.max(1, reading.tokens));
+  const messageTokens = Math.round(totalTokens * share);
+  const fixedTokens = totalTokens - messageTokens;
+  const scale = estimatedTokens === 0 ? 1 : messageTokens / estimatedTokens;
+  const ofEstimate = (tokens: number) => Math.round(tokens * scale);
+  return {
+    totalTokens,
+    estimatedTokens: total?.estimatedTokens ?? reading.trailingTokens,
+    fixedTokens,
+    ofEstimate,
+    shares(estimated) {
+      let before = 0;
+      return estimated.map((tokens) => {
+        const from = ofEstimate(before);
+        before += tokens;
+        return ofEstimate(before) - from;
+      });
+    },
+    estimateWithin: (tokens) => (scale === 0 ? 0 : Math.floor((tokens - fixedTokens) / scale)),
+  };
+}
+
+/**
+ * The parts of the tokens before and after a compaction.
+ *
+ * Invariant: before = fixed + summarised + turn prefix + masked + shortened + kept, and after = fixed + summary + kept.
+ */
+export interface CompactionSizes {
+  /** System prompt, tools, and errors of the estimate. */
+  fixedTokens: number;
+  /** Includes the summary of an earlier compaction, which the new one updates. */
+  summarisedTokens: number;
+  turnPrefixTokens: number;
+  /** Tokens that masks remove from kept messages. */
+  maskedTokens: number;
+  /** Tokens of removed images and shortened texts. */
+  shortenedTokens: number;
+  /** Remaining tokens of the kept messages. */
+  keptTokens: number;
+  /** Tokens of the new summary, estimated until it is written; 0 without one. */
+  summaryTokens: number;
+}
+
+interface CompactionSizesOptions {
+  size: ContextSize;
+  before: readonly ViewItem[];
+  /** A new summary has the id of the planned entry. */
+  after: ContextView;
+  turnPrefixEntryIds: readonly string[];
+}
+
+/** Each part is a difference of running sums, so that rounding loses no token. */
+export function compactionSizes({
+  size,
+  before,
+  after,
+  turnPrefixEntryIds,
+}: CompactionSizesOptions): CompactionSizes {
+  const keptIds = new Set(after.items.map(({ entryId }) => entryId));
+  const prefixIds = new Set(turnPrefixEntryIds);
+  const maskedIds = new Set(editedIds(after, "mask"));
+  const kept = after.items.filter(({ entryId }) => entryId !== PLANNED_ENTRY_ID);
+  const whole = before.filter(({ entryId }) => keptIds.has(entryId));
+  const isPrefix = ({ entryId }: ViewItem) => prefixIds.has(entryId) && !keptIds.has(entryId);
+  const ofMasked = (items: readonly ViewItem[]) =>
+    viewTokens(items.filter(({ entryId }) => maskedIds.has(entryId)));
+  // Running sums: the kept part, then with removed text, with masked text, and with the turn prefix.
+  const keptTo = viewTokens(kept);
+  const unmaskedTo = viewTokens(whole);
+  const uncutTo = unmaskedTo - (ofMasked(whole) - ofMasked(kept));
+  const prefixTo = unmaskedTo + viewTokens(before.filter(isPrefix));
+  const between = (from: number, to: number) => size.ofEstimate(to) - size.ofEstimate(from);
+  return {
+    fixedTokens: size.fixedTokens,
+    summarisedTokens: between(prefixTo, viewTokens(before)),
+    turnPrefixTokens: between(unmaskedTo, prefixTo),
+    maskedTokens: between(uncutTo, unmaskedTo),
+    shortenedTokens: between(keptTo, uncutTo),
+    keptTokens: size.ofEstimate(keptTo),
+    summaryTokens: between(keptTo, viewTokens(after.items)),
+  };
+}
+
+/** The size of a context after a change of its messages. */
+export function totalAfter(size: ContextSize, estimatedTokens: number): number {
+  return size.fixedTokens + size.ofEstimate(estimatedTokens);
+}

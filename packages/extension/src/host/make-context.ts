@@ -156,7 +156,7 @@ function contextUsage(host: ExtensionHost): ExtensionContextUsage | undefined {
   const session = host.session();
   if (session === undefined) return undefined;
   const settings = compactionSettings({});
-  const { tokens } = readContext({ session, settings, model: host.model?.() });
+  const { tokens } = readContext({ session, estimator: settings.estimator, model: host.model?.() });
   const contextWindow = host.model?.()?.contextWindow ?? 0;
   return { tokens, contextWindow, percent: contextWindow === 0 ? null : (tokens / contextWindow) * 100 };
 }

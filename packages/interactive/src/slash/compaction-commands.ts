@@ -150,7 +150,9 @@ const LITTLE = "All messages are recent. Compact anyway?";
 /** Where the last turn begins, or the last place that can be cut; undefined where none can. */
 function lastTurnPlace({ host: { agent, app } }: InteractiveContext): string | undefined {
   const { session } = agent;
-  const places = cutPlaces({ session, settings: app.settings.compaction }).map(({ entryId }) => entryId);
+  const places = cutPlaces({ session, estimator: app.settings.compaction.estimator }).map(
+    ({ entryId }) => entryId,
+  );
   const startsTurn = (id: string) => {
     const entry = session.entry(id);
     return entry?.type === "message" && entry.message.role === "user";
@@ -273,7 +275,7 @@ export function passedThreshold(host: InteractiveContext["host"], tokens: number
   if (!settings.enabled) return undefined;
   const { session, model } = host.agent;
   const budgets = budgetsFor({ settings, model });
-  const reading = readContext({ session, settings, model });
+  const reading = readContext({ session, estimator: settings.estimator, model });
   const { limitTokens = Number.POSITIVE_INFINITY } =
     contextLimit({ settings, model, budgets, reading, nowMs: host.app.call.io.now() }) ?? {};
   return tokens > limitTokens ? limitTokens : undefined;

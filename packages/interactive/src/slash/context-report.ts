@@ -87,7 +87,7 @@ export function contextReport(options: ContextReportOptions): ContextReport {
   const { items } = session.projection();
   const fixed = requestOverhead(options);
   const fixedTexts = () => [fixed.prompt, fixed.skills, ...fixed.instructions, ...fixed.tools];
-  const reading = readContext({ session, settings, fixedTexts, model });
+  const reading = readContext({ session, estimator: settings.estimator, fixedTexts, model });
   const { estimator, tokens, source, trailingTokens } = reading;
   const estimated = [...fixedParts(fixed, estimator), ...messageParts(items, estimator)];
   const size = contextSizeOf({ reading, estimatedTokens: sumOf(estimated) });

@@ -74,7 +74,7 @@ async function legalPlace(context: InteractiveContext, entryId: string): Promise
   const { agent, app } = context.host;
   const { session } = agent;
   const settings = app.settings.compaction;
-  const refusal = cutRefusal({ session, settings, firstKeptEntryId: entryId });
+  const refusal = cutRefusal({ session, estimator: settings.estimator, firstKeptEntryId: entryId });
   if (refusal === undefined) return entryId;
   const { reason, nearest } = refusal;
   if (nearest === undefined) {

@@ -9,35 +9,34 @@ import {
   type Model,
   type TokenEstimator,
   tokenEstimator,
+  contextTokens as usageTokens,
 } from "@bonsai-agent/messages";
-import { chars4FloorEstimator } from "@bonsai-agent/messages/host";
+import { chars4FloorEstimator, isGoodAnswer, UNSEEN_TOKENS } from "@bonsai-agent/messages/host";
+import { tokensText } from "@bonsai-agent/messages/numbers";
 import {
   customTypes,
-  type EntryDraftWithId,
+  type Entry,
   type Projection,
   type ProjectionItem,
+  pinChange,
   type Session,
 } from "@bonsai-agent/session";
-import { compactionChange } from "@bonsai-agent/session/host";
-import type { CompactionSettings } from "../settings.ts";
-import { changesContext, recordedCalibration } from "./recorded-calibration.ts";
+import { compactionChange, projectEntry } from "@bonsai-agent/session/host";
+import { calibrationSchema, manifestOf } from "../details.ts";
+import type { CompactionPolicy } from "../settings.ts";
 
 export interface ReadContextOptions {
   /** The session of the context. */
   session: Session;
-  /** The settings that name the estimator. */
-  settings: CompactionSettings;
   /** Default: the session's leaf. */
   leafId?: string | null | undefined;
   /** System prompt and tools of every request. They are estimated until usage shows their size. Default: none. */
   fixedTexts?: (() => readonly string[]) | undefined;
   /** The model of the next request. Images count only if it accepts them. Default: it accepts them. */
-  model?: ModelInput | (() => ModelInput) | undefined;
-  /** Default: the estimator that the settings name. */
-  estimator?: TokenEstimator | undefined;
+  model?: Pick<Model, "input"> | undefined;
+  /** Counts the tokens. Default: "calibrated". */
+  estimator?: TokenEstimator | CompactionPolicy["estimator"] | undefined;
 }
-
-type ModelInput = Pick<Model, "input">;
 
 /** The context at a leaf of a session, and how its tokens are counted. */
 export interface ContextReading extends ContextTokens {
@@ -55,22 +54,25 @@ export interface ContextReading extends ContextTokens {
  * Reads the size of the context. The usage of an answer counts only if no compaction, edit or undo came after it.
  */
 export function readContext(options: ReadContextOptions): ContextReading {
-  const { session, settings, fixedTexts, leafId = session.leafId } = options;
+  const { session, leafId = session.leafId, fixedTexts, estimator: asked = "calibrated" } = options;
   const place = { session, leafId, projection: session.projection(leafId) };
-  const counting = countingAt(place, settings, getsImages(options.model));
-  const { calibration } = counting;
+  const { calibration, ...counting } = countingAt(place, asked, getsImages(options.model));
+  const estimator = typeof asked === "string" ? counting.estimator : asked;
   const overheadTokens = () => {
     const learned = calibration();
     if (fixedTexts === undefined || (learned?.samples ?? 0) > 0) return learned?.overheadTokens ?? 0;
     return fixedTokens(fixedTexts(), counting.estimator);
   };
-  const estimator = options.estimator ?? counting.estimator;
   const tokens = contextTokens(place, { estimator, overheadTokens });
   return { ...tokens, leafId, projection: place.projection, estimator, overheadTokens, calibration };
 }
 
 /** The size of the context by its latest usage, else by estimate, without learned corrections. */
-export function plainTokens({ session, fixedTexts, model }: ReadContextOptions): number {
+export function plainTokens({
+  session,
+  fixedTexts,
+  model,
+}: Pick<ReadContextOptions, "session" | "fixedTexts" | "model">): number {
   const place = { session, leafId: session.leafId, projection: session.projection() };
   const overheadTokens = () => fixedTokens(fixedTexts?.() ?? [], tokenEstimator);
   const estimator = getsImages(model) ? tokenEstimator : imagelessEstimator(tokenEstimator);
@@ -86,8 +88,8 @@ interface Place {
 
 /** Cached values for a list of items. A list never changes. */
 interface KnownContext {
-  counting?: Counting;
-  countingWithoutImages?: Counting;
+  /** By base estimator. */
+  countings: Map<TokenEstimator, Counting>;
   reading?: {
     leafId: string | null;
     estimator: TokenEstimator;
@@ -99,7 +101,7 @@ interface KnownContext {
 const contexts = new WeakMap<readonly ProjectionItem[], KnownContext>();
 
 function knownContext({ projection: { items } }: Place): KnownContext {
-  const known = contexts.get(items) ?? {};
+  const known = contexts.get(items) ?? { countings: new Map() };
   contexts.set(items, known);
   return known;
 }
@@ -159,30 +161,26 @@ function fixedTokens(texts: readonly string[], estimator: TokenEstimator): numbe
 /** The estimator and its calibration. */
 type Counting = Pick<ContextReading, "estimator" | "calibration">;
 
-/**
- * The estimator that the settings name. The calibrated one learns from the session's usage. A plain one uses only a
- * recorded calibration.
- */
-function countingAt(place: Place, { estimator }: CompactionSettings, withImages: boolean): Counting {
-  if (estimator !== "calibrated") {
-    const plain = estimator === "chars4" ? chars4Estimator : chars4FloorEstimator;
-    return {
-      estimator: withImages ? plain : imagelessEstimator(plain),
-      calibration: () => recordedCalibration(place),
-    };
+/** The calibrated estimator learns from the session's usage. A plain one uses only a recorded calibration. */
+function countingAt(
+  place: Place,
+  asked: NonNullable<ReadContextOptions["estimator"]>,
+  withImages: boolean,
+): Counting {
+  const named = (base: TokenEstimator) => (withImages ? base : imagelessEstimator(base));
+  if (asked === "chars4" || asked === "chars4Floor") {
+    const plain = named(asked === "chars4" ? chars4Estimator : chars4FloorEstimator);
+    return { estimator: plain, calibration: () => recordedCalibration(place) };
   }
-  const context = knownContext(place);
-  if (withImages) {
-    context.counting ??= calibratedCounting(place, imageful);
-    return context.counting;
-  }
-  context.countingWithoutImages ??= calibratedCounting(place, imagelessEstimator(imageful));
-  return context.countingWithoutImages;
+  const { countings } = knownContext(place);
+  const base = named(imageful);
+  const known = countings.get(base) ?? calibratedCounting(place, base);
+  countings.set(base, known);
+  return known;
 }
 
 function getsImages(model: ReadContextOptions["model"]): boolean {
-  const { input } = (typeof model === "function" ? model() : model) ?? {};
-  return input === undefined || input.includes("image");
+  return model?.input === undefined || model.input.includes("image");
 }
 
 /** Approximate tokens of the text that replaces an image for a model without images. */
@@ -205,12 +203,17 @@ function calibratedCounting(place: Place, base: TokenEstimator): Counting {
     cached ??= learnedCalibration(place, base);
     return cached;
   };
-  const message = (each: Message) => {
-    const imageTokens = base === imageful ? imageCount(each) * IMAGE_TOKENS : 0;
-    return imageTokens + Math.ceil((base.message(each) - imageTokens) * calibration().ratio);
+  return {
+    calibration,
+    estimator: {
+      name: "calibrated",
+      text: (each) => Math.ceil(base.text(each) * calibration().ratio),
+      message(each) {
+        const imageTokens = base === imageful ? imageCount(each) * IMAGE_TOKENS : 0;
+        return imageTokens + Math.ceil((base.message(each) - imageTokens) * calibration().ratio);
+      },
+    },
   };
-  const text = (each: string) => Math.ceil(base.text(each) * calibration().ratio);
-  return { estimator: { name: "calibrated", text, message }, calibration };
 }
 
 function withoutImages(message: Message): Message {
@@ -260,8 +263,101 @@ export function* countAhead(session: Session): Generator<void> {
   }
 }
 
-/** The entry that stores the calibration if no manifest can: earlier usage does not count after the change. */
-export function calibrationDrafts(calibration: Calibration | undefined): EntryDraftWithId[] {
-  if (calibration === undefined || calibration.samples === 0) return [];
-  return [{ type: "custom", customType: customTypes.calibration, data: calibration }];
+/** An estimate can be this many times too low or too high. */
+export const MAX_ESTIMATE_ERROR = 2.5;
+/** Two counts of one context by a provider differ by less. */
+export const MAX_COUNT_ERROR = 1.25;
+
+/** The newest stored calibration on the path that no usage contradicts. */
+function recordedCalibration({ session, leafId, projection }: Place): Calibration | undefined {
+  for (const entry of session.tail(leafId, projection)) {
+    const known = calibrationIn(entry);
+    if (known === undefined) continue;
+    // Reads only entries that the model still sees, so that opening a session reads nothing more.
+    const verdict = verdicts.get(entry) ?? contradicts(session, entry, true);
+    verdicts.set(entry, verdict);
+    if (!verdict) return known;
+  }
+  return undefined;
+}
+
+/** Cache of contradicted calibrations: records and their ancestors never change. */
+const verdicts = new WeakMap<Entry, boolean>();
+
+function calibrationIn(entry: Entry): Calibration | undefined {
+  if (entry.type === "custom" && entry.customType === customTypes.calibration)
+    return calibrationSchema.safeParse(entry.data).data;
+  return entry.type === "compaction" ? manifestOf(entry)?.calibration : undefined;
+}
+
+/**
+ * True for a stored calibration that usage rules out: its overhead, or the size of the context that it was learned from,
+ * is above the usage of the answer before it and everything since. Older versions stored the claims of refusals.
+ */
+function contradicts(session: Session, record: Entry, isInViewOnly: boolean): boolean {
+  const calibration = calibrationIn(record);
+  if (calibration === undefined) return false;
+  const { ratio, overheadTokens } = calibration;
+  if (ratio > MAX_ESTIMATE_ERROR || ratio < 1 / MAX_ESTIMATE_ERROR) return true;
+  const manifest = record.type === "compaction" ? manifestOf(record) : undefined;
+  let sinceTokens = record.type === "compaction" ? tokenEstimator.text(String(record.summary)) : 0;
+  let claimedTokens = Math.max(overheadTokens, manifest?.tokensBefore ?? 0);
+  for (const entry of olderEntries(session, record, isInViewOnly)) {
+    const message = projectEntry(entry)?.message;
+    if (message !== undefined && isGoodAnswer(message))
+      return claimedTokens > usageTokens(message.usage) * MAX_COUNT_ERROR + sinceTokens * MAX_ESTIMATE_ERROR;
+    // A record that repeats an older one has its verdict.
+    if (calibrationIn(entry)?.overheadTokens === overheadTokens)
+      return contradicts(session, entry, isInViewOnly);
+    if (changesContext(entry)) claimedTokens = overheadTokens;
+    else if (message !== undefined) sinceTokens += tokenEstimator.message(message);
+  }
+  // Without an answer, only a claim is in doubt: older versions stored claims after an overflow.
+  const mayBeClaimed = manifest?.reason === "overflow" && manifest.isMeasured !== true;
+  return mayBeClaimed && overheadTokens > UNSEEN_TOKENS + sinceTokens * MAX_ESTIMATE_ERROR;
+}
+
+/** Maximum entries to search for an answer: a damaged file may contain a cycle. */
+const MAX_OLDER_ENTRIES = 1_000;
+
+/** The entries before a record, newest first. */
+function* olderEntries(session: Session, record: Entry, isInViewOnly: boolean): Generator<Entry> {
+  let keptFrom: string | undefined;
+  let entry: Entry | undefined = record;
+  for (let steps = 0; steps < MAX_OLDER_ENTRIES; steps += 1) {
+    if (entry.type === "compaction") keptFrom ??= entry.firstKeptEntryId;
+    if (entry.parentId === null || (isInViewOnly && entry.id === keptFrom)) return;
+    entry = session.entry(entry.parentId);
+    if (entry === undefined) return;
+    yield entry;
+  }
+}
+
+/** True for an entry that makes earlier usage useless for the size of the context. */
+function changesContext(entry: Entry): boolean {
+  if (compactionChange(entry) !== undefined) return true;
+  if (pinChange(entry)?.isPinned === false) return true;
+  return entry.type === "compaction" || entry.type === "context_edit";
+}
+
+/** A calibration that usage rules out, for the list of a file's problems. */
+export interface ContradictedSize {
+  line: number;
+  entryId: string;
+  message: string;
+}
+
+/** The stored sizes of all branches that usage rules out, in file order. Reads the records of compactions. */
+export function* contradictedSizes(session: Session): Generator<ContradictedSize> {
+  for (const { id, type, line } of session.index().records()) {
+    if (type !== "compaction" && type !== "custom") continue;
+    const entry = session.entry(id);
+    if (entry === undefined || !contradicts(session, entry, false)) continue;
+    const overhead = tokensText(calibrationIn(entry)?.overheadTokens ?? 0, true);
+    yield {
+      line,
+      entryId: id,
+      message: `A stored size contradicts the usage of the answers: ${overhead} beside the messages.`,
+    };
+  }
 }
