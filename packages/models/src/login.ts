@@ -1,7 +1,6 @@
 export { type LockOptions, locked } from "./file-lock.ts";
 export { writePrivateFile } from "./keys/auth-file.ts";
 export { type BrowserPlace, openBrowser, openPrivately } from "./keys/browser.ts";
-export { type KeyLoginOptions, keyLogin } from "./keys/login.ts";
 export { type Loopback, type LoopbackOptions, openLoopback } from "./keys/loopback.ts";
 export { type OAuthLoginOptions, oauthLogin } from "./keys/oauth.ts";
 export type {
@@ -12,3 +11,4 @@ export type {
   LoginState,
   ProviderLogin,
 } from "./keys/provider-login.ts";
+export { type KeyLoginOptions, keyLogin } from "./keys/provider-login.ts";

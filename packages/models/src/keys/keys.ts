@@ -5,7 +5,7 @@ import { configValue, piKeys } from "../catalogue/pi-models-file.ts";
 import { isReachable, type KeyOrigin, type ProviderConfig } from "../model.ts";
 import { type AuthEntry, AuthFile, exposure } from "./auth-file.ts";
 import { LoginRegistry } from "./login-registry.ts";
-import { credentialsOf } from "./provider-login.ts";
+import { credentialsOf, type FreshKeyOptions } from "./provider-login.ts";
 import { hasLiteralKeys, isPlaceholder, knownSecrets, type NamedSecret } from "./secrets.ts";
 
 /** A source of API keys. */
@@ -20,13 +20,6 @@ export interface KeySource {
   freshKey?(provider: ProviderConfig, options?: FreshKeyOptions): Promise<string | undefined>;
   /** All known keys, for redaction. Default: none. */
   secrets?(): readonly NamedSecret[];
-}
-
-/** Options of `freshKey`. */
-export interface FreshKeyOptions {
-  /** A key that was refused just now. */
-  refused?: string | undefined;
-  signal?: AbortSignal | undefined;
 }
 
 /**

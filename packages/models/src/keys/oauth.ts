@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { sleep } from "@bonsai-agent/messages/host";
 import type * as OAuth from "oauth4webapi";
 import { isLoopback } from "../model.ts";
-import { pastedCode, refusal, refusedWith } from "./callback.ts";
-import { pollDevice } from "./device-code.ts";
-import { openLoopback } from "./loopback.ts";
+import { loginRefusal, openLoopback, pastedCode, refusedWith } from "./loopback.ts";
 import type { LoginCallbacks, LoginCredentials, ProviderLogin } from "./provider-login.ts";
 
 /** An OAuth 2 provider and this program's registration there. Needs `authorizeUrl`, `deviceUrl` or both. */
@@ -159,27 +158,16 @@ export class OAuthClient {
   }
 
   async exchange({ code, state, verifier, redirectUri, signal }: CodeExchange): Promise<LoginCredentials> {
-    const [server, client] = this.#parties;
-    return credentialsFrom(
-      await this.#request(signal, async (oauth, http) => {
-        const callback = oauth.validateAuthResponse(
-          server,
-          client,
-          new URLSearchParams({ code, state }),
-          state,
-        );
-        const response = await oauth.authorizationCodeGrantRequest(
-          server,
-          client,
-          oauth.None(),
-          callback,
-          redirectUri,
-          verifier,
-          http,
-        );
-        return oauth.processAuthorizationCodeResponse(server, client, response);
-      }),
-    );
+    const tokens = await this.#request(signal, async (oauth, http) => {
+      const given = new URLSearchParams({ code, state });
+      const callback = oauth.validateAuthResponse(...this.#parties, given, state);
+      const grant = [oauth.None(), callback, redirectUri, verifier, http] as const;
+      return oauth.processAuthorizationCodeResponse(
+        ...this.#parties,
+        await oauth.authorizationCodeGrantRequest(...this.#parties, ...grant),
+      );
+    });
+    return credentialsFrom(tokens);
   }
 
   deviceCode(signal: AbortSignal): Promise<OAuth.DeviceAuthorizationResponse> {
@@ -243,7 +231,7 @@ export class OAuthClient {
       const word = refusedWith(error);
       const { error_description: description } = error as { error_description?: string };
       if (word === "authorization_pending" || word === "slow_down") throw error;
-      if (word !== undefined) throw refusal(word, description);
+      if (word !== undefined) throw loginRefusal(word, description);
       if ((error as Error).name === "AbortError") throw error;
       throw unanswered(name, error);
     }
@@ -284,5 +272,65 @@ function notRefreshable(name: string): BonsaiError {
     code: "login_expired",
     message: `${name} gave no refresh token`,
     hint: "Log in again with /login.",
+  });
+}
+
+interface DevicePoll {
+  client: { pollOnce(deviceCode: string, signal: AbortSignal): Promise<LoginCredentials> };
+  device: OAuth.DeviceAuthorizationResponse;
+  signal: AbortSignal;
+  /** Default: a timer. */
+  wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
+}
+
+/** Added to the interval after `slow_down`, as the protocol demands. */
+const SLOWER_SECONDS = 5;
+const DEFAULT_INTERVAL_SECONDS = 5;
+/** The provider may be unreachable for a moment while the user types. */
+const MAX_FAILURES = 5;
+
+/**
+ * Polls until the user has entered the code or denied the login, or the code has expired.
+ * @throws BonsaiError `login_denied`, `login_timeout`, `login_refused`, `login_unanswered`
+ */
+export async function pollDevice({
+  client,
+  device,
+  signal,
+  wait = sleep,
+}: DevicePoll): Promise<LoginCredentials> {
+  const endsMs = performance.now() + device.expires_in * 1000;
+  let intervalSeconds = device.interval ?? DEFAULT_INTERVAL_SECONDS;
+  let failures = 0;
+  while (performance.now() < endsMs) {
+    await wait(intervalSeconds * 1000, signal);
+    signal.throwIfAborted();
+    try {
+      return await client.pollOnce(device.device_code, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const word = refusedWith(error);
+      if (word === "slow_down") intervalSeconds += SLOWER_SECONDS;
+      if (word === "slow_down" || word === "authorization_pending") continue;
+      failures += 1;
+      if (!isPassing(error) || failures === MAX_FAILURES) throw isEnded(error) ? codeEnded() : error;
+    }
+  }
+  throw codeEnded();
+}
+
+function isPassing(error: unknown): boolean {
+  return BonsaiError.is(error) && error.code === "login_unanswered";
+}
+
+function isEnded(error: unknown): boolean {
+  return BonsaiError.is(error) && error.code === "login_refused" && /\bexpired_token\b/.test(error.message);
+}
+
+function codeEnded(): BonsaiError {
+  return new BonsaiError({
+    code: "login_timeout",
+    message: "The login code expired before you entered it.",
+    hint: "Start the login again and enter the new code.",
   });
 }

@@ -82,6 +82,13 @@ export interface Logout {
   problem?: string;
 }
 
+/** Options of `freshKey`. */
+export interface FreshKeyOptions {
+  /** A key that was refused just now. */
+  refused?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
 /** Validates the result of a login. @throws BonsaiError `login_unusable`; its message quotes no credentials */
 export function checkedCredentials(provider: string, given: unknown): LoginCredentials {
   if (!isRecord(given)) throw unusable(provider, "no credentials");
@@ -124,4 +131,37 @@ export function apiKeyOf(login: ProviderLogin, credentials: LoginCredentials): s
   } catch {
     return undefined;
   }
+}
+
+/** Options of a login with a key from the provider's site. */
+export interface KeyLoginOptions {
+  /** Shown to the user. */
+  name: string;
+  /** The page that creates keys. It is shown and opened in the browser. */
+  url?: string | undefined;
+  /** Default: "Paste the API key." */
+  message?: string | undefined;
+  /** Throws if the key is invalid. Default: accepts every key. */
+  check?: ((key: string, signal: AbortSignal) => Promise<void> | void) | undefined;
+}
+
+/** A login with a pasted key. It never expires. */
+export function keyLogin({
+  name,
+  url,
+  message = "Paste the API key.",
+  check,
+}: KeyLoginOptions): ProviderLogin {
+  return {
+    name,
+    async login({ onAuth, onPrompt, onProgress, signal }) {
+      if (url !== undefined) onAuth({ url, instructions: "Create a key there and paste it here." });
+      const key = (await onPrompt({ message, isSecret: true })).trim();
+      if (check !== undefined) onProgress("Checking the key…");
+      await check?.(key, signal);
+      return { access: key, refresh: "" };
+    },
+    refreshToken: async (credentials) => credentials,
+    getApiKey: ({ access }) => access,
+  };
 }
