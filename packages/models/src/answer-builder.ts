@@ -3,20 +3,30 @@ import {
   type AssistantContent,
   type AssistantMessage,
   emptyUsage,
+  type ModelPrices,
   type StopReason,
   type ToolCall,
   textHead,
+  tokenEstimator,
+  type Usage,
+  type UsageCost,
 } from "@bonsai-agent/messages";
-import { answerUsage, LeadingThinking, TAG_CHARS, untaggedThinking } from "@bonsai-agent/messages/host";
+import {
+  answerUsage,
+  isPlausibleCount,
+  LeadingThinking,
+  MAX_REQUEST_TOKENS,
+  TAG_CHARS,
+  untaggedThinking,
+} from "@bonsai-agent/messages/host";
 import { MALFORMED_ARGUMENTS, parseArguments } from "./call-arguments.ts";
 import type { CatalogueModel } from "./model.ts";
 import {
   type IgnoredUsage,
-  impossibleCounts,
   type RequestSize,
   type StreamEvent,
   type TokenCounts,
-  usageCost,
+  UNSEEN_INPUT_TOKENS,
 } from "./model-request.ts";
 
 const BEGINNING_CHARS = 8_000;
@@ -225,4 +235,52 @@ export class AnswerBuilder {
     this.message.stopReason = reason;
     if (rawReason !== undefined) this.message.rawStopReason = rawReason;
   }
+}
+
+/** Maximum ratio of the output to the cap: some servers do not count thinking for the cap. */
+const MAX_CAP_RATIO = 2;
+
+/**
+ * Returns impossible counts; undefined for possible ones. Impossible are counts that are fractional, negative, beyond all
+ * windows, far above the estimate of the request, or above its cap and far above the answer.
+ * @param answer the answer so far
+ */
+export function impossibleCounts(
+  counts: TokenCounts,
+  answer: AssistantMessage,
+  request: RequestSize | undefined,
+): IgnoredUsage | undefined {
+  const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0, cacheWrite1h = 0, reasoning = 0 } = counts;
+  const promptTokens = input + cacheRead + cacheWrite;
+  const all = [input, output, cacheRead, cacheWrite, cacheWrite1h, reasoning];
+  const isWhole = all.every((count) => Number.isSafeInteger(count) && count >= 0);
+  const largest = all.find((count) => count > MAX_REQUEST_TOKENS);
+  const fits = (sent: RequestSize) =>
+    isPlausibleCount(promptTokens, sent.inputTokens, UNSEEN_INPUT_TOKENS) &&
+    (output <= sent.maxOutputTokens * MAX_CAP_RATIO ||
+      isPlausibleCount(output, tokenEstimator.message(answer), 0));
+  if (isWhole && largest === undefined && (request === undefined || fits(request))) return undefined;
+  return {
+    reportedTokens: isWhole ? (largest ?? promptTokens + output) : Number.NaN,
+    estimatedTokens: request?.inputTokens,
+  };
+}
+
+const TOKENS = 1_000_000;
+/** Writing for an hour costs twice the input price, not 1.25 times (Anthropic's price list). */
+const HOUR_CACHE_FACTOR = 2;
+
+/** The cost of a usage in US dollars; 0 without prices. */
+export function usageCost(
+  usage: Omit<Usage, "cost" | "totalTokens">,
+  prices: ModelPrices | undefined,
+): UsageCost {
+  if (prices === undefined) return { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
+  const hour = Math.min(usage.cacheWrite1h ?? 0, usage.cacheWrite);
+  const input = (usage.input * prices.input) / TOKENS;
+  const output = (usage.output * prices.output) / TOKENS;
+  const cacheRead = (usage.cacheRead * prices.cacheRead) / TOKENS;
+  const cacheWrite =
+    ((usage.cacheWrite - hour) * prices.cacheWrite + hour * prices.input * HOUR_CACHE_FACTOR) / TOKENS;
+  return { input, output, cacheRead, cacheWrite, total: input + output + cacheRead + cacheWrite };
 }

@@ -1,13 +1,12 @@
 // Shared by Bonsai's own packages. May change in any release.
-export { isWithheld } from "./answer-end.ts";
 export { anthropicThinking } from "./anthropic/anthropic-thinking.ts";
 export { argumentsProblem, MALFORMED_ARGUMENTS } from "./call-arguments.ts";
 export { whyUnusable } from "./catalogue/usable-models.ts";
-export { EMPTY_ANSWER } from "./failure/failure.ts";
+export { EMPTY_ANSWER, isWithheld } from "./failure/failure.ts";
 
 export { knownSecrets, type NamedSecret } from "./keys/secrets.ts";
 export { isOwnAnswer, type KeyOrigin, shownAddress } from "./model.ts";
 export { wireCallId } from "./openai/openai-content.ts";
-export { isRefusedImageLine } from "./repair/refused-images.ts";
+export { isRefusedImageLine } from "./repair/images.ts";
 export { type AskedThinking, askedThinking, nextThinkingLevel, withThinkingField } from "./thinking.ts";
 export { retryAfterMs, wireToolName } from "./wire/fields.ts";

@@ -2,7 +2,7 @@ export { AnswerBuilder } from "./answer-builder.ts";
 export { type Catalogue, loadCatalogue } from "./catalogue/catalogue.ts";
 export type { AddedModel, AddedProvider } from "./catalogue/catalogue-data.ts";
 export { defaultModel, type UsableModel, usableModels } from "./catalogue/usable-models.ts";
-export { defaultRetryPolicy, type RetryPolicy } from "./exchange/retry.ts";
+export { defaultRetryPolicy, type RetryPolicy } from "./exchange/attempts.ts";
 export { classifyFailure } from "./failure/classify.ts";
 
 export { fileKeys, type KeyFile, type KeySource } from "./keys/keys.ts";
@@ -16,18 +16,17 @@ export {
   type ThinkingLevel,
   thinkingLevels,
 } from "./model.ts";
-export { ModelClient, type ModelClientOptions } from "./model-client.ts";
-export {
-  type FailureKind,
-  type FinalEvent,
-  finalEvent,
-  type ModelFailure,
-  type ModelNotice,
-  type ModelRequest,
-  type RequestPurpose,
-  type StreamEvent,
-  type TokenCounts,
-  type ToolDeclaration,
+export { finalEvent, ModelClient, type ModelClientOptions } from "./model-client.ts";
+export type {
+  FailureKind,
+  FinalEvent,
+  ModelFailure,
+  ModelNotice,
+  ModelRequest,
+  RequestPurpose,
+  StreamEvent,
+  TokenCounts,
+  ToolDeclaration,
 } from "./model-request.ts";
 export {
   type OpenAiConnect,

@@ -1,15 +1,13 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { sleep } from "@bonsai-agent/messages/host";
+import { defaultRetryPolicy, type RetryPolicy } from "./exchange/attempts.ts";
 import { Exchange, type RequestHost } from "./exchange/exchange.ts";
-import { LearnedWindows } from "./exchange/learned-windows.ts";
-import { RefusedThinking } from "./exchange/refused-thinking.ts";
-import { defaultRetryPolicy, type RetryPolicy } from "./exchange/retry.ts";
+import { LearnedWindows, RefusedImages, RefusedThinking } from "./exchange/learned.ts";
 import type { KeySource } from "./keys/keys.ts";
 import type { NamedSecret } from "./keys/secrets.ts";
 import type { CatalogueModel, ProviderApi } from "./model.ts";
-import type { ModelRequest, StreamEvent } from "./model-request.ts";
+import type { FinalEvent, ModelRequest, StreamEvent } from "./model-request.ts";
 import type { OpenAiConnect, Provider } from "./provider.ts";
-import { RefusedImages } from "./repair/refused-images.ts";
 
 /** Options of a ModelClient. */
 export interface ModelClientOptions {
@@ -159,3 +157,11 @@ const builtInProviders: Readonly<Record<Exclude<ProviderApi, "extension">, Provi
   "openai-chat": async () => (await import("./openai/openai-chat.ts")).openaiChatProvider(),
   scripted: async () => (await import("./scripted/scenario-file.ts")).scenarioProvider(),
 };
+
+/** Reads a stream to its end. */
+export async function finalEvent(stream: AsyncIterable<StreamEvent>): Promise<FinalEvent> {
+  let last: StreamEvent | undefined;
+  for await (const event of stream) last = event;
+  if (last?.type === "done" || last?.type === "error") return last;
+  throw new TypeError("The model's stream ended without an answer.");
+}

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ModelClient } from "../src/model-client.ts";
-import { finalEvent, type StreamEvent } from "../src/model-request.ts";
+import { finalEvent, ModelClient } from "../src/model-client.ts";
+import type { StreamEvent } from "../src/model-request.ts";
 import { ProviderError, type ProviderErrorOptions } from "../src/provider.ts";
 import { model, refuses, type Step, says, stage } from "./staged-client.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { usageCost } from "../src/model-request.ts";
+import { usageCost } from "../src/answer-builder.ts";
 
 const prices = { input: 4, output: 20, cacheRead: 0.5, cacheWrite: 5 };
 const none = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };

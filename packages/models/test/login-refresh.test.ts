@@ -10,8 +10,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import { fileKeys } from "../src/keys/keys.ts";
 import type { LoginCredentials } from "../src/keys/provider-login.ts";
 import { oauthLogin } from "../src/login.ts";
-import { ModelClient } from "../src/model-client.ts";
-import { finalEvent, type ModelNotice } from "../src/model-request.ts";
+import { finalEvent, ModelClient } from "../src/model-client.ts";
+import type { ModelNotice } from "../src/model-request.ts";
 import { givenCredentials, type LoginLab, loginLab } from "./login-user.ts";
 
 const labs: LoginLab[] = [];

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { defaultRetryPolicy, RetryBudget } from "../src/exchange/retry.ts";
+import { defaultRetryPolicy, RetryBudget } from "../src/exchange/attempts.ts";
 import type { CatalogueModel } from "../src/model.ts";
-import { ModelClient } from "../src/model-client.ts";
-import { finalEvent, type ModelFailure, type ModelNotice, type StreamEvent } from "../src/model-request.ts";
+import { finalEvent, ModelClient } from "../src/model-client.ts";
+import type { ModelFailure, ModelNotice, StreamEvent } from "../src/model-request.ts";
 import { ProviderError, type ProviderErrorOptions } from "../src/provider.ts";
 
 const failure: ModelFailure = {

@@ -1,7 +1,7 @@
 import type { AnswerBuilder } from "../src/answer-builder.ts";
 import type { CatalogueModel } from "../src/model.ts";
-import { ModelClient, type ModelClientOptions } from "../src/model-client.ts";
-import { finalEvent, type ModelNotice, type ModelRequest, type StreamEvent } from "../src/model-request.ts";
+import { finalEvent, ModelClient, type ModelClientOptions } from "../src/model-client.ts";
+import type { ModelNotice, ModelRequest, StreamEvent } from "../src/model-request.ts";
 import { type ProviderCall, ProviderError, type ProviderErrorOptions } from "../src/provider.ts";
 
 export const model: CatalogueModel = {

@@ -1,9 +1,8 @@
 import { type AssistantMessage, inputTokens, type Usage } from "@bonsai-agent/messages";
 import type { sleep } from "@bonsai-agent/messages/host";
 import { AnswerBuilder } from "../answer-builder.ts";
-import { answerEnd } from "../answer-end.ts";
 import { requestFailure } from "../failure/classify.ts";
-import { ANSWER_TOO_LARGE, emptyAnswer, silentOverflow } from "../failure/failure.ts";
+import { ANSWER_TOO_LARGE, answerEnd, emptyAnswer, silentOverflow } from "../failure/failure.ts";
 import { type KeySource, requestKey } from "../keys/keys.ts";
 import type { CatalogueModel } from "../model.ts";
 import type {
@@ -15,11 +14,8 @@ import type {
   StreamEvent,
 } from "../model-request.ts";
 import type { OpenAiConnect, Provider, ProviderCall } from "../provider.ts";
-import type { RefusedImages } from "../repair/refused-images.ts";
-import { attempt } from "./attempt.ts";
-import type { LearnedWindow, LearnedWindows } from "./learned-windows.ts";
-import type { RefusedThinking } from "./refused-thinking.ts";
-import { RetryBudget, type RetryPolicy } from "./retry.ts";
+import { attempt, RetryBudget, type RetryPolicy } from "./attempts.ts";
+import type { LearnedWindow, LearnedWindows, RefusedImages, RefusedThinking } from "./learned.ts";
 import { SentRequest } from "./sent-request.ts";
 
 /** An estimate can be a third too high. */

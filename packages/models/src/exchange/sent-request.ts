@@ -9,16 +9,18 @@ import {
 import { type CatalogueModel, type ThinkingLevel, usualOutputCap } from "../model.ts";
 import type { ModelFailure, ModelRequest, Repair } from "../model-request.ts";
 import {
+  imagesOf,
   mayBlameImages,
   namedImages,
   newImages,
-  type RefusedImages,
   refusedImageLine,
   suspectImages,
-} from "../repair/refused-images.ts";
-import { hasImages, imagesOf, repairOf, withoutImages, withoutOlderImages } from "../repair/repair.ts";
+  withoutImages,
+  withoutOlderImages,
+} from "../repair/images.ts";
+import { repairOf } from "../repair/repair.ts";
 import { repairMessages } from "../repair/repair-calls.ts";
-import type { WithoutThinking } from "./refused-thinking.ts";
+import type { RefusedImages, WithoutThinking } from "./learned.ts";
 
 interface SentRequestOptions {
   request: ModelRequest;
@@ -84,7 +86,7 @@ export class SentRequest {
   }
 
   get hasImages(): boolean {
-    return hasImages(this.messages);
+    return this.messages.some((message) => imagesOf(message).length > 0);
   }
 
   /**

@@ -1,6 +1,6 @@
 import { isRecord, jsonText, type ThinkingContent, type ToolCall } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
-import { finishAnswer } from "../answer-end.ts";
+import { finishAnswer } from "../failure/failure.ts";
 import type { StreamEvent } from "../model-request.ts";
 import type { ProviderError } from "../provider.ts";
 import { malformed, refusal } from "../wire/errors.ts";

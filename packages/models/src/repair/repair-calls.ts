@@ -1,6 +1,5 @@
 import {
   type AssistantContent,
-  type AssistantMessage,
   callsIn,
   contentText,
   type Message,
@@ -10,23 +9,21 @@ import {
 import { escapeFrames, orphanResultFrame } from "@bonsai-agent/messages/host";
 import type { CatalogueModel } from "../model.ts";
 import type { Repair, RepairKind } from "../model-request.ts";
+import { repairImages } from "./images.ts";
 import {
   mended,
   mendedBlocks,
   type RepairContext,
   type RepairPass,
-  repairImages,
-  repairOf,
-} from "./repair.ts";
-import {
   repairAnswers,
   repairBeginning,
   repairContent,
   repairEmpties,
+  repairOf,
   repairText,
   repairThinking,
   repairThoughtText,
-} from "./repair-content.ts";
+} from "./repair.ts";
 
 const NO_RESULT = "No result was recorded.";
 const CLEARED = "[Old tool result content cleared]";
@@ -35,17 +32,12 @@ const CLEARED = "[Old tool result content cleared]";
 const repairPairs: RepairPass = (messages, context) => {
   if (isPaired(messages)) return messages;
   const results = resultsByCall(messages, context);
-  const placed: Message[] = [];
-  for (const [index, message] of messages.entries()) {
-    if (message.role === "toolResult") {
-      if (!results.has(message.toolCallId)) placed.push(...asUserText(message, context));
-      continue;
-    }
-    placed.push(message);
-    const calls = callsIn(message);
-    if (calls.length > 0) placed.push(...batchResults({ messages, index, calls, results }, context));
-  }
-  return placed;
+  return messages.flatMap((message, index) => {
+    if (message.role === "toolResult")
+      return results.has(message.toolCallId) ? [] : asUserText(message, context);
+    const open = new Map(callsIn(message).map((call) => [call.id, call]));
+    return [message, ...batchResults({ messages, index, open, results }, context)];
+  });
 };
 
 /** True if each batch of calls is followed by its results only. */
@@ -80,25 +72,24 @@ interface Batch {
   messages: readonly Message[];
   /** The index of the answer. */
   index: number;
-  calls: readonly ToolCall[];
+  /** The answer's calls, by id. */
+  open: Map<string, ToolCall>;
   results: Results;
 }
 
 /** The results of a batch: those after it in their order, then the others in the order of the calls. */
 function batchResults(
-  { messages, index, calls, results }: Batch,
+  { messages, index, open, results }: Batch,
   { found }: RepairContext,
 ): ToolResultMessage[] {
-  const ids = new Set(calls.map(({ id }) => id));
   const placed: ToolResultMessage[] = [];
-  for (let at = index + 1; at < messages.length; at += 1) {
-    const message = messages[at]!;
-    if (message.role !== "toolResult") break;
-    if (ids.has(message.toolCallId) && results.get(message.toolCallId) === message) placed.push(message);
+  for (let at = index + 1; open.size > 0; at += 1) {
+    const message = messages[at];
+    if (message?.role !== "toolResult") break;
+    if (results.get(message.toolCallId) === message && open.delete(message.toolCallId)) placed.push(message);
   }
-  const missing = calls.filter(({ id }) => !placed.some(({ toolCallId }) => toolCallId === id));
-  for (const call of missing) {
-    const result = results.get(call.id);
+  for (const [id, call] of open) {
+    const result = results.get(id);
     found(result === undefined ? "unpaired_call" : "misplaced_result");
     placed.push(result ?? unrecorded(call, messages[index]!.timestamp ?? 0));
   }
@@ -130,7 +121,7 @@ function asUserText(
  * it. The new ids are stable.
  */
 const repairCallIds: RepairPass = (messages, { found }) => {
-  const taken = new Set(messages.flatMap((message) => callsOf(message).map(({ id }) => id)));
+  const taken = new Set(messages.flatMap((message) => callsIn(message).map(({ id }) => id)));
   const seen = new Set<string>();
   const numbers = new Map<string, number>();
   /** The new ids of the following results, by their id. */
@@ -175,11 +166,6 @@ function freeId({ id, taken, numbers }: FreeIdOptions): string {
   while (taken.has(`${name}-${number}`)) number += 1;
   numbers.set(name, number);
   return `${name}-${number}`;
-}
-
-function callsOf(message: Message): ToolCall[] {
-  if (message.role !== "assistant") return [];
-  return (message as AssistantMessage).content.filter((block) => block.type === "toolCall");
 }
 
 interface RepairMessagesOptions {

@@ -1,6 +1,9 @@
+import type { ImageContent, Message } from "@bonsai-agent/messages";
 import { loadedWindow } from "../catalogue/server-models.ts";
 import { type CatalogueModel, isOllama, referenceOf } from "../model.ts";
-import type { ModelFailure } from "../model-request.ts";
+import type { ModelFailure, ModelRequest } from "../model-request.ts";
+import { withoutImages } from "../repair/images.ts";
+import { contextChangedAtMs, latestMs } from "../repair/repair.ts";
 
 /** A smaller number is no window of a model. */
 const MIN_WINDOW_TOKENS = 1_000;
@@ -89,5 +92,76 @@ export class LearnedWindows {
     if (contextWindow && toTokens >= contextWindow * SAME_WINDOW) return undefined;
     this.#tokens.set(referenceOf(model), toTokens);
     return { fromTokens: contextWindow || undefined, toTokens };
+  }
+}
+
+/** The thinking to leave out of a context. */
+export interface WithoutThinking {
+  /** Leaves out the thinking of answers up to this time, in milliseconds since the epoch. */
+  upToMs: number;
+  /** Switches thinking off: some servers demand the thinking of earlier calls while it is on. */
+  isOff: boolean;
+}
+
+interface Refusal {
+  contextMs: number;
+  upToMs: number;
+  count: number;
+}
+
+/** After this many refusals, a context is never sent with thinking again. */
+const MAX_REFUSALS = 2;
+
+/**
+ * The contexts that a provider refused for their thinking, by session and model, until the context changes. Spares a
+ * refused request each time.
+ */
+export class RefusedThinking {
+  readonly #refusals = new Map<string, Refusal>();
+
+  /** Returns undefined for a context that was not refused. */
+  of(request: ModelRequest): WithoutThinking | undefined {
+    const refusal = this.#refusals.get(keyOf(request));
+    if (
+      refusal === undefined ||
+      refusal.contextMs !== contextChangedAtMs(request.messages, request.prefixChangedAtMs)
+    )
+      return undefined;
+    const { upToMs, count } = refusal;
+    const isSameTurn = !request.messages.some(
+      (message) => message?.role === "user" && message.timestamp > upToMs,
+    );
+    return { upToMs, isOff: isSameTurn || count >= MAX_REFUSALS };
+  }
+
+  /** Adds a context that the provider accepted only without its thinking. */
+  add(request: ModelRequest): void {
+    const key = keyOf(request);
+    const earlier = this.#refusals.get(key);
+    const stamp = contextChangedAtMs(request.messages, request.prefixChangedAtMs);
+    const count = earlier?.contextMs === stamp ? earlier.count + 1 : 1;
+    this.#refusals.set(key, { contextMs: stamp, upToMs: latestMs(request.messages), count });
+  }
+}
+
+function keyOf({ model: { provider, id }, cacheKey = "" }: ModelRequest): string {
+  return JSON.stringify([provider, id, cacheKey]);
+}
+
+/** The refused images of one client, by model, with the line of text that replaces each. */
+export class RefusedImages {
+  readonly #lines = new Map<string, Map<string, string>>();
+
+  add(model: CatalogueModel, images: readonly ImageContent[], line: string): void {
+    const name = referenceOf(model);
+    const lines = this.#lines.get(name) ?? new Map<string, string>();
+    for (const { data } of images) lines.set(data, line);
+    this.#lines.set(name, lines);
+  }
+
+  /** Replaces this model's refused images. Returns the same array if there are none. */
+  without(messages: readonly Message[], model: CatalogueModel): readonly Message[] {
+    const lines = this.#lines.get(referenceOf(model));
+    return lines === undefined ? messages : withoutImages(messages, ({ data }) => lines.get(data));
   }
 }
