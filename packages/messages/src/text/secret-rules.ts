@@ -100,11 +100,11 @@ export function beginnings(isCommon: boolean): string {
   return shapes.flatMap(({ beginning = [] }) => beginning).join("|");
 }
 
-/** A text without a match contains no secret. */
-export const HINT = new RegExp(
-  `${beginnings(false)}|${beginnings(true)}|${WORDS}|_KEY|-----(?:BEGIN|END)|hooks\\.slack|authorization|cookie|bearer|basic|@|[?&]|-u`,
-  "i",
-);
+/** Rules that find nothing in a text without a match of their hint, which takes less time than they do. */
+interface RuleGroup {
+  hint: RegExp;
+  rules: readonly Rule[];
+}
 
 export interface Rule {
   kind: string;
@@ -125,13 +125,7 @@ function named(notation: Notation, pattern: string): Rule {
   return { kind: "secret", pattern: new RegExp(pattern, "gimu"), secretOf };
 }
 
-/**
- * Secrets by their own form, or by the text before them.
- *
- * Invariant: time is linear. Each pattern consumes the text it reads, or has a bound, or no match can begin inside it.
- */
-export const RULES: readonly Rule[] = [
-  ...secretShapes.map(({ kind, pattern }) => ({ kind, pattern })),
+const HEADER_RULES: readonly Rule[] = [
   {
     kind: "authorization",
     pattern: /\b(?<before>(?:Bearer|Basic)\s+["'`]?)(?!(?:Bearer|Basic|HTTP)\b)(?<value>[^\s"'`,;}]+)/gi,
@@ -153,6 +147,9 @@ export const RULES: readonly Rule[] = [
       /(?<before>\bcookie\\?["']?[ \t]{0,9}[:=][ \t]{0,9}\\?["'`]?[\w.-]{1,99}=)(?<value>[^\n"'`\\]{4,4000})/gi,
     secretOf: (value) => (isPlaceholder(value) ? undefined : value),
   },
+];
+
+const PLACE_RULES: readonly Rule[] = [
   {
     kind: "password",
     pattern: /(?<before>:\/\/[^\s:@/"'`<>]{0,100}:)(?<value>[^\s/"'`<>]{1,200})(?=@)/g,
@@ -180,6 +177,9 @@ export const RULES: readonly Rule[] = [
     pattern: /(?<before>\blogin[ \t]\S{1,100}\s{1,9}password[ \t])(?<value>\S{4,200})/g,
     secretOf: (value) => (isPlaceholder(value) ? undefined : value),
   },
+];
+
+const NAMED_RULES: readonly Rule[] = [
   // `NAME=value`, `export NAME=value`, `name: value`: the value ends with its line, which may be part of a patch.
   named(
     "line",
@@ -197,6 +197,28 @@ export const RULES: readonly Rule[] = [
     "prose",
     String.raw`(?<before>(?:\b(?:password|passphrase|passcode|secret|token|(?:api|access|private|secret) key)(?:\s{1,9}(?:is|ist|es|est)\s{1,9}|\s{0,9}[:=]\s{0,9})|(?<![\w-])--(?:[\w-]{0,40}-)?(?:password|passphrase|secret|token|(?:api|access|secret)-?key)[= ]|(?:密码|密碼|パスワード)\s{0,9}(?:是|は|[:：])\s{0,9})["'\x60]?)(?<value>[^\s"'\x60,;()<>{}|\\]{6,4000})`,
   ),
+];
+
+/** The end of a name and the separator after it, in one pattern for all notations. */
+const NAMED_HINT = String.raw`(?:${WORDS}|_KEY|\bkey)[\p{L}\d_-]{0,60}(?:[\\"'\]]{0,3}\s{0,9}[:=：是は]|["'],|>|\s{1,9}(?:is|ist|es|est)\s)|--[\w-]{0,60}(?:passphrase|password|secret|token|key)[= ]`;
+
+/**
+ * Secrets by their own form, or by the text before them, in the order in which they apply.
+ *
+ * Invariant: time is linear. Each pattern consumes the text it reads, or has a bound, or no match can begin inside it.
+ */
+export const RULE_GROUPS: readonly RuleGroup[] = [
+  { hint: /-----(?:BEGIN|END)/, rules: secretShapes.filter(({ kind }) => kind === "private key") },
+  {
+    hint: new RegExp(String.raw`\b(?:${beginnings(false)}|${beginnings(true)})|hooks\.slack`),
+    rules: secretShapes.filter(({ kind }) => kind !== "private key"),
+  },
+  { hint: /authorization|bearer|basic|cookie/i, rules: HEADER_RULES },
+  {
+    hint: /:\/\/[^\s/]{1,320}@|[?&][\w.-]{1,60}=|(?<!\S)(?:-u|--user)[= ]|login[ \t]/i,
+    rules: PLACE_RULES,
+  },
+  { hint: new RegExp(NAMED_HINT, "iu"), rules: NAMED_RULES },
 ];
 
 /** The last name, without the escaped line end before it. */

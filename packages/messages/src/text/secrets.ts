@@ -1,12 +1,11 @@
 import {
   beginnings,
-  HINT,
   isMixed,
   isSecretName,
   MAX_NAME_CHARS,
   MIN_SECRET_CHARS,
   MIN_WORD_CHARS,
-  RULES,
+  RULE_GROUPS,
   type Rule,
 } from "./secret-rules.ts";
 import { jsonText, MAX_LEVELS, withoutTerminalControls } from "./text.ts";
@@ -107,7 +106,8 @@ export class SecretFilter {
   #redacted(text: string): string {
     this.#readChars += text.length;
     let redacted = this.#without(text, this.#known, "stored key");
-    if (HINT.test(redacted)) for (const rule of RULES) redacted = this.#apply(rule, redacted);
+    for (const { hint, rules } of RULE_GROUPS)
+      if (hint.test(redacted)) for (const rule of rules) redacted = this.#apply(rule, redacted);
     return this.#without(redacted, this.#learned, "secret");
   }
 
