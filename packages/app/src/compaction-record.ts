@@ -78,7 +78,7 @@ export function liveCompactions(session: Session): CompactionEntry[] {
   for (let at = leaf; at >= 0; at = index.parent(at)) {
     const type = index.type(at);
     const entry = type === "compaction" || type === "custom" ? session.entryAt(at) : undefined;
-    if (entry !== undefined) undone.older(entry);
+    if (entry !== undefined) undone.addOlder(entry);
     if (entry?.type !== "compaction" || undone.has(entry.id)) continue;
     if (entry.replacesCompactionId !== undefined) replaced.add(entry.replacesCompactionId);
     if (replaced.has(entry.id)) continue;
@@ -156,7 +156,7 @@ export function redoLatestUndo(session: Session, contextSize: () => TokenSize): 
 function latestUndo(session: Session): { compaction: CompactionEntry; since: readonly Entry[] } | undefined {
   const newestFirst = changesOnPath(session);
   const undone = new UndoneCompactions();
-  for (const entry of newestFirst) undone.older(entry);
+  for (const entry of newestFirst) undone.addOlder(entry);
   const latest = newestFirst.findIndex(({ type }) => type === "compaction");
   for (const [at, entry] of newestFirst.slice(0, Math.max(0, latest)).entries()) {
     const { compactionId = "", isUndone } = compactionChange(entry) ?? {};

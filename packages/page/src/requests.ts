@@ -1,6 +1,6 @@
 import { answerUsage } from "@bonsai-agent/messages/host";
-import { answeringModel, type Entry, pinChange, type Session } from "@bonsai-agent/session";
-import { compactionChange } from "@bonsai-agent/session/host";
+import { answeringModel, type Entry, type Session } from "@bonsai-agent/session";
+import { changesView, compactionChange } from "@bonsai-agent/session/host";
 import type { CompactionFacts, PageModel, PageRequest, PageView } from "./page-data.ts";
 import { type ViewedPage, viewRows } from "./view.ts";
 
@@ -39,7 +39,9 @@ export class RequestRows {
   add(session: Session, entry: Entry, row: number): void {
     const parent = this.#data.rows.parents[row]!;
     const before = parent < 0 ? { compaction: -1, from: row } : this.#views[parent]!;
-    this.#views.push(changesView(entry) ? this.#viewAt(session, entry.id, row) : before);
+    // An edit changes one entry, not where the view begins.
+    const isNew = entry.type !== "context_edit" && changesView(entry);
+    this.#views.push(isNew ? this.#viewAt(session, entry.id, row) : before);
     if (entry.type === "message" && entry.message?.role === "assistant") this.#addAnswer(entry, row, before);
   }
 
@@ -99,13 +101,6 @@ const classes = ["input", "cacheRead", "cacheWrite", "output"] as const;
 /** Recordings lack parts of a usage, or hold what is no number. */
 function count(value: unknown): number {
   return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0;
-}
-
-/** What changes the view other than by adding to it, or hiding one entry of it. */
-function changesView(entry: Entry): boolean {
-  return (
-    entry.type === "compaction" || compactionChange(entry) !== undefined || pinChange(entry) !== undefined
-  );
 }
 
 function pathTo(parents: readonly number[], row: number): number[] {

@@ -9,7 +9,7 @@ import {
   type ToolCall,
 } from "@bonsai-agent/messages";
 import type { Entry, EntryOf, EntryType } from "./entry.ts";
-import { compactionChange, ownEntryWords, pinChange } from "./own-entries.ts";
+import { ownEntryWords, pinChange } from "./own-entries.ts";
 import {
   amount,
   CONTENT,
@@ -23,7 +23,7 @@ import {
 import { contentLine, flat, messageParts, pinText, summaryLine, word } from "./read/message-line.ts";
 import { contentTexts, messageTexts } from "./search/message-texts.ts";
 
-/** Describes a type of entry. A type without a row does not compile. */
+/** Describes a type of entry. */
 interface EntryTypeRow<Stored extends Entry> {
   /** Its name in a column of a tree or a list. */
   readonly word: string;
@@ -31,14 +31,12 @@ interface EntryTypeRow<Stored extends Entry> {
   readonly preview: (entry: Stored, call: ToolCall | undefined) => string | LinePart[];
   /** The texts that a search looks at, see `entryTexts`. */
   readonly texts: (entry: Stored) => Iterable<string>;
-  /** Fields without which it says nothing: where one is damaged, the entry is read as a lost one. */
-  readonly essential: readonly FieldRule[];
-  /** Fields for which there is a value that does no harm, which is read where they are damaged; its usage is one of them. */
+  /** Fields without which the entry is read as a lost one. Default: none. */
+  readonly essential?: readonly FieldRule[];
+  /** Fields with a harmless value, which is read instead of a damaged one. The usage is one of them. Default: none. */
   readonly fields?: readonly FieldRule[];
-  /** The message for the model, before edits; undefined for none. */
-  readonly message: (entry: Stored) => Message | undefined;
-  /** True where the model then sees something else of what stands before it. */
-  readonly changesView: (entry: Stored) => boolean;
+  /** The message for the model, before edits. Default: none. */
+  readonly message?: (entry: Stored) => Message | undefined;
 }
 
 const essential = (field: string, isSound: (value: unknown) => boolean = isText): FieldRule => ({
@@ -49,8 +47,6 @@ const essential = (field: string, isSound: (value: unknown) => boolean = isText)
 const isReplacement = (value: unknown) => value === null || (isRecord(value) && isContent(value.content));
 /** An empty summary would hide all earlier entries without replacing them. */
 const isFullText = (value: unknown) => isText(value) && value.trim() !== "";
-const unseen = () => undefined;
-const never = () => false;
 const always = () => true;
 
 const textsIn = (...values: unknown[]) => values.filter(isText);
@@ -73,7 +69,6 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
     texts: ({ message }) => messageTexts(message),
     essential: [essential("message", isRecord)],
     message: ({ message }) => (messageRole(message?.role)?.isShown(message) ? message : undefined),
-    changesView: never,
   },
   compaction: {
     word: "compaction",
@@ -92,7 +87,6 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
       tokensBefore,
       timestamp: Date.parse(timestamp),
     }),
-    changesView: always,
   },
   branch_summary: {
     word: "branch",
@@ -110,15 +104,12 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
             ...(isMerge && { isMerge }),
             timestamp: Date.parse(timestamp),
           },
-    changesView: never,
   },
   context_edit: {
     word: "edit",
     preview: ({ replacement, targetId }) => `${replacement === null ? "hides" : "masks"} ${word(targetId)}`,
     texts: ({ replacement }) => contentTexts(replacement?.content),
     essential: [essential("targetId"), essential("replacement", isReplacement)],
-    message: unseen,
-    changesView: always,
   },
   custom_message: {
     word: "extension",
@@ -127,7 +118,6 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
       const pin = pinChange(entry);
       return pin === undefined ? contentTexts(entry.content) : [pin.text];
     },
-    essential: [],
     fields: [text("customType", "unknown"), CONTENT, flag("display")],
     message: ({ customType, content, display, details, timestamp }) => ({
       role: "custom",
@@ -137,16 +127,12 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
       details,
       timestamp: Date.parse(timestamp),
     }),
-    changesView: (entry) => pinChange(entry) !== undefined,
   },
   custom: {
     word: "extension",
     preview: (entry) => ownEntryWords(entry) ?? word(entry.customType ?? ""),
     texts: () => [],
-    essential: [],
     fields: [text("customType", "unknown")],
-    message: unseen,
-    changesView: (entry) => compactionChange(entry) !== undefined,
   },
   label: {
     word: "label",
@@ -155,54 +141,42 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
     texts: ({ label }) => textsIn(label),
     essential: [essential("targetId")],
     fields: [optional(text("label"))],
-    message: unseen,
-    changesView: never,
   },
   model_change: {
     word: "model",
     preview: ({ provider, modelId }) => `${word(provider)}/${word(modelId)}`,
     texts: ({ modelId }) => textsIn(modelId),
     essential: [essential("provider"), essential("modelId")],
-    message: unseen,
-    changesView: never,
   },
   thinking_level_change: {
     word: "thinking",
     preview: ({ thinkingLevel }) => word(thinkingLevel),
     texts: () => [],
     essential: [essential("thinkingLevel")],
-    message: unseen,
-    changesView: never,
   },
   session_info: {
     word: "info",
     preview: ({ name }) => word(name ?? ""),
     texts: ({ name }) => textsIn(name),
-    essential: [],
     fields: [optional(text("name"))],
-    message: unseen,
-    changesView: never,
   },
   usage: {
     word: "usage",
     preview: ({ kind, provider, model }) => `${usageWords(kind)}: ${word(provider)}/${word(model)}`,
     texts: () => [],
-    essential: [],
     fields: [text("kind", "unknown"), text("provider", "unknown"), text("model", "unknown")],
-    message: unseen,
-    changesView: never,
   },
 };
 
-/** All that is to be known of a role of messages. A role without a row does not compile. */
+/** Describes a role of messages. */
 interface RoleRow<Shown extends Message> {
-  /** How it is called in a column of a tree or a list. */
+  /** Its name in a column of a tree or a list. */
   readonly word: string;
-  /** Values to read where fields are damaged; its usage is one of them. Content may be missing or null everywhere. */
+  /** Fields with a harmless value, as for a type of entry. Content may be missing or null everywhere. */
   readonly fields?: readonly FieldRule[];
-  /** True where a model can be shown it. */
+  /** False if no model sees the message. */
   readonly isShown: (message: Shown) => boolean;
-  /** The message with another content; left out where there is none that could be replaced. */
+  /** The message with another content. Left out if its content cannot be replaced. */
   readonly withContent?: (message: Shown, content: unknown) => Message;
 }
 
@@ -266,7 +240,7 @@ const ROLES: { readonly [Role in MessageRole]: RoleRow<Extract<Message, { role: 
     isShown: always,
     withContent,
   },
-  system: { word: "system", isShown: never },
+  system: { word: "system", isShown: () => false },
 };
 
 // Maps, for a damaged file can name a type or a role `constructor`.

@@ -1,45 +1,32 @@
 import { isDeliberateEdit, isMasked } from "./edited-content.ts";
 import type { ContextEditEntry, Entry } from "./entry.ts";
 import { kindWord } from "./entry-types.ts";
-import { editedMessage, type ProjectionItem, projectEntry, ViewSeeker } from "./projection.ts";
+import { editedMessage, type ProjectionItem, projectEntry, ViewFinder } from "./projection.ts";
 import type { EntryIndex } from "./read/entry-index.ts";
 import type { Session } from "./session.ts";
 
 /** A message of a path that the model's view does not show as it was. */
-export interface HiddenEntry {
+interface HiddenEntry {
   readonly entryId: string;
-  /**
-   * `summarised`: a summary stands for it. `masked`: its content was cleared. `dropped`: it was left out, or a part of its
-   * content was.
-   */
+  /** `summarised`: a summary replaces it. `masked`: its content was cleared. `dropped`: it, or a part of it, was left out. */
   readonly reason: "masked" | "summarised" | "dropped";
-  /** The compaction that first left it behind its summary, or the context edit. */
+  /** The first compaction that summarised it, or the context edit. */
   readonly by: string;
 }
 
 /**
  * The messages of the path to a leaf (default: the current one) that the model's view does not show as they were, oldest
- * first. Summaries of compactions are none of them, nor commands that were kept out of the context. What is found is kept,
- * and caught up by appends; the first call reads the head of each entry.
+ * first. Leaves out summaries of compactions, and commands that were kept out of the context. The result is kept and
+ * updated by appends; the first call reads the head of each entry.
  *
- * Invariant: each message of the path is shown as it was or hidden for one reason; after an undo, nothing that it brought
- * back is hidden.
+ * Invariant: each message of the path is shown as it was or hidden for one reason; an undo shows its entries again.
  * @throws BonsaiError `entry_not_found`
  */
 export function hiddenEntries(session: Session, leafId: string | null = session.leafId): HiddenEntry[] {
   return [...hiddenPath(session, leafId).entries()];
 }
 
-/** The same of one entry; undefined where it is not on the path, or the model sees it as it was. Reads no more than that entry. */
-export function hiddenEntry(
-  session: Session,
-  entryId: string,
-  leafId: string | null = session.leafId,
-): HiddenEntry | undefined {
-  return hiddenPath(session, leafId).get(entryId);
-}
-
-/** The same for many in a row: as of now. */
+/** A look-up of `hiddenEntries` by id, as of now. Reads only the entry that it is called with. */
 export function hiddenLookup(
   session: Session,
   leafId: string | null = session.leafId,
@@ -48,7 +35,7 @@ export function hiddenLookup(
   return (entryId) => path.get(entryId);
 }
 
-/** True where the path to the current leaf has something that the model's view hides. Reads nothing that is not in memory. */
+/** True if the model's view hides an entry of the current path. Reads only entries in memory. */
 export function hidesEntries(session: Session): boolean {
   const projection = session.projection();
   if (projection.compaction !== undefined) return true;
@@ -69,44 +56,45 @@ function hiddenPath(session: Session, leafId: string | null): HiddenPath {
 
 /** Messages of these kinds are shown to every model. */
 const ALWAYS_SHOWN: ReadonlySet<string> = new Set(["user", "assistant", "toolResult"].map(kindWord));
+/** Types of entries that can change how the model sees earlier ones. */
+const CHANGES_VIEW: ReadonlySet<string> = new Set(["compaction", "context_edit", "custom"]);
 
 /** The hidden entries of one path. Reads only the entries that decide which compactions count. */
 class HiddenPath {
   readonly #session: Session;
   readonly #index: EntryIndex;
-  /** How many records it had. */
-  readonly #indexed: number;
+  /** Number of records when it was made. */
+  readonly #count: number;
   #leaf: number;
   #leafId: string | null;
   /** The records that a summary replaces, oldest first. */
-  readonly #behind: Int32Array;
+  readonly #summarised: Int32Array;
   /** By number of a record: its place among those; -1 for none. */
   readonly #places: Int32Array;
-  /** The compactions that count, oldest first, and before which place each left all behind. */
+  /** The compactions that count, oldest first: each summarises the places before `keptFrom`. */
   readonly #compactions: ReadonlyArray<{ id: string; keptFrom: number }>;
-  /** The entries that edits hide, oldest first, by id. */
+  /** By id: the entries that edits hide, oldest first. */
   readonly #edited: ReadonlyMap<string, HiddenEntry>;
 
   /** @throws BonsaiError `entry_not_found` */
   constructor(session: Session, leafId: string | null) {
     this.#session = session;
     this.#index = session.index();
-    this.#indexed = this.#index.count;
+    this.#count = this.#index.count;
     this.#leafId = leafId;
     this.#edited = new Map(editedEntries(session, leafId).map((entry) => [entry.entryId, entry]));
     this.#leaf = leafId === null ? -1 : this.#index.find(leafId);
     const path = this.#leaf < 0 ? [] : this.#index.ancestry(this.#leaf);
-    const kept = this.#keptParts(path);
-    this.#compactions = kept.toReversed();
-    this.#behind = Int32Array.from(path.slice(0, kept[0]?.keptFrom ?? 0));
-    this.#places = new Int32Array(this.#indexed).fill(-1);
-    for (const [place, number] of this.#behind.entries()) this.#places[number] = place;
+    this.#compactions = this.#keptParts(path);
+    this.#summarised = Int32Array.from(path.slice(0, this.#compactions.at(-1)?.keptFrom ?? 0));
+    this.#places = new Int32Array(this.#count).fill(-1);
+    for (const [place, number] of this.#summarised.entries()) this.#places[number] = place;
   }
 
-  /** True where this is what the path to a leaf hides too; then it holds for that one from now on. */
+  /** True if the path to this leaf hides the same; then it is the path to that leaf from now on. */
   reaches(leafId: string | null): boolean {
     const index = this.#session.index();
-    if (index !== this.#index || index.count < this.#indexed) return false;
+    if (index !== this.#index || index.count < this.#count) return false;
     if (leafId === this.#leafId) return true;
     const leaf = leafId === null ? -1 : index.find(leafId);
     let at = leaf;
@@ -120,25 +108,25 @@ class HiddenPath {
     const number = this.#index.find(entryId);
     const place = this.#places[number] ?? -1;
     if (place < 0) return this.#edited.get(entryId);
-    return this.#isShown(number) ? this.#summarised(number, place) : undefined;
+    return this.#isMessage(number) ? this.#summarisedAt(number, place) : undefined;
   }
 
   /** Oldest first. */
   *entries(): Generator<HiddenEntry> {
-    // Learns the kinds of all entries at one go.
+    // Reads the kinds of all entries in one pass.
     for (const _ of this.#session.readTreeAhead());
-    for (const [place, number] of this.#behind.entries())
-      if (this.#isShown(number)) yield this.#summarised(number, place);
+    for (const [place, number] of this.#summarised.entries())
+      if (this.#isMessage(number)) yield this.#summarisedAt(number, place);
     yield* this.#edited.values();
   }
 
-  #summarised(number: number, place: number): HiddenEntry {
+  #summarisedAt(number: number, place: number): HiddenEntry {
     const by = this.#compactions.find(({ keptFrom }) => place < keptFrom)!.id;
     return { entryId: this.#index.id(number), reason: "summarised", by };
   }
 
-  /** True for what a model sees where no summary stands for it. */
-  #isShown(number: number): boolean {
+  /** True for an entry that the model sees if no summary replaces it. */
+  #isMessage(number: number): boolean {
     const type = this.#index.type(number);
     if (type !== "message" && type !== "custom_message" && type !== "branch_summary") return false;
     if (ALWAYS_SHOWN.has(this.#index.kind(number)?.kind ?? "")) return true;
@@ -146,30 +134,27 @@ class HiddenPath {
     return entry !== undefined && projectEntry(entry) !== undefined;
   }
 
-  /** Newest first. */
   #keptParts(path: readonly number[]): Array<{ id: string; keptFrom: number }> {
-    const seeker = new ViewSeeker();
-    for (const number of path.toReversed()) seeker.older(this.#viewEntry(number));
-    return seeker.kept.map(({ compactionId, keptCount }) => ({
-      id: compactionId,
+    const finder = new ViewFinder();
+    for (const number of path.toReversed()) finder.add(this.#viewEntry(number));
+    const parts = finder.kept.map(({ compactionId: id, keptCount }) => ({
+      id,
       keptFrom: path.length - keptCount,
     }));
+    return parts.reverse();
   }
 
-  /** An entry as far as it says which compactions count. */
+  /** The entry if it decides which compactions count; else its id. */
   #viewEntry(number: number): Entry | { id: string; type: "label" } {
     const kind = this.#index.kind(number);
     const type = this.#index.type(number);
-    const says =
+    const decides =
       type === "compaction" || (type === "custom" && (kind === undefined || kind.change !== undefined));
-    const entry = says ? this.#session.entryAt(number) : undefined;
-    // All others only count, and so does one whose body is lost.
+    // The body can be lost.
+    const entry = decides ? this.#session.entryAt(number) : undefined;
     return entry ?? { id: this.#index.id(number), type: "label" };
   }
 }
-
-/** Types of entries that can change what the model sees of those before them. */
-const CHANGES_VIEW: ReadonlySet<string> = new Set(["compaction", "context_edit", "custom"]);
 
 /** The entries that context edits hide in the model's view, oldest first. */
 function editedEntries(session: Session, leafId: string | null): HiddenEntry[] {
@@ -196,19 +181,18 @@ function reasonOf(
   return isMasked(item.message) ? "masked" : "dropped";
 }
 
-/** The edits of a session that took something away on purpose, as far as its entries were looked through. */
-interface Redactions {
+/** By target, oldest first: the context edits among the entries of a session that were read so far. */
+interface KnownEdits {
   index: EntryIndex;
-  read: number;
-  /** By target, oldest first. */
+  readCount: number;
   readonly edits: Map<string, ContextEditEntry[]>;
 }
 
-const redactions = new WeakMap<Session, Redactions>();
+const knownEdits = new WeakMap<Session, KnownEdits>();
 
 /**
- * An entry as a model may be shown it again: with its content, though compaction masked or cut it; as an edit of somebody
- * else left it, such as an extension that redacts, on whatever branch; undefined where one took it out.
+ * An entry as a model may see it again: with the content that compaction masked or cut, but as a deliberate edit on any
+ * branch left it (an extension may redact). Undefined if such an edit removed the entry.
  */
 export function recallableEntry(session: Session, entry: Entry): Entry | undefined {
   const original = projectEntry(entry)?.message;
@@ -224,18 +208,19 @@ export function recallableEntry(session: Session, entry: Entry): Entry | undefin
 
 function editsOf(session: Session, targetId: string): readonly ContextEditEntry[] {
   const index = session.index();
-  let known = redactions.get(session);
-  if (known?.index !== index || known.read > index.count) {
-    known = { index, read: 0, edits: new Map() };
-    redactions.set(session, known);
+  let known = knownEdits.get(session);
+  if (known?.index !== index || known.readCount > index.count) {
+    known = { index, readCount: 0, edits: new Map() };
+    knownEdits.set(session, known);
   }
-  for (; known.read < index.count; known.read += 1) {
-    const edit = index.type(known.read) === "context_edit" ? session.entryAt(known.read) : undefined;
-    // One without a replacement is damaged: it edits nothing.
+  for (const number of index.numbersOf("context_edit", known.readCount)) {
+    const edit = session.entryAt(number);
+    // An edit without a replacement is damaged: it edits nothing.
     if (edit?.type !== "context_edit" || edit.replacement === undefined) continue;
-    const own = known.edits.get(edit.targetId);
-    if (own === undefined) known.edits.set(edit.targetId, [edit]);
-    else own.push(edit);
+    const edits = known.edits.get(edit.targetId) ?? [];
+    edits.push(edit);
+    known.edits.set(edit.targetId, edits);
   }
+  known.readCount = index.count;
   return known.edits.get(targetId) ?? [];
 }

@@ -11,16 +11,14 @@ export {
   MASK_PLACEHOLDER,
 } from "./edited-content.ts";
 export {
-  type HiddenEntry,
   hiddenEntries,
-  hiddenEntry,
   hiddenLookup,
   hidesEntries,
   recallableEntry,
 } from "./hidden.ts";
 export { recentSettings } from "./latest-entries.ts";
 export { compactionChange, isCompanion, isLeafRecord, UndoneCompactions } from "./own-entries.ts";
-export { editedMessage, projectEntry, ViewSeeker } from "./projection.ts";
+export { changesView, editedMessage, projectEntry } from "./projection.ts";
 export { asStored } from "./read/companions.ts";
 export { writeSessionFile } from "./store/line-writer.ts";
 export { NewFile } from "./store/new-file.ts";

@@ -1,17 +1,9 @@
 import { isRecord } from "@bonsai-agent/messages";
 import { CONTINUE_CUSTOM_TYPE } from "@bonsai-agent/messages/host";
 import { customTypes, type Entry, type EntryDraft } from "./entry.ts";
-import {
-  amount,
-  type FieldRule,
-  type Fields,
-  isText,
-  mendFields,
-  optional,
-  text,
-} from "./read/field-rules.ts";
+import { type FieldRule, type Fields, mendFields, text } from "./read/field-rules.ts";
 
-/** The record of a moved leaf: its parent is where the session stands. */
+/** The record of a moved leaf: its parent is the session's position. */
 export const LEAF_RECORD: EntryDraft = { type: "custom", customType: customTypes.leaf };
 
 /** True for the record of a moved leaf. */
@@ -19,12 +11,12 @@ export function isLeafRecord(entry: Entry): boolean {
   return entry.type === "custom" && entry.customType === customTypes.leaf;
 }
 
-/** True for an entry that says nothing to us: only other programs read it. */
+/** True for an entry that only other programs read. */
 export function isCompanion(entry: Entry): boolean {
   return entry.type === "custom" && entry.customType === customTypes.companion;
 }
 
-/** The position that an entry leaves a session at when it is the last of the file. */
+/** The position of a session whose file ends with this entry. */
 export function leafAfter(entry: Entry): string | null {
   return isLeafRecord(entry) ? entry.parentId : entry.id;
 }
@@ -41,22 +33,21 @@ export function compactionChange(entry: Entry): CompactionChange | undefined {
   const { customType, data } = entry;
   const isUndone = customType === customTypes.undo;
   if (!isUndone && customType !== customTypes.redo) return undefined;
-  const id =
-    typeof data === "object" && data !== null && "compactionId" in data ? data.compactionId : undefined;
-  return typeof id === "string" ? { compactionId: id, isUndone } : undefined;
+  const compactionId = isRecord(data) ? data.compactionId : undefined;
+  return typeof compactionId === "string" ? { compactionId, isUndone } : undefined;
 }
 
-/** Which compactions of a path are undone: of what was said of each, the latest counts. Takes the entries newest first. */
+/** Finds the undone compactions of a path, from its leaf towards the root. The latest undo or redo of each counts. */
 export class UndoneCompactions {
   readonly #isUndone = new Map<string, boolean>();
 
-  /** @param undone ids of compactions that are to count as undone, whatever the entries say */
+  /** @param undone ids of compactions that count as undone, whatever the entries say */
   constructor(undone: Iterable<string> = []) {
     for (const id of undone) this.#isUndone.set(id, true);
   }
 
-  /** Takes the next older entry. */
-  older(entry: Entry): void {
+  /** Adds the next older entry. */
+  addOlder(entry: Entry): void {
     const change = compactionChange(entry);
     if (change !== undefined && !this.#isUndone.has(change.compactionId))
       this.#isUndone.set(change.compactionId, change.isUndone);
@@ -122,64 +113,31 @@ export function pinChange(
   return { text, line, isPinned: customType === customTypes.pin };
 }
 
-const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
-/** No model counts a text ten times as high as another does: what was learned lies far within. */
-const isRatio = (value: unknown) => typeof value === "number" && value >= 0.1 && value <= 10;
-/** Below 0 where the estimate of the messages is above what was reported. */
-const isDifference = (value: unknown) => typeof value === "number" && Number.isFinite(value);
-const rule = (isSound: FieldRule["isSound"]) => (field: string) =>
-  optional({ field, isSound, safe: () => undefined });
-
-const CALIBRATION = [
-  rule(isRatio)("ratio"),
-  rule(isDifference)("overheadTokens"),
-  optional(amount("samples")),
-];
-const PIN = [text("text"), text("line")];
-const COMPACTION_ID = [text("compactionId")];
-
-/** Fields in the `data` of our custom entries, and in the `details` of our messages, by `customType`. */
-const DATA = new Map<unknown, readonly FieldRule[]>([
-  [customTypes.undo, COMPACTION_ID],
-  [customTypes.redo, COMPACTION_ID],
-  [customTypes.calibration, CALIBRATION],
-  [customTypes.pinned, [rule(isTexts)("pinned")]],
-]);
-const DETAILS = new Map<unknown, readonly FieldRule[]>([
-  [customTypes.pin, PIN],
-  [customTypes.unpin, PIN],
+/** By `customType`: the field with the data of an entry of ours, and the texts in it. */
+const OWN_DATA = new Map<unknown, { field: "data" | "details"; rules: readonly FieldRule[] }>([
+  [customTypes.undo, { field: "data", rules: [text("compactionId")] }],
+  [customTypes.redo, { field: "data", rules: [text("compactionId")] }],
+  [customTypes.pin, { field: "details", rules: [text("text"), text("line")] }],
+  [customTypes.unpin, { field: "details", rules: [text("text"), text("line")] }],
 ]);
 
 /**
- * Makes the data of our own entries safe to read, in place. The details of summaries are compaction's: it reads them with
- * its own schema.
- * @param odd gets the names of the fields that had odd values
+ * Makes the data of our own entries safe to read, in place. Compaction reads its own data with its own schema.
+ * @param repaired gets the names of the fields that had an invalid value
  */
-export function mendOwn(entry: Fields, odd: string[] | undefined): void {
+export function repairOwnData(entry: Fields, repaired: string[] | undefined): void {
   const { type, customType } = entry;
-  if (type === "custom") mendHeld(entry, "data", DATA.get(customType), odd);
-  // Only its parent counts.
+  // Only the parent of a moved leaf counts.
   if (type === "custom" && customType === customTypes.leaf && entry.data !== undefined) {
-    odd?.push("data");
+    repaired?.push("data");
     delete entry.data;
   }
-  if (type === "custom_message") mendHeld(entry, "details", DETAILS.get(customType), odd);
-}
-
-function mendHeld(
-  entry: Fields,
-  field: "data" | "details",
-  rules: readonly FieldRule[] | undefined,
-  odd: string[] | undefined,
-): void {
-  if (rules === undefined) return;
+  const own = OWN_DATA.get(customType);
+  if (own === undefined || type !== (own.field === "data" ? "custom" : "custom_message")) return;
+  const { field, rules } = own;
   const value = entry[field];
-  if (isRecord(value)) {
-    mendFields(value, rules, { odd, prefix: `${field}.` });
-    return;
-  }
-  odd?.push(field);
-  const empty: Fields = {};
-  mendFields(empty, rules, { odd: undefined });
-  entry[field] = empty;
+  if (!isRecord(value)) repaired?.push(field);
+  const data = isRecord(value) ? value : {};
+  mendFields(data, rules, { odd: data === value ? repaired : undefined, prefix: `${field}.` });
+  entry[field] = data;
 }

@@ -5,7 +5,7 @@ import { createSession, type Entry, openSession, project, type Session } from "@
 import { type History, history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { hiddenEntries, hiddenEntry, hidesEntries } from "../src/host.ts";
+import { hiddenEntries, hiddenLookup, hidesEntries } from "../src/host.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-hidden-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -37,8 +37,8 @@ function expectLaw(session: Session, leafId = session.leafId): void {
   expect(hidden.map(({ entryId }) => entryId)).toEqual(
     messages.map(({ id }) => id).filter((id) => !shown.has(id)),
   );
-  expect(hidden.map(({ entryId }) => hiddenEntry(session, entryId, leafId))).toEqual(hidden);
-  expect([...shown].filter((id) => hiddenEntry(session, id, leafId) !== undefined)).toEqual([]);
+  expect(hidden.map(({ entryId }) => hiddenLookup(session, leafId)(entryId))).toEqual(hidden);
+  expect([...shown].filter((id) => hiddenLookup(session, leafId)(id) !== undefined)).toEqual([]);
   if (leafId === session.leafId && hidden.length > 0) expect(hidesEntries(session)).toBe(true);
 }
 

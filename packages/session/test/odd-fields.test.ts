@@ -227,17 +227,6 @@ describe("an odd field is reported by its name", () => {
       { message: { usage: { input: 0, output: 5, cost: { input: 0, total: 0 } } } },
     ],
     [
-      "a calibration that cannot be",
-      {
-        type: "custom",
-        customType: "bonsai.calibration",
-        data: { ratio: 1e300, overheadTokens: "x", samples: 1 },
-      },
-      ["odd_field", "odd_field"],
-      { data: { samples: 1 } },
-    ],
-    ["a calibration of nothing", { type: "custom", customType: "bonsai.calibration" }, ["odd_field"], {}],
-    [
       "a moved leaf that says more than where it is",
       { type: "custom", customType: "bonsai.leaf", data: [] },
       ["odd_field"],

@@ -84,7 +84,7 @@ function fatesOf(path: readonly Entry[]): (id: string) => EntryFate {
   const edits = new Map<string, ContextEditEntry>();
   const undone = new UndoneCompactions();
   for (const entry of path) if (entry.type === "context_edit") edits.set(entry.targetId, entry);
-  for (const entry of path.toReversed()) undone.older(entry);
+  for (const entry of path.toReversed()) undone.addOlder(entry);
   const losses = new Map(path.map((entry, at) => [entry.id, lossOf(entry, path[at - 1])]));
   return (id) => ({ edit: edits.get(id), undone: undone.has(id), loss: losses.get(id) });
 }

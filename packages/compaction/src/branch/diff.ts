@@ -170,7 +170,7 @@ function sharedFiles(cwd: string, a: SideFiles, b: SideFiles): string[] {
 
 function compactionsOf(entries: readonly Entry[]): SideCompaction[] {
   const undone = new UndoneCompactions();
-  for (const entry of entries.toReversed()) undone.older(entry);
+  for (const entry of entries.toReversed()) undone.addOlder(entry);
   return entries.flatMap((entry) => {
     if (entry.type !== "compaction") return [];
     const { id: entryId, timestamp, tokensBefore } = entry;

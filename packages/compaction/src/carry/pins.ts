@@ -56,7 +56,7 @@ function changesSince(session: Session, leafId: string | null) {
   const changes: PinChange[] = [];
   const undone = new UndoneCompactions();
   for (const entry of session.tail(leafId)) {
-    undone.older(entry);
+    undone.addOlder(entry);
     const before = undone.has(entry.id) ? undefined : pinnedBefore(entry);
     if (before !== undefined) return { before, changes: changes.reverse() };
     const change = pinChange(entry);

@@ -139,7 +139,7 @@ function earlierRecord({ previous, ...plan }: CompactionPlan, source: RecordSour
 function formerRecord(path: readonly Entry[]): { record?: SpanRecord; from: number } {
   const undone = new UndoneCompactions();
   for (const entry of path.toReversed()) {
-    undone.older(entry);
+    undone.addOlder(entry);
     if (undone.has(entry.id)) continue;
     const found = recordBeside(entry) ?? recordOfCompaction(entry);
     if (found === undefined) continue;

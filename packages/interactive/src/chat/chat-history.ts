@@ -75,7 +75,7 @@ export function chatPath(
     seen.add(id);
     const entry = session.entry(id);
     if (entry === undefined) break;
-    undone.older(entry);
+    undone.addOlder(entry);
     if (entry.type === "context_edit" && !edits.has(entry.targetId)) edits.set(entry.targetId, entry);
     if (isShown(entry) || (entry.type === "custom" && isDrawn(entry.customType)))
       items.push({

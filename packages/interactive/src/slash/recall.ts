@@ -3,7 +3,7 @@ import { summariesOf } from "@bonsai-agent/app/summary-sources";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { textHead } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
-import { hiddenEntry } from "@bonsai-agent/session/host";
+import { hiddenLookup } from "@bonsai-agent/session/host";
 import { errorLine } from "../error-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { pickLines } from "../panels/line-picker.ts";
@@ -147,7 +147,7 @@ class RecallPanel {
   #preview(hit: Hit, width: number): string[] {
     const { style } = this.#context.screen.theme;
     const { entryId, text } = hit.entry;
-    const reason = hiddenEntry(this.#session, entryId)?.reason ?? "on another branch";
+    const reason = hiddenLookup(this.#session)(entryId)?.reason ?? "on another branch";
     const from = Math.max(0, firstLine(hit) - LINES_BEFORE);
     const around = text
       .split("\n")

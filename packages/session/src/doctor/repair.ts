@@ -161,7 +161,7 @@ class RepairedEntries {
     let root = number;
     for (let at = this.#index.parent(number); at >= 0; at = this.#index.parent(at)) {
       root = at;
-      if (this.#index.type(at) === "custom") undone.older(this.#placed(wholeValue(this.#bytes(at)), at));
+      if (this.#index.type(at) === "custom") undone.addOlder(this.#placed(wholeValue(this.#bytes(at)), at));
       const kept = this.#firstKept.get(at);
       if (kept !== undefined && !undone.has(this.#id(at))) return kept;
     }

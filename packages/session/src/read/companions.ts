@@ -8,7 +8,7 @@ import {
   type FormatFields,
 } from "../entry.ts";
 import { compactionChange, pinChange } from "../own-entries.ts";
-import { project, ViewSeeker } from "../projection.ts";
+import { changesView, project, ViewFinder } from "../projection.ts";
 import type { Fields } from "./field-rules.ts";
 
 /** The entries of ours that a line of the format's own types can hold. */
@@ -33,9 +33,7 @@ export function asUnderstood(line: Fields): Fields {
 
 /** True for an entry behind which other programs may see something else than we do, if nobody tells them. */
 export function needsCompanions(entry: Entry): boolean {
-  return (
-    entry.type === "compaction" || compactionChange(entry) !== undefined || pinChange(entry) !== undefined
-  );
+  return entry.type !== "context_edit" && changesView(entry);
 }
 
 /**
@@ -104,9 +102,8 @@ function restated(path: readonly Entry[]): { compaction: CompactionFields; isOmi
 const WHOLE = "Nothing is summarised here. The full conversation follows.";
 
 function ownBase(path: readonly Entry[]): { compaction: CompactionEntry | undefined; from: number } {
-  const seeker = new ViewSeeker();
-  for (let at = path.length - 1; at >= 0; at -= 1) if (seeker.older(path[at]!)) break;
-  return { compaction: seeker.compaction, from: path.length - seeker.keptCount };
+  const { compaction, keptCount } = ViewFinder.in(path);
+  return { compaction, from: path.length - keptCount };
 }
 
 function shownSummary(path: readonly Entry[], compaction: CompactionEntry | undefined): string | undefined {

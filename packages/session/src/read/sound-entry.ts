@@ -1,6 +1,6 @@
 import type { Entry } from "../entry.ts";
 import { entryType, messageRole } from "../entry-types.ts";
-import { mendOwn } from "../own-entries.ts";
+import { repairOwnData } from "../own-entries.ts";
 import { asStored, asUnderstood } from "./companions.ts";
 import { chainedId, unnamedId } from "./entry-index.ts";
 import { type FieldRule, type Fields, isText, mendFields, mendUsage, text } from "./field-rules.ts";
@@ -25,7 +25,7 @@ function soundEntry(entry: Fields, odd?: string[]): Fields {
   const row = entryType(entry.type);
   mendFields(entry, PLACE, { odd: row && odd });
   if (row === undefined) return entry;
-  const missing = row.essential.find(({ field, isSound }) => !isSound(entry[field]));
+  const missing = row.essential?.find(({ field, isSound }) => !isSound(entry[field]));
   if (missing !== undefined) {
     odd?.push(missing.field);
     return lostEntry(entry);
@@ -35,7 +35,7 @@ function soundEntry(entry: Fields, odd?: string[]): Fields {
     mendUsage(entry, { odd, prefix: "" });
   }
   if (entry.type === "message") mendMessage(entry.message as Fields, odd);
-  mendOwn(entry, odd);
+  repairOwnData(entry, odd);
   return entry;
 }
 
@@ -51,7 +51,7 @@ function mendMessage(message: Fields, odd: string[] | undefined): void {
 
 /** True for a field without which an entry of this type says nothing. */
 export function isEssential(type: string, field: string): boolean {
-  return entryType(type)?.essential.some((rule) => rule.field === field) ?? false;
+  return entryType(type)?.essential?.some((rule) => rule.field === field) ?? false;
 }
 
 /** Keeps what is left of an entry, and its place in the tree. */

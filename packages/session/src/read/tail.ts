@@ -1,7 +1,13 @@
 import type { Entry } from "../entry.ts";
-import { entryType } from "../entry-types.ts";
 import { compactionChange, leafAfter } from "../own-entries.ts";
-import { type Projection, type ProjectionItem, project, projectEntry, ViewSeeker } from "../projection.ts";
+import {
+  changesView,
+  type Projection,
+  type ProjectionItem,
+  project,
+  projectEntry,
+  ViewFinder,
+} from "../projection.ts";
 import { BackwardLines, type Line, readBytes } from "../store/line-reader.ts";
 import type { SessionStore } from "../store/store.ts";
 import { EntryHead, type LineKind, parseBytes } from "./entry-head.ts";
@@ -64,7 +70,7 @@ class TailReader {
   readonly #version: number;
   readonly #endOffset: number | undefined;
   readonly #head = new EntryHead();
-  readonly #seeker: ViewSeeker;
+  readonly #finder: ViewFinder;
   readonly #newestFirst: Entry[] = [];
   /** Undefined until it is known. */
   #leafId: string | null | undefined;
@@ -84,7 +90,7 @@ class TailReader {
     endOffset?: number | undefined;
   }) {
     this.#endOffset = options.endOffset;
-    this.#seeker = new ViewSeeker(options.without);
+    this.#finder = new ViewFinder(options.without);
     this.#store = options.store;
     this.#version = options.version;
     this.#leafId = this.#wanted = this.#askedLeafId = options.leafId;
@@ -167,7 +173,7 @@ class TailReader {
     else {
       this.#leafId ??= entry.id;
       this.#newestFirst.push(entry);
-      if (this.#seeker.older(entry)) return true;
+      if (this.#finder.add(entry)) return true;
     }
     return parentId === null;
   }
@@ -244,7 +250,7 @@ export class LiveView {
       this.#entries.push(entry);
       this.#byId.set(entry.id, entry);
     }
-    if (entries.some((entry) => entryType(entry.type)?.changesView(entry))) return this.#viewAnew(entries);
+    if (entries.some(changesView)) return this.#viewAnew(entries);
     for (const entry of entries) this.#addItem(projectEntry(entry));
     return true;
   }
@@ -271,9 +277,9 @@ export class LiveView {
 
   /** Lets go of what a compaction hid, once there is much of it. */
   #forgetHidden(): void {
-    const seeker = seekView(this.#entries);
-    if (seeker.compaction === undefined || seeker.lacksKeptEntry) return;
-    const hidden = this.#entries.length - seeker.keptCount;
+    const finder = ViewFinder.in(this.#entries);
+    if (finder.compaction === undefined || finder.lacksKeptEntry) return;
+    const hidden = this.#entries.length - finder.keptCount;
     if (hidden === 0 || this.#entries.length < WHOLE_PATH_ENTRIES) return;
     for (const entry of this.#entries.splice(0, hidden)) this.#byId.delete(entry.id);
     this.#reachesRoot = false;
@@ -282,13 +288,7 @@ export class LiveView {
 
 /** True where the live compaction at the end of a path names a first kept entry that the path does not have. */
 export function lacksKeptEntry(path: readonly Entry[]): boolean {
-  return seekView(path).lacksKeptEntry;
-}
-
-function seekView(entries: readonly Entry[]): ViewSeeker {
-  const seeker = new ViewSeeker();
-  for (const entry of entries.toReversed()) if (seeker.older(entry)) break;
-  return seeker;
+  return ViewFinder.in(path).lacksKeptEntry;
 }
 
 /** The entries from `leafId` back to a root, newest first. A cycle, which a damaged file may hold, ends the walk. */
