@@ -83,7 +83,7 @@ const LAZY: Readonly<Record<string, readonly string[]>> = { cli: ["interactive"]
 const FOLDERS: FolderOrder["folders"] = {
   messages: [
     ...["error.ts", "message.ts", "schemas.ts", "text", "abort.ts", "usage.ts", "count"],
-    ...["call-results.ts", "image-file.ts", "settings-problem.ts", "host.ts", "index.ts"],
+    ...["image-file.ts", "settings-problem.ts", "host.ts", "index.ts"],
   ],
   session: [
     ...["entry.ts", "own-entries.ts", "edited-content.ts", "entry-types.ts", "projection.ts"],
@@ -170,10 +170,7 @@ const SHARED_WITH_BROWSER: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Modules of other packages that need nothing of Node. They import only each other. */
-const BROWSER_MODULES: ReadonlySet<string> = new Set([
-  "@bonsai-agent/messages/line-text",
-  "@bonsai-agent/messages/numbers",
-]);
+const BROWSER_MODULES: ReadonlySet<string> = new Set(["@bonsai-agent/messages/numbers"]);
 
 /** Checks that a browser program imports nothing that needs Node. */
 function checkBrowser(root: string, pkg: Package): string[] {

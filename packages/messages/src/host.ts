@@ -1,6 +1,5 @@
 // Shared by Bonsai's own packages. May change in any release.
 export { raceAbort, sleep, untilAborted } from "./abort.ts";
-export { CallPairs, type CallResult, callResults } from "./call-results.ts";
 export { answerUsage, chars4FloorEstimator, isGoodAnswer, UNSEEN_TOKENS } from "./count/estimate.ts";
 export { imageProblem } from "./image-file.ts";
 export { jsonProblem, parseSettings, settingDescription, shownValue } from "./settings-problem.ts";
@@ -10,7 +9,6 @@ export {
   PATH_LIST_ARGUMENTS,
   SEARCH_ARGUMENTS,
 } from "./text/call-text.ts";
-export { clip, fitPath, isClipOf, textPart, textTail } from "./text/cut-text.ts";
 export {
   BRANCH_RECORD,
   branchFrame,
@@ -50,16 +48,24 @@ export {
   strippedSummary,
 } from "./text/marks.ts";
 export { readableLines } from "./text/readable-summary.ts";
+export { fitPath } from "./text/screen-text.ts";
 export { isSecretName } from "./text/secret-rules.ts";
 export { secretsOf, withoutRedactionMarks } from "./text/secrets.ts";
 export {
   bashExecutionText,
+  CallPairs,
+  type CallResult,
+  callResults,
+  clip,
   closestNames,
   deepCopy,
   exceedsJsonDepth,
   hiddenCharacters,
+  isClipOf,
   MAX_LEVELS,
   splitReminders,
+  textPart,
+  textTail,
   withoutTerminalControls,
 } from "./text/text.ts";
 export {

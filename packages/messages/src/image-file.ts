@@ -1,4 +1,4 @@
-import { count } from "./text/numbers.ts";
+import { count } from "./text/screen-text.ts";
 
 /** Anthropic refuses a whole request if a side of an image is longer. */
 const MAX_IMAGE_SIDE = 8_000;

@@ -1,11 +1,8 @@
+export { estimateTokens, tokenEstimator } from "./count/by-script.ts";
 export {
   type Calibration,
-  calibrate,
-  estimateTokens,
-  tokenEstimator,
-} from "./count/by-script.ts";
-export {
   type ContextTokens,
+  calibrate,
   chars4,
   chars4Estimator,
   estimateContextTokens,
@@ -35,8 +32,8 @@ export type {
   UserMessage,
 } from "./message.ts";
 export { callParts, callText } from "./text/call-text.ts";
-export { type LinePart, lineText, shortened, textHead } from "./text/cut-text.ts";
 export { readableSummary } from "./text/readable-summary.ts";
+export { type LinePart, lineText } from "./text/screen-text.ts";
 export { redactSecrets, SecretFilter } from "./text/secrets.ts";
 export {
   callsIn,
@@ -45,6 +42,8 @@ export {
   isRecord,
   jsonText,
   messageText,
+  shortened,
+  textHead,
   withoutReminders,
 } from "./text/text.ts";
 export { saidText, typedText } from "./text/typed-text.ts";

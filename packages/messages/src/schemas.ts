@@ -1,4 +1,4 @@
-// The zod schemas have an entry of their own: whoever only reads sessions does not pay for loading zod.
+// The zod schemas have a subpath of their own, so that programs that only read sessions do not load zod.
 import { z } from "zod";
 
 export const textContentSchema = z.looseObject({
@@ -6,7 +6,7 @@ export const textContentSchema = z.looseObject({
   text: z.string(),
   textSignature: z.string().optional(),
 });
-export const imageContentSchema = z.looseObject({
+const imageContentSchema = z.looseObject({
   type: z.literal("image"),
   data: z.string(),
   mimeType: z.string(),
@@ -17,7 +17,7 @@ export const thinkingContentSchema = z.looseObject({
   thinkingSignature: z.string().optional(),
   redacted: z.boolean().optional(),
 });
-export const toolCallSchema = z.looseObject({
+const toolCallSchema = z.looseObject({
   type: z.literal("toolCall"),
   id: z.string(),
   name: z.string(),
@@ -26,7 +26,7 @@ export const toolCallSchema = z.looseObject({
   namespace: z.string().optional(),
 });
 export const userContentSchema = z.discriminatedUnion("type", [textContentSchema, imageContentSchema]);
-export const assistantContentSchema = z.discriminatedUnion("type", [
+const assistantContentSchema = z.discriminatedUnion("type", [
   textContentSchema,
   thinkingContentSchema,
   toolCallSchema,
@@ -53,14 +53,13 @@ export const usageSchema = z.looseObject({
 
 const userContents = z.union([z.string(), z.array(userContentSchema)]);
 
-const userMessageSchema = z.looseObject({
-  role: z.literal("user"),
-  content: userContents,
-  typed: z.string().optional(),
-  timestamp: z.number(),
-});
-const assistantMessageSchema = z.looseObject({
-  role: z.literal("assistant"),
+/** A message of a role with its fields. */
+function messageOf<Role extends string, Fields extends z.ZodRawShape>(role: Role, fields: Fields) {
+  return z.looseObject({ role: z.literal(role), ...fields, timestamp: z.number() });
+}
+
+const userMessageSchema = messageOf("user", { content: userContents, typed: z.string().optional() });
+const assistantMessageSchema = messageOf("assistant", {
   content: z.array(assistantContentSchema),
   api: z.string(),
   provider: z.string(),
@@ -71,10 +70,8 @@ const assistantMessageSchema = z.looseObject({
   errorMessage: z.string().optional(),
   responseModel: z.string().optional(),
   responseId: z.string().optional(),
-  timestamp: z.number(),
 });
-const toolResultMessageSchema = z.looseObject({
-  role: z.literal("toolResult"),
+const toolResultMessageSchema = messageOf("toolResult", {
   toolCallId: z.string(),
   toolName: z.string(),
   content: z.array(userContentSchema),
@@ -82,10 +79,8 @@ const toolResultMessageSchema = z.looseObject({
   usage: usageSchema.optional(),
   isError: z.boolean(),
   durationMs: z.number().optional(),
-  timestamp: z.number(),
 });
-const bashExecutionMessageSchema = z.looseObject({
-  role: z.literal("bashExecution"),
+const bashExecutionMessageSchema = messageOf("bashExecution", {
   command: z.string(),
   output: z.string(),
   exitCode: z.number().optional(),
@@ -93,15 +88,12 @@ const bashExecutionMessageSchema = z.looseObject({
   truncated: z.boolean(),
   fullOutputPath: z.string().optional(),
   excludeFromContext: z.boolean().optional(),
-  timestamp: z.number(),
 });
-const customMessageSchema = z.looseObject({
-  role: z.literal("custom"),
+const customMessageSchema = messageOf("custom", {
   customType: z.string(),
   content: userContents,
   display: z.boolean(),
   details: z.unknown().optional(),
-  timestamp: z.number(),
 });
 const systemMessageSchema = z.looseObject({
   role: z.literal("system"),
@@ -110,8 +102,8 @@ const systemMessageSchema = z.looseObject({
 });
 
 /**
- * A message as a session file stores it (the two summary views are never stored as messages).
- * Unknown fields stay. Strict on the rest: to read what may be damaged, use the readers of `text.ts`.
+ * A message as a session file stores it (the two summary views are never stored as messages). Unknown fields stay. Strict
+ * on the rest: for damaged messages use `messageText`, `contentBlocks` and `callsIn`.
  */
 export const messageSchema = z.discriminatedUnion("role", [
   userMessageSchema,
@@ -121,14 +113,3 @@ export const messageSchema = z.discriminatedUnion("role", [
   customMessageSchema,
   systemMessageSchema,
 ]);
-
-export const modelSchema = z.looseObject({
-  provider: z.string(),
-  id: z.string(),
-  name: z.string().optional(),
-  contextWindow: z.number().optional(),
-  maxOutputTokens: z.number().optional(),
-  usdPerMillionTokens: z
-    .looseObject({ input: z.number(), output: z.number(), cacheRead: z.number(), cacheWrite: z.number() })
-    .optional(),
-});

@@ -1,10 +1,9 @@
 // Words for values that a zod schema rejects. Imports only zod's types, so that it costs nothing to load.
 import type { z } from "zod";
 import type { BonsaiError, BonsaiErrorOptions } from "./error.ts";
-import { shortened } from "./text/cut-text.ts";
 import { isSecretName } from "./text/secret-rules.ts";
 import { redactSecrets } from "./text/secrets.ts";
-import { jsonText } from "./text/text.ts";
+import { jsonText, shortened } from "./text/text.ts";
 
 interface Rejection {
   error: z.ZodError;

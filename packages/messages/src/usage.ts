@@ -1,4 +1,4 @@
-import { usdText } from "./text/numbers.ts";
+import { usdText } from "./text/screen-text.ts";
 
 /** US dollars, by kind of token. */
 export interface UsageCost {

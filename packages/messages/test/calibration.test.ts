@@ -17,7 +17,7 @@ import { answer, calibratedEstimator, estimateOf, simulatedSession } from "./sim
 
 /** What the calibration of the first messages says of the request that a later answer reports, over what it reports. */
 function predicted(messages: readonly Message[], learnFrom: number, at: number): number {
-  const calibration = calibrate({ messages: messages.slice(0, learnFrom) });
+  const calibration = calibrate({ messages: messages.slice(0, learnFrom), base: tokenEstimator });
   const estimate = estimateOf(messages.slice(0, at), calibratedEstimator(calibration));
   const reporting = messages[at];
   if (!isGoodAnswer(reporting!)) throw new Error(`no good answer at ${at}`);
@@ -184,7 +184,10 @@ describe("calibrate", () => {
     );
     fc.assert(
       fc.property(fc.array(garbage), (messages) => {
-        const { ratio, overheadTokens } = calibrate({ messages: messages as Message[] });
+        const { ratio, overheadTokens } = calibrate({
+          messages: messages as Message[],
+          base: tokenEstimator,
+        });
         expect(ratio).toBeGreaterThanOrEqual(0.5);
         expect(overheadTokens).toBeGreaterThanOrEqual(0);
       }),

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { usdColumn, usdText } from "../src/text/numbers.ts";
+import { usdColumn, usdText } from "../src/text/screen-text.ts";
 
 test("Law: a column of dollars adds up to its sum as it is written", () => {
   const cents = (text: string) => Math.round(Number(text.replaceAll(/[$,]/g, "")) * 10_000);

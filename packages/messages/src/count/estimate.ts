@@ -79,7 +79,7 @@ export interface ContextTokens {
   trailingTokens: number;
 }
 
-export interface ContextTokensOptions {
+interface ContextTokensOptions {
   /** The model's context, oldest first. */
   messages: readonly Message[];
   estimator: TokenEstimator;
@@ -141,13 +141,12 @@ function isUnexplained(
   latest: number,
 ): boolean {
   const tokensAt = (index: number) => contextTokens((messages[index] as AssistantMessage).usage);
+  const explained = (from: number) =>
+    EXPLAINED.factor * estimated(messages.slice(from, latest + 1), estimator);
   const unseen = Math.max(EXPLAINED.minTokens, tokensAt(before) * EXPLAINED.share);
   const unexplained = tokensAt(latest) - tokensAt(before) - unseen;
-  if (unexplained <= 0) return false;
-  if (unexplained <= EXPLAINED.factor * estimated(messages.slice(before + 1, latest + 1), estimator))
-    return false;
   // The earlier usage may be the wrong one, such as a count without the cached tokens.
-  return tokensAt(latest) > EXPLAINED.factor * estimated(messages.slice(0, latest + 1), estimator);
+  return unexplained > 0 && unexplained > explained(before + 1) && tokensAt(latest) > explained(0);
 }
 
 /** Estimates only as many messages as it needs, mostly none. */
@@ -183,22 +182,136 @@ const MAX_TOKEN_CHARS = 50;
 export function answerUsage(answer: AssistantMessage): Usage {
   const { api, usage } = answer;
   if (!isRecord(usage) || usage.isUncounted === true || api === "scripted") return usage;
-  const chars = contentChars(answer);
+  const chars = contentBlocks(answer.content).reduce((sum, block) => sum + blockText(block).length, 0);
   const isCounted = inputTokens(usage) > 0 && chars <= MAX_TOKEN_CHARS * outputTokens(usage);
   return chars === 0 || isCounted ? usage : { ...usage, isUncounted: true };
 }
 
-function contentChars({ content }: AssistantMessage): number {
-  const blocks = Array.isArray(content) ? content : [];
-  return blocks.reduce((sum, block) => {
-    if (block?.type === "text") return sum + textLength(block.text);
-    if (block?.type === "thinking") return sum + textLength(block.thinking);
-    if (block?.type !== "toolCall") return sum;
-    const values = Object.values(block.arguments ?? {}).map(textLength);
-    return values.reduce((all, each) => all + each, sum + textLength(block.name));
-  }, 0);
+/** A correction of an estimator, learned from a session's usage. */
+export interface Calibration {
+  /** Reported tokens per estimated token, 0.5 to 2.5; 1 without enough evidence. */
+  readonly ratio: number;
+  /** Tokens of system prompt and tools. 0 if unknown. */
+  readonly overheadTokens: number;
+  /** Number of answers used. */
+  readonly samples: number;
 }
 
-function textLength(text: unknown): number {
-  return typeof text === "string" ? text.length : 0;
+interface CalibrateOptions {
+  /** The context, oldest first. Calibrate before a compaction, which removes the usage. */
+  messages: readonly Message[];
+  /** The estimator to correct. */
+  base: TokenEstimator;
+  /** True for the index of an answer to another context. Default: none is. */
+  isStale?: (index: number) => boolean;
+  /** An earlier calibration, whose ratio counts without enough evidence. Default: a ratio of 1. */
+  prior?: Calibration | undefined;
+}
+
+/** Estimated and reported tokens of one request. */
+interface Sample {
+  estimated: number;
+  reported: number;
+}
+
+const MIN_RATIO = 0.5;
+const MAX_RATIO = 2.5;
+/** Below this many answers or estimated tokens between the first and the last, noise decides. */
+const MIN_SAMPLES = 4;
+const MIN_SPAN_TOKENS = 3000;
+/**
+ * A slope covers this part of the span: long enough that no odd message dominates, short enough that a context that shrank
+ * unseen affects few slopes.
+ */
+const SLOPES_PER_SPAN = 6;
+
+/**
+ * Learns the ratio from the growth between requests, because their size includes system prompt and tools. Uses only answers
+ * of the latest model, as each model has its own tokens.
+ */
+export function calibrate(options: CalibrateOptions): Calibration {
+  const { messages, base, isStale = () => false, prior } = options;
+  const samples = samplesOf(messages, base, isStale);
+  // The overhead absorbs the error of the ratio.
+  const ratio = ratioOf(samples) ?? prior?.ratio ?? 1;
+  const overhead = median(samples.map(({ estimated, reported }) => reported - ratio * estimated)) ?? 0;
+  return { ratio, overheadTokens: Math.max(0, Math.round(overhead)), samples: samples.length };
+}
+
+function samplesOf(
+  messages: readonly Message[],
+  base: TokenEstimator,
+  isStale: (index: number) => boolean,
+): Sample[] {
+  const model = modelOf(messages.findLast(isGoodAnswer));
+  const samples: Sample[] = [];
+  let estimated = 0;
+  let images = 0;
+  for (const [index, message] of messages.entries()) {
+    if (isGoodAnswer(message) && !isStale(index) && modelOf(message) === model) {
+      const reported = inputTokens(message.usage) - images;
+      if (reported > 0 && isPlausibleCount(reported, estimated, UNSEEN_TOKENS))
+        samples.push({ estimated, reported });
+    }
+    const imageTokens = imageTokensOf(message);
+    images += imageTokens;
+    estimated += base.message(message) - imageTokens;
+  }
+  return samples;
+}
+
+function modelOf(answer: AssistantMessage | undefined): string {
+  return `${answer?.provider}/${answer?.model}`;
+}
+
+function imageTokensOf(message: Message): number {
+  const content: unknown = isRecord(message) ? message.content : undefined;
+  return contentBlocks(content).filter((block) => block.type === "image").length * IMAGE_TOKENS;
+}
+
+/** Undefined if there is too little evidence. */
+function ratioOf(samples: readonly Sample[]): number | undefined {
+  const span = (samples.at(-1)?.estimated ?? 0) - (samples[0]?.estimated ?? 0);
+  if (samples.length < MIN_SAMPLES || span < MIN_SPAN_TOKENS) return undefined;
+  const slope = weightedMedian(slopesOf(samples, span / SLOPES_PER_SPAN));
+  if (slope === undefined) return undefined;
+  return Math.min(MAX_RATIO, Math.max(MIN_RATIO, slope));
+}
+
+interface Weighted {
+  value: number;
+  weight: number;
+}
+
+/**
+ * The growth from each sample to the first one at least `step` later, weighted by the tokens that the sample added. Without
+ * weights, many short messages would outvote the few long ones.
+ */
+function slopesOf(samples: readonly Sample[], step: number): Weighted[] {
+  const slopes: Weighted[] = [];
+  let to = 0;
+  for (const [index, from] of samples.entries()) {
+    while (to < samples.length && samples[to]!.estimated - from.estimated < step) to++;
+    const next = samples[to];
+    if (next === undefined) break;
+    const value = (next.reported - from.reported) / (next.estimated - from.estimated);
+    slopes.push({ value, weight: samples[index + 1]!.estimated - from.estimated });
+  }
+  return slopes;
+}
+
+function median(values: readonly number[]): number | undefined {
+  return weightedMedian(values.map((value) => ({ value, weight: 1 })));
+}
+
+/** The smallest value with at least half of the weight at or below it. */
+function weightedMedian(values: readonly Weighted[]): number | undefined {
+  const sorted = values.toSorted((a, b) => a.value - b.value);
+  const half = sorted.reduce((sum, { weight }) => sum + weight, 0) / 2;
+  let sum = 0;
+  for (const { value, weight } of sorted) {
+    sum += weight;
+    if (sum >= half) return value;
+  }
+  return undefined;
 }

@@ -1,6 +1,5 @@
-import { type LinePart, lineText, shortened, textHead } from "./cut-text.ts";
-import { count as digits } from "./numbers.ts";
-import { isRecord } from "./text.ts";
+import { count as digits, type LinePart, lineText } from "./screen-text.ts";
+import { isRecord, shortened, textHead } from "./text.ts";
 
 /** Names of arguments that are a path. */
 export const PATH_ARGUMENTS: readonly string[] = [

@@ -1,7 +1,17 @@
 // The marks of a summary and its carry-over, and the escape of such marks in texts of others.
 
-import { escapeWhere, REFERENCE, type Words, wordAt, wordsOf } from "./escape.ts";
-import { BRANCH_RECORD, CARRIED_HEADING, FRAME_WORDS, MERGE_RECORD, RECORD } from "./frames.ts";
+import {
+  BRANCH_RECORD,
+  CARRIED_HEADING,
+  escapeWhere,
+  FRAME_WORDS,
+  MERGE_RECORD,
+  RECORD,
+  REFERENCE,
+  type Words,
+  wordAt,
+  wordsOf,
+} from "./frames.ts";
 
 /** The tags of carried-over data, in the order of a summary. */
 const ownTags = [

@@ -1,5 +1,4 @@
-import { lineText } from "@bonsai-agent/messages/line-text";
-import { count, counted, usdText } from "@bonsai-agent/messages/numbers";
+import { count, counted, lineText, usdText } from "@bonsai-agent/messages/numbers";
 import { useEffect, useState } from "preact/hooks";
 import { type ComparedSide, type Comparison, compareRows, sidesOf } from "../../src/compare.ts";
 import { address, go, linkTo } from "../address.ts";

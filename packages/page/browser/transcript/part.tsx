@@ -1,5 +1,4 @@
-import { lineText } from "@bonsai-agent/messages/line-text";
-import { bytes, counted } from "@bonsai-agent/messages/numbers";
+import { bytes, counted, lineText } from "@bonsai-agent/messages/numbers";
 import { useState } from "preact/hooks";
 import { type BodyPart, isPicture } from "../../src/page-data.ts";
 import { Code, Diff } from "../code.tsx";
