@@ -1,7 +1,7 @@
 // Shared by Bonsai's own packages. May change in any release.
 export { branchWords } from "./branch/branch.ts";
 export type { BranchSide } from "./branch/diff.ts";
-export type { NavigateTreeOptions } from "./branch/navigate.ts";
+export type { NavigateTreeOptions } from "./branch/moves.ts";
 export type { SummaryLoss } from "./carry/loss-text.ts";
 export { pinnedSoon } from "./carry/pins.ts";
 export type { SummaryEntry, SummaryLine } from "./carry/sources.ts";

@@ -1,7 +1,7 @@
 export { MASK_PLACEHOLDER } from "@bonsai-agent/session/host";
 export { type BranchDiff, branchDiff } from "./branch/diff.ts";
-export { type BranchMerge, mergeBranch } from "./branch/merge.ts";
-export { type Navigation, navigateTree } from "./branch/navigate.ts";
+export { type BranchMerge, mergeBranch } from "./branch/moves.ts";
+export { type Navigation, navigateTree } from "./branch/moves.ts";
 export { summariseEntries } from "./branch/summary.ts";
 export { lossLines, summaryLoss } from "./carry/loss-text.ts";
 export { pinMessage, pinnedTexts, unpinMessage } from "./carry/pins.ts";

@@ -1,16 +1,13 @@
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import { chars4Estimator } from "@bonsai-agent/messages";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { leftBranch } from "../src/branch/branch.ts";
-import { newestItems } from "../src/branch/summary.ts";
+import { branchBetween } from "../src/branch/branch.ts";
 import {
   type CompactionEvents,
   compactionEventRules,
   compactionSettings,
   navigateTree,
 } from "../src/index.ts";
-import { viewOf } from "../src/plan/view.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settings = compactionSettings({}, { estimator: "chars4" });
@@ -63,27 +60,25 @@ test.each<[string, object, string]>([
   expect(await navigateTree({ session, targetId: id, settings })).toMatchObject({ editorText });
 });
 
-test.each([
-  ["case 35: three messages of 100, budget 250: the two newest", "U A | U:100 A:100 U:100", 250, "a2 u3"],
-  ["case 35: a summary entry still enters below 90%", "U A | S:100 A:100 U:100", 250, "s1 a2 u2"],
-  ["case 35: but not from 90% on", "U A | S:100 A:100 U:100", 210, "a2 u2"],
-  ["case 35: nor at exactly 90%", "U A | S:100 A:90 U:90", 200, "a2 u2"],
-  ["case 35: what fills the budget exactly fits", "U A | U:100 A:100 U:100", 300, "u2 a2 u3"],
-  ["case 35: one token more does not", "U A | U:100 A:100 U:100", 299, "a2 u3"],
-])("%s", (_, notation, budgetTokens, expected) => {
-  const { session, id, name } = history(notation);
-  const { entries } = leftBranch(session, id("a1"));
-  const ids = new Set(entries.map((entry) => entry.id));
-  const { items: all } = viewOf(session.projection(), chars4Estimator);
-  const branch = all.filter(({ entryId }) => ids.has(entryId));
-  const limits = settings.serialize;
-  const items = newestItems(branch, { budgetTokens, estimator: chars4Estimator, limits });
-  expect(items.map((item) => name(item.entryId)).join(" ")).toBe(expected);
+test("case 35: a branch above the summariser's window is summarised in parts, and no message is left out", async () => {
+  const { session, id } = history("U A | U:900 A:900 U:900 A:900 U:900 A:900");
+  const summariser = Object.assign(scriptedSummariser(), { contextWindow: 4_000 });
+  const { status } = await navigateTree({
+    session,
+    targetId: id("a1"),
+    settings,
+    summariser,
+    summarise: true,
+  });
+  expect(status).toBe("moved");
+  expect(summariser.requests.length).toBeGreaterThan(1);
+  const read = new Set(summariser.requests.flatMap(({ messages }) => messages));
+  expect([...read].filter(({ role }) => role !== "compactionSummary")).toHaveLength(6);
 });
 
 test("the branch reaches from below the deepest common ancestor to the old leaf", () => {
   const { session, id, name } = history("U A | U A ^a1 U A U");
-  const branch = leftBranch(session, id("a2"));
+  const branch = branchBetween(session, session.leafId, id("a2"));
   expect(branch.commonAncestorId).toBe(id("a1"));
   expect(branch.entries.map((entry) => name(entry.id)).join(" ")).toBe("u3 a3 u4");
 });

@@ -1,25 +1,5 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import {
-  type Entry,
-  type EntryDraftWithId,
-  type Projection,
-  project,
-  type Session,
-} from "@bonsai-agent/session";
-import type { BeforeTreeResult, CompactionLifecycle, TreePreparation } from "../events.ts";
-import { checkCustomSummary } from "../ladder/extension-rung.ts";
-import { digestSummariser } from "../ladder/summary-rungs.ts";
-import { readContext } from "../plan/context.ts";
-import type { ModelSizes } from "../plan/limits.ts";
-import type { CompactionSettings } from "../settings.ts";
-import type { Summariser } from "../summariser.ts";
-import {
-  type BranchSource,
-  type BranchSummary,
-  customBranchSummary,
-  linkToBranch,
-  summariseBranch,
-} from "./summary.ts";
+import { type Entry, type Projection, project, type Session } from "@bonsai-agent/session";
 
 /** The entries of one path below its common ancestor with another path. */
 export interface Branch {
@@ -33,11 +13,6 @@ export interface Branch {
   readonly projection?: Projection;
   /** True for a merge, which leaves no branch. Default: false. */
   readonly isMerge?: boolean;
-}
-
-/** The branch that a move of the leaf to `targetId` leaves. */
-export function leftBranch(session: Session, targetId: string | null): Branch {
-  return branchBetween(session, session.leafId, targetId);
 }
 
 /** The entries that the path to `leafId` has and the path to `besideId` does not have. */
@@ -114,33 +89,8 @@ function knownEntries(session: Session, leafId: string | null): ReadonlyMap<stri
 
 /** Names the branch of a summary: "another branch up to a1b2c3d4", without an unknown id. */
 export function branchWords({ fromId = "", isMerge }: { fromId?: string; isMerge?: boolean }): string {
-  const [branch, end] = isMerge
-    ? ["a merged branch", ` up to ${fromId}`]
-    : ["another branch", ` up to ${fromId}`];
-  return fromId === "" ? branch : branch + end;
-}
-
-/** The input for the summary of a branch. */
-export function branchSource(
-  {
-    session,
-    settings,
-    model,
-  }: Pick<BranchSource, "settings"> & {
-    session: Session;
-    model?: ModelSizes | undefined;
-  },
-  { entries, leafId, projection, isMerge = false }: Branch,
-): BranchSource {
-  const reading = readContext({ session, leafId, model, estimator: settings.estimator });
-  return {
-    entries,
-    projection: projection ?? reading.projection,
-    estimator: reading.estimator,
-    settings,
-    model,
-    isMerge,
-  };
+  const branch = isMerge ? "a merged branch" : "another branch";
+  return fromId === "" ? branch : `${branch} up to ${fromId}`;
 }
 
 export function unknownPlace(id: string): BonsaiError {
@@ -158,122 +108,4 @@ function ownPath(branchId: string, leafId: string | null): BonsaiError {
     message: `Entry ${branchId} ${place}, so there is nothing to merge.`,
     hint: "Name the last entry of another branch. `bonsai session tree FILE` and /tree show them.",
   });
-}
-
-/** Options for the summary of a branch. */
-export interface BranchSummaryOptions {
-  /** The move or merge changes its leaf. */
-  session: Session;
-  /** Made by `compactionSettings`. */
-  settings: CompactionSettings;
-  /** The session's model. Default: a model with an unknown window. */
-  model?: ModelSizes | undefined;
-  /** Default: the built-in digest. */
-  summariser?: Summariser | undefined;
-  /** Topics that the summary must emphasise. */
-  focus?: string | undefined;
-  /** True if `focus` replaces the instructions. Default: false. */
-  replaceInstructions?: boolean | undefined;
-  /** Receives the events. Default: no events. */
-  lifecycle?: CompactionLifecycle;
-  /** Cancels the summary. */
-  signal?: AbortSignal;
-}
-
-interface BranchRequest extends BranchSummaryOptions {
-  branch: Branch;
-  /** The entry that the summary is appended to. */
-  targetId: string | null;
-  /** False if the user wants no summary. */
-  summarise: boolean;
-  label?: string | undefined;
-  signal: AbortSignal;
-}
-
-export interface BranchDecision {
-  /** Undefined if the user wants none, or if the model saw nothing of the branch. */
-  summary: BeforeTreeResult["summary"];
-  /** True if an extension supplied the summary. */
-  fromExtension: boolean;
-  label: string | undefined;
-}
-
-/**
- * Asks the extensions, and makes the summary if the user wants one: for a move that leaves the branch, and for a merge.
- * Writes nothing.
- * @throws BonsaiError `branch_summary_failed`, `extension_summary_empty`.
- */
-export async function branchSummaryOrCancel(request: BranchRequest): Promise<BranchDecision | "cancelled"> {
-  const { signal, summarise } = request;
-  const decision = await askExtensions(request);
-  if (decision.cancel || signal.aborted) return "cancelled";
-  // If the user wants no summary, one of an extension is ignored.
-  const given = summarise ? decision.summary : undefined;
-  if (given !== undefined) checkCustomSummary("session_before_tree", given.summary);
-  const source = () => branchSource(request, request.branch);
-  const summary = given ? customBranchSummary(given, source) : await ownSummary(request, decision);
-  if (signal.aborted || summary === "cancelled") return "cancelled";
-  return { summary, fromExtension: given !== undefined, label: decision.label ?? request.label };
-}
-
-async function askExtensions(request: BranchRequest): Promise<BeforeTreeResult> {
-  const { branch, focus, replaceInstructions, label, signal } = request;
-  const preparation: TreePreparation = {
-    targetId: request.targetId,
-    oldLeafId: branch.leafId,
-    commonAncestorId: branch.commonAncestorId,
-    get entriesToSummarize() {
-      return linkToBranch(branch.entries, () => branchSource(request, branch));
-    },
-    userWantsSummary: request.summarise,
-    ...(focus === undefined ? {} : { customInstructions: focus }),
-    ...(replaceInstructions === undefined ? {} : { replaceInstructions }),
-    ...(label === undefined ? {} : { label }),
-    ...(branch.isMerge && { isMerge: true }),
-  };
-  const payload = { type: "session_before_tree" as const, preparation, signal };
-  const decision = await request.lifecycle?.decide("session_before_tree", payload, { signal });
-  return decision?.result ?? {};
-}
-
-async function ownSummary(
-  request: BranchRequest,
-  decision: BeforeTreeResult,
-): Promise<BranchSummary | undefined | "cancelled"> {
-  const { branch, signal, summariser = digestSummariser() } = request;
-  if (!request.summarise) return undefined;
-  try {
-    return await summariseBranch({
-      source: () => branchSource(request, branch),
-      summariser,
-      focus: decision.customInstructions ?? request.focus,
-      replaceInstructions: decision.replaceInstructions ?? request.replaceInstructions,
-      signal,
-    });
-  } catch (error) {
-    if (signal.aborted) return "cancelled";
-    throw error;
-  }
-}
-
-/** The entries to write for a branch: its summary, and a label on the summary or the target. */
-export function branchEntries(
-  session: Session,
-  { summary, fromExtension, label }: BranchDecision,
-  { branch, targetId }: Pick<BranchRequest, "branch" | "targetId">,
-): EntryDraftWithId[] {
-  const drafts: EntryDraftWithId[] = [];
-  if (summary !== undefined && branch.leafId !== null) {
-    drafts.push({
-      type: "branch_summary",
-      id: session.newId(),
-      ...summary,
-      fromId: branch.leafId,
-      ...(branch.isMerge && { isMerge: true }),
-      ...(fromExtension && { fromHook: true }),
-    });
-  }
-  const labelled = drafts[0]?.id ?? targetId;
-  if (label !== undefined && labelled !== null) drafts.push({ type: "label", targetId: labelled, label });
-  return drafts;
 }

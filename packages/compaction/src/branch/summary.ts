@@ -7,24 +7,123 @@ import {
   type Usage,
 } from "@bonsai-agent/messages";
 import { branchFrame, escapeMarks, paragraphs, reportedUsage } from "@bonsai-agent/messages/host";
-import { type Entry, type Projection, pinChange, project } from "@bonsai-agent/session";
+import { type Entry, type Projection, pinChange, project, type Session } from "@bonsai-agent/session";
 import { type CarryOver, carriedTokens, recordBlocks, summaryDetails } from "../carry/carry-over.ts";
 import { filesOf, renderFiles } from "../carry/files.ts";
 import { checkedCarryOver } from "../carry/loss.ts";
 import { otherClosings, recordOfItems } from "../carry/span-record.ts";
 import { branchSummaryText, editedProse } from "../carry/summary-text.ts";
 import { isOwnDetails, readDetails } from "../details.ts";
-import type { BeforeTreeResult } from "../events.ts";
+import type { BeforeTreeResult, CompactionLifecycle, TreePreparation } from "../events.ts";
 import { RunCost } from "../ladder/ask.ts";
 import { summariseSpan } from "../ladder/chunks.ts";
-import { serialise } from "../ladder/prompt.ts";
-import { budgetsFor, type ModelSizes } from "../plan/limits.ts";
+import { checkCustomSummary } from "../ladder/extension-rung.ts";
+import { digestSummariser } from "../ladder/summary-rungs.ts";
+import { readContext } from "../plan/context.ts";
+import { type Budgets, budgetsFor, type ModelSizes } from "../plan/limits.ts";
 import { originalMessage, type ViewItem, viewOf } from "../plan/view.ts";
 import { type CompactionSettings, compactionSettings } from "../settings.ts";
 import type { Summariser } from "../summariser.ts";
+import type { Branch } from "./branch.ts";
+
+/** Options for the summary of a branch. */
+export interface BranchSummaryOptions {
+  /** The move or merge changes its leaf. */
+  session: Session;
+  /** Made by `compactionSettings`. */
+  settings: CompactionSettings;
+  /** The session's model. Default: a model with an unknown window. */
+  model?: ModelSizes | undefined;
+  /** Default: the built-in digest. */
+  summariser?: Summariser | undefined;
+  /** Topics that the summary must emphasise. */
+  focus?: string | undefined;
+  /** True if `focus` replaces the instructions. Default: false. */
+  replaceInstructions?: boolean | undefined;
+  /** Receives the events. Default: no events. */
+  lifecycle?: CompactionLifecycle;
+  /** Cancels the summary. */
+  signal?: AbortSignal;
+}
+
+interface BranchRequest extends BranchSummaryOptions {
+  branch: Branch;
+  /** The entry that the summary is appended to. */
+  targetId: string | null;
+  /** False if the user wants no summary. */
+  summarise: boolean;
+  label?: string | undefined;
+  signal: AbortSignal;
+}
+
+export interface BranchDecision {
+  /** Undefined if the user wants none, or if the model saw nothing of the branch. */
+  summary: BeforeTreeResult["summary"];
+  /** True if an extension supplied the summary. */
+  fromExtension: boolean;
+  label: string | undefined;
+}
+
+/**
+ * Asks the extensions, and makes the summary if the user wants one: for a move that leaves the branch, and for a merge.
+ * Writes nothing.
+ * @throws BonsaiError `branch_summary_failed`, `extension_summary_empty`.
+ */
+export async function branchSummaryOrCancel(request: BranchRequest): Promise<BranchDecision | "cancelled"> {
+  const { branch, session, settings, model, summarise, signal } = request;
+  const source = () => {
+    const { leafId } = branch;
+    const reading = readContext({ session, leafId, model, estimator: settings.estimator });
+    return { ...reading, settings, model, ...branch, projection: branch.projection ?? reading.projection };
+  };
+  const asked = await askExtensions(request, source);
+  if (asked.cancel || signal.aborted) return "cancelled";
+  // If the user wants no summary, one of an extension is ignored.
+  const given = summarise ? asked.summary : undefined;
+  if (given !== undefined) checkCustomSummary("session_before_tree", given.summary);
+  const decided = { fromExtension: given !== undefined, label: asked.label ?? request.label };
+  if (given !== undefined) return { ...decided, summary: customBranchSummary(given, source) };
+  if (!summarise) return { ...decided, summary: undefined };
+  try {
+    const summary = await summariseBranch(source, {
+      summariser: request.summariser ?? digestSummariser(),
+      focus: asked.customInstructions ?? request.focus,
+      replaceInstructions: asked.replaceInstructions ?? request.replaceInstructions,
+      signal,
+    });
+    return signal.aborted ? "cancelled" : { ...decided, summary };
+  } catch (error) {
+    if (signal.aborted) return "cancelled";
+    throw error;
+  }
+}
+
+async function askExtensions(
+  { branch, focus, replaceInstructions, label, ...request }: BranchRequest,
+  source: () => BranchSource,
+): Promise<BeforeTreeResult> {
+  const preparation: TreePreparation = {
+    targetId: request.targetId,
+    oldLeafId: branch.leafId,
+    commonAncestorId: branch.commonAncestorId,
+    get entriesToSummarize() {
+      sources.set(branch.entries, source);
+      return Object.freeze(branch.entries);
+    },
+    userWantsSummary: request.summarise,
+    ...(focus !== undefined && { customInstructions: focus }),
+    ...(replaceInstructions !== undefined && { replaceInstructions }),
+    ...(label !== undefined && { label }),
+    ...(branch.isMerge && { isMerge: true }),
+  };
+  const { signal } = request;
+  const payload = { type: "session_before_tree" as const, preparation, signal };
+  const decision = await request.lifecycle?.decide("session_before_tree", payload, { signal });
+  return decision?.result ?? {};
+}
 
 /** The entries of a branch, and how their tokens are counted. */
-export interface BranchSource {
+interface BranchSource {
   /** Oldest first. */
   readonly entries: readonly Entry[];
   /** The context at the branch's leaf. */
@@ -36,15 +135,8 @@ export interface BranchSource {
   readonly isMerge?: boolean;
 }
 
-interface SummariseBranchOptions {
-  /** Called when the summary is made. */
-  source: () => BranchSource;
-  summariser: Summariser;
-  focus?: string | undefined;
-  /** True if the focus replaces the instructions. */
-  replaceInstructions?: boolean | undefined;
-  signal: AbortSignal;
-}
+/** The branch of each event's entries, as long as a handler has them. */
+const sources = new WeakMap<readonly Entry[], () => BranchSource>();
 
 /** A branch summary without its place in the tree. */
 export interface BranchSummary {
@@ -56,56 +148,88 @@ export interface BranchSummary {
   usage?: Usage;
 }
 
+interface SummariseBranchOptions {
+  summariser: Summariser;
+  focus?: string | undefined;
+  /** True if the focus replaces the instructions. */
+  replaceInstructions?: boolean | undefined;
+  signal: AbortSignal;
+}
+
 /**
  * Summarises a branch. Returns undefined if the model has seen nothing of it.
  * @throws BonsaiError `branch_summary_failed`; nothing was written
  */
-export async function summariseBranch(options: SummariseBranchOptions): Promise<BranchSummary | undefined> {
-  const { summariser, focus, replaceInstructions, signal } = options;
+async function summariseBranch(
+  source: () => BranchSource,
+  { summariser, focus, replaceInstructions, signal }: SummariseBranchOptions,
+): Promise<BranchSummary | undefined> {
   try {
-    const source = options.source();
-    const { estimator, settings, model = {} } = source;
-    const budgets = budgetsFor({ settings, model });
-    const limits = settings.serialize;
-    const { windowTokens = DEFAULT_WINDOW_TOKENS, reserveTokens } = budgets;
-    const items = branchItems(source);
+    const input = branchInput(source());
+    const { items, known, budgets, settings, estimator } = input;
     if (items.length === 0) return undefined;
-    const known = branchCarryOver(items, source);
-    const newest = newestItems(items, { budgetTokens: windowTokens - reserveTokens, estimator, limits });
     const cost = new RunCost();
     const job = {
       summariser,
       estimator,
       budgets,
-      limits,
+      limits: settings.serialize,
       signal,
       cost,
       ...(replaceInstructions && focus !== undefined ? { instructions: focus } : { focus }),
       record: known.record,
       carriesUserWords: known.wordsTokens > 0,
     };
-    const prose = await summariseSpan(job, { kind: "branch", messages: newest.map(originalMessage) });
-    const laid = laidBranch(prose, { items, source, known, isExtract: summariser.isExtract });
-    return { ...laid, ...(cost.usage && { usage: cost.usage }) };
+    const prose = await summariseSpan(job, { kind: "branch", messages: items.map(originalMessage) });
+    return { ...laidBranch(prose, input, summariser.isExtract), ...(cost.usage && { usage: cost.usage }) };
   } catch (cause) {
-    throw branchFailure(cause);
+    if (BonsaiError.is(cause)) throw cause;
+    throw new BonsaiError({
+      code: "branch_summary_failed",
+      message: `Could not summarise the branch, and nothing changed: ${messageOf(cause)}`,
+      hint: "Try again or use the built-in digest. /tree and /merge offer it. `bonsai session goto` and `bonsai session merge` use it without --model.",
+      cause,
+    });
   }
 }
 
-interface LaidBranchOptions {
+interface BranchInput extends BranchSource {
+  /** The messages of the branch that the model saw, oldest first, without pins. */
   items: readonly ViewItem[];
-  source: BranchSource;
+  budgets: Budgets;
+  /** Maximum tokens of the carried parts. */
+  limits: ReturnType<typeof carriedTokens>;
+  /** The data that every summary of the branch carries. */
   known: CarryOver;
-  isExtract: boolean | undefined;
 }
+
+function branchInput(source: BranchSource): BranchInput {
+  const { entries, projection, estimator, settings, model = {} } = source;
+  const ids = new Set(entries.map((entry) => entry.id));
+  const items = viewOf(projection, estimator).items.filter(
+    ({ entryId, entry }) => ids.has(entryId) && pinChange(entry) === undefined,
+  );
+  const budgets = budgetsFor({ settings, model });
+  const span = { previous: undefined, history: items, turnPrefix: [] };
+  const limits = carriedTokens(span, settings, budgets.windowTokens);
+  const record = recordOfItems({
+    items: items.map((item) => item.source),
+    wordsTokens: settings.words.maxTokens,
+  });
+  const nothing = { pinned: [], latestRequest: undefined, closings: [], terms: [], putBack: [] };
+  const known = { ...filesOf(items, entries), ...nothing, record, wordsTokens: limits.words };
+  return { ...source, items, budgets, limits, known };
+}
+
+/** A branch summary is read beside a live context, so it quotes less. */
+const MAX_CLOSINGS_TOKENS = 1_500;
 
 /** Frames the prose, and adds the carried data that it leaves out. */
 function laidBranch(
   prose: string,
-  { items, source, known, isExtract = false }: LaidBranchOptions,
+  { settings, limits, known, isMerge = false }: BranchInput,
+  isExtract = false,
 ): Pick<BranchSummary, "summary" | "details"> {
-  const { settings } = source;
-  const limits = branchTokens(items, source);
   const hasClosings = isExtract && known.wordsTokens > 0;
   const closings = hasClosings ? otherClosings(known.record, MAX_CLOSINGS_TOKENS) : [];
   const putBackTokens = isExtract ? 0 : limits.putBack;
@@ -113,112 +237,23 @@ function laidBranch(
   const { carried } = checkedCarryOver({ ...known, closings }, check);
   const blocks = paragraphs([...recordBlocks(carried), renderFiles(carried)]);
   return {
-    summary: branchSummaryText(prose, blocks, branchFrame(source)),
+    summary: branchSummaryText(prose, blocks, branchFrame({ isMerge })),
     details: { ...summaryDetails(carried, prose), ...(isExtract && { isExtract }) },
   };
-}
-
-/** A branch summary is read beside a live context, so it quotes less. */
-const MAX_CLOSINGS_TOKENS = 1_500;
-
-/** The data that every summary of the branch carries. */
-function branchCarryOver(items: readonly ViewItem[], source: BranchSource): CarryOver {
-  const { entries, settings } = source;
-  return {
-    ...filesOf(items, entries),
-    pinned: [],
-    latestRequest: undefined,
-    record: recordOfItems({
-      items: items.map((item) => item.source),
-      wordsTokens: settings.words.maxTokens,
-    }),
-    wordsTokens: branchTokens(items, source).words,
-    closings: [],
-    terms: [],
-    putBack: [],
-  };
-}
-
-function branchTokens(items: readonly ViewItem[], { settings, model = {} }: BranchSource) {
-  const { windowTokens } = budgetsFor({ settings, model });
-  const span = { previous: undefined, history: items, turnPrefix: [] };
-  return carriedTokens(span, settings, windowTokens);
-}
-
-/** The messages of the branch that the model saw, oldest first, without pins. */
-function branchItems({ entries, projection, estimator }: BranchSource): ViewItem[] {
-  const ids = new Set(entries.map((entry) => entry.id));
-  const { items } = viewOf(projection, estimator);
-  return items.filter(({ entryId, entry }) => ids.has(entryId) && pinChange(entry) === undefined);
-}
-
-/** Budget if the model's window is unknown. */
-const DEFAULT_WINDOW_TOKENS = 128_000;
-/** A summary that does not fit is still included below this share of the budget. */
-const SUMMARY_SHARE = 0.9;
-
-interface NewestItemsOptions {
-  budgetTokens: number;
-  estimator: TokenEstimator;
-  limits: CompactionSettings["serialize"];
-}
-
-/** The newest messages within the budget, oldest first. The newest alone may exceed it. */
-export function newestItems(items: readonly ViewItem[], options: NewestItemsOptions): ViewItem[] {
-  const { budgetTokens } = options;
-  const chosen: ViewItem[] = [];
-  let tokens = 0;
-  for (const item of items.toReversed()) {
-    const size = requestTokens(item, options);
-    const fits = tokens + size <= budgetTokens;
-    const isNewest = chosen.length === 0;
-    if (!fits && !isNewest && !(isSummary(item) && tokens < budgetTokens * SUMMARY_SHARE)) break;
-    chosen.push(item);
-    tokens += size;
-    if (!fits) break;
-  }
-  return chosen.reverse();
-}
-
-/** A long tool result is shorter in the request than in the context. */
-function requestTokens(item: ViewItem, { estimator, limits }: NewestItemsOptions): number {
-  const [text = ""] = serialise([originalMessage(item)], limits);
-  return Math.min(item.tokens, estimator.text(text));
-}
-
-function isSummary({ message }: ViewItem): boolean {
-  return message.role === "branchSummary" || message.role === "compactionSummary";
 }
 
 type GivenSummary = NonNullable<BeforeTreeResult["summary"]>;
 
 /** An extension's summary of a branch. One of `summariseEntries` is one of ours: only its prose counts. */
-export function customBranchSummary(given: GivenSummary, source: () => BranchSource): GivenSummary {
+function customBranchSummary(given: GivenSummary, source: () => BranchSource): GivenSummary {
   const { details } = given;
-  const usage = reportedUsage(given.usage);
   const summary = redactSecrets(given.summary);
-  const { isExtract } = readDetails(details);
+  const usage = reportedUsage(given.usage);
+  const cost = usage && { usage };
   if (!isOwnDetails(details))
-    return {
-      summary: escapeMarks(summary),
-      ...(details !== undefined && { details }),
-      ...(usage && { usage }),
-    };
-  const branch = source();
-  const items = branchItems(branch);
-  const known = branchCarryOver(items, branch);
-  const laid = laidBranch(escapeMarks(editedProse(summary)), { items, source: branch, known, isExtract });
-  return { ...laid, ...(usage && { usage }) };
-}
-
-function branchFailure(cause: unknown): BonsaiError {
-  if (BonsaiError.is(cause)) return cause;
-  return new BonsaiError({
-    code: "branch_summary_failed",
-    message: `Could not summarise the branch, and nothing changed: ${messageOf(cause)}`,
-    hint: "Try again or use the built-in digest. /tree and /merge offer it. `bonsai session goto` and `bonsai session merge` use it without --model.",
-    cause,
-  });
+    return { summary: escapeMarks(summary), ...(details !== undefined && { details }), ...cost };
+  const prose = escapeMarks(editedProse(summary));
+  return { ...laidBranch(prose, branchInput(source()), readDetails(details).isExtract), ...cost };
 }
 
 export interface SummariseEntriesOptions {
@@ -234,40 +269,34 @@ export interface SummariseEntriesOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** The branch of each event's entries. */
-const sources = new WeakMap<readonly Entry[], () => BranchSource>();
-
-/** Remembers the branch of an event's entries as long as a handler has them, and freezes them. */
-export function linkToBranch(entries: readonly Entry[], source: () => BranchSource): readonly Entry[] {
-  sources.set(entries, source);
-  return Object.freeze(entries);
-}
-
 /**
  * Makes the summary that leaving a branch would make without an extension. Return it from `session_before_tree`,
  * unchanged or with another prose; edits of the carried blocks are ignored. Writes nothing. Entries that no event
  * supplied are counted with the default settings.
  * @throws BonsaiError `branch_summary_failed`, also for entries that no model sees; the signal's reason after an abort
  */
-export async function summariseEntries(options: SummariseEntriesOptions): Promise<BranchSummary> {
-  const { entries, summariser, customInstructions: focus, replaceInstructions } = options;
-  const { signal = new AbortController().signal } = options;
-  const source = sources.get(entries) ?? (() => sourceOf(entries));
-  try {
-    const summary = await summariseBranch({ source, summariser, focus, replaceInstructions, signal });
-    if (summary !== undefined) return summary;
-  } catch (error) {
+export async function summariseEntries({
+  entries,
+  summariser,
+  customInstructions: focus,
+  replaceInstructions,
+  signal = new AbortController().signal,
+}: SummariseEntriesOptions): Promise<BranchSummary> {
+  const source = () => ({
+    entries,
+    projection: project(entries),
+    estimator: tokenEstimator,
+    settings: compactionSettings({}),
+  });
+  const asked = { summariser, focus, replaceInstructions, signal };
+  const summary = await summariseBranch(sources.get(entries) ?? source, asked).catch((error: unknown) => {
     signal.throwIfAborted();
     throw error;
-  }
+  });
+  if (summary !== undefined) return summary;
   throw new BonsaiError({
     code: "branch_summary_failed",
     message: "The branch has no messages to summarise.",
     hint: "Return nothing to leave the branch without a summary.",
   });
-}
-
-function sourceOf(entries: readonly Entry[]): BranchSource {
-  const settings = compactionSettings({});
-  return { entries, projection: project(entries), estimator: tokenEstimator, settings };
 }
