@@ -88,7 +88,7 @@ const FOLDERS: FolderOrder["folders"] = {
   session: [
     ...["entry.ts", "own-entries.ts", "edited-content.ts", "entry-types.ts", "projection.ts"],
     ...["usage-counter.ts", "store", "read", "latest-entries.ts", "doctor", "notices.ts"],
-    ...["restored-copy.ts", "migrated-copy.ts", "session.ts", "hidden.ts", "session-summary.ts", "fork.ts"],
+    ...["continued-copy.ts", "session.ts", "hidden.ts", "session-summary.ts", "fork.ts"],
     ...["open-session.ts", "session-list.ts", "search", "host.ts", "index.ts"],
   ],
   compaction: [

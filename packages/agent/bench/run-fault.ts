@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { messageText } from "@bonsai-agent/messages";
 import { messageSchema } from "@bonsai-agent/messages/schemas";
 import { type CatalogueModel, ModelClient } from "@bonsai-agent/models";
-import { createSession, diagnoseSession, openSession, type Session } from "@bonsai-agent/session";
+import { createSession, openSession, type Session } from "@bonsai-agent/session";
 import type { FaultName, MisbehavingServer, WireName } from "@bonsai-agent/testkit";
 import type { RunResult } from "../src/events.ts";
 import { openAgent } from "../src/open-agent.ts";
@@ -142,5 +142,10 @@ function problemsOf(file: string): string[] {
     return error === undefined ? [] : [`${entry.message.role}: ${error.issues[0]?.message}`];
   });
   session.close();
-  return [...diagnoseSession(file).map(({ kind }) => kind), ...odd];
+  return [
+    ...openSession(file)
+      .problems()
+      .map(({ kind }) => kind),
+    ...odd,
+  ];
 }

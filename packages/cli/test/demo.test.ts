@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { textWidth } from "@bonsai-agent/app/terminal-text";
-import { diagnoseSession, openSession } from "@bonsai-agent/session";
+import { openSession } from "@bonsai-agent/session";
 import { afterAll, expect, test } from "vitest";
 import { runCli } from "./run-cli.ts";
 
@@ -39,7 +39,7 @@ test("the demonstration goes through everything that it promises, and the projec
   expect(told.costUsd).toBeGreaterThan(0);
 
   const session = openSession(told.sessionFile);
-  expect(diagnoseSession(told.sessionFile)).toEqual([]);
+  expect(openSession(told.sessionFile).problems()).toEqual([]);
   const splits = session.entries().flatMap((entry) => {
     if (entry.type !== "compaction") return [];
     const { manifest } = entry.details as { manifest: { splitTurn: boolean; rung: string; reason: string } };
@@ -85,5 +85,5 @@ test("stopped in the middle, it says so and leaves a sound session", async () =>
   expect(code).toBe(130);
   const folder = /are in (\S+)\.$/m.exec(stderr)?.[1] ?? "";
   folders.push(folder);
-  expect(diagnoseSession(join(folder, "session.jsonl"))).toEqual([]);
+  expect(openSession(join(folder, "session.jsonl")).problems()).toEqual([]);
 });

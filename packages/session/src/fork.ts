@@ -1,4 +1,3 @@
-import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Entry, type EntryDraft, SESSION_VERSION, type SessionHeader } from "./entry.ts";
 import { LEAF_RECORD } from "./own-entries.ts";
@@ -11,8 +10,8 @@ import { LineWriter } from "./store/line-writer.ts";
 import { randomHex, writeNewFile } from "./store/new-file.ts";
 import { newSessionFile, sessionFileName } from "./store/session-folder.ts";
 
-export interface CloneOptions {
-  /** Path of the new file. Without it, a name of the usual form is chosen. */
+interface CloneOptions {
+  /** Path of the new file. Default: a new name in the folder. */
   file?: string;
   /** Folder for the new file. Default: the session's own among `home`'s. */
   folder?: string;
@@ -26,26 +25,25 @@ export interface CloneOptions {
   now?: Date;
 }
 
-export interface ForkOptions extends CloneOptions {
-  /** The last entry to be copied; null for none. Default: the origin's leaf. */
+interface ForkOptions extends CloneOptions {
+  /** The last entry to copy; null for none. Default: the origin's leaf. */
   at?: string | null;
 }
 
 /**
- * Copies the path to one entry into a new session file. Entries keep their ids and every field; labels of
- * copied entries and the session's name come along, wherever they stand in the origin.
+ * Copies the path to one entry into a new session file. Entries keep their ids and every field. The labels of copied
+ * entries and the session's name are copied from every branch.
  * @returns the absolute path of the new file
  * @throws BonsaiError `entry_not_found`, `session_exists`, `session_not_created`
  */
 export function forkSession(session: Session, options: ForkOptions = {}): string {
   const at = options.at === undefined ? session.leafId : options.at;
   if (at !== null && session.entry(at) === undefined) entryNotFound(at);
+  const index = session.index();
+  const numbers = pathTo(session, at);
+  const ids = new Set(numbers.map((number) => index.id(number)));
   const now = options.now ?? new Date();
-  return copied(session, { ...options, now }, (origin) => {
-    const path = origin.path(at);
-    const ids = new Set(path.map((number) => origin.id(number)));
-    return { numbers: path, added: carriedMetadata({ ids, end: at, metadata: origin.metadata(), now }) };
-  });
+  return copySession(session, { ...options, now }, numbers, carriedMetadata(session, { ids, end: at, now }));
 }
 
 /**
@@ -54,29 +52,52 @@ export function forkSession(session: Session, options: ForkOptions = {}): string
  * @throws BonsaiError `session_exists`, `session_not_created`
  */
 export function cloneSession(session: Session, options: CloneOptions = {}): string {
-  return copied(session, options, (origin) => ({ numbers: origin.all(), added: [] }));
+  return copySession(session, options, new Array(session.index().count).keys());
 }
 
-/** The content of a copy: records of the origin, and entries that follow them. */
-interface Content {
-  numbers: readonly number[];
-  added: readonly Entry[];
+/** Numbers of the records from a root to an entry; none for null. */
+function pathTo(session: Session, at: string | null): number[] {
+  const index = session.index();
+  let number = at === null ? -1 : index.find(at);
+  while (number >= 0 && session.entryAt(number) === undefined) number = index.earlierOfSameId(number);
+  return index.ancestry(number);
 }
 
-function copied(session: Session, options: CloneOptions, choose: (origin: Origin) => Content): string {
-  const origin = new Origin(session);
+/**
+ * Writes records of a session, and entries after them, to a new file. Lines are copied byte for byte if the file is of
+ * today's version and sound. Otherwise the entries are written as they were read: migrated and repaired.
+ */
+function copySession(
+  session: Session,
+  options: CloneOptions,
+  numbers: Iterable<number>,
+  added: readonly Entry[] = [],
+): string {
+  const isToday = (session.header.version ?? 1) >= SESSION_VERSION;
+  const canCopy = session.file !== undefined && isToday && isSound(session.index());
+  const lines = canCopy ? JsonlStore.open(session.file!) : undefined;
   try {
-    const content = choose(origin);
     const header = copyHeader(session, options);
     const file = copyFile(header, options);
     writeNewFile(file, (fd) => {
-      writeFileSync(fd, `${JSON.stringify(header)}\n`);
-      origin.write(fd, content);
+      const writer = new LineWriter(fd, lines);
+      writer.write(JSON.stringify(header));
+      if (lines !== undefined) for (const number of numbers) writer.copy(session.index().record(number));
+      else for (const { entry } of session.entriesAt(numbers)) writer.write(entryLine(entry));
+      for (const entry of added) writer.write(JSON.stringify(entry));
+      writer.end();
     });
     return file;
   } finally {
-    origin.close();
+    lines?.close();
   }
+}
+
+/** Every entry has an id and a body, and the parent that its line names. */
+function isSound(index: EntryIndex): boolean {
+  if (index.strays().length > 0 || index.unnamed().length > 0) return false;
+  for (let number = 0; number < index.count; number++) if (index.isDamaged(number)) return false;
+  return true;
 }
 
 function copyHeader(session: Session, options: CloneOptions): SessionHeader {
@@ -95,61 +116,49 @@ function copyFile({ id, cwd, timestamp }: SessionHeader, { file, folder, home }:
   return newSessionFile({ id, cwd, now, ...(home === undefined ? {} : { home }) });
 }
 
-interface CopiedPath {
-  /** Ids of the copied entries. */
-  ids: Set<string>;
-  /** The last of them. */
-  end: string | null;
-  /** Labels and names of the whole origin, in file order. */
-  metadata: readonly Entry[];
-  now: Date;
-}
-
 /**
- * The entries that a fork needs after its copied path, so that labels and name are what they were in the
- * origin: those that were set on other branches, or changed later. The leaf stays where the path ends.
+ * The entries after a fork's path that give its labels and name the same values as in the origin, where other branches or
+ * later entries set them. They end with a record that the leaf is the path's end.
  */
-function carriedMetadata({ ids, end, metadata, now }: CopiedPath): Entry[] {
-  const wanted = state(metadata);
-  const copied = state(metadata.filter(({ id }) => ids.has(id)));
+function carriedMetadata(
+  session: Session,
+  { ids, end, now }: { ids: Set<string>; end: string | null; now: Date },
+): Entry[] {
+  const index = session.index();
+  const numbers = [...index.numbersOf("label"), ...index.numbersOf("session_info")].sort((a, b) => a - b);
+  const entries = Array.from(session.entriesAt(numbers), ({ entry }) => entry);
+  const wanted = metadataOf(entries);
+  const copied = metadataOf(entries.filter(({ id }) => ids.has(id)));
   const drafts: EntryDraft[] = [];
   for (const [targetId, label] of wanted.labels) {
     if (!ids.has(targetId) || copied.labels.get(targetId) === label) continue;
-    drafts.push({ type: "label", targetId, ...(label === undefined ? {} : { label }) });
+    drafts.push({ type: "label", targetId, ...(label !== undefined && { label }) });
   }
-  if (wanted.name !== copied.name) {
-    drafts.push({ type: "session_info", ...(wanted.name === undefined ? {} : { name: wanted.name }) });
-  }
-  return chained(drafts, { end, timestamp: now.toISOString(), taken: ids });
-}
-
-interface MetadataState {
-  labels: Map<string, string | undefined>;
-  name: string | undefined;
-}
-
-function state(entries: readonly Entry[]): MetadataState {
-  const found: MetadataState = { labels: new Map(), name: undefined };
-  for (const entry of entries) {
-    if (entry.type === "label") found.labels.set(entry.targetId, entry.label);
-    if (entry.type === "session_info") found.name = entry.name;
-  }
-  return found;
-}
-
-/** One chain below the path, and a record that the leaf is still the path's end. */
-function chained(
-  drafts: readonly EntryDraft[],
-  { end, timestamp, taken }: { end: string | null; timestamp: string; taken: Set<string> },
-): Entry[] {
+  if (wanted.name !== copied.name)
+    drafts.push({ type: "session_info", ...(wanted.name !== undefined && { name: wanted.name }) });
   if (drafts.length === 0) return [];
+  const timestamp = now.toISOString();
   let parentId = end;
-  const entries = drafts.map((draft) => {
-    const entry = { ...draft, id: newId(taken), parentId, timestamp };
+  const chain = drafts.map((draft): Entry => {
+    const entry = { ...draft, id: newId(ids), parentId, timestamp };
     parentId = entry.id;
     return entry;
   });
-  return [...entries, { ...LEAF_RECORD, id: newId(taken), parentId: end, timestamp }];
+  return [...chain, { ...LEAF_RECORD, id: newId(ids), parentId: end, timestamp }];
+}
+
+/** The labels and the name after entries in file order. */
+function metadataOf(entries: readonly Entry[]): {
+  labels: Map<string, string | undefined>;
+  name: string | undefined;
+} {
+  const labels = new Map<string, string | undefined>();
+  let name: string | undefined;
+  for (const entry of entries) {
+    if (entry.type === "label") labels.set(entry.targetId, entry.label);
+    if (entry.type === "session_info") name = entry.name;
+  }
+  return { labels, name };
 }
 
 function newId(taken: Set<string>): string {
@@ -158,75 +167,4 @@ function newId(taken: Set<string>): string {
   while (taken.has(id));
   taken.add(id);
   return id;
-}
-
-/**
- * A session's entries as something to copy. Of a file of today's version whose entries hang where they say, stored lines
- * are copied byte for byte and none is parsed; else entries as reading understood them: old versions migrated, damages
- * bridged, sessions in memory.
- */
-class Origin {
-  readonly #session: Session;
-  readonly #index: EntryIndex;
-  /** The store from which lines are copied byte for byte. */
-  readonly #lines: JsonlStore | undefined;
-
-  constructor(session: Session) {
-    this.#session = session;
-    this.#index = session.index();
-    const isToday = (session.header.version ?? 1) >= SESSION_VERSION;
-    if (session.file !== undefined && isToday && isSound(this.#index))
-      this.#lines = JsonlStore.open(session.file);
-  }
-
-  /** From a root to this entry; none for null. */
-  path(at: string | null): number[] {
-    if (at === null) return [];
-    let number = this.#index.find(at);
-    while (number >= 0 && this.#session.entryAt(number) === undefined)
-      number = this.#index.earlierOfSameId(number);
-    return this.#index.ancestry(number);
-  }
-
-  /** All entries, in file order. */
-  all(): number[] {
-    return Array.from({ length: this.#index.count }, (_, number) => number);
-  }
-
-  id(number: number): string {
-    return this.#index.id(number);
-  }
-
-  /** Labels and names of all branches, in file order. */
-  metadata(): Entry[] {
-    const numbers = [...this.#index.numbersOf("label"), ...this.#index.numbersOf("session_info")];
-    return numbers.sort((a, b) => a - b).flatMap((number) => this.#session.entryAt(number) ?? []);
-  }
-
-  write(fd: number, { numbers, added }: Content): void {
-    const writer = new LineWriter(fd, this.#lines);
-    for (const number of numbers) this.#writeOne(number, writer);
-    for (const entry of added) writer.write(JSON.stringify(entry));
-    writer.end();
-  }
-
-  #writeOne(number: number, writer: LineWriter): void {
-    if (this.#lines !== undefined) {
-      writer.copy(this.#index.record(number));
-      return;
-    }
-    const entry = this.#session.entryAt(number);
-    if (entry !== undefined) writer.write(entryLine(entry));
-  }
-
-  close(): void {
-    this.#lines?.close();
-  }
-}
-
-/** Every entry has an id and a body, and hangs on the parent that its line names. */
-function isSound(index: EntryIndex): boolean {
-  if (index.strays().length > 0 || index.unnamed().length > 0) return false;
-  for (let number = 0; number < index.count; number++) if (index.isDamaged(number)) return false;
-  return true;
 }

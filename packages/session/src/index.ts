@@ -1,5 +1,5 @@
-export type { Problem, ProblemKind, SessionNotice } from "./doctor/problems.ts";
-export { diagnoseSession, repairSession } from "./doctor/repair.ts";
+export type { Problem, ProblemKind } from "./doctor/problems.ts";
+export { repairSession } from "./doctor/repair.ts";
 export {
   type BranchSummaryEntry,
   type CompactionEntry,
@@ -20,6 +20,7 @@ export {
 export { entryKind, entryParts, entryTexts, kindWord } from "./entry-types.ts";
 export { cloneSession, forkSession } from "./fork.ts";
 export type { PathSettings } from "./latest-entries.ts";
+export type { SessionNotice } from "./notices.ts";
 export {
   createSession,
   createSessionIn,

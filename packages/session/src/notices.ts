@@ -1,4 +1,15 @@
-import { damageText, type SessionNotice, shownFile } from "./doctor/problems.ts";
+/** Tells the user of an open session something. The reference of notices describes the codes. */
+export interface SessionNotice {
+  readonly code:
+    | "read_only"
+    | "torn_line"
+    | "damaged_lines"
+    | "foreign_entries"
+    | "restored_copy"
+    | "entries_lost"
+    | "migrated_copy";
+  readonly message: string;
+}
 
 /** The notices of an open session, oldest first, each code at most once. */
 export class SessionNotices {
@@ -62,8 +73,12 @@ export class SessionNotices {
     });
   }
 
-  damagedLines(count: number, file: string | undefined): void {
-    const message = `${damageText(count)} Run \`bonsai session doctor ${shownFile(file)}\` to list the damage.`;
+  /** @param count number of damaged lines; 0 if only entries are missing */
+  damagedLines(count: number, file = "FILE"): void {
+    const lines = count === 1 ? "1 line of the session file is" : `${count} lines of the session file are`;
+    const damage = count === 0 ? "Entries are missing from the session file." : `${lines} damaged.`;
+    const argument = /\s/.test(file) ? `"${file}"` : file;
+    const message = `${damage} Messages may be missing from the conversation. Run \`bonsai session doctor ${argument}\` to list the damage.`;
     this.#notify({ code: "damaged_lines", message });
   }
 

@@ -1,7 +1,6 @@
-import type { SessionNotice } from "./doctor/problems.ts";
+import { earlierCopy } from "./continued-copy.ts";
 import { SESSION_VERSION, type SessionHeader } from "./entry.ts";
-import { earlierCopy } from "./migrated-copy.ts";
-import { SessionNotices } from "./notices.ts";
+import { type SessionNotice, SessionNotices } from "./notices.ts";
 import { EntryHead } from "./read/entry-head.ts";
 import { type HeaderReading, readHeader } from "./read/session-header.ts";
 import { SessionReader } from "./read/session-reader.ts";

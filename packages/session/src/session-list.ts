@@ -39,18 +39,22 @@ export interface SessionList {
   skipped: SkippedFile[];
 }
 
-/** Lists sessions with name, first words and last activity. No damaged file stops it; a missing folder is an empty list. */
+/**
+ * Lists sessions with name, first words and last activity. A restored copy replaces its original. A damaged file does not
+ * stop it; a missing folder is an empty list.
+ */
 export function listSessions(options: ListSessionsOptions = {}): SessionList {
   const window = Buffer.allocUnsafeSlow(WINDOW_BYTES);
-  const list: SessionList = { sessions: [], skipped: [] };
   const here = sessionsContinuedHere(options);
-  for (const file of new Set([...sessionFiles(options), ...here])) {
-    const seen = summarized(file, window);
-    if ("reason" in seen) list.skipped.push(seen);
-    else if (belongs(seen, options) || here.has(file)) list.sessions.push(seen);
-  }
-  list.sessions.sort((a, b) => b.lastActivityMs - a.lastActivityMs || (a.file < b.file ? -1 : 1));
-  return list;
+  const read = [...new Set([...sessionFiles(options), ...here])].map((file) => summarized(file, window));
+  const listed = read.filter(
+    (each) => !("reason" in each) && (belongs(each, options) || here.has(each.file)),
+  );
+  const sessions = latestCopies(listed as SessionSummary[]);
+  const restored = new Set(sessions.map(({ file }) => originalOf(file)));
+  const skipped = read.filter((each) => "reason" in each && !restored.has(each.file)) as SkippedFile[];
+  sessions.sort((a, b) => b.lastActivityMs - a.lastActivityMs || (a.file < b.file ? -1 : 1));
+  return { sessions, skipped };
 }
 
 /** Lists sessions of other working directories that were continued in this one, as lines of JSON. */
@@ -145,7 +149,8 @@ export function findSession({ session, cwd, ...place }: FindSessionOptions): str
   if (looksLikePath(session)) return existingPath(session);
   const near =
     cwd === undefined || place.folder !== undefined ? [] : matches(session, sessionFiles({ ...place, cwd }));
-  const found = latestCopies(near.length > 0 ? near : matches(session, sessionFiles(place)));
+  const matching = near.length > 0 ? near : matches(session, sessionFiles(place));
+  const found = latestCopies(matching).map(({ file }) => file);
   if (found.length === 1) return found[0]!;
   if (found.length === 0 && existsSync(session)) return resolve(session);
   throw found.length === 0 ? notFound(session) : ambiguous(session, found);
@@ -160,12 +165,17 @@ function existingPath(path: string): string {
   throw notFound(path);
 }
 
-/** Files whose session has this id; where there are none, files whose session's id begins so. */
-function matches(query: string, files: readonly string[]): string[] {
+interface SessionFile {
+  file: string;
+  id: string;
+}
+
+/** Sessions with this id, or else those whose id begins with it. */
+function matches(query: string, files: readonly string[]): SessionFile[] {
   if (query === "") return [];
   const known = files.map((file) => ({ file, id: idFromName(file) ?? headerId(file) ?? "" }));
   const exact = known.filter(({ id }) => id === query);
-  return (exact.length > 0 ? exact : known.filter(({ id }) => id.startsWith(query))).map(({ file }) => file);
+  return exact.length > 0 ? exact : known.filter(({ id }) => id.startsWith(query));
 }
 
 function idFromName(file: string): string | undefined {
@@ -173,12 +183,11 @@ function idFromName(file: string): string | undefined {
 }
 
 /** Leaves out files that a restored copy replaces, and copies older than another copy of the same file. */
-function latestCopies(files: readonly string[]): string[] {
-  if (files.length < 2) return [...files];
-  const byOriginal = Map.groupBy(files, originalOf);
-  return Array.from(byOriginal, ([original, group]) => {
-    const copies = group.filter((file) => file !== original);
-    return copies.toSorted((one, other) => writtenMs(other) - writtenMs(one))[0] ?? original;
+function latestCopies<Session extends SessionFile>(sessions: readonly Session[]): Session[] {
+  const groups = Map.groupBy(sessions, ({ file, id }) => `${originalOf(file)}\0${id}`);
+  return Array.from(groups.values(), (group) => {
+    const copies = group.filter(({ file }) => file !== originalOf(file));
+    return copies.toSorted((one, other) => writtenMs(other.file) - writtenMs(one.file))[0] ?? group[0]!;
   });
 }
 

@@ -1,7 +1,8 @@
 import { closeSync, fstatSync, openSync } from "node:fs";
-import { isRecord, typedText } from "@bonsai-agent/messages";
+import { BonsaiError, isRecord, typedText } from "@bonsai-agent/messages";
 import { customTypes } from "./entry.ts";
 import { parseBytes, parseLine } from "./read/entry-head.ts";
+import { readHeader } from "./read/session-header.ts";
 import { readFrom } from "./store/jsonl-store.ts";
 import { forEachLine, type Line, type LineSource, readBytes } from "./store/line-reader.ts";
 
@@ -16,16 +17,16 @@ export interface ChangedLines {
 export interface SessionBlurb {
   /** At most 400 characters; empty if there is none. */
   summary: string;
-  /** Files that were changed, those that are not listed included. */
+  /** Changed files, including those that are not listed. */
   fileCount: number;
   /** Lines, over all files. */
   added: number;
   removed: number;
-  /** The latest changes, the last one first. */
+  /** The files that were changed last, newest first. */
   files: ChangedLines[];
 }
 
-/** A stored digest, as far as it makes sense; undefined for what is none. */
+/** A stored blurb with its valid parts; undefined if it has no counts. */
 export function readSessionBlurb(data: unknown): SessionBlurb | undefined {
   if (!isRecord(data)) return undefined;
   const { summary, fileCount, added, removed, files } = data;
@@ -39,7 +40,7 @@ export function readSessionBlurb(data: unknown): SessionBlurb | undefined {
   };
 }
 
-/** True for stored changes of a file that make sense. */
+/** True for valid stored changes of a file. */
 export function isChangedLines(value: unknown): value is ChangedLines {
   return isRecord(value) && typeof value.path === "string" && isCount(value.added) && isCount(value.removed);
 }
@@ -48,7 +49,7 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** The line of one session in a list, made without parsing its history. */
+/** A session's row in a list, made without parsing its history. */
 export interface SessionSummary {
   /** Absolute path. */
   file: string;
@@ -56,16 +57,16 @@ export interface SessionSummary {
   cwd: string;
   /** Format version of the file: 1, 2 or 3; a higher one opens read-only. */
   version: number;
-  /** The latest name that was given; undefined when there is none, or it was cleared. */
+  /** The latest name; undefined if there is none, or it was cleared. */
   name?: string;
-  /** How the first user message begins, on one line; undefined before there is one. */
+  /** The beginning of the first user message, on one line; undefined before there is one. */
   firstWords?: string;
   /** Milliseconds since the epoch, as `lastActivityMs`. */
   createdMs: number;
-  /** The time of the last line; of the file, where that line is damaged. A fork's is never older than the fork. */
+  /** The time of the last line, or of the file if that line is damaged. A fork is never older than its creation. */
   lastActivityMs: number;
   bytes: number;
-  /** Lines after the header, damaged ones counted in. */
+  /** Lines after the header, including damaged ones. */
   lines: number;
   /** Absolute path of the origin of a fork. */
   parentSession?: string;
@@ -73,119 +74,106 @@ export interface SessionSummary {
   digest?: SessionBlurb;
 }
 
-/** Why a file of a session folder is not in the list. */
+/** The reason why a file of a session folder is not in the list. */
 export type SkipReason = "empty" | "not a session" | "unreadable";
 
 const FIRST_WORDS_CHARACTERS = 120;
 const TYPE_PREFIX = '{"type":"';
 const INFO_PREFIX = Buffer.from(`${TYPE_PREFIX}session_info"`);
 const ANY_INFO = Buffer.from('"session_info"');
-/** A timestamp stands before the message, so a line's head shows it. */
+/** The head of a line: its timestamp comes before the message. */
 const LINE_HEAD_BYTES = 512;
 const CUSTOM_PREFIX = Buffer.from(`${TYPE_PREFIX}custom",`);
 const BLURB_TYPE = Buffer.from(`"customType":"${customTypes.sessionBlurb}"`);
-/** Maximum size of a blurb: nobody writes a larger one. */
+/** Maximum size of a line with a blurb. */
 const MAX_BLURB_BYTES = 64 * 1024;
 const CARRIAGE_RETURN = 13;
 const [LETTER_T, LETTER_S, LETTER_C, COLON] = [0x74, 0x73, 0x63, 0x3a];
 
 /**
- * Reads what a list shows of one file.
+ * Reads a session's row.
  * @param window memory for reading, see `forEachLine`
- * @throws what the file system throws.
+ * @throws what the file system throws
  */
 export function summarizeSession(file: string, window: Buffer): SessionSummary | SkipReason {
   const fd = openSync(file, "r");
   try {
-    const { size, mtimeMs } = fstatSync(fd);
-    const source: LineSource = { read: (target, offset) => readFrom(fd, target, offset) };
-    const seen = new FileSummary(source);
-    forEachLine({ store: source, window, from: 0, until: size, visit: (line) => seen.see(line) });
-    return seen.summary({ file, bytes: size, modifiedMs: mtimeMs });
+    const { size: bytes, mtimeMs } = fstatSync(fd);
+    const source = {
+      file,
+      size: () => bytes,
+      read: (to: Uint8Array, from: number) => readFrom(fd, to, from),
+    };
+    const { header, version, odd } = readHeader(source);
+    // Without a header there is no id.
+    if (header.id === "unknown") return "not a session";
+    const seen = new SeenLines(source);
+    forEachLine({ store: source, window, from: 0, until: bytes, visit: (line) => seen.add(line) });
+    const { id, cwd, parentSession } = header;
+    const createdMs = odd.includes("timestamp") ? mtimeMs : Date.parse(header.timestamp);
+    const lastMs = seen.lastTimeMs() ?? mtimeMs;
+    const lastActivityMs = parentSession === undefined ? lastMs : Math.max(createdMs, lastMs);
+    const { name, firstWords } = seen;
+    const digest = seen.blurb();
+    return {
+      ...{ file, id, cwd, version },
+      ...(name !== undefined && { name }),
+      ...(firstWords !== undefined && { firstWords }),
+      ...{ createdMs, lastActivityMs, bytes, lines: seen.count - 1 },
+      ...(parentSession !== undefined && { parentSession }),
+      ...(digest !== undefined && { digest }),
+    };
+  } catch (error) {
+    if (!BonsaiError.is(error)) throw error;
+    return error.code === "session_empty" ? "empty" : "not a session";
   } finally {
     closeSync(fd);
   }
 }
 
-interface SeenHeader {
-  id: string;
-  timestamp?: unknown;
-  cwd?: unknown;
-  version?: unknown;
-  parentSession?: unknown;
-}
-
 /**
- * One pass over a file's lines. Writers put `type` first, so a look at a line's first bytes tells what it is;
- * only a line with another order of keys is searched as a whole, and only the few that matter are parsed.
+ * One pass over a file's lines. Writers put `type` first, so a line's first bytes tell its type. Only a line with another
+ * order of keys is searched as a whole, and only few lines are parsed.
  */
-class FileSummary {
+class SeenLines {
   readonly #source: LineSource;
-  #header: SeenHeader | undefined;
-  #name: string | undefined;
-  #firstWords: string | undefined;
-  #lines = 0;
-  #lastOffset = 0;
-  #lastBytes = 0;
+  /** Lines that are not blank. */
+  count = 0;
+  name: string | undefined;
+  firstWords: string | undefined;
+  #last = { offset: 0, lengthBytes: 0 };
   #latestBlurb: { offset: number; lengthBytes: number } | undefined;
 
   constructor(source: LineSource) {
     this.#source = source;
   }
 
-  see(line: Line): void {
-    if (line.lengthBytes === 1 && line.bytes[line.start] === CARRIAGE_RETURN) return;
-    this.#lines++;
-    if (this.#lines === 1) this.#header = asHeader(parseLine(line, this.#source));
-    else if (this.#header !== undefined) this.#seeEntry(line);
-    this.#lastOffset = line.offset;
-    this.#lastBytes = line.lengthBytes;
+  add(line: Line): void {
+    const { offset, lengthBytes } = line;
+    if (lengthBytes === 1 && line.bytes[line.start] === CARRIAGE_RETURN) return;
+    this.count += 1;
+    this.#last = { offset, lengthBytes };
+    if (this.count === 1) return;
+    this.firstWords ??= userWords(parseLine(line, this.#source));
+    if (isSessionInfo(line)) this.#setName(parseLine(line, this.#source));
+    else if (isBlurb(line)) this.#latestBlurb = this.#last;
   }
 
-  #seeEntry(line: Line): void {
-    this.#firstWords ??= userWords(parseLine(line, this.#source));
-    if (isSessionInfo(line)) this.#seeName(parseLine(line, this.#source));
-    else if (isBlurb(line)) this.#latestBlurb = { offset: line.offset, lengthBytes: line.lengthBytes };
+  lastTimeMs(): number | undefined {
+    const { offset, lengthBytes } = this.#last;
+    const head = readBytes(this.#source, { offset, lengthBytes: Math.min(LINE_HEAD_BYTES, lengthBytes) });
+    const ms = Date.parse(/"timestamp":"([^"]+)"/.exec(head.toString("latin1"))?.[1] ?? "");
+    return Number.isNaN(ms) ? undefined : ms;
   }
 
-  summary(file: { file: string; bytes: number; modifiedMs: number }): SessionSummary | SkipReason {
-    const header = this.#header;
-    if (header === undefined) return this.#lines === 0 ? "empty" : "not a session";
-    const createdMs = timeMs(header.timestamp) ?? file.modifiedMs;
-    const lastMs = this.#lastTimeMs() ?? file.modifiedMs;
-    const blurb = this.#blurb();
-    const { parentSession } = header;
-    const isFork = typeof parentSession === "string";
-    return {
-      file: file.file,
-      id: header.id,
-      cwd: typeof header.cwd === "string" ? header.cwd : "",
-      version: typeof header.version === "number" ? header.version : 1,
-      ...(this.#name === undefined ? {} : { name: this.#name }),
-      ...(this.#firstWords === undefined ? {} : { firstWords: this.#firstWords }),
-      createdMs,
-      lastActivityMs: isFork ? Math.max(createdMs, lastMs) : lastMs,
-      bytes: file.bytes,
-      lines: this.#lines - 1,
-      ...(isFork ? { parentSession } : {}),
-      ...(blurb === undefined ? {} : { digest: blurb }),
-    };
-  }
-
-  #lastTimeMs(): number | undefined {
-    const lengthBytes = Math.min(LINE_HEAD_BYTES, this.#lastBytes);
-    const head = readBytes(this.#source, { offset: this.#lastOffset, lengthBytes });
-    return timeMs(/"timestamp":"([^"]+)"/.exec(head.toString("latin1"))?.[1]);
-  }
-
-  #blurb(): SessionBlurb | undefined {
+  blurb(): SessionBlurb | undefined {
     const line = this.#latestBlurb && parseBytes(readBytes(this.#source, this.#latestBlurb));
     return isRecord(line) ? readSessionBlurb(line.data) : undefined;
   }
 
-  #seeName(line: unknown): void {
+  #setName(line: unknown): void {
     if (!isRecord(line) || line.type !== "session_info") return;
-    this.#name = (typeof line.name === "string" && line.name.trim()) || undefined;
+    this.name = (typeof line.name === "string" && line.name.trim()) || undefined;
   }
 }
 
@@ -198,18 +186,12 @@ function isSessionInfo({ bytes, start, end }: Line): boolean {
   return bytes.subarray(start, end).includes(ANY_INFO);
 }
 
-/** Blurbs are written by nobody but this program, so their line begins as it writes lines. */
+/** Only Bonsai writes blurbs, so their lines begin like its other lines. */
 function isBlurb({ bytes, start, end, lengthBytes }: Line): boolean {
   if (bytes[start + TYPE_PREFIX.length] !== LETTER_C || lengthBytes > MAX_BLURB_BYTES) return false;
   if (bytes.compare(CUSTOM_PREFIX, 0, CUSTOM_PREFIX.length, start, start + CUSTOM_PREFIX.length) !== 0)
     return false;
   return bytes.subarray(start, Math.min(end, start + LINE_HEAD_BYTES)).includes(BLURB_TYPE);
-}
-
-function asHeader(line: unknown): SeenHeader | undefined {
-  return isRecord(line) && line.type === "session" && typeof line.id === "string"
-    ? (line as unknown as SeenHeader)
-    : undefined;
 }
 
 function userWords(line: unknown): string | undefined {
@@ -218,9 +200,4 @@ function userWords(line: unknown): string | undefined {
   return words === ""
     ? undefined
     : [...words.slice(0, 2 * FIRST_WORDS_CHARACTERS)].slice(0, FIRST_WORDS_CHARACTERS).join("");
-}
-
-function timeMs(timestamp: unknown): number | undefined {
-  const ms = typeof timestamp === "string" ? Date.parse(timestamp) : Number.NaN;
-  return Number.isNaN(ms) ? undefined : ms;
 }

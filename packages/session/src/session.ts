@@ -1,4 +1,5 @@
-import { findProblems, type Problem, type SessionNotice } from "./doctor/problems.ts";
+import { earlierCopy, migratedCopy, writeRestoredCopy } from "./continued-copy.ts";
+import { findProblems, type Problem } from "./doctor/problems.ts";
 import {
   customTypes,
   type Entry,
@@ -13,8 +14,7 @@ import {
   type RecentSettings,
   recentSettings,
 } from "./latest-entries.ts";
-import { earlierCopy, migratedCopy } from "./migrated-copy.ts";
-import { SessionNotices } from "./notices.ts";
+import { type SessionNotice, SessionNotices } from "./notices.ts";
 import { isCompanion, LEAF_RECORD, leafAfter } from "./own-entries.ts";
 import { type Projection, type ProjectOptions, project } from "./projection.ts";
 import type { EntryIndex } from "./read/entry-index.ts";
@@ -22,7 +22,6 @@ import { entryNotFound, type ScannedEntry, SessionReader } from "./read/session-
 import { type Durability, SessionWriter } from "./read/session-writer.ts";
 import { LiveView, type Tail, walkBack } from "./read/tail.ts";
 import { recordKinds, SessionTree } from "./read/tree.ts";
-import { writeRestoredCopy } from "./restored-copy.ts";
 import { readOnlyFailure, type SessionStore } from "./store/store.ts";
 
 /** The parts of a session; `openSession` and `createSession` put them together. */

@@ -1,14 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { messageText } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
-import {
-  createSession,
-  diagnoseSession,
-  forkSession,
-  openSession,
-  repairSession,
-  type Session,
-} from "../src/index.ts";
+import { createSession, forkSession, openSession, repairSession, type Session } from "../src/index.ts";
 import { scratchFolder } from "./scratch-folder.ts";
 
 // Content that a fork or a repaired copy must keep beside its lines.
@@ -25,7 +18,7 @@ function repaired(name: string, ...lines: string[]): { origin: Session; copy: Se
   const [file, out] = [pathOf(`${name}.jsonl`), pathOf(`${name}-copy.jsonl`)];
   writeFileSync(file, `${[HEADER, ...lines].join("\n")}\n`);
   repairSession(file, out);
-  expect(diagnoseSession(out)).toEqual([]);
+  expect(openSession(out).problems()).toEqual([]);
   return { origin: openSession(file), copy: openSession(out) };
 }
 

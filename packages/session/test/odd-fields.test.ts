@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { BonsaiError, callsIn, emptyUsage, messageText, tokenEstimator } from "@bonsai-agent/messages";
 import {
   cloneSession,
-  diagnoseSession,
   entryTexts,
   forkSession,
   listSessions,
@@ -52,7 +51,7 @@ function useAll(file: string): void {
 function useRepaired(file: string): void {
   const out = newFile();
   repairSession(file, out);
-  expect(diagnoseSession(out)).toEqual([]);
+  expect(openSession(out).problems()).toEqual([]);
   expect(texts(openSession(out))).toEqual(texts(openSession(file)));
   useAll(out);
 }
@@ -77,7 +76,7 @@ test("law: any value in any field is read, reported and repaired, and throws not
 test("sound entries of every type have no odd field, and are repaired byte for byte", () => {
   const entries = SOUND.map((entry, at) => ({ ...entry, ...base(`a${at + 1}`, `a${at}`) }));
   const file = written(HEADER, { type: "message", ...base("a0", null), message: user }, ...entries);
-  expect(diagnoseSession(file)).toEqual([]);
+  expect(openSession(file).problems()).toEqual([]);
   const out = newFile();
   repairSession(file, out);
   expect(readFileSync(out, "utf8")).toBe(readFileSync(file, "utf8"));
@@ -239,7 +238,7 @@ describe("an odd field is reported by its name", () => {
       { type: "message", ...base("a", null), message: user },
       { ...base("b", "a"), ...entry },
     );
-    const problems = diagnoseSession(file);
+    const problems = openSession(file).problems();
     expect(problems.map(({ kind }) => kind)).toEqual(kinds);
     expect(openSession(file).entry("b")).toMatchObject(read);
     useAll(file);
@@ -269,10 +268,14 @@ describe("an odd header", () => {
     "version %j is a damage, and repaired as version 3",
     (version) => {
       const file = written({ ...HEADER, version }, ...lines);
-      expect(diagnoseSession(file).map(({ line, kind }) => [line, kind])).toEqual([[1, "damaged_header"]]);
+      expect(
+        openSession(file)
+          .problems()
+          .map(({ line, kind }) => [line, kind]),
+      ).toEqual([[1, "damaged_header"]]);
       const out = newFile();
       repairSession(file, out);
-      expect(diagnoseSession(out)).toEqual([]);
+      expect(openSession(out).problems()).toEqual([]);
       expect(openSession(out).header).toEqual(HEADER);
       expect(texts(openSession(out))).toEqual(["hello", "other"]);
       expect(texts(openSession(file))).toEqual(["hello", "other"]);
@@ -286,7 +289,11 @@ describe("an odd header", () => {
 
   test("fields of other kinds are reported by name, and read as nothing", () => {
     const file = written({ ...HEADER, id: {}, timestamp: 5, cwd: {}, parentSession: 7 }, ...lines);
-    expect(diagnoseSession(file).map(({ line, message }) => [line, message.split(" ")[3]])).toEqual([
+    expect(
+      openSession(file)
+        .problems()
+        .map(({ line, message }) => [line, message.split(" ")[3]]),
+    ).toEqual([
       [1, "id"],
       [1, "timestamp"],
       [1, "cwd"],

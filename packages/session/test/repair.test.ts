@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageText } from "@bonsai-agent/messages";
-import { diagnoseSession, openSession, repairSession, type Session } from "@bonsai-agent/session";
+import { openSession, repairSession, type Session } from "@bonsai-agent/session";
 import { type DamageName, damagedSessions, damageFindings, generateSession } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
@@ -27,7 +27,7 @@ describe.each(Object.entries(damagedSessions()) as Array<[DamageName, Buffer]>)(
   if (typeof kinds === "string") {
     test("is refused by name, and no copy is made", () => {
       const [file, out] = [written(bytes), newFile()];
-      expect(() => diagnoseSession(file)).toThrow(expect.objectContaining({ code: kinds }));
+      expect(() => openSession(file).problems()).toThrow(expect.objectContaining({ code: kinds }));
       expect(() => repairSession(file, out)).toThrow(expect.objectContaining({ code: kinds }));
       expect(() => readFileSync(out)).toThrow("ENOENT");
       expect(readFileSync(file)).toEqual(bytes);
@@ -36,13 +36,17 @@ describe.each(Object.entries(damagedSessions()) as Array<[DamageName, Buffer]>)(
   }
 
   test("is diagnosed", () => {
-    expect(diagnoseSession(written(bytes)).map(({ kind }) => kind)).toEqual(kinds);
+    expect(
+      openSession(written(bytes))
+        .problems()
+        .map(({ kind }) => kind),
+    ).toEqual(kinds);
   });
 
   test("has a repaired copy that is sound and shows the model the same", () => {
     const [file, out] = [written(bytes), newFile()];
     repairSession(file, out);
-    expect(diagnoseSession(out)).toEqual([]);
+    expect(openSession(out).problems()).toEqual([]);
     expect(texts(openSession(out))).toEqual(texts(openSession(file)));
     expect(readFileSync(file)).toEqual(bytes);
   });
@@ -75,7 +79,7 @@ test("compactions that lost what they keep are mended in one walk, undone ones p
   ];
   const [file, out] = [written(`${lines.join("\n")}\n`), newFile()];
   repairSession(file, out);
-  expect(diagnoseSession(out)).toEqual([]);
+  expect(openSession(out).problems()).toEqual([]);
   expect(texts(openSession(out))).toEqual(["d19999", "u2", "u3"]);
   expect(texts(openSession(file))).toEqual(["d19999", "u2", "u3"]);
 });
@@ -103,7 +107,7 @@ test("law: whatever happens to the bytes, the copy is sound and loses nothing th
       }
       const [damaged, out] = [written(bytes), newFile()];
       repairSession(damaged, out);
-      expect(diagnoseSession(out)).toEqual([]);
+      expect(openSession(out).problems()).toEqual([]);
       expect(texts(openSession(out))).toEqual(texts(openSession(damaged)));
     }),
   );

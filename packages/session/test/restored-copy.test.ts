@@ -17,7 +17,7 @@ import { dirname, join } from "node:path";
 import { messageText } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { createSession, diagnoseSession, openSession, type Session } from "../src/index.ts";
+import { createSession, openSession, type Session } from "../src/index.ts";
 import { appendingProcess } from "./child-session.ts";
 
 function newFile(): string {
@@ -89,7 +89,7 @@ test.each(damages)(
     expect(session.file).toBe(restored(file));
     expect(pathOf(session.file!)).toEqual([...said, "and on", "and further"]);
     expect(textsOf(session.file!)).toHaveLength(16);
-    expect(diagnoseSession(session.file!)).toEqual([]);
+    expect(openSession(session.file!).problems()).toEqual([]);
     expect(statSync(session.file!).mode & 0o777).toBe(0o600);
     expect(session.notices).toEqual([
       {
@@ -113,7 +113,7 @@ test.each([...damages, ["away", (file: string) => rmSync(file)] as const])(
     expect(existsSync(file) ? readFileSync(file) : undefined).toEqual(before);
     expect(pathOf(restored(file))).toEqual([...said, "and on"]);
     expect(textsOf(restored(file))).toHaveLength(15);
-    expect(diagnoseSession(restored(file))).toEqual([]);
+    expect(openSession(restored(file)).problems()).toEqual([]);
   },
 );
 
@@ -203,7 +203,7 @@ test.each([
       session.close();
       expect(pathOf(restored(file))).toEqual(said);
       expect(textsOf(restored(file)).slice(-7)).toEqual(said.slice(7));
-      expect(diagnoseSession(restored(file))).toEqual([]);
+      expect(openSession(restored(file)).problems()).toEqual([]);
       expect(readFileSync(file, "utf8")).toContain(line);
     }
   },

@@ -195,6 +195,24 @@ describe("listing a folder", () => {
     expect(skipped).toMatchObject([{ file: join(folder, "dead.jsonl"), reason: "unreadable" }]);
   });
 
+  test("a restored copy replaces its original, whether that is readable, empty or another session", () => {
+    const folder = newFolder();
+    for (const id of ["readable", "emptied", "other"]) {
+      generateSession({ file: join(folder, `${id}.jsonl`), entries: 3, id });
+      generateSession({ file: join(folder, `${id}.restored.jsonl`), entries: 5, id });
+    }
+    writeFileSync(join(folder, "emptied.jsonl"), "");
+    generateSession({ file: join(folder, "other.jsonl"), entries: 3, id: "replacement" });
+    const { sessions, skipped } = listSessions({ folder });
+    expect(sessions.map(({ file }) => file.slice(folder.length + 1)).sort()).toEqual([
+      "emptied.restored.jsonl",
+      "other.jsonl",
+      "other.restored.jsonl",
+      "readable.restored.jsonl",
+    ]);
+    expect(skipped).toEqual([]);
+  });
+
   test("a missing folder is an empty list", () => {
     expect(listSessions({ home: join(root, "nowhere") })).toEqual({ sessions: [], skipped: [] });
   });

@@ -7,48 +7,42 @@ import { isEssential } from "../read/sound-entry.ts";
 import { withoutAncestor } from "../read/tree.ts";
 import { LineWindow, readBytes } from "../store/line-reader.ts";
 
-/**
- * A kind of problem in a session file.
- *
- * - `damaged_line`: no JSON object, or one that was cut off; its children hang on the nearest earlier entry.
- * - `torn_line`: the last line was cut off by a crash or a full disk.
- * - `nul_bytes`: a run of zero bytes, as a crash of the machine leaves behind.
- * - `not_an_entry`: valid JSON, but no object with a type and an id (`42`, `[]`, a second header).
- * - `damaged_header`: entries without a readable header before them.
- * - `byte_order_mark`: the file starts with one.
- * - `invalid_utf8`: bytes that are no UTF-8 (read as U+FFFD).
- * - `missing_parent`: the parent stands nowhere in the file; the entry hangs on the nearest earlier one.
- * - `late_parent`: the parent stands after its child.
- * - `cycle`: the entry is among its own ancestors; the link that closes the circle is not followed.
- * - `duplicate_id`: the id was used before; children mean the nearest earlier entry of that id.
- * - `missing_id`: an entry without an id; it is named after its line.
- * - `missing_message`: a message entry without a message; it is read as a `custom` entry `bonsai.lost`.
- * - `missing_summary`: a compaction or branch summary without a summary; it is read in the same way, and hides
- *   nothing.
- * - `odd_field`: a field of the header or of a known type of entry that holds something else than it should (a
- *   number for a name, a time that is none); it is read as if it held nothing.
- * - `missing_kept_entry`: a compaction whose first kept entry is not before it on its path; it keeps what
- *   the compaction before it kept.
- */
+/** A kind of problem in a session file. */
 export type ProblemKind =
+  /** The line is no JSON object, or was cut off. Its children move to the nearest earlier entry. */
   | "damaged_line"
+  /** A crash or a full disk cut off the last line. */
   | "torn_line"
+  /** A crash of the machine left a run of zero bytes. */
   | "nul_bytes"
+  /** The line is valid JSON, but no object with a type and an id: `42`, `[]`, a second header. */
   | "not_an_entry"
+  /** The entries have no readable header before them. */
   | "damaged_header"
+  /** The file starts with a byte-order mark. */
   | "byte_order_mark"
+  /** Some bytes are no UTF-8. They are read as U+FFFD. */
   | "invalid_utf8"
+  /** The parent is not in the file. The entry moves to the nearest earlier one. */
   | "missing_parent"
+  /** The parent comes after its child. */
   | "late_parent"
+  /** The entry is among its own ancestors. The link that closes the cycle is not followed. */
   | "cycle"
+  /** An earlier entry has the same id. Children belong to the nearest earlier entry with their parent's id. */
   | "duplicate_id"
+  /** The entry has no id. It is named after its line. */
   | "missing_id"
+  /** The message entry has no message. It is read as a `custom` entry `bonsai.lost`. */
   | "missing_message"
+  /** The compaction or branch summary has no summary. It is read in the same way, and hides nothing. */
   | "missing_summary"
+  /** A field of the header or of a known entry type has an invalid value. It is read as empty. */
   | "odd_field"
+  /** The compaction's first kept entry is not before it. It keeps the entries that the compaction before it kept. */
   | "missing_kept_entry";
 
-/** One thing that is wrong in a session file, what reading makes of it, and what a repaired copy would do. */
+/** A problem in a session file, and its remedy in a repaired copy. */
 export interface Problem {
   /** From 1, as an editor counts. */
   readonly line: number;
@@ -58,25 +52,6 @@ export interface Problem {
   readonly message: string;
   /** The remedy in a repaired copy. */
   readonly repair: string;
-}
-
-/** Something about an open session that its user should know. */
-export interface SessionNotice {
-  readonly code: /** The session can be read only; appending throws `session_read_only`. */
-    | "read_only"
-    /** The last line was cut off; it stays, and the next append begins a line of its own. */
-    | "torn_line"
-    /** Lines of the conversation are damaged, or entries of it are missing. */
-    | "damaged_lines"
-    /** Somebody else appends to the same file. Their entries are branches of their own. */
-    | "foreign_entries"
-    /** Another program cut off, replaced or deleted the file while it was open: the session continues in a copy. */
-    | "restored_copy"
-    /** The file lost entries while it was open, and no copy can be written yet. */
-    | "entries_lost"
-    /** The file has an older format: the session goes on in a copy. */
-    | "migrated_copy";
-  readonly message: string;
 }
 
 /**
@@ -102,9 +77,8 @@ export function findProblems(reader: SessionReader, visit?: (entry: Entry) => vo
   }
   for (const number of index.unnamed()) {
     const record = index.record(number);
-    problems.push(
-      problem(record, "missing_id", "An entry has no id.", `gets the id ${record.id}, from its line number`),
-    );
+    const repair = `gets the id ${record.id}, from its line number`;
+    problems.push(problem(record, "missing_id", "An entry has no id.", repair));
   }
   for (const stray of index.strays()) {
     if (!index.isDamaged(stray.record)) problems.push(strayProblem(stray, index));
@@ -113,34 +87,18 @@ export function findProblems(reader: SessionReader, visit?: (entry: Entry) => vo
   return problems.sort((one, other) => one.line - other.line);
 }
 
-function* headerProblems(reader: SessionReader): Generator<Problem> {
-  const { store } = reader;
+function* headerProblems({ store }: SessionReader): Generator<Problem> {
+  const first = { line: 1 };
   const start = readBytes(store, { offset: 0, lengthBytes: Math.min(3, store.size()) });
-  if (start.toString("hex") === "efbbbf") {
-    yield {
-      line: 1,
-      kind: "byte_order_mark",
-      message: "The file starts with a byte-order mark.",
-      repair: "removed",
-    };
-  }
+  if (start.toString("hex") === "efbbbf")
+    yield problem(first, "byte_order_mark", "The file starts with a byte-order mark.", "removed");
   const { damage, odd } = readHeader(store);
   if (damage !== undefined) {
-    yield {
-      line: 1,
-      kind: "damaged_header",
-      message: `${damage}; its entries are read as version ${SESSION_VERSION}.`,
-      repair: "a valid header is written",
-    };
+    const message = `${damage}; its entries are read as version ${SESSION_VERSION}.`;
+    yield problem(first, "damaged_header", message, "a valid header is written");
   }
-  for (const field of odd) {
-    yield {
-      line: 1,
-      kind: "odd_field",
-      message: `The header field ${field} has an invalid value.`,
-      repair: "treated as empty",
-    };
-  }
+  for (const field of odd)
+    yield problem(first, "odd_field", `The header field ${field} has an invalid value.`, "treated as empty");
 }
 
 const lineMessages: Record<DamagedLine["kind"], string> = {
@@ -150,24 +108,17 @@ const lineMessages: Record<DamagedLine["kind"], string> = {
   header: "The file contains a second session header.",
 };
 
-function lineProblem(damaged: DamagedLine): Problem {
-  if (damaged.keeps !== undefined) {
-    const entries = damaged.keeps === 1 ? "the entry" : `the ${damaged.keeps} entries`;
-    return {
-      line: damaged.line,
-      kind: "damaged_line",
-      message: `The line is not a single JSON object. Bonsai still reads ${entries} in it.`,
-      repair: "each entry gets a line of its own; the rest is removed",
-    };
+function lineProblem({ line, kind, ended, keeps }: DamagedLine): Problem {
+  if (keeps !== undefined) {
+    const entries = keeps === 1 ? "the entry" : `the ${keeps} entries`;
+    const message = `The line is not a single JSON object. Bonsai still reads ${entries} in it.`;
+    const repair = "each entry gets a line of its own; the rest is removed";
+    return problem({ line }, "damaged_line", message, repair);
   }
-  const torn = !damaged.ended && damaged.kind === "damaged_line";
-  const kind = damaged.kind === "header" ? "not_an_entry" : damaged.kind;
-  return {
-    line: damaged.line,
-    kind: torn ? "torn_line" : kind,
-    message: torn ? "The last line was cut off." : lineMessages[damaged.kind],
-    repair: torn ? "removed" : "removed; its children move to the nearest earlier entry",
-  };
+  if (!ended && kind === "damaged_line")
+    return problem({ line }, "torn_line", "The last line was cut off.", "removed");
+  const repair = "removed; its children move to the nearest earlier entry";
+  return problem({ line }, kind === "header" ? "not_an_entry" : kind, lineMessages[kind], repair);
 }
 
 function* recordProblems(of: {
@@ -179,23 +130,19 @@ function* recordProblems(of: {
   isDamaged: boolean;
 }): Generator<Problem> {
   const { index, number, line, odd, isDamaged } = of;
-  if (!isDamaged && odd.length === 0 && isUtf8(line) && index.earlierOfSameId(number) < 0) return;
+  const isText = isUtf8(line);
+  const isRepeated = index.earlierOfSameId(number) >= 0;
+  if (!isDamaged && odd.length === 0 && isText && !isRepeated) return;
   const record = index.record(number);
   if (isDamaged) {
+    const repair = "removed; its children move to its parent";
     yield index.isOpenLine(number)
       ? problem(record, "torn_line", "The last line was cut off.", "removed")
-      : problem(
-          record,
-          "damaged_line",
-          "The entry's body is damaged.",
-          "removed; its children move to its parent",
-        );
+      : problem(record, "damaged_line", "The entry's body is damaged.", repair);
     return;
   }
-  if (!isUtf8(line)) {
-    yield problem(record, "invalid_utf8", "Some bytes are not UTF-8.", "each becomes U+FFFD");
-  }
-  if (index.earlierOfSameId(number) >= 0) {
+  if (!isText) yield problem(record, "invalid_utf8", "Some bytes are not UTF-8.", "each becomes U+FFFD");
+  if (isRepeated) {
     const repair = "it gets a new id; its children follow it";
     yield problem(record, "duplicate_id", `The id ${record.id} is already in use.`, repair);
   }
@@ -203,49 +150,40 @@ function* recordProblems(of: {
 }
 
 function fieldProblem(record: EntryRecord, field: string): Problem {
+  const { type } = record;
   const lost = "replaced by a placeholder that the model does not see";
-  if (record.type === "message" && field === "message") {
+  if (type === "message" && field === "message")
     return problem(record, "missing_message", "A message entry has no message.", lost);
-  }
   if (field === "summary") {
-    const what =
-      record.type === "compaction"
-        ? "A compaction has no summary. It hides nothing."
-        : "A branch summary has no text.";
-    return problem(record, "missing_summary", what, lost);
+    const isCompaction = type === "compaction";
+    const message = isCompaction
+      ? "A compaction has no summary. It hides nothing."
+      : "A branch summary has no text.";
+    return problem(record, "missing_summary", message, lost);
   }
-  const repair = isEssential(record.type, field) ? lost : "treated as empty";
-  return problem(
-    record,
-    "odd_field",
-    `The field ${field} of an entry of type ${record.type} has an invalid value.`,
-    repair,
-  );
+  const repair = isEssential(type, field) ? lost : "treated as empty";
+  const message = `The field ${field} of an entry of type ${type} has an invalid value.`;
+  return problem(record, "odd_field", message, repair);
 }
 
 function strayProblem(stray: ReturnType<EntryIndex["strays"]>[number], index: EntryIndex): Problem {
   const record = index.record(stray.record);
   const place = record.parentId === null ? "becomes a root" : `becomes a child of ${record.parentId}`;
   const parent = `The parent ${stray.parentId}`;
-  const found: Record<typeof stray.kind, string> = {
-    missing_parent:
-      stray.parentId === undefined
-        ? `The entry names no parent. It ${place}.`
-        : `${parent} is not in the file. The entry ${place}.`,
-    late_parent: `${parent} comes after the entry.`,
-    cycle: `${parent} is a descendant of the entry. The entry ${place}.`,
-  };
-  const repair = stray.kind === "late_parent" ? "the parent is written first" : "written with the new parent";
-  return problem(record, stray.kind, found[stray.kind], repair);
+  if (stray.kind === "late_parent")
+    return problem(record, stray.kind, `${parent} comes after the entry.`, "the parent is written first");
+  const isCycle = stray.kind === "cycle";
+  const found = isCycle ? `${parent} is a descendant of the entry.` : `${parent} is not in the file.`;
+  const message =
+    stray.parentId === undefined ? `The entry names no parent. It ${place}.` : `${found} The entry ${place}.`;
+  return problem(record, stray.kind, message, "written with the new parent");
 }
 
 function* compactionProblems(reader: SessionReader): Generator<Problem> {
   const index = reader.index();
   const kept = new Map<number, string>();
-  for (const number of index.numbersOf("compaction")) {
-    const entry = reader.entryAt(number);
-    if (entry?.type === "compaction") kept.set(number, entry.firstKeptEntryId);
-  }
+  for (const { entry, number } of reader.entriesAt(index.numbersOf("compaction")))
+    if (entry.type === "compaction") kept.set(number, entry.firstKeptEntryId);
   for (const number of withoutAncestor(index, kept)) {
     const message = `The first kept entry ${kept.get(number)} is not before the compaction.`;
     const repair = "kept; the model sees the entries kept by the previous compaction";
@@ -253,18 +191,11 @@ function* compactionProblems(reader: SessionReader): Generator<Problem> {
   }
 }
 
-function problem(record: EntryRecord, kind: ProblemKind, message: string, repair: string): Problem {
-  return { line: record.line, kind, entryId: record.id, message, repair };
-}
-
-/** @param count number of damaged lines; 0 if only entries are missing */
-export function damageText(count: number): string {
-  const lines = `${count} ${count === 1 ? "line" : "lines"} of the session file ${count === 1 ? "is" : "are"} damaged.`;
-  const damage = count === 0 ? "Entries are missing from the session file." : lines;
-  return `${damage} Messages may be missing from the conversation.`;
-}
-
-/** A path as an argument of a command. */
-export function shownFile(file = "FILE"): string {
-  return /\s/.test(file) ? `"${file}"` : file;
+function problem(
+  { line, id }: { line: number; id?: string },
+  kind: ProblemKind,
+  message: string,
+  repair: string,
+): Problem {
+  return { line, kind, ...(id !== undefined && { entryId: id }), message, repair };
 }

@@ -1,7 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { resolve } from "node:path";
 import { type CompactionEntry, type Entry, SESSION_VERSION } from "../entry.ts";
-import { openSession } from "../open-session.ts";
 import { LEAF_RECORD, leafAfter, UndoneCompactions } from "../own-entries.ts";
 import { parseBytes } from "../read/entry-head.ts";
 import { EntryIndex } from "../read/entry-index.ts";
@@ -14,24 +13,10 @@ import { readBytes } from "../store/line-reader.ts";
 import { LineWriter } from "../store/line-writer.ts";
 import { writeNewFile } from "../store/new-file.ts";
 import type { SessionStore } from "../store/store.ts";
-import type { Problem } from "./problems.ts";
 
 /**
- * Everything that is wrong in a session file, in file order; nothing for a sound one. Reads and parses all of it.
- * @throws BonsaiError `session_not_found`, `session_unreadable`, `session_empty`, `not_a_session`
- */
-export function diagnoseSession(file: string): Problem[] {
-  const session = openSession(file);
-  try {
-    return session.problems();
-  } finally {
-    session.close();
-  }
-}
-
-/**
- * Writes a copy without the damages of a session file, of today's version. Sound lines are copied byte for
- * byte; whatever the model sees of the damaged file, it sees of the copy. The original is left as it is.
+ * Writes a copy of a damaged session file, without the damage and of today's version. Sound lines are copied byte for
+ * byte. The model sees the same of the copy as of the original, which stays as it is.
  * @param out path of the copy
  * @throws BonsaiError `session_not_found`, `session_empty`, `not_a_session`, `session_exists`,
  *   `session_not_created`
