@@ -18,9 +18,9 @@ export {
   type PromptTemplate,
   type PromptTemplates,
   readPromptTemplates,
+  templateArguments,
 } from "./resources/prompt-templates.ts";
 export { readSkillsWith, skillMessage } from "./resources/skills.ts";
-export { templateArguments } from "./resources/template-arguments.ts";
 export { summariserSizes } from "./run/summariser.ts";
 export { shellElsewhere } from "./run/user-command.ts";
 export { agentSettingDescription } from "./settings.ts";

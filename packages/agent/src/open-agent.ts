@@ -8,9 +8,8 @@ import { SessionBlurbs } from "./listing/session-blurb.ts";
 import { SessionTitles } from "./listing/session-title.ts";
 import type { AgentNotice } from "./notice.ts";
 import { InstructionFiles } from "./prompt/instruction-files.ts";
-import { type GivenPrompt, systemPrompt } from "./prompt/system-prompt.ts";
+import { type GivenPrompt, skillTokens, systemPrompt } from "./prompt/system-prompt.ts";
 import { recallTool } from "./recall/recall-tool.ts";
-import { MAX_SKILL_TOKENS, SKILLS_WINDOW_SHARE } from "./resources/skill-section.ts";
 import type { Skill } from "./resources/skills.ts";
 import type { AgentOptions } from "./run/agent-parts.ts";
 import type { RunFollower } from "./run/queue.ts";
@@ -96,18 +95,12 @@ function promptMaker(
       ...{ cwd, tools, date, given, platform: process.platform },
       instructions: instructions.current,
       skills: skillsOf({ skills })(),
-      skillTokens: skillTokens(agent()),
+      skillTokens: skillTokens(agent().model.contextWindow),
     });
 }
 
 function skillsOf({ skills = [] }: Pick<OpenAgentOptions, "skills">): () => readonly Skill[] {
   return typeof skills === "function" ? skills : () => skills;
-}
-
-/** Tokens for the skills in the prompt: a share of the window, up to a limit. */
-function skillTokens({ model: { contextWindow } }: Agent): number {
-  if (!contextWindow) return MAX_SKILL_TOKENS;
-  return Math.min(MAX_SKILL_TOKENS, Math.floor(contextWindow * SKILLS_WINDOW_SHARE));
 }
 
 /** The files and folders outside the project that the prompt names: instructions, possibly cut, and skills. */

@@ -1,5 +1,7 @@
+import { homedir } from "node:os";
+import { sep } from "node:path";
+import { estimateTokens, lineText } from "@bonsai-agent/messages";
 import type { ToolDeclaration } from "@bonsai-agent/models";
-import { MAX_SKILL_TOKENS, skillSection, skillSectionIn } from "../resources/skill-section.ts";
 import type { Skill } from "../resources/skills.ts";
 import type { Tool } from "../tools/tool-registry.ts";
 import type { ProjectInstruction } from "./project-instructions.ts";
@@ -7,11 +9,11 @@ import type { ProjectInstruction } from "./project-instructions.ts";
 export interface SystemPromptOptions {
   /** Absolute. */
   cwd: string;
-  /** Those that the model is offered. */
+  /** The tools in the model's requests. */
   tools: readonly Tool[];
   /** The most general first. */
   instructions: readonly ProjectInstruction[];
-  /** By name. Offered where the model has the tool `read`. Default: none. */
+  /** Listed if the model has the tool `read`. Default: none. */
   skills?: readonly Skill[] | undefined;
   /** Maximum tokens of the skills. Default 4,000. */
   skillTokens?: number | undefined;
@@ -25,9 +27,9 @@ export interface SystemPromptOptions {
 
 /** The user's parts of the system prompt. */
 export interface GivenPrompt {
-  /** In place of Bonsai's own sections: what it is, its tools, how to work. Empty: nothing. */
+  /** Replaces Bonsai's own sections; an empty text removes them. */
   replaced?: string | undefined;
-  /** Behind them, each a section of its own; before the working folder and the instructions of the project. */
+  /** Sections after them, before the working folder and the instructions of the project. */
   appended?: readonly string[] | undefined;
 }
 
@@ -94,7 +96,7 @@ function ownAdvice(tools: readonly Tool[]): string[] {
   return [...snippets, ...new Set(advice)];
 }
 
-/** Each text on one line; what is no text, or blank, is left out. */
+/** Each text on one line. Extensions may give other values than texts. */
 function lines(texts: readonly unknown[]): string[] {
   return texts
     .filter((text) => typeof text === "string")
@@ -135,30 +137,93 @@ function inert(text: string): string {
   return text.replaceAll(/<(\/?instructions\b)/gi, "&lt;$1");
 }
 
+const SKILLS_HEADING = [
+  "# Skills",
+  "A skill is a file with instructions for one kind of task. If a task matches a skill, read its file before you start and follow it; paths in it are relative to its folder. If a summary replaced a skill that you had read, read it again before you continue its task.",
+].join("\n");
+
+/** Characters of each description, until all fit. */
+const DESCRIPTION_CHARS = [Number.POSITIVE_INFINITY, 600, 400, 250, 160, 100, 60];
+
+/** Maximum share of the window for all skills together. */
+const SKILLS_WINDOW_SHARE = 1 / 20;
+/** About 40 skills: the Agent Skills standard counts 100 tokens for a name and its description. */
+const MAX_SKILL_TOKENS = 4_000;
+
+/**
+ * Lists the skills for the model, in the given order; empty without skills. To fit, it shortens the descriptions, then lists
+ * names only, then counts the rest. The same skills and tokens give the same text, so that the provider's cache stays valid.
+ */
+export function skillSection(skills: readonly Skill[], maxTokens: number): string {
+  const offered = skills.filter(({ isForModel }) => isForModel);
+  if (offered.length === 0 || maxTokens <= 0) return "";
+  const asLines = DESCRIPTION_CHARS.map((chars) => () => offered.map((skill) => lineOf(skill, chars)));
+  for (const lines of [...asLines, () => offered.map((skill) => lineOf(skill))]) {
+    const text = sectionOf(lines());
+    if (estimateTokens(text) <= maxTokens) return text;
+  }
+  return asManyAsFit(offered, maxTokens);
+}
+
+function asManyAsFit(skills: readonly Skill[], maxTokens: number): string {
+  const lines = skills.map((skill) => lineOf(skill));
+  let shown = lines.length - 1;
+  const text = () => sectionOf([...lines.slice(0, shown), moreLine(skills.slice(shown))]);
+  while (shown > 0 && estimateTokens(text()) > maxTokens)
+    shown = Math.min(shown - 1, Math.floor(shown * 0.9));
+  return text();
+}
+
+function sectionOf(lines: readonly string[]): string {
+  return [SKILLS_HEADING, ...lines].join("\n");
+}
+
+function lineOf({ name, description, path }: Skill, descriptionChars = 0): string {
+  const place = `(${shownPath(path)})`;
+  return descriptionChars === 0
+    ? `- ${name} ${place}`
+    : `- ${name}: ${lineText([{ text: description }], descriptionChars)} ${place}`;
+}
+
+function moreLine(skills: readonly Skill[]): string {
+  const places = [...new Set(skills.map(({ place }) => shownPath(place.path)))];
+  const where = places.length > 4 ? [...places.slice(0, 4), `${places.length - 4} more folders`] : places;
+  return `- and ${skills.length} more in ${where.join(", ")} (no room to list them)`;
+}
+
+/** A path for the read tool. */
+function shownPath(path: string): string {
+  const home = homedir();
+  return path.startsWith(home + sep) ? `~${path.slice(home.length)}` : path;
+}
+
+/** Tokens for the skills: a share of the model's window, up to a limit. */
+export function skillTokens(contextWindow: number | undefined): number {
+  if (!contextWindow) return MAX_SKILL_TOKENS;
+  return Math.min(MAX_SKILL_TOKENS, Math.floor(contextWindow * SKILLS_WINDOW_SHARE));
+}
+
 /** A part of a system prompt, before and after it changed; empty for none. */
 export interface PromptChange {
   from: string;
   to: string;
 }
 
-/**
- * Owner of what stands before the requests: made anew for each run, then as extensions left it until the run ends, but for
- * instructions that changed on disk.
- */
+/** The current system prompt. Extensions can change it for one run; changes of instruction files apply to it at once. */
 export class SystemPromptInUse {
-  /** Without what extensions make of it for one run. */
+  /** Makes the prompt, without the changes of extensions. */
   readonly fresh: () => string;
-  /** As extensions left it; undefined while there is no run. */
+  /** The prompt of the current run, as changed by extensions. */
   ofRun: string | undefined;
   readonly #renew: () => Promise<PromptChange | undefined>;
 
-  /** @param renew looks for what the next `make` says otherwise. Default: nothing changes */
+  /** @param renew returns the change that the next `make` contains. Default: nothing changes */
   constructor(make: () => string, renew: () => Promise<PromptChange | undefined> = async () => undefined) {
     this.fresh = make;
     this.#renew = renew;
   }
 
-  /** To be called before each request. What extensions wrote around a part that changed, stays. */
+  /** Called before each request. Keeps the changes of extensions around a changed part. */
   async renew(): Promise<void> {
     const change = await this.#renew();
     if (change === undefined || this.ofRun === undefined) return;
@@ -180,7 +245,7 @@ export interface RequestOverhead {
   readonly skills: string;
   /** The files of instructions in it, each in its frame. */
   readonly instructions: readonly string[];
-  /** The tools that the model is offered, as JSON. */
+  /** The declarations of the tools, as JSON. */
   readonly tools: readonly string[];
 }
 
@@ -189,44 +254,35 @@ interface BeforeMessages {
   tools: readonly ToolDeclaration[];
 }
 
-/** Divides a system prompt, and takes the tools to it. */
+/** Splits a system prompt into its parts. */
 export function requestOverhead({ systemPrompt, tools }: BeforeMessages): RequestOverhead {
-  const { prompt: whole, instructions } = divided(systemPrompt);
-  const skills = skillSectionIn(whole);
-  const prompt = (
-    skills === ""
-      ? whole
-      : whole
-          .split(skills)
-          .map((part) => part.trim())
-          .join("\n\n")
-  ).trim();
-  return { prompt, skills, instructions, tools: tools.map((tool) => JSON.stringify(tool)) };
+  const instructions: string[] = [];
+  const parts = systemPrompt.split(CLOSE);
+  const whole = parts.map((part, at) => {
+    const close = at === parts.length - 1 ? "" : CLOSE;
+    const open = close === "" ? -1 : part.search(OPEN);
+    if (open < 0) return part + close;
+    instructions.push(part.slice(open) + close);
+    return part.slice(0, open);
+  });
+  const { skills, others } = splitSkills(whole.join(""));
+  return { prompt: others, skills, instructions, tools: tools.map((tool) => JSON.stringify(tool)) };
 }
 
-const OPEN = '<instructions path="';
+/** The lines around each file of instructions. A file cannot end its own frame. */
+const OPEN = /^<instructions path="[^\n]*">$/m;
 const CLOSE = "\n</instructions>";
 
-/** As the prompt frames each file of instructions, on lines of its own; a file cannot end its own frame. */
-function divided(systemPrompt: string): { prompt: string; instructions: string[] } {
-  const instructions: string[] = [];
-  let prompt = "";
-  let from = 0;
-  for (let open = systemPrompt.indexOf(OPEN); open >= 0; ) {
-    const lineEnd = systemPrompt.indexOf("\n", open);
-    const close = lineEnd < 0 ? -1 : systemPrompt.indexOf(CLOSE, lineEnd + 1);
-    if (close < 0) break;
-    if (systemPrompt.startsWith('">', lineEnd - 2)) {
-      prompt += systemPrompt.slice(from, open);
-      from = close + CLOSE.length;
-      instructions.push(systemPrompt.slice(open, from));
-    }
-    open = systemPrompt.indexOf(OPEN, Math.max(from, lineEnd));
-  }
-  return { prompt: prompt + systemPrompt.slice(from), instructions };
+function splitSkills(prompt: string): { skills: string; others: string } {
+  const from = prompt.indexOf(SKILLS_HEADING);
+  if (from < 0) return { skills: "", others: prompt.trim() };
+  const end = prompt.indexOf("\n\n", from);
+  const to = end < 0 ? prompt.length : end;
+  const others = [prompt.slice(0, from), prompt.slice(to)].map((part) => part.trim());
+  return { skills: prompt.slice(from, to), others: others.join("\n\n").trim() };
 }
 
-/** The same as one list, which is another one only once something of it has changed. */
+/** Returns all parts as a list, which is a new one only after a change. */
 export function overheadTexts(current: () => BeforeMessages): () => readonly string[] {
   let known: (BeforeMessages & { texts: readonly string[] }) | undefined;
   return () => {

@@ -5,37 +5,30 @@ import { shortened } from "@bonsai-agent/messages";
 import { count } from "@bonsai-agent/messages/numbers";
 import { messageOf } from "../notice.ts";
 import { parseFrontmatter } from "./frontmatter.ts";
-import { type FolderEntry, folderEntries, readRegularFile } from "./resource-files.ts";
-import { type TemplateArguments, withArguments } from "./template-arguments.ts";
+import { folderEntries, readRegularFile } from "./resource-files.ts";
 
 /** A Markdown file whose text is a prompt, with places for arguments. */
 export interface PromptTemplate<Place = unknown> {
-  /** Without the slash; folders stand before it, as in `frontend:component`. */
+  /** Without the slash; with its folders before it, as in `frontend:component`. */
   name: string;
   /** Absolute. */
   path: string;
   /** From its fields, otherwise its first line. */
   description: string;
-  /** Which arguments it takes, as its fields say it. */
+  /** Describes its arguments. */
   argumentHint?: string;
-  /** The model that it wants to be answered by, as its fields say it. */
+  /** Its model, if it names one. */
   model?: string;
-  /** Behind the fields. */
+  /** Without the fields. */
   body: string;
   place: Place;
 }
 
-interface TemplateProblem<Place = unknown> {
-  path: string;
-  /** A sentence about the file. */
-  message: string;
-  place: Place;
-}
-
 export interface PromptTemplates<Place = unknown> {
-  /** By name; of two with one name, the later. */
+  /** By name. The later of two templates with one name counts. */
   templates: ReadonlyMap<string, PromptTemplate<Place>>;
-  problems: readonly TemplateProblem<Place>[];
+  /** Each message is a sentence about the file. */
+  problems: readonly { path: string; message: string; place: Place }[];
 }
 
 /** Maximum size of a template. */
@@ -44,18 +37,15 @@ const MAX_FOLDERS_DEEP = 8;
 const MAX_FILES = 2_000;
 const DESCRIPTION_CHARS = 100;
 
-/** Can be typed behind a slash. */
+/** Works as a part of a command's name. */
 const typable = /^[\p{L}\p{N}_][\p{L}\p{M}\p{N}_.-]*$/u;
 
-/**
- * Reads the templates of files and folders, those of later places over those of earlier ones. A place need not exist.
- * Never rejects: what cannot be read is a problem.
- */
+/** Reads the templates of files and folders, which need not exist. Never rejects: errors become problems. */
 export async function readPromptTemplates<Place extends { path: string }>(
   places: readonly Place[],
 ): Promise<PromptTemplates<Place>> {
   const templates = new Map<string, PromptTemplate<Place>>();
-  const problems: TemplateProblem<Place>[] = [];
+  const problems: PromptTemplates<Place>["problems"][number][] = [];
   for (const place of places) {
     const onProblem = (path: string, message: string) => problems.push({ path, message, place });
     for (const { path, name } of templateFiles(place.path, onProblem)) {
@@ -90,7 +80,8 @@ function filesBelow(root: string, onProblem: OnProblem): TemplateFile[] {
   const open: { folder: string; prefix: readonly string[] }[] = [{ folder: root, prefix: [] }];
   for (let next = open.shift(); next !== undefined; next = open.shift()) {
     const { folder, prefix } = next;
-    for (const { path, name, isFolder, problem } of entriesOf(folder, seen, onProblem)) {
+    const onError = (error: unknown) => onProblem(folder, unreadable(error));
+    for (const { path, name, isFolder, problem } of folderEntries(folder, seen, onError)) {
       if (isFolder && prefix.length < MAX_FOLDERS_DEEP)
         open.push({ folder: path, prefix: [...prefix, name] });
       if (isFolder || !name.endsWith(".md")) continue;
@@ -102,15 +93,6 @@ function filesBelow(root: string, onProblem: OnProblem): TemplateFile[] {
     }
   }
   return files;
-}
-
-function entriesOf(folder: string, seen: Set<string>, onProblem: OnProblem): FolderEntry[] {
-  try {
-    return folderEntries(folder, seen);
-  } catch (error) {
-    onProblem(folder, unreadable(error));
-    return [];
-  }
 }
 
 async function readTemplate(
@@ -172,21 +154,14 @@ function descriptionOf(value: unknown, body: string): string {
   return shortened(line, DESCRIPTION_CHARS);
 }
 
-/** A prompt that was made of a template. */
-interface ExpandedTemplate {
-  text: string;
-  /** Commands that its text wants to be run, by `` !`command` ``: none of them was. */
-  commands: readonly string[];
-}
-
 /**
- * The text of a template with the arguments in their places. Arguments that no place takes stand behind it. Commands
- * in it are not run: they are the text of a file, and the model runs what it needs by its own tools, with their guards.
+ * Puts the arguments into the places of a template, or after it if it has none. `commands` are those of `` !`command` ``.
+ * They are not run, because a file wrote them: the model can run them with its own tools, under their guards.
  */
 export function expandTemplate(
   { body }: Pick<PromptTemplate, "body">,
   given: TemplateArguments,
-): ExpandedTemplate {
+): { text: string; commands: readonly string[] } {
   const { text, isUsed } = withArguments(body, given);
   const commands = [...body.matchAll(command)].map(([, line, block]) => (line ?? block ?? "").trim());
   return {
@@ -199,15 +174,106 @@ export function expandTemplate(
   };
 }
 
-/** As Claude Code has them: in a line, or in a block. */
+/** A command in a line or a block, as in Claude Code. */
 const command = /(?<=^|\s)!`([^`\n]+)`|^```!\s*\n([\s\S]*?)\n```$/gm;
 
 const notRun =
   "(The commands marked with ! above were not run, so their output is missing. Run the commands whose output you need.)";
 
-/** The name that a text calls, and what stands behind it; undefined for a text that is no call. */
+/** Parses a call of a template: its name and the text after it. Returns undefined for other texts. */
 export function commandCall(text: string): { name: string; args: string } | undefined {
   const [, name, args = ""] =
     /^\s*\/([\p{L}\p{N}_][\p{L}\p{M}\p{N}_.:-]*)(?:\s+([\s\S]*))?$/u.exec(text) ?? [];
   return name === undefined ? undefined : { name, args: args.trim() };
+}
+
+/** The arguments after the name of a template, parsed as in a shell. */
+interface TemplateArguments {
+  /** Without their quotes. */
+  words: readonly TemplateWord[];
+  /** All arguments, with the blanks between them as typed. */
+  all: string;
+}
+
+interface TemplateWord {
+  text: string;
+  /** The blanks before it. */
+  gap: string;
+}
+
+/**
+ * Parses arguments, separated by blanks. An argument can begin with a quoted text, in which a backslash escapes the quote.
+ * A quote without an end is a normal character.
+ */
+export function templateArguments(typed: string): TemplateArguments {
+  const words: TemplateWord[] = [];
+  let at = 0;
+  while (at < typed.length) {
+    const gap = /^\s*/.exec(typed.slice(at))![0];
+    at += gap.length;
+    if (at >= typed.length) break;
+    const { text, end } = wordAt(typed, at);
+    words.push({ text, gap: words.length === 0 ? "" : gap });
+    at = end;
+  }
+  return { words, all: joined(words) };
+}
+
+const quotedStart = /(["'])((?:\\\1|\\(?!\1)|(?!\1|\\)[\s\S])*)\1/y;
+const bareWord = /\S*/y;
+
+function wordAt(typed: string, from: number): { text: string; end: number } {
+  quotedStart.lastIndex = from;
+  const quoted = quotedStart.exec(typed);
+  bareWord.lastIndex = quoted === null ? from : quotedStart.lastIndex;
+  const bare = bareWord.exec(typed)![0];
+  if (quoted === null) return { text: bare, end: from + bare.length };
+  const [whole, quote = "", inner = ""] = quoted;
+  return { text: inner.replaceAll(`\\${quote}`, quote) + bare, end: from + whole.length + bare.length };
+}
+
+/** A place for arguments. `\$1` and an amount of money such as `$1.50` are text. */
+const argumentPlace =
+  /(\\?)(?:\$\{(\d+|@|ARGUMENTS):-([^}]*)\}|\$\{@:(\d+)(?::(\d+))?\}|\$ARGUMENTS\[(\d+)\]|\$\{(\d+|@|ARGUMENTS)\}|\$(ARGUMENTS(?!\w)|@|\d+(?!\d|[.,]\d)))/g;
+
+/** Replaces the places in one pass: places in an argument are text. `isUsed` is false if the text has no place. */
+function withArguments(body: string, { words, all }: TemplateArguments): { text: string; isUsed: boolean } {
+  let isUsed = false;
+  // A template with $0 counts from 0, as commands of Claude Code do.
+  const first = /(?<!\\)\$0(?!\d)/.test(body) ? 0 : 1;
+  const highest = highestPlace(body, first);
+  const word = (target: string) =>
+    target === "@" || target === "ARGUMENTS" ? all : (words[Number(target) - first]?.text ?? "");
+  const text = body.replaceAll(
+    argumentPlace,
+    (whole: string, backslash: string, target?: string, preset?: string, ...rest: (string | undefined)[]) => {
+      if (backslash !== "") return whole.slice(1);
+      const [from, length, index, braced, simple] = rest;
+      if (simple !== undefined && Number(simple) > highest && words[Number(simple) - first] === undefined)
+        return whole;
+      isUsed = true;
+      if (target !== undefined) return word(target) || (preset ?? "");
+      if (from !== undefined) return slice(words, Math.max(0, Number(from) - 1), length);
+      if (index !== undefined) return words[Number(index)]?.text ?? "";
+      return word(braced ?? simple ?? "");
+    },
+  );
+  return { text, isUsed };
+}
+
+/** Returns the last place before a gap: without `$4` and a fifth argument, `$5` is an amount of money. */
+function highestPlace(body: string, first: number): number {
+  const numbers = [...body.matchAll(/(?<!\\)\$\{?(\d+)(?!\d|[.,]\d)/g)].map(([, number]) => Number(number));
+  const used = new Set(numbers);
+  let highest = first;
+  while (used.has(highest)) highest += 1;
+  return highest - 1;
+}
+
+function slice(words: readonly TemplateWord[], start: number, length: string | undefined): string {
+  return joined(words.slice(start, length === undefined ? undefined : start + Number(length)));
+}
+
+function joined(words: readonly TemplateWord[]): string {
+  return words.map(({ text, gap }, at) => (at === 0 ? text : gap + text)).join("");
 }

@@ -5,25 +5,24 @@ import { count } from "@bonsai-agent/messages/numbers";
 import { messageOf } from "../notice.ts";
 import { isInside } from "../tools/path-guard.ts";
 import { frontmatterParts, type ParseYaml, readFrontmatter } from "./frontmatter.ts";
-import { readRegularFile, realOf, statsAt } from "./resource-files.ts";
-import { type FoundFile, type FoundFiles, findSkillFiles } from "./skill-files.ts";
+import { findSkillFiles, readRegularFile, realOf, type SkillFiles, statsAt } from "./resource-files.ts";
 
 /** A skill of the Agent Skills standard: a folder with a SKILL.md, or one Markdown file. */
 export interface Skill {
   name: string;
-  /** When it is to be used. On one line, unless the lines were to be kept. */
+  /** Tells the model when to use it. On one line, unless `keepLines` is set. */
   description: string;
   /** Its file. Absolute. */
   path: string;
   /** Paths in its text are relative to this folder. */
   folder: string;
-  /** False for one that only a user may call. */
+  /** False if only the user may call it. */
   isForModel: boolean;
-  /** False for one that only the model uses. */
+  /** False if only the model uses it. */
   isForUser: boolean;
   /** Describes the arguments after its name. */
   argumentHint?: string | undefined;
-  /** The file or folder that may be read without asking, symbolic links resolved; undefined for a project's link that leads out of it. */
+  /** The file or folder that tools may read without asking, links resolved; undefined for a link that leads out of its project. */
   readable: string | undefined;
   /** The place where it was found. */
   place: SkillPlace;
@@ -42,11 +41,11 @@ interface SkillProblem {
   path: string;
   /** In a sentence about the path. */
   message: string;
-  /** The skill that counts, where two have one name. */
+  /** The skill that counts, if two have one name. */
   winner?: Skill;
 }
 
-interface ReadSkills<Place extends SkillPlace = SkillPlace> {
+interface ReadSkills<Place extends SkillPlace> {
   /** By name. */
   skills: readonly (Skill & { place: Place })[];
   problems: readonly SkillProblem[];
@@ -62,18 +61,18 @@ interface ReadSkillsOptions {
   uid?: number | undefined;
 }
 
-/** The fields stand at the head. */
+/** Bytes to read for the fields. */
 const HEAD_BYTES = 128 * 1024;
-/** A text for a model. */
+/** A longer text does not fit a model. */
 const MAX_BODY_BYTES = 1_000_000;
 
 const MAX_NAME_CHARACTERS = 64;
 const MAX_DESCRIPTION_CHARACTERS = 1_024;
 
 /**
- * The skills of some places: of a folder, each SKILL.md below it, which makes its folder a skill, and the Markdown files in
- * the folder itself that have a description. Folders that are hidden or named `node_modules` are passed over; what git
- * ignores counts, for that is where people keep their own. Never rejects, and loads the parser of YAML only for a skill.
+ * Reads the skills of some places: in a folder, each SKILL.md below it and its own Markdown files with a description.
+ * Skips hidden folders and `node_modules`, but not files ignored by git: users keep their own skills there. Never rejects.
+ * Loads the YAML parser only if there is a skill.
  */
 export async function readSkills<Place extends SkillPlace>(
   places: readonly Place[],
@@ -85,7 +84,7 @@ export async function readSkills<Place extends SkillPlace>(
   return skillsOf(found, parse, options);
 }
 
-/** The same where the parser is at hand. Never throws. */
+/** `readSkills` with a loaded parser. Never throws. */
 export function readSkillsWith<Place extends SkillPlace>(
   parse: ParseYaml,
   places: readonly Place[],
@@ -95,7 +94,7 @@ export function readSkillsWith<Place extends SkillPlace>(
 }
 
 function skillsOf<Place extends SkillPlace>(
-  { files, problems }: FoundFiles<Place>,
+  { files, problems }: SkillFiles<Place>,
   parse: ParseYaml,
   { wins = "last", uid = process.getuid?.(), keepLines = false }: ReadSkillsOptions,
 ): ReadSkills<Place> {
@@ -103,12 +102,17 @@ function skillsOf<Place extends SkillPlace>(
   const byName = new Map<string, Skill & { place: Place }>();
   const seen = new Set<string>();
   for (const file of files) {
-    // A file that is reached twice is no second skill.
+    // Two places can lead to one file.
     const real = realOf(file.path) ?? file.path;
     if (seen.has(real)) continue;
     seen.add(real);
     const warn = (message: string) => all.push({ path: file.path, message });
-    const skill = readSkill(file, { parse, uid, keepLines, warn });
+    let skill: (Skill & { place: Place }) | undefined;
+    try {
+      skill = readSkill(file, { parse, uid, keepLines, warn });
+    } catch (error) {
+      warn(`Cannot read it: ${messageOf(error)}`);
+    }
     if (skill === undefined) continue;
     const before = byName.get(skill.name);
     const winner = before !== undefined && wins === "first" ? before : skill;
@@ -126,15 +130,14 @@ function collision({ name, path }: Skill, winner: Skill): SkillProblem {
   return { path, winner, message: `Another skill "${name}" overrides it: ${winner.path}` };
 }
 
-/** Returns undefined for a file that is no usable skill; `warn` gets the problems. */
+/** Returns undefined for a file that is no usable skill. @throws what `textOf` throws */
 function readSkill<Place extends SkillPlace>(
-  { path, place }: FoundFile<Place>,
+  { path, place }: SkillFiles<Place>["files"][number],
   { parse, uid, keepLines, warn }: ReadingOptions,
 ): (Skill & { place: Place }) | undefined {
   const isFolder = basename(path) === "SKILL.md";
   const isDeclared = isFolder || path === place.path;
-  const head = headOf(path, place.origin === "project" ? ownersOf(place, uid) : undefined, warn);
-  if (head === undefined) return undefined;
+  const head = textOf(path, HEAD_BYTES, place.origin === "project" ? ownersOf(place, uid) : undefined);
   const { fields, problem } = readFrontmatter(frontmatterParts(head), parse);
   const parts = [fields.description, fields.when_to_use].filter(hasText);
   const description = (keepLines ? parts : parts.map(onOneLine)).join(" ");
@@ -146,7 +149,7 @@ function readSkill<Place extends SkillPlace>(
     : isFolder
       ? basename(folder)
       : basename(path, ".md");
-  if (!isUsable({ name, description, path, problem }, warn)) return undefined;
+  if (!isUsable({ name, description, path }, problem !== undefined, warn)) return undefined;
   const hint = fields["argument-hint"];
   return {
     ...{ name, description, path, folder, place },
@@ -162,36 +165,19 @@ interface ReadingOptions extends Pick<ReadSkillsOptions, "uid" | "keepLines"> {
   warn: (message: string) => void;
 }
 
-function headOf(
-  path: string,
-  owners: ReadonlySet<number> | undefined,
-  warn: ReadingOptions["warn"],
-): string | undefined {
-  try {
-    return textOf(path, HEAD_BYTES, owners);
-  } catch (error) {
-    warn(`Cannot read it: ${messageOf(error)}`);
-    return undefined;
-  }
-}
-
 function isUsable(
-  {
-    name,
-    description,
-    path,
-    problem,
-  }: Pick<Skill, "name" | "description" | "path"> & { problem?: string | undefined },
+  { name, description, path }: Pick<Skill, "name" | "description" | "path">,
+  isUnreadable: boolean,
   warn: ReadingOptions["warn"],
 ): boolean {
-  // The prompt has both on one line.
+  // The prompt shows both on one line.
   if (description !== "" && (!isCallable(name) || /\p{Cc}/u.test(path))) {
     warn(`The name "${name}" does not work as a command: use at most ${nameRule}.`);
     return false;
   }
   if (!isStandardName(name)) warn(`The name "${name}" should have at most ${nameRule}.`);
   if (description === "") {
-    if (problem === undefined) warn("It has no description.");
+    if (!isUnreadable) warn("It has no description.");
     return false;
   }
   if (description.length > MAX_DESCRIPTION_CHARACTERS)
@@ -225,7 +211,7 @@ function onOneLine(text: string): string {
   return text.replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
 }
 
-/** A link of a project must not open what is the user's. */
+/** A link of a project must not open files outside the project. */
 function readableOf({
   path,
   folder,
@@ -238,14 +224,14 @@ function readableOf({
   return root !== undefined && isInside(root, real) ? real : undefined;
 }
 
-/** The user, root, and who the project belongs to: the folder in which its folder of skills stands. */
+/** The user, root and the owner of the project, which is two folders above the skills. */
 function ownersOf({ path }: SkillPlace, uid: number | undefined): ReadonlySet<number> | undefined {
   if (uid === undefined) return undefined;
   const project = statsAt(dirname(dirname(path)));
   return new Set([uid, 0, ...(project === undefined ? [] : [project.uid])]);
 }
 
-/** @throws what reading throws, and a sentence about a file that is no text or belongs to another user */
+/** @throws errors of reading, and a sentence about a file that is no text or belongs to another user */
 function textOf(path: string, maxBytes: number, owners?: ReadonlySet<number>): string {
   const { bytes, stats } = readRegularFile(path, maxBytes);
   if (owners !== undefined && !owners.has(stats.uid))
@@ -255,8 +241,8 @@ function textOf(path: string, maxBytes: number, owners?: ReadonlySet<number>): s
 }
 
 /**
- * The text of a message that calls a skill, which is read anew.
- * @param args what the user wrote behind its name. In the skill's text, `$ARGUMENTS` stands for it
+ * Reads a skill and returns the text of a message that calls it.
+ * @param args the user's text after its name; replaces `$ARGUMENTS` in the skill
  * @throws BonsaiError `skill_unreadable`
  */
 export function skillMessage(

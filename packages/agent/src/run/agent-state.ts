@@ -6,15 +6,15 @@ import type { QueuedInput } from "./queue.ts";
 
 /** How full the context is. */
 interface ContextUsage {
-  /** In the next request, by the last usage where that can be trusted. */
+  /** Tokens of the next request, by the last usage if that can be trusted. */
   tokens: number;
-  /** Absent where the model's window is unknown. */
+  /** Absent if the model's window is unknown. */
   windowTokens?: number | undefined;
   /** Share of the window, 0 to 100 and above. */
   percent?: number | undefined;
   /** True when no usage that the provider reported can be trusted: after a compaction, before the first answer. */
   isEstimate: boolean;
-  /** The estimated part of `tokens`: all of it, or what came after the last answer. */
+  /** The estimated part of `tokens`: all of it, or the tokens after the last answer. */
   estimatedTokens: number;
 }
 
@@ -24,13 +24,13 @@ export interface AgentState {
   sessionId: string;
   /** Absolute; undefined for a session in memory. */
   sessionFile: string | undefined;
-  /** Read from the file when it is asked for: the first time, that takes time in a long session. */
+  /** Read from the file at the first access, which takes time in a long session. */
   readonly sessionName: string | undefined;
-  /** The entry that the next one hangs on; null in an empty session. */
+  /** The parent of the next entry; null in an empty session. */
   leafId: string | null;
   /** As `Agent.model`. */
   model: CatalogueModel;
-  /** As `setThinking` was last given it; another model may be asked for it again. */
+  /** The level that was last set. It also applies to the next model. */
   thinking: ThinkingLevel;
   /** The request for thinking at that level; undefined if the request says nothing about it. */
   askedThinking: AskedThinking | undefined;
@@ -42,7 +42,7 @@ export interface AgentState {
   steering: readonly QueuedInput[];
   /** Texts that wait for the end of the run, oldest first. */
   followUps: readonly QueuedInput[];
-  /** Counted when it is asked for: where no answer has reported it, that takes time in a long session. */
+  /** Counted at each access, which takes time in a long session without reported usage. */
   readonly context: ContextUsage;
 }
 
@@ -67,19 +67,13 @@ export function stateOf(parts: AgentParts, doing: Pick<AgentState, "isBusy" | "i
   };
 }
 
-export function contextUsage({
-  session,
-  settings,
-  selection,
-  overheadTexts,
-}: Pick<AgentParts, "session" | "settings" | "selection" | "overheadTexts">): ContextUsage {
-  const { tokens, source, trailingTokens } = readContext({
-    session,
-    estimator: settings.compaction.estimator,
-    fixedTexts: overheadTexts,
-    model: selection.model,
-  });
-  const windowTokens = selection.model.contextWindow || undefined;
+export function contextUsage(parts: AgentParts): ContextUsage {
+  const { session, overheadTexts: fixedTexts } = parts;
+  const { model } = parts.selection;
+  const { estimator } = parts.settings.compaction;
+  const reading = readContext({ session, estimator, fixedTexts, model });
+  const { tokens, source, trailingTokens } = reading;
+  const windowTokens = model.contextWindow || undefined;
   return {
     tokens,
     windowTokens,

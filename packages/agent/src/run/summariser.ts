@@ -29,9 +29,14 @@ interface SummariserForOptions {
   models: ModelClient;
   model: CatalogueModel;
   /** The same for all requests of one session. */
-  cacheKey?: string;
+  cacheKey?: string | undefined;
   /** Called with the notices of a request. */
-  onNotice?: (notice: ModelNotice) => void;
+  onNotice?: ((notice: ModelNotice) => void) | undefined;
+}
+
+/** One summary to request. */
+interface Asking extends SummariserForOptions {
+  request: SummaryRequest;
 }
 
 /** Returns a summariser that works without an agent: it sends every conversation as text. */
@@ -40,54 +45,42 @@ export function summariserFor({ model, ...asking }: SummariserForOptions): Summa
   return summariserOf(sized, (request) => askAsText({ ...asking, model: sized(), request }));
 }
 
-interface ModelSummariserOptions {
-  models: ModelClient;
+interface ModelSummariserOptions extends Pick<SummariserForOptions, "models" | "onNotice"> {
   /** Its model is used, as of each request. */
   selection: { readonly model: CatalogueModel };
   session: Session;
   promptCache: PromptCache;
-  onNotice?: (notice: ModelNotice) => void;
-  now?: () => number;
+  now: () => number;
 }
 
 /** Returns the session's own model as summariser: it continues the cached prefix if that costs less. */
 export function modelSummariser(options: ModelSummariserOptions): Summariser {
-  const { models, selection, session, promptCache, onNotice, now = Date.now } = options;
-  const sized = () => models.withLearnedWindow(selection.model);
+  const { models, selection, session, promptCache, onNotice, now } = options;
   /** Models that called a tool or wrote no summary after their cached prefix. */
   const modelsFailedWarm = new Set<string>();
-  return summariserOf(sized, async (request) => {
-    const model = sized();
-    const asking = { models, model, request, cacheKey: session.id, onNotice };
-    const name = referenceOf(model);
-    const warm = modelsFailedWarm.has(name)
-      ? undefined
-      : promptCache.warmRequest({ session, model, atMs: now() });
-    if (warm === undefined || !isCheaper(warm, asking)) return askAsText(asking);
-    const answer = await askFromPrefix(warm, asking);
-    if (isUsableSummary(answer)) return answer;
-    modelsFailedWarm.add(name);
-    const second = await askAsText(asking);
-    return { ...second, ...usageOfBoth(answer, second) };
-  });
-}
-
-/** One summary to request. */
-interface Asking {
-  models: ModelClient;
-  model: CatalogueModel;
-  request: SummaryRequest;
-  cacheKey?: string | undefined;
-  onNotice?: ((notice: ModelNotice) => void) | undefined;
+  return summariserOf(
+    () => selection.model,
+    async (request) => {
+      const { model } = selection;
+      const asking = { models, model, request, cacheKey: session.id, onNotice };
+      const name = referenceOf(model);
+      const warm = modelsFailedWarm.has(name)
+        ? undefined
+        : promptCache.warmRequest({ session, model, atMs: now() });
+      if (warm === undefined || !isCheaper(warm, asking)) return askAsText(asking);
+      const answer = await askFromPrefix(warm, asking);
+      if (isUsableSummary(answer)) return answer;
+      modelsFailedWarm.add(name);
+      const second = await askAsText(asking);
+      return { ...second, usage: addUsage(answer.usage, second.usage) };
+    },
+  );
 }
 
 /** Maximum output of a request. */
 const MAX_OUTPUT_TOKENS = 32_000;
 
-function summariserOf(
-  model: () => CatalogueModel,
-  summarise: (request: SummaryRequest) => Promise<SummaryAnswer>,
-): Summariser {
+function summariserOf(model: () => CatalogueModel, summarise: Summariser["summarise"]): Summariser {
   return {
     get name() {
       return referenceOf(model());
@@ -116,7 +109,10 @@ export function summariserSizes(
   };
 }
 
-function askAsText({ models, model, request, cacheKey, onNotice }: Asking): Promise<SummaryAnswer> {
+/** The answer of a model, with its usage. */
+type ModelSummary = SummaryAnswer & { usage: Usage };
+
+function askAsText({ models, model, request, cacheKey, onNotice }: Asking): Promise<ModelSummary> {
   const { prompt, maxSummaryTokens, signal } = request;
   return answerTo(models, {
     model,
@@ -140,25 +136,22 @@ function isCheaper({ request: sent, answer, later }: WarmRequest, { model, reque
   if (instruction === undefined || (sent.thinking ?? "off") !== "off") return false;
   const { cacheRead, cacheWrite } = answer.usage;
   const cachedTokens = cacheRead + cacheWrite;
-  const estimated = tokenEstimator.text(instruction) + messageTokens(later.slice(1));
-  const text = tokenEstimator.text(prompt.system) + tokenEstimator.text(prompt.user);
+  const estimated = later
+    .slice(1)
+    .reduce((sum, message) => sum + tokenEstimator.message(message), tokenEstimator.text(instruction));
   const way = cheaperWay({
     prices: model.usdPerMillionTokens,
     windowTokens: model.contextWindow,
     cachedTokens,
     newTokens: contextTokens(answer.usage) - cachedTokens + Math.ceil(estimated * SAFETY),
-    serialisedTokens: text,
+    serialisedTokens: tokenEstimator.text(prompt.system) + tokenEstimator.text(prompt.user),
     maxSummaryTokens,
   });
   return way === "cachedPrefix";
 }
 
-function messageTokens(messages: readonly Message[]): number {
-  return messages.reduce((sum, message) => sum + tokenEstimator.message(message), 0);
-}
-
 /** Sends the last turn's request byte for byte, the later messages and the instruction. */
-function askFromPrefix({ request: sent, later }: WarmRequest, asking: Asking): Promise<SummaryAnswer> {
+function askFromPrefix({ request: sent, later }: WarmRequest, asking: Asking): Promise<ModelSummary> {
   const { models, model, request, onNotice } = asking;
   const { instruction = "", maxSummaryTokens, signal } = request;
   return answerTo(models, {
@@ -173,15 +166,17 @@ function askFromPrefix({ request: sent, later }: WarmRequest, asking: Asking): P
   });
 }
 
-async function answerTo(models: ModelClient, request: ModelRequest): Promise<SummaryAnswer> {
+async function answerTo(models: ModelClient, request: ModelRequest): Promise<ModelSummary> {
   const { final, usage } = await completedAnswer(models, request);
   const { message } = final;
+  const withheld = `The provider withheld a part of the summary (${message.rawStopReason}).`;
+  const errorMessage = message.errorMessage ?? (isWithheld(message) ? withheld : undefined);
   return {
     text: messageText(message),
     stopReason: stopReasonOf(message),
     usage,
-    ...errorOf(message),
-    ...(isOverflow(final) ? { overflow: true } : {}),
+    ...(errorMessage !== undefined && { errorMessage }),
+    ...(final.type === "error" && final.failure?.kind === "inputTooLong" && { overflow: true }),
   };
 }
 
@@ -195,25 +190,14 @@ export async function completedAnswer(
   return { final, usage: voided.reduce(addUsage, final.message.usage) };
 }
 
-function isOverflow(final: FinalEvent): boolean {
-  return final.type === "error" && final.failure?.kind === "inputTooLong";
-}
-
-const KNOWN_REASONS = ["stop", "length", "toolUse", "aborted"] as const;
-
 /** An answer with a call ended for it, whatever the stop reason says. An unknown reason is an error. */
 function stopReasonOf(message: AssistantMessage): SummaryAnswer["stopReason"] {
   if (callsIn(message).length > 0) return "toolUse";
   if (isWithheld(message)) return "error";
-  const known = KNOWN_REASONS.find((reason) => reason === message.stopReason);
+  const known = (["stop", "length", "toolUse", "aborted"] as const).find(
+    (reason) => reason === message.stopReason,
+  );
   return known ?? "error";
-}
-
-function errorOf(message: AssistantMessage): Pick<SummaryAnswer, "errorMessage"> {
-  const { errorMessage, rawStopReason } = message;
-  if (errorMessage !== undefined) return { errorMessage };
-  if (!isWithheld(message)) return {};
-  return { errorMessage: `The provider withheld a part of the summary (${rawStopReason}).` };
 }
 
 /** False if the same question as text may get a better answer. */
@@ -223,16 +207,16 @@ function isUsableSummary({ stopReason, text, overflow }: SummaryAnswer): boolean
   return stopReason === "stop" && /^#{1,6}\s/m.test(text);
 }
 
-function usageOfBoth(first: SummaryAnswer, second: SummaryAnswer): Pick<SummaryAnswer, "usage"> {
-  if (first.usage === undefined) return second.usage === undefined ? {} : { usage: second.usage };
-  return { usage: second.usage === undefined ? first.usage : addUsage(first.usage, second.usage) };
-}
-
-/** A request whose prefix is in the provider's cache. */
-interface WarmRequest {
+/** A turn request with a good answer. */
+interface AnsweredRequest {
   /** As sent. */
   request: ModelRequest;
   answer: AssistantMessage;
+  atMs: number;
+}
+
+/** A request whose prefix is in the provider's cache. */
+interface WarmRequest extends AnsweredRequest {
   /** The messages of the context after those of the request, the answer first. */
   later: readonly Message[];
 }
@@ -243,10 +227,10 @@ interface WarmRequest {
  * Invariant: a warm request continues the messages exactly as sent.
  */
 export class PromptCache {
-  #latest: { request: ModelRequest; answer: AssistantMessage; atMs: number } | undefined;
+  #latest: AnsweredRequest | undefined;
 
   /** Called after each good answer of a turn, with the request as the model client got it. */
-  remember(latest: { request: ModelRequest; answer: AssistantMessage; atMs: number }): void {
+  remember(latest: AnsweredRequest): void {
     this.#latest = latest;
   }
 
@@ -264,7 +248,7 @@ export class PromptCache {
     const { keptMs } = now.model.cacheRules ?? usualCacheRules;
     if (now.atMs - atMs > keptMs || cacheRead + cacheWrite === 0) return undefined;
     const later = laterMessages(request.messages, now.session);
-    return later === undefined ? undefined : { request, answer, later };
+    return later && { ...latest, later };
   }
 }
 

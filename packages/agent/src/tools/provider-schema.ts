@@ -83,35 +83,21 @@ function typeName(type: unknown): string | undefined {
 }
 
 const isText = (value: unknown) => typeof value === "string";
-const isNumber = (value: unknown) => typeof value === "number";
-const isBoolean = (value: unknown) => typeof value === "boolean";
 const isList = (value: unknown) => Array.isArray(value) && value.length > 0;
 
-/** Checks for keyword values. An invalid value would make the whole request invalid. */
-const VALID: Readonly<Record<string, (value: unknown) => boolean>> = {
-  title: isText,
-  description: isText,
-  format: isText,
-  pattern: (value) => isText(value) && isExpression(String(value)),
-  examples: Array.isArray,
-  uniqueItems: isBoolean,
-  minimum: isNumber,
-  maximum: isNumber,
-  exclusiveMinimum: isNumber,
-  exclusiveMaximum: isNumber,
-  multipleOf: isNumber,
-  minLength: isNumber,
-  maxLength: isNumber,
-  minItems: isNumber,
-  maxItems: isNumber,
-  minProperties: isNumber,
-  maxProperties: isNumber,
+/** Types of keyword values. A value of another type would make the whole request invalid. */
+const VALUE_TYPES: Readonly<Record<string, string>> = {
+  ...{ title: "string", description: "string", format: "string", uniqueItems: "boolean" },
+  ...{ minimum: "number", maximum: "number", exclusiveMinimum: "number", exclusiveMaximum: "number" },
+  ...{ multipleOf: "number", minLength: "number", maxLength: "number", minItems: "number" },
+  ...{ maxItems: "number", minProperties: "number", maxProperties: "number" },
 };
 
 /** Keywords whose value may be null. */
 const NULLABLE = new Set(["default", "const", "example"]);
 
-function isExpression(pattern: string): boolean {
+function isExpression(pattern: unknown): boolean {
+  if (typeof pattern !== "string") return false;
   try {
     new RegExp(pattern, "u");
     return true;
@@ -124,8 +110,8 @@ function cleanSchema(given: unknown, root: Schema): Schema {
   // Some servers write the name of a type instead of a schema.
   if (!isRecord(given)) return typeName(given) === undefined ? {} : { type: typeName(given) };
   const clean: Schema = {};
-  for (const [key, value] of Object.entries(given)) {
-    const kept = cleanKeyword(key, { value, given, root });
+  for (const key of Object.keys(given)) {
+    const kept = cleanKeyword(key, given, root);
     if (kept !== undefined) clean[key] = kept;
   }
   const needed = requiredNames(given);
@@ -137,15 +123,9 @@ function cleanSchema(given: unknown, root: Schema): Schema {
   return clean;
 }
 
-interface Keyword {
-  value: unknown;
-  /** The schema that contains it. */
-  given: Schema;
-  root: Schema;
-}
-
 /** Returns undefined to leave the keyword out. */
-function cleanKeyword(key: string, { value, given, root }: Keyword): unknown {
+function cleanKeyword(key: string, given: Schema, root: Schema): unknown {
+  const value = given[key];
   switch (key) {
     case "type":
       return cleanType(value);
@@ -173,10 +153,14 @@ function cleanKeyword(key: string, { value, given, root }: Keyword): unknown {
     case "enum":
       return isList(value) ? uniqueValues(listOf(value)) : undefined;
     case "additionalProperties":
-      return isRecord(value) ? cleanSchema(value, root) : isBoolean(value) ? value : undefined;
+      return isRecord(value) ? cleanSchema(value, root) : typeof value === "boolean" ? value : undefined;
+    case "examples":
+      return Array.isArray(value) ? value : undefined;
+    case "pattern":
+      return isExpression(value) ? value : undefined;
   }
   if (value === null && !NULLABLE.has(key)) return undefined;
-  return VALID[key]?.(value) === false ? undefined : value;
+  return typeof value === (VALUE_TYPES[key] ?? typeof value) ? value : undefined;
 }
 
 function cleanType(value: unknown): unknown {
@@ -252,7 +236,7 @@ function uniqueValues(values: readonly unknown[]): unknown[] {
   return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
 }
 
-function listOf(value: unknown): readonly unknown[] {
+export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 

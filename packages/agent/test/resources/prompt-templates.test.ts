@@ -4,8 +4,12 @@ import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { expect, test } from "vitest";
-import { commandCall, expandTemplate, readPromptTemplates } from "../../src/resources/prompt-templates.ts";
-import { templateArguments } from "../../src/resources/template-arguments.ts";
+import {
+  commandCall,
+  expandTemplate,
+  readPromptTemplates,
+  templateArguments,
+} from "../../src/resources/prompt-templates.ts";
 
 function folderWith(files: Readonly<Record<string, string | Buffer>>): string {
   const folder = mkdtempSync(join(tmpdir(), "bonsai-templates-"));

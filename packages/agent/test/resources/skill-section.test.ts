@@ -1,8 +1,7 @@
 import { homedir } from "node:os";
 import { estimateTokens } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
-import { systemPrompt } from "../../src/prompt/system-prompt.ts";
-import { skillSection } from "../../src/resources/skill-section.ts";
+import { skillSection, systemPrompt } from "../../src/prompt/system-prompt.ts";
 import type { Skill } from "../../src/resources/skills.ts";
 
 const skill = (name: string, description = `What ${name} does.`, more: Partial<Skill> = {}): Skill => ({

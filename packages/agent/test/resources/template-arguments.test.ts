@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: templates have such places for arguments
 import { expect, test } from "vitest";
-import { templateArguments, withArguments } from "../../src/resources/template-arguments.ts";
+import { templateArguments, withArguments } from "../../src/resources/prompt-templates.ts";
 
 const words = (typed: string) => templateArguments(typed).words.map(({ text }) => text);
 const filled = (body: string, typed: string) => withArguments(body, templateArguments(typed)).text;
