@@ -6,30 +6,30 @@ import {
   withoutTerminalControls,
 } from "@bonsai-agent/messages/host";
 
-/** About as much as fits one line of a list. */
+/** Fits one line of a list. */
 const TITLE_CHARS = 80;
-/** Only the beginning of a text is read for its title: a pasted log can be large. */
+/** A pasted log can be large. */
 const READ_CHARS = 10_000;
 const MIN_LETTERS = 3;
 
 /**
- * A title made of a request: its first sentence, in the user's own characters. Only Markdown's headings, emphasis and
- * links, secrets and the full stop are left out. Undefined for a request without a line of words.
+ * Makes a title from the first sentence of a request, without Markdown, secrets and the full stop. Returns undefined for a
+ * request without a line of words.
  */
 export function titleOf(request: string): string | undefined {
   const line = linesOf(request).find((each) => letters(each) >= MIN_LETTERS && !NAMES_NOTHING.test(each));
   return line === undefined ? undefined : title(firstSentence(line));
 }
 
-/** A single short word, such as a greeting or a consent; and a command of the interface. */
+/** A single short word, such as a greeting, or a command of the interface. */
 const NAMES_NOTHING = /^(?:[\p{Lu}\p{Ll}]{1,12}[.!?]*|\/[\w-]+)$/u;
 
-/** The user's request: as it was typed, with the text that a template made of it below. */
+/** The user's request as typed, followed by the text of its template. */
 export function requestText(message: UserMessage): string {
   return typedCommand(message) === undefined ? typedText(message) : askedText(message);
 }
 
-/** A model's title in one line, without what models put around it; undefined if nothing is left. */
+/** Returns a model's title on one line, without labels and quotes; undefined if nothing is left. */
 export function cleanTitle(answer: string): string | undefined {
   const line = linesOf(answer).find((each) => letters(each) >= MIN_LETTERS);
   const bare = line
@@ -38,14 +38,9 @@ export function cleanTitle(answer: string): string | undefined {
   return bare === undefined ? undefined : title(bare);
 }
 
-/** The words of a text on one line: without code, Markdown's frames and secrets, cut at a word's end. */
+/** The prose of a text on one line, without code, Markdown and secrets, cut at a word's end. */
 export function proseOf(text: string, maxChars: number): string {
-  return cut(
-    linesOf(text)
-      .filter((line) => line !== "")
-      .join(" "),
-    maxChars,
-  );
+  return cut(linesOf(text).join(" "), maxChars);
 }
 
 /** The text on one line, cut at a word's end. */
@@ -64,7 +59,7 @@ function linesOf(text: string): string[] {
   return withoutListMarks(lines).map((line) => withoutFrames(line).replaceAll(/\s+/g, " ").trim());
 }
 
-/** Without what terminals and right-to-left overrides would make of it. */
+/** Removes control characters of terminals and of the text direction. */
 function plain(text: string): string {
   return withoutTerminalControls(text.toWellFormed())
     .replaceAll(/\r\n?/g, "\n")
@@ -72,7 +67,7 @@ function plain(text: string): string {
     .replaceAll(/\p{Cc}/gu, (each) => (each === "\n" ? each : " "));
 }
 
-/** Code blocks, files and reminders are not the user's words. All of them take whole lines. */
+/** Removes code blocks, files and reminders, which take whole lines. */
 function withoutBlocks(text: string): string {
   return text
     .replaceAll(/^[ \t]*(`{3,}|~{3,})[\s\S]*?(?:^[ \t]*\1[^\n]*$|$(?![\s\S]))/gm, "")
@@ -81,12 +76,11 @@ function withoutBlocks(text: string): string {
 
 /** A list has more than one item: a single `* ` or `> ` can be text. */
 function withoutListMarks(lines: readonly string[]): string[] {
-  const markOf = (line: string) => /^\s*([-*+>•])\s/.exec(line)?.[1];
-  const counts = new Map<string | undefined, number>();
-  for (const line of lines) counts.set(markOf(line), (counts.get(markOf(line)) ?? 0) + 1);
+  const markOf = (line: string) => /^\s*([-*+>•])\s/.exec(line)?.[1] ?? "";
+  const marks = Map.groupBy(lines, markOf);
   return lines.map((line) => {
     const mark = markOf(line);
-    return mark !== undefined && counts.get(mark)! > 1 ? line.trimStart().slice(mark.length) : line;
+    return mark !== "" && marks.get(mark)!.length > 1 ? line.trimStart().slice(1) : line;
   });
 }
 
@@ -116,10 +110,7 @@ function letters(text: string): number {
   return text.match(/\p{L}/gu)?.length ?? 0;
 }
 
-/**
- * The text without anything that can be a secret. A title loses nothing by one word too few, so a long word of letters and
- * digits counts as one.
- */
+/** Removes all that may be a secret. A missing word does not harm a title, so any long word of letters and digits goes. */
 export function withoutSecrets(text: string): string {
   return withoutRedactionMarks(redactSecrets(text, { isStrict: true })).replaceAll(/\S+/g, (word) =>
     isSecret(word) ? "" : word,
@@ -127,7 +118,7 @@ export function withoutSecrets(text: string): string {
 }
 
 const MIN_RANDOM_CHARS = 20;
-/** Base64 can look like a path; but no path is so long without a dot, and has capitals and digits. */
+/** Base64 can look like a path, but a path of this length has a dot, or no capitals and digits. */
 const base64 = /^(?=.*[a-z])(?=.*[A-Z])(?=(?:.*\d){3})[A-Za-z0-9+/]{32,}=*$/;
 
 function isSecret(word: string): boolean {

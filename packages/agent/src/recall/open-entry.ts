@@ -4,16 +4,16 @@ import { shownCount, shownLines } from "../tools/result-text.ts";
 import { foldedText } from "./query-terms.ts";
 import type { RecalledEntry } from "./recalled-entry.ts";
 
-/** Which part of an entry is wanted; all of it where nothing is said. */
+/** The wanted part of an entry. Default: all of it. */
 export interface EntryPart {
-  /** Lines, from 1, both included; where the first is negative, it counts from the end, and the last lines come first. */
+  /** First line, from 1. A negative number counts from the end, and prefers the last lines. */
   fromLine?: number | undefined;
+  /** Last line, from 1. */
   toLine?: number | undefined;
-  /** Lines around each place where this text stands, in any case. */
+  /** Only the lines around this text, in any case. */
   around?: string | undefined;
 }
 
-/** A part of an entry that fits. */
 interface OpenedText {
   text: string;
   tokens: number;
@@ -21,10 +21,10 @@ interface OpenedText {
   left: string | undefined;
 }
 
-/** Lines shown before and behind a place. */
+/** Lines shown before and after a place. */
 const CONTEXT_LINES = 8;
 
-/** The text of an entry, or the part of it that is wanted, within so many tokens. @throws where there is no such part */
+/** Returns the wanted part of an entry, cut to a number of tokens. @throws Error if there is no such part */
 export function openedText({ text }: RecalledEntry, part: EntryPart, maxTokens: number): OpenedText {
   const lines = text.split("\n");
   const { wanted, shown, first } = fittingLines(lines, part, maxTokens);
@@ -35,34 +35,32 @@ export function openedText({ text }: RecalledEntry, part: EntryPart, maxTokens: 
   return {
     text: shownText,
     tokens: estimateTokens(shownText),
-    left: isAll ? undefined : leftOf(lines, { ranges, wanted, shown: shown.length }),
+    left: isAll ? undefined : leftOf(lines.length, ranges, shown.length < wanted.length),
   };
 }
 
-interface FittingLines {
-  wanted: number[];
-  /** The wanted lines that fit. */
-  shown: number[];
-  /** The one that is wanted most. */
-  first: number;
-}
-
-/** Lines around a place never take the room of the place itself. */
-function fittingLines(lines: readonly string[], part: EntryPart, maxTokens: number): FittingLines {
-  if (part.around !== undefined) {
-    const hits = linesWith(lines, part.around);
-    const first = hits[0]!;
-    for (const around of [CONTEXT_LINES, 1]) {
-      const wanted = linesAround(lines, hits, around);
-      const shown = fitting(lines, wanted, maxTokens);
-      if (shown.includes(first)) return { wanted, shown, first };
-    }
-    return { wanted: hits, shown: fitting(lines, hits, maxTokens), first };
+/** Returns the numbers of the wanted lines, of those that fit, and of the most important one. */
+function fittingLines(
+  lines: readonly string[],
+  part: EntryPart,
+  maxTokens: number,
+): { wanted: number[]; shown: number[]; first: number } {
+  if (part.around === undefined) {
+    const wanted = wantedLines(lines, part);
+    if ((part.fromLine ?? 1) > 0)
+      return { wanted, shown: fitting(lines, wanted, maxTokens), first: wanted[0]! };
+    const shown = fitting(lines, wanted.toReversed(), maxTokens).reverse();
+    return { wanted, shown, first: wanted.at(-1)! };
   }
-  const wanted = wantedLines(lines, part);
-  if ((part.fromLine ?? 1) > 0)
-    return { wanted, shown: fitting(lines, wanted, maxTokens), first: wanted[0]! };
-  return { wanted, shown: fittingTail(lines, wanted, maxTokens), first: wanted.at(-1)! };
+  const hits = linesWith(lines, part.around);
+  const first = hits[0]!;
+  // The lines around a hit must leave room for the hit.
+  for (const around of [CONTEXT_LINES, 1]) {
+    const wanted = linesAround(lines, hits, around);
+    const shown = fitting(lines, wanted, maxTokens);
+    if (shown.includes(first)) return { wanted, shown, first };
+  }
+  return { wanted: hits, shown: fitting(lines, hits, maxTokens), first };
 }
 
 /** Numbers of lines, from 0, in order. */
@@ -77,7 +75,7 @@ function wantedLines(
   return numbers(from, to);
 }
 
-/** Numbers of the lines that hold a text. @throws where none does */
+/** Numbers of the lines that contain a text. @throws Error if there are none */
 function linesWith(lines: readonly string[], around: string): number[] {
   const wanted = foldedText(around);
   const found = lines.flatMap((line, at) => (foldedText(line).includes(wanted) ? [at] : []));
@@ -110,12 +108,13 @@ function fitting(lines: readonly string[], wanted: readonly number[], maxTokens:
   return shown;
 }
 
-function fittingTail(lines: readonly string[], wanted: readonly number[], maxTokens: number): number[] {
-  return fitting(lines, wanted.toReversed(), maxTokens).reverse();
+interface Range {
+  from: number;
+  to: number;
 }
 
-function rangesOf(shown: readonly number[]): Array<{ from: number; to: number }> {
-  const ranges: Array<{ from: number; to: number }> = [];
+function rangesOf(shown: readonly number[]): Range[] {
+  const ranges: Range[] = [];
   for (const at of shown) {
     const last = ranges.at(-1);
     if (last?.to === at - 1) last.to = at;
@@ -124,26 +123,19 @@ function rangesOf(shown: readonly number[]): Array<{ from: number; to: number }>
   return ranges;
 }
 
-function leftOf(
-  lines: readonly string[],
-  {
-    ranges,
-    wanted,
-    shown,
-  }: { ranges: ReadonlyArray<{ from: number; to: number }>; wanted: readonly number[]; shown: number },
-): string {
+/** Names the shown lines, and how to get the others. */
+function leftOf(lineCount: number, ranges: readonly Range[], isCut: boolean): string {
   const named = ranges
     .map(({ from, to }) => (from === to ? `${from + 1}` : `${from + 1} to ${to + 1}`))
     .join(", ");
-  const which = `Lines ${named} of ${shownCount(lines.length)}.`;
+  const which = `Lines ${named} of ${shownCount(lineCount)}.`;
   const next = ranges.at(-1)!.to + 2;
-  const isCut = shown < wanted.length;
-  if (next <= lines.length)
+  if (next <= lineCount)
     return `${which} ${isCut ? "No room for more lines. " : ""}Continue with fromLine ${next}.`;
   return ranges[0]!.from > 0 ? `${which} For earlier lines, use toLine ${ranges[0]!.from}.` : which;
 }
 
-/** A line that is too long by itself: the part of it where what is looked for stands, else its beginning. */
+/** Cuts a line that is too long to the part around the wanted text, or to its beginning. */
 function oneLongLine(
   lines: readonly string[],
   at: number,

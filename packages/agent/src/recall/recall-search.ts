@@ -6,7 +6,7 @@ import { hiddenEntries, hiddenLookup } from "@bonsai-agent/session/host";
 import type { SearchThread, SessionHit } from "@bonsai-agent/session/search";
 import { queryTerms } from "./query-terms.ts";
 import { type RankedEntry, rankedEntries } from "./ranking.ts";
-import { type RecalledEntry, recalledEntry } from "./recalled-entry.ts";
+import { type RecalledEntry, recalledEntry, scopeOf } from "./recalled-entry.ts";
 
 /** Searched in addition to the hidden entries of the path to the leaf. */
 export interface RecallScope {
@@ -59,17 +59,6 @@ export async function findRecalled(options: FindRecalledOptions): Promise<Recall
   const own = await ownEntries(session, texts, options);
   const others = options.sessions ? await othersEntries(session, texts, options) : [];
   return rankedEntries([...others, ...own], { terms, limit, turn: turns(options.signal) });
-}
-
-/** Tells what of a session is looked through, as of now. */
-export function scopeOf(
-  session: Session,
-  { branches }: Pick<RecallScope, "branches">,
-): (entryId: string) => boolean {
-  const hidden = hiddenLookup(session);
-  if (!branches) return (entryId) => hidden(entryId) !== undefined;
-  const shown = new Set(session.projection().items.map(({ entryId }) => entryId));
-  return (entryId) => !shown.has(entryId) || hidden(entryId) !== undefined;
 }
 
 /** Entries that may be meant, oldest first. */

@@ -16,37 +16,41 @@ import {
   secretsOf,
   typedCommand,
 } from "@bonsai-agent/messages/host";
-import { type Entry, ownEntryWords, pinChange, type Session } from "@bonsai-agent/session";
-import { recallableEntry } from "@bonsai-agent/session/host";
+import {
+  type Entry,
+  findSession,
+  kindWord,
+  openSession,
+  ownEntryWords,
+  pinChange,
+  type Session,
+} from "@bonsai-agent/session";
+import { hiddenLookup, recallableEntry } from "@bonsai-agent/session/host";
 
 const MAX_CALL_CHARS = 80;
 
-/** An entry as it was, in words. */
+/** The text of an entry, with its author and time. */
 export interface RecalledEntry {
   session: Session;
   entryId: string;
   /** Its author: `user`, `answer`, `result of bash npm test`. */
   who: string;
-  /** When it was written, to the minute, in UTC; empty where it does not say. */
+  /** Its time to the minute, in UTC; empty if unknown. */
   time: string;
-  /** All that it says. */
   text: string;
   images: readonly ImageContent[];
   /** The entry with the call of a tool result. */
   calledBy?: string | undefined;
-  /** The same for all that is much the same: results of one call again and again. */
+  /** Equal for entries that repeat each other, such as results of the same call. */
   kind: string;
 }
 
-/**
- * An entry in words, without what an edit took away on purpose; undefined for one that says nothing, and for a copy of
- * other entries.
- */
+/** Returns undefined for an entry without text or images, a removed one, and a copy of other entries. */
 export function recalledEntry(session: Session, entry: Entry): RecalledEntry | undefined {
   const recallable = recallableEntry(session, entry);
   const said = recallable && entryText(session, recallable);
   if (said === undefined || (said.text.trim() === "" && said.images.length === 0)) return undefined;
-  // The session keeps its secrets; a copy in the context would be sent again and again.
+  // The session file has secrets, but a recalled text would be sent again and again.
   const { who, text } = secretsOf(session).value({ who: said.who, text: said.text });
   const timeMs = Date.parse(entry.timestamp);
   const time = Number.isFinite(timeMs) ? new Date(timeMs).toISOString().slice(0, 16).replace("T", " ") : "";
@@ -97,7 +101,7 @@ function messageText(session: Session, entry: Entry & { type: "message" }): Entr
   }
 }
 
-/** Word for word, under the line that a template was called by. */
+/** The text of a message, after the call of its template. */
 function wholeText(message: UserMessage): string {
   return [typedCommand(message), contentText(message.content)].filter(Boolean).join("\n\n");
 }
@@ -108,7 +112,7 @@ function answerText(message: Parameters<typeof callsIn>[0] & { role: "assistant"
   return [contentText(message.content), ...calls.map(wholeCall)].filter((text) => text !== "").join("\n\n");
 }
 
-/** Arguments of several lines are shown as they were meant, not as JSON writes them. */
+/** Shows arguments of several lines as text, not as JSON. */
 function wholeCall({ name, arguments: args }: ToolCall): string {
   const shown = Object.entries(args ?? {}).map(([key, value]) => {
     const text = typeof value === "string" ? value : isPlainList(value) ? listText(value) : jsonText(value);
@@ -156,4 +160,119 @@ function callOf(
     return call && { call, entryId: at.id };
   }
   return undefined;
+}
+
+/** Returns a test for the entries that may be recalled now: the hidden ones, and those of other branches if wanted. */
+export function scopeOf(session: Session, { branches }: { branches: boolean }): (entryId: string) => boolean {
+  const hidden = hiddenLookup(session);
+  if (!branches) return (entryId) => hidden(entryId) !== undefined;
+  const shown = new Set(session.projection().items.map(({ entryId }) => entryId));
+  return (entryId) => !shown.has(entryId) || hidden(entryId) !== undefined;
+}
+
+interface Where {
+  session: Session;
+  /** The folder of the session files. */
+  home: string;
+  mayLookElsewhere: boolean;
+  branches: boolean;
+}
+
+/**
+ * Finds the entries of ids as a model gives them: of entries, of tool calls, and `session/entry`. Returns each entry once,
+ * in order, and a sentence for each id without one.
+ */
+export function resolveIds(
+  ids: readonly string[],
+  where: Where,
+): { found: RecalledEntry[]; problems: string[] } {
+  const found = new Map<string, RecalledEntry>();
+  const problems: string[] = [];
+  for (const id of ids) {
+    try {
+      // A summary shows ids in brackets.
+      for (const entry of entriesOf(id.replace(/^\[(.*)\]$/, "$1"), where))
+        found.set(`${entry.session.id}/${entry.entryId}`, entry);
+    } catch (error) {
+      problems.push((error as Error).message);
+    }
+  }
+  return { found: [...found.values()], problems };
+}
+
+function entriesOf(id: string, where: Where): RecalledEntry[] {
+  const [, sessionId, entryId] = /^([0-9a-f-]{4,36})\/(\S+)$/i.exec(id) ?? [];
+  if (sessionId !== undefined) return [entryOfAnother(sessionId, entryId!, where)];
+  const { session } = where;
+  const entry = session.entry(id) ?? hiddenResult(session, id);
+  if (entry === undefined)
+    throw new Error(`This session has no entry ${displayId(id)}. Find ids with query.`);
+  const copied = copiedIds(entry);
+  if (copied === undefined) return [ownEntry(entry, where)];
+  // A copy leads to its originals.
+  return copied.flatMap((original) => {
+    const own = session.entry(original);
+    if (own === undefined) return original.includes("/") ? entriesOf(original, where) : [];
+    return copiedIds(own) === undefined ? [ownEntry(own, where)] : [];
+  });
+}
+
+/** The ids in a result of the tool `recall`. */
+function copiedIds(entry: Entry): readonly string[] | undefined {
+  return entry.type === "message" ? recalledIds(entry.message) : undefined;
+}
+
+function ownEntry(entry: Entry, { session, branches }: Where): RecalledEntry {
+  const id = displayId(entry.id);
+  const recalled = recalledEntry(session, entry);
+  if (recalled === undefined && recallableEntry(session, entry) === undefined)
+    throw new Error(`Entry ${id} was removed from the conversation on purpose and cannot be opened.`);
+  if (recalled === undefined)
+    throw new Error(`Entry ${id} (${kindWord(entry.type)}) has no text. Find other entries with query.`);
+  if (scopeOf(session, { branches })(entry.id)) return recalled;
+  const isShown = session.projection().items.some(({ entryId }) => entryId === entry.id);
+  throw new Error(
+    isShown
+      ? `Entry ${id} is not hidden. The conversation shows it unchanged.`
+      : `Entry ${id} is on another branch of this session. Open it with branches: true.`,
+  );
+}
+
+/** The hidden result of a visible tool call. */
+function hiddenResult(session: Session, toolCallId: string): Entry | undefined {
+  const hidden = hiddenLookup(session);
+  return session.projection().items.find(({ entryId, message }) => {
+    return (
+      message.role === "toolResult" && message.toolCallId === toolCallId && hidden(entryId) !== undefined
+    );
+  })?.entry;
+}
+
+function entryOfAnother(
+  sessionId: string,
+  entryId: string,
+  { session, mayLookElsewhere, home }: Where,
+): RecalledEntry {
+  if (!mayLookElsewhere)
+    throw new Error(`${displayId(sessionId)} is another session. The setting recall.sessions is off.`);
+  const file = findSession({ session: sessionId, cwd: session.cwd, home });
+  const other = openSession(file);
+  try {
+    const entry = other.cwd === session.cwd ? other.entry(entryId) : undefined;
+    const recalled = entry && recalledEntry(other, entry);
+    if (recalled === undefined)
+      throw new Error(
+        `Session ${displayId(sessionId)} has no entry ${displayId(entryId)} with text. Find ids with query and sessions: true.`,
+      );
+    return recalled;
+  } finally {
+    other.close();
+  }
+}
+
+const MAX_ID_CHARS = 80;
+
+/** An id for messages: ids of damaged files can be any text. */
+export function displayId(id: string): string {
+  return id.slice(0, MAX_ID_CHARS).replaceAll(/[^\p{L}\p{N}._:/|-]+/gu, "-");
 }
