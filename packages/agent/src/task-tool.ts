@@ -28,14 +28,11 @@ interface SubAgent {
 }
 
 interface TaskToolOptions {
-  /** The parent's: the sub-agents' sessions lie beside it. */
+  /** The parent's session. */
   session: Session;
-  /** The parent's: its guards watch over the sub-agents too. */
+  /** The parent's lifecycle; its guards apply to the sub-agents too. */
   lifecycle: Lifecycle<LifecycleEvents>;
-  /**
-   * Opens an agent that works in this session, with this lifecycle: with the parent's model as it is now, the same
-   * tools without this one, and `isSubAgent`.
-   */
+  /** Opens a sub-agent with the parent's current model and its tools without this one. */
   startAgent(own: { session: Session; lifecycle: Lifecycle<LifecycleEvents> }): Promise<SubAgent> | SubAgent;
 }
 
@@ -61,15 +58,15 @@ export function taskTool(options: TaskToolOptions): Tool {
     label: "Task",
     description: DESCRIPTION,
     parameters,
-    execute: (call) => carryOut(options, call),
+    execute: (call) => runTask(options, call),
   });
 }
 
-async function carryOut(options: TaskToolOptions, call: ToolExecution<TaskInput>): Promise<ToolResult> {
+async function runTask(options: TaskToolOptions, call: ToolExecution<TaskInput>): Promise<ToolResult> {
   const { description, prompt } = call.input;
   const session = subAgentSession(options.session, description);
   const lifecycle = subAgentLifecycle(options.lifecycle);
-  const progress = followTask(lifecycle, { sessionFile: session.file, onUpdate: call.onUpdate });
+  const progress = followTask(lifecycle, session.file, call.onUpdate);
   try {
     const agent = await options.startAgent({ session, lifecycle });
     try {
@@ -95,51 +92,41 @@ async function runUntilAborted(agent: SubAgent, prompt: string, signal: AbortSig
 }
 
 function taskResult(result: RunResult, details: TaskDetails): ToolResult<TaskDetails> {
-  const text =
-    result.status === "done" && result.answer !== undefined ? messageText(result.answer).trim() : "";
-  const isError = text === "";
-  const shown = isError ? `${whyNot(result)}${alreadyModified(details)}` : text;
-  return { content: [{ type: "text", text: shown }], details, usage: details.usage, isError };
-}
-
-function whyNot({ status, error }: RunResult): string {
-  if (status === "aborted") return "The sub-agent was stopped before it ended.";
-  if (error !== undefined) return `The sub-agent failed. ${error.message}`;
-  return "The sub-agent ended without an answer.";
-}
-
-/** Names the changes of a failed task: they remain. */
-function alreadyModified({ modifiedFiles }: TaskDetails): string {
-  return modifiedFiles.length === 0 ? "" : ` It changed these files: ${modifiedFiles.join(", ")}.`;
+  const { status, answer, error } = result;
+  const { usage, modifiedFiles } = details;
+  const text = status === "done" && answer !== undefined ? messageText(answer).trim() : "";
+  if (text !== "") return { content: [{ type: "text", text }], details, usage, isError: false };
+  const why =
+    status === "aborted"
+      ? "The sub-agent was stopped before it ended."
+      : error === undefined
+        ? "The sub-agent ended without an answer."
+        : `The sub-agent failed. ${error.message}`;
+  // The changes of a failed task remain.
+  const changed = modifiedFiles.length === 0 ? "" : ` It changed these files: ${modifiedFiles.join(", ")}.`;
+  return { content: [{ type: "text", text: why + changed }], details, usage, isError: true };
 }
 
 /**
- * A new session for a sub-agent. Its file lies in a folder beside the parent's, which the session list does not look
- * into, and names the parent in its header. Beside a session in memory it is in memory too.
+ * Creates a session for a sub-agent. Its file is in a folder beside the parent's, which the session list ignores, and its
+ * header names the parent. It is in memory if the parent is.
  */
-function subAgentSession(parent: Session, name: string): Session {
-  const session = createSession({ cwd: parent.cwd, ...place(parent) });
+function subAgentSession({ cwd, file: parentSession }: Session, name: string): Session {
+  const id = crypto.randomUUID();
+  const startedAt = new Date().toISOString().replaceAll(/[:.]/g, "-");
+  const folder = `${parentSession?.replace(/\.jsonl$/, "")}.tasks`;
+  if (parentSession !== undefined) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const place = { id, file: join(folder, `${startedAt}_${id}.jsonl`), parentSession };
+  const session = createSession({ cwd, ...(parentSession !== undefined && place) });
   session.append({ type: "session_info", name });
   return session;
 }
 
-function place({ file }: Session): { id?: string; file?: string; parentSession?: string } {
-  if (file === undefined) return {};
-  const id = crypto.randomUUID();
-  const folder = `${file.replace(/\.jsonl$/, "")}.tasks`;
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const startedAt = new Date().toISOString().replaceAll(/[:.]/g, "-");
-  return { id, file: join(folder, `${startedAt}_${id}.jsonl`), parentSession: file };
-}
-
-/**
- * A lifecycle of a sub-agent's own: what it does is not the parent's doing. But who guards the parent's tools and
- * requests, guards the sub-agent's too.
- */
+/** A lifecycle of its own, so that handlers do not mistake it for the parent. Guards of tools and requests apply to both. */
 function subAgentLifecycle(parent: Lifecycle<LifecycleEvents>): Lifecycle<LifecycleEvents> {
   const lifecycle = new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
-    // Slow handlers are named by the parent's lifecycle.
+    // The parent's lifecycle reports slow handlers.
     setTimer: () => () => {},
   });
   lifecycle.on("tool_call", async ({ current: _, ...event }, { signal }) => {
@@ -164,36 +151,39 @@ function subAgentLifecycle(parent: Lifecycle<LifecycleEvents>): Lifecycle<Lifecy
   return lifecycle;
 }
 
-/** Progress of a sub-agent. */
-export interface TaskUpdate {
-  sessionFile: string | undefined;
+/** A call of a sub-agent. */
+export interface TaskCall {
+  /** On one line. */
+  text: string;
+  /** A call that never ended stays `running`. */
+  state: "running" | "done" | "failed";
+}
+
+interface TaskProgress {
+  /** Requests to the model for the task itself. */
   turns: number;
-  usage: Usage;
-  /** The call that is under way; absent while the model answers. */
-  tool?: string | undefined;
-  /** The latest ones, at most 100, in their order. */
+  /** The latest calls, at most 100, in order. */
   calls: TaskCall[];
   callCount: number;
 }
 
-/** A call that a sub-agent has made. */
-export interface TaskCall {
-  /** On one line. */
-  text: string;
-  /** `running` for one that never ended, too. */
-  state: "running" | "done" | "failed";
+/** Details of an update. */
+export interface TaskUpdate extends TaskProgress {
+  sessionFile: string | undefined;
+  usage: Usage;
+  /** The current call; absent while the model answers. */
+  tool?: string | undefined;
 }
 
 const TOOL_CHARACTERS = 80;
 const MAX_CALLS = 100;
 const CALL_CHARACTERS = 160;
 
-type TaskProgress = Pick<TaskUpdate, "turns" | "calls" | "callCount">;
-
-/** Shows turns, tokens and what the sub-agent is doing; gives back what it has done by now. */
+/** Shows turns, tokens and the current call. Returns a function for the progress so far. */
 function followTask(
   lifecycle: Lifecycle<LifecycleEvents>,
-  { sessionFile, onUpdate }: Pick<TaskUpdate, "sessionFile"> & Pick<ToolExecution, "onUpdate">,
+  sessionFile: string | undefined,
+  onUpdate: ToolExecution["onUpdate"],
 ): () => TaskProgress {
   const calls = new Map<string, TaskCall>();
   let turns = 0;
@@ -203,12 +193,7 @@ function followTask(
   const update = (tool?: string) => {
     const tokens = count(usage.totalTokens ?? 0);
     const text = `Turn ${turns}, ${tokens} tokens: ${tool ?? "the model is answering"}`;
-    const details: TaskUpdate = {
-      sessionFile,
-      usage,
-      ...progress(),
-      ...(tool === undefined ? {} : { tool }),
-    };
+    const details: TaskUpdate = { sessionFile, usage, ...progress(), ...(tool !== undefined && { tool }) };
     onUpdate({ content: [{ type: "text", text }], details });
   };
   lifecycle.on("turn_start", () => {
@@ -217,7 +202,7 @@ function followTask(
   });
   lifecycle.on("tool_execution_start", ({ toolCallId, toolName, args }) => {
     callCount += 1;
-    // Some providers give the same ids again: the latest counts.
+    // Some providers repeat ids: the latest call counts.
     calls.delete(toolCallId);
     calls.set(toolCallId, { text: callText(toolName, args, CALL_CHARACTERS), state: "running" });
     if (calls.size > MAX_CALLS) calls.delete(calls.keys().next().value!);
@@ -233,29 +218,24 @@ function followTask(
   return progress;
 }
 
-/** Files that each list of a result has at most: the ones that were touched last. */
+/** Maximum of each list of files in a result: the latest ones. */
 const LISTED_FILES = 2_000;
 
 /** Details of a task's result. Compaction carries the file lists over. */
-export interface TaskDetails {
-  /** Absent where the parent's session is in memory. */
+export interface TaskDetails extends TaskProgress {
+  /** Absent if the parent's session is in memory. */
   sessionFile?: string;
-  /** Sorted; without the modified ones. */
+  /** Sorted, without the modified files. */
   readFiles: string[];
   /** Sorted. */
   modifiedFiles: string[];
-  /** With the lines that edits and writes added and removed. */
+  /** With the number of lines that edits and writes added and removed. */
   changedFiles: ChangedLines[];
-  /** Requests to the model for the task itself. */
-  turns: number;
-  /** The latest ones, at most 100, in their order. */
-  calls: TaskCall[];
-  callCount: number;
-  /** Answers, summaries and whatever else was asked of models. */
+  /** All requests to models, summaries included. */
   usage: Usage;
 }
 
-/** Reads it from the session of the sub-agent, also from what was summarised on the way. */
+/** Reads the whole session of the sub-agent, with its summarised entries. */
 function taskDetails(session: Session, progress: TaskProgress): TaskDetails {
   const entries = session.entries();
   const messages = entries.flatMap((entry): Message[] => (entry.type === "message" ? [entry.message] : []));

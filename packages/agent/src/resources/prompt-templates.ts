@@ -237,7 +237,10 @@ const argumentPlace =
   /(\\?)(?:\$\{(\d+|@|ARGUMENTS):-([^}]*)\}|\$\{@:(\d+)(?::(\d+))?\}|\$ARGUMENTS\[(\d+)\]|\$\{(\d+|@|ARGUMENTS)\}|\$(ARGUMENTS(?!\w)|@|\d+(?!\d|[.,]\d)))/g;
 
 /** Replaces the places in one pass: places in an argument are text. `isUsed` is false if the text has no place. */
-export function withArguments(body: string, { words, all }: TemplateArguments): { text: string; isUsed: boolean } {
+export function withArguments(
+  body: string,
+  { words, all }: TemplateArguments,
+): { text: string; isUsed: boolean } {
   let isUsed = false;
   // A template with $0 counts from 0, as commands of Claude Code do.
   const first = /(?<!\\)\$0(?!\d)/.test(body) ? 0 : 1;

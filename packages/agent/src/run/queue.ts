@@ -67,8 +67,7 @@ function readBack(given: object): CustomInput {
   try {
     return JSON.parse(JSON.stringify(given)) as CustomInput;
   } catch (cause) {
-    if (cause instanceof RangeError) throw invalid("it is nested too deeply", cause);
-    throw invalid(messageOf(cause), cause);
+    throw invalid(cause instanceof RangeError ? "it is nested too deeply" : messageOf(cause), cause);
   }
 }
 
@@ -129,7 +128,7 @@ async function askInputHandlers<Input extends PromptInput | QueuedInput>(
   return result?.action === "handled" ? undefined : { ...input, text: payload.text, images: payload.images };
 }
 
-/** Works after each run: titles, the blurb for the session list. */
+/** Works after each run, such as on titles. */
 export interface RunFollower {
   /** Called after `agent_end`. Returns at once, and never throws. */
   runEnded(run: { result: RunResult; messages: () => readonly Message[] }): void;
@@ -137,16 +136,11 @@ export interface RunFollower {
   close(): Promise<void>;
 }
 
-/** A run with many requests since the user's latest message. */
-interface LongRun {
-  /** Requests since then, or since the user's latest confirmation. */
-  requests: number;
-  /** Aborted when the user stops the work. */
-  signal: AbortSignal;
-}
-
-/** Asks the user whether the run may continue; true allows the same number of requests again. */
-export type ConfirmMoreRequests = (run: LongRun) => Promise<boolean>;
+/**
+ * Asks the user whether a long run may continue; true allows the same number of requests again. `requests` counts from the
+ * user's latest message or confirmation. `signal` is aborted when the user stops the work.
+ */
+export type ConfirmMoreRequests = (run: { requests: number; signal: AbortSignal }) => Promise<boolean>;
 
 /** A message of an extension that waits for the agent. */
 export interface QueuedMessage {
@@ -157,6 +151,10 @@ export interface QueuedMessage {
 }
 
 export type Queued = QueuedInput | QueuedMessage;
+
+const isSteering = ({ behavior }: Queued) => behavior === "steer";
+const keepsGoing = (queued: Queued) => !isMessage(queued) || queued.triggerTurn !== false;
+const begins = (queued: Queued) => !isMessage(queued) || queued.triggerTurn === true;
 
 /** Tests of each phase of a run. It takes the oldest text or message that the first test accepts, else the next test. */
 const acceptedByPhase = {
@@ -247,16 +245,4 @@ export function isMessage<Input extends object>(
   input: Input,
 ): input is Extract<Input, { message: CustomInput }> {
   return "message" in input;
-}
-
-function isSteering({ behavior }: Queued): boolean {
-  return behavior === "steer";
-}
-
-function keepsGoing(queued: Queued): boolean {
-  return !isMessage(queued) || queued.triggerTurn !== false;
-}
-
-function begins(queued: Queued): boolean {
-  return !isMessage(queued) || queued.triggerTurn === true;
 }

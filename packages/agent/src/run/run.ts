@@ -29,15 +29,15 @@ interface RunOptions {
   onEnd: (messages: () => readonly Message[], result: RunResult) => void;
 }
 
-/** How a run begins, as extensions left it. */
+/** The beginning of a run, as changed by extensions. */
 interface Opening {
   start: SaidInput | { message: CustomInput };
   systemPrompt: string;
-  /** Put behind what the run begins with. */
+  /** Stored after the start. */
   custom: readonly CustomInput[];
 }
 
-/** From a text to the result of the run that it started. Never rejects. */
+/** Runs from a text or message to the result. Never rejects. */
 export async function run(options: RunOptions): Promise<RunResult> {
   const { parts, start, signal } = options;
   try {
@@ -49,7 +49,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
   }
 }
 
-/** Undefined when an extension took the text. */
+/** Returns undefined if a handler took the text. */
 async function openingOf({ parts, start, signal }: RunOptions): Promise<Opening | undefined> {
   const input = isMessage(start) ? start : await preparedInput(parts, start, signal);
   if (input === undefined || signal.aborted) return undefined;
@@ -69,7 +69,7 @@ function promptOf(start: RunStart): { prompt: string; images?: ImageContent[] } 
   return images === undefined ? { prompt } : { prompt, images: [...images] };
 }
 
-/** From `agent_start` to `agent_end`, whatever happens in between. */
+/** Runs from `agent_start` to `agent_end`, also after an error. */
 async function runOpened(options: RunOptions, opening: Opening): Promise<RunResult> {
   const { parts, onEnd } = options;
   const { events, session } = parts;
@@ -79,7 +79,7 @@ async function runOpened(options: RunOptions, opening: Opening): Promise<RunResu
   await events.notify("agent_start", { type: "agent_start" });
   const result = await resultOf(options, opening);
   parts.abortGrace.extend();
-  // The list is made only where somebody wants it: a run of days has more messages than memory should hold.
+  // A run of days has more messages than memory should hold: list them only for a handler.
   if (events.hasHandlers("agent_end"))
     await events.notify("agent_end", { type: "agent_end", messages: messages(), result });
   parts.systemPrompt.ofRun = undefined;
@@ -87,7 +87,7 @@ async function runOpened(options: RunOptions, opening: Opening): Promise<RunResu
   return result;
 }
 
-/** Stores what the run begins with, so that it is on disk before the request leaves; then the loop. */
+/** Stores the start of the run, so that it is on disk before the first request, then runs the loop. */
 async function resultOf(
   { parts, compaction, start: given, signal }: RunOptions,
   { start, custom }: Opening,
@@ -95,7 +95,11 @@ async function resultOf(
   const loop = new RunLoop({ parts, compaction, signal });
   let isStored = false;
   try {
-    await answerOpenCalls(parts);
+    for (const call of openCalls(parts.session))
+      await recordResult(
+        parts,
+        errorResult(call, "No result: the work stopped before this call ended.", parts.now()),
+      );
     parts.selection.record();
     await loop.beginTurn();
     if (isMessage(start)) await recordCustom(parts, start.message);
@@ -112,19 +116,13 @@ async function resultOf(
   }
 }
 
-async function answerOpenCalls(parts: AgentParts): Promise<void> {
-  const text = "No result: the work stopped before this call ended.";
-  for (const call of openCalls(parts.session))
-    await recordResult(parts, errorResult(call, text, parts.now()));
-}
-
 async function recordWithPrompt(parts: AgentParts): Promise<void> {
   const { queue } = parts;
   for (let next = queue.next("prompt"); next !== undefined; next = queue.next("prompt"))
     await recordQueued(parts, next);
 }
 
-/** A text that was not stored goes back to whoever gave it; a message is stored when the run has ended. */
+/** Gives a text back that was not stored. A message is stored at the end of the run. */
 function unsentTexts({ queue }: AgentParts, start: RunStart): Pick<RunResult, "unsent"> {
   if (!isMessage(start)) return { unsent: [start] };
   queue.putBack({ message: start.message, behavior: "steer", triggerTurn: false });
@@ -141,7 +139,7 @@ function runError(error: unknown): BonsaiError {
   });
 }
 
-/** The messages that were stored below an entry on the way to the leaf, oldest first. */
+/** The messages between an entry and the leaf, oldest first. */
 function messagesSince(session: Session, entryId: string | null): Message[] {
   const messages: Message[] = [];
   for (let id = session.leafId; id !== null && id !== entryId; ) {
@@ -155,7 +153,7 @@ function messagesSince(session: Session, entryId: string | null): Message[] {
   return messages.reverse();
 }
 
-/** Calls of the latest answer that have no result: the program was ended while their tools ran, or the leaf was moved. */
+/** Calls of the latest answer without a result: the program ended while the tools ran, or the leaf was moved. */
 function openCalls(session: Session): ToolCall[] {
   const { items } = session.projection();
   const at = items.findLastIndex(({ message }) => message.role === "assistant");

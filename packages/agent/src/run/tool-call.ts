@@ -20,15 +20,14 @@ interface ToolBatchOptions {
   parts: AgentParts;
   calls: readonly ToolCall[];
   signal: AbortSignal;
-  /** Called in the order of the calls, each as soon as it and those before it have ended. */
+  /** Called in the order of the calls, as soon as a call and all before it have ended. */
   onResult: (result: ToolResultMessage) => Promise<void>;
 }
 
 /**
- * Runs the calls of one answer: side by side, except for tools that want to be alone. Every call gets exactly one
- * result, also after an abort.
- * @returns true when all results say that the model need not be asked again
- * @throws what `onResult` throws, after the tools that still run were stopped.
+ * Runs the calls of one answer in parallel, except for sequential tools. Every call gets exactly one result, also after
+ * an abort. Returns true if no result needs another request.
+ * @throws errors of `onResult`, after it stopped the running tools
  */
 export async function runToolBatch({
   parts,
@@ -57,7 +56,7 @@ export async function runToolBatch({
   return isLast;
 }
 
-/** Calls that run side by side. */
+/** Groups of calls that run in parallel. */
 function groups({ tools }: AgentParts, calls: readonly ToolCall[]): ToolCall[][] {
   const found: ToolCall[][] = [];
   let isOpen = false;
@@ -76,13 +75,6 @@ interface CallOptions {
   signal: AbortSignal;
 }
 
-/** A call that has ended. */
-interface EndedCall {
-  message: ToolResultMessage;
-  /** True where the model need not be asked again for it. */
-  terminate: boolean;
-}
-
 /** Shorter calls store no duration. */
 const MIN_SHOWN_DURATION_MS = 1_000;
 
@@ -90,18 +82,23 @@ const NOT_RUN = "Not run: the user stopped the work.";
 
 /**
  * Runs one call: prepares the arguments, asks the guards, checks the arguments, runs the tool, lets extensions change
- * the result. Never throws.
+ * the result. Never throws. `terminate`: the model need not be asked again for this call.
  */
-async function runCall(options: CallOptions): Promise<EndedCall> {
+async function runCall(options: CallOptions): Promise<{ message: ToolResultMessage; terminate: boolean }> {
   const { parts, call, signal } = options;
   const { events } = parts;
-  const { id: toolCallId, name: toolName, arguments: args } = call;
+  const named = { toolCallId: call.id, toolName: call.name };
   if (signal.aborted) return { message: errorResult(call, NOT_RUN, parts.now()), terminate: false };
   const startMs = parts.now();
-  await events.notify("tool_execution_start", { type: "tool_execution_start", toolCallId, toolName, args });
-  const result = withoutKeys(options, await changedResult(options, await outcome(options)));
-  const isError = result.isError === true;
-  const event = { type: "tool_execution_end" as const, toolCallId, toolName, result, isError };
+  await events.notify("tool_execution_start", {
+    type: "tool_execution_start",
+    ...named,
+    args: call.arguments,
+  });
+  // Arguments that cannot be copied and a schema that throws are errors of the call, too.
+  const outcome = await executed(options).catch((error: unknown) => failed(messageOf(error)));
+  const result = withoutKeys(options, await changedResult(options, outcome));
+  const event = { type: "tool_execution_end" as const, ...named, result, isError: result.isError === true };
   await events.notify("tool_execution_end", event);
   const endMs = parts.now();
   const durationMs = endMs - startMs;
@@ -112,18 +109,12 @@ async function runCall(options: CallOptions): Promise<EndedCall> {
   };
 }
 
-/** The last net: arguments that cannot be copied, a schema that throws. */
-async function outcome(options: CallOptions): Promise<ToolResult> {
-  try {
-    return await executed(options);
-  } catch (error) {
-    return failed(messageOf(error));
-  }
-}
-
 async function executed({ parts, call, signal }: CallOptions): Promise<ToolResult> {
   const tool = parts.tools.get(call.name);
-  if (tool === undefined) return failed(unknownTool(call.name, parts));
+  if (tool === undefined) {
+    const names = parts.tools.activeTools().map(({ name }) => name);
+    return failed(`Unknown tool ${call.name}. Available tools: ${names.join(", ") || "none"}.`);
+  }
   const input = preparedInput(tool, call.arguments);
   const asked = { type: "tool_call" as const, toolCallId: call.id, toolName: call.name, input };
   const { result } = await parts.events.decide("tool_call", asked, { signal });
@@ -162,15 +153,15 @@ async function execute(tool: Tool, input: unknown, options: CallOptions): Promis
 }
 
 /**
- * A tool that reads files can come upon those of keys; what is in the environment is masked in outputs of commands alone,
- * for a project's own files are to be written as they are read.
+ * Masks keys: a tool may read the files that contain them. Keys of the environment are masked only in outputs of commands,
+ * because a project's own files must be written back as they were read.
  */
 function withoutKeys({ parts }: CallOptions, result: ToolResult): ToolResult {
   const mask = maskKeys(parts.models.secrets());
   const content = result.content.map((block) =>
     block.type === "text" ? { ...block, text: mask(block.text) } : block,
   );
-  // People see these, such as the diff of an edit.
+  // The user sees the details, such as the diff of an edit.
   const details = maskedWithin(result.details, mask);
   return { ...result, content, ...(details === result.details ? {} : { details }) };
 }
@@ -180,31 +171,16 @@ async function changedResult({ parts, call }: CallOptions, result: ToolResult): 
   const { content, details, isError = false, usage, terminate } = result;
   const { payload } = await parts.events.decide("tool_result", {
     type: "tool_result",
-    toolCallId: call.id,
-    toolName: call.name,
-    input: call.arguments,
-    content,
-    details,
-    isError,
+    ...{ toolCallId: call.id, toolName: call.name, input: call.arguments, content, details, isError },
     ...(usage === undefined ? {} : { usage }),
   });
-  return {
-    content: [...payload.content],
-    details: payload.details,
-    isError: payload.isError,
-    usage: payload.usage,
-    terminate,
-  };
-}
-
-function unknownTool(name: string, { tools }: AgentParts): string {
-  const names = tools.activeTools().map((tool) => tool.name);
-  return `Unknown tool ${name}. Available tools: ${names.join(", ") || "none"}.`;
+  const changed = { details: payload.details, isError: payload.isError, usage: payload.usage };
+  return { content: [...payload.content], ...changed, terminate };
 }
 
 type CheckedInput = { ok: true; input: unknown } | { ok: false; problem: string };
 
-/** The arguments of a call as its tool takes them, or what is wrong with them, in words for the model. */
+/** Returns the checked arguments of a call, or their problem in words for the model. */
 export function checkedInput(tool: Tool, input: Record<string, unknown>): CheckedInput {
   if (MALFORMED_ARGUMENTS in input)
     return { ok: false, problem: argumentsProblem(String(input[MALFORMED_ARGUMENTS])) };
@@ -213,10 +189,7 @@ export function checkedInput(tool: Tool, input: Record<string, unknown>): Checke
   return { ok: false, problem: `Wrong arguments for ${tool.name}: ${z.prettifyError(result.error)}` };
 }
 
-/**
- * The arguments for the guards: a copy that the tool prepared, converted to the types of its schema.
- * @throws what `prepareArguments` throws.
- */
+/** A copy of the arguments for the guards, prepared by the tool and converted to its schema. @throws errors of the tool */
 function preparedInput(tool: Tool, args: unknown): Record<string, unknown> {
   const { name, prepareArguments } = tool;
   const input = deepCopy(args) as Record<string, unknown>;

@@ -13,20 +13,13 @@ import { z } from "zod";
 import { messageOf } from "../notice.ts";
 import { providerSchema } from "./provider-schema.ts";
 
-interface Registered {
-  name: string;
-  tool: Tool;
-}
-
 /**
  * The tools of an agent, and the names that the model may use.
  * Invariant: after removals in any order, the registry is as if only the remaining tools had been registered.
  */
 export class ToolRegistry {
-  /** In the order of registration. */
-  readonly #registered = new Set<Registered>();
-  /** The latest tool of a name counts. */
-  readonly #byName = new Map<string, readonly Registered[]>();
+  /** In the order of registration. The latest tool of a name counts. */
+  #registered: readonly { name: string; tool: Tool }[] = [];
   readonly #excluded: ReadonlySet<string>;
   #active: readonly string[] | undefined;
 
@@ -43,34 +36,27 @@ export class ToolRegistry {
     const { name } = tool;
     checkName(name);
     readParameters(tool);
-    const own: Registered = { name, tool };
-    this.#registered.add(own);
-    this.#byName.set(name, [...(this.#byName.get(name) ?? []), own]);
+    const own = { name, tool };
+    this.#registered = [...this.#registered, own];
     return () => {
-      if (!this.#registered.delete(own)) return;
-      const left = this.#byName.get(name)!.filter((each) => each !== own);
-      if (left.length > 0) this.#byName.set(name, left);
-      else this.#byName.delete(name);
+      this.#registered = this.#registered.filter((each) => each !== own);
     };
   }
 
   /** The tool of this name, if the model may use it. */
   get(name: string): Tool | undefined {
-    const tool = this.isActive(name) ? this.#standing(name) : undefined;
+    const tool = this.isActive(name) ? this.#latest().get(name) : undefined;
     return tool !== undefined && isUseful(tool) ? tool : undefined;
   }
 
   /** All tools, active or not, with their declarations. */
   allTools(): readonly { tool: Tool; declaration: ToolDeclaration }[] {
-    return this.names.map((name) => {
-      const tool = this.#standing(name)!;
-      return { tool, declaration: declarationOf(tool) };
-    });
+    return [...this.#latest().values()].map((tool) => ({ tool, declaration: declarationOf(tool) }));
   }
 
   /** Names of all tools, active or not. */
   get names(): readonly string[] {
-    return [...new Set([...this.#registered].map(({ name }) => name))];
+    return [...this.#latest().keys()];
   }
 
   /** Names of the active tools, with those that are not useful yet, see `Tool.isUseful`. */
@@ -80,7 +66,8 @@ export class ToolRegistry {
 
   /** The tools in the model's requests. */
   activeTools(): readonly Tool[] {
-    return this.active.map((name) => this.#standing(name)!).filter(isUseful);
+    const active = [...this.#latest()].filter(([name, tool]) => this.isActive(name) && isUseful(tool));
+    return active.map(([, tool]) => tool);
   }
 
   /** Activates only these; undefined activates all, later ones too. */
@@ -98,13 +85,14 @@ export class ToolRegistry {
     return !this.#excluded.has(name) && (this.#active === undefined || this.#active.includes(name));
   }
 
-  #standing(name: string): Tool | undefined {
-    return this.#byName.get(name)?.at(-1)?.tool;
-  }
-
   /** In the order of registration: a stable prefix for the provider's cache. */
   declarations(): ToolDeclaration[] {
     return this.activeTools().map(declarationOf);
+  }
+
+  /** The tools that count, by name. A name keeps the place of its first tool. */
+  #latest(): ReadonlyMap<string, Tool> {
+    return new Map(this.#registered.map(({ name, tool }) => [name, tool]));
   }
 }
 
@@ -112,13 +100,12 @@ function isUseful(tool: Tool): boolean {
   return tool.isUseful?.() ?? true;
 }
 
+/** Each tool keeps one declaration: equal objects show that a request did not change. */
 const declared = new WeakMap<Tool, ToolDeclaration>();
 
 function declarationOf(tool: Tool): ToolDeclaration {
-  const known = declared.get(tool);
-  if (known !== undefined) return known;
   const { name, description } = tool;
-  const declaration = { name, description, parameters: readParameters(tool).declared };
+  const declaration = declared.get(tool) ?? { name, description, parameters: readParameters(tool).declared };
   declared.set(tool, declaration);
   return declaration;
 }
@@ -149,10 +136,14 @@ export function readParameters({
   parameters,
   checksArguments,
 }: Pick<Tool, "name" | "parameters" | "checksArguments">): ReadParameters {
-  const read = typeof parameters === "object" && parameters !== null ? known.get(parameters) : undefined;
+  const read = known.get(parameters);
   if (read !== undefined) return read;
   try {
-    const fresh = checked(isZod(parameters) ? ofZod(parameters) : ofJsonSchema(parameters, checksArguments));
+    if (typeof parameters !== "object" || parameters === null)
+      throw new TypeError(`they are ${String(parameters)}.`);
+    const fresh = checked(
+      "_zod" in parameters ? ofZod(parameters as z.ZodType) : ofJsonSchema(parameters, checksArguments),
+    );
     known.set(parameters, fresh);
     return fresh;
   } catch (cause) {
@@ -170,9 +161,8 @@ function ofZod(schema: z.ZodType): Omit<ReadParameters, "declared"> {
   return { schema, json };
 }
 
-function ofJsonSchema(parameters: unknown, isUnchecked = false): Omit<ReadParameters, "declared"> {
-  if (typeof parameters !== "object" || parameters === null || Array.isArray(parameters))
-    throw new TypeError(`they are ${Array.isArray(parameters) ? "an array" : String(parameters)}.`);
+function ofJsonSchema(parameters: object, isUnchecked = false): Omit<ReadParameters, "declared"> {
+  if (Array.isArray(parameters)) throw new TypeError("they are an array.");
   if ("safeParse" in parameters) throw new TypeError("they are a schema from another zod version.");
   const json = JSON.parse(JSON.stringify(parameters, withoutMarks)) as Record<string, unknown>;
   return { schema: isUnchecked ? z.record(z.string(), z.unknown()) : z.fromJSONSchema(json as never), json };
@@ -193,10 +183,6 @@ function checked({ schema, json }: Omit<ReadParameters, "declared">): ReadParame
   if (!isRecord(properties ?? {}))
     throw new TypeError(`their properties are ${JSON.stringify(properties)}, not an object.`);
   return { schema, json, declared: providerSchema(json) };
-}
-
-function isZod(parameters: unknown): parameters is z.ZodType {
-  return typeof parameters === "object" && parameters !== null && "_zod" in parameters;
 }
 
 /** A tool that the model can call. */
@@ -276,13 +262,10 @@ const contents = z.array(userContentSchema);
 export function checkedResult(toolName: string, result: unknown): ToolResult {
   const { content } = (result ?? {}) as Partial<ToolResult>;
   if (contents.safeParse(content).success) return result as ToolResult;
-  return failed(`The tool ${toolName} returned an invalid result: its content is ${describe(content)}.`);
-}
-
-function describe(content: unknown): string {
-  return Array.isArray(content)
+  const found = Array.isArray(content)
     ? "a list with items other than texts and images"
     : `of type ${typeof content}`;
+  return failed(`The tool ${toolName} returned an invalid result: its content is ${found}.`);
 }
 
 export function failed(text: string): ToolResult {
