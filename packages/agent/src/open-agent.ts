@@ -44,8 +44,8 @@ export interface OpenAgentOptions
   /** The user's parts of the system prompt. Default: it is Bonsai's own. */
   givenPrompt?: GivenPrompt;
   /**
-   * Skills of the user, of packages and of a trusted project, as `readSkills` returns them. The system prompt names them,
-   * and the model can read their folders. A function is called at each run. Default: none.
+   * Skills, as `readSkills` returns them. The system prompt lists them, and the model can read their folders. A function is
+   * called at each run. Default: none.
    */
   skills?: readonly Skill[] | (() => readonly Skill[]);
   /** More tools; a tool with the name of a built-in one replaces it. */
@@ -61,20 +61,29 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
   const { session, cwd, home = bonsaiHome(), settings, models, model, onNotice = () => {} } = options;
   const { isSubAgent = false, excludedTools, expandInput, confirmMoreRequests, reviewCompaction } = options;
   const lifecycle = options.lifecycle ?? defaultLifecycle(onNotice);
-  const fileNames = settings.instructionFiles;
-  // The parent of a sub-agent has notified of them.
-  const onInstructions = isSubAgent ? () => {} : onNotice;
-  const instructions = await InstructionFiles.open({ cwd, home, fileNames }, onInstructions);
+  // The parent of a sub-agent has notified of its instructions.
+  const instructions = await InstructionFiles.open(
+    { cwd, home, fileNames: settings.instructionFiles },
+    isSubAgent ? () => {} : onNotice,
+  );
   const search = new SearchThread({
     ...{ home, index: settings.index.enabled },
     onNotice: (notice) => onNotice({ level: "warning", ...notice }),
   });
+  const { skills = [] } = options;
+  const currentSkills = typeof skills === "function" ? skills : () => skills;
+  const own = { instructions, search, skills: currentSkills, parent: () => agent };
+  const fixed = { cwd, given: options.givenPrompt, platform: process.platform, date: today() };
   const agent: Agent = new Agent({
     ...{ session, models, model, settings, lifecycle, excludedTools, isSubAgent, onNotice },
     ...(isSubAgent ? {} : { expandInput, confirmMoreRequests, reviewCompaction }),
-    tools: toolsFor(options, lifecycle, { instructions, search, parent: () => agent }),
+    tools: toolsFor(options, lifecycle, own),
     renewPrompt: () => instructions.renew(),
-    systemPrompt: promptMaker(options, { instructions, agent: () => agent }),
+    systemPrompt: (tools) =>
+      systemPrompt({
+        ...{ ...fixed, tools, instructions: instructions.current, skills: currentSkills() },
+        skillTokens: skillTokens(agent.model.contextWindow),
+      }),
     runCommand: commandRunner({ cwd, secrets: () => models.secrets() }),
     followers: followersFor(options, lifecycle),
     onClose: () => search.close(),
@@ -84,69 +93,52 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
   return agent;
 }
 
-function promptMaker(
-  { cwd, skills = [], givenPrompt: given }: OpenAgentOptions,
-  { instructions, agent }: { instructions: InstructionFiles; agent: () => Agent },
-): (tools: readonly Tool[]) => string {
-  // The day of the start: the prompt stays the same for the provider's cache.
-  const date = new Date().toISOString().slice(0, 10);
-  return (tools) =>
-    systemPrompt({
-      ...{ cwd, tools, date, given, platform: process.platform },
-      instructions: instructions.current,
-      skills: skillsOf({ skills })(),
-      skillTokens: skillTokens(agent().model.contextWindow),
-    });
+/** The day of the start: the prompt stays the same for the provider's cache. */
+function today(): string {
+  return new Date().toISOString().slice(0, 10);
 }
 
-function skillsOf({ skills = [] }: Pick<OpenAgentOptions, "skills">): () => readonly Skill[] {
-  return typeof skills === "function" ? skills : () => skills;
-}
-
-/** The files and folders outside the project that the prompt names: instructions, possibly cut, and skills. */
-function readablePaths({ current }: InstructionFiles, skills: readonly Skill[]): string[] {
-  const folders = skills.flatMap(({ readable }) => (readable === undefined ? [] : [readable]));
-  return [...current.filter(({ text }) => text !== "").map(({ path }) => path), ...folders];
+interface OwnParts {
+  instructions: InstructionFiles;
+  search: SearchThread;
+  skills: () => readonly Skill[];
+  parent: () => Agent;
 }
 
 function toolsFor(
   options: OpenAgentOptions,
   lifecycle: Lifecycle<LifecycleEvents>,
-  {
-    instructions,
-    search,
-    parent,
-  }: { instructions: InstructionFiles; search: SearchThread; parent: () => Agent },
+  { instructions, search, skills, parent }: OwnParts,
 ): readonly Tool[] {
-  const { session, cwd, home = bonsaiHome(), settings, models, confirmPath, isSubAgent = false } = options;
-  const { tools = [] } = options;
-  const { paths, bash } = settings;
+  const { session, cwd, home = bonsaiHome(), settings, models, confirmPath, tools = [] } = options;
   const builtin = builtinTools({
-    cwd,
-    paths,
-    readable: () => readablePaths(instructions, skillsOf(options)()),
-    bash,
+    ...{ cwd, paths: settings.paths, bash: settings.bash, confirmPath },
     secrets: () => models.secrets(),
-    confirmPath,
+    readable: () => readablePaths(instructions, skills()),
   });
   const recall = settings.recall.enabled
     ? [recallTool({ session, home, settings: settings.recall, search })]
     : [];
-  if (isSubAgent) return [...builtin, ...recall, ...tools];
+  if (options.isSubAgent) return [...builtin, ...recall, ...tools];
   const task = taskTool({
     session,
     lifecycle,
-    startAgent: (own) => {
-      return openAgent({ ...options, ...own, ...asNow(parent(), [task, ...recall]), isSubAgent: true });
-    },
+    startAgent: (own) =>
+      openAgent({ ...options, ...own, ...asNow(parent(), [task, ...recall]), isSubAgent: true }),
   });
   return [...builtin, task, ...recall, ...tools];
 }
 
-/** The parent's model, settings and tools as they are now: a parent that may not write has no sub-agent that may. */
+/** The files and folders outside the project that the prompt names: instructions and skills. */
+function readablePaths({ current }: InstructionFiles, skills: readonly Skill[]): string[] {
+  const files = current.filter(({ text }) => text !== "").map(({ path }) => path);
+  return [...files, ...skills.flatMap(({ readable }) => readable ?? [])];
+}
+
+/** The parent's current model, settings and tools: if it may not write, its sub-agents may not either. */
 function asNow(parent: Agent, own: readonly Tool[]): Pick<OpenAgentOptions, "model" | "settings" | "tools"> {
   const names = parent.tools.active.filter((name) => name !== "task");
-  // Tools for the parent's session are made again for the sub-agent's.
+  // A sub-agent has its own tools for its session.
   const tools = parent.tools.activeTools().filter((tool) => !own.includes(tool));
   const { thinking } = parent.state;
   return { model: parent.model, tools, settings: { ...parent.settings, thinking, tools: names } };

@@ -10,72 +10,73 @@ import { defaultRetryPolicy, thinkingLevels } from "@bonsai-agent/models";
 import { z } from "zod";
 
 const modelName = z.string().regex(/^[^/\s]+\/\S+$/, "a model name like provider/id");
-const paths = (description: string) => z.array(z.string().min(1)).default([]).meta({ description });
-const wait = z.number().int().min(0);
+const names = z.array(z.string().min(1));
+const count = z.number().int().min(0);
 
-const retrySchema = z.strictObject({
-  maxRetries: z.number().int().min(0).default(defaultRetryPolicy.maxRetries).meta({
-    description: "How many times to retry after a rate limit, a server error or a lost connection.",
-  }),
-  maxDelayMs: wait.default(defaultRetryPolicy.maxDelayMs).meta({
-    description:
-      "Longest wait before a retry, in milliseconds; if the provider asks for a longer wait, the request fails.",
-  }),
-  silenceMs: wait.default(defaultRetryPolicy.silenceMs).meta({
-    description:
-      "Longest silence during an answer, in milliseconds, before the request fails; 0 waits forever.",
-  }),
-});
-
-const limitsSchema = z.strictObject({
-  runRequests: z.number().int().min(0).default(200).meta({
-    description: "Requests to the model before the agent asks you whether to continue; 0 sets no limit.",
-  }),
-});
-
-/** The schema of the settings file, with the description of each setting. */
-export const settingsObject = z.strictObject({
+const settingsObject = z.strictObject({
   model: modelName.optional().meta({
     description: "Model of new sessions, as provider/id. If unset, Bonsai uses the first available model.",
   }),
   smallModel: modelName.optional().meta({
     description: "Cheap model that writes session titles. If unset, Bonsai makes titles without a model.",
   }),
-  favoriteModels: z.array(z.string().min(1)).default([]).meta({
+  favoriteModels: names.default([]).meta({
     description:
       "Models to cycle through with a key, as provider/id or provider/id:high; * matches any text.",
   }),
-  thinking: z.enum(thinkingLevels).default("off").meta({
-    description: "How much the model thinks before it answers.",
-  }),
-  tools: z.array(z.string().min(1)).optional().meta({
-    description: "Tools that the model can use; default: all.",
-  }),
-  extensions: paths("Extensions to load: files, folders or npm packages."),
-  skills: paths("Additional files and folders with skills."),
-  prompts: paths("Additional files and folders with prompt templates."),
-  themes: paths("Additional files and folders with themes."),
+  thinking: z
+    .enum(thinkingLevels)
+    .default("off")
+    .meta({ description: "How much the model thinks before it answers." }),
+  tools: names.optional().meta({ description: "Tools that the model can use; default: all." }),
+  extensions: names.default([]).meta({ description: "Extensions to load: files, folders or npm packages." }),
+  skills: names.default([]).meta({ description: "Additional files and folders with skills." }),
+  prompts: names.default([]).meta({ description: "Additional files and folders with prompt templates." }),
+  themes: names.default([]).meta({ description: "Additional files and folders with themes." }),
   compaction: compactionSettingsSchema.prefault({}),
   paths: z
-    .strictObject({ allow: paths("Folders outside the project that the file tools can access.") })
+    .strictObject({
+      allow: names
+        .default([])
+        .meta({ description: "Folders outside the project that the file tools can access." }),
+    })
     .prefault({}),
   bash: z
     .strictObject({
-      timeoutSeconds: z.number().int().min(0).default(120).meta({
-        description: "Default time limit of a command, in seconds; 0 means no limit.",
+      timeoutSeconds: count
+        .default(120)
+        .meta({ description: "Default time limit of a command, in seconds; 0 means no limit." }),
+    })
+    .prefault({}),
+  retry: z
+    .strictObject({
+      maxRetries: count.default(defaultRetryPolicy.maxRetries).meta({
+        description: "How many times to retry after a rate limit, a server error or a lost connection.",
+      }),
+      maxDelayMs: count.default(defaultRetryPolicy.maxDelayMs).meta({
+        description:
+          "Longest wait before a retry, in milliseconds; if the provider asks for a longer wait, the request fails.",
+      }),
+      silenceMs: count.default(defaultRetryPolicy.silenceMs).meta({
+        description:
+          "Longest silence during an answer, in milliseconds, before the request fails; 0 waits forever.",
       }),
     })
     .prefault({}),
-  retry: retrySchema.prefault({}),
-  limits: limitsSchema.prefault({}),
-  titles: z.boolean().default(true).meta({
-    description: "Name sessions after the first answer.",
-  }),
+  limits: z
+    .strictObject({
+      runRequests: count.default(200).meta({
+        description: "Requests to the model before the agent asks you whether to continue; 0 sets no limit.",
+      }),
+    })
+    .prefault({}),
+  titles: z.boolean().default(true).meta({ description: "Name sessions after the first answer." }),
   index: z
     .strictObject({
-      enabled: z.boolean().default(true).meta({
-        description: "Index all sessions for full-text search in ~/.bonsai/index.",
-      }),
+      enabled: z
+        .boolean()
+        .default(true)
+        .meta({ description: "Index all sessions for full-text search in ~/.bonsai/index." }),
     })
     .prefault({}),
   recall: z
@@ -83,9 +84,10 @@ export const settingsObject = z.strictObject({
       enabled: z.boolean().default(true).meta({
         description: "Let the model search entries that a compaction or a mask removed from its context.",
       }),
-      sessions: z.boolean().default(false).meta({
-        description: "Let the model also search other sessions of the same folder.",
-      }),
+      sessions: z
+        .boolean()
+        .default(false)
+        .meta({ description: "Let the model also search other sessions of the same folder." }),
     })
     .prefault({}),
   theme: z
@@ -98,7 +100,7 @@ export const settingsObject = z.strictObject({
   editor: z.string().min(1).optional().meta({
     description: "Command of your editor for long prompts, such as code --wait; default: $VISUAL or $EDITOR.",
   }),
-  instructionFiles: z.array(z.string().min(1)).default(["AGENTS.md", "CLAUDE.md"]).meta({
+  instructionFiles: names.default(["AGENTS.md", "CLAUDE.md"]).meta({
     description: "Names of instruction files; Bonsai uses the first that exists in each folder.",
   }),
   $schema: z.string().optional().meta({ description: "The JSON Schema of this file, for your editor." }),

@@ -9,19 +9,18 @@ import { type ShellCommandOptions, type ShellOutcome, shellCommand } from "../to
 import type { AgentParts } from "./agent-parts.ts";
 import { recordMessage } from "./answer.ts";
 
-/** How a command of the user is run. */
 export interface UserCommandOptions {
   /** True for `!!`: the model never sees it. Default false. */
   excludeFromContext?: boolean;
-  /** Ends the command and all that it started. */
+  /** Ends the command and its processes. */
   signal?: AbortSignal;
-  /** Called with output as it comes. */
+  /** Called with each piece of output. */
   onOutput?: (text: string) => void;
 }
 
 /**
- * Runs what the user typed behind `!`, unless an extension has run it or says where, and stores it with its output.
- * @throws BonsaiError `command_blocked` when an extension refused it, `command_failed` when it could not be started.
+ * Runs a command that the user typed after `!`, and stores it with its output. An extension can run it, or say where.
+ * @throws BonsaiError `command_blocked` if an extension refused it, `command_failed` if it did not start
  */
 export async function runUserCommand(
   { parts, runCommand }: { parts: AgentParts; runCommand: RunCommand },
@@ -33,35 +32,24 @@ export async function runUserCommand(
   const { result } = await parts.events.decide("user_bash", asked, { signal });
   if (result?.block)
     throw blocked(command, signal.aborted ? "you stopped it before it began." : result.reason);
-  const run = result?.operations ? commandElsewhere(result.operations, cwd) : runCommand;
-  const ran = result?.result ?? (await started(command, () => run({ command, signal, onOutput })));
+  const { operations } = result ?? {};
+  const run = async () =>
+    operations
+      ? outputOf(await shellElsewhere(operations)({ command, cwd, signal, onText: onOutput }))
+      : runCommand({ command, signal, onOutput });
+  const ran = result?.result ?? (await started(command, run));
+  const { exitCode, cancelled, truncated, fullOutputPath } = ran;
   const message: BashExecutionMessage = {
-    role: "bashExecution",
-    command,
-    ...storedOutput(ran),
-    // An extension can have run it.
+    ...{ role: "bashExecution", command },
+    // An extension may have run it.
     output: maskKeys([...environmentKeys(process.env), ...parts.models.secrets()])(ran.output),
+    ...(exitCode === undefined ? {} : { exitCode }),
+    ...{ cancelled, truncated },
+    ...(fullOutputPath === undefined ? {} : { fullOutputPath }),
     ...(excludeFromContext ? { excludeFromContext } : {}),
     timestamp: parts.now(),
   };
   return (await recordMessage(parts, message)).message;
-}
-
-/** Nothing beside what is stored: an extension may have given more. */
-function storedOutput({
-  output,
-  exitCode,
-  cancelled,
-  truncated,
-  fullOutputPath,
-}: CommandOutput): CommandOutput {
-  return {
-    output,
-    ...(exitCode === undefined ? {} : { exitCode }),
-    cancelled,
-    truncated,
-    ...(fullOutputPath === undefined ? {} : { fullOutputPath }),
-  };
 }
 
 async function started<Result>(command: string, run: () => Promise<Result>): Promise<Result> {
@@ -86,19 +74,12 @@ function blocked(command: string, reason = "an extension refused it."): BonsaiEr
   });
 }
 
-/** A user's command, run elsewhere. */
-function commandElsewhere(operations: CommandOperations, cwd: string): RunCommand {
-  const run = shellElsewhere(operations);
-  return async ({ command, signal, onOutput }) => {
-    const { end, exitCode, output } = await run({ command, cwd, signal, onText: onOutput });
-    return outputOf(output, { exitCode, cancelled: end === "abort" });
-  };
-}
-
-/** Bounds and keeps what comes back as that of a command that runs here. After an abort nothing is waited for. */
+/** Runs commands with the operations of an extension. Bounds and keeps their output as that of a local command. */
 export function shellElsewhere(
   operations: CommandOperations,
-): (options: Partial<ShellCommandOptions> & CommandPlace) => Promise<ShellOutcome> {
+): (
+  options: Partial<ShellCommandOptions> & Pick<ShellCommandOptions, "command" | "cwd" | "signal">,
+) => Promise<ShellOutcome> {
   return async ({ command, cwd, env, timeoutMs, signal, onText }) => {
     const started = performance.now();
     const output = new OutputRecord();
@@ -109,19 +90,14 @@ export function shellElsewhere(
     };
     let onData = (data: Buffer) => take(text.push(data));
     const exec = async () => {
-      const running = operations.exec(command, cwd, {
-        onData: (data) => onData(data),
-        signal,
-        ...(timeoutMs === undefined ? {} : { timeout: timeoutMs / 1_000 }),
-        ...(env && { env }),
-      });
-      return (await raceAbort(running, signal)).exitCode ?? undefined;
+      const timeout = timeoutMs === undefined ? {} : { timeout: timeoutMs / 1_000 };
+      const options = { onData: (data: Buffer) => onData(data), signal, ...timeout, ...(env && { env }) };
+      // After an abort, it does not wait for the operations.
+      const { exitCode } = await raceAbort(operations.exec(command, cwd, options), signal);
+      return { end: "exit" as const, exitCode: exitCode ?? undefined };
     };
     try {
-      const ended = await exec().then(
-        (exitCode) => ({ end: "exit" as const, exitCode }),
-        (error: unknown) => ({ end: endOf(error, signal) }),
-      );
+      const ended = await exec().catch((error: unknown) => ({ end: endOf(error, signal) }));
       take(text.end());
       const elapsedMs = performance.now() - started;
       return { ...ended, output, isBinary: text.isBinary, background: [], elapsedMs };
@@ -132,9 +108,7 @@ export function shellElsewhere(
   };
 }
 
-type CommandPlace = Pick<ShellCommandOptions, "command" | "cwd" | "signal">;
-
-/** @throws the error, where it is of something else than the command's end */
+/** @throws the error, unless it says how the command ended */
 function endOf(error: unknown, signal: AbortSignal): "abort" | "timeout" {
   const message = messageOf(error);
   if (signal.aborted || message === "aborted") return "abort";
@@ -142,11 +116,10 @@ function endOf(error: unknown, signal: AbortSignal): "abort" | "timeout" {
   throw error;
 }
 
-function outputOf(
-  { tail: output, isLong: truncated, path: fullOutputPath }: OutputRecord,
-  { exitCode, cancelled }: Pick<CommandOutput, "exitCode" | "cancelled">,
-): CommandOutput {
-  return { output, exitCode, cancelled, truncated, fullOutputPath };
+/** The stored output of a command. */
+function outputOf({ end, exitCode, output }: ShellOutcome): CommandOutput {
+  const { tail, isLong: truncated, path: fullOutputPath } = output;
+  return { output: tail, exitCode, cancelled: end === "abort", truncated, fullOutputPath };
 }
 
 interface CommandRunnerOptions {
@@ -157,15 +130,12 @@ interface CommandRunnerOptions {
   secrets?: (() => readonly NamedSecret[]) | undefined;
 }
 
-/** Runs what a user types behind `!`, as the bash tool runs a command but without a time limit. */
+/** Runs commands of the user as the bash tool does, but without a time limit. */
 export function commandRunner({
   cwd,
   env = process.env,
   secrets = () => [],
 }: CommandRunnerOptions): RunCommand {
-  return async ({ command, signal, onOutput }) => {
-    const options = { command, cwd, env, signal, secrets: secrets(), onText: onOutput };
-    const { end, exitCode, output } = await shellCommand(options);
-    return outputOf(output, { exitCode, cancelled: end === "abort" });
-  };
+  return async ({ command, signal, onOutput }) =>
+    outputOf(await shellCommand({ command, cwd, env, signal, secrets: secrets(), onText: onOutput }));
 }

@@ -15,9 +15,9 @@ import {
 import { type ShellOutcome, shellCommand } from "./shell-command.ts";
 import { defineTool, type Tool, type ToolResult } from "./tool-registry.ts";
 
-/** A day; timers cannot count further than 24 of them. */
+/** A day. Timers end at 24 days. */
 const MAX_TIMEOUT_SECONDS = 86_400;
-/** How often people are shown new output: more is flicker, and work for every front end. */
+/** Time between two updates: more would flicker and cost work in front ends. */
 const UPDATE_MS = 100;
 
 const parameters = z.object({
@@ -33,24 +33,20 @@ const parameters = z.object({
 interface BashToolOptions {
   cwd: string;
   env: NodeJS.ProcessEnv;
-  /** Asked at each command. */
+  /** Called at each command. */
   secrets?: (() => readonly NamedSecret[]) | undefined;
-  /** When the call does not say; 0 for none. */
+  /** Default of a call; 0 for no limit. */
   timeoutSeconds: number;
   /** Runs the command. Default: a shell of this machine. */
   run?: typeof shellCommand | undefined;
 }
 
 /** Details of a command, for people and programs. */
-export interface BashDetails {
-  exitCode?: number | undefined;
-  endSignal?: string | undefined;
-  end: ShellOutcome["end"];
-  elapsedMs: number;
+export interface BashDetails
+  extends Pick<ShellOutcome, "exitCode" | "endSignal" | "end" | "elapsedMs" | "background"> {
   truncated: boolean;
   truncation?: Truncation | undefined;
   fullOutputPath?: string | undefined;
-  background: { pid: number; name: string }[];
 }
 
 export function bashTool({
@@ -80,7 +76,7 @@ export function bashTool({
   });
 }
 
-/** Shows the end of what came so far: at once, then not more often than people can see. */
+/** Shows the end of the output: at once, then every `UPDATE_MS` if it grew. */
 function throttledTail(show: (text: string) => void): { push: (text: string) => void; stop: () => void } {
   let tail = "";
   let timer: NodeJS.Timeout | undefined;
@@ -107,21 +103,17 @@ function result(outcome: ShellOutcome, timeoutSeconds: number): ToolResult<BashD
     content: [{ type: "text", text }],
     isError: ending.length > 0,
     details: {
-      exitCode,
-      endSignal,
-      end,
-      elapsedMs: Math.round(elapsedMs),
+      ...{ exitCode, endSignal, end, background, elapsedMs: Math.round(elapsedMs) },
       truncated: output.isLong,
       ...(output.isLong ? { truncation: truncationOf(output) } : {}),
       fullOutputPath: output.path,
-      background,
     },
   };
 }
 
 function truncationOf({ tail, lines, bytes }: ShellOutcome["output"]): Truncation {
   const isOneLine = !tail.slice(0, -1).includes("\n");
-  // A character that was cut in two can have cost three bytes.
+  // A character at the cut can have cost three bytes.
   const lastLinePartial = isOneLine && Buffer.byteLength(tail) > MAX_RESULT_BYTES - 4;
   const truncatedBy = countLines(tail) === MAX_RESULT_LINES ? "lines" : "bytes";
   return truncationTo(tail, { truncatedBy, totalLines: lines, totalBytes: bytes, lastLinePartial });
@@ -147,7 +139,7 @@ function backgroundNote(background: ShellOutcome["background"]): string[] {
   ];
 }
 
-/** Why the command counts as failed. */
+/** Says why the command counts as failed. */
 function endingOf({ end, exitCode, endSignal, elapsedMs }: ShellOutcome, timeoutSeconds: number): string[] {
   if (end === "abort")
     return [`[The user stopped the command and all its processes after ${duration(elapsedMs)}.]`];

@@ -15,19 +15,20 @@ import { join } from "node:path";
 import { withoutTerminalControls } from "@bonsai-agent/messages/host";
 import { countLines, errorCode, MAX_RESULT_BYTES, MAX_RESULT_LINES, tailOf } from "./result-text.ts";
 
-/** Beyond it an output is a runaway, and the disk is worth more. */
+/** A longer output has no end. */
 const MAX_FILE_BYTES = 100 << 20;
-/** How much of the end is in memory; cutting less often than the result needs makes it linear. */
+/** Characters of the end in memory. More than a result needs, so that the end is cut less often. */
 const MAX_HELD_CHARS = 4 * MAX_RESULT_BYTES;
 
-/** Owner of one output: its end in memory and, once it is longer than a result may be, all of it in a file. */
+/** The output of one command: its end in memory and, once it exceeds the limit of a result, all of it in a file. */
 export class OutputRecord {
   #held = "";
   #lines = 0;
-  #bytes = 0;
+  bytes = 0;
   #file: { path: string; descriptor: number } | undefined;
   #fileBytes = 0;
-  #problem: string | undefined;
+  /** The reason why the file is incomplete. */
+  problem: string | undefined;
   readonly #maxFileBytes: number;
 
   constructor(maxFileBytes = MAX_FILE_BYTES) {
@@ -37,24 +38,20 @@ export class OutputRecord {
   append(text: string): void {
     if (text === "") return;
     this.#held += text;
-    this.#bytes += Buffer.byteLength(text);
+    this.bytes += Buffer.byteLength(text);
     this.#lines += countLines(text) - (text.endsWith("\n") ? 0 : 1);
     if (this.#file !== undefined) this.#save(text);
-    else if (this.isLong && this.#problem === undefined) this.#openFile();
+    else if (this.isLong && this.problem === undefined) this.#openFile();
     if (this.#held.length > MAX_HELD_CHARS) this.#held = tailOf(this.#held);
   }
 
-  /** Whether the result cannot hold all of it. */
+  /** True if it exceeds the limits of a result. */
   get isLong(): boolean {
-    return this.#bytes > MAX_RESULT_BYTES || this.lines > MAX_RESULT_LINES;
+    return this.bytes > MAX_RESULT_BYTES || this.lines > MAX_RESULT_LINES;
   }
 
   get lines(): number {
     return this.#lines + (this.#held === "" || this.#held.endsWith("\n") ? 0 : 1);
-  }
-
-  get bytes(): number {
-    return this.#bytes;
   }
 
   get tail(): string {
@@ -66,11 +63,6 @@ export class OutputRecord {
     return this.#file?.path;
   }
 
-  /** Why the file does not hold everything. */
-  get problem(): string | undefined {
-    return this.#problem;
-  }
-
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file.descriptor);
   }
@@ -80,37 +72,34 @@ export class OutputRecord {
       this.#file = openOutputFile();
       this.#save(this.#held);
     } catch (error) {
-      this.#problem = `saving the full output failed: ${(error as Error).message}`;
+      this.problem = `saving the full output failed: ${(error as Error).message}`;
     }
   }
 
   #save(text: string): void {
-    if (this.#problem !== undefined) return;
+    if (this.problem !== undefined) return;
     const bytes = Buffer.from(text);
     if (this.#fileBytes + bytes.length > this.#maxFileBytes) {
-      this.#problem = `only the first ${this.#maxFileBytes >> 20} MB were saved`;
+      this.problem = `only the first ${this.#maxFileBytes >> 20} MB were saved`;
       return;
     }
     try {
       writeSync(this.#file!.descriptor, bytes);
       this.#fileBytes += bytes.length;
     } catch (error) {
-      this.#problem = `saving the rest failed: ${(error as Error).message}`;
+      this.problem = `saving the rest failed: ${(error as Error).message}`;
     }
   }
 }
 
-/** A resumed session may still want yesterday's output; the disk must not fill up with last month's. */
+/** Old outputs are deleted: a resumed session needs only recent ones. */
 const KEEP_DAYS = 7;
 
 let folder: string | undefined;
 
-/**
- * The folder of full outputs, private to the user. It is the same in every run, so that a path in the context stays
- * readable after a restart.
- */
+/** The folder of full outputs, private to the user. It stays the same, so that paths are valid after a restart. */
 export function outputFolder(): string {
-  // The system clears away what lies there long.
+  // The system may have removed it.
   if (folder === undefined || !existsSync(folder))
     folder = privateFolder(join(tmpdir(), `bonsai-output-${process.getuid?.() ?? "user"}`));
   return folder;
@@ -122,7 +111,7 @@ export function openOutputFile(): { path: string; descriptor: number } {
   return { path, descriptor: openSync(path, "wx", 0o600) };
 }
 
-/** Somebody else's folder of that name, or a link, is not used. */
+/** Uses another name if the folder is a link or belongs to another user. */
 function privateFolder(path: string): string {
   try {
     mkdirSync(path, { mode: 0o700 });
@@ -145,14 +134,14 @@ function removeOld(path: string): void {
   }
 }
 
-/** An unfinished line or escape sequence is not held back beyond this. */
+/** An unfinished line or escape sequence is not delayed beyond this. */
 const MAX_PENDING_CHARS = 16_384;
 /** An output with a larger share of control characters is binary. */
 const BINARY_SHARE = 0.2;
 
 /**
- * Makes plain text of what a program wrote for a terminal: no colours, no overwritten progress bars, no control
- * characters. A NUL ends a line: `find -print0` writes one after each name. Takes bytes as they come.
+ * Converts terminal output to plain text, without colours, overwritten progress bars and control characters. A NUL ends a
+ * line: `find -print0` writes one after each name.
  */
 export class TerminalText {
   readonly #decoder = new TextDecoder();
@@ -160,16 +149,16 @@ export class TerminalText {
   #seenChars = 0;
   #junkChars = 0;
 
-  /** The lines that are finished by now. */
+  /** Returns the finished lines. */
   push(bytes: Buffer): string {
     this.#pending += this.#decoder.decode(bytes, { stream: true });
     const end = Math.max(this.#pending.lastIndexOf("\n"), this.#pending.lastIndexOf("\0")) + 1;
     if (end === 0 && this.#pending.length <= MAX_PENDING_CHARS) return "";
-    // A very long line goes out in pieces.
+    // A very long line is returned in pieces.
     return this.#take(this.#pending.length - end > MAX_PENDING_CHARS ? this.#pending.length : end);
   }
 
-  /** The rest, when nothing more will come. */
+  /** Returns the rest. */
   end(): string {
     this.#pending += this.#decoder.decode();
     return this.#take(this.#pending.length);
@@ -195,7 +184,7 @@ export class TerminalText {
   }
 }
 
-/** A carriage return starts the line anew: the last version is what a terminal shows. */
+/** A carriage return restarts the line. Keeps the version that a terminal shows. */
 function overwritten(text: string): string {
   return text.split("\n").map(lastVersion).join("\n");
 }
@@ -206,7 +195,7 @@ function lastVersion(line: string): string {
   return line.slice(end === 0 ? 0 : line.lastIndexOf("\r", end - 1) + 1, end);
 }
 
-/** Overstruck characters, as manual pages use them for bold. */
+/** Removes overstruck characters, which manual pages use for bold. */
 function erased(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: backspace is meant
   return text.includes("\b") ? text.replaceAll(/[^\n]?\u0008/g, "") : text;

@@ -6,77 +6,67 @@ import { closestNames } from "@bonsai-agent/messages/host";
 import { outputFolder } from "./command-output.ts";
 import { errorCode, fileProblem } from "./result-text.ts";
 
-/** A path beyond the project that a tool wants to touch. */
+/** A path outside the project that a tool wants to use. */
 export interface PathRequest {
   /** Absolute, symbolic links resolved as far as it exists. */
   path: string;
-  /** The tool that wants it. */
   toolName: string;
   access: "read" | "write";
   /** Aborted when the user stops the work. */
   signal: AbortSignal;
 }
 
-/**
- * Asks the user; true lets the tool go on. Where nobody can be asked it is undefined, and a path beyond the project is
- * refused.
- */
+/** Asks the user whether a tool may use a path outside the project. Undefined, without a UI to ask on, refuses it. */
 export type ConfirmPath = (request: PathRequest) => Promise<boolean | undefined>;
 
-/** As many as Linux follows before it calls a path a circle. */
+/** Linux follows at most this many links. */
 const MAX_LINKS = 40;
-/** Readable in the folders above the project too: the system prompt names them by path. */
-const instructionFiles = ["AGENTS.md", "CLAUDE.md"];
 
 interface PathGuardOptions {
   cwd: string;
-  /** Folders, and files, beyond it. */
+  /** Files and folders outside the project that tools may use. */
   allow: readonly string[];
-  /** The same, for reading alone, asked each time. */
+  /** Returns files and folders outside the project that tools may read. */
   readable: () => readonly string[];
   confirmPath?: ConfirmPath | undefined;
 }
 
-interface PathQuestion {
-  toolName: string;
-  /** As the model wrote it. */
-  path: string;
-  access: "read" | "write";
-  signal: AbortSignal;
-}
-
 export interface GuardedPath {
-  /** Absolute, symbolic links resolved: what is checked is what is opened. */
+  /** Absolute, symbolic links resolved: the checked path is the opened path. */
   real: string;
   /** For messages: relative to the project inside it, else absolute. */
   shown: string;
 }
 
-/** Says where a path of a tool call leads, or refuses it. Rejects with a sentence for the model. */
-export type PathGuard = (question: PathQuestion) => Promise<GuardedPath>;
+/** Resolves the path of a tool call, as the model wrote it. Rejects with a sentence for the model. */
+export type PathGuard = (request: PathRequest) => Promise<GuardedPath>;
 
-/** Keeps file tools inside the project, and asks about what lies beyond. */
+/** Keeps file tools inside the project, and asks about other paths. */
 export function pathGuard({ cwd, allow, readable, confirmPath }: PathGuardOptions): PathGuard {
-  return async ({ path, ...question }) => {
-    const asked = absolutePath(cwd, path);
-    const real = await realPath(asked);
+  return async (request) => {
+    const { path, access } = request;
+    const real = await realPath(absolutePath(cwd, path));
     const project = await realPath(cwd);
-    const beyond = question.access === "read" ? [...allow, ...readable()] : allow;
+    const places = access === "read" ? [...allow, ...readable()] : allow;
     const roots = [
       project,
-      ...(await Promise.all(beyond.map((place) => rootAt(() => absolutePath(cwd, place))))).flat(),
+      ...(await Promise.all(places.map((place) => rootAt(() => absolutePath(cwd, place))))).flat(),
     ];
-    if (question.access === "read") roots.push(...(await rootAt(outputFolder)));
-    const isAllowed =
-      roots.some((root) => isInside(root, real)) || isInstructionAbove(project, real, question);
-    const guarded = { real, shown: shownPath(project, real) };
-    const answer = isAllowed || (await confirmPath?.({ ...question, path: real }));
-    if (answer) return guarded;
-    throw new Error(refusal({ path, real, project, access: question.access, wasAsked: answer === false }));
+    if (access === "read") roots.push(...(await rootAt(outputFolder)));
+    const isAllowed = roots.some((root) => isInside(root, real));
+    const answer = isAllowed || (await confirmPath?.({ ...request, path: real }));
+    if (answer) return { real, shown: shownPath(project, real) };
+    const target = real.endsWith(path) ? "" : ` (it points to ${real})`;
+    const use = access === "read" ? "read" : "change";
+    const refusal =
+      answer === false
+        ? `The user did not allow you to ${use} it.`
+        : `You may not ${use} it. Work inside the project, or ask the user to add its folder to the setting paths.allow.`;
+    throw new Error(`${path}${target} is outside the project ${project}. ${refusal}`);
   };
 }
 
-/** Empty for a path that cannot be resolved (a circle of links, no folder for temporary files). */
+/** Empty for a path that cannot be resolved, such as a circle of links. */
 async function rootAt(path: () => string): Promise<string[]> {
   try {
     return [await realPath(path())];
@@ -94,7 +84,7 @@ export function absolutePath(cwd: string, path: string): string {
   return resolve(cwd, path);
 }
 
-/** Symbolic links resolved as far as the path exists; the rest as it is written. */
+/** Resolves symbolic links as far as the path exists. */
 async function realPath(path: string, linksLeft: number = MAX_LINKS): Promise<string> {
   try {
     return await realpath(path);
@@ -110,10 +100,7 @@ async function realPath(path: string, linksLeft: number = MAX_LINKS): Promise<st
   return realPath(resolve(await realPath(folder, linksLeft), target), linksLeft - 1);
 }
 
-/**
- * A path that was checked must still lead to itself when it is used: a command that runs beside could have put a link
- * in its way.
- */
+/** Checks a path again before its use: a parallel command may have put a link in its way. */
 export async function refuseMoved(real: string): Promise<void> {
   const now = await realPath(real);
   if (now !== real) throw new Error(`it now points to ${now}`);
@@ -131,10 +118,6 @@ function shownPath(project: string, path: string): string {
   return relative(project, path).split(sep).join("/") || ".";
 }
 
-function isInstructionAbove(project: string, real: string, { access }: { access: string }): boolean {
-  return access === "read" && instructionFiles.includes(basename(real)) && isInside(dirname(real), project);
-}
-
 /** Returns undefined for a missing path and for one that is no link. */
 function noLink(error: unknown): undefined {
   const code = errorCode(error);
@@ -142,40 +125,31 @@ function noLink(error: unknown): undefined {
   throw error;
 }
 
-interface Refusal {
-  path: string;
-  real: string;
-  project: string;
-  access: "read" | "write";
-  wasAsked: boolean;
-}
-
-function refusal({ path, real, project, access, wasAsked }: Refusal): string {
-  const target = real.endsWith(path) ? "" : ` (it points to ${real})`;
-  const deed = access === "read" ? "read" : "change";
-  if (wasAsked)
-    return `${path}${target} is outside the project ${project}. The user did not allow you to ${deed} it.`;
-  return `${path}${target} is outside the project ${project}. You may not ${deed} it. Work inside the project, or ask the user to add its folder to the setting paths.allow.`;
-}
-
-/** Names that are offered in place of a missing one. */
+/** Names to suggest for a missing one. */
 const MAX_SUGGESTIONS = 3;
 
 /**
- * A path that must exist. A name that differs only in how its characters are encoded is taken for it: macOS writes
- * accents decomposed and puts a narrow space into the names of screenshots, which models write as plain ones.
+ * Resolves a path that must exist. Accepts a name whose characters are only encoded in another way: macOS decomposes accents
+ * and writes narrow spaces into the names of screenshots.
  */
-export async function existingPath(guard: PathGuard, question: PathQuestion): Promise<GuardedPath> {
+export async function existingPath(guard: PathGuard, question: PathRequest): Promise<GuardedPath> {
   const guarded = await lookalikePath(guard, question);
   if (await exists(guarded.real)) return guarded;
-  const folder = await deepestFolder(dirname(guarded.real));
-  const names = folder === dirname(guarded.real) ? await namesIn(folder) : [];
-  // With the code by which programs know it.
-  throw Object.assign(new Error(missing(guarded, folder, names)), { code: "ENOENT" });
+  const { real, shown } = guarded;
+  const folder = await deepestFolder(dirname(real));
+  const near =
+    folder === dirname(real) ? closestNames(basename(real), await namesIn(folder), MAX_SUGGESTIONS) : [];
+  const hint =
+    folder !== dirname(real)
+      ? `: the nearest folder that exists is ${folder}.`
+      : near.length === 0
+        ? ". Use ls or find to look for it."
+        : `. Did you mean ${near.map((name) => join(dirname(shown), name)).join(", ")}?`;
+  throw Object.assign(new Error(`There is no ${shown}${hint}`), { code: "ENOENT" });
 }
 
 /** Replaces each missing name of a path with the existing name that looks the same, if there is exactly one. */
-export async function lookalikePath(guard: PathGuard, question: PathQuestion): Promise<GuardedPath> {
+export async function lookalikePath(guard: PathGuard, question: PathRequest): Promise<GuardedPath> {
   const guarded = await guard(question);
   if (await exists(guarded.real)) return guarded;
   let path = await deepestFolder(dirname(guarded.real));
@@ -202,16 +176,16 @@ export function lookalikeName(name: string, names: readonly string[]): string | 
 }
 
 async function exists(path: string): Promise<boolean> {
-  try {
-    await lstat(path);
-    return true;
-  } catch (error) {
-    if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return false;
-    throw fileProblem("Accessing", path, error);
-  }
+  return lstat(path).then(
+    () => true,
+    (error: unknown) => {
+      if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return false;
+      throw fileProblem("Accessing", path, error);
+    },
+  );
 }
 
-/** Empty for a folder that may be entered but not listed. */
+/** Empty for a folder without permission to list it. */
 async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
@@ -233,12 +207,4 @@ function plainName(name: string): string {
     .replaceAll(/[\u00a0\u2000-\u200a\u202f\u205f\u3000]/g, " ")
     .replaceAll(/[\u2018\u2019\u02bc]/g, "'")
     .replaceAll(/[\u201c\u201d]/g, '"');
-}
-
-function missing({ shown, real }: GuardedPath, folder: string, names: readonly string[]): string {
-  if (folder !== dirname(real)) return `There is no ${shown}: the nearest folder that exists is ${folder}.`;
-  const near = closestNames(basename(real), names, MAX_SUGGESTIONS);
-  if (near.length === 0) return `There is no ${shown}. Use ls or find to look for it.`;
-  const offered = near.map((name) => join(dirname(shown), name)).join(", ");
-  return `There is no ${shown}. Did you mean ${offered}?`;
 }

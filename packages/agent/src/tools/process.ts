@@ -16,7 +16,7 @@ interface ProcessToStart extends SpawnOptions {
   args: readonly string[];
 }
 
-/** Why the system starts no process, and what can be done. */
+/** Reasons why the system starts no process, with advice. */
 const refusals: Readonly<Record<string, readonly [why: string, hint: string]>> = {
   EMFILE: [
     "this process has too many files open",
@@ -40,24 +40,23 @@ const refusals: Readonly<Record<string, readonly [why: string, hint: string]>> =
 };
 
 /**
- * Starts a process: the one place that does. It has started when this resolves, and no error of its streams, or of
- * ending it, can end this process.
- * @throws BonsaiError `process_not_started`, whatever the system has against it; the `cause` has its code
+ * Starts a process, and resolves when it has started. Errors of its streams cannot end this process.
+ * @throws BonsaiError `process_not_started`; its `cause` has the system's code
  */
 export async function startProcess({ command, args, ...options }: ProcessToStart): Promise<ChildProcess> {
   try {
     requireFiles();
     const child = spawn(command, args, options);
-    // Without a listener, an error ends the process: of a pipe that nobody reads, of a signal that nobody takes.
+    // An error without a listener would end this process.
     for (const source of [child, child.stdin, child.stdout, child.stderr]) source?.on("error", () => {});
     await once(child, "spawn");
     return child;
   } catch (cause) {
-    throw notStarted(command, { cause, cwd: options.cwd });
+    throw notStarted(command, options.cwd, cause);
   }
 }
 
-/** A start that breaks off in the middle for want of files never gives back those that it has opened. */
+/** A start that fails for lack of files would leak the files that it has opened. */
 function requireFiles(): void {
   const opened: number[] = [];
   try {
@@ -67,10 +66,7 @@ function requireFiles(): void {
   }
 }
 
-function notStarted(
-  command: string,
-  { cause, cwd }: { cause: unknown; cwd: SpawnOptions["cwd"] },
-): BonsaiError {
+function notStarted(command: string, cwd: SpawnOptions["cwd"], cause: unknown): BonsaiError {
   const code = (cause as NodeJS.ErrnoException).code ?? "";
   const [why, hint] =
     code === "ENOENT" && cwd !== undefined && !existsSync(cwd)
@@ -84,13 +80,13 @@ function notStarted(
   });
 }
 
-/** The variable that marks every process of one command, wherever in the tree it went. */
+/** The variable that marks every process of one command. */
 export const PROCESS_MARK = "BONSAI_COMMAND_ID";
 
-/** Time to end in order; long enough to flush a file, short enough for somebody who waits. */
+/** Time to end in order: enough to flush a file. */
 const GRACE_MS = 1_000;
 const POLL_MS = 20;
-/** Each round finds what the last one's victims had just started. */
+/** Each round finds the processes that were started before the last one. */
 const KILL_ROUNDS = 10;
 
 export interface ProcessTree {
@@ -108,19 +104,19 @@ interface ProcessRow {
   name: string;
 }
 
-/** Ends a command and everything it started: asked first, forced after a second. */
+/** Ends a command and all its processes: SIGTERM first, SIGKILL after a second. */
 export async function killTree(tree: ProcessTree): Promise<void> {
   if (process.platform === "win32") return killWindowsTree(tree.pid);
   try {
     await killProcesses(tree);
   } catch {
-    // Processes cannot be listed here (no /proc, no ps): the group can be ended unseen.
+    // Without /proc and ps, only the group is known.
     await killGroup(tree.pid);
   }
 }
 
 async function killProcesses(tree: ProcessTree): Promise<void> {
-  // Once seen, never lost: when a process ends, its children no longer hang on the tree.
+  // When a process ends, its children leave the tree.
   const seen = new Set<number>();
   const deadline = performance.now() + GRACE_MS;
   let rows = await treeProcesses(tree, seen);
@@ -164,7 +160,7 @@ async function linuxProcesses(): Promise<ProcessRow[]> {
   return rows.filter((row) => row !== undefined);
 }
 
-/** `pid (name) state parent group …`, where the name can have spaces and brackets. A zombie runs no more. */
+/** Parses `pid (name) state parent group …`. The name can have spaces and brackets. Skips zombies. */
 function linuxRow(stat: string): ProcessRow | undefined {
   const match = /^(\d+) \((.*)\) (\S) (\d+) (\d+) /s.exec(stat);
   if (match === null || match[3] === "Z" || match[3] === "X") return undefined;
@@ -180,10 +176,10 @@ async function markedProcesses(rows: readonly ProcessRow[], mark: string): Promi
   return marked.flat();
 }
 
-/** Empty for a process that has ended, or is somebody else's. @throws where the system has no file left to open it with */
+/** Empty for a process that has ended or belongs to another user. @throws if no more files can be opened */
 async function procFile(pid: number | string, file: string): Promise<string> {
   return readFile(`/proc/${pid}/${file}`, "latin1").catch((error: NodeJS.ErrnoException) => {
-    // Nothing seen would mean that nothing runs.
+    // An empty text would mean that nothing runs.
     if (error.code === "EMFILE" || error.code === "ENFILE" || error.code === "ENOMEM") throw error;
     return "";
   });
@@ -205,28 +201,27 @@ async function killGroup(pid: number): Promise<void> {
 }
 
 async function killWindowsTree(pid: number): Promise<void> {
-  // A tree that has ended already is what was wanted.
+  // It fails for a tree that has already ended.
   await promisify(execFile)("taskkill", ["/pid", String(pid), "/T", "/F"]).catch(() => {});
 }
 
-/** A negative number means the group. */
+/** @param pid negative for a group */
 function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    // It ended since it was seen, or it took on other rights: nothing that can be done here.
+    // It has ended, or has changed its rights.
     const code = (error as NodeJS.ErrnoException).code;
     if (code !== "ESRCH" && code !== "EPERM") throw error;
   }
 }
 
-/** First processes of the commands that run now; each leads a group of its own. */
+/** First processes of the running commands; each leads a group. */
 const running = new Set<number>();
 
 /**
- * Has a command ended with this process, should that end before it.
- * @param pid of a process that leads a group of its own; undefined for a command that could not be started
- * @returns what is to be called when the command has ended
+ * Lets `killRunningCommands` end a command. Call the returned function when it has ended.
+ * @param pid of the leader of its group; undefined if it did not start
  */
 export function runningCommand(pid: number | undefined): () => void {
   if (pid === undefined) return () => {};
@@ -234,10 +229,7 @@ export function runningCommand(pid: number | undefined): () => void {
   return () => void running.delete(pid);
 }
 
-/**
- * Ends at once, without asking, whatever commands run in this process: for a process that is about to end itself and
- * can wait for nothing. What left its command's group is not reached; aborting in good order reaches it.
- */
+/** Kills all running commands at once, for an exit that cannot wait. Does not reach processes that left their group. */
 export function killRunningCommands(): void {
   for (const pid of running) {
     if (process.platform === "win32") spawnSync("taskkill", ["/pid", String(pid), "/T", "/F"]);
@@ -246,13 +238,13 @@ export function killRunningCommands(): void {
   running.clear();
 }
 
-/** The full path of a program on the PATH. Its relative folders could lie in the project, whose programs nobody asked for. */
+/** The full path of a program on the PATH. Ignores relative folders: they could be in the project. */
 export function programPath(name: string, env: NodeJS.ProcessEnv): string | undefined {
   const folders = (env.PATH ?? env.Path ?? "").split(delimiter).filter((folder) => isAbsolute(folder));
   return folders.map((folder) => join(folder, name)).find(isProgram);
 }
 
-/** bash, or sh where there is none. Throws a sentence when neither is there. */
+/** Returns bash, else sh. @throws Error with a sentence if there is neither */
 export function findShell(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = process.platform): string {
   if (platform === "win32") return gitBash(env);
   const found = ["/bin/bash", "/usr/bin/bash"].find(isProgram) ?? programPath("bash", env);
@@ -262,16 +254,12 @@ export function findShell(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = pr
 }
 
 function gitBash(env: NodeJS.ProcessEnv): string {
-  const folders = [
-    env.ProgramFiles,
-    env["ProgramFiles(x86)"],
-    env.LOCALAPPDATA && join(env.LOCALAPPDATA, "Programs"),
-  ];
+  const own = env.LOCALAPPDATA && join(env.LOCALAPPDATA, "Programs");
+  const folders = [env.ProgramFiles, env["ProgramFiles(x86)"], own];
   const installed = folders.flatMap((folder) => (folder ? [join(folder, "Git", "bin", "bash.exe")] : []));
-  const onPath = programPath("bash.exe", env);
-  // The one in System32 starts Linux, which sees another file system.
-  const usable = onPath !== undefined && /\\system32\\/i.test(onPath) ? undefined : onPath;
-  const shell = installed.find(isProgram) ?? usable;
+  // The bash in System32 starts Linux, with another file system.
+  const onPath = [programPath("bash.exe", env) ?? ""].filter((path) => !/\\system32\\/i.test(path));
+  const shell = [...installed, ...onPath].find(isProgram);
   if (shell === undefined)
     throw new Error("Found no bash. On Windows, install Git for Windows: it includes bash.");
   return shell;

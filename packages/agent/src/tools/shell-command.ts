@@ -16,13 +16,13 @@ import {
 } from "./process.ts";
 import { shownBytes } from "./result-text.ts";
 
-/** Linux takes no longer single argument than 128 KB. */
+/** The longest argument on Linux has 128 KB. */
 const MAX_COMMAND_BYTES = 120 * 1024;
-/** After the command's end: how long its pipe must be quiet, and how long a background process may keep talking. */
+/** After the command's end: silence of its pipe that ends the reading, and the longest wait for it. */
 const QUIET_MS = 50;
 const MAX_LINGER_MS = 1_000;
 
-/** Nothing may wait for somebody at a terminal, or write for one. */
+/** Keeps programs from waiting for a user at a terminal. */
 const unattended = {
   TERM: "dumb",
   NO_COLOR: "1",
@@ -45,14 +45,13 @@ export interface ShellCommandOptions {
   /** Absent: no limit. */
   timeoutMs?: number | undefined;
   signal: AbortSignal;
-  /** Called with text as it comes, cleaned and without keys. */
+  /** Called with each piece of text, cleaned and without keys. */
   onText?: ((text: string) => void) | undefined;
 }
 
-/** How a command went. */
 export interface ShellOutcome {
   end: "exit" | "timeout" | "abort";
-  /** Absent when a signal ended it. */
+  /** Absent if a signal ended it. */
   exitCode?: number | undefined;
   endSignal?: NodeJS.Signals | undefined;
   output: OutputRecord;
@@ -62,7 +61,7 @@ export interface ShellOutcome {
   elapsedMs: number;
 }
 
-/** Runs a command to its end, its time limit, or the abort; then none of its processes is left but those it put into the background by itself. */
+/** Runs a command to its end, its time limit or the abort. Only its own background processes remain after its end. */
 export async function shellCommand(options: ShellCommandOptions): Promise<ShellOutcome> {
   await checkRunnable(options);
   const started = performance.now();
@@ -90,14 +89,8 @@ export async function shellCommand(options: ShellCommandOptions): Promise<ShellO
     const background = end === "exit" ? await leftRunning(child, tree) : [];
     letGo(child, onData);
     take(masked.push(text.end()) + masked.end());
-    return {
-      end,
-      ...exit,
-      output,
-      isBinary: text.isBinary,
-      background,
-      elapsedMs: performance.now() - started,
-    };
+    const elapsedMs = performance.now() - started;
+    return { end, ...exit, output, isBinary: text.isBinary, background, elapsedMs };
   } finally {
     forget();
     output.close();
@@ -119,30 +112,28 @@ async function checkRunnable({ command, cwd, signal }: ShellCommandOptions): Pro
 
 function start({ command, cwd, env }: ShellCommandOptions, mark: string): Promise<ChildProcess> {
   const shell = findShell(env);
-  // One pipe for both streams, so that their order is kept.
+  // One pipe for both streams keeps their order.
   return startProcess({
     command: shell,
     args: ["-c", 'exec "$0" -c "$1" 2>&1', shell, command],
     cwd,
     env: { ...env, ...unattended, [PROCESS_MARK]: mark },
-    // A group, and a session without a terminal, of its own.
+    // A group and a session of its own, without a terminal.
     detached: process.platform !== "win32",
     stdio: ["ignore", "pipe", "pipe"],
     windowsHide: true,
   });
 }
 
-type Exit = Pick<ShellOutcome, "end" | "exitCode" | "endSignal">;
-
 function ended(
   child: ChildProcess,
   tree: ProcessTree,
   { timeoutMs, signal }: ShellCommandOptions,
-): Promise<Exit> {
+): Promise<Pick<ShellOutcome, "end" | "exitCode" | "endSignal">> {
   return new Promise((resolve, reject) => {
-    let end: Exit["end"] = "exit";
+    let end: ShellOutcome["end"] = "exit";
     let killed: Promise<void> | undefined;
-    const kill = (why: Exit["end"]) => {
+    const kill = (why: ShellOutcome["end"]) => {
       if (killed !== undefined) return;
       end = why;
       killed = killTree(tree);
@@ -164,7 +155,7 @@ function ended(
   });
 }
 
-/** Waits for what the command wrote last. A background process may hold the pipe open for ever. */
+/** Waits for the last output. A background process can keep the pipe open for ever. */
 async function drained(child: ChildProcess, lastData: () => number): Promise<void> {
   const since = performance.now();
   const isOpen = () => !child.stdout!.readableEnded || !child.stderr!.readableEnded;
@@ -174,15 +165,14 @@ async function drained(child: ChildProcess, lastData: () => number): Promise<voi
   }
 }
 
-async function leftRunning(child: ChildProcess, tree: ProcessTree): Promise<{ pid: number; name: string }[]> {
-  // Both ends closed is the rule, and then nobody is looked for: that takes a look at every process.
+async function leftRunning(child: ChildProcess, tree: ProcessTree): Promise<ShellOutcome["background"]> {
+  // Usually both streams have ended. Then no process is left, and a search of all processes is not needed.
   if (child.stdout!.readableEnded && child.stderr!.readableEnded) return [];
-  // Their names are a courtesy.
   const rows = await treeProcesses(tree).catch(() => []);
   return rows.map(({ pid, name }) => ({ pid, name }));
 }
 
-/** A background process keeps its pipe, read by nobody: closing it would end the process at its next line. */
+/** Leaves the pipe open and ignores its data: closing it would end a background process at its next line. */
 function letGo(child: ChildProcess, onData: (bytes: Buffer) => void): void {
   for (const stream of [child.stdout!, child.stderr!]) {
     stream.off("data", onData);

@@ -110,8 +110,9 @@ describe("outside the project", () => {
     vi.unstubAllEnvs();
   });
 
-  test("instructions in a folder above can be read, but nothing beside them, and not changed", async () => {
-    using folder = withSecret();
+  test("readable files can be read, but not changed", async () => {
+    const readable = ["../AGENTS.md"];
+    using folder = withSecret({ readable: () => readable });
     writeFileSync(join(folder.outside, "AGENTS.md"), "be kind");
     writeFileSync(join(folder.outside, "project-two", "AGENTS.md"), "secret");
     expect(textOf(await folder.run("read", { path: "../AGENTS.md" }))).toBe("be kind");
