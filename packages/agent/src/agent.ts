@@ -45,8 +45,7 @@ export class Agent {
     this.#parts = agentParts(options);
     this.#compaction = new RunCompactions(this.#parts);
     this.#promptRunner = new PromptRunner({
-      parts: this.#parts,
-      compaction: this.#compaction,
+      ...{ parts: this.#parts, compaction: this.#compaction },
       onEnd: (messages, result) => this.#follow({ messages, result }),
     });
     this.#followers = followers;
@@ -170,10 +169,9 @@ export class Agent {
   }
 
   /**
-   * Compacts as soon as possible: at once when the agent is idle; during a run at its next
-   * place (before its next request, or after its last answer), and the run continues. A second request while one waits or
-   * runs gets the outcome of the first, unless it wants the digest: then the first is cancelled. Never rejects: the
-   * outcome is `cancelled` if the user stops the work before. Handlers and tools must not await it.
+   * Compacts as soon as possible: at once, or during a run before its next request or after its last answer; the run then
+   * continues. A second request beside another one gets its outcome, unless it wants the digest: then the first is
+   * cancelled. The outcome is `cancelled` if the user stops the work before. Handlers and tools must not await it.
    * @throws BonsaiError `agent_closed`, as a rejection.
    */
   async requestCompaction(options: CompactOptions = {}): Promise<CompactionOutcome> {
@@ -197,10 +195,8 @@ export class Agent {
    * @throws BonsaiError `agent_busy`, `agent_closed`, and what `navigateTree` throws; then nothing has changed.
    */
   async navigate(targetId: string, options: NavigateOptions = {}): Promise<Navigation> {
-    const { useDigest = false, signal: outer, ...given } = options;
-    const move = (signal: AbortSignal) =>
-      navigateTree({ ...given, ...this.#branchSummary(useDigest), targetId, signal });
-    return this.#alone("navigation", move, outer);
+    const move = (signal: AbortSignal) => navigateTree({ ...this.#branchOptions(options), targetId, signal });
+    return this.#alone("navigation", move, options.signal);
   }
 
   /**
@@ -208,20 +204,15 @@ export class Agent {
    * @throws BonsaiError `agent_busy`, `agent_closed`, and what `mergeBranch` throws; then nothing has changed.
    */
   async merge(branchId: string, options: MergeOptions = {}): Promise<BranchMerge> {
-    const { useDigest = false, signal: outer, ...given } = options;
-    const merge = (signal: AbortSignal) =>
-      mergeBranch({ ...given, ...this.#branchSummary(useDigest), branchId, signal });
-    return this.#alone("navigation", merge, outer);
+    const merge = (signal: AbortSignal) => mergeBranch({ ...this.#branchOptions(options), branchId, signal });
+    return this.#alone("navigation", merge, options.signal);
   }
 
-  #branchSummary(useDigest: boolean) {
-    const { session, settings, selection, summariser, events } = this.#parts;
+  #branchOptions({ useDigest = false, ...given }: NavigateOptions) {
+    const { session, settings, selection, summariser, events: lifecycle } = this.#parts;
     return {
-      session,
-      settings: settings.compaction,
+      ...{ ...given, session, settings: settings.compaction, model: selection.model, lifecycle },
       summariser: useDigest ? digestSummariser() : summariser,
-      model: selection.model,
-      lifecycle: events,
     };
   }
 
@@ -230,15 +221,12 @@ export class Agent {
    * @throws BonsaiError `agent_busy`, `agent_closed`, `command_blocked`, `command_failed`, and what appending throws.
    */
   async runUserCommand(command: string, options: UserCommandOptions = {}): Promise<BashExecutionMessage> {
-    const where = { parts: this.#parts, runCommand: this.#runCommand };
-    const run = (signal: AbortSignal) => runUserCommand(where, command, { ...options, signal });
+    const run = (signal: AbortSignal) =>
+      runUserCommand(this.#parts, this.#runCommand, command, { ...options, signal });
     return this.#alone("command", run, options.signal);
   }
 
-  /**
-   * Fires `session_start`; front ends call it once, before the first prompt. A signal ends the wait for
-   * handlers.
-   */
+  /** Fires `session_start`. Front ends call it once, before the first prompt. A signal ends the wait for handlers. */
   start(
     reason: SessionStartReason = "startup",
     { previousSessionFile, signal }: { previousSessionFile?: string | undefined; signal?: AbortSignal } = {},
@@ -248,29 +236,24 @@ export class Agent {
     return this.#parts.events.notify("session_start", event, signal && { signal });
   }
 
-  /**
-   * Stops the work, fires `session_shutdown`, whose handlers have five seconds, and closes the session. A second
-   * call returns the promise of the first.
-   */
+  /** Stops the work, fires `session_shutdown` and closes the session. A second call returns the promise of the first. */
   close(
     reason: "quit" | "reload" | "new" | "resume" | "fork" = "quit",
     { targetSessionFile }: { targetSessionFile?: string | undefined } = {},
   ): Promise<void> {
-    this.#closed ??= this.#close({
-      reason,
-      ...(targetSessionFile === undefined ? {} : { targetSessionFile }),
-    });
+    const target = targetSessionFile === undefined ? {} : { targetSessionFile };
+    this.#closed ??= this.#close({ type: "session_shutdown", reason, ...target });
     return this.#closed;
   }
 
-  async #close(why: Omit<PayloadOf<LifecycleEvents["session_shutdown"]>, "type">): Promise<void> {
+  async #close(event: PayloadOf<LifecycleEvents["session_shutdown"]>): Promise<void> {
     const { events, abortGrace, controller } = this.#parts;
     await this.#activity.abort();
     controller.abandonBackground("The session is closed.");
     abortGrace.begin();
     // The abort stores the waiting messages.
     await this.#activity.idle();
-    await events.notify("session_shutdown", { type: "session_shutdown", ...why });
+    await events.notify("session_shutdown", event);
     abortGrace.reset();
     for (const follower of this.#followers) await follower.close();
     this.#onClose();

@@ -10,18 +10,15 @@ import {
 } from "./project-instructions.ts";
 import { instructionSection, type PromptChange } from "./system-prompt.ts";
 
-/** Each is looked at before every request; of more, the first. */
+/** Files to check before each request. */
 const MAX_NAMED = 100;
 
-/**
- * Owner of the instructions of a session: they stand in the system prompt, which no compaction touches, and are read from
- * disk again once one of their files has changed, come or gone.
- */
+/** The instructions of a session. They are in the system prompt, and are read again when one of their files changes. */
 export class InstructionFiles {
   readonly #options: ProjectInstructionsOptions;
   readonly #onNotice: (notice: AgentNotice) => void;
   #current: readonly ProjectInstruction[] = [];
-  /** Files that they name with `@`. A missing file can appear later. */
+  /** Files named with `@`. A missing file can appear later. */
   #named: readonly string[] = [];
   /** State of each path before it was read, missing ones too. */
   #seen: ReadonlyMap<string, string> = new Map();
@@ -31,7 +28,7 @@ export class InstructionFiles {
     this.#onNotice = onNotice;
   }
 
-  /** @param onNotice gets what could not be read, then and later, and what changed */
+  /** @param onNotice called for unreadable and for changed files, now and later */
   static async open(
     options: ProjectInstructionsOptions,
     onNotice: (notice: AgentNotice) => void,
@@ -47,7 +44,7 @@ export class InstructionFiles {
     return this.#current;
   }
 
-  /** Reads them again where one has changed: a look at each file, and no more where none has. @returns undefined for no change */
+  /** Reads the files again if one has changed. Returns the change of the prompt. */
   async renew(): Promise<PromptChange | undefined> {
     const seen = await this.#look();
     if (isDeepStrictEqual(seen, this.#seen)) return undefined;
@@ -58,12 +55,12 @@ export class InstructionFiles {
     return from === to ? undefined : { from, to };
   }
 
-  /** @param seen what is changed while it is read is read again the next time */
+  /** @param seen the state before: a file that changes while it is read is read again the next time */
   async #read(seen: ReadonlyMap<string, string>): Promise<void> {
     this.#current = await projectInstructions(this.#options);
     const named = this.#current.flatMap(({ text, path }) => importsIn(text, path));
     this.#named = named.slice(0, MAX_NAMED);
-    // Files that others name are known only now.
+    // The named files are known only now.
     const later = [...this.#current.map(({ path }) => path), ...this.#named].filter(
       (path) => !seen.has(path),
     );

@@ -1,25 +1,25 @@
-import { constants, type Stats } from "node:fs";
-import { lstat, open, realpath, stat } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import { lstat, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, extname, join, resolve, sep } from "node:path";
-import { formatOfBom, unmarkedUtf16 } from "../tools/files/open-file.ts";
+import { formatOfBom, readRegularFile, unmarkedUtf16 } from "../tools/files/open-file.ts";
 import { errorCode, firstBytes } from "../tools/result-text.ts";
 
 /** Folders of other agents with instructions for all projects. Bonsai reads the first one if it has none of its own. */
 const userFolders = [".claude", ".pi/agent"];
-/** Files that the instructions name with `@`, and those that these name. */
+/** Files named with `@`, directly or by a named file. */
 const MAX_IMPORTS = 20;
 
-/** About 8,000 tokens, in every request: what is longer belongs into files that are read when they are needed. */
+/** About 8,000 tokens, in every request. Longer texts belong in files that are read on demand. */
 const MAX_INSTRUCTION_BYTES = 32 * 1024;
 
 /** One file of instructions for the model. */
 export interface ProjectInstruction {
   /** Absolute. */
   path: string;
-  /** Empty when it could not be read. */
+  /** Empty if it could not be read. */
   text: string;
-  /** Why it could not be read, or only in part. */
+  /** The reason why it was not read, or only in part. */
   problem?: string | undefined;
 }
 
@@ -35,11 +35,10 @@ export interface ProjectInstructionsOptions {
 }
 
 /**
- * Instruction files for work in a folder, the most general first: Bonsai's own (without one, the user's of Claude Code or
- * pi), then those of the folders from the root of the repository (or the user's home folder, where there is none) down to
- * this one, each with the files that a CLAUDE.md names with `@`. Above the project, only what the user or root owns is read:
- * in `/tmp` or on a shared disk anybody can leave instructions. Within it, what the owner of the working folder wrote is read
- * as well. Never rejects: what cannot be read says so in `problem`.
+ * Reads the instruction files for work in a folder, the most general first: Bonsai's own (else the user's of Claude Code or
+ * pi), then those of the folders from the root of the repository (else the home folder) down to this one, each with the
+ * files that a CLAUDE.md names with `@`. Above the project, it reads only files of the user and root: on a shared disk,
+ * anybody can leave instructions. In the project, it also reads files of the owner of the working folder. Never rejects.
  */
 export async function projectInstructions({
   cwd,
@@ -51,8 +50,8 @@ export async function projectInstructions({
   const seen = new Set<string>();
   const projectFolders = await foldersDownTo(resolve(cwd));
   const outermost = projectFolders[0]!;
-  const isRepository = await isPresent(join(outermost, ".git"));
-  const owners = await fileOwners({ cwd: projectFolders.at(-1)!, outermost, isRepository, uid });
+  const repository = (await isPresent(join(outermost, ".git"))) ? outermost : undefined;
+  const owners = await fileOwners(resolve(cwd), repository, uid);
   for (const folder of [undefined, ...projectFolders]) {
     const path = await firstWithText(
       folder === undefined ? ownPaths(home, fileNames) : pathsIn(folder, fileNames),
@@ -60,10 +59,11 @@ export async function projectInstructions({
     const real = path && (await realpath(path).catch(() => path));
     if (path === undefined || real === undefined || seen.has(real)) continue;
     seen.add(real);
-    const boundary = folder !== undefined && isRepository ? outermost : folder;
+    const boundary = folder && (repository ?? folder);
     const isStray = boundary !== undefined && (await leadsAstray(real, boundary));
     const allowed = folder === undefined ? undefined : owners(folder);
-    const instruction = isStray ? strayLink(path, real) : await readInstruction(path, allowed);
+    const problem = `${path} was not read: it links to ${real}, which is outside the project and not a Markdown file.`;
+    const instruction = isStray ? { path, text: "", problem } : await readInstruction(path, allowed);
     instructions.push(instruction);
     if (basename(path) === "CLAUDE.md")
       instructions.push(...(await imported(instruction, { boundary, owners: allowed, seen })));
@@ -72,11 +72,8 @@ export async function projectInstructions({
 }
 
 /** Every path at which an instruction file can be. */
-export async function instructionPaths({
-  cwd,
-  home,
-  fileNames,
-}: Pick<ProjectInstructionsOptions, "cwd" | "home" | "fileNames">): Promise<string[]> {
+export async function instructionPaths(options: ProjectInstructionsOptions): Promise<string[]> {
+  const { cwd, home, fileNames } = options;
   const folders = await foldersDownTo(resolve(cwd));
   return [...ownPaths(home, fileNames), ...folders.flatMap((folder) => pathsIn(folder, fileNames))];
 }
@@ -86,24 +83,20 @@ function ownPaths(home: string, fileNames: readonly string[]): string[] {
   return folders.flatMap((folder) => fileNames.map((name) => join(folder, name)));
 }
 
-/** Claude Code also looks into `.claude`; in the user's home folder, that is what holds everywhere. */
+/** Includes the `.claude` of Claude Code, except in the home folder, where it is for all projects. */
 function pathsIn(folder: string, fileNames: readonly string[]): string[] {
   const folders = folder === homedir() ? [folder] : [folder, join(folder, ".claude")];
   return folders.flatMap((each) => fileNames.map((name) => join(each, name)));
 }
 
-interface ImportOptions {
-  /** Named files must be inside this folder; undefined for the user's own instructions. */
-  boundary: string | undefined;
-  owners: Owners;
-  /** By where they really are; what is read is added. */
-  seen: Set<string>;
-}
-
-/** The files that a text names, and those that they name, in this order. One that is not there is no import. */
+/**
+ * Reads the files that a text names, and the files that they name. Ignores missing files.
+ * @param boundary named files must be inside this folder; undefined for the user's own instructions
+ * @param seen real paths of the files so far
+ */
 async function imported(
   { path, text }: ProjectInstruction,
-  { boundary, owners, seen }: ImportOptions,
+  { boundary, owners, seen }: { boundary: string | undefined; owners: Owners; seen: Set<string> },
 ): Promise<ProjectInstruction[]> {
   const read: ProjectInstruction[] = [];
   const waiting = importsIn(text, path);
@@ -113,20 +106,25 @@ async function imported(
     if (real === undefined || seen.has(real) || !(await isFile(real))) continue;
     seen.add(real);
     if (boundary !== undefined && !(await isWithin(boundary, real))) {
-      read.push({ path: next, text: "", problem: beyond(next, path) });
+      const problem = `${next} (included by ${path}) was not read: it is outside the project.`;
+      read.push({ path: next, text: "", problem });
       continue;
     }
     const instruction = await readInstruction(next, owners);
     chars += instruction.text.length;
-    // Each is bounded, and so are all together: they are in every request.
-    const fits = chars <= MAX_INSTRUCTION_BYTES;
-    read.push(fits ? instruction : { path: next, text: "", problem: tooMuch(next, path) });
-    if (fits) waiting.push(...importsIn(instruction.text, next));
+    // They are in every request, so their sum is bounded too.
+    if (chars <= MAX_INSTRUCTION_BYTES) {
+      read.push(instruction);
+      waiting.push(...importsIn(instruction.text, next));
+    } else {
+      const problem = `${next} was not read: the files included by ${path} exceed ${MAX_INSTRUCTION_BYTES / 1024} KB in total.`;
+      read.push({ path: next, text: "", problem });
+    }
   }
   return read;
 }
 
-/** At the beginning of a word, as in Claude Code: an `@` inside a word is part of an address. */
+/** Mentions begin a word, as in Claude Code: an `@` inside a word is part of an address. */
 const mention = /(?<=^|[\s(])@([^\s"'`<>()[\]{}]+)/gm;
 const code = /^(?:```|~~~)[^\n]*\n[\s\S]*?(?:^(?:```|~~~)[ \t]*$|(?![\s\S]))|(`+)(?!`)[^\n]*?[^`\n]\1(?!`)/gm;
 
@@ -137,18 +135,8 @@ export function importsIn(text: string, path: string): string[] {
   );
   const paths = named
     .filter((name) => name !== "")
-    .map((name) => {
-      return name.startsWith("~/") ? join(homedir(), name.slice(2)) : resolve(dirname(path), name);
-    });
+    .map((name) => (name.startsWith("~/") ? join(homedir(), name.slice(2)) : resolve(dirname(path), name)));
   return [...new Set(paths)];
-}
-
-function tooMuch(path: string, by: string): string {
-  return `${path} was not read: the files included by ${by} exceed ${MAX_INSTRUCTION_BYTES / 1024} KB in total.`;
-}
-
-function beyond(path: string, by: string): string {
-  return `${path} (included by ${by}) was not read: it is outside the project.`;
 }
 
 async function isFile(path: string): Promise<boolean> {
@@ -164,58 +152,46 @@ async function isWithin(boundary: string, real: string): Promise<boolean> {
 }
 
 /**
- * A project is read before anybody trusts it, and what is read goes to the provider: a link of its own must not carry
- * a private key there. Links to shared instructions elsewhere are common, and those are Markdown.
+ * True for a link out of the project, except to Markdown. Instructions are read and sent before the user trusts the project,
+ * so its links must not lead to a private key. Links to shared Markdown are common.
  */
 async function leadsAstray(real: string, boundary: string): Promise<boolean> {
   return !(await isWithin(boundary, real)) && extname(real).toLowerCase() !== ".md";
 }
 
-function strayLink(path: string, real: string): ProjectInstruction {
-  const problem = `${path} was not read: it links to ${real}, which is outside the project and not a Markdown file.`;
-  return { path, text: "", problem };
-}
-
-/** Users by their numbers; undefined for everybody. */
+/** User ids; undefined for all users. */
 type Owners = ReadonlySet<number> | undefined;
 
-/**
- * Owners of the readable files in a folder. A repository whose owner is not that of the working folder (`/tmp/.git`) is
- * not the project.
- */
-async function fileOwners(place: {
-  cwd: string;
-  outermost: string;
-  isRepository: boolean;
-  uid: number | undefined;
-}): Promise<(folder: string) => Owners> {
-  const { cwd, outermost, isRepository, uid } = place;
+/** Owners of readable files, by folder. A repository of another owner (`/tmp/.git`) is not the project. */
+async function fileOwners(
+  cwd: string,
+  repository: string | undefined,
+  uid: number | undefined,
+): Promise<(folder: string) => Owners> {
   if (uid === undefined) return () => undefined;
   const trusted = new Set([uid, 0]);
   const own = await stat(cwd).catch(() => undefined);
   const inProject = own === undefined ? trusted : new Set([...trusted, own.uid]);
-  const root = isRepository ? await stat(outermost).catch(() => undefined) : undefined;
+  const root = repository === undefined ? undefined : await stat(repository).catch(() => undefined);
   const isProject = (folder: string) => folder === cwd || (root !== undefined && inProject.has(root.uid));
   return (folder) => (isProject(folder) ? inProject : trusted);
 }
 
-/** Why a file is not read whose link, folder or text somebody else can have made. */
+/** The problem of a file whose text, link or folder belongs to another user. */
 function foreign(path: string, parts: readonly Stats[], owners: ReadonlySet<number>): string | undefined {
   const owner = parts.find(({ uid }) => !owners.has(uid))?.uid;
   if (owner === undefined) return undefined;
   return `${path} was not read: the file, its folder or its link target belongs to another user (uid ${owner}). It must belong to you or root.`;
 }
 
-/** Outermost first. */
+/** The folders from the repository or the home folder down to this one. */
 async function foldersDownTo(cwd: string): Promise<string[]> {
   const folders = [cwd];
   const userHome = homedir();
-  for (
-    let at = cwd;
-    !(await isPresent(join(at, ".git"))) && at !== userHome && at !== dirname(at);
-    at = dirname(at)
-  ) {
-    folders.unshift(dirname(at));
+  let at = cwd;
+  while (!(await isPresent(join(at, ".git"))) && at !== userHome && at !== dirname(at)) {
+    at = dirname(at);
+    folders.unshift(at);
   }
   return folders;
 }
@@ -225,20 +201,22 @@ async function firstWithText(paths: readonly string[]): Promise<string | undefin
   let empty: string | undefined;
   for (const path of paths) {
     if (!(await isPresent(path))) continue;
-    if (!(await isBlank(path))) return path;
+    if (!isBlank(path)) return path;
     empty ??= path;
   }
   return empty;
 }
 
-async function isBlank(path: string): Promise<boolean> {
-  return firstPart(path).then(
-    ({ bytes, isWhole }) => isWhole && textOf(bytes) === "",
-    () => false,
-  );
+function isBlank(path: string): boolean {
+  try {
+    const { bytes } = readRegularFile(path, MAX_INSTRUCTION_BYTES + 1);
+    return bytes.length <= MAX_INSTRUCTION_BYTES && textOf(bytes) === "";
+  } catch {
+    return false;
+  }
 }
 
-/** True also without permission to look: reading the file then fails with the reason. */
+/** True also without permission: reading the file then fails with the reason. */
 async function isPresent(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
@@ -248,13 +226,13 @@ async function isPresent(path: string): Promise<boolean> {
 
 async function readInstruction(path: string, owners: Owners): Promise<ProjectInstruction> {
   try {
-    const { bytes, isWhole, stats } = await firstPart(path);
+    const { bytes, stats } = readRegularFile(path, MAX_INSTRUCTION_BYTES + 1);
     const places = owners === undefined ? [] : [stats, await lstat(path), await stat(dirname(path))];
     const problem = foreign(path, places, owners ?? new Set());
     if (problem !== undefined) return { path, text: "", problem };
     const text = textOf(bytes);
-    if (text === undefined) throw new Error("it is not a text file.");
-    if (isWhole) return { path, text };
+    if (text === undefined) throw new Error("it is not a text file");
+    if (bytes.length <= MAX_INSTRUCTION_BYTES) return { path, text };
     const limit = `${MAX_INSTRUCTION_BYTES / 1024} KB`;
     return {
       path,
@@ -262,7 +240,7 @@ async function readInstruction(path: string, owners: Owners): Promise<ProjectIns
       problem: `${path} is longer than ${limit}. The system prompt contains only the beginning.`,
     };
   } catch (error) {
-    return { path, text: "", problem: `Cannot read ${path}: ${(error as Error).message}` };
+    return { path, text: "", problem: `Cannot read ${path}: ${(error as Error).message}.` };
   }
 }
 
@@ -272,19 +250,4 @@ function textOf(bytes: Buffer): string | undefined {
   if (encoding === "utf-8" && bytes.includes(0)) return undefined;
   const first = encoding === "utf-8" ? firstBytes(bytes, MAX_INSTRUCTION_BYTES) : bytes;
   return new TextDecoder(encoding).decode(first).trim();
-}
-
-async function firstPart(path: string): Promise<{ bytes: Buffer; isWhole: boolean; stats: Stats }> {
-  // Without waiting: a pipe must not hold up the start.
-  const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-  try {
-    // Use the opened file: its name may lead to another file by now.
-    const stats = await handle.stat();
-    if (!stats.isFile()) throw new Error("it is not a regular file.");
-    const size = MAX_INSTRUCTION_BYTES + 1;
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(size), 0, size, 0);
-    return { bytes: buffer.subarray(0, bytesRead), isWhole: bytesRead < size, stats };
-  } finally {
-    await handle.close();
-  }
 }

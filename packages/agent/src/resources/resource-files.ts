@@ -1,15 +1,4 @@
-import {
-  closeSync,
-  constants,
-  type Dirent,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-  realpathSync,
-  type Stats,
-  statSync,
-} from "node:fs";
+import { type Dirent, readdirSync, realpathSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
 import { count } from "@bonsai-agent/messages/numbers";
 import { messageOf } from "../notice.ts";
@@ -55,22 +44,6 @@ function folderEntry(folder: string, entry: Dirent): FolderEntry[] {
     return found.isDirectory() || found.isFile() ? [{ path, name, isFolder: found.isDirectory() }] : [];
   } catch (problem) {
     return [{ path, name, isFolder: false, problem }];
-  }
-}
-
-/**
- * Reads the first bytes of a regular file, without waiting for a pipe.
- * @throws what the file system throws, and a sentence about a file that is not regular
- */
-export function readRegularFile(path: string, maxBytes: number): { bytes: Buffer; stats: Stats } {
-  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-  try {
-    const stats = fstatSync(file);
-    if (!stats.isFile()) throw new Error("it is not a regular file");
-    const bytes = Buffer.alloc(Math.min(maxBytes, stats.size));
-    return { bytes: bytes.subarray(0, readSync(file, bytes, 0, bytes.length, 0)), stats };
-  } finally {
-    closeSync(file);
   }
 }
 

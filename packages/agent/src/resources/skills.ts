@@ -3,9 +3,10 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import { skillCallText } from "@bonsai-agent/messages/host";
 import { count } from "@bonsai-agent/messages/numbers";
 import { messageOf } from "../notice.ts";
+import { readRegularFile } from "../tools/files/open-file.ts";
 import { isInside } from "../tools/path-guard.ts";
 import { frontmatterParts, type ParseYaml, readFrontmatter } from "./frontmatter.ts";
-import { findSkillFiles, readRegularFile, realOf, type SkillFiles, statsAt } from "./resource-files.ts";
+import { findSkillFiles, realOf, type SkillFiles, statsAt } from "./resource-files.ts";
 
 /** A skill of the Agent Skills standard: a folder with a SKILL.md, or one Markdown file. */
 export interface Skill {

@@ -2,7 +2,6 @@ import type { CompactionOutcome, ManualCompaction } from "@bonsai-agent/compacti
 import type { CompactionSite } from "@bonsai-agent/compaction/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { CONTINUE_CUSTOM_TYPE, sleep } from "@bonsai-agent/messages/host";
-import type { AgentNotice } from "../notice.ts";
 import type { AgentParts } from "./agent-parts.ts";
 import { contextUsage } from "./agent-state.ts";
 import { type Answer, modelFailed } from "./answer.ts";
@@ -18,10 +17,9 @@ export type Recovery =
 /** Time between a recovery and the retry: the interface redraws, the server rests. */
 const RETRY_DELAY_MS = 100;
 
-/** A compaction that a user or an extension asked for. */
-interface Requested {
+/** A compaction that a user or an extension requested. */
+interface Requested extends PromiseWithResolvers<CompactionOutcome> {
   wanted: ManualCompaction;
-  outcome: Promise<CompactionOutcome>;
 }
 
 /** Runs the compactions of one agent, automatic and requested, and decides how the run continues after each. */
@@ -29,10 +27,8 @@ export class RunCompactions {
   readonly #parts: AgentParts;
   #cancel: AbortController | undefined;
   /** A request that waits for the run's next place for a compaction. */
-  #waiting:
-    | (Requested & { resolve: (outcome: CompactionOutcome | Promise<CompactionOutcome>) => void })
-    | undefined;
-  #running: Requested | undefined;
+  #waiting: Requested | undefined;
+  #running: Pick<Requested, "wanted" | "promise"> | undefined;
 
   constructor(parts: AgentParts) {
     this.#parts = parts;
@@ -69,10 +65,10 @@ export class RunCompactions {
   async manual(wanted: ManualCompaction, signal: AbortSignal): Promise<CompactionOutcome> {
     const { controller } = this.#parts;
     const done = this.#cancellable(signal, (own) => controller.compact({ ...wanted, signal: own }));
-    const running = { wanted, outcome: done.then(({ outcome }) => outcome) };
+    const running = { wanted, promise: done.then(({ outcome }) => outcome) };
     this.#running = running;
     try {
-      return await running.outcome;
+      return await running.promise;
     } finally {
       if (this.#running === running) this.#running = undefined;
     }
@@ -84,14 +80,12 @@ export class RunCompactions {
    */
   request(wanted: ManualCompaction): Promise<CompactionOutcome> {
     const other = this.#waiting ?? this.#running;
-    if (other !== undefined && (other.wanted.useDigest || !wanted.useDigest)) return other.outcome;
-    if (this.#waiting === undefined) {
-      // A threshold compaction goes on.
-      if (this.#running !== undefined) this.cancel();
-      const { promise: outcome, resolve } = Promise.withResolvers<CompactionOutcome>();
-      this.#waiting = { wanted, outcome, resolve };
-    } else this.#waiting.wanted = { ...this.#waiting.wanted, useDigest: true };
-    return this.#waiting.outcome;
+    if (other !== undefined && (other.wanted.useDigest || !wanted.useDigest)) return other.promise;
+    // A threshold compaction continues.
+    if (this.#waiting === undefined && this.#running !== undefined) this.cancel();
+    const joined = this.#waiting && { ...this.#waiting.wanted, useDigest: true };
+    this.#waiting = { ...(this.#waiting ?? Promise.withResolvers()), wanted: joined ?? wanted };
+    return this.#waiting.promise;
   }
 
   get hasRequest(): boolean {
@@ -139,12 +133,17 @@ export class RunCompactions {
     const failed = { status: "failed", error: modelFailed(answer) } as const;
     if (failure?.kind !== "inputTooLong") return failed;
     const { controller, selection } = this.#parts;
-    const isCurrent = selection.model.provider === message.provider && selection.model.id === message.model;
-    if (!isCurrent) {
+    const { provider, id } = selection.model;
+    if (provider !== message.provider || id !== message.model) {
       this.#hideFailedAnswer(answer);
       return { ...failed, status: "modelChanged" };
     }
-    if (failure.isGuessed) this.#parts.onNotice(presumedOverflow(failure.message));
+    if (failure.isGuessed)
+      this.#parts.onNotice({
+        level: "info",
+        code: "overflow_presumed",
+        message: `The provider refused the request without a clear reason. Bonsai assumes that the request was too long and tries one compaction. The provider's message: ${failure.message}`,
+      });
     const refusal = { inputTokens: failure.inputTokens };
     const { outcome, stop } = await this.#cancellable(signal, (own) =>
       controller.recoverFromOverflow({ refusal, signal: own }),
@@ -187,14 +186,6 @@ export class RunCompactions {
       if (this.#cancel === cancel) this.#cancel = undefined;
     }
   }
-}
-
-function presumedOverflow(refusal: string): AgentNotice {
-  return {
-    level: "info",
-    code: "overflow_presumed",
-    message: `The provider refused the request without a clear reason. Bonsai assumes that the request was too long and tries one compaction. The provider's message: ${refusal}`,
-  };
 }
 
 function tooLarge({ detail }: CompactionOutcome, more: string): BonsaiError {

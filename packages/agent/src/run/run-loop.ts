@@ -15,12 +15,6 @@ import {
 } from "./queue.ts";
 import { runToolBatch } from "./tool-call.ts";
 
-interface RunLoopOptions {
-  parts: AgentParts;
-  compaction: RunCompactions;
-  signal: AbortSignal;
-}
-
 /**
  * The run loop's next step after a request. `results`: ask again, with the results of tools. `stopped`: the model has
  * nothing more to do. `retry`: ask again, the context is smaller now. `modelChanged`: ask the new model. `cancelled`: the
@@ -30,12 +24,9 @@ type Next = "results" | "stopped" | "retry" | "modelChanged" | "cancelled";
 
 const aborted: RunResult = { status: "aborted" };
 
-/**
- * Runs from a user's message to the last answer: request, tools, request, until the model stops and no text waits.
- * One object for one run.
- */
+/** One run, from the user's message to the last answer: request, tools, request, until the model stops and no text waits. */
 export class RunLoop {
-  readonly #options: RunLoopOptions;
+  readonly #options: { parts: AgentParts; compaction: RunCompactions; signal: AbortSignal };
   #turnIndex = 0;
   #isInTurn = false;
   /**
@@ -45,15 +36,11 @@ export class RunLoop {
   #requests = 0;
   /** True after a retry with another model, until a good answer. */
   #triedOtherModel = false;
-  #answer: AssistantMessage | undefined;
+  /** The latest answer. */
+  answer: AssistantMessage | undefined;
 
-  constructor(options: RunLoopOptions) {
+  constructor(options: { parts: AgentParts; compaction: RunCompactions; signal: AbortSignal }) {
     this.#options = options;
-  }
-
-  /** The latest answer; absent before the first. */
-  get answer(): AssistantMessage | undefined {
-    return this.#answer;
   }
 
   /** Begins a turn with the user's message, or with the request. */
@@ -61,17 +48,14 @@ export class RunLoop {
     const { events, now } = this.#options.parts;
     if (this.#isInTurn) return;
     this.#isInTurn = true;
-    await events.notify("turn_start", {
-      type: "turn_start",
-      turnIndex: this.#turnIndex,
-      timestamp: now(),
-    });
+    const event = { type: "turn_start" as const, turnIndex: this.#turnIndex, timestamp: now() };
+    await events.notify("turn_start", event);
   }
 
   /** @throws what appending to the session throws. */
   async run(): Promise<RunResult> {
     const result = await this.#untilNothingWaits();
-    return { ...result, ...(this.#answer && { answer: this.#answer }) };
+    return { ...result, ...(this.answer && { answer: this.answer }) };
   }
 
   /** The outer loop goes from text to text, the inner one from request to request. */
@@ -141,7 +125,7 @@ export class RunLoop {
     await this.beginTurn();
     const systemPrompt = parts.systemPrompt.current;
     const answer = await requestAnswer({ parts, systemPrompt, signal });
-    this.#answer = answer.message;
+    this.answer = answer.message;
     const results: Recorded<ToolResultMessage>[] = [];
     const isLast = answer.status !== "good" || (await this.#runTools(answer.message, results));
     const turnIndex = this.#turnIndex++;
@@ -168,6 +152,17 @@ export class RunLoop {
       results.push(await recordResult(parts, result));
     };
     return runToolBatch({ parts, calls: callsIn(answer), signal, onResult });
+  }
+
+  /** A text that cannot be expanded waits again, and is `unsent` at the end of the run. */
+  async #prepared(queued: QueuedInput): Promise<SaidInput | undefined> {
+    const { parts, signal } = this.#options;
+    try {
+      return await preparedInput(parts, queued, signal);
+    } catch (error) {
+      parts.queue.putBack(queued);
+      throw error;
+    }
   }
 
   /** Continues after an overflow; other failures end the run. */
@@ -197,7 +192,7 @@ export class RunLoop {
     const { queue, controller } = parts;
     let isDelivered = false;
     for (let next = queue.next(phase); next !== undefined; next = queue.next(phase)) {
-      const text = signal.aborted || isMessage(next) ? undefined : await preparedOrBack(parts, next, signal);
+      const text = signal.aborted || isMessage(next) ? undefined : await this.#prepared(next);
       if (signal.aborted) {
         queue.putBack(next);
         return false;
@@ -231,18 +226,4 @@ function tooManyRequests(requests: number): BonsaiError {
     message: `The agent stopped after ${count(requests)} requests without your input.`,
     hint: "The work so far is kept. Ask the agent to continue. To change the limit, set limits.runRequests; 0 means no limit.",
   });
-}
-
-/** A text that cannot be expanded waits again, and is `unsent` at the end of the run. */
-async function preparedOrBack(
-  parts: AgentParts,
-  queued: QueuedInput,
-  signal: AbortSignal,
-): Promise<SaidInput | undefined> {
-  try {
-    return await preparedInput(parts, queued, signal);
-  } catch (error) {
-    parts.queue.putBack(queued);
-    throw error;
-  }
 }

@@ -23,7 +23,8 @@ export interface UserCommandOptions {
  * @throws BonsaiError `command_blocked` if an extension refused it, `command_failed` if it did not start
  */
 export async function runUserCommand(
-  { parts, runCommand }: { parts: AgentParts; runCommand: RunCommand },
+  parts: AgentParts,
+  runCommand: RunCommand,
   command: string,
   { excludeFromContext = false, signal = new AbortController().signal, onOutput }: UserCommandOptions,
 ): Promise<BashExecutionMessage> {

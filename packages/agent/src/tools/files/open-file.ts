@@ -1,4 +1,4 @@
-import { constants, type Stats } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { type GuardedPath, refuseMoved } from "../path-guard.ts";
 import { fileProblem } from "../result-text.ts";
@@ -8,11 +8,11 @@ export interface OpenedFile {
   stats: Stats;
 }
 
-/** Opens a regular file for reading. A pipe or a device is refused before it can hang or flood. */
+/** Opens a regular file. Refuses pipes and devices: reading them may never end. */
 export async function openFile({ real, shown }: GuardedPath): Promise<OpenedFile> {
   try {
     refuseOthers(shown, await stat(real));
-    // Without waiting: what was a file a moment ago could be a pipe by now.
+    // Without waiting: the path may lead to a pipe by now.
     const handle = await open(real, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
       await refuseMoved(real);
@@ -35,6 +35,22 @@ function refuseOthers(shown: string, stats: Stats): void {
   if (stats.isDirectory()) throw new WrongKind(`${shown} is a folder. Use ls to list it.`);
   const kind = stats.isFIFO() ? "a named pipe" : stats.isSocket() ? "a socket" : "a device";
   throw new WrongKind(`${shown} is ${kind}, not a file. Only regular files can be read and edited.`);
+}
+
+/**
+ * Reads the first bytes of a regular file, without waiting for a pipe.
+ * @throws errors of the file system, and an Error for a file that is not regular
+ */
+export function readRegularFile(path: string, maxBytes: number): { bytes: Buffer; stats: Stats } {
+  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    const stats = fstatSync(file);
+    if (!stats.isFile()) throw new Error("it is not a regular file");
+    const bytes = Buffer.alloc(Math.min(maxBytes, stats.size));
+    return { bytes: bytes.subarray(0, readSync(file, bytes, 0, bytes.length, 0)), stats };
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** The first bytes of a file. */
@@ -100,10 +116,10 @@ export class LineSplitter {
   }
 }
 
-/** Enough for every signature, and for a fair look at whether it is text. */
+/** Bytes that decide on the kind of a file. */
 export const HEAD_BYTES = 4_100;
 
-/** Types that providers take. */
+/** Types that providers accept. */
 const imageTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 type FileKind =
@@ -111,7 +127,7 @@ type FileKind =
   | { kind: "image"; mimeType: string }
   | { kind: "binary"; what: string };
 
-/** Tells by the first bytes; a file's name says nothing. */
+/** Decides by the first bytes. File names are not reliable. */
 export async function fileKind(head: Buffer): Promise<FileKind> {
   const marked = formatOfBom(head);
   if (marked !== undefined) return { kind: "text", ...marked };
@@ -119,24 +135,17 @@ export async function fileKind(head: Buffer): Promise<FileKind> {
   if (isPlain && !head.subarray(0, 5).equals(Buffer.from("%PDF-"))) {
     return { kind: "text", encoding: "utf-8", bomBytes: 0 };
   }
-  const mimeType = await signature(head);
-  if (mimeType !== undefined) {
+  // Most files never need this library.
+  const mimeType = (await (await import("file-type")).fileTypeFromBuffer(head))?.mime;
+  if (mimeType !== undefined)
     return imageTypes.includes(mimeType) ? { kind: "image", mimeType } : { kind: "binary", what: mimeType };
-  }
   const utf16 = unmarkedUtf16(head);
   if (utf16 !== undefined) return { kind: "text", ...utf16 };
   if (isWestern(head)) return { kind: "text", encoding: "windows-1252", bomBytes: 0 };
   return { kind: "binary", what: "unknown binary data" };
 }
 
-/** Loaded when a file is not plainly text: most never need it. */
-async function signature(head: Buffer): Promise<string | undefined> {
-  const { fileTypeFromBuffer } = await import("file-type");
-  const type = await fileTypeFromBuffer(head);
-  return type?.mime;
-}
-
-/** Text of the time before UTF-8: no control characters but those that lay a text out. */
+/** True for text in an 8-bit encoding: it has no control characters except for layout. */
 function isWestern(head: Buffer): boolean {
   return head.every((byte) => byte >= 0x20 || byte === 9 || byte === 10 || byte === 12 || byte === 13);
 }
@@ -173,10 +182,7 @@ export function formatOfBom(head: Buffer): TextFormat | undefined {
   return undefined;
 }
 
-/**
- * UTF-16 without a mark, told by where the zeros stand: Western text has one in every second byte and, unlike
- * binary data, hardly any in the other.
- */
+/** Detects UTF-16 without a mark: in Western text, every second byte is zero, and hardly any other. */
 export function unmarkedUtf16(head: Buffer): TextFormat | undefined {
   const pairs = head.length >> 1;
   if (pairs < 2) return undefined;
@@ -188,7 +194,7 @@ export function unmarkedUtf16(head: Buffer): TextFormat | undefined {
   return undefined;
 }
 
-/** Whether it is UTF-8; a character cut off at the end is no fault, for the head of a file may end anywhere. */
+/** True for UTF-8. The last character may be incomplete. */
 function isUtf8(head: Buffer): boolean {
   try {
     new TextDecoder("utf-8", { fatal: true }).decode(head, { stream: true });
@@ -198,12 +204,12 @@ function isUtf8(head: Buffer): boolean {
   }
 }
 
-/** The text without its mark. Throws a TypeError at bytes that the encoding does not have. */
+/** Decodes without the mark. @throws TypeError for invalid bytes */
 export function decodeText(bytes: Buffer, { encoding, bomBytes }: TextFormat): string {
   return new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(bytes.subarray(bomBytes));
 }
 
-/** The bytes of a text, with the mark again where there was one. Windows-1252 is never written. */
+/** Encodes a text, with its mark. Windows-1252 is never written. */
 export function encodeText(text: string, { encoding, bomBytes }: TextFormat): Buffer {
   const marked = bomBytes > 0 ? `\ufeff${text}` : text;
   if (encoding === "utf-16le") return Buffer.from(marked, "utf16le");

@@ -1,23 +1,19 @@
-import { constants, type Dirent } from "node:fs";
-import { open, readdir, stat } from "node:fs/promises";
+import type { Dirent } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { readRegularFile } from "../files/open-file.ts";
 import { ignorePattern, type PathPattern } from "./globs.ts";
 
-/** A search of more began in the wrong folder. */
+/** A larger search began in the wrong folder. */
 const MAX_WALKED_ENTRIES = 300_000;
-/** Time until keys and signals, such as an abort, get their turn. */
+/** Longest time without handling keys and signals. */
 const MAX_TURN_MS = 20;
 
 interface WalkedEntry {
-  /** Relative to where the walk began, with `/`. */
+  /** Relative to the walked folder, with `/`. */
   path: string;
   kind: "file" | "folder" | "link" | "other";
-}
-
-interface WalkOptions {
-  folder: string;
-  signal: AbortSignal;
 }
 
 /** Parts of the folder that a walk skipped. */
@@ -31,18 +27,18 @@ interface WalkGaps {
  * follow them.
  */
 export class FolderWalk {
-  readonly #options: WalkOptions;
+  readonly #options: { folder: string; signal: AbortSignal };
   readonly gaps: WalkGaps = { unreadableFolders: 0, isCut: false };
   #seen = 0;
   #turnedAtMs = performance.now();
 
-  constructor(options: WalkOptions) {
+  constructor(options: { folder: string; signal: AbortSignal }) {
     this.#options = options;
   }
 
   async *entries(): AsyncGenerator<WalkedEntry> {
     const { folder } = this.#options;
-    yield* this.#below("", await rulesIn(folder, await rulesAbove(folder)));
+    yield* this.#below("", rulesIn(folder, await rulesAbove(folder)));
   }
 
   async *#below(way: string, rules: IgnoreRules): AsyncGenerator<WalkedEntry> {
@@ -56,7 +52,7 @@ export class FolderWalk {
       if (this.gaps.isCut) return;
       const path = way === "" ? entry.name : `${way}/${entry.name}`;
       yield { path, kind: kindOf(entry) };
-      if (isFolder) yield* this.#below(path, await rulesIn(join(folder, entry.name), rules));
+      if (isFolder) yield* this.#below(path, rulesIn(join(folder, entry.name), rules));
     }
   }
 
@@ -73,7 +69,7 @@ export class FolderWalk {
       const entries = await readdir(folder, { withFileTypes: true });
       return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
     } catch {
-      // The result names their number: one closed folder does not spoil a search.
+      // The result names their number.
       this.gaps.unreadableFolders += 1;
       return [];
     }
@@ -131,7 +127,7 @@ interface Layer {
   rules: readonly Rule[];
 }
 
-/** The rules in force in a folder: those of the folders above, then its own. */
+/** The rules that apply in a folder, outermost first. */
 type IgnoreRules = readonly Layer[];
 
 /** Reads the rules above the folder of a search, up to the root of the repository. */
@@ -142,17 +138,17 @@ async function rulesAbove(folder: string): Promise<IgnoreRules> {
     root = dirname(root);
     folders.unshift(root);
   }
-  let rules: IgnoreRules = await layerOf(root, [join(".git", "info", "exclude")]);
+  let rules: IgnoreRules = layerOf(root, [join(".git", "info", "exclude")]);
   // A search in an ignored folder, given by name, lists its contents.
   for (const [at, above] of folders.entries()) {
-    rules = await rulesIn(above, rules);
+    rules = rulesIn(above, rules);
     if (isIgnored(folders[at + 1] ?? folder, true, rules)) return [];
   }
   return rules;
 }
 
-async function rulesIn(folder: string, above: IgnoreRules): Promise<IgnoreRules> {
-  return [...above, ...(await layerOf(folder, ruleFiles))];
+function rulesIn(folder: string, above: IgnoreRules): IgnoreRules {
+  return [...above, ...layerOf(folder, ruleFiles)];
 }
 
 /** True if the rules ignore an entry of a folder that is not ignored: the innermost folder with a matching rule decides. */
@@ -168,30 +164,20 @@ function isIgnored(path: string, isFolder: boolean, rules: IgnoreRules): boolean
   return false;
 }
 
-async function layerOf(folder: string, files: readonly string[]): Promise<Layer[]> {
-  const texts = await Promise.all(files.map((file) => ruleText(join(folder, file)).catch(() => "")));
-  const rules = texts.flatMap((text) => text.split("\n").flatMap(ruleOf));
+function layerOf(folder: string, files: readonly string[]): Layer[] {
+  const rules = files.flatMap((file) => rulesOf(join(folder, file)));
   return rules.length === 0 ? [] : [{ folder, rules }];
 }
 
-/** Reads without waiting: a pipe or a device has no rules. */
-async function ruleText(path: string): Promise<string> {
-  const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+function rulesOf(path: string): Rule[] {
   try {
-    if (!(await handle.stat()).isFile()) return "";
-    const { buffer, bytesRead } = await handle.read(
-      Buffer.allocUnsafe(MAX_RULES_BYTES),
-      0,
-      MAX_RULES_BYTES,
-      0,
-    );
-    return buffer.toString("utf8", 0, bytesRead);
-  } finally {
-    await handle.close();
+    return readRegularFile(path, MAX_RULES_BYTES).bytes.toString().split("\n").flatMap(ruleOf);
+  } catch {
+    return [];
   }
 }
 
-/** As git reads a line: a space at its end counts after a backslash. */
+/** Reads a line as git does: a space at its end counts after a backslash. */
 function ruleOf(line: string): Rule[] {
   if (line.length > MAX_RULE_CHARS) return [];
   const text = line
