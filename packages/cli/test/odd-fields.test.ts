@@ -61,8 +61,7 @@ const allLines = (): object[] => [
     },
   },
   ...[
-    { type: "custom", customType: "bonsai.calibration", data: calibration },
-    { type: "custom", customType: "bonsai.pinned", data: { pinned: ["keep this"] } },
+    { type: "custom", customType: "bonsai.beside", data: { calibration, pinned: ["keep this"] } },
     { type: "message", message: { role: "user", content: `Go on. ${"word ".repeat(400)}`, timestamp: 1 } },
   ].map((entry, at) => ({
     ...entry,

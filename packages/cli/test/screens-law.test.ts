@@ -100,13 +100,7 @@ async function sessionOf(texts: readonly string[], summariser: Summariser): Prom
     tokensBefore: 9,
   });
   const data = { compactionId: second.entryId ?? root.id };
-  for (const customType of [
-    "bonsai.undo",
-    "bonsai.redo",
-    "bonsai.calibration",
-    "bonsai.unknown",
-    "todo.list",
-  ])
+  for (const customType of ["bonsai.undo", "bonsai.redo", "bonsai.beside", "bonsai.unknown", "todo.list"])
     session.append({ type: "custom", customType, data });
   for (const customType of ["bonsai.continue", "bonsai.import.queued", "todo.note"])
     session.append({ type: "custom_message", customType, content: "Go on.", display: true });

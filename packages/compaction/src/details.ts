@@ -1,7 +1,7 @@
 import { type Calibration, isRecord, textHead } from "@bonsai-agent/messages";
-import type { CompactionEntry, Entry } from "@bonsai-agent/session";
+import { type CompactionEntry, customTypes, type Entry } from "@bonsai-agent/session";
 import { z } from "zod";
-import { closingsSchema, recordSchema, soundItems } from "./record/record.ts";
+import { closingsSchema, recordSchema, type SpanRecord, soundItems } from "./record/record.ts";
 
 const REASONS = ["threshold", "overflow", "manual"] as const satisfies readonly CompactionReason[];
 const RUNGS = [
@@ -130,7 +130,7 @@ const count = z.number().int().min(0);
 const textList = soundItems(z.string());
 const list = textList.catch([]);
 
-export const calibrationSchema = z.object({
+const calibrationSchema = z.object({
   // No model counts a text ten times as high as another does.
   ratio: z.number().min(0.1).max(10),
   // Negative if the estimate of the messages is above the reported size.
@@ -144,7 +144,7 @@ const lossCountSchema = z.object({ kept: count, lost: count, putBack: count });
 const MAX_TERM_CHARS = 200;
 const termSchema = z.string().transform((term) => textHead(term, MAX_TERM_CHARS));
 
-export const lossSchema = z.object({
+const lossSchema = z.object({
   failing: lossCountSchema,
   irreversible: lossCountSchema,
   openTodos: lossCountSchema,
@@ -212,6 +212,39 @@ const detailsSchema = z.object({
   isExtract: flag,
   manifest: optional(manifestSchema),
 });
+
+/** Data in an entry before masks or before a summary of an extension, whose own details have no room for it. */
+export interface StoredBeside {
+  calibration?: Calibration | undefined;
+  /** The pinned texts at this point. Absent without pins. */
+  pinned?: readonly string[] | undefined;
+  record?: SpanRecord | undefined;
+  /** The first entry that the record does not cover. */
+  firstKeptEntryId?: string | undefined;
+  loss?: LossReport | undefined;
+  /** True if the user edited the summary's prose. */
+  isEdited?: boolean | undefined;
+}
+
+const besideSchema: z.ZodType<StoredBeside> = z.object({
+  calibration: optional(calibrationSchema),
+  pinned: optional(textList),
+  record: optional(recordSchema),
+  firstKeptEntryId: text,
+  loss: optional(lossSchema),
+  isEdited: flag,
+});
+
+/** Reads the sound parts of such an entry; undefined for any other. */
+export function besideOf(entry: Entry | undefined): StoredBeside | undefined {
+  if (entry?.type !== "custom" || entry.customType !== customTypes.beside) return undefined;
+  const known = parsedBeside.get(entry) ?? besideSchema.safeParse(entry.data).data;
+  if (known !== undefined) parsedBeside.set(entry, known);
+  return known;
+}
+
+/** Cache by entry, because entries never change. */
+const parsedBeside = new WeakMap<object, StoredBeside>();
 
 /** The sound parts of a summary's details. Missing or damaged parts are absent or empty. */
 export type StoredDetails = z.infer<typeof detailsSchema>;

@@ -209,7 +209,7 @@ test("behind an extension's summary the record stands in an entry of its own, an
   expect(session.projection().compaction?.details).toEqual({ mine: 1 });
   const beside = session
     .path()
-    .filter((entry) => entry.type === "custom" && entry.customType === customTypes.record);
+    .filter((entry) => entry.type === "custom" && entry.customType === customTypes.beside);
   expect(beside).toHaveLength(1);
   work(session, 2);
   const summary = await compact(session);

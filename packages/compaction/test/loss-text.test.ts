@@ -138,7 +138,7 @@ describe("what a compaction recorded", () => {
         const summary = { summary: "S", firstKeptEntryId: "x", tokensBefore: 1 };
         const details = isBeside ? { own: true } : { manifest: { loss, carried } };
         const data = isBeside ? { loss } : loss;
-        const before = { type: "custom", customType: "bonsai.record", ...at, data } as unknown as Entry;
+        const before = { type: "custom", customType: "bonsai.beside", ...at, data } as unknown as Entry;
         const known = summaryLoss({ type: "compaction", ...at, ...summary, details }, before);
         for (const { text } of lossLines(known)) expect(text).not.toMatch(/NaN|undefined|-\d/);
       }),

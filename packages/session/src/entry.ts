@@ -175,12 +175,8 @@ export type EntryType = Entry["type"];
 export const customTypes = {
   /** Records a moved leaf. Its parent is the new position. */
   leaf: "bonsai.leaf",
-  /** Keeps the token ratio that the session's usage had shown. `data` is a Calibration. */
-  calibration: "bonsai.calibration",
-  /** Keeps the texts that are pinned at this point. `data` is `{pinned}`. */
-  pinned: "bonsai.pinned",
-  /** Keeps the record of the entries that an extension's own summary replaces. `data` is `{record, firstKeptEntryId}`. */
-  record: "bonsai.record",
+  /** Keeps the data of masks, or of a summary whose details are an extension's. `data` is a StoredBeside of compaction. */
+  beside: "bonsai.beside",
   /** Only other programs read this entry. `inFormat` has all its content. */
   companion: "bonsai.companion",
   /** Undoes a compaction. `data` is `{compactionId}`. */

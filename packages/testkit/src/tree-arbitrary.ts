@@ -93,7 +93,7 @@ function ownArbitrary(): fc.Arbitrary<string> {
     fc.tuple(fc.constantFrom("P", "P", "Q"), pinned).map(([word, text]) => `${word}"${text}"`),
     fc.tuple(fc.nat(99), pinned).map(([pick, text]) => `C(%${pick})"${text}"`),
     fc.nat(99).map((pick) => `C(%${pick})"made anew"!`),
-    fc.constantFrom("S!", 'p"bonsai.record"', 'p"bonsai.pinned"', 'p"bonsai.calibration"'),
+    fc.constantFrom("S!", 'p"bonsai.beside"'),
   );
 }
 

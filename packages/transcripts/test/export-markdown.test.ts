@@ -181,7 +181,7 @@ describe("exportMarkdown", () => {
       { ...user("one"), id: "u" },
       { ...summary, details: { manifest: { loss } } },
     ];
-    const beside = { type: "custom", customType: "bonsai.record", data: { loss } } as const;
+    const beside = { type: "custom", customType: "bonsai.beside", data: { loss } } as const;
     const another = [{ ...user("one"), id: "u" }, beside, { ...summary, fromHook: true }];
     for (const entries of [ours, another]) expect(exportMarkdown(sessionOf(entries))).toContain(told);
   });

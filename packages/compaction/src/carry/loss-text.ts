@@ -1,8 +1,7 @@
-import { isRecord } from "@bonsai-agent/messages";
 import { count as digits } from "@bonsai-agent/messages/numbers";
-import { type CompactionEntry, customTypes, type Entry } from "@bonsai-agent/session";
+import type { CompactionEntry, Entry } from "@bonsai-agent/session";
 import type { LossCount, LossReport } from "../details.ts";
-import { type CarriedCounts, lossSchema, manifestOf } from "../details.ts";
+import { besideOf, type CarriedCounts, manifestOf } from "../details.ts";
 
 /** Counts of the carried data and of the lost facts. Each is absent if it was not counted or checked. */
 export interface SummaryLoss {
@@ -89,10 +88,5 @@ function amount(count: number, noun: string): string {
  */
 export function summaryLoss(compaction: CompactionEntry, entryBefore: Entry | undefined): SummaryLoss {
   const { carried, loss } = manifestOf(compaction) ?? {};
-  return { carried, loss: loss ?? lossBeside(entryBefore) };
-}
-
-function lossBeside(entry: Entry | undefined): LossReport | undefined {
-  if (entry?.type !== "custom" || entry.customType !== customTypes.record) return undefined;
-  return isRecord(entry.data) ? lossSchema.safeParse(entry.data.loss).data : undefined;
+  return { carried, loss: loss ?? besideOf(entryBefore)?.loss };
 }

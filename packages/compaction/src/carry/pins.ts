@@ -5,14 +5,12 @@ import {
   type CustomMessageEntry,
   customTypes,
   type Entry,
-  type EntryDraftWithId,
   type PinChange,
   pinChange,
   type Session,
 } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
-import { storedDetails } from "../details.ts";
-import { texts } from "../record/file-operations.ts";
+import { besideOf, storedDetails } from "../details.ts";
 
 /** A message that pins or unpins a text. Append it to the session, or let the agent send it. */
 type PinMessage = Pick<CustomMessageEntry, "customType" | "content" | "display" | "details">;
@@ -66,17 +64,10 @@ function changesSince(session: Session, leafId: string | null) {
 }
 
 /** The list of pins that an entry stores; undefined without one. */
-function pinnedBefore(entry: Entry): string[] | undefined {
-  if (entry.type === "custom" && entry.customType === customTypes.pinned)
-    return texts((entry.data as { pinned?: unknown } | null | undefined)?.pinned);
-  if (entry.type !== "compaction") return undefined;
+function pinnedBefore(entry: Entry): readonly string[] | undefined {
+  if (entry.type !== "compaction") return besideOf(entry)?.pinned;
   const { prose, pinned } = storedDetails(entry);
   return prose === undefined ? undefined : pinned;
-}
-
-/** The entry that stores the pins beside a summary whose details cannot. Empty without pins. */
-export function pinnedDrafts(pinned: readonly string[]): EntryDraftWithId[] {
-  return pinned.length === 0 ? [] : [{ type: "custom", customType: customTypes.pinned, data: { pinned } }];
 }
 
 /**

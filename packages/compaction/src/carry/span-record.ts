@@ -1,21 +1,13 @@
 import type { SecretFilter } from "@bonsai-agent/messages";
 import { secretsOf } from "@bonsai-agent/messages/host";
-import {
-  customTypes,
-  type Entry,
-  type EntryDraftWithId,
-  type ProjectionItem,
-  project,
-  type Session,
-} from "@bonsai-agent/session";
+import { type Entry, type ProjectionItem, project, type Session } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
-import type { LossReport } from "../details.ts";
-import { storedDetails } from "../details.ts";
+import { besideOf, storedDetails } from "../details.ts";
 import type { CompactionPlan } from "../plan/plan.ts";
 import { originalMessage } from "../plan/view.ts";
 import { type Closing, clippedClosings } from "../record/closings.ts";
 import { lastAnswer } from "../record/digest.ts";
-import { type RecordedMessage, recordAfter, recordSchema, type SpanRecord } from "../record/record.ts";
+import { type RecordedMessage, recordAfter, type SpanRecord } from "../record/record.ts";
 
 /** The path whose spans are recorded. */
 export interface RecordSource {
@@ -160,10 +152,8 @@ function recordOfCompaction(entry: Entry): FoundRecord | undefined {
 }
 
 function recordBeside(entry: Entry): FoundRecord | undefined {
-  if (entry.type !== "custom" || entry.customType !== customTypes.record) return undefined;
-  const data = (entry.data ?? {}) as { record?: unknown; firstKeptEntryId?: unknown };
-  const { data: record } = recordSchema.safeParse(data.record);
-  return record && { record, firstKeptEntryId: data.firstKeptEntryId };
+  const { record, firstKeptEntryId } = besideOf(entry) ?? {};
+  return record && { record, firstKeptEntryId };
 }
 
 /** The agent's answers that fit, without the last one, which a digest quotes at its end. */
@@ -171,20 +161,4 @@ export function otherClosings({ closings }: SpanRecord, maxTokens: number, focus
   const last = lastAnswer(closings);
   const others = closings.filter((closing) => closing !== last);
   return clippedClosings(others, { maxTokens, focus });
-}
-
-/** The entry that stores the record beside a summary whose details cannot. Empty without a record. */
-export function recordDrafts(planned: PlannedRecord): EntryDraftWithId[] {
-  const { record, firstKeptEntryId, loss, isEdited } = planned;
-  if (record === undefined) return [];
-  const data = { record, firstKeptEntryId, loss, ...(isEdited && { isEdited }) };
-  return [{ type: "custom", customType: customTypes.record, data }];
-}
-
-interface PlannedRecord {
-  record?: SpanRecord | undefined;
-  firstKeptEntryId: string | null;
-  loss?: LossReport | undefined;
-  /** True if the user edited the prose: the details of an extension cannot store that either. */
-  isEdited?: boolean;
 }

@@ -2,9 +2,7 @@ import { type Calibration, redactSecrets } from "@bonsai-agent/messages";
 import { type ContextEditEntry, customTypes, type Entry, type EntryDraftWithId } from "@bonsai-agent/session";
 import { recentSettings } from "@bonsai-agent/session/host";
 import { summaryDetails } from "../carry/carry-over.ts";
-import { pinnedDrafts } from "../carry/pins.ts";
-import { recordDrafts } from "../carry/span-record.ts";
-import { type CompactionManifest, type EntryRange, manifestOf } from "../details.ts";
+import { type CompactionManifest, type EntryRange, manifestOf, type StoredBeside } from "../details.ts";
 import type { CompactionLifecycle } from "../events.ts";
 import { isCustomSummaryError } from "../ladder/extension-rung.ts";
 import {
@@ -44,11 +42,9 @@ function write(run: Run, state: LadderState): CompactionResult {
   const result = resultOf(run, state, summary === undefined ? "masked" : "compacted");
   const calibration = calibrationAfter(run, state);
   const drafts = editDrafts(state.view);
-  // The details of an extension have no room for the data.
-  if ((summary === undefined || summary.draft.own !== undefined) && (calibration?.samples ?? 0) > 0)
-    drafts.push({ type: "custom", customType: customTypes.calibration, data: calibration });
-  if (summary?.draft.own !== undefined)
-    drafts.push(...pinnedDrafts(run.pinned), ...recordDrafts(recordOf(summary)));
+  const beside = besideData(run, summary, calibration);
+  if (Object.keys(beside).length > 0)
+    drafts.push({ type: "custom", customType: customTypes.beside, data: beside });
   if (summary !== undefined) {
     const manifest = manifestFrom(result, { run, state, calibration });
     drafts.push(compactionDraft(run, summary, manifest));
@@ -59,9 +55,24 @@ function write(run: Run, state: LadderState): CompactionResult {
   return entry.type === "compaction" ? { ...result, entry, entryId: entry.id, edits } : { ...result, edits };
 }
 
-function recordOf({ draft, carried, loss }: LaidSummary) {
-  const { firstKeptEntryId, isEdited = false } = draft;
-  return { record: carried.record, firstKeptEntryId, loss, isEdited };
+/** The data that masks have no entry for, and that an extension's details have no room for. */
+function besideData(
+  { pinned }: Run,
+  summary: LaidSummary | undefined,
+  calibration: Calibration | undefined,
+): StoredBeside {
+  const learned = (calibration?.samples ?? 0) > 0 ? { calibration } : {};
+  if (summary === undefined) return learned;
+  const { draft, carried, loss } = summary;
+  if (draft.own === undefined) return {};
+  const { firstKeptEntryId, isEdited } = draft;
+  const { record } = carried;
+  return {
+    ...learned,
+    ...(pinned.length > 0 && { pinned }),
+    ...(record && { record, firstKeptEntryId: firstKeptEntryId ?? undefined, loss }),
+    ...(record && isEdited && { isEdited }),
+  };
 }
 
 function editDrafts({ edits }: ContextView): EntryDraftWithId[] {

@@ -14,7 +14,6 @@ import {
 import { chars4FloorEstimator, isGoodAnswer, UNSEEN_TOKENS } from "@bonsai-agent/messages/host";
 import { tokensText } from "@bonsai-agent/messages/numbers";
 import {
-  customTypes,
   type Entry,
   type Projection,
   type ProjectionItem,
@@ -22,7 +21,7 @@ import {
   type Session,
 } from "@bonsai-agent/session";
 import { compactionChange, projectEntry } from "@bonsai-agent/session/host";
-import { calibrationSchema, manifestOf } from "../details.ts";
+import { besideOf, manifestOf } from "../details.ts";
 import type { CompactionPolicy } from "../settings.ts";
 
 export interface ReadContextOptions {
@@ -285,9 +284,7 @@ function recordedCalibration({ session, leafId, projection }: Place): Calibratio
 const verdicts = new WeakMap<Entry, boolean>();
 
 function calibrationIn(entry: Entry): Calibration | undefined {
-  if (entry.type === "custom" && entry.customType === customTypes.calibration)
-    return calibrationSchema.safeParse(entry.data).data;
-  return entry.type === "compaction" ? manifestOf(entry)?.calibration : undefined;
+  return entry.type === "compaction" ? manifestOf(entry)?.calibration : besideOf(entry)?.calibration;
 }
 
 /**
