@@ -146,6 +146,21 @@ export class AnswerBuilder {
     return this.message.content.push(block) - 1;
   }
 
+  /** Signs a block of thinking. Without a block, adds thinking that only its server can read. */
+  signThinking(contentIndex: number | undefined, thinkingSignature: string): void {
+    const block = contentIndex === undefined ? undefined : this.message.content[contentIndex];
+    if (block?.type === "thinking") block.thinkingSignature = thinkingSignature;
+    else if (block === undefined)
+      this.add({ type: "thinking", thinking: "", thinkingSignature, redacted: true });
+  }
+
+  /** Notes the server's id of the answer, and the name of its model if that differs. Ignores other values. */
+  identify(id: unknown, model: unknown): void {
+    const { message } = this;
+    if (typeof id === "string" && id !== "") message.responseId = id;
+    if (typeof model === "string" && model !== "" && model !== message.model) message.responseModel = model;
+  }
+
   /** Begins a call. Returns its content index. */
   beginCall({ id, name, ...rest }: Pick<ToolCall, "id" | "name"> & Partial<ToolCall>): number {
     this.endText();

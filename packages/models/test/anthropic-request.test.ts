@@ -1,7 +1,7 @@
 import { type AssistantContent, emptyUsage, type Message } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { anthropicRequest } from "../src/anthropic/anthropic-request.ts";
+import { anthropicRequest } from "../src/anthropic/anthropic.ts";
 import { anthropicThinking } from "../src/anthropic/anthropic-thinking.ts";
 import { type ToolDeclaration, thinkingLevels } from "../src/index.ts";
 import { callOf, claude } from "./anthropic-exchange.ts";

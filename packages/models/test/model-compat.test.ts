@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
-import { anthropicRequest } from "../src/anthropic/anthropic-request.ts";
+import { anthropicRequest } from "../src/anthropic/anthropic.ts";
 import {
   type CatalogueModel,
   finalEvent,

@@ -8,7 +8,7 @@ import type {
 } from "@anthropic-ai/sdk/resources/messages";
 import { isRecord, jsonText } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
-import { finishAnswer } from "../failure/failure.ts";
+import { finishAnswer, finishWithoutReason } from "../failure/failure.ts";
 import type { StreamEvent, TokenCounts } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
 import { malformed } from "../wire/errors.ts";
@@ -29,7 +29,6 @@ export class AnthropicStream implements AnswerReading {
   /** Arguments that arrived before their call, by index. */
   readonly #early = new Map<number, RawContentBlockDelta[]>();
   #counts: TokenCounts = {};
-  #isStarted = false;
   #isDone = false;
 
   constructor(answer: AnswerBuilder) {
@@ -45,9 +44,8 @@ export class AnthropicStream implements AnswerReading {
   }
 
   end(): Iterable<StreamEvent> {
-    if (this.#isDone) return [];
-    const where = this.#isStarted ? "was complete" : "began";
-    throw new ProviderError({ kind: "cut", message: `The stream ended before the answer ${where}.` });
+    if (!this.#isDone) finishWithoutReason(this.#answer, false);
+    return [];
   }
 
   /** Reads one event. Ignores unknown types, and everything after the last event. */
@@ -80,10 +78,7 @@ export class AnthropicStream implements AnswerReading {
   }
 
   #begin({ id, model, usage }: { id?: string; model?: string; usage?: Usage }): void {
-    const { message } = this.#answer;
-    this.#isStarted = true;
-    if (textIn(id)) message.responseId = textIn(id);
-    if (textIn(model) && model !== message.model) message.responseModel = textIn(model);
+    this.#answer.identify(textIn(id), textIn(model));
     this.#count(usage);
   }
 
@@ -104,12 +99,7 @@ export class AnthropicStream implements AnswerReading {
         if (textIn(block.thinking)) yield this.#answer.thinking(block.thinking);
         break;
       case "redacted_thinking":
-        this.#answer.add({
-          type: "thinking",
-          thinking: "",
-          redacted: true,
-          thinkingSignature: textIn(block.data),
-        });
+        this.#answer.signThinking(undefined, textIn(block.data));
         break;
       case "tool_use":
         open.contentIndex = this.#answer.beginCall({ id: idIn(block.id), name: textIn(block.name) });
@@ -125,9 +115,7 @@ export class AnthropicStream implements AnswerReading {
     const open = this.#blocks.get(index);
     if (open === undefined) {
       if (delta?.type !== "input_json_delta") return;
-      const early = this.#early.get(index);
-      if (early === undefined) this.#early.set(index, [delta]);
-      else early.push(delta);
+      this.#early.set(index, [...(this.#early.get(index) ?? []), delta]);
       return;
     }
     switch (delta.type) {
@@ -148,10 +136,8 @@ export class AnthropicStream implements AnswerReading {
 
   /** True if the arguments of a call are incomplete: the rest may come after the end of its block. */
   #isCallCutOff(index: number): boolean {
-    const { contentIndex, hasArguments } = this.#blocks.get(index) ?? {};
-    return contentIndex !== undefined && hasArguments === true
-      ? !this.#answer.hasReadableArguments(contentIndex)
-      : false;
+    const { contentIndex, hasArguments = false } = this.#blocks.get(index) ?? {};
+    return contentIndex !== undefined && hasArguments && !this.#answer.hasReadableArguments(contentIndex);
   }
 
   *#close(index: number): Iterable<StreamEvent> {
@@ -172,9 +158,7 @@ export class AnthropicStream implements AnswerReading {
   }
 
   #sign({ contentIndex }: OpenBlock, signature: string): void {
-    if (!textIn(signature) || contentIndex === undefined) return;
-    const content = this.#answer.message.content[contentIndex];
-    if (content?.type === "thinking") content.thinkingSignature = signature;
+    if (textIn(signature) && contentIndex !== undefined) this.#answer.signThinking(contentIndex, signature);
   }
 
   *#arguments(open: OpenBlock, json: string): Iterable<StreamEvent> {
@@ -210,29 +194,17 @@ export class AnthropicStream implements AnswerReading {
       this.#answer.stop(hasCalls ? "toolUse" : "stop");
       return;
     }
-    const isFailure = reason === "model_context_window_exceeded" || reason === "refusal";
-    if (isFailure) this.#answer.stop("error", reason);
-    if (reason === "model_context_window_exceeded") throw windowExceeded();
-    if (reason === "refusal") throw refused(textIn(details?.explanation), details);
-    finishAnswer(this.#answer, textIn(reason));
+    if (reason !== "model_context_window_exceeded" && reason !== "refusal") {
+      finishAnswer(this.#answer, textIn(reason));
+      return;
+    }
+    this.#answer.stop("error", reason);
+    const message =
+      reason === "refusal"
+        ? textIn(details?.explanation) || "The model declined to answer (refusal)."
+        : "The answer reached the end of the model's context window (model_context_window_exceeded).";
+    throw new ProviderError({ kind: "refused", code: reason, message, body: details ?? undefined });
   }
-}
-
-function windowExceeded(): ProviderError {
-  return new ProviderError({
-    kind: "refused",
-    code: "model_context_window_exceeded",
-    message: "The answer reached the end of the model's context window (model_context_window_exceeded).",
-  });
-}
-
-function refused(explanation: string | null | undefined, body: unknown): ProviderError {
-  return new ProviderError({
-    kind: "refused",
-    code: "refusal",
-    message: explanation || "The model declined to answer (refusal).",
-    body: body ?? undefined,
-  });
 }
 
 /** NaN for a value that is no count, which makes the whole usage impossible. */

@@ -1,10 +1,17 @@
 import { Anthropic } from "@anthropic-ai/sdk";
 import { Stream } from "@anthropic-ai/sdk/core/streaming";
+import type {
+  CacheControlEphemeral,
+  MessageCreateParamsStreaming,
+  TextBlockParam,
+  Tool,
+} from "@anthropic-ai/sdk/resources/messages";
 import { isRecord } from "@bonsai-agent/messages";
 import type { OpenAiClientSettings, Provider, ProviderCall } from "../provider.ts";
 import { wireStream, withoutCustomHeaders } from "../wire/stream.ts";
-import { anthropicRequest, isAnthropicHost } from "./anthropic-request.ts";
+import { anthropicContext, type WireMessage } from "./anthropic-context.ts";
 import { AnthropicStream } from "./anthropic-stream.ts";
+import { anthropicThinking } from "./anthropic-thinking.ts";
 
 /** The provider of the Anthropic Messages API, for Anthropic and compatible servers. */
 export function anthropicProvider(): Provider {
@@ -51,4 +58,93 @@ function sdkClient({ model, apiKey }: ProviderCall, settings: OpenAiClientSettin
 function authorization(baseUrl: string, apiKey: string | undefined): Record<string, string | null> {
   if (!apiKey) return { authorization: null };
   return isAnthropicHost(baseUrl) ? {} : { "x-api-key": apiKey };
+}
+
+const breakpoint: CacheControlEphemeral = { type: "ephemeral" };
+
+/**
+ * Two of the four that the API allows. The API looks back over 20 blocks: after more blocks, only the earlier breakpoint
+ * finds the previous request's prefix.
+ */
+const USER_BREAKPOINTS = 2;
+
+/** Makes the request. Pure. */
+export function anthropicRequest(call: ProviderCall): MessageCreateParamsStreaming {
+  const { model, systemPrompt, tools, maxOutputTokens, thinking: level } = call;
+  const messages = anthropicContext(call.messages, model);
+  const isCached = !isOneOff(call);
+  const system = systemBlocks(systemPrompt, isCached);
+  return {
+    model: model.id,
+    max_tokens: maxOutputTokens,
+    stream: true,
+    ...(system.length > 0 && { system }),
+    ...(tools.length > 0 && { tools: wireTools(call, isCached) }),
+    ...anthropicThinking({
+      model,
+      level,
+      maxOutputTokens,
+      isTurnWithoutThinking: isTurnWithoutThinking(messages),
+    }),
+    messages: isCached ? withBreakpoints(messages) : messages,
+  };
+}
+
+/**
+ * True for the results of a turn whose first answer has no thinking: it comes from another model, or its thinking was bound
+ * to an earlier context.
+ */
+function isTurnWithoutThinking(messages: readonly WireMessage[]): boolean {
+  if (!hasResults(messages.at(-1))) return false;
+  const request = messages.findLastIndex((message) => message.role === "user" && !hasResults(message));
+  const type = messages.slice(request + 1).find(({ role }) => role === "assistant")?.content[0]?.type;
+  return type !== "thinking" && type !== "redacted_thinking";
+}
+
+function hasResults(message: WireMessage | undefined): boolean {
+  return message?.content[0]?.type === "tool_result";
+}
+
+/** Writing the prefix of a single question to the cache would only cost more. */
+function isOneOff({ purpose, messages }: ProviderCall): boolean {
+  return purpose !== "turn" && !messages.some((message) => message.role === "assistant");
+}
+
+function systemBlocks(text: string, isCached: boolean): TextBlockParam[] {
+  if (text.trim() === "") return [];
+  return [{ type: "text", text, ...(isCached && { cache_control: breakpoint }) }];
+}
+
+function wireTools({ model, tools }: ProviderCall, isCached: boolean): Tool[] {
+  const isEager = isAnthropicHost(model.baseUrl);
+  return tools.map(({ name, description, parameters }, index) => ({
+    name,
+    description,
+    input_schema: { ...parameters, type: "object" },
+    // Without it, a long argument arrives in one piece after minutes of silence. Other servers may refuse it.
+    ...(isEager && { eager_input_streaming: true }),
+    ...(isCached && index === tools.length - 1 && { cache_control: breakpoint }),
+  }));
+}
+
+/** True for Anthropic's own API. */
+function isAnthropicHost(baseUrl: string): boolean {
+  return URL.canParse(baseUrl) && new URL(baseUrl).hostname === "api.anthropic.com";
+}
+
+/** Sets a breakpoint on the last block of each of the last user-role messages. */
+function withBreakpoints(messages: readonly WireMessage[]): WireMessage[] {
+  let left = USER_BREAKPOINTS;
+  return messages
+    .toReversed()
+    .map((message) => {
+      if (message.role !== "user" || left === 0) return message;
+      left -= 1;
+      const last = message.content.length - 1;
+      const content = message.content.map((block, index) =>
+        index === last ? { ...block, cache_control: breakpoint } : block,
+      );
+      return { role: message.role, content };
+    })
+    .toReversed();
 }

@@ -154,6 +154,19 @@ export function finishAnswer(answer: AnswerBuilder, rawReason: string): void {
   answer.stop(end === "limit" ? "length" : hasCalls ? "toolUse" : "stop", rawReason);
 }
 
+/**
+ * Ends an answer without a reason. It is complete if the server declared it done.
+ * @throws ProviderError "cut" otherwise
+ */
+export function finishWithoutReason(answer: AnswerBuilder, isDone: boolean): void {
+  const { content } = answer.message;
+  if (!isDone || content.length === 0) {
+    const where = content.length === 0 ? "began" : "was complete";
+    throw new ProviderError({ kind: "cut", message: `The stream ended before the answer ${where}.` });
+  }
+  answer.stop(content.some(({ type }) => type === "toolCall") ? "toolUse" : "stop");
+}
+
 /** Ends a text with a full stop if it has no end. */
 export function sentence(text: string): string {
   return /[.!?…]$/.test(text) ? text : `${text}.`;

@@ -1,12 +1,12 @@
-import { isRecord, jsonText, type ThinkingContent, type ToolCall } from "@bonsai-agent/messages";
+import { isRecord, jsonText, type ToolCall } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
-import { finishAnswer } from "../failure/failure.ts";
+import { finishAnswer, finishWithoutReason } from "../failure/failure.ts";
 import type { StreamEvent } from "../model-request.ts";
 import type { ProviderError } from "../provider.ts";
 import { malformed, refusal } from "../wire/errors.ts";
 import { argumentsText, idIn } from "../wire/fields.ts";
 import type { AnswerReading } from "../wire/stream.ts";
-import { finishWithoutReason, openAiUsage } from "./openai-finish.ts";
+import { openAiUsage } from "./openai-stream.ts";
 
 /** A chunk of a stream, or a whole completion. Any field may be wrong. */
 interface Chunk {
@@ -65,11 +65,7 @@ export class ChatAnswer implements AnswerReading {
 
   *take(event: unknown): Iterable<StreamEvent> {
     const chunk = checkedChunk(event);
-    const { message } = this.#answer;
-    if (typeof chunk.id === "string" && chunk.id !== "") message.responseId ??= chunk.id;
-    if (typeof chunk.model === "string" && chunk.model !== "" && chunk.model !== message.model) {
-      message.responseModel = chunk.model;
-    }
+    this.#answer.identify(this.#answer.message.responseId ?? chunk.id, chunk.model);
     const choice = chunk.choices?.find(({ index }) => (index ?? 0) === 0);
     if (choice !== undefined && !isRecord(choice.delta ?? choice.message ?? {})) throw unknownShape(event);
     const usage = openAiUsage(chunk.usage ?? choice?.usage ?? chunk.x_groq?.usage);
@@ -124,11 +120,8 @@ export class ChatAnswer implements AnswerReading {
   #signThinking(): void {
     const details = this.#details.all;
     if (details.length === 0) return;
-    const { content } = this.#answer.message;
-    const block = content.find((found): found is ThinkingContent => found.type === "thinking");
-    const thinkingSignature = jsonText({ reasoning_details: details });
-    if (block !== undefined) block.thinkingSignature = thinkingSignature;
-    else this.#answer.add({ type: "thinking", thinking: "", thinkingSignature, redacted: true });
+    const at = this.#answer.message.content.findIndex(({ type }) => type === "thinking");
+    this.#answer.signThinking(at < 0 ? undefined : at, jsonText({ reasoning_details: details }));
   }
 }
 

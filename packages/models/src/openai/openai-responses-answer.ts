@@ -1,12 +1,12 @@
-import { isRecord, jsonText, type ThinkingContent } from "@bonsai-agent/messages";
+import { isRecord, jsonText } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
-import { finishAnswer } from "../failure/failure.ts";
+import { finishAnswer, finishWithoutReason } from "../failure/failure.ts";
 import type { StreamEvent } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
 import { malformed, refusal } from "../wire/errors.ts";
 import { argumentsText, idIn, textIn } from "../wire/fields.ts";
 import type { AnswerReading } from "../wire/stream.ts";
-import { finishWithoutReason, openAiUsage } from "./openai-finish.ts";
+import { openAiUsage } from "./openai-stream.ts";
 
 /** The fields of all types of events. */
 interface ResponsesEvent {
@@ -159,7 +159,7 @@ export class ResponsesAnswer implements AnswerReading {
       const open = this.#item(event, "thinking");
       if (open.chars === 0)
         yield* this.#thinking(event, joined(item.summary, "\n\n") || joined(item.content, "\n\n"));
-      this.#signThinking(open, item);
+      this.#answer.signThinking(open.contentIndex, jsonText(item));
       this.#items.delete(keyOf(event, "thinking"));
     } else if (item.type === "function_call") yield* this.#callDone(event, item);
   }
@@ -184,19 +184,9 @@ export class ResponsesAnswer implements AnswerReading {
     if (block?.type === "text") block.textSignature = JSON.stringify({ v: 1, id, phase });
   }
 
-  #signThinking({ contentIndex }: OpenItem, item: OutputItem): void {
-    const thinkingSignature = jsonText(item);
-    if (contentIndex === undefined) {
-      this.#answer.add({ type: "thinking", thinking: "", thinkingSignature, redacted: true });
-    } else
-      (this.#answer.message.content[contentIndex] as ThinkingContent).thinkingSignature = thinkingSignature;
-  }
-
   *#response(response: ResponseObject, isCreated: boolean): Iterable<StreamEvent> {
-    const { message } = this.#answer;
-    if (typeof response.id === "string") message.responseId = response.id;
-    const { model, status, usage } = response;
-    if (typeof model === "string" && model !== "" && model !== message.model) message.responseModel = model;
+    const { id, model, status, usage } = response;
+    this.#answer.identify(id, model);
     if (isCreated || status === "in_progress" || status === "queued") return;
     const counts = openAiUsage(usage);
     if (counts !== undefined) this.#answer.setUsage(counts);
