@@ -235,11 +235,6 @@ describe("how much to think", () => {
         undefined,
       ],
       [
-        "a turn of another model",
-        [user("one"), assistant(signed, ...calls(["a"])), ...results(["a"])],
-        undefined,
-      ],
-      [
         "a new turn after one without",
         [
           user("one"),

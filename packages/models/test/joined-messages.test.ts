@@ -88,7 +88,7 @@ const kinds: Record<string, Kind> = {
 
 /** The texts that stand in the user's place, as they go over the wire. */
 const wires: Record<string, (messages: readonly Message[]) => string[]> = {
-  anthropic: (messages) => textsIn(anthropicContext(mended(messages, claude), claude)),
+  anthropic: (messages) => textsIn(anthropicContext(mended(messages, claude))),
   "openai chat": (messages) => {
     const request = chatRequest({ ...callOf(local), systemPrompt: "", messages: mended(messages, local) });
     return textsIn(request.messages);

@@ -101,9 +101,8 @@ describe("requests", () => {
     ["another model", { ...atOpenAi, id: "gpt-6-sol" }],
     ["another provider", { ...atOpenAi, provider: "azure" }],
     ["another protocol", { ...atOpenAi, api: "openai-chat" }],
-  ])("what a model signed is not sent to %s", (_name, model) => {
+  ])("the phase of a text is not sent to %s", (_name, model) => {
     const answer = answerOf(atOpenAi, [
-      { type: "thinking", thinking: "I see", thinkingSignature: JSON.stringify(reasoningItem) },
       {
         type: "text",
         text: "Yes.",

@@ -46,8 +46,8 @@ test("sound messages come back as the same array", () => {
 
 describe("thinking", () => {
   const thinking = answer([thought("hm", "sig"), text("yes")], { timestamp: 10 });
-  test("of another model is left out", () => {
-    const other = { ...thinking, model: "another" };
+  test.each(["model", "provider", "api"])("of another %s is left out", (field) => {
+    const other = { ...thinking, [field]: "another" };
     expect(shape(repaired([user("go"), other]).messages)).toEqual(["user", "A(text)"]);
   });
   test("from before a compaction is left out, later thinking is not", () => {

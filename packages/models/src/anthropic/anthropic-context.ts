@@ -2,22 +2,11 @@ import { createHash } from "node:crypto";
 import type {
   ContentBlockParam,
   ImageBlockParam,
-  RedactedThinkingBlockParam,
   TextBlockParam,
-  ThinkingBlockParam,
   ToolResultBlockParam,
-  ToolUseBlockParam,
 } from "@anthropic-ai/sdk/resources/messages";
-import {
-  type AssistantMessage,
-  callsIn,
-  contentBlocks,
-  type Message,
-  type ThinkingContent,
-  type ToolResultMessage,
-} from "@bonsai-agent/messages";
+import type { AssistantContent, Message, ToolResultMessage, UserContent } from "@bonsai-agent/messages";
 import { userContent } from "@bonsai-agent/messages/host";
-import { type CatalogueModel, isOwnAnswer } from "../model.ts";
 import { wireToolName } from "../wire/fields.ts";
 
 /** A message of a request. A breakpoint can be set on each block. */
@@ -31,64 +20,48 @@ type AssistantBlock = Extract<
 >;
 
 /**
- * Converts a context for the Messages API: roles alternate, results are first in their message, and empty blocks are left
- * out. Pure and stable: the blocks of a longer context begin with those of a shorter one.
+ * Converts a context for the Messages API: roles alternate, and results are first in their message. Pure and stable: the
+ * blocks of a longer context begin with those of a shorter one.
  */
-export function anthropicContext(messages: readonly Message[], model: CatalogueModel): WireMessage[] {
+export function anthropicContext(messages: readonly Message[]): WireMessage[] {
   const wire: WireMessage[] = [];
-  for (const message of messages) append(wire, wireMessage(message, model));
+  for (const message of messages) {
+    const next = wireMessage(message);
+    const last = wire.at(-1);
+    if (next.content.length === 0) continue;
+    if (last?.role === next.role) (last.content as ContentBlockParam[]).push(...next.content);
+    else wire.push(next);
+  }
   return wire.map((message) => (message.role === "user" ? resultsFirst(message) : message));
 }
 
-function append(wire: WireMessage[], message: WireMessage | undefined): void {
-  if (message === undefined || message.content.length === 0) return;
-  const last = wire.at(-1);
-  if (last?.role === "user" && message.role === "user") last.content.push(...message.content);
-  else if (last?.role === "assistant" && message.role === "assistant") last.content.push(...message.content);
-  else wire.push(message);
-}
-
-function wireMessage(message: Message, model: CatalogueModel): WireMessage | undefined {
+function wireMessage(message: Message): WireMessage {
   switch (message.role) {
     case "assistant":
-      return { role: "assistant", content: assistantBlocks(message, model) };
+      return { role: "assistant", content: message.content.flatMap(assistantBlock) };
     case "toolResult":
       return { role: "user", content: resultBlocks(message) };
     default:
-      return { role: "user", content: userBlocks(userContent(message)) };
+      return { role: "user", content: userContent(message).map(userBlock) };
   }
 }
 
-function assistantBlocks(message: AssistantMessage, model: CatalogueModel): AssistantBlock[] {
-  const calls = callsIn(message);
-  let nextCall = 0;
-  return contentBlocks(message.content).flatMap((block): AssistantBlock[] => {
-    switch (block.type) {
-      case "text":
-        return textBlocks(block.text);
-      case "thinking":
-        return isOwnAnswer(message, model) ? thinkingBlocks(block as unknown as ThinkingContent) : [];
-      case "toolCall":
-        return toolUseBlocks(calls[nextCall++]);
-      default:
-        return [];
+function assistantBlock(block: AssistantContent): AssistantBlock[] {
+  switch (block.type) {
+    case "text":
+      return [{ type: "text", text: block.text }];
+    case "thinking": {
+      const { thinking, thinkingSignature: signature, redacted } = block;
+      if (!signature) return [];
+      return redacted
+        ? [{ type: "redacted_thinking", data: signature }]
+        : [{ type: "thinking", thinking, signature }];
     }
-  });
-}
-
-function thinkingBlocks(block: ThinkingContent): (ThinkingBlockParam | RedactedThinkingBlockParam)[] {
-  const { thinking = "", thinkingSignature: signature, redacted } = block;
-  if (!signature) return [];
-  return redacted
-    ? [{ type: "redacted_thinking", data: signature }]
-    : [{ type: "thinking", thinking, signature }];
-}
-
-function toolUseBlocks(call: ReturnType<typeof callsIn>[number] | undefined): ToolUseBlockParam[] {
-  if (call === undefined) return [];
-  return [
-    { type: "tool_use", id: anthropicCallId(call.id), name: wireToolName(call.name), input: call.arguments },
-  ];
+    case "toolCall": {
+      const { id, name, arguments: input } = block;
+      return [{ type: "tool_use", id: anthropicCallId(id), name: wireToolName(name), input }];
+    }
+  }
 }
 
 /** The API demands results before the user's other content. */
@@ -103,43 +76,31 @@ type ImageType = "image/jpeg" | "image/png" | "image/gif" | "image/webp";
 
 const imageTypes: readonly string[] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-/** The API refuses blank texts. */
-function textBlocks(text: unknown): TextBlockParam[] {
-  return typeof text === "string" && text.trim() !== "" ? [{ type: "text", text }] : [];
-}
-
-function userBlocks(content: unknown): (TextBlockParam | ImageBlockParam)[] {
-  return contentBlocks(content).flatMap((block) =>
-    block.type === "image" ? imageBlocks(block) : block.type === "text" ? textBlocks(block.text) : [],
-  );
+function userBlock(block: UserContent): TextBlockParam | ImageBlockParam {
+  if (block.type === "text") return { type: "text", text: block.text };
+  const { data, mimeType } = block;
+  if (isImageType(mimeType)) return { type: "image", source: { type: "base64", media_type: mimeType, data } };
+  return {
+    type: "text",
+    text: `[Image of type ${mimeType} omitted: this model accepts only JPEG, PNG, GIF and WebP]`,
+  };
 }
 
 /** The images of a failed result follow it: the API accepts only text inside. */
 function resultBlocks({ toolCallId, content, isError }: ToolResultMessage): UserBlock[] {
-  const blocks = userBlocks(content);
-  const inside = isError ? blocks.filter((block) => block.type === "text") : blocks;
-  const behind = isError ? blocks.filter((block) => block.type === "image") : [];
+  const blocks = content.map(userBlock);
+  const inside = blocks.filter(({ type }) => type === "text" || !isError);
   const result: ToolResultBlockParam = {
     type: "tool_result",
     tool_use_id: anthropicCallId(toolCallId),
     ...(inside.length > 0 && { content: inside }),
     ...(isError && { is_error: true }),
   };
-  return [result, ...behind];
+  return [result, ...blocks.filter((block) => !inside.includes(block))];
 }
 
-function imageBlocks({ data, mimeType }: Record<string, unknown>): (TextBlockParam | ImageBlockParam)[] {
-  if (typeof data !== "string" || data === "") return [];
-  if (!isImageType(mimeType)) {
-    return textBlocks(
-      `[Image of type ${String(mimeType)} omitted: this model accepts only JPEG, PNG, GIF and WebP]`,
-    );
-  }
-  return [{ type: "image", source: { type: "base64", media_type: mimeType, data } }];
-}
-
-function isImageType(mimeType: unknown): mimeType is ImageType {
-  return typeof mimeType === "string" && imageTypes.includes(mimeType);
+function isImageType(mimeType: string): mimeType is ImageType {
+  return imageTypes.includes(mimeType);
 }
 
 const allowed = /^[a-zA-Z0-9_-]{1,128}$/;

@@ -71,7 +71,7 @@ const USER_BREAKPOINTS = 2;
 /** Makes the request. Pure. */
 export function anthropicRequest(call: ProviderCall): MessageCreateParamsStreaming {
   const { model, systemPrompt, tools, maxOutputTokens, thinking: level } = call;
-  const messages = anthropicContext(call.messages, model);
+  const messages = anthropicContext(call.messages);
   const isCached = !isOneOff(call);
   const system = systemBlocks(systemPrompt, isCached);
   return {

@@ -1,13 +1,14 @@
 import {
   type AssistantMessage,
+  callsIn,
   type ImageContent,
   jsonText,
   type Message,
-  type ThinkingContent,
   type ToolCall,
   type ToolResultMessage,
   type UserContent,
 } from "@bonsai-agent/messages";
+import { userContent } from "@bonsai-agent/messages/host";
 import type {
   ChatCompletionContentPart,
   ChatCompletionCreateParamsStreaming,
@@ -20,13 +21,11 @@ import type { Provider, ProviderCall } from "../provider.ts";
 import { wireToolName } from "../wire/fields.ts";
 import { ChatAnswer } from "./openai-chat-answer.ts";
 import {
-  answerBlocks,
   type ConvertOptions,
   dataUrl,
   imagesOfResults,
+  jsonObject,
   resultParts,
-  signedObject,
-  userParts,
   wireCallId,
 } from "./openai-content.ts";
 import { chatThinking, type OpenAiServer, openAiServer } from "./openai-servers.ts";
@@ -104,7 +103,7 @@ function chatMessages(messages: readonly Message[], options: ConvertOptions): Ch
   let parts: UserContent[] = [];
   const flush = () => {
     const content = [...imagesOfResults(images), ...parts];
-    if (content.length > 0) wire.push({ role: "user", content: userContent(content) });
+    if (content.length > 0) wire.push({ role: "user", content: wireContent(content) });
     images = [];
     parts = [];
   };
@@ -118,14 +117,14 @@ function chatMessages(messages: readonly Message[], options: ConvertOptions): Ch
       if (answer === undefined) continue;
       flush();
       wire.push(answer);
-    } else parts.push(...userParts(message));
+    } else parts.push(...userContent(message));
   }
   flush();
   return wire;
 }
 
 /** Sends text without images as one string: some servers refuse parts. */
-function userContent(parts: readonly UserContent[]): string | ChatCompletionContentPart[] {
+function wireContent(parts: readonly UserContent[]): string | ChatCompletionContentPart[] {
   if (parts.some(({ type }) => type === "image")) return parts.map(contentPart);
   return parts.map((block) => (block.type === "text" ? block.text : "")).join("\n\n");
 }
@@ -148,9 +147,8 @@ function assistantMessage(
   message: AssistantMessage,
   options: ConvertOptions,
 ): ChatCompletionMessageParam | undefined {
-  const blocks = answerBlocks(message);
-  const text = blocks.map((block) => (block.type === "text" ? block.text : "")).filter((part) => part !== "");
-  const calls = blocks.filter((block) => block.type === "toolCall");
+  const text = message.content.flatMap((block) => (block.type === "text" ? [block.text] : []));
+  const calls = callsIn(message);
   if (text.length === 0 && calls.length === 0) return undefined;
   return {
     role: "assistant",
@@ -160,27 +158,22 @@ function assistantMessage(
   };
 }
 
-/** Sends thinking back only to its own model, and only if the server wants it. */
+/** Sends thinking back only if the server wants it. */
 function thinkingBackFields(
-  message: AssistantMessage,
+  { content }: AssistantMessage,
   { model, server }: ConvertOptions,
 ): Record<string, unknown> {
   if (server.wantsThinking === undefined) return {};
-  const own = isOwnAnswer(message, model)
-    ? answerBlocks(message).filter((block) => block.type === "thinking")
-    : [];
+  const own = content.filter((block) => block.type === "thinking");
   if (server.wantsThinking === "reasoning_details") {
-    const details = own.map(reasoningDetails).find((found) => found !== undefined);
+    const signatures = own.map((block) => jsonObject(block.thinkingSignature)?.reasoning_details);
+    const details = signatures.find((found) => found !== undefined);
     return details === undefined ? {} : { reasoning_details: details };
   }
-  const thinking = own.map((block) => block.thinking ?? "").join("\n\n");
+  const thinking = own.map((block) => block.thinking).join("\n\n");
   const isThinker = model.reasoning || model.compat?.thinkingBack !== undefined;
   const text = thinking.trim() === "" && isThinker ? server.thinkingPlaceholder : thinking;
   return text ? { reasoning_content: text } : {};
-}
-
-function reasoningDetails(block: ThinkingContent): unknown {
-  return signedObject(block)?.reasoning_details;
 }
 
 function wireCalls(message: AssistantMessage, calls: readonly ToolCall[], { model, server }: ConvertOptions) {

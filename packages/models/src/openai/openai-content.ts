@@ -1,15 +1,11 @@
 import { createHash } from "node:crypto";
 import {
-  type AssistantContent,
-  type AssistantMessage,
-  contentBlocks,
+  contentText,
   type ImageContent,
-  type Message,
-  type ThinkingContent,
   type ToolResultMessage,
   type UserContent,
 } from "@bonsai-agent/messages";
-import { exceedsJsonDepth, resultImagesFrame, userContent } from "@bonsai-agent/messages/host";
+import { exceedsJsonDepth, resultImagesFrame } from "@bonsai-agent/messages/host";
 import type { CatalogueModel } from "../model.ts";
 import type { OpenAiServer } from "./openai-servers.ts";
 
@@ -18,25 +14,9 @@ export interface ConvertOptions {
   server: OpenAiServer;
 }
 
-/** The content of a user-role message; empty for answers, tool results and hidden messages. */
-export function userParts(message: Message): UserContent[] {
-  return checkedContent(userContent(message));
-}
-
-/** The blocks of an answer that can be sent: old and damaged files contain others. */
-export function answerBlocks(message: AssistantMessage): AssistantContent[] {
-  return (contentBlocks(message.content) as unknown as AssistantContent[]).filter((block) => {
-    if (block.type === "text") return typeof block.text === "string" && block.text.trim() !== "";
-    return block.type === "thinking" || block.type === "toolCall";
-  });
-}
-
 export function resultParts({ content }: ToolResultMessage): { text: string; images: ImageContent[] } {
-  const blocks = checkedContent(content);
-  const images = blocks.filter((block) => block.type === "image");
-  const text = blocks.map((block) => (block.type === "text" ? block.text : "")).filter((part) => part !== "");
-  const none = images.length > 0 ? "(an image)" : "(no output)";
-  return { text: text.join("\n") || none, images };
+  const images = content.filter((block) => block.type === "image");
+  return { text: contentText(content) || "(an image)", images };
 }
 
 /** Images of tool results, for an API that accepts only text there. */
@@ -51,10 +31,6 @@ export function dataUrl({ mimeType, data }: ImageContent): string {
 }
 
 /** The JSON object in one of Bonsai's signatures; undefined for other signatures. */
-export function signedObject({ thinkingSignature }: ThinkingContent): Record<string, unknown> | undefined {
-  return jsonObject(thinkingSignature);
-}
-
 export function jsonObject(text: string | undefined): Record<string, unknown> | undefined {
   if (!text?.startsWith("{")) return undefined;
   try {
@@ -63,14 +39,6 @@ export function jsonObject(text: string | undefined): Record<string, unknown> | 
   } catch {
     return undefined;
   }
-}
-
-function checkedContent(content: unknown): UserContent[] {
-  return (contentBlocks(content) as unknown as UserContent[]).filter((block) =>
-    block.type === "text"
-      ? typeof block.text === "string" && block.text !== ""
-      : block.type === "image" && typeof block.data === "string" && block.data !== "",
-  );
 }
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

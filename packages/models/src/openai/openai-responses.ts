@@ -7,6 +7,7 @@ import {
   type ToolResultMessage,
   type UserContent,
 } from "@bonsai-agent/messages";
+import { userContent } from "@bonsai-agent/messages/host";
 import type {
   ResponseCreateParamsStreaming,
   ResponseFunctionCallOutputItemList,
@@ -17,14 +18,11 @@ import { isOwnAnswer } from "../model.ts";
 import type { Provider, ProviderCall } from "../provider.ts";
 import { wireToolName } from "../wire/fields.ts";
 import {
-  answerBlocks,
   type ConvertOptions,
   dataUrl,
   imagesOfResults,
   jsonObject,
   resultParts,
-  signedObject,
-  userParts,
   wireCallId,
 } from "./openai-content.ts";
 import { ResponsesAnswer } from "./openai-responses-answer.ts";
@@ -93,7 +91,7 @@ function responsesInput(messages: readonly Message[], options: ConvertOptions): 
       if (!options.server.takesImagesInResults) waiting.push(...imagesOfResults(resultParts(message).images));
       continue;
     }
-    const parts = userParts(message);
+    const parts = userContent(message);
     if (message.role === "assistant" || parts.length > 0) flush();
     if (message.role === "assistant") items.push(...answerItems(message, options));
     if (parts.length > 0) items.push({ role: "user", content: inputContent(parts) });
@@ -129,7 +127,7 @@ function callOutput(message: ToolResultMessage, { server }: ConvertOptions): Res
 
 function answerItems(message: AssistantMessage, options: ConvertOptions): ResponseInputItem[] {
   const isOwn = isOwnAnswer(message, options.model);
-  const items = answerBlocks(message).flatMap((block) => answerItem(block, isOwn, options));
+  const items = message.content.flatMap((block) => answerItem(block, isOwn, options));
   // The API refuses thinking without a following item.
   return items.slice(0, items.findLastIndex(({ type }) => type !== "reasoning") + 1);
 }
@@ -153,7 +151,7 @@ function answerItem(
         },
       ];
     default: {
-      const item = isOwn ? signedObject(block) : undefined;
+      const item = jsonObject(block.thinkingSignature);
       // Thinking that is not encrypted is an id of the server's store.
       return item?.type === "reasoning" && typeof item.encrypted_content === "string"
         ? [item as unknown as ResponseInputItem]
