@@ -1,6 +1,5 @@
 import { summaryLoss } from "@bonsai-agent/compaction";
-import type { SummaryLoss } from "@bonsai-agent/compaction/host";
-import { BonsaiError, costText, type KnownCost, type Usage } from "@bonsai-agent/messages";
+import { BonsaiError, costText } from "@bonsai-agent/messages";
 import { counted, count as digits } from "@bonsai-agent/messages/numbers";
 import { type ContextEditEntry, type Entry, type SessionHeader, UsageCounter } from "@bonsai-agent/session";
 import { isLeafRecord, UndoneCompactions } from "@bonsai-agent/session/host";
@@ -40,18 +39,21 @@ export function exportMarkdown(session: ExportedSession, options: MarkdownOption
   const all = session.entries();
   const branches = options.all ? otherBranches(all, path) : [];
   const entries = [...path, ...branches.flatMap((branch) => branch.entries)];
-  const labels = labelsOf(all);
+  const labels = new Map(
+    all.flatMap((entry) => (entry.type === "label" ? [[entry.targetId, entry.label]] : [])),
+  );
   const outside = new TextForMarkdown(options.secrets);
-  const parts = [
-    documentHead(session, { all, entries, outside, isFree: options.isFree }),
-    ...pathMarkdown({ path, labels, outside }),
-  ];
-  for (const branch of branches) {
-    parts.push(
-      `# Branch from ${outside.name(branch.from)}`,
-      ...pathMarkdown({ path: branch.entries, labels, outside }),
+  const markdownOf = (part: readonly Entry[]) => {
+    const fates = fatesOf(part);
+    const bodies = part.map((entry) =>
+      entryMarkdown(entry, { ...fates(entry), label: labels.get(entry.id) }, outside),
     );
-  }
+    return bodies.filter((body) => body !== "");
+  };
+  const parts = [documentHead(session.header, { all, entries, outside, isFree: options.isFree })];
+  parts.push(...markdownOf(path));
+  for (const branch of branches)
+    parts.push(`# Branch from ${outside.name(branch.from)}`, ...markdownOf(branch.entries));
   if (outside.secrets > 0) parts.push(`*${counted(outside.secrets, "secret")} redacted.*`);
   return `${parts.join("\n\n")}\n`;
 }
@@ -64,40 +66,18 @@ function noSuchEntry(id: string): BonsaiError {
   });
 }
 
-/** The Markdown of each entry of a path. */
-function pathMarkdown({
-  path,
-  labels,
-  outside,
-}: {
-  path: readonly Entry[];
-  labels: ReadonlyMap<string, string | undefined>;
-  outside: TextForMarkdown;
-}): string[] {
-  const fates = fatesOf(path);
-  return path
-    .map((entry) => entryMarkdown(entry, { ...fates(entry.id), label: labels.get(entry.id) }, outside))
-    .filter((part) => part !== "");
-}
-
-function fatesOf(path: readonly Entry[]): (id: string) => EntryFate {
+/** The facts about each entry of a path from later entries. */
+function fatesOf(path: readonly Entry[]): (entry: Entry) => EntryFate {
   const edits = new Map<string, ContextEditEntry>();
   const undone = new UndoneCompactions();
   for (const entry of path) if (entry.type === "context_edit") edits.set(entry.targetId, entry);
   for (const entry of path.toReversed()) undone.addOlder(entry);
-  const losses = new Map(path.map((entry, at) => [entry.id, lossOf(entry, path[at - 1])]));
-  return (id) => ({ edit: edits.get(id), undone: undone.has(id), loss: losses.get(id) });
-}
-
-function lossOf(entry: Entry, before: Entry | undefined): SummaryLoss | undefined {
-  return entry.type === "compaction" ? summaryLoss(entry, before) : undefined;
-}
-
-/** Labels of all branches; the latest in file order counts. */
-function labelsOf(entries: readonly Entry[]): Map<string, string | undefined> {
-  const labels = new Map<string, string | undefined>();
-  for (const entry of entries) if (entry.type === "label") labels.set(entry.targetId, entry.label);
-  return labels;
+  const parents = new Map(path.map((entry, at) => [entry, path[at - 1]]));
+  return (entry) => ({
+    edit: edits.get(entry.id),
+    undone: undone.has(entry.id),
+    loss: entry.type === "compaction" ? summaryLoss(entry, parents.get(entry)) : undefined,
+  });
 }
 
 interface Branch {
@@ -126,61 +106,36 @@ function otherBranches(all: readonly Entry[], path: readonly Entry[]): Branch[] 
   return branches;
 }
 
-function documentHead(
-  session: ExportedSession,
-  {
-    all,
-    entries,
-    outside,
-    isFree,
-  }: Pick<MarkdownOptions, "isFree"> & {
-    all: readonly Entry[];
-    entries: readonly Entry[];
-    outside: TextForMarkdown;
-  },
-): string {
+interface HeadFacts extends Pick<MarkdownOptions, "isFree"> {
+  all: readonly Entry[];
+  /** The entries of the document. */
+  entries: readonly Entry[];
+  outside: TextForMarkdown;
+}
+
+function documentHead(header: SessionHeader, { all, entries, outside, isFree }: HeadFacts): string {
   const used = new UsageCounter();
   for (const entry of entries) used.add(entry);
-  const { header } = session;
+  const { input, output, cacheRead, cacheWrite } = used.usage;
+  const messages = entries.filter((entry) => entry.type === "message");
+  const models = messages.flatMap(({ message }) =>
+    message?.role === "assistant" ? [`${message.provider}/${message.model}`] : [],
+  );
+  const modelNames = [...new Set(models)].map((model) => outside.name(model));
   const name = all.findLast((entry) => entry.type === "session_info")?.name;
   const rows = [
     ["Session", outside.name(header.id)],
     ["Folder", outside.name(header.cwd)],
     ["Started", outside.plain(header.timestamp)],
     ["Last activity", outside.plain(entries.at(-1)?.timestamp ?? header.timestamp)],
+    ["Models", modelNames.join(", ") || "none"],
+    ["Messages", digits(messages.length)],
     [
-      "Models",
-      modelNames(entries)
-        .map((model) => outside.name(model))
-        .join(", ") || "none",
+      "Tokens",
+      `${digits(input)} input, ${digits(cacheRead)} cache read, ${digits(cacheWrite)} cache write, ${digits(output)} output`,
     ],
-    ["Messages", digits(entries.filter((entry) => entry.type === "message").length)],
-    ...usageRows(used.usage, used.cost.cost(isFree)),
+    ["Cost", costText(used.cost.cost(isFree))],
   ];
   const table = rows.map(([label, value]) => `| ${label} | ${value} |`);
   return `# ${outside.plain(name ?? "Session")}\n\n| | |\n| --- | --- |\n${table.join("\n")}`;
-}
-
-function modelNames(entries: readonly Entry[]): string[] {
-  const names = new Set<string>();
-  for (const entry of entries) {
-    if (entry.type === "message" && entry.message?.role === "assistant") {
-      names.add(`${entry.message.provider}/${entry.message.model}`);
-    }
-  }
-  return [...names];
-}
-
-function usageRows(usage: Usage, cost: KnownCost): string[][] {
-  const { input, output, cacheRead, cacheWrite } = usage;
-  const tokens = [
-    `${digits(input)} input`,
-    `${digits(cacheRead)} cache read`,
-    `${digits(cacheWrite)} cache write`,
-    `${digits(output)} output`,
-  ];
-  return [
-    ["Tokens", tokens.join(", ")],
-    ["Cost", costText(cost)],
-  ];
 }

@@ -81,20 +81,13 @@ export class ClaudeCodeSteps {
   #place(node: UuidNode): string | null {
     const { record, line } = node;
     const parent = this.#compactions.continued(this.#places.get(node.parent ?? "") ?? null, line);
-    switch (record.type) {
-      case "assistant":
-        return this.#placeAnswer(node, parent);
-      case "user":
-        return this.#placeUser(node, parent);
-      case "attachment":
-        return this.#placeAttachment(node, parent);
-      case "system":
-        return this.#placeSystem(node, parent);
-      default:
-        if (record.type !== "progress") this.#notices.add("unknown_record", line);
-        this.list.skip(typeOf(record));
-        return parent;
-    }
+    if (record.type === "assistant") return this.#placeAnswer(node, parent);
+    if (record.type === "user") return this.#placeUser(node, parent);
+    if (record.type === "attachment") return this.#placeAttachment(node, parent);
+    if (record.type === "system") return this.#placeSystem(node, parent);
+    if (record.type !== "progress") this.#notices.add("unknown_record", line);
+    this.list.skip(typeOf(record));
+    return parent;
   }
 
   #addAll(node: UuidNode, drafts: readonly EntryDraft[], parent: string | null): string | null {

@@ -88,29 +88,17 @@ class CodexReader {
     this.#line = this.#notices.place = line;
     this.#at = timeAt(value, "timestamp");
     const { type, payload } = codexRecord(value);
-    switch (type) {
-      case "session_meta":
-        this.#readMeta(payload);
-        return;
-      case "turn_context":
-        this.#model = stringAt(payload, "model") ?? this.#model;
-        this.#cwd ??= stringAt(payload, "cwd");
-        return;
-      case "response_item":
-        this.#readItem(payload);
-        return;
-      case "compacted":
-        this.#readCompacted(payload);
-        return;
-      case "event_msg":
-        this.#readEvent(payload, sense);
-        return;
-      case "inter_agent_communication":
-        this.#readAgentMessage(payload);
-        return;
-      default:
-        if (!STATE_TYPES.has(type ?? "")) this.#notices.add("unknown_record");
-        this.#list.skip(type ?? "untyped");
+    if (type === "session_meta") this.#readMeta(payload);
+    else if (type === "turn_context") {
+      this.#model = stringAt(payload, "model") ?? this.#model;
+      this.#cwd ??= stringAt(payload, "cwd");
+    } else if (type === "response_item") this.#readItem(payload);
+    else if (type === "compacted") this.#readCompacted(payload);
+    else if (type === "event_msg") this.#readEvent(payload, sense);
+    else if (type === "inter_agent_communication") this.#readAgentMessage(payload);
+    else {
+      if (!STATE_TYPES.has(type ?? "")) this.#notices.add("unknown_record");
+      this.#list.skip(type ?? "untyped");
     }
   }
 

@@ -38,12 +38,12 @@ export interface EntryFate {
 
 const HEAD_CHARS = 120;
 
-/** The Markdown of an entry; empty for entries that are not shown. */
+/** The Markdown of an entry; empty for entries that are not shown, and for types of other programs. */
 export function entryMarkdown(entry: Entry, fate: EntryFate, outside: TextForMarkdown): string {
-  const body = bodyOf(entry, fate, outside);
-  if (body === "") return "";
-  const label = fate.label === undefined ? "" : `*Label: ${outside.plain(fate.label)}*\n\n`;
-  return label + body;
+  if (!Object.hasOwn(TYPE_BODIES, entry.type)) return "";
+  const body = (TYPE_BODIES[entry.type] as BodyOf<Entry>)(entry, fate, outside);
+  if (body === "" || fate.label === undefined) return body;
+  return `*Label: ${outside.plain(fate.label)}*\n\n${body}`;
 }
 
 type BodyOf<Stored extends Entry> = (entry: Stored, fate: EntryFate, outside: TextForMarkdown) => string;
@@ -70,12 +70,6 @@ const TYPE_BODIES: { readonly [Type in EntryType]: BodyOf<EntryOf<Type>> } = {
   session_info: notShown,
   usage: notShown,
 };
-
-/** Empty for types of other programs. */
-function bodyOf(entry: Entry, fate: EntryFate, outside: TextForMarkdown): string {
-  if (!Object.hasOwn(TYPE_BODIES, entry.type)) return "";
-  return (TYPE_BODIES[entry.type] as BodyOf<Entry>)(entry, fate, outside);
-}
 
 function messageMarkdown(entry: MessageEntry, fate: EntryFate, outside: TextForMarkdown): string {
   const section = (title: string, body: string) => {
@@ -117,13 +111,12 @@ function editMark({ edit }: EntryFate): string {
 function answerMarkdown(message: AssistantMessage, outside: TextForMarkdown): string {
   const blocks = contentBlocks(message.content).map((block) => {
     if (block.type === "text") return outside.markdown(block.text);
-    if (block.type === "thinking") return thinkingMarkdown(String(block.thinking ?? ""), outside);
+    if (block.type === "thinking")
+      return block.thinking ? outside.folded("Thinking", outside.block(block.thinking)) : "";
     return block.type === "toolCall" ? callMarkdown(block as unknown as ToolCall, outside) : "";
   });
   const stopped = message.stopReason === "aborted" ? "*Aborted.*" : "";
-  return [...blocks, failureMarkdown(message.errorMessage, outside), stopped]
-    .filter((block) => block !== "")
-    .join("\n\n");
+  return joined([...blocks, failureMarkdown(message.errorMessage, outside), stopped]);
 }
 
 /** A provider's error as text: it can be a page of HTML. */
@@ -131,10 +124,6 @@ function failureMarkdown(error: string | undefined, outside: TextForMarkdown): s
   if (error === undefined) return "";
   const isLong = /\S\s*[\r\n]\s*\S/.test(String(error).slice(0, 10_000));
   return isLong ? `**Failed:**\n\n${outside.block(error)}` : `**Failed:** ${outside.plain(error)}`;
-}
-
-function thinkingMarkdown(thinking: string, outside: TextForMarkdown): string {
-  return thinking === "" ? "" : outside.folded("Thinking", outside.block(thinking));
 }
 
 /** The call in one line. Long arguments follow folded. */
@@ -151,12 +140,10 @@ function resultMarkdown(message: ToolResultMessage, fate: EntryFate, outside: Te
   const text = contentText(message.content);
   const lines = text === "" ? "empty" : counted(text.split("\n").length, "line");
   const state = message.isError ? "failed, " : "";
-  const body = [text === "" ? "" : outside.block(text), imageMarks(message.content, outside)].filter(
-    (part) => part !== "",
-  );
+  const body = joined([text === "" ? "" : outside.block(text), imageMarks(message.content, outside)]);
   const masked = fate.edit === undefined ? "" : `; ${maskText(fate.edit)}`;
   const title = `Result of ${message.toolName} (${state}${lines})${masked}`;
-  return outside.folded(title, body.join("\n\n") || "*Nothing.*");
+  return outside.folded(title, body || "*Nothing.*");
 }
 
 function maskText(edit: ContextEditEntry): string {
@@ -165,8 +152,7 @@ function maskText(edit: ContextEditEntry): string {
 }
 
 function contentMarkdown(content: unknown, outside: TextForMarkdown): string {
-  const text = outside.markdown(contentText(content));
-  return [text, imageMarks(content, outside)].filter((part) => part !== "").join("\n\n") || "*Nothing.*";
+  return joined([outside.markdown(contentText(content)), imageMarks(content, outside)]) || "*Nothing.*";
 }
 
 /** The typed text, with sent files and the text of a template folded. */
@@ -177,8 +163,7 @@ function promptMarkdown(message: UserMessage, outside: TextForMarkdown): string 
     const title = `${file.path} (${counted(file.content.split("\n").length, "line")})`;
     return outside.folded(title, outside.block(file.content));
   });
-  const parts = [outside.markdown(text), ...folded, imageMarks(content, outside)];
-  return parts.filter((part) => part !== "").join("\n\n") || "*Nothing.*";
+  return joined([outside.markdown(text), ...folded, imageMarks(content, outside)]) || "*Nothing.*";
 }
 
 function sentParts(message: UserMessage): QuotedFiles {
@@ -189,15 +174,19 @@ function sentParts(message: UserMessage): QuotedFiles {
   return { text: typed, files: [{ path: name, content: sent.text }, ...sent.files] };
 }
 
+/** Paragraphs without the empty ones. */
+function joined(paragraphs: readonly string[]): string {
+  return paragraphs.filter((paragraph) => paragraph !== "").join("\n\n");
+}
+
 function imageMarks(content: unknown, outside: TextForMarkdown): string {
   const images = contentBlocks(content).filter((block) => block.type === "image");
   return images
-    .map((image) => `*[image, ${outside.plain(image.mimeType)}, ${imageSize(image.data)}]*`)
+    .map(({ mimeType, data }) => {
+      const sizeBytes = typeof data === "string" ? Math.floor((data.length * 3) / 4) : 0;
+      return `*[image, ${outside.plain(mimeType)}, ${bytes(sizeBytes)}]*`;
+    })
     .join("\n\n");
-}
-
-function imageSize(data: unknown): string {
-  return bytes(typeof data === "string" ? Math.floor((data.length * 3) / 4) : 0);
 }
 
 function compactionMarkdown(
