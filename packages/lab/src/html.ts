@@ -10,7 +10,6 @@ import { compactionCount, type LabRun, type PolicyResult } from "./run.ts";
 export function labHtml(run: LabRun): string {
   const { sessions, recorded, policies } = run;
   const title = `${counted(sessions, "session")} replayed`;
-  const notes = [assumedText(run), tooLargeText(run), missedText(run)].filter((text) => text !== undefined);
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-${styleHash}'">
@@ -21,7 +20,9 @@ export function labHtml(run: LabRun): string {
 <body><main>
 <h1>${escaped(title)}</h1>
 <p>Recorded: ${counted(recorded.requests, "request")}, ${counted(recorded.compactions, "compaction")}, ${costPhrase(recorded)}.</p>
-${notes.map((text) => `<p>${escaped(text)}</p>`).join("\n")}
+${runNotes(run)
+  .map((text) => `<p>${escaped(text)}</p>`)
+  .join("\n")}
 ${tableHtml(policies)}
 <h2>Context over time</h2>
 <p class="quiet">Tokens of each request in the longest session. A drop is a compaction or a mask.</p>
@@ -30,33 +31,26 @@ ${policies.map((each) => chartHtml(each, policies)).join("\n")}
 </div>
 <h2>Columns</h2>
 <dl>
-${Object.values(columns)
-  .map(({ name, meaning }) => `<dt>${name}</dt><dd>${meaning}</dd>`)
-  .join("\n")}
+${columns.map(({ name, meaning }) => `<dt>${name}</dt><dd>${meaning}</dd>`).join("\n")}
 </dl>
 </main></body></html>
 `;
 }
 
-/** Names the models with assumed prices or window; undefined for none. */
-export function assumedText({ assumed }: LabRun): string | undefined {
-  if (assumed.length === 0) return undefined;
-  return `The prices or the window of ${assumed.join(", ")} are unknown. The replay uses those of an average model. Set the prices in models.json and the window with --window.`;
-}
-
-/** Names the policies with requests above the window; undefined for none. */
-export function tooLargeText({ policies }: LabRun): string | undefined {
-  const named = policies.filter(({ tooLarge }) => tooLarge > 0);
-  if (named.length === 0) return undefined;
-  const counts = named.map(({ policy, tooLarge }) => `${policy} ${count(tooLarge)}`);
-  return `Requests larger than the window, which a provider would reject: ${counts.join(", ")}.`;
-}
-
-/** Names the recorded cost that no replay includes; undefined for none. */
-export function missedText({ recorded: { missed, usd } }: LabRun): string | undefined {
-  if (missed.requests === 0) return undefined;
+/** Sentences about the limits of a replay: assumed prices, requests above the window, and cost that it does not include. */
+export function runNotes({ assumed, policies, recorded: { missed, usd } }: LabRun): string[] {
+  const tooLarge = policies.flatMap((each) =>
+    each.tooLarge > 0 ? [`${each.policy} ${count(each.tooLarge)}`] : [],
+  );
   const money = usd > 0 ? `about ${usdText(missed.usd)}` : "a part";
-  return `The provider dropped a cached prefix too early (${counted(missed.requests, "time")}). This caused ${money} of the recorded cost. Replays do not include it.`;
+  return [
+    assumed.length > 0 &&
+      `The prices or the window of ${assumed.join(", ")} are unknown. The replay uses those of an average model. Set the prices in models.json and the window with --window.`,
+    tooLarge.length > 0 &&
+      `Requests larger than the window, which a provider would reject: ${tooLarge.join(", ")}.`,
+    missed.requests > 0 &&
+      `The provider dropped a cached prefix too early (${counted(missed.requests, "time")}). This caused ${money} of the recorded cost. Replays do not include it.`,
+  ].filter((note) => note !== false);
 }
 
 interface Column {
@@ -65,67 +59,66 @@ interface Column {
   cell: (result: PolicyResult) => string;
 }
 
-const columns: Readonly<Record<string, Column>> = {
-  usd: {
+const columns: readonly Column[] = [
+  {
     name: "Cost",
     meaning: "Cost of all requests, including summaries, with cache discounts.",
     cell: ({ usd }) => usdText(usd),
   },
-  summaries: {
+  {
     name: "Summaries",
     meaning: "The part of the cost for summaries.",
     cell: ({ summaries }) => usdText(summaries.usd),
   },
-  compactions: {
+  {
     name: "Compactions",
     meaning: "Compactions at the threshold, at the economy size, and after an overflow.",
     cell: (result) => String(compactionCount(result)),
   },
-  masks: {
+  {
     name: "Masked",
     meaning: "Number of times that Bonsai only masked and did not compact.",
     cell: ({ masks }) => String(masks),
   },
-  highest: {
+  {
     name: "Highest",
     meaning: "Tokens of the largest request.",
     cell: ({ highestTokens }) => count(highestTokens),
   },
-  waited: {
+  {
     name: "Waited",
     meaning: "Seconds that the user would have waited for summaries.",
     cell: ({ waitedSeconds }) => duration(waitedSeconds * 1_000),
   },
-  neededAfter: {
+  {
     name: "Needed",
     meaning: "Share of the facts used later that the model still sees right after a compaction.",
     cell: ({ neededAfter }) => share(neededAfter),
   },
-  neededAlong: {
+  {
     name: "Overall",
     meaning: "The same share, measured at requests spread evenly over the session.",
     cell: ({ neededAlong }) => share(neededAlong),
   },
-  words: {
+  {
     name: "Words",
     meaning: "Share of your own words that the model still sees after a compaction.",
     cell: ({ wordsKept }) => share(wordsKept),
   },
-  again: {
+  {
     name: "Rereads",
     meaning: "Files that the agent had to read again because their content had left the context.",
     cell: ({ readAgain }) => String(readAgain),
   },
-};
+];
 
 function tableHtml(policies: readonly PolicyResult[]): string {
-  const all = Object.values(columns);
   const rows = policies.map(
     (result) =>
-      `<tr><th scope="row">${escaped(result.policy)}</th>${all.map(({ cell }) => `<td>${cell(result)}</td>`).join("")}</tr>`,
+      `<tr><th scope="row">${escaped(result.policy)}</th>${columns.map(({ cell }) => `<td>${cell(result)}</td>`).join("")}</tr>`,
   );
   return `<div class="scroll" tabindex="0" role="region" aria-label="Policies"><table>
-<thead><tr><th scope="col">Policy</th>${all.map(({ name }) => `<th scope="col">${name}</th>`).join("")}</tr></thead>
+<thead><tr><th scope="col">Policy</th>${columns.map(({ name }) => `<th scope="col">${name}</th>`).join("")}</tr></thead>
 <tbody>
 ${rows.join("\n")}
 </tbody></table></div>`;
@@ -138,33 +131,26 @@ function chartHtml(result: PolicyResult, policies: readonly PolicyResult[]): str
   const { policy, context, highestTokens } = result;
   const most = policies.reduce((highest, each) => Math.max(highest, each.highestTokens), 1);
   const label = `${policy}: ${counted(context.length, "request")}, at most ${count(highestTokens)} tokens, ${counted(compactionCount(result), "compaction")}`;
+  const line = lineOf(context, most);
   return `<figure><figcaption>${escaped(policy)} <span class="quiet">${usdText(result.usd)}, at most ${count(highestTokens)} tokens</span></figcaption>
 <svg viewBox="0 0 ${SIZE.width} ${SIZE.height}" role="img" aria-label="${escaped(label)}" preserveAspectRatio="none">
-<path class="area" d="${areaOf(context, most)}"/>
-<path class="line" d="${lineOf(context, most)}"/>
+<path class="area" d="${line && `${line}L${SIZE.width} ${SIZE.height}L0 ${SIZE.height}Z`}"/>
+<path class="line" d="${line}"/>
 </svg></figure>`;
 }
 
 /** Maximum steps of a chart. Each step shows its highest value. */
 const MAX_STEPS = 600;
 
-function heights(values: readonly number[], most: number): string[] {
+function lineOf(values: readonly number[], most: number): string {
   const steps = Math.min(MAX_STEPS, values.length);
-  return Array.from({ length: steps }, (_, step) => {
+  const points = Array.from({ length: steps }, (_, step) => {
     const [from, to] = [step, step + 1].map((at) => Math.floor((at * values.length) / steps));
     const highest = values.slice(from, to).reduce((high, value) => Math.max(high, value), 0);
     const y = SIZE.height - (highest / most) * SIZE.height;
     return `${((step * SIZE.width) / Math.max(1, steps - 1)).toFixed(1)} ${y.toFixed(1)}`;
   });
-}
-
-function lineOf(values: readonly number[], most: number): string {
-  return values.length === 0 ? "" : `M${heights(values, most).join("L")}`;
-}
-
-function areaOf(values: readonly number[], most: number): string {
-  const line = lineOf(values, most);
-  return line === "" ? "" : `${line}L${SIZE.width} ${SIZE.height}L0 ${SIZE.height}Z`;
+  return points.length === 0 ? "" : `M${points.join("L")}`;
 }
 
 function share(value: number | null): string {

@@ -10,9 +10,16 @@ export function neededTerms(past: string, future: readonly Message[]): string[] 
   return [...specificTerms(used.join("\n"))].filter((term) => known.has(term));
 }
 
-/** A user's sentences and the arguments of calls. */
+/** The user's sentences without code blocks, and the arguments of calls. */
 export function requestTexts(message: Message): string[] {
-  return [...userTexts(message), ...argumentTexts(message)];
+  const isOutside = (_: string, at: number) => at % 2 === 0;
+  const said = message.role === "user" ? messageText(message).split("```").filter(isOutside) : [];
+  const sentences = said.flatMap((text) => text.split(/[.!?]\s|[。！？\n]/));
+  const given = callsIn(message).flatMap((call) => ARGUMENTS.map((name) => call.arguments[name]));
+  return [
+    ...sentences.map((text) => text.slice(0, SENTENCE_CHARS)),
+    ...given.filter((value) => typeof value === "string").map((text) => text.slice(0, ARGUMENT_CHARS)),
+  ];
 }
 
 const MIN_TERM_CHARS = 4;
@@ -43,22 +50,6 @@ function trimmed(term: string): string {
 const SENTENCE_CHARS = 300;
 const ARGUMENT_CHARS = 400;
 const ARGUMENTS = ["path", "file", "pattern", "command", "query", "url"];
-
-/** The user's own words: without fenced blocks, each sentence cut. */
-function userTexts(message: Message): string[] {
-  if (message.role !== "user") return [];
-  const outside = messageText(message)
-    .split("```")
-    .filter((_, at) => at % 2 === 0);
-  return outside
-    .flatMap((text) => text.split(/[.!?]\s|[。！？\n]/))
-    .map((text) => text.slice(0, SENTENCE_CHARS));
-}
-
-function argumentTexts(message: Message): string[] {
-  const given = callsIn(message).flatMap((call) => ARGUMENTS.map((name) => call.arguments[name]));
-  return given.filter((value) => typeof value === "string").map((text) => text.slice(0, ARGUMENT_CHARS));
-}
 
 /** The text of messages that a model sees. */
 export function visibleTexts(messages: readonly Message[]): string {

@@ -1,5 +1,5 @@
 import type { KnownCost } from "@bonsai-agent/messages";
-import { add, type ClassTokens, noTokens } from "./bill.ts";
+import { add, noTokens } from "./bill.ts";
 import type { Policy } from "./policies.ts";
 import { type MissedPrefixes, missedPrefixes, type RecordedTotals } from "./recording.ts";
 import { type Replay, type ReplayOptions, replay } from "./replay.ts";
@@ -21,28 +21,20 @@ export interface LabRun {
   policies: PolicyResult[];
 }
 
-/** The outcome of all days under one policy. */
-export interface PolicyResult {
+type Summed = "requests" | "masks" | "tokens" | "usd" | "summaries" | "readAgain" | "tooLarge";
+
+/** The outcome of all days under one policy: sums of its replays. */
+export interface PolicyResult extends Pick<Replay, Summed> {
   policy: string;
-  requests: number;
   /** All sent tokens, cached or not, without summary requests. */
   sentTokens: number;
-  /** Number of times that Bonsai only masked and did not compact. */
-  masks: number;
   /** Number of compactions by reason. */
   compactions: Record<string, number>;
   highestTokens: number;
-  tokens: ClassTokens;
-  usd: number;
-  /** The part of `usd` for summaries; `recorded` of them came from the recordings. */
-  summaries: { requests: number; usd: number; tokens: ClassTokens; recorded: number };
   /** Means; null without a compaction or a needed term. */
   neededAfter: number | null;
   neededAlong: number | null;
   wordsKept: number | null;
-  readAgain: number;
-  /** Requests above the window. */
-  tooLarge: number;
   waitedSeconds: number;
   /** Tokens of each request of the longest day. */
   context: number[];
@@ -57,9 +49,7 @@ export async function playPolicies(
   const results: PolicyResult[] = [];
   for (const { name, settings } of policies) {
     const replays: Replay[] = [];
-    for (const day of days) {
-      replays.push(await replay({ ...day, settings, signal }));
-    }
+    for (const day of days) replays.push(await replay({ ...day, settings, signal }));
     results.push(resultOf(name, replays));
   }
   const assumed = [...new Set(days.flatMap((day) => day.assumed ?? []))];

@@ -73,25 +73,17 @@ export async function searchSettings(options: SearchOptions): Promise<Tuned> {
     scored.sort((a, b) => a.score - b.score);
     candidates = scored.slice(0, Math.floor(scored.length / 2)).map(({ candidate }) => candidate);
   }
-  return tested(candidates[0]!, { test, trained: train.length, played, baseline, loss });
-}
-
-async function tested(
-  best: Policy,
-  of: { test: SearchOptions["days"]; trained: number; played: PlayedDays; baseline: Policy; loss: number },
-): Promise<Tuned> {
-  const { test, trained, played, baseline, loss } = of;
-  const { savings, needed: tuned } = await testedPolicy(best, { test, played, baseline });
-  const { needed: now } = await testedPolicy(baseline, { test, played, baseline });
+  const best = candidates[0]!;
+  const { savings, needed: tuned } = await played.compare(best, test);
+  const { needed: now } = await played.compare(baseline, test);
   const presets: TestedPolicy[] = [];
   for (const name of Object.keys(compactionPresets))
-    presets.push(await testedPolicy(policyNamed(name), { test, played, baseline }));
-  const saved = savings.reduce((sum, saving) => sum + saving, 0) / savings.length;
-  const isBetter = saved > 0 && tuned >= now - loss;
+    presets.push(await played.compare(policyNamed(name), test));
+  const isBetter = mean(savings) > 0 && tuned >= now - loss;
   return {
     settings: isBetter ? best.input : {},
     name: best.name,
-    ...{ trained, tested: test.length, savings, isBetter, presets },
+    ...{ trained: train.length, tested: test.length, savings, isBetter, presets },
     needed: { baseline: now, tuned },
   };
 }
@@ -100,11 +92,7 @@ async function tested(
 function eachOnce(days: SearchOptions["days"]): SearchOptions["days"] {
   const known = new Set<string>();
   return days.filter(({ recording: { messages } }) => {
-    const texts = [
-      messages.length,
-      ...messages.slice(0, COMPARED_MESSAGES).map((message) => JSON.stringify(message)),
-    ];
-    const key = texts.join("\n");
+    const key = JSON.stringify([messages.length, messages.slice(0, COMPARED_MESSAGES)]);
     if (known.has(key)) return false;
     known.add(key);
     return true;
@@ -116,20 +104,6 @@ const COMPARED_MESSAGES = 20;
 
 function lengthOf({ recording }: SearchOptions["days"][number]): number {
   return recording.messages.length;
-}
-
-async function testedPolicy(
-  policy: Policy,
-  { test, played, baseline }: { test: SearchOptions["days"]; played: PlayedDays; baseline: Policy },
-): Promise<TestedPolicy> {
-  const savings: number[] = [];
-  let needed = 0;
-  for (const day of test) {
-    const [before, after] = [await played.play(baseline, day), await played.play(policy, day)];
-    savings.push(before.usd === 0 ? 0 : 1 - after.usd / before.usd);
-    needed += neededOf(after) / test.length;
-  }
-  return { name: policy.name, savings, needed };
 }
 
 /** Keeps replays, because halving repeats them. */
@@ -153,6 +127,18 @@ class PlayedDays {
     return known;
   }
 
+  /** A policy against the baseline. */
+  async compare(policy: Policy, days: SearchOptions["days"]): Promise<TestedPolicy> {
+    const savings: number[] = [];
+    const needed: number[] = [];
+    for (const day of days) {
+      const [before, after] = [await this.play(this.#baseline, day), await this.play(policy, day)];
+      savings.push(before.usd === 0 ? 0 : 1 - after.usd / before.usd);
+      needed.push(neededOf(after));
+    }
+    return { name: policy.name, savings, needed: mean(needed) };
+  }
+
   /** Cost as a share of the baseline's; lower is better. A policy that loses too much scores worse than all others. */
   async score(policy: Policy, days: SearchOptions["days"]): Promise<number> {
     let score = 0;
@@ -170,9 +156,11 @@ const LOST_WEIGHT = 100;
 
 /** Measured along all requests, because masks hide terms too. */
 function neededOf({ neededAlong }: Replay): number {
-  return neededAlong.length === 0
-    ? 1
-    : neededAlong.reduce((sum, share) => sum + share, 0) / neededAlong.length;
+  return neededAlong.length === 0 ? 1 : mean(neededAlong);
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 const knobs = {

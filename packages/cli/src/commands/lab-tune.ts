@@ -3,7 +3,7 @@ import { type Line, paragraph, span, table } from "@bonsai-agent/app/line";
 import { counted } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
 import { callSettings } from "@bonsai-agent/app/settings";
-import { searchSettings, type TestedPolicy, type Tuned } from "@bonsai-agent/lab";
+import { searchSettings, type Tuned } from "@bonsai-agent/lab";
 import { wrongUsage } from "../failure.ts";
 import { daysOf, named } from "./lab-days.ts";
 
@@ -52,7 +52,7 @@ function tunedView(tuned: Tuned, width: number): Line[] {
   ];
 }
 
-function testedCells({ name, savings, needed }: TestedPolicy): Line[] {
+function testedCells({ name, savings, needed }: Tuned["presets"][number]): Line[] {
   const percent = (share: number) => `${Math.round(share * 100)}%`;
   const mean = savings.reduce((sum, saving) => sum + saving, 0) / savings.length;
   const spread = `${percent(Math.min(...savings))} … ${percent(Math.max(...savings))}`;

@@ -4,14 +4,12 @@ import { bytes, counted, duration, shortTokens, usd } from "@bonsai-agent/app/nu
 import { withProgress } from "@bonsai-agent/app/output";
 import { outputFile, writeOutput } from "@bonsai-agent/app/session-file";
 import {
-  assumedText,
   compactionCount,
   type LabRun,
   labHtml,
-  missedText,
   type PolicyResult,
   playPolicies,
-  tooLargeText,
+  runNotes,
 } from "@bonsai-agent/lab";
 import { costPhrase } from "@bonsai-agent/messages";
 import { wrongUsage } from "../failure.ts";
@@ -87,9 +85,7 @@ function labView(run: LabRun, width: number): Line[] {
     [""],
     ...policyTable(policies, width),
     [""],
-    ...[assumedText(run), tooLargeText(run), missedText(run)].flatMap((text) =>
-      text === undefined ? [] : paragraph(text, width, "gray"),
-    ),
+    ...runNotes(run).flatMap((text) => paragraph(text, width, "gray")),
     ...paragraph(
       `needed: share of the facts used later that the model still sees after a compaction. overall: the same share over all requests. words: share of your words that the model still sees after a compaction. rereads: files read again because their content had left the context. ${summariesText(run)}`.trimEnd(),
       width,
