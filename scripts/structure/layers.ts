@@ -92,7 +92,7 @@ const FOLDERS: FolderOrder["folders"] = {
     ...["open-session.ts", "session-list.ts", "search", "host.ts", "index.ts"],
   ],
   compaction: [
-    ...["record", "details.ts", "summariser.ts", "settings.ts", "plan", "carry", "events.ts", "ladder"],
+    ...["details.ts", "record", "summariser.ts", "settings.ts", "plan", "carry", "events.ts", "ladder"],
     ...["flow", "branch", "host.ts", "index.ts"],
   ],
   models: [

@@ -1,24 +1,15 @@
 import { type Calibration, isRecord, textHead } from "@bonsai-agent/messages";
 import { type CompactionEntry, customTypes, type Entry } from "@bonsai-agent/session";
 import { z } from "zod";
-import { closingsSchema, recordSchema, type SpanRecord, soundItems } from "./record/record.ts";
 
-const REASONS = ["threshold", "overflow", "manual"] as const satisfies readonly CompactionReason[];
-const RUNGS = [
-  "mask",
-  "extension",
-  "summarise",
-  "chunks",
-  "digest",
-  "media",
-  "truncate",
-] as const satisfies readonly RungName[];
+const REASONS = ["threshold", "overflow", "manual"] as const;
+const RUNGS = ["mask", "extension", "summarise", "chunks", "digest", "media", "truncate"] as const;
 
 /** The cause of a compaction. */
-export type CompactionReason = "threshold" | "overflow" | "manual";
+export type CompactionReason = (typeof REASONS)[number];
 
 /** A step of the ladder, which tries to make the context smaller. */
-export type RungName = "mask" | "extension" | "summarise" | "chunks" | "digest" | "media" | "truncate";
+export type RungName = (typeof RUNGS)[number];
 
 /** True for a rung that asks a model. */
 export function isModelRung(rung: RungName | undefined): boolean {
@@ -127,8 +118,135 @@ const text = optional(z.string());
 const flag = optional(z.boolean());
 const amount = z.number().min(0);
 const count = z.number().int().min(0);
+const number = count.catch(0);
+
+/** Upper bound for a stored list; Bonsai writes none that is longer. */
+const MAX_ITEMS = 2_000;
+
+/** Reads a stored list without damaged items, from its newest MAX_ITEMS items. */
+function soundItems<Item>(item: z.ZodType<Item>) {
+  return z
+    .array(z.unknown())
+    .transform((values) => values.slice(-MAX_ITEMS).flatMap((value) => item.safeParse(value).data ?? []));
+}
+
 const textList = soundItems(z.string());
 const list = textList.catch([]);
+
+/** The stored fields of all statements. */
+const statement = {
+  /** The number of the user's message, from 1; for other statements, of the one before. Omitted messages count too. */
+  turn: number,
+  entryId: text,
+  text: z.string(),
+  /** True on a branch that was left or merged. */
+  isOnBranch: flag,
+};
+
+/** A message of the user in the user's own words: the typed text, with a line for each pasted block. */
+const saidSchema = z.object({
+  ...statement,
+  /** The question that it answers, if it is too short to make sense alone. */
+  answers: text,
+});
+export type SaidMessage = z.infer<typeof saidSchema>;
+
+/** A statement of the agent, an extension or another program. */
+const closingSchema = z.object({
+  ...statement,
+  /** The author. Default: the agent. */
+  by: text,
+  /** True for a statement before the end of its turn. */
+  isInterim: flag,
+});
+export type Closing = z.infer<typeof closingSchema>;
+
+/** The user's messages, oldest first. */
+const wordsSchema = z.object({
+  said: soundItems(saidSchema),
+  /** The number of messages that did not fit. */
+  leftOut: number,
+});
+export type UserWords = z.infer<typeof wordsSchema>;
+
+const termUseSchema = z.object({
+  term: z.string(),
+  /** The sum of the speaker weights of the messages that contain it. */
+  weight: z.number(),
+  /** The same sum, with each weight multiplied by the number of its message. */
+  placed: z.number(),
+  /** The latest entries that contain it, at most two, the latest first. */
+  entries: textList,
+});
+export type TermUse = z.infer<typeof termUseSchema>;
+
+/** The terms of a session, the most used first. */
+const termIndexSchema = z.object({
+  /** The number of messages read; it places the uses in the session. */
+  messages: number,
+  uses: soundItems(termUseSchema),
+});
+export type TermIndex = z.infer<typeof termIndexSchema>;
+
+/** A command whose last run failed. */
+const failedCommandSchema = z.object({
+  /** The command, or the part of a chain (`a && b`) that has not passed since, without redirections and wrappers. */
+  key: z.string(),
+  /** The decisive line of its output; empty if there is none. */
+  line: z.string(),
+  /** The entry of the failed result. */
+  entryId: text,
+  /** The folder in which the command ran, if a `cd` before it names one. */
+  folder: text,
+});
+export type FailedCommand = z.infer<typeof failedCommandSchema>;
+
+/** A command that ran and cannot be undone, with the entry of its last run. */
+const irreversibleSchema = z.object({ command: z.string(), times: number, entryId: text });
+export type IrreversibleCommand = z.infer<typeof irreversibleSchema>;
+
+const todoSchema = z.object({
+  text: z.string(),
+  entryId: text,
+  /** The tool with this to-do in its list; its next list replaces this one. */
+  tool: text,
+});
+export type Todo = z.infer<typeof todoSchema>;
+
+/** The outcomes of a span's commands and to-do lists; the next span extends them. Each list is oldest first. */
+const outcomesSchema = z.object({
+  failing: soundItems(failedCommandSchema),
+  irreversible: soundItems(irreversibleSchema),
+  openTodos: soundItems(todoSchema),
+});
+export type Outcomes = z.infer<typeof outcomesSchema>;
+
+/** Reads a stored record without damaged items. Invalid if a part is missing: the entries must then be read again. */
+export const recordSchema = z.object({
+  /** The number of summaries so far. */
+  spans: number,
+  /** The number of the user's messages so far. */
+  turns: number,
+  words: wordsSchema,
+  /** The end of the agent's last text, if the user has not answered it yet. */
+  unanswered: text,
+  /** The statements of the agent and of programs, oldest first. */
+  closings: soundItems(closingSchema),
+  terms: termIndexSchema,
+  outcomes: outcomesSchema,
+});
+
+/** Data about a session's past, independent of the summary's author. Each summary stores it; the next extends it. */
+export type SpanRecord = z.infer<typeof recordSchema>;
+
+export const emptyRecord: SpanRecord = {
+  spans: 0,
+  turns: 0,
+  words: { said: [], leftOut: 0 },
+  closings: [],
+  terms: { messages: 0, uses: [] },
+  outcomes: { failing: [], irreversible: [], openTodos: [] },
+};
 
 const calibrationSchema = z.object({
   // No model counts a text ten times as high as another does.
@@ -204,7 +322,7 @@ const detailsSchema = z.object({
   record: optional(recordSchema),
   wordsTokens: amount.catch(0),
   focus: text,
-  closings: closingsSchema.catch([]),
+  closings: soundItems(closingSchema).catch([]),
   terms: list,
   putBack: list,
   isBrief: flag,

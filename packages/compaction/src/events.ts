@@ -3,9 +3,8 @@ import { isRecord, type Message, messageOf, type Usage } from "@bonsai-agent/mes
 import { exceedsJsonDepth } from "@bonsai-agent/messages/host";
 import type { BranchSummaryEntry, CompactionEntry, ContextEditEntry, Entry } from "@bonsai-agent/session";
 import { checkCarryOver, type ExtensionCarryOver } from "./carry/carry-over.ts";
-import type { CompactionReason } from "./details.ts";
+import type { CompactionReason, SaidMessage } from "./details.ts";
 import type { FileOperations } from "./record/file-operations.ts";
-import type { SaidMessage } from "./record/words.ts";
 import type { CompactionSettings } from "./settings.ts";
 
 /** A check for each field of an event's result: true, false, or a description of the fault. */

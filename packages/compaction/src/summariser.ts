@@ -1,5 +1,5 @@
 import type { Message, Usage } from "@bonsai-agent/messages";
-import type { SpanRecord } from "./record/record.ts";
+import type { SpanRecord } from "./details.ts";
 
 /** The summarised part: the history before the cut, the early part of a split turn, or a branch. */
 export type SummaryKind = "history" | "turnPrefix" | "branch";

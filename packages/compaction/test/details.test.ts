@@ -1,8 +1,7 @@
 import type { CompactionEntry } from "@bonsai-agent/session";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readDetails, storedDetails } from "../src/details.ts";
-import { emptyRecord } from "../src/record/record.ts";
+import { emptyRecord, readDetails, storedDetails } from "../src/details.ts";
 
 const range = { count: 2, first: "a", last: "b" };
 const count = { kept: 1, lost: 1, putBack: 0 };

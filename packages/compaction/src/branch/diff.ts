@@ -3,11 +3,10 @@ import { type Message, messageText, SecretFilter } from "@bonsai-agent/messages"
 import { type Entry, type ProjectionItem, pinChange, project, type Session } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
 import { recordOfItems } from "../carry/span-record.ts";
-import { manifestOf } from "../details.ts";
+import { manifestOf, type UserWords } from "../details.ts";
 import { startsTurn } from "../plan/cut.ts";
 import { type CommandRun, commandRuns } from "../record/command-runs.ts";
 import { FileOperationCounter } from "../record/file-operations.ts";
-import type { UserWords } from "../record/words.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { branchBetween, unknownPlace } from "./branch.ts";
 

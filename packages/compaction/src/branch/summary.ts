@@ -11,7 +11,7 @@ import { type Entry, type Projection, pinChange, project, type Session } from "@
 import { type CarryOver, carriedTokens, recordBlocks, summaryDetails } from "../carry/carry-over.ts";
 import { filesOf, renderFiles } from "../carry/files.ts";
 import { checkedCarryOver } from "../carry/loss.ts";
-import { otherClosings, recordOfItems } from "../carry/span-record.ts";
+import { recordOfItems } from "../carry/span-record.ts";
 import { branchSummaryText, editedProse } from "../carry/summary-text.ts";
 import { isOwnDetails, readDetails } from "../details.ts";
 import type { BeforeTreeResult, CompactionLifecycle, TreePreparation } from "../events.ts";
@@ -22,6 +22,7 @@ import { digestSummariser } from "../ladder/summary-rungs.ts";
 import { readContext } from "../plan/context.ts";
 import { type Budgets, budgetsFor, type ModelSizes } from "../plan/limits.ts";
 import { originalMessage, type ViewItem, viewOf } from "../plan/view.ts";
+import { otherClosings } from "../record/statements.ts";
 import { type CompactionSettings, compactionSettings } from "../settings.ts";
 import type { Summariser } from "../summariser.ts";
 import type { Branch } from "./branch.ts";
@@ -231,7 +232,9 @@ function laidBranch(
   isExtract = false,
 ): Pick<BranchSummary, "summary" | "details"> {
   const hasClosings = isExtract && known.wordsTokens > 0;
-  const closings = hasClosings ? otherClosings(known.record, MAX_CLOSINGS_TOKENS) : [];
+  const closings = hasClosings
+    ? otherClosings(known.record.closings, { maxTokens: MAX_CLOSINGS_TOKENS })
+    : [];
   const putBackTokens = isExtract ? 0 : limits.putBack;
   const check = { prose, settings, termsTokens: limits.terms, putBackTokens };
   const { carried } = checkedCarryOver({ ...known, closings }, check);

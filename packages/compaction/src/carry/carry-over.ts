@@ -1,13 +1,20 @@
 import { estimateTokens, type SecretFilter } from "@bonsai-agent/messages";
 import { askedText, clip, isOfProgram, isOwnTag, paragraphs } from "@bonsai-agent/messages/host";
 import { count as digits } from "@bonsai-agent/messages/numbers";
-import { type CarriedCounts, isOwnDetails, readDetails, storedDetails } from "../details.ts";
+import {
+  type CarriedCounts,
+  type Closing,
+  emptyRecord,
+  isOwnDetails,
+  readDetails,
+  type SpanRecord,
+  storedDetails,
+  type UserWords,
+} from "../details.ts";
 import type { Budgets } from "../plan/limits.ts";
 import type { CompactionPlan } from "../plan/plan.ts";
 import { originalMessage, type ViewItem, viewTokens } from "../plan/view.ts";
-import type { Closing } from "../record/closings.ts";
-import { emptyRecord, type SpanRecord } from "../record/record.ts";
-import { clippedWords, type UserWords, wordLines } from "../record/words.ts";
+import { clippedWords, wordLines } from "../record/statements.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { block, estimateUpward, type FileLists, filesOf, renderFiles } from "./files.ts";
 
@@ -208,7 +215,7 @@ export function carriedWords(carried: CarriedWords): string[] {
 
 function shownWords({ record: { words }, wordsTokens, focus }: CarriedWords): UserWords {
   return wordsTokens > 0
-    ? clippedWords(words, wordsTokens, focus)
+    ? clippedWords(words, { maxTokens: wordsTokens, focus })
     : { ...words, said: [], leftOut: words.leftOut + words.said.length };
 }
 

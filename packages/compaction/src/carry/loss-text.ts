@@ -1,7 +1,6 @@
 import { count as digits } from "@bonsai-agent/messages/numbers";
 import type { CompactionEntry, Entry } from "@bonsai-agent/session";
-import type { LossCount, LossReport } from "../details.ts";
-import { besideOf, type CarriedCounts, manifestOf } from "../details.ts";
+import { besideOf, type CarriedCounts, type LossCount, type LossReport, manifestOf } from "../details.ts";
 
 /** Counts of the carried data and of the lost facts. Each is absent if it was not counted or checked. */
 export interface SummaryLoss {

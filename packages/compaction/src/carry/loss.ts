@@ -1,11 +1,16 @@
 import { callsIn, estimateTokens, type Message, messageText } from "@bonsai-agent/messages";
 import { paragraphs } from "@bonsai-agent/messages/host";
-import { type LossCount, type LossReport, MAX_REPORTED_TERMS } from "../details.ts";
+import {
+  type LossCount,
+  type LossReport,
+  MAX_REPORTED_TERMS,
+  type SpanRecord,
+  type TermUse,
+} from "../details.ts";
 import type { ViewItem } from "../plan/view.ts";
-import { failingLine, irreversibleLine, newestLines, todoLine } from "../record/digest.ts";
-import type { SpanRecord } from "../record/record.ts";
+import { failingLine, irreversibleLine, newestLines, todoLine } from "../record/outcomes.ts";
 import { contentWords, isMeasure, termsIn, textsIn } from "../record/sentence.ts";
-import { type TermUse, termLines } from "../record/terms.ts";
+import { termLines } from "../record/terms.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { type CarryOver, carriedBlocks } from "./carry-over.ts";
 
@@ -137,7 +142,7 @@ class PutBack {
     return kept.length;
   }
 
-  addTerms(uses: readonly TermUse[]): ReadonlySet<string> {
+  addTerms(uses: TermUse[]): ReadonlySet<string> {
     const [, ...lines] = termLines({ messages: 0, uses }, this.#left, () => false);
     this.#push("Terms, each with an entry that contains it:", lines);
     const text = lines.join("\n");

@@ -6,9 +6,9 @@ import {
   pinChange,
   type Session,
 } from "@bonsai-agent/session";
-import { storedDetails } from "../details.ts";
-import { isDigest, outcomeLines } from "../record/digest.ts";
-import type { SpanRecord } from "../record/record.ts";
+import { type SpanRecord, storedDetails } from "../details.ts";
+import { isDigest } from "../record/digest.ts";
+import { outcomeLines } from "../record/outcomes.ts";
 import { contentWords, termsIn } from "../record/sentence.ts";
 import { fileIn, recentEntryOf } from "./files.ts";
 

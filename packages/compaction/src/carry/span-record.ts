@@ -2,12 +2,10 @@ import type { SecretFilter } from "@bonsai-agent/messages";
 import { secretsOf } from "@bonsai-agent/messages/host";
 import { type Entry, type ProjectionItem, project, type Session } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
-import { besideOf, storedDetails } from "../details.ts";
+import { besideOf, type SpanRecord, storedDetails } from "../details.ts";
 import type { CompactionPlan } from "../plan/plan.ts";
 import { originalMessage } from "../plan/view.ts";
-import { type Closing, clippedClosings } from "../record/closings.ts";
-import { lastAnswer } from "../record/digest.ts";
-import { type RecordedMessage, recordAfter, type SpanRecord } from "../record/record.ts";
+import { type RecordedMessage, recordAfter } from "../record/record.ts";
 
 /** The path whose spans are recorded. */
 export interface RecordSource {
@@ -154,11 +152,4 @@ function recordOfCompaction(entry: Entry): FoundRecord | undefined {
 function recordBeside(entry: Entry): FoundRecord | undefined {
   const { record, firstKeptEntryId } = besideOf(entry) ?? {};
   return record && { record, firstKeptEntryId };
-}
-
-/** The agent's answers that fit, without the last one, which a digest quotes at its end. */
-export function otherClosings({ closings }: SpanRecord, maxTokens: number, focus?: string): Closing[] {
-  const last = lastAnswer(closings);
-  const others = closings.filter((closing) => closing !== last);
-  return clippedClosings(others, { maxTokens, focus });
 }

@@ -13,7 +13,7 @@ import {
 } from "@bonsai-agent/messages/host";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { storedDetails } from "../details.ts";
-import { closingLine } from "../record/closings.ts";
+import { closingLine } from "../record/statements.ts";
 import { type CarryOver, carriedBlocks } from "./carry-over.ts";
 
 const NO_HISTORY = "No earlier history.";

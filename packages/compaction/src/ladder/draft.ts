@@ -12,10 +12,11 @@ import {
 import { block, type FileLists } from "../carry/files.ts";
 import { checkedCarryOver } from "../carry/loss.ts";
 import { pinsMissingIn } from "../carry/pins.ts";
-import { otherClosings, spanRecord } from "../carry/span-record.ts";
+import { spanRecord } from "../carry/span-record.ts";
 import { safeProse, summaryText, withCarriedOver } from "../carry/summary-text.ts";
 import { type CompactionPlan, splitAt } from "../plan/plan.ts";
 import { PLANNED_ENTRY_ID, type ViewItem, viewTokens } from "../plan/view.ts";
+import { otherClosings } from "../record/statements.ts";
 import type { Draft, LadderState, LaidSummary, Run } from "./ladder.ts";
 
 /** Lays a draft on a planned context: computes the carried data, checks the loss, and replaces the summarised part. */
@@ -183,7 +184,10 @@ export function digestTermsTokens({ record }: CarryOver, { plan, run }: Digested
 export function withClosings(prose: string, carried: CarryOver, span: DigestedSpan): CarryOver {
   if (carried.wordsTokens === 0) return carried;
   const left = leftTokens(prose, carried, span);
-  return { ...carried, closings: otherClosings(carried.record, left, span.run.focus) };
+  return {
+    ...carried,
+    closings: otherClosings(carried.record.closings, { maxTokens: left, focus: span.run.focus }),
+  };
 }
 
 function leftTokens(prose: string, carried: CarryOver, span: DigestedSpan): number {

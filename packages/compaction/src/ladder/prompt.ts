@@ -13,8 +13,8 @@ import {
 } from "@bonsai-agent/messages";
 import { askedText, clip, escapeTags, frameTags, paragraphs, recalledIds } from "@bonsai-agent/messages/host";
 import { count as digits } from "@bonsai-agent/messages/numbers";
+import type { SpanRecord } from "../details.ts";
 import type { Budgets } from "../plan/limits.ts";
-import type { SpanRecord } from "../record/record.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { type Summariser, type SummaryKind, summarySections } from "../summariser.ts";
 

@@ -6,7 +6,7 @@ import { type CompactionReason, storedDetails } from "../details.ts";
 import { originalMessage, type ViewItem } from "../plan/view.ts";
 import { digestText } from "../record/digest.ts";
 import { recordAfter } from "../record/record.ts";
-import { summaryProse } from "../record/source.ts";
+import { summaryProse } from "../record/statements.ts";
 import type { CompactionSettings } from "../settings.ts";
 import type { Summariser, SummaryKind, SummaryRequest } from "../summariser.ts";
 import { askSummary, fitsWhole, RunCost, type Span, wholeSpan } from "./ask.ts";

@@ -1,9 +1,16 @@
 import { estimateTokens } from "@bonsai-agent/messages";
-import { type Closing, clippedClosings, closingLine } from "./closings.ts";
-import type { FailedCommand, IrreversibleCommand, Outcomes, Todo } from "./outcomes.ts";
-import type { SpanRecord } from "./record.ts";
+import { counted } from "@bonsai-agent/messages/numbers";
+import type { SpanRecord } from "../details.ts";
+import { failingLine, irreversibleLine, newestLines, todoLine } from "./outcomes.ts";
 import { clippedTexts, reportShape } from "./sentence.ts";
-import { clippedWords, wordLines } from "./words.ts";
+import {
+  clippedClosings,
+  clippedWords,
+  closingLine,
+  lastAnswer,
+  otherClosings,
+  wordLines,
+} from "./statements.ts";
 
 export interface DigestOptions {
   record: SpanRecord;
@@ -65,11 +72,9 @@ function textWithin(options: DigestOptions): string {
 }
 
 function conversationLines({ words, closings }: SpanRecord, maxTokens: number, focus?: string): string[] {
-  const said = clippedWords(words, maxTokens * SHARES.words, focus);
+  const said = clippedWords(words, { maxTokens: maxTokens * SHARES.words, focus });
   const left = maxTokens - estimateTokens(wordLines(said).join("\n"));
-  const last = lastAnswer(closings);
-  const others = closings.filter((closing) => closing !== last);
-  return wordLines(said, { closings: clippedClosings(others, { maxTokens: left, focus }) });
+  return wordLines(said, { closings: otherClosings(closings, { maxTokens: left, focus }) });
 }
 
 /** The last answer, clipped to `maxTokens`. */
@@ -77,12 +82,6 @@ function standingLines({ closings }: SpanRecord, maxTokens: number, focus?: stri
   const last = lastAnswer(closings);
   if (last === undefined) return [];
   return clippedClosings([{ ...last, isInterim: false }], { maxTokens, focus }).map(closingLine);
-}
-
-/** The agent's last answer on the current branch, or its last interim statement if it gave no answer. */
-export function lastAnswer(closings: readonly Closing[]): Closing | undefined {
-  const own = closings.filter(({ by, isOnBranch }) => by === undefined && !isOnBranch);
-  return own.findLast(({ isInterim }) => !isInterim) ?? own.at(-1);
 }
 
 const HEADINGS_TOKENS = 60;
@@ -99,9 +98,7 @@ class Budget {
   newest(lines: readonly string[], share: number): string[] {
     const kept = newestLines(lines, this.left * share);
     const leftOut = lines.length - kept.length;
-    const others =
-      leftOut === 0 ? [] : [`(${leftOut} earlier ${leftOut === 1 ? "line" : "lines"} left out.)`];
-    return this.take([...others, ...kept]);
+    return this.take(leftOut === 0 ? kept : [`(${counted(leftOut, "earlier line")} left out.)`, ...kept]);
   }
 
   take(lines: readonly string[]): string[] {
@@ -115,53 +112,12 @@ export function isDigest(text: string): boolean {
   return text.startsWith(INTRODUCTION);
 }
 
-/** One line for each outcome, as the digest writes it, with the outcome's entry. */
-export function outcomeLines({ irreversible, failing, openTodos }: Outcomes): OutcomeLine[] {
-  return [
-    ...irreversible.map((each) => ({ line: irreversibleLine(each), entryId: each.entryId })),
-    ...failing.map((each) => ({ line: failingLine(each), entryId: each.entryId })),
-    ...openTodos.map((each) => ({ line: todoLine(each), entryId: each.entryId })),
-  ];
-}
-
-interface OutcomeLine {
-  line: string;
-  entryId: string | undefined;
-}
-
-/** The newest lines that fit into `maxTokens`. */
-export function newestLines(lines: readonly string[], maxTokens: number): string[] {
-  let tokens = 0;
-  let from = lines.length;
-  while (from > 0 && tokens + estimateTokens(lines[from - 1]!) + 1 <= maxTokens) {
-    from -= 1;
-    tokens += estimateTokens(lines[from]!) + 1;
-  }
-  return lines.slice(from);
-}
-
 function section(heading: string, lines: readonly string[]): string {
   return lines.length === 0 ? "" : `${heading}\n${lines.join("\n")}`;
 }
 
-export function irreversibleLine({ command, times, entryId }: IrreversibleCommand): string {
-  return `- \`${command}\`${times > 1 ? ` (${times} times)` : ""}${address(entryId)}`;
-}
-
-export function failingLine({ key, line, entryId }: FailedCommand): string {
-  return `- \`${key}\`${line === "" ? "" : `: ${line}`}${address(entryId)}`;
-}
-
-export function todoLine({ text, entryId }: Todo): string {
-  return `- [ ] ${text}${address(entryId)}`;
-}
-
-function address(entryId: string | undefined): string {
-  return entryId === undefined ? "" : ` [${entryId}]`;
-}
-
 function countsOf({ turns, terms }: SpanRecord): string {
-  return `Summarised: ${terms.messages} ${terms.messages === 1 ? "message" : "messages"}, ${turns} of them from the user.`;
+  return `Summarised: ${counted(terms.messages, "message")}, ${turns} of them from the user.`;
 }
 
 /** The notes of an earlier summary. A digest contributes only its earlier notes: the record contains the rest. */

@@ -1,40 +1,19 @@
-import { contentText, isRecord, type ToolCall, textHead } from "@bonsai-agent/messages";
-import { recalledIds } from "@bonsai-agent/messages/host";
-import { CallPairs, commandIn, counts, groupStates } from "./command-runs.ts";
+import { contentText, estimateTokens, isRecord, type ToolCall, textHead } from "@bonsai-agent/messages";
+import { CallPairs, recalledIds } from "@bonsai-agent/messages/host";
+import type { FailedCommand, IrreversibleCommand, Outcomes, Todo } from "../details.ts";
+import {
+  clipped,
+  commandIn,
+  counts,
+  decisiveLine,
+  groupStates,
+  type RunResult,
+  resultOf,
+} from "./command-runs.ts";
 import { type Command, covers, readCommands } from "./commands.ts";
 import { isIrreversible } from "./irreversible.ts";
-import { clipped, decisiveLine, type RunResult, resultOf } from "./run-result.ts";
 import { normalForm } from "./sentence.ts";
-import type { SourceMessage } from "./source.ts";
-
-/** A command whose last run failed. */
-export interface FailedCommand {
-  /** The command, or the part of a chain (`a && b`) that has not passed since, without redirections and wrappers. */
-  key: string;
-  /** The decisive line of its output; empty if there is none. */
-  line: string;
-  /** The entry of the failed result. */
-  entryId?: string | undefined;
-  /** The folder in which the command ran, if a `cd` before it names one. */
-  folder?: string | undefined;
-}
-
-/** A command that ran and cannot be undone: a push, a tag, a release, a deletion, a migration. */
-export interface IrreversibleCommand {
-  command: string;
-  times: number;
-  /** The entry of the last run. */
-  entryId?: string | undefined;
-}
-
-/** The outcomes of a span's commands and to-do lists; the next span extends them. Each list is oldest first. */
-export interface Outcomes {
-  failing: readonly FailedCommand[];
-  irreversible: readonly IrreversibleCommand[];
-  openTodos: readonly Todo[];
-}
-
-export const noOutcomes: Outcomes = { failing: [], irreversible: [], openTodos: [] };
+import { address, type SourceMessage } from "./statements.ts";
 
 /** Maximum length of each list; the oldest are dropped first. */
 const MAX_KEPT = { failing: 40, irreversible: 60 };
@@ -70,7 +49,7 @@ class OutcomeTracker {
 
   read({ message, entryId }: SourceMessage): void {
     const role = message?.role;
-    const call = this.#calls.callOf(message);
+    const call = this.#calls.add(message)?.call;
     if (role === "assistant" || role === "user")
       this.#listed(boxesOf(contentText(message.content)), undefined, entryId);
     else if (role === "bashExecution" && typeof message.command === "string")
@@ -151,13 +130,6 @@ function isSameFolder(a: string | undefined, b: string | undefined): boolean {
   return a === undefined || b === undefined || a === b || a.endsWith(`/${b}`) || b.endsWith(`/${a}`);
 }
 
-export interface Todo {
-  text: string;
-  entryId?: string | undefined;
-  /** The tool with this to-do in its list; its next list replaces this one. */
-  tool?: string | undefined;
-}
-
 export interface ListedTodo {
   text: string;
   isDone: boolean;
@@ -219,7 +191,7 @@ export function afterTodos(
   todos: readonly Todo[],
   list: readonly ListedTodo[],
   { adds, tool, entryId }: Omit<Todo, "text"> & { adds: boolean },
-): readonly Todo[] {
+): Todo[] {
   const states = new Map(list.map(({ text, isDone }) => [normalForm(text), isDone]));
   const isDone = ({ text }: Todo) => states.get(normalForm(text));
   const own = todos.filter((todo) => tool !== undefined && todo.tool === tool);
@@ -230,4 +202,35 @@ export function afterTodos(
   const known = new Set(open.map(({ text }) => normalForm(text)));
   const added = list.filter((item) => adds && !item.isDone && !known.has(normalForm(item.text)));
   return [...open, ...added.map(({ text }) => ({ text, tool, entryId }))].slice(-MAX_TODOS);
+}
+
+/** One line for each outcome, as the digest writes it, with the outcome's entry. */
+export function outcomeLines({ irreversible, failing, openTodos }: Outcomes) {
+  return [
+    ...irreversible.map((each) => ({ line: irreversibleLine(each), entryId: each.entryId })),
+    ...failing.map((each) => ({ line: failingLine(each), entryId: each.entryId })),
+    ...openTodos.map((each) => ({ line: todoLine(each), entryId: each.entryId })),
+  ];
+}
+
+export function irreversibleLine({ command, times, entryId }: IrreversibleCommand): string {
+  return `- \`${command}\`${times > 1 ? ` (${times} times)` : ""}${address(entryId)}`;
+}
+
+export function failingLine({ key, line, entryId }: FailedCommand): string {
+  return `- \`${key}\`${line === "" ? "" : `: ${line}`}${address(entryId)}`;
+}
+
+export function todoLine({ text, entryId }: Todo): string {
+  return `- [ ] ${text}${address(entryId)}`;
+}
+
+/** The newest lines that fit into `maxTokens`. */
+export function newestLines(lines: readonly string[], maxTokens: number): string[] {
+  let tokens = 0;
+  const from = lines.findLastIndex((line) => {
+    tokens += estimateTokens(line) + 1;
+    return tokens > maxTokens;
+  });
+  return lines.slice(from + 1);
 }

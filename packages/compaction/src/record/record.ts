@@ -1,35 +1,17 @@
 import { SecretFilter } from "@bonsai-agent/messages";
 import { withoutRedactionMarks } from "@bonsai-agent/messages/host";
-import { z } from "zod";
-import { type Closing, clippedClosings, closingsIn } from "./closings.ts";
-import { noOutcomes, type Outcomes, outcomesAfter } from "./outcomes.ts";
-import { isUserMessage, type SourceMessage } from "./source.ts";
-import { joinedTerms, noTerms, type TermIndex, termsAfter } from "./terms.ts";
-import { clippedWords, joinedWords, noWords, type UserWords, userMessages } from "./words.ts";
-
-/** Data about a session's past, independent of the summary's author. Each summary stores it; the next extends it. */
-export interface SpanRecord {
-  /** The number of summaries so far. */
-  spans: number;
-  /** The number of the user's messages so far. */
-  turns: number;
-  words: UserWords;
-  /** The end of the agent's last text, if the user has not answered it yet. */
-  unanswered?: string | undefined;
-  /** The statements of the agent and of programs, oldest first. */
-  closings: readonly Closing[];
-  terms: TermIndex;
-  outcomes: Outcomes;
-}
-
-export const emptyRecord: SpanRecord = {
-  spans: 0,
-  turns: 0,
-  words: noWords,
-  closings: [],
-  terms: noTerms,
-  outcomes: noOutcomes,
-};
+import { emptyRecord, type SpanRecord } from "../details.ts";
+import { outcomesAfter } from "./outcomes.ts";
+import {
+  clippedClosings,
+  clippedWords,
+  closingsIn,
+  isUserMessage,
+  joinedWords,
+  type SourceMessage,
+  userMessages,
+} from "./statements.ts";
+import { joinedTerms, termsAfter } from "./terms.ts";
 
 /** A message of a span. The summary of a branch comes with the branch's record. */
 export interface RecordedMessage extends SourceMessage {
@@ -69,7 +51,7 @@ export function recordAfter(options: RecordOptions): SpanRecord {
   return {
     ...whole,
     spans: earlier.spans + 1,
-    words: clippedWords(whole.words, wordsTokens, focus),
+    words: clippedWords(whole.words, { maxTokens: wordsTokens, focus }),
     closings: clippedClosings(whole.closings, { maxTokens: CLOSINGS_TOKENS }),
   };
 }
@@ -138,60 +120,3 @@ function withBranch(record: SpanRecord, branch: SpanRecord): SpanRecord {
     },
   };
 }
-
-const text = z.string();
-const optionalText = z.string().optional().catch(undefined);
-const count = z.number().int().min(0).catch(0);
-const flag = z.boolean().optional().catch(undefined);
-
-/** Upper bound for a stored list; Bonsai writes none that is longer. */
-const MAX_ITEMS = 2_000;
-
-/** Reads a stored list without damaged items, from its newest MAX_ITEMS items. */
-export function soundItems<Item>(item: z.ZodType<Item>) {
-  return z
-    .array(z.unknown())
-    .transform((values) => values.slice(-MAX_ITEMS).flatMap((value) => item.safeParse(value).data ?? []));
-}
-
-export const closingsSchema = soundItems(
-  z.object({ turn: count, entryId: optionalText, by: optionalText, text, isInterim: flag, isOnBranch: flag }),
-);
-
-/** Reads a stored record without damaged items. Invalid if a part is missing: the entries must then be read again. */
-export const recordSchema = z.object({
-  spans: count,
-  turns: count,
-  words: z.object({
-    said: soundItems(
-      z.object({
-        turn: count,
-        entryId: optionalText,
-        text,
-        answers: optionalText,
-        isOnBranch: flag,
-      }),
-    ),
-    leftOut: count,
-  }),
-  unanswered: optionalText,
-  closings: closingsSchema,
-  terms: z.object({
-    messages: count,
-    uses: soundItems(
-      z.object({ term: text, weight: z.number(), placed: z.number(), entries: soundItems(text) }),
-    ),
-  }),
-  outcomes: z.object({
-    failing: soundItems(
-      z.object({
-        key: text,
-        line: text,
-        entryId: optionalText,
-        folder: optionalText,
-      }),
-    ),
-    irreversible: soundItems(z.object({ command: text, times: count, entryId: optionalText })),
-    openTodos: soundItems(z.object({ text, entryId: optionalText, tool: optionalText })),
-  }),
-});

@@ -151,7 +151,7 @@ interface Statement {
 }
 
 /** The budget and the ranking for one kind of statement. */
-interface ClipOptions {
+export interface ClipOptions {
   maxTokens: number;
   /** The tokens that a message needs besides its text. */
   tokensBeside: (at: number) => number;
@@ -200,7 +200,7 @@ const MARK_TOKENS = 3;
 function keptText(text: string, own: readonly Statement[], kept: ReadonlySet<Statement>): string | undefined {
   if (own.length === 0) return undefined;
   const tokens = own.reduce((sum, statement) => sum + statement.tokens, 0);
-  // If a sentence was clipped, the whole text is longer than the counted tokens.
+  // If a sentence was clipped, the whole text is longer than the countEach tokens.
   if (own.every((statement) => kept.has(statement)) && estimateTokens(text) <= tokens) return text;
   const parts: string[] = [];
   for (const statement of own) {
@@ -239,10 +239,10 @@ function rankedStatements(
   const last = new Map(forms.map((form, at) => [form, at]));
   const terms = statements.map(({ text }) => termsIn(text));
   const subjects = statements.map((_, at) => new Set([...wordsIn(forms[at]!), ...terms[at]!]));
-  const uses = counted(subjects.flatMap((words) => [...words]));
+  const uses = countEach(subjects.flatMap((words) => [...words]));
   const focused = new Set([...contentWords(focus), ...termsIn(focus)]);
   const shapes = statements.map(({ text }) => shapeOf(text));
-  const repeats = counted(shapes);
+  const repeats = countEach(shapes);
   statements.forEach((statement, at) => {
     const rare = [...subjects[at]!].filter((word) => uses.get(word)! <= RARE).length;
     statement.rank =
@@ -280,7 +280,7 @@ function keepLatest(
 }
 
 /** Counts each distinct value. */
-export function counted(values: readonly string[]): Map<string, number> {
+export function countEach(values: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   return counts;

@@ -1,27 +1,8 @@
 import { callsIn, contentText, estimateTokens, textHead } from "@bonsai-agent/messages";
 import { RECALL_TOOL, recalledIds } from "@bonsai-agent/messages/host";
+import type { TermIndex, TermUse } from "../details.ts";
 import { isMeasure, isNumber, termsIn, textsIn } from "./sentence.ts";
-import { ranCommand, type SourceMessage, summaryProse, typedText } from "./source.ts";
-
-/** A term of the session and its uses. */
-export interface TermUse {
-  term: string;
-  /** The sum of the speaker weights of the messages that contain it. */
-  weight: number;
-  /** The same sum, with each weight multiplied by the number of its message. */
-  placed: number;
-  /** The latest entries that contain it, at most two, the latest first. */
-  entries: readonly string[];
-}
-
-/** The terms of a session, the most used first. */
-export interface TermIndex {
-  /** The number of messages read; it places the uses in the session. */
-  messages: number;
-  uses: readonly TermUse[];
-}
-
-export const noTerms: TermIndex = { messages: 0, uses: [] };
+import { ranCommand, type SourceMessage, summaryProse, typedText } from "./statements.ts";
 
 const SPEAKER_WEIGHT = { user: 3, assistant: 2, result: 1 };
 /** Only the head of a result is read: later terms are seldom named again. */
@@ -33,36 +14,32 @@ const MIN_PLACE = 0.3;
 
 /** Extends the index with more messages. */
 export function termsAfter(earlier: TermIndex, messages: readonly SourceMessage[]): TermIndex {
-  const uses = new Map(earlier.uses.map((use) => [use.term, { ...use }]));
-  let place = earlier.messages;
-  for (const { message, entryId } of messages) {
-    place += 1;
-    for (const [term, weight] of weightedTerms(message)) {
-      const use = uses.get(term) ?? { term, weight: 0, placed: 0, entries: [] };
-      use.weight += weight;
-      use.placed += weight * place;
-      if (entryId !== undefined) use.entries = latest(entryId, use.entries);
-      uses.set(term, use);
-    }
-  }
-  return ranked({ messages: place, uses: [...uses.values()] });
+  return joined(earlier, messages.length, usesIn(messages));
 }
 
 /** Joins the index of a branch, as later messages, into another index. */
-export function joinedTerms(index: TermIndex, other: TermIndex): TermIndex {
-  const uses = new Map(index.uses.map((use) => [use.term, { ...use }]));
-  for (const added of other.uses) {
-    const use = uses.get(added.term) ?? { term: added.term, weight: 0, placed: 0, entries: [] };
-    use.weight += added.weight;
-    use.placed += added.placed + added.weight * index.messages;
-    for (const entry of added.entries.toReversed()) use.entries = latest(entry, use.entries);
-    uses.set(added.term, use);
-  }
-  return ranked({ messages: index.messages + other.messages, uses: [...uses.values()] });
+export function joinedTerms(index: TermIndex, branch: TermIndex): TermIndex {
+  return joined(index, branch.messages, branch.uses);
 }
 
-function latest(entryId: string, entries: readonly string[]): string[] {
-  return [entryId, ...entries.filter((each) => each !== entryId)].slice(0, MAX_ENTRIES);
+function joined(index: TermIndex, messages: number, added: Iterable<TermUse>): TermIndex {
+  const uses = new Map(index.uses.map((use) => [use.term, { ...use }]));
+  for (const { term, weight, placed, entries } of added) {
+    const use = uses.get(term) ?? { term, weight: 0, placed: 0, entries: [] };
+    use.weight += weight;
+    use.placed += placed + weight * index.messages;
+    use.entries = [...new Set([...entries, ...use.entries])].slice(0, MAX_ENTRIES);
+    uses.set(term, use);
+  }
+  return ranked({ messages: index.messages + messages, uses: [...uses.values()] });
+}
+
+function* usesIn(messages: readonly SourceMessage[]): Generator<TermUse> {
+  for (const [at, { message, entryId }] of messages.entries()) {
+    const entries = entryId === undefined ? [] : [entryId];
+    for (const [term, weight] of weightedTerms(message))
+      yield { term, weight, placed: weight * (at + 1), entries };
+  }
 }
 
 function ranked({ messages, uses }: TermIndex): TermIndex {

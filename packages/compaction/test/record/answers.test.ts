@@ -1,14 +1,15 @@
 import { estimateTokens } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
+import { emptyRecord } from "../../src/details.ts";
 import { sentencesOf } from "../../src/record/sentence.ts";
-import type { SourceMessage } from "../../src/record/source.ts";
-import { clippedWords, joinedWords, noWords, userMessages, wordLines } from "../../src/record/words.ts";
+import type { SourceMessage } from "../../src/record/statements.ts";
+import { clippedWords, joinedWords, userMessages, wordLines } from "../../src/record/statements.ts";
 import { said } from "./run-messages.ts";
 
 const user = (text: string, entryId?: string) => said("user", text, entryId);
 const agent = (text: string) => said("assistant", [{ type: "text", text }]);
 const wordsOf = (...messages: SourceMessage[]) =>
-  joinedWords(noWords, userMessages(messages, { turn: 0 }).said);
+  joinedWords(emptyRecord.words, userMessages(messages, { turn: 0 }).said);
 const answered = (text: string, answer: string) =>
   wordLines(wordsOf(agent(text), user(answer, "e1"), agent("Good."))).at(-1);
 
@@ -51,7 +52,7 @@ test("the questions beside the answers count for what the words may take", () =>
     user(`yes ${letter}${letters[(at * 3) % 20]}`, `e${at}`),
   ]);
   const maxTokens = 300;
-  const clipped = clippedWords(wordsOf(...rounds), maxTokens);
+  const clipped = clippedWords(wordsOf(...rounds), { maxTokens });
   const lines = wordLines(clipped).slice(2);
   expect(lines.length).toBeGreaterThan(1);
   expect(estimateTokens(lines.join("\n"))).toBeLessThanOrEqual(maxTokens);

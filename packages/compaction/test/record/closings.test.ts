@@ -1,7 +1,8 @@
 import { estimateTokens } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Closing, clippedClosings, closingLine, closingsIn } from "../../src/record/closings.ts";
+import type { Closing } from "../../src/details.ts";
+import { clippedClosings, closingLine, closingsIn } from "../../src/record/statements.ts";
 import { ran, said } from "./run-messages.ts";
 
 const user = (text: string) => said("user", text);

@@ -2,9 +2,10 @@ import { estimateTokens } from "@bonsai-agent/messages";
 import { plantedLanguages, plantedSession } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { emptyRecord, type SpanRecord } from "../../src/details.ts";
 import { digestText } from "../../src/record/digest.ts";
-import { emptyRecord, recordAfter, type SpanRecord } from "../../src/record/record.ts";
-import type { SourceMessage } from "../../src/record/source.ts";
+import { recordAfter } from "../../src/record/record.ts";
+import type { SourceMessage } from "../../src/record/statements.ts";
 import { ran, said } from "./run-messages.ts";
 
 const user = (text: string, entryId = "u") => said("user", text, entryId);

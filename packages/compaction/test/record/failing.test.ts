@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
-import { noOutcomes, outcomesAfter } from "../../src/record/outcomes.ts";
-import type { SourceMessage } from "../../src/record/source.ts";
+import { emptyRecord } from "../../src/details.ts";
+import { outcomesAfter } from "../../src/record/outcomes.ts";
+import type { SourceMessage } from "../../src/record/statements.ts";
 import { ran, toolRun } from "./run-messages.ts";
 
-const failing = (messages: readonly SourceMessage[]) => outcomesAfter(noOutcomes, messages).failing;
+const failing = (messages: readonly SourceMessage[]) => outcomesAfter(emptyRecord.outcomes, messages).failing;
 const keys = (...runs: ReadonlyArray<Parameters<typeof ran>>) =>
   failing(runs.flatMap((run) => ran(...run))).map(({ key }) => key);
 

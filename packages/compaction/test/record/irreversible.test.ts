@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
-import { noOutcomes, outcomesAfter } from "../../src/record/outcomes.ts";
-import type { SourceMessage } from "../../src/record/source.ts";
+import { emptyRecord } from "../../src/details.ts";
+import { outcomesAfter } from "../../src/record/outcomes.ts";
+import type { SourceMessage } from "../../src/record/statements.ts";
 import { ran, toolRun } from "./run-messages.ts";
 
 const done = (messages: readonly SourceMessage[]) =>
-  outcomesAfter(noOutcomes, messages).irreversible.map(({ command }) => command);
+  outcomesAfter(emptyRecord.outcomes, messages).irreversible.map(({ command }) => command);
 
 const IRREVERSIBLE = `
 git push | git push -u origin HEAD | git -C ../lib push --force-with-lease origin main | git push origin --delete old
@@ -109,7 +110,7 @@ test("the same again is counted, with its last entry; other arguments are anothe
     ...ran("git tag v1", "", 0, "b"),
     ...ran("git push", "", 0, "c"),
   ];
-  expect(outcomesAfter(noOutcomes, messages).irreversible).toEqual([
+  expect(outcomesAfter(emptyRecord.outcomes, messages).irreversible).toEqual([
     { command: "git tag v1", times: 1, entryId: "b" },
     { command: "git push", times: 2, entryId: "c" },
   ]);

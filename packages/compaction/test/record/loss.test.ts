@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { checkLoss } from "../../src/carry/loss.ts";
-import { recordAfter, type SpanRecord } from "../../src/record/record.ts";
+import type { SpanRecord } from "../../src/details.ts";
+import { recordAfter } from "../../src/record/record.ts";
 import { isMeasure } from "../../src/record/sentence.ts";
-import type { SourceMessage } from "../../src/record/source.ts";
+import type { SourceMessage } from "../../src/record/statements.ts";
 import { ran, said } from "./run-messages.ts";
 
 const user = (text: string, entryId: string) => said("user", text, entryId);

@@ -1,8 +1,9 @@
 import { adversarialTexts } from "@bonsai-agent/testkit";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { noOutcomes, outcomesAfter } from "../../src/record/outcomes.ts";
-import type { SourceMessage } from "../../src/record/source.ts";
+import { emptyRecord } from "../../src/details.ts";
+import { outcomesAfter } from "../../src/record/outcomes.ts";
+import type { SourceMessage } from "../../src/record/statements.ts";
 import { ran, said, toolRun } from "./run-messages.ts";
 
 const command = fc.constantFrom(
@@ -45,8 +46,10 @@ const step: fc.Arbitrary<SourceMessage[]> = fc.oneof(
 test("a history that is cut anywhere and carried on has the outcomes of the whole", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 20 }), fc.nat(20), (steps, cut) => {
-      const whole = outcomesAfter(noOutcomes, steps.flat());
-      const first = JSON.parse(JSON.stringify(outcomesAfter(noOutcomes, steps.slice(0, cut).flat())));
+      const whole = outcomesAfter(emptyRecord.outcomes, steps.flat());
+      const first = JSON.parse(
+        JSON.stringify(outcomesAfter(emptyRecord.outcomes, steps.slice(0, cut).flat())),
+      );
       expect(outcomesAfter(first, steps.slice(cut).flat())).toEqual(whole);
     }),
   );
@@ -55,8 +58,8 @@ test("a history that is cut anywhere and carried on has the outcomes of the whol
 test("nothing is failing whose last run passed", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 20 }), command, (steps, last) => {
-      const { failing } = outcomesAfter(noOutcomes, [...steps.flat(), ...ran(last, "3 passed")]);
-      const again = outcomesAfter(noOutcomes, ran(last, "Error: x", 1)).failing;
+      const { failing } = outcomesAfter(emptyRecord.outcomes, [...steps.flat(), ...ran(last, "3 passed")]);
+      const again = outcomesAfter(emptyRecord.outcomes, ran(last, "Error: x", 1)).failing;
       for (const { key, folder } of again)
         expect(failing.some((failed) => failed.key === key && failed.folder === folder)).toBe(false);
     }),
@@ -66,8 +69,8 @@ test("nothing is failing whose last run passed", () => {
 test("what follows adds nothing", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), fc.array(step, { maxLength: 12 }), (steps, later) => {
-      const before = outcomesAfter(noOutcomes, steps.flat());
-      const after = outcomesAfter(noOutcomes, steps.flat(), later.flat());
+      const before = outcomesAfter(emptyRecord.outcomes, steps.flat());
+      const after = outcomesAfter(emptyRecord.outcomes, steps.flat(), later.flat());
       expect(after.irreversible).toEqual(before.irreversible);
       for (const { key } of after.failing)
         expect(before.failing.some((failed) => failed.key.includes(key))).toBe(true);
@@ -82,7 +85,7 @@ test("each part is bounded, the oldest leave first", () => {
     ...ran(`git tag v${at}`),
     said("user", `- [ ] item_${at}`),
   ]).flat();
-  const { failing, irreversible, openTodos } = outcomesAfter(noOutcomes, many);
+  const { failing, irreversible, openTodos } = outcomesAfter(emptyRecord.outcomes, many);
   expect([failing.length, irreversible.length, openTodos.length]).toEqual([40, 60, 60]);
   expect(failing.at(-1)!.key).toBe("make t99");
 });
@@ -108,10 +111,10 @@ test("damaged messages are read as far as they go", () => {
   );
   expect(
     outcomesAfter(
-      noOutcomes,
+      emptyRecord.outcomes,
       odd.map((message) => ({ message }) as SourceMessage),
     ),
-  ).toEqual(noOutcomes);
+  ).toEqual(emptyRecord.outcomes);
 });
 
 /** Quadratic time exceeds this limit for 100 KB. Linear time needs a hundredth of it. */
@@ -128,6 +131,6 @@ test.each(adversarialTexts(100_000))(
       ...toolRun(text, { [text]: text, todos: [{ text, done: false }] }),
       said("user", `- [ ] ${text}\n${text}`),
     ];
-    expect(outcomesAfter(noOutcomes, messages).openTodos.length).toBeLessThan(61);
+    expect(outcomesAfter(emptyRecord.outcomes, messages).openTodos.length).toBeLessThan(61);
   },
 );

@@ -1,5 +1,5 @@
 import type { Message } from "@bonsai-agent/messages";
-import type { SourceMessage } from "../../src/record/source.ts";
+import type { SourceMessage } from "../../src/record/statements.ts";
 
 let calls = 0;
 

@@ -2,9 +2,10 @@ import { estimateTokens } from "@bonsai-agent/messages";
 import { adversarialTexts } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { emptyRecord, type TermIndex } from "../../src/details.ts";
 import { termsIn } from "../../src/record/sentence.ts";
-import type { SourceMessage } from "../../src/record/source.ts";
-import { noTerms, type TermIndex, termLines, termsAfter } from "../../src/record/terms.ts";
+import type { SourceMessage } from "../../src/record/statements.ts";
+import { termLines, termsAfter } from "../../src/record/terms.ts";
 import { said, toolRun } from "./run-messages.ts";
 
 test.each<[text: string, expected: string[]]>([
@@ -68,7 +69,8 @@ test.each(adversarialTexts())("a long run of %s has no name, or a few", (_, text
 
 const user = (text: string, entryId: string) => said("user", text, entryId);
 const agent = (text: string, entryId: string) => said("assistant", [{ type: "text", text }], entryId);
-const ranked = (...messages: SourceMessage[]) => termsAfter(noTerms, messages).uses.map(({ term }) => term);
+const ranked = (...messages: SourceMessage[]) =>
+  termsAfter(emptyRecord.terms, messages).uses.map(({ term }) => term);
 
 test("in more messages, by the user, and later: each ranks higher", () => {
   expect(ranked(agent("src/a.ts src/b.ts", "e1"), agent("src/b.ts", "e2"))).toEqual(["src/b.ts", "src/a.ts"]);
@@ -101,8 +103,8 @@ const message = fc
 
 test("law: read in parts or at once, the index is the same", () => {
   const law = fc.property(fc.array(message, { maxLength: 20 }), fc.nat(20), (messages, cut) => {
-    const inParts = termsAfter(termsAfter(noTerms, messages.slice(0, cut)), messages.slice(cut));
-    expect(inParts).toEqual(termsAfter(noTerms, messages));
+    const inParts = termsAfter(termsAfter(emptyRecord.terms, messages.slice(0, cut)), messages.slice(cut));
+    expect(inParts).toEqual(termsAfter(emptyRecord.terms, messages));
   });
   fc.assert(law);
 });
@@ -111,7 +113,7 @@ test("law: the lines fit, name each term once, none that is shown, and an entry 
   const many = fc.array(fc.tuple(fc.nat(400), fc.nat(9)), { maxLength: 120 });
   const law = fc.property(many, fc.integer({ min: 0, max: 500 }), fc.nat(400), (terms, maxTokens, shown) => {
     const messages = terms.map(([name, at]) => user(`look at src/file-${name}.ts`, `e${at}`));
-    const index = termsAfter(noTerms, messages);
+    const index = termsAfter(emptyRecord.terms, messages);
     const isShown = (term: string) => term === `src/file-${shown}.ts`;
     const lines = termLines(index, maxTokens, isShown);
     expect(estimateTokens(lines.join("\n"))).toBeLessThanOrEqual(maxTokens);
@@ -129,7 +131,7 @@ test("law: the lines fit, name each term once, none that is shown, and an entry 
 });
 
 test("a part of a longer term that is named is not named again", () => {
-  const index = termsAfter(noTerms, [
+  const index = termsAfter(emptyRecord.terms, [
     user("src/deep/file.ts", "e1"),
     user("src/deep/file.ts", "e2"),
     user("deep/file.ts", "e3"),
@@ -152,6 +154,6 @@ test("what is damaged is read for what is sound", () => {
     { role: "bashExecution" },
   ];
   const messages = damaged.map((each) => ({ message: each as never }));
-  const index: TermIndex = termsAfter(noTerms, [...messages, user("src/a.ts", "e1")]);
+  const index: TermIndex = termsAfter(emptyRecord.terms, [...messages, user("src/a.ts", "e1")]);
   expect(index.uses.map(({ term }) => term)).toEqual(["src/a.ts"]);
 });

@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
-import { noOutcomes, outcomesAfter } from "../../src/record/outcomes.ts";
-import type { SourceMessage } from "../../src/record/source.ts";
+import { emptyRecord } from "../../src/details.ts";
+import { outcomesAfter } from "../../src/record/outcomes.ts";
+import type { SourceMessage } from "../../src/record/statements.ts";
 import { said, toolRun } from "./run-messages.ts";
 
 const open = (messages: readonly SourceMessage[], following: readonly SourceMessage[] = []) =>
-  outcomesAfter(noOutcomes, messages, following).openTodos.map(({ text }) => text);
+  outcomesAfter(emptyRecord.outcomes, messages, following).openTodos.map(({ text }) => text);
 
 const LISTS: ReadonlyArray<[tool: string, args: Record<string, unknown>]> = [
   [

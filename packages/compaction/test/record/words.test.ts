@@ -1,21 +1,15 @@
 import type { Message } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { SourceMessage } from "../../src/record/source.ts";
-import {
-  joinedWords,
-  noWords,
-  type SaidMessage,
-  type UserWords,
-  userMessages,
-  wordLines,
-} from "../../src/record/words.ts";
+import { emptyRecord, type SaidMessage, type UserWords } from "../../src/details.ts";
+import type { SourceMessage } from "../../src/record/statements.ts";
+import { joinedWords, userMessages, wordLines } from "../../src/record/statements.ts";
 import { said } from "./run-messages.ts";
 
 const user = (text: string, entryId?: string) => said("user", text, entryId);
 const agent = (text: string) => said("assistant", [{ type: "text", text }]);
 const wordsOf = (...messages: SourceMessage[]): UserWords =>
-  joinedWords(noWords, userMessages(messages, { turn: 0 }).said);
+  joinedWords(emptyRecord.words, userMessages(messages, { turn: 0 }).said);
 const texts = ({ said: all }: UserWords) => all.map(({ text }) => text);
 
 test("the user's words stand in order, each with its number and entry; of the agent's nothing", () => {
@@ -30,7 +24,7 @@ test("the user's words stand in order, each with its number and entry; of the ag
     "2. [e2] No: take port 9090.\n  And log it.",
   ]);
   expect(wordLines(words)[0]).toMatch(/a later statement overrides an earlier one/i);
-  expect(wordLines(noWords)).toEqual([]);
+  expect(wordLines(emptyRecord.words)).toEqual([]);
 });
 
 test("numbers go on behind earlier ones, also where a message between says nothing", () => {

@@ -1,0 +1,329 @@
+import {
+  type BashExecutionMessage,
+  type CustomMessage,
+  contentBlocks,
+  contentText,
+  estimateTokens,
+  type Message,
+  saidText,
+  shortened,
+  textHead,
+  type UserMessage,
+  withoutReminders,
+} from "@bonsai-agent/messages";
+import {
+  CONTINUE_CUSTOM_TYPE,
+  isOfProgram,
+  PIN_CUSTOM_TYPE,
+  readSummary,
+  textTail,
+  UNPIN_CUSTOM_TYPE,
+} from "@bonsai-agent/messages/host";
+import { counted } from "@bonsai-agent/messages/numbers";
+import type { Closing, SaidMessage, UserWords } from "../details.ts";
+import { PASTED, withoutPastes } from "./pasted.ts";
+import {
+  type ClipOptions,
+  clippedTexts,
+  countEach,
+  isQuestion,
+  normalForm,
+  routineShape,
+  sentencesOf,
+  wordCount,
+} from "./sentence.ts";
+
+/** A message, and its entry if it has one. */
+export interface SourceMessage {
+  message: Message;
+  entryId?: string | undefined;
+}
+
+/** A message that a person wrote, or a command that a person ran. */
+export type PersonMessage = UserMessage | BashExecutionMessage;
+
+/** True for a person's message to the agent; it begins a turn. */
+export function isUserMessage(message: Message): message is PersonMessage {
+  if (message?.role === "user") return !isOfProgram(message);
+  return message?.role === "bashExecution" && !message.excludeFromContext;
+}
+
+/** The command of a person and its outcome. A damaged field becomes empty, a damaged exit code 0. */
+export function ranCommand({ command, output, exitCode }: BashExecutionMessage) {
+  return {
+    command: typeof command === "string" ? command : "",
+    output: typeof output === "string" ? output : "",
+    exitCode: typeof exitCode === "number" ? exitCode : 0,
+  };
+}
+
+const typed = new WeakMap<UserMessage, string>();
+
+/** The text that a person typed, with a line for each pasted block, and calls of skills as typed. Cached per message. */
+export function typedText(message: UserMessage): string {
+  const known = typed.get(message);
+  if (known !== undefined) return known;
+  const text = withoutPastes(withoutReminders(saidText(message)).trim()).trim();
+  typed.set(message, text);
+  return text;
+}
+
+/** The notes of a summary in the context, without the frame and the carried data. */
+export function summaryProse({ summary }: { summary?: unknown }): string {
+  return typeof summary === "string" ? readSummary(summary).prose.trim() : "";
+}
+
+/** Returns the text and author of a message from an extension or another program; undefined for other messages. */
+export function programText(message: Message): { by: string; text: string } | undefined {
+  const type = programType(message);
+  if (type === undefined || IGNORED_TYPES.has(type)) return undefined;
+  const { content } = message as CustomMessage | UserMessage;
+  const text = withoutReminders(contentText(content)).trim();
+  const by = type === "" || type.startsWith("bonsai.") ? "program" : `extension ${type}`;
+  return { by, text: shortened(withoutPastes(text), MAX_PROGRAM_CHARS) || "(no text)" };
+}
+
+/** The type of an extension's message; empty for a user message of a program. */
+function programType(message: Message): string | undefined {
+  if (message?.role === "custom") return String(message.customType);
+  return message?.role === "user" && isOfProgram(message) ? "" : undefined;
+}
+
+/** Types without text for the digest: pins are carried as data, and a request to continue has no content. */
+const IGNORED_TYPES: ReadonlySet<string> = new Set([
+  PIN_CUSTOM_TYPE,
+  UNPIN_CUSTOM_TYPE,
+  CONTINUE_CUSTOM_TYPE,
+]);
+/** About 250 tokens, enough to identify a longer text. */
+const MAX_PROGRAM_CHARS = 1_000;
+
+/**
+ * The user's messages in order, and the end of the agent's text that the user has not answered yet.
+ * @param before the number of the user's latest message before the span, and the agent's unanswered text at that point
+ */
+export function userMessages(
+  messages: readonly SourceMessage[],
+  before: { turn: number; unanswered?: string | undefined },
+): { said: SaidMessage[]; unanswered: string | undefined } {
+  const said: SaidMessage[] = [];
+  let { turn, unanswered = "" } = before;
+  for (const { message, entryId } of messages) {
+    if (message?.role === "assistant")
+      unanswered = textTail(contentText(message.content).trim(), UNANSWERED_CHARS) || unanswered;
+    if (!isUserMessage(message)) continue;
+    turn += 1;
+    const text = textOf(message);
+    const answers = isBrief(text) ? questionAtEnd(unanswered) : undefined;
+    if (text !== "") said.push({ turn, entryId, text, ...(answers !== undefined && { answers }) });
+    unanswered = "";
+  }
+  return { said, unanswered: unanswered === "" ? undefined : unanswered };
+}
+
+/** The typed text with a mark for images, or the line of a command. */
+function textOf(message: PersonMessage): string {
+  if (message.role === "bashExecution") return commandLine(message);
+  const images = contentBlocks(message.content).filter((block) => block.type === "image").length;
+  const marks = images === 0 ? "" : images === 1 ? "[image]" : `[${images} images]`;
+  return [typedText(message), marks].filter((part) => part !== "").join(" ");
+}
+
+const COMMAND_CHARS = 200;
+
+function commandLine(message: BashExecutionMessage): string {
+  const { command, output, exitCode } = ranCommand(message);
+  const first = textHead(command.split("\n", 1)[0]!, COMMAND_CHARS);
+  const code = exitCode === 0 ? "" : `, exit code ${exitCode}`;
+  return `! ${first} [output, ${counted(output.split("\n").length, "line")}${code}]`;
+}
+
+const QUESTION_CHARS = 200;
+/** Upper bound for the agent's text that waits for an answer. */
+const UNANSWERED_CHARS = 6 * QUESTION_CHARS;
+/** One or two remarks may follow a question. */
+const LAST_SENTENCES = 3;
+
+/** The question at the end of the text, or before a final list of choices. */
+function questionAtEnd(text: string): string | undefined {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const items = lines.length - 1 - lines.findLastIndex((line) => !ITEM.test(line));
+  const asked = sentencesOf(lines.join("\n")).slice(-LAST_SENTENCES).findLast(isQuestion);
+  const beforeItems = sentencesOf(lines.slice(0, lines.length - items).join("\n")).at(-1);
+  const question = asked ?? (beforeItems !== undefined && isQuestion(beforeItems) ? beforeItems : undefined);
+  return question && textTail(question, QUESTION_CHARS);
+}
+
+/** An item of a list with a number or a letter. */
+const ITEM = /^\s*[([*_]*[\p{N}\p{L}]{1,2}[.):\]、．]/u;
+
+/** True for a text so short that it may need its question to make sense: "the second one", "8080". */
+function isBrief(text: string): boolean {
+  return wordCount(text) <= MAX_ANSWER_WORDS && !text.includes("[");
+}
+
+const MAX_ANSWER_WORDS = 5;
+
+/**
+ * Joins earlier and new messages. Keeps the last of equal messages. Drops a message without letters and digits. Always
+ * keeps a message that alone answers its kind of question.
+ */
+export function joinedWords(earlier: UserWords, said: readonly SaidMessage[]): UserWords {
+  const all = [...earlier.said, ...said];
+  const forms = all.map(({ text }) => normalForm(text));
+  const last = new Map(forms.map((form, at) => [form, at]));
+  const questions = countEach(all.map(({ answers = "" }) => routineShape(answers)));
+  const isOnlyAnswer = ({ answers = "" }: SaidMessage) =>
+    answers !== "" && questions.get(routineShape(answers)) === 1;
+  return {
+    said: all.filter(
+      (message, at) => (forms[at] !== "" && last.get(forms[at]!) === at) || isOnlyAnswer(message),
+    ),
+    leftOut: earlier.leftOut,
+  };
+}
+
+/** Rank bonus of the newest statement over the oldest: it may revoke that one. */
+const RECENCY = { words: 2, closings: 3 };
+/** The tokens of a line besides its text: number, author and entry. */
+const LINE_TOKENS = { words: 9, closings: 10 };
+/** Rank of an interim statement, relative to the last one of a turn. */
+const INTERIM = -3;
+
+interface StatementsOptions {
+  maxTokens: number;
+  /** The topic to prefer. Default: none. */
+  focus?: string | undefined;
+}
+
+function clipped<Item extends { text: string }>(
+  items: readonly Item[],
+  options: Omit<ClipOptions, "shapeOf">,
+): Item[] {
+  const own = items.map(({ text }) => text);
+  const texts = clippedTexts(own, { ...options, shapeOf: routineShape });
+  return items.flatMap((item, at) => {
+    const text = texts[at];
+    return text === undefined ? [] : [{ ...item, text }];
+  });
+}
+
+/** Clips the user's messages to `maxTokens`. */
+export function clippedWords({ said, leftOut }: UserWords, options: StatementsOptions): UserWords {
+  const questionTokens = (at: number) => estimateTokens(said[at]?.answers ?? "");
+  const tokensBeside = (at: number) => LINE_TOKENS.words + questionTokens(at);
+  const kept = clipped(said, { ...options, tokensBeside, recency: RECENCY.words });
+  return { said: kept, leftOut: leftOut + said.length - kept.length };
+}
+
+/** Clips the statements of the agent and of programs to `maxTokens`. */
+export function clippedClosings(closings: readonly Closing[], options: StatementsOptions): Closing[] {
+  return clipped(closings, {
+    ...options,
+    tokensBeside: () => LINE_TOKENS.closings,
+    recency: RECENCY.closings,
+    worthOf: (at) => (closings[at]!.isInterim ? INTERIM : 0),
+  });
+}
+
+const WORDS =
+  "The user's messages in order and word for word, each with its number and, in brackets, its entry. A later statement overrides an earlier one.";
+const CONVERSATION =
+  "The user's messages in order and word for word, each with its number and, in brackets, its entry. Lines marked agent quote parts of the agent's answers; their number is that of the user's message before them. A later statement overrides an earlier one.";
+
+interface WordLinesOptions {
+  /** The entry to omit, because the context shows it word for word elsewhere. */
+  without?: string | undefined;
+  /** Statements to show in their places between the user's messages. Default: none. */
+  closings?: readonly Closing[];
+}
+
+/** The lines of the block; empty if there is nothing to show. */
+export function wordLines({ said, leftOut }: UserWords, options: WordLinesOptions = {}): string[] {
+  const { without, closings = [] } = options;
+  const own = said.filter(({ entryId }) => entryId === undefined || entryId !== without);
+  if (own.length + closings.length + leftOut === 0) return [];
+  const others = `(${leftOut} ${leftOut === 1 ? "other message is" : "other messages are"} left out; find them with recall.)`;
+  const placed = [
+    ...own.map((message) => ({ turn: message.turn, line: wordLine(message) })),
+    ...closings.map((closing) => ({ turn: closing.turn, line: closingLine(closing) })),
+  ];
+  placed.sort((a, b) => a.turn - b.turn);
+  const introduction = closings.length === 0 ? WORDS : CONVERSATION;
+  return [introduction, ...(leftOut === 0 ? [] : [others]), ...placed.map(({ line }) => line)];
+}
+
+function wordLine(said: SaidMessage): string {
+  const { turn, text, answers } = said;
+  const question = answers === undefined ? "" : ` (asked: ${answers.replaceAll(/\s+/g, " ")})`;
+  return `${turn}.${origin(said)}${question} ${text.replaceAll("\n", "\n  ")}`;
+}
+
+/** The line of a statement, with the number of the user's message before it. */
+export function closingLine(closing: Closing): string {
+  const { turn, by = "agent", text } = closing;
+  return `${turn}. ${by}${origin(closing)}: ${trimmedLines(text).join(" / ")}`;
+}
+
+function origin({ entryId, isOnBranch }: SaidMessage | Closing): string {
+  return `${address(entryId)}${isOnBranch ? " (on another branch)" : ""}`;
+}
+
+/** The mark of an entry in a line. */
+export function address(entryId: string | undefined): string {
+  return entryId === undefined ? "" : ` [${entryId}]`;
+}
+
+/**
+ * The statements of the agent and of programs in the messages, oldest first.
+ * @param turn the number of the user's latest message before them
+ * @param isLastOpen true if the last turn continues after them
+ */
+export function closingsIn(messages: readonly SourceMessage[], turn: number, isLastOpen: boolean): Closing[] {
+  const closings: Closing[] = [];
+  let number = turn;
+  let open: Closing | undefined;
+  for (const { message, entryId } of messages) {
+    if (isUserMessage(message)) {
+      number += 1;
+      open = undefined;
+    }
+    const told = programText(message);
+    if (told !== undefined) closings.push({ turn: number, entryId, ...told, isInterim: true });
+    if (message?.role !== "assistant") continue;
+    const text = spoken(contentText(message.content));
+    if (text === "") continue;
+    if (open !== undefined) open.isInterim = true;
+    open = { turn: number, entryId, text };
+    closings.push(open);
+  }
+  if (isLastOpen && open !== undefined) open.isInterim = true;
+  return closings;
+}
+
+/** Shortens pasted blocks to a mark, and removes heading marks, list marks and blank lines. */
+function spoken(text: string): string {
+  const own = withoutPastes(text).replaceAll(PASTED, "[");
+  return trimmedLines(own, /^\s*(?:#{1,6}\s+|[-*+•]\s+)/).join("\n");
+}
+
+/** Splits, because a regex with blanks around the line break is quadratic in a run of blanks. */
+function trimmedLines(text: string, mark: RegExp | "" = ""): string[] {
+  const lines = text.split("\n").map((line) => line.replace(mark, "").trim());
+  return lines.filter((line) => line !== "");
+}
+
+/** The agent's last answer on the current branch, or its last interim statement if it gave no answer. */
+export function lastAnswer(closings: readonly Closing[]): Closing | undefined {
+  const own = closings.filter(({ by, isOnBranch }) => by === undefined && !isOnBranch);
+  return own.findLast(({ isInterim }) => !isInterim) ?? own.at(-1);
+}
+
+/** The other statements that fit: a digest quotes the last answer at its end. */
+export function otherClosings(closings: readonly Closing[], options: StatementsOptions): Closing[] {
+  const last = lastAnswer(closings);
+  return clippedClosings(
+    closings.filter((closing) => closing !== last),
+    options,
+  );
+}
