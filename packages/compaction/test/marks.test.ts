@@ -404,8 +404,7 @@ test.each(stored)(
         expect(marksIn(proseOf(summary))).toEqual([]);
         expect(marksIn(written(entry))).toEqual([]);
         expect(entry!.details).not.toHaveProperty("pinned");
-        const { details } = fields("") as { details?: { readFiles?: string[] } };
-        expect(readFiles).toEqual(details?.readFiles ?? []);
+        expect(readFiles).toEqual("fromHook" in fields("") ? [] : ["r.ts"]);
       }
   },
 );

@@ -1,5 +1,5 @@
 import { contentText, estimateTokens, type Message, withoutReminders } from "@bonsai-agent/messages";
-import { escapeMarks, paragraphs, skillCallIn } from "@bonsai-agent/messages/host";
+import { escapeMarks, type OwnTag, paragraphs, readSummary, skillCallIn } from "@bonsai-agent/messages/host";
 import type { Entry } from "@bonsai-agent/session";
 import { type StoredDetails, storedDetails } from "../details.ts";
 import { originalMessage, type ViewItem } from "../plan/view.ts";
@@ -36,7 +36,7 @@ export function filesOf(
     counter.add(message, span[at]!.entryId);
   });
   const now = counter.operations();
-  const earlier = earlierSummaries.map(storedDetails).reverse();
+  const earlier = earlierSummaries.map(listedFiles).reverse();
   const modified = unique([...now.modified, ...earlier.flatMap(latestFirst("modifiedFiles"))]);
   const isModified = new Set(modified);
   const read = unique([...calledSkills(messages), ...now.read, ...earlier.flatMap(latestFirst("readFiles"))])
@@ -53,6 +53,20 @@ export function filesOf(
     recentFiles,
     recentEntries: recentFiles.map(entryOf),
   };
+}
+
+/** The details of an earlier summary. If they have no lists, the lists at the end of its text. */
+function listedFiles(entry: Entry | undefined): StoredDetails {
+  const details = storedDetails(entry);
+  if (
+    entry?.type !== "compaction" ||
+    entry.fromHook ||
+    (details.readFiles ?? details.modifiedFiles) !== undefined
+  )
+    return details;
+  const { carried } = readSummary(typeof entry.summary === "string" ? entry.summary : "");
+  const listed = (tag: OwnTag) => (carried.get(tag) ?? []).filter((line) => line.trim() !== "").map(fileIn);
+  return { ...details, readFiles: listed("read-files"), modifiedFiles: listed("modified-files") };
 }
 
 /** The entry of each file that a summary shows. */
