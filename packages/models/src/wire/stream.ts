@@ -62,7 +62,7 @@ export async function* wireStream(wire: WireRequest): AsyncGenerator<StreamEvent
         call.signal.throwIfAborted();
         const text = data.trim();
         if (text === "[DONE]") isDone = true;
-        else if (text !== "" || event === "error") {
+        else if (!isDone && (text !== "" || event === "error")) {
           const body: unknown = event === "error" ? jsonOrText(data) : JSON.parse(data);
           if (event === "error" || isError(body)) throw refusal({ body, headers: response.headers });
           yield* eventsRead(() => reading.take(body), body);
