@@ -159,13 +159,10 @@ export interface EntryBase {
 }
 
 export type EntryOf<Type extends EntryDraft["type"]> = Extract<EntryDraft, { type: Type }> & EntryBase;
-export type MessageEntry = EntryOf<"message">;
 export type CompactionEntry = EntryOf<"compaction">;
 export type BranchSummaryEntry = EntryOf<"branch_summary">;
 export type ContextEditEntry = EntryOf<"context_edit">;
-export type CustomMessageEntry = EntryOf<"custom_message">;
 export type CustomEntry = EntryOf<"custom">;
-export type LabelEntry = EntryOf<"label">;
 
 /** An entry of a known type. Entries of unknown types pass through with their fields untouched. */
 export type Entry = EntryDraft & EntryBase;

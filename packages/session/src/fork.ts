@@ -113,7 +113,7 @@ function copyFile({ id, cwd, timestamp }: SessionHeader, { file, folder, home }:
   const now = new Date(timestamp);
   if (file !== undefined) return resolve(file);
   if (folder !== undefined) return join(resolve(folder), sessionFileName({ id, now }));
-  return newSessionFile({ id, cwd, now, ...(home === undefined ? {} : { home }) });
+  return newSessionFile({ id, cwd, now, home });
 }
 
 /**

@@ -1,18 +1,16 @@
-export type { Problem, ProblemKind } from "./doctor/problems.ts";
+export type { Problem } from "./doctor/problems.ts";
 export { repairSession } from "./doctor/repair.ts";
 export {
   type BranchSummaryEntry,
   type CompactionEntry,
   type ContextEditEntry,
   type CustomEntry,
-  type CustomMessageEntry,
   customTypes,
   type Entry,
   type EntryDraft,
   type EntryDraftWithId,
   type EntryOf,
   type EntryType,
-  type MessageEntry,
   SESSION_VERSION,
   type SessionHeader,
   type StoredMessage,
@@ -20,7 +18,6 @@ export {
 export { entryKind, entryParts, entryTexts, kindWord } from "./entry-types.ts";
 export { cloneSession, forkSession } from "./fork.ts";
 export type { PathSettings } from "./latest-entries.ts";
-export type { SessionNotice } from "./notices.ts";
 export {
   createSession,
   createSessionIn,

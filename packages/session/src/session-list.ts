@@ -17,12 +17,12 @@ import { WINDOW_BYTES } from "./store/line-reader.ts";
 import { sessionFolder, sessionsFolder } from "./store/session-folder.ts";
 
 export interface ListSessionsOptions {
-  /** List what lies in this folder, in place of `home`'s. */
-  folder?: string;
+  /** List the sessions in this folder instead of those in `home`. */
+  folder?: string | undefined;
   /** List only the sessions of this working directory. */
-  cwd?: string;
+  cwd?: string | undefined;
   /** Default: `bonsaiHome()`. */
-  home?: string;
+  home?: string | undefined;
 }
 
 /** A `.jsonl` file that could not be listed. */
@@ -82,26 +82,25 @@ export function rememberContinued(file: string, options: ListSessionsOptions & {
 /** Returns the existing files of sessions continued here. */
 function sessionsContinuedHere({ folder, cwd, home }: ListSessionsOptions): ReadonlySet<string> {
   if (cwd === undefined) return new Set();
-  const place = folder ?? sessionFolder(home === undefined ? { cwd } : { cwd, home });
-  const file = join(place, CONTINUED_FILE);
-  const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
-  const continued = lines.map(
-    (line) => parseBytes(Buffer.from(line)) as Partial<ContinuedSession> | undefined,
-  );
-  const here = continued.filter((each) => each?.cwd === resolve(cwd) && typeof each.file === "string");
-  return new Set(here.map((each) => each!.file!).filter((each) => existsSync(each)));
+  const list = join(folder ?? sessionFolder({ cwd, home }), CONTINUED_FILE);
+  const lines = existsSync(list) ? readFileSync(list, "utf8").split("\n") : [];
+  const files = lines.flatMap((line) => {
+    const { cwd: of, file } = (parseBytes(Buffer.from(line)) ?? {}) as Partial<ContinuedSession>;
+    return of === resolve(cwd) && typeof file === "string" && existsSync(file) ? [file] : [];
+  });
+  return new Set(files);
 }
 
-/** The `.jsonl` files that the options ask for, in no particular order. */
+/** The `.jsonl` files of the sessions to list, in no particular order. */
 export function sessionFiles({ folder, cwd, home }: ListSessionsOptions): string[] {
   if (folder !== undefined) return jsonlFiles(resolve(folder));
-  if (cwd !== undefined) return jsonlFiles(sessionFolder(home === undefined ? { cwd } : { cwd, home }));
+  if (cwd !== undefined) return jsonlFiles(sessionFolder({ cwd, home }));
   const all = sessionsFolder(home);
   return entriesOf(all).flatMap((entry) => (entry.isDirectory() ? jsonlFiles(join(all, entry.name)) : []));
 }
 
 function jsonlFiles(folder: string): string[] {
-  // Only files and links: to open a pipe would wait for its writer.
+  // Only files and links: opening a pipe would wait for its writer.
   return entriesOf(folder)
     .filter((entry) => entry.name.endsWith(".jsonl") && (entry.isFile() || entry.isSymbolicLink()))
     .map((entry) => join(folder, entry.name));
@@ -130,23 +129,17 @@ export function belongs(session: Pick<SessionSummary, "cwd">, { cwd }: ListSessi
   return cwd === undefined || session.cwd === "" || resolve(session.cwd) === resolve(cwd);
 }
 
-export interface FindSessionOptions {
-  /** A path, a session id, or the beginning of one. */
-  session: string;
-  /** Look among the sessions of this working directory first. */
-  cwd?: string;
-  /** Look here, in place of `home`. */
-  folder?: string;
-  /** Default: `bonsaiHome()`. */
-  home?: string;
-}
-
 /**
- * The absolute path of the session that a user means.
+ * The absolute path of the session that a user names.
+ * @param options.session a path, a session id, or the beginning of one
+ * @param options.cwd sessions of this working directory come first
  * @throws BonsaiError `session_not_found`, `session_ambiguous`
  */
-export function findSession({ session, cwd, ...place }: FindSessionOptions): string {
-  if (looksLikePath(session)) return existingPath(session);
+export function findSession({ session, cwd, ...place }: ListSessionsOptions & { session: string }): string {
+  if (session.endsWith(".jsonl") || session.includes("/") || session.includes(sep)) {
+    if (existsSync(session)) return resolve(session);
+    throw notFound(session);
+  }
   const near =
     cwd === undefined || place.folder !== undefined ? [] : matches(session, sessionFiles({ ...place, cwd }));
   const matching = near.length > 0 ? near : matches(session, sessionFiles(place));
@@ -154,15 +147,6 @@ export function findSession({ session, cwd, ...place }: FindSessionOptions): str
   if (found.length === 1) return found[0]!;
   if (found.length === 0 && existsSync(session)) return resolve(session);
   throw found.length === 0 ? notFound(session) : ambiguous(session, found);
-}
-
-function looksLikePath(session: string): boolean {
-  return session.endsWith(".jsonl") || session.includes("/") || session.includes(sep);
-}
-
-function existingPath(path: string): string {
-  if (existsSync(path)) return resolve(path);
-  throw notFound(path);
 }
 
 interface SessionFile {
@@ -200,7 +184,7 @@ function writtenMs(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
-/** For files that were renamed. Whatever cannot be read has no id that somebody could mean. */
+/** The id of a renamed file; undefined if it cannot be read. */
 function headerId(file: string): string | undefined {
   let store: JsonlStore | undefined;
   try {

@@ -2,12 +2,12 @@ import { addUsage, CostSum, emptyUsage, type Usage } from "@bonsai-agent/message
 import { answerUsage } from "@bonsai-agent/messages/host";
 import type { Entry } from "./entry.ts";
 
-/** Adds up what was asked of models for the entries of a session: answers, tools, summaries, side requests. Keeps no entry. */
+/** Adds up the usage of a session's entries: answers, tools, summaries, side requests. Keeps no entry. */
 export class UsageCounter {
-  /** The cost of the requests, as far as it is known. */
+  /** The known cost of the requests. */
   readonly cost = new CostSum();
   #usage = emptyUsage();
-  /** The model of the last answer: requests that name no model count for it. */
+  /** The model of the last answer. Requests without a model count for it. */
   #model: string | undefined;
 
   get usage(): Usage {
@@ -22,7 +22,7 @@ export class UsageCounter {
   }
 }
 
-/** The model that gave an answer, as `provider/model`; undefined for any other entry. */
+/** The model of an answer, as `provider/model`; undefined for any other entry. */
 export function answeringModel(entry: Entry): string | undefined {
   if (entry.type !== "message" || entry.message?.role !== "assistant") return undefined;
   const { provider, model } = entry.message;
@@ -32,24 +32,11 @@ export function answeringModel(entry: Entry): string | undefined {
 function usageOf(entry: Entry): Usage {
   if (entry.type === "message") {
     const { message } = entry;
-    // A tool's own requests: those of a sub-agent.
-    if (message?.role === "toolResult") return wholeUsage(message.usage);
-    if (message?.role !== "assistant") return emptyUsage();
-    return answerUsage({ ...message, usage: wholeUsage(message.usage) });
+    // A sub-agent's requests count for the tool's result.
+    if (message?.role === "toolResult") return message.usage ?? emptyUsage();
+    // A recording can lack the usage.
+    if (message?.role === "assistant") return message.usage ? answerUsage(message) : emptyUsage();
+    return emptyUsage();
   }
-  return wholeUsage("usage" in entry ? entry.usage : undefined);
-}
-
-/** Recordings can lack a usage or parts of it, or hold what is no number. */
-function wholeUsage(usage: Partial<Usage> | undefined): Usage {
-  const none = emptyUsage();
-  const cost = { ...none.cost, ...numbersOf(usage?.cost) };
-  return { ...none, ...numbersOf(usage), ...(usage?.isUncounted === true && { isUncounted: true }), cost };
-}
-
-function numbersOf(value: unknown): Record<string, number> {
-  if (typeof value !== "object" || value === null) return {};
-  const numbers: Record<string, number> = {};
-  for (const [key, each] of Object.entries(value)) if (Number.isFinite(each)) numbers[key] = each;
-  return numbers;
+  return ("usage" in entry ? entry.usage : undefined) ?? emptyUsage();
 }

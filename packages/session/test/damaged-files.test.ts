@@ -1,6 +1,6 @@
 import { messageText } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
-import { MemoryStore, openSession, type ProblemKind } from "../src/index.ts";
+import { MemoryStore, openSession, type Problem } from "../src/index.ts";
 
 const HEADER = '{"type":"session","version":3,"id":"s1","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/w"}';
 const BASE = { timestamp: "2026-01-05T09:00:00.000Z" };
@@ -37,7 +37,7 @@ interface Case {
   /** The text of each message that the model sees. */
   sees: string[];
   /** Line and kind of each problem. */
-  problems: Array<[number, ProblemKind]>;
+  problems: Array<[number, Problem["kind"]]>;
 }
 
 const abc = [says("a", null), says("b", "a"), says("c", "b")] as const;

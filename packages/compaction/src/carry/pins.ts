@@ -2,9 +2,9 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import { escapeMarks, type Frame, PIN, UNPIN } from "@bonsai-agent/messages/host";
 import { count as digits } from "@bonsai-agent/messages/numbers";
 import {
-  type CustomMessageEntry,
   customTypes,
   type Entry,
+  type EntryOf,
   type PinChange,
   pinChange,
   type Session,
@@ -13,7 +13,7 @@ import { UndoneCompactions } from "@bonsai-agent/session/host";
 import { besideOf, storedDetails } from "../details.ts";
 
 /** A message that pins or unpins a text. Append it to the session, or let the agent send it. */
-type PinMessage = Pick<CustomMessageEntry, "customType" | "content" | "display" | "details">;
+type PinMessage = Pick<EntryOf<"custom_message">, "customType" | "content" | "display" | "details">;
 
 /** Maximum characters of one pinned text, and of all on a path: a summary carries each of them word for word. */
 const MAX_PIN_CHARS = 4_000;
@@ -38,7 +38,7 @@ export function pinnedSoon(session: Session, waiting: readonly WaitingMessage[])
 }
 
 /** A message that waits to be stored. */
-type WaitingMessage = Pick<CustomMessageEntry, "customType" | "details">;
+type WaitingMessage = Pick<EntryOf<"custom_message">, "customType" | "details">;
 
 function changed(before: readonly string[], changes: readonly PinChange[]): string[] {
   const held = new Set(before);

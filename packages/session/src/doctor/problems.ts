@@ -180,15 +180,20 @@ function strayProblem(stray: ReturnType<EntryIndex["strays"]>[number], index: En
 }
 
 function* compactionProblems(reader: SessionReader): Generator<Problem> {
+  for (const [number, kept] of compactionsWithoutKept(reader)) {
+    const message = `The first kept entry ${kept} is not before the compaction.`;
+    const repair = "kept; the model sees the entries kept by the previous compaction";
+    yield problem(reader.index().record(number), "missing_kept_entry", message, repair);
+  }
+}
+
+/** By number: the compactions whose first kept entry is not before them, with its id. */
+export function compactionsWithoutKept(reader: SessionReader): Map<number, string> {
   const index = reader.index();
   const kept = new Map<number, string>();
   for (const { entry, number } of reader.entriesAt(index.numbersOf("compaction")))
     if (entry.type === "compaction") kept.set(number, entry.firstKeptEntryId);
-  for (const number of withoutAncestor(index, kept)) {
-    const message = `The first kept entry ${kept.get(number)} is not before the compaction.`;
-    const repair = "kept; the model sees the entries kept by the previous compaction";
-    yield problem(index.record(number), "missing_kept_entry", message, repair);
-  }
+  return new Map(withoutAncestor(index, kept).map((number) => [number, kept.get(number)!]));
 }
 
 function problem(

@@ -3,16 +3,16 @@ import { resolve } from "node:path";
 import { type CompactionEntry, type Entry, SESSION_VERSION } from "../entry.ts";
 import { LEAF_RECORD, leafAfter, UndoneCompactions } from "../own-entries.ts";
 import { parseBytes } from "../read/entry-head.ts";
-import { EntryIndex } from "../read/entry-index.ts";
+import type { EntryIndex } from "../read/entry-index.ts";
 import { firstWholeEntry } from "../read/glued-entries.ts";
 import { readHeader } from "../read/session-header.ts";
+import { SessionReader } from "../read/session-reader.ts";
 import { entryFrom, entryLine } from "../read/sound-entry.ts";
-import { withoutAncestor } from "../read/tree.ts";
 import { JsonlStore } from "../store/jsonl-store.ts";
 import { readBytes } from "../store/line-reader.ts";
 import { LineWriter } from "../store/line-writer.ts";
 import { writeNewFile } from "../store/new-file.ts";
-import type { SessionStore } from "../store/store.ts";
+import { compactionsWithoutKept } from "./problems.ts";
 
 /**
  * Writes a copy of a damaged session file, without the damage and of today's version. Sound lines are copied byte for
@@ -25,12 +25,10 @@ export function repairSession(file: string, out: string): void {
   const store = JsonlStore.open(file);
   try {
     const { header, version } = readHeader(store);
-    const index = new EntryIndex({ store, version });
-    index.catchUp();
     writeNewFile(resolve(out), (fd) => {
       const writer = new LineWriter(fd, store);
       writer.write(JSON.stringify({ ...header, version: Math.max(version, SESSION_VERSION) }));
-      new RepairedEntries({ store, index, version }).write(writer);
+      new RepairedEntries(new SessionReader({ store, version })).write(writer);
       writer.end();
     });
   } finally {
@@ -40,50 +38,34 @@ export function repairSession(file: string, out: string): void {
 
 const [OPEN_BRACE, CLOSE_BRACE] = [0x7b, 0x7d];
 
-/** The entries of a damaged file as a sound file has them: ids used once, parents before their children. */
+/** Writes the entries of a damaged file as a sound file has them: ids used once, parents before their children. */
 class RepairedEntries {
-  readonly #store: SessionStore;
+  readonly #reader: SessionReader;
   readonly #index: EntryIndex;
-  readonly #version: number;
   readonly #written: Uint8Array;
   /** The compactions whose first kept entry is not before them. */
-  #lacking: ReadonlySet<number> = new Set();
-  /** The id of the first kept entry, by written compaction. */
+  readonly #lacking: ReadonlyMap<number, string>;
+  /** By written compaction: the id of its first kept entry. */
   readonly #firstKept = new Map<number, string>();
-  /** The last of the file's order among those written, and the last one written. */
+  /** The written entry that is the last in the damaged file, and the entry written last. */
   #newest = -1;
   #last = -1;
   #leafId: string | null = null;
 
-  constructor(damaged: { store: SessionStore; index: EntryIndex; version: number }) {
-    this.#store = damaged.store;
-    this.#index = damaged.index;
-    this.#version = damaged.version;
-    this.#written = new Uint8Array(damaged.index.count);
-  }
-
-  /** Writes all of them; the leaf stays what it was. */
-  write(writer: LineWriter): void {
-    const { count } = this.#index;
+  constructor(reader: SessionReader) {
+    this.#reader = reader;
+    this.#index = reader.index();
+    this.#written = new Uint8Array(this.#index.count);
     // Find lost bodies first: their children get the grandparent.
-    for (let number = 0; number < count; number++) if (this.#isLost(number)) this.#index.markDamaged(number);
-    this.#lacking = new Set(this.#lackingCompactions());
-    for (let number = 0; number < count; number++) this.#writeWithParents(number, writer);
-    // A parent that stood after its child stands before it now: then the last entry is another one.
+    for (const _ of reader.scan());
+    this.#lacking = compactionsWithoutKept(reader);
+  }
+
+  /** Writes all entries. The leaf stays the same. */
+  write(writer: LineWriter): void {
+    for (let number = 0; number < this.#index.count; number++) this.#writeWithParents(number, writer);
+    // A parent that came after its child comes before it now: then the last entry is another one.
     if (this.#last !== this.#newest) writer.write(JSON.stringify(this.#leafMarker()));
-  }
-
-  #lackingCompactions(): Iterable<number> {
-    const kept = new Map<number, string>();
-    for (const number of this.#index.numbersOf("compaction")) {
-      const entry = this.#placed(wholeValue(this.#bytes(number)), number);
-      if (entry.type === "compaction") kept.set(number, entry.firstKeptEntryId);
-    }
-    return withoutAncestor(this.#index, kept);
-  }
-
-  #isLost(number: number): boolean {
-    return !this.#index.isDamaged(number) && !isObject(wholeValue(this.#bytes(number)));
   }
 
   #writeWithParents(number: number, writer: LineWriter): void {
@@ -101,7 +83,8 @@ class RepairedEntries {
     const entry = this.#placed(value, number, odd);
     const mended = entry.type === "compaction" ? this.#mendedCompaction(entry, number) : entry;
     const isSame = mended === value && odd.length === 0;
-    if (this.#version >= SESSION_VERSION && isSame && isSound(bytes)) writer.copy(this.#index.record(number));
+    if (this.#reader.version >= SESSION_VERSION && isSame && isSound(bytes))
+      writer.copy(this.#index.record(number));
     else writer.write(entryLine(mended));
     this.#note(mended, number);
   }
@@ -117,7 +100,7 @@ class RepairedEntries {
   #placed(value: unknown, number: number, odd?: string[]): Entry {
     const parent = this.#index.parent(number);
     const parentId = parent < 0 ? null : this.#id(parent);
-    return entryFrom(value, { id: this.#id(number), parentId, version: this.#version }, odd)!;
+    return entryFrom(value, { id: this.#id(number), parentId, version: this.#reader.version }, odd)!;
   }
 
   /** An id that was used before becomes a longer one of its own. */
@@ -130,7 +113,7 @@ class RepairedEntries {
   }
 
   #bytes(number: number): Buffer {
-    return readBytes(this.#store, this.#index.record(number));
+    return readBytes(this.#reader.store, this.#index.place(number));
   }
 
   #mendedCompaction(entry: CompactionEntry, number: number): Entry {
@@ -180,8 +163,4 @@ function isSound(bytes: Buffer): boolean {
     isUtf8(bytes) &&
     parseBytes(bytes) !== undefined
   );
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null;
 }

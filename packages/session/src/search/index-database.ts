@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, openSync, readdirSync, rmSync, statSync } from "node:fs";
+import { chmodSync, closeSync, openSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { makeFolder } from "../store/new-file.ts";
@@ -8,8 +8,6 @@ const FORMAT = 3;
 /** "BNSX" */
 const APPLICATION = 0x424e5358;
 const NAME = `search-${FORMAT}.db`;
-/** A version in use writes to its index more often. */
-const OUTDATED_MS = 30 * 24 * 3_600_000;
 /** Readers take milliseconds, and a writer's commit too. */
 export const BUSY_MS = 1000;
 
@@ -54,16 +52,6 @@ export function removeDatabase(file: string): void {
   for (const suffix of ["", "-journal"]) rmSync(file + suffix, { force: true });
 }
 
-/** Removes the indexes of versions that are not in use any more. */
-function removeOutdated(folder: string): void {
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    if (entry.isDirectory() || !/^search-.*\.db/.test(entry.name)) continue;
-    const stats = statSync(join(folder, entry.name), { throwIfNoEntry: false });
-    if (stats !== undefined && Date.now() - stats.mtimeMs > OUTDATED_MS)
-      removeDatabase(join(folder, entry.name));
-  }
-}
-
 function keepPrivate(path: string, mode: number): void {
   if ((statSync(path).mode & 0o777) !== mode) chmodSync(path, mode);
 }
@@ -79,7 +67,7 @@ export function openDatabase(file: string): DatabaseSync {
     database.exec(
       `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = NORMAL; PRAGMA cache_spill = OFF; PRAGMA cache_size = -16000`,
     );
-    if (pragma(database, "page_count") === 0) createTables(database, file);
+    if (pragma(database, "page_count") === 0) createTables(database);
     if (pragma(database, "user_version") !== FORMAT || pragma(database, "application_id") !== APPLICATION)
       throw new Error(`${file} is not an index of this version`);
     // Fails if a table is missing.
@@ -91,12 +79,11 @@ export function openDatabase(file: string): DatabaseSync {
   }
 }
 
-function createTables(database: DatabaseSync, file: string): void {
+function createTables(database: DatabaseSync): void {
   database.exec("BEGIN IMMEDIATE");
   // Another process may have been quicker.
   const isEmpty = pragma(database, "user_version") === 0;
   database.exec(isEmpty ? `${SCHEMA} COMMIT` : "ROLLBACK");
-  removeOutdated(join(file, ".."));
 }
 
 function pragma(database: DatabaseSync, name: string): unknown {

@@ -93,6 +93,8 @@ interface Request extends FindOptions {
   sources: readonly SessionSource[];
   limit: number;
   perSession: number;
+  /** Gets the files that cannot be read. */
+  unread: string[];
 }
 
 /** The answer of the index to a query. */
@@ -101,6 +103,12 @@ interface LookUp {
   indexed: ReadonlyMap<string, FilePosition>;
   candidates: readonly Candidate[];
   /** True if there may be more candidates. */
+  isCut: boolean;
+}
+
+interface Hits {
+  hits: ScoredHit[];
+  /** True if some were left out. */
   isCut: boolean;
 }
 
@@ -137,13 +145,11 @@ export class SessionSearch {
     const { scope = {}, limit = DEFAULT_LIMIT, perSession = Number.POSITIVE_INFINITY } = options;
     const matcher = new QueryMatcher(query);
     const sources = matcher.isEmpty ? [] : this.#sources(scope);
-    const unread: string[] = [];
+    const request = { ...options, matcher, sources, limit, perSession, unread: [] };
     try {
-      const request = { ...options, matcher, sources, limit, perSession };
-      const inFileOrder = options.order === "file";
-      const { hits, isCut } = await (inFileOrder ? firstHits(request, unread) : this.#best(request, unread));
-      const ranked = distinct(inFileOrder ? hits : bestFirst(hits, matcher));
-      const all = firstOfEachFile(ranked, perSession);
+      const { hits, isCut } = await (options.order === "file" ? firstHits(request) : this.#best(request));
+      const all = firstOfEachFile(distinct(hits), perSession);
+      const { unread } = request;
       return { hits: all.slice(0, limit).map(publicHit), more: all.length > limit || isCut, unread };
     } finally {
       for (const source of sources) source.close();
@@ -195,39 +201,32 @@ export class SessionSearch {
     return "partial";
   }
 
-  async #best(request: Request, unread: string[]): Promise<{ hits: ScoredHit[]; isCut: boolean }> {
-    const { sources, onProgress } = request;
+  async #best(request: Request): Promise<Hits> {
+    const { matcher, sources, onProgress } = request;
     const { indexed, candidates, isCut } = this.#lookUp(request);
     // The newest first.
     const toRead = sources.filter((source) => source.hasMore(indexed.get(source.file))).reverse();
     let filesToRead = toRead.length;
     const report = (hits: readonly ScoredHit[]) => onProgress?.({ hits: hits.map(publicHit), filesToRead });
-    const pending: ScoredHit[] = [];
-    const flush = () => report(pending.splice(0));
-    const early = await readBest(candidates, { ...request, read: candidateReader(request, pending, flush) });
-    flush();
+    const early = await readCandidates(candidates, { request, report });
     const found = [...early.hits];
     for (const source of toRead) {
       const before = found.length;
-      await scanInto(found, source, { request, from: indexed.get(source.file), unread });
+      await scanInto(found, source, { request, from: indexed.get(source.file) });
       filesToRead -= 1;
       report(found.slice(before));
     }
     const best = await readBest(found, { ...request, read: (hit) => hit });
-    return { hits: best.hits, isCut: isCut || early.isCut || best.isCut };
+    return { hits: bestFirst(best.hits, matcher), isCut: isCut || early.isCut || best.isCut };
   }
 
   #files({ file, session, cwd, folder }: SearchScope): string[] {
     const one = session === undefined ? file : session.file;
     if (one !== undefined) return [resolve(one)];
     if (session !== undefined) return [];
-    const place = {
-      home: this.#home,
-      ...(cwd !== undefined && { cwd }),
-      ...(folder !== undefined && { folder }),
-    };
     // Names begin with the time of the session's start: the newest entries get the highest numbers.
-    return sessionFiles(place).sort((a, b) => compareText(basename(a), basename(b)) || compareText(a, b));
+    const files = sessionFiles({ home: this.#home, cwd, folder });
+    return files.sort((a, b) => compareText(basename(a), basename(b)) || compareText(a, b));
   }
 
   #sources(scope: SearchScope): SessionSource[] {
@@ -298,12 +297,10 @@ export class SessionSearch {
 }
 
 /** The first hits in file order. */
-async function firstHits(request: Request, unread: string[]): Promise<{ hits: ScoredHit[]; isCut: boolean }> {
+async function firstHits(request: Request): Promise<Hits> {
   const hits: ScoredHit[] = [];
-  for (const source of request.sources) {
-    if (hits.length > request.limit) break;
-    await scanInto(hits, source, { request, unread, maxHits: request.limit + 1 });
-  }
+  for (const source of request.sources)
+    if (hits.length <= request.limit) await scanInto(hits, source, { request, maxHits: request.limit + 1 });
   return { hits, isCut: false };
 }
 
@@ -312,13 +309,11 @@ async function scanInto(
   hits: ScoredHit[],
   source: SessionSource,
   {
-    request,
+    request: { matcher, secrets, signal, unread },
     from,
-    unread,
     maxHits = Number.POSITIVE_INFINITY,
-  }: { request: Request; from?: FilePosition | undefined; unread: string[]; maxHits?: number },
+  }: { request: Request; from?: FilePosition | undefined; maxHits?: number },
 ): Promise<void> {
-  const { matcher, secrets, signal } = request;
   try {
     for await (const part of scan(source, { matcher, from, secrets, signal })) {
       for (const hit of part) hits.push(hit);
@@ -332,28 +327,32 @@ async function scanInto(
   }
 }
 
-/** Reads candidates in their sessions. After several, it reports their hits and gives other tasks a turn. */
-function candidateReader(
-  { sources, matcher, secrets, signal }: Request,
-  pending: ScoredHit[],
-  flush: () => void,
-): (candidate: Candidate) => Promise<ScoredHit | undefined> {
+/** Reads the best candidates in their sessions. After several, it reports their hits and gives other tasks a turn. */
+async function readCandidates(
+  candidates: readonly Candidate[],
+  { request, report }: { request: Request; report: (hits: readonly ScoredHit[]) => void },
+): Promise<Hits> {
+  const { sources, matcher, secrets, signal } = request;
   const byFile = new Map(sources.map((source) => [source.file, source]));
+  const pending: ScoredHit[] = [];
   let count = 0;
-  return async (candidate) => {
+  const read = async (candidate: Candidate) => {
     const { file, offset } = candidate;
     const facts = byFile.get(file)!.entryAt(candidate, secrets);
     const match = facts && matcher.find(facts.texts);
     const hit = facts && match && matchedEntry(facts, { match, file, offset });
     if (hit !== undefined) pending.push(hit);
     if (++count % READ_AT_ONCE === 0) {
-      flush();
-      for (const open of sources) open.close();
+      for (const source of sources) source.close();
+      report(pending.splice(0));
       await yieldToEventLoop();
       signal?.throwIfAborted();
     }
     return hit;
   };
+  const best = await readBest(candidates, { ...request, read });
+  report(pending);
+  return best;
 }
 
 /** True if the session belongs to a working folder, or cannot be read: then the search itself reports the file. */

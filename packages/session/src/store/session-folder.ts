@@ -17,7 +17,7 @@ export interface SessionFolderOptions {
   /** The working directory of the sessions. */
   cwd: string;
   /** Default: `bonsaiHome()`. */
-  home?: string;
+  home?: string | undefined;
 }
 
 /**

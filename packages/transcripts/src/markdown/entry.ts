@@ -18,7 +18,6 @@ import {
   type Entry,
   type EntryOf,
   type EntryType,
-  type MessageEntry,
   ownEntryWords,
   pinChange,
 } from "@bonsai-agent/session";
@@ -71,7 +70,7 @@ const TYPE_BODIES: { readonly [Type in EntryType]: BodyOf<EntryOf<Type>> } = {
   usage: notShown,
 };
 
-function messageMarkdown(entry: MessageEntry, fate: EntryFate, outside: TextForMarkdown): string {
+function messageMarkdown(entry: EntryOf<"message">, fate: EntryFate, outside: TextForMarkdown): string {
   const section = (title: string, body: string) => {
     const place = `${outside.plain(entry.timestamp)} · ${outside.plain(entry.id)}`;
     return `## ${title}${editMark(fate)}\n\n<sub>${place}</sub>\n\n${body}`;
