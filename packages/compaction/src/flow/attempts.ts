@@ -1,4 +1,9 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+import { isGoodAnswer } from "@bonsai-agent/messages/host";
+import { count as digits, tokensText } from "@bonsai-agent/messages/numbers";
 import { type CompactionReason, isModelRung } from "../details.ts";
+import type { ContextReading } from "../plan/context.ts";
+import { type ModelSizes, sendableTokens } from "../plan/limits.ts";
 import { SummaryFailure } from "../summariser.ts";
 import type { CompactionResult } from "./result.ts";
 
@@ -169,4 +174,37 @@ function hasModelFailed({ status, failures }: CompactionResult): boolean {
   const latest = failures.findLast(({ rung }) => isModelRung(rung));
   if (!(latest?.cause instanceof SummaryFailure)) return false;
   return latest.cause.kind !== "does-not-fit" && latest.cause.kind !== "no-shorter";
+}
+
+/** An error if the user's message alone is too large: it is not shortened without asking. */
+export function promptTooLarge(
+  reading: ContextReading,
+  { contextWindow = 0 }: ModelSizes,
+): BonsaiError | undefined {
+  const maxTokens = sendableTokens(contextWindow);
+  const messages = reading.projection.items.map((item) => item.message);
+  const unanswered = messages.slice(messages.findLastIndex(isGoodAnswer) + 1);
+  const prompt = unanswered.findLast(({ role }) => role === "user");
+  if (maxTokens === undefined || prompt === undefined) return undefined;
+  const tokens = reading.estimator.message(prompt);
+  if (tokens <= maxTokens) return undefined;
+  return new BonsaiError({
+    code: "prompt_too_large",
+    message: `Your message was not sent: it has ${tokensText(tokens, true)}, and the model's window is ${digits(contextWindow)}.`,
+    hint: "Go back to before it with /tree, then send less text, or save the text in a file for the model to read in parts. Or choose a model with a larger window.",
+  });
+}
+
+export function pausedError(reading: ContextReading, limitTokens: number, why: string): BonsaiError {
+  const { tokens, trailingTokens, source, projection, estimator } = reading;
+  const overhead = projection.items.reduce((left, { message }) => left - estimator.message(message), tokens);
+  const cause =
+    overhead > limitTokens && (source === "estimate" || trailingTokens < limitTokens)
+      ? ` The system prompt and the tools alone take ${tokensText(overhead, true)}; the limit is ${digits(limitTokens)}.`
+      : "";
+  return new BonsaiError({
+    code: "compaction_paused",
+    message: `Automatic compaction is paused: ${why}.${cause}`,
+    hint: "Run /compact or `bonsai compact FILE`, start a new session, use fewer tools, or choose a model with a larger window.",
+  });
 }

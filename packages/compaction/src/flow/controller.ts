@@ -1,5 +1,4 @@
-import { BonsaiError } from "@bonsai-agent/messages";
-import { isGoodAnswer } from "@bonsai-agent/messages/host";
+import type { BonsaiError } from "@bonsai-agent/messages";
 import { count as digits, tokensText } from "@bonsai-agent/messages/numbers";
 import type { CompactionReason } from "../details.ts";
 import type { CompactionOutcome } from "../events.ts";
@@ -7,7 +6,7 @@ import { digestStandsIn } from "../ladder/summary-rungs.ts";
 import { type ContextReading, plainTokens, readContext } from "../plan/context.ts";
 import { type Decision, decide, type ModelSizes, type Refusal, sendableTokens } from "../plan/limits.ts";
 import type { CompactionSettings } from "../settings.ts";
-import { Attempts } from "./attempts.ts";
+import { Attempts, pausedError, promptTooLarge } from "./attempts.ts";
 import {
   type BackgroundChange,
   BackgroundCompaction,
@@ -255,6 +254,8 @@ export class CompactionController {
   /** @param wasNeeded false if only the economy asks for the compaction. */
   async #run(request: CompactionRequest, wasNeeded = true): Promise<CompactionOutcome> {
     const { reason = "manual" } = request;
+    // Read before the wait: the user can choose another model meanwhile.
+    const model = request.summariser?.name;
     if (this.#isRunning) return unchanged(reason, this.#read(), "Another compaction is running.");
     this.#isRunning = true;
     try {
@@ -266,19 +267,17 @@ export class CompactionController {
         const result = await this.#compactOnce({ ...request, earlier, startNotified }, wasNeeded);
         if (result.status !== "compacted" || this.#isEnough(request)) return outcomeOf(result);
       }
-      const sparing = reason === "manual" ? request : this.#withoutFailedModel(request);
       const result = await this.#compactOnce(
         {
-          ...sparing,
+          ...(reason === "manual" ? request : this.#withoutFailedModel(request)),
           startNotified: startNotified && earlier === undefined,
           onCommitted: () => {
             this.#isRunning = false;
           },
         },
         wasNeeded,
-        // Read before the wait: the user can choose another model meanwhile.
-        request.summariser?.name,
       );
+      if (model !== undefined) this.#attempts.modelAsked(result, model);
       return outcomeOf(result);
     } finally {
       this.#isRunning = false;
@@ -305,11 +304,7 @@ export class CompactionController {
   }
 
   /** Runs one compaction and notes its ending. */
-  async #compactOnce(
-    request: CompactionRequest,
-    wasNeeded: boolean,
-    summariser?: string,
-  ): Promise<CompactionResult> {
+  async #compactOnce(request: CompactionRequest, wasNeeded: boolean): Promise<CompactionResult> {
     const result = await compact(request);
     const { status, reason, error, isDeclined = false } = result;
     if (request.earlier !== undefined) this.#background.committed(request.earlier, result);
@@ -321,7 +316,6 @@ export class CompactionController {
     } else if (status === "compacted" || status === "masked") {
       this.#attempts.compacted(reason);
     }
-    if (summariser !== undefined) this.#attempts.modelAsked(result, summariser);
     return result;
   }
 
@@ -375,34 +369,3 @@ function stillTooLarge(reading: ContextReading, { contextWindow = 0 }: ModelSize
 
 const SENT_ANYWAY =
   "Only sizes that were learned from earlier answers speak against the request. It is sent once.";
-
-/** An error if the user's message alone is too large: it is not shortened without asking. */
-function promptTooLarge(reading: ContextReading, { contextWindow = 0 }: ModelSizes): BonsaiError | undefined {
-  const maxTokens = sendableTokens(contextWindow);
-  const messages = reading.projection.items.map((item) => item.message);
-  const unanswered = messages.slice(messages.findLastIndex(isGoodAnswer) + 1);
-  const prompt = unanswered.findLast(({ role }) => role === "user");
-  if (maxTokens === undefined || prompt === undefined) return undefined;
-  const tokens = reading.estimator.message(prompt);
-  if (tokens <= maxTokens) return undefined;
-  return new BonsaiError({
-    code: "prompt_too_large",
-    message: `Your message was not sent: it has ${tokensText(tokens, true)}, and the model's window is ${digits(contextWindow)}.`,
-    hint: "Go back to before it with /tree, then send less text, or save the text in a file for the model to read in parts. Or choose a model with a larger window.",
-  });
-}
-
-function pausedError(reading: ContextReading, limitTokens: number, why: string): BonsaiError {
-  const { tokens, trailingTokens, source, projection, estimator } = reading;
-  const estimated = projection.items.reduce((sum, { message }) => sum + estimator.message(message), 0);
-  const overhead = tokens - estimated;
-  const cause =
-    overhead > limitTokens && (source === "estimate" || trailingTokens < limitTokens)
-      ? ` The system prompt and the tools alone take ${tokensText(overhead, true)}; the limit is ${digits(limitTokens)}.`
-      : "";
-  return new BonsaiError({
-    code: "compaction_paused",
-    message: `Automatic compaction is paused: ${why}.${cause}`,
-    hint: "Run /compact or `bonsai compact FILE`, start a new session, use fewer tools, or choose a model with a larger window.",
-  });
-}

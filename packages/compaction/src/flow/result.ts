@@ -13,14 +13,13 @@ import {
 import type { CompactionOutcome, CompactionSteps } from "../events.ts";
 import { RunCost } from "../ladder/ask.ts";
 import { CompactionCancelled, type LadderState, type Run, type RungFailure } from "../ladder/ladder.ts";
-import { type CompactionPlan, splitAt } from "../plan/plan.ts";
+import { splitAt } from "../plan/plan.ts";
 import {
   type CompactionSizes,
   compactionSizes,
   contextSizeOf,
   editedIds,
   totalAfter,
-  type ViewItem,
   viewTokens,
   withoutSummary,
 } from "../plan/view.ts";
@@ -115,18 +114,17 @@ export function outcomeOf(result: CompactionResult): CompactionOutcome {
   };
 }
 
-const CHANGED: readonly CompactionStatus[] = ["planned", "compacted", "masked"];
-
 /** The result of a run in this state. With a status that changes nothing, it describes the context at the start. */
 export function resultOf(run: Run, reached: LadderState, status: CompactionStatus): CompactionResult {
   const { reason, size, start, cost } = run;
-  const isChanged = CHANGED.includes(status);
+  const isChanged = status === "planned" || status === "compacted" || status === "masked";
   const state = isChanged ? reached : { ...start, plan: reached.plan, failures: reached.failures };
   const { view, tokens, summary } = state;
   const spans = spansOf(state, status);
   const { summarizedEntryIds, turnPrefixEntryIds } = spans;
+  const maskedEntryIds = editedIds(view, "mask");
   const steps = {
-    masked: editedIds(view, "mask").length,
+    masked: maskedEntryIds.length,
     summarised: summarizedEntryIds.length + turnPrefixEntryIds.length,
     withoutMedia: editedIds(view, "media").length,
     shortened: editedIds(view, "truncate").length,
@@ -142,8 +140,8 @@ export function resultOf(run: Run, reached: LadderState, status: CompactionStatu
     tokensAfter: totalAfter(size, tokens),
     sizes: compactionSizes({ size, before: start.view.items, after: view, turnPrefixEntryIds }),
     ...spans,
-    maskedEntryIds: editedIds(view, "mask"),
-    ...(isChanged && !isOwn ? files(run, state) : { readFiles: [], modifiedFiles: [] }),
+    maskedEntryIds,
+    ...filesIn(run, isChanged && !isOwn ? state : undefined),
     ...(summary && { summary: summary.text, summarisedBy: rung! }),
     ...(summary?.loss && { loss: summary.loss }),
     ...(summary && !isOwn && { carried: carriedCounts(summary.carried) }),
@@ -152,7 +150,7 @@ export function resultOf(run: Run, reached: LadderState, status: CompactionStatu
     requests: cost.requests,
     costUsd: cost.usd(run.summariser),
     ...(status === "nothing-to-compact" && isAllRecent(run, state) && { isAllRecent: true }),
-    detail: detailOf(run, state, { status, steps }),
+    detail: detailOf(run, state, status, steps),
     ...(extension !== undefined && { decidedBy: extension }),
     failures: state.failures,
   };
@@ -161,26 +159,21 @@ export function resultOf(run: Run, reached: LadderState, status: CompactionStatu
 /** Only a plan divides the context, and only if it was carried out or is shown as a plan. Else everything is kept. */
 function spansOf({ plan, view }: LadderState, status: CompactionStatus) {
   const isDivided = plan !== undefined && !["failed", "cancelled", "masked"].includes(status);
-  const parts: Omit<CompactionPlan, "status" | "previous"> = isDivided
-    ? plan
-    : splitAt(withoutSummary(view.items), 0);
+  const parts = isDivided ? plan : splitAt(withoutSummary(view.items), 0);
   return {
     firstKeptEntryId: parts.firstKeptEntryId,
     splitTurn: parts.splitTurn,
-    summarizedEntryIds: parts.history.map(idOf),
-    turnPrefixEntryIds: parts.turnPrefix.map(idOf),
-    keptEntryIds: parts.kept.map(idOf),
+    summarizedEntryIds: parts.history.map(({ entryId }) => entryId),
+    turnPrefixEntryIds: parts.turnPrefix.map(({ entryId }) => entryId),
+    keptEntryIds: parts.kept.map(({ entryId }) => entryId),
   };
 }
 
-function idOf(item: ViewItem): string {
-  return item.entryId;
-}
-
-function files(run: Run, { plan, summary }: LadderState): { readFiles: string[]; modifiedFiles: string[] } {
-  if (plan?.status !== "planned") return { readFiles: [], modifiedFiles: [] };
-  const { readFiles, modifiedFiles } = summary?.carried ?? run.recordSource.secrets.value(planFiles(plan));
-  return { readFiles: [...readFiles], modifiedFiles: [...modifiedFiles] };
+/** The files that the summary of a plan lists. */
+function filesIn({ recordSource }: Run, { plan, summary }: Partial<LadderState> = {}) {
+  const isPlanned = plan?.status === "planned";
+  const listed = isPlanned ? (summary?.carried ?? recordSource.secrets.value(planFiles(plan))) : undefined;
+  return { readFiles: [...(listed?.readFiles ?? [])], modifiedFiles: [...(listed?.modifiedFiles ?? [])] };
 }
 
 /**
@@ -216,17 +209,14 @@ export function unpreparedResult(reason: CompactionReason, cause: unknown): Comp
 
 /** "masked 5 old results, shortened 1 message", in the order of the steps. */
 export function stepsText({ masked, summarised, withoutMedia, shortened }: CompactionSteps): string {
-  const done = [
-    stepText("masked", masked, "old result"),
-    stepText("summarised", summarised, "message"),
-    stepText("removed the images of", withoutMedia, "message"),
-    stepText("shortened", shortened, "message"),
-  ];
-  return done.filter((each) => each !== "").join(", ");
-}
-
-function stepText(verb: string, count: number, noun: string): string {
-  return count === 0 ? "" : `${verb} ${digits(count)} ${noun}${count === 1 ? "" : "s"}`;
+  const step = (verb: string, count: number, noun = "message") =>
+    count === 0 ? [] : [`${verb} ${digits(count)} ${noun}${count === 1 ? "" : "s"}`];
+  return [
+    ...step("masked", masked, "old result"),
+    ...step("summarised", summarised),
+    ...step("removed the images of", withoutMedia),
+    ...step("shortened", shortened),
+  ].join(", ");
 }
 
 /** The size of the context before a compaction, with its unit. Undefined if it is damaged. */
@@ -236,37 +226,38 @@ export function sizeBeforeText(compaction: CompactionEntry): string | undefined 
   return tokensText(tokensBefore, Number(manifestOf(compaction)?.estimatedTokensBefore) > 0);
 }
 
-const DETAILS: Record<Exclude<CompactionStatus, "nothing-to-compact" | "compacted" | "masked">, string> = {
-  planned: "Nothing was written.",
-  "already-compacted": "Nothing to compact: no message came after the latest compaction.",
-  cancelled: "Compaction cancelled.",
-  failed: "Compaction failed.",
-};
-
 /** Says what a compaction did, or why it did nothing. */
-export function detailOf(
-  run: Run,
-  state: LadderState,
-  { status, steps }: { status: CompactionStatus; steps: CompactionSteps },
-): string {
-  if (status === "nothing-to-compact") return nothingText(run, state);
-  if (status !== "compacted" && status !== "masked") return DETAILS[status];
-  return [doneText(run, steps, status), ...caveatsOf(run, state)].join(" ");
-}
-
-function doneText({ former }: Run, steps: CompactionSteps, status: "compacted" | "masked"): string {
+function detailOf(run: Run, state: LadderState, status: CompactionStatus, steps: CompactionSteps): string {
   const done = stepsText(steps);
-  if (status === "masked") return `${done.slice(0, 1).toUpperCase()}${done.slice(1)}; no summary was needed.`;
-  const again = former === undefined ? "" : " again, from the original entries";
-  const isMore = steps.masked + steps.withoutMedia + steps.shortened > 0;
-  return `Compacted the context${again}${isMore ? `: ${done}` : ""}.`;
+  switch (status) {
+    case "planned":
+      return "Nothing was written.";
+    case "already-compacted":
+      return "Nothing to compact: no message came after the latest compaction.";
+    case "nothing-to-compact":
+      return nothingText(run, state);
+    case "cancelled":
+      return "Compaction cancelled.";
+    case "failed":
+      return "Compaction failed.";
+    case "masked":
+      return withCaveats(`${done.slice(0, 1).toUpperCase()}${done.slice(1)}; no summary was needed.`);
+    case "compacted": {
+      const again = run.former === undefined ? "" : " again, from the original entries";
+      const isMore = steps.masked + steps.withoutMedia + steps.shortened > 0;
+      return withCaveats(`Compacted the context${again}${isMore ? `: ${done}` : ""}.`);
+    }
+  }
+  function withCaveats(text: string): string {
+    return [text, ...caveatsOf(run, state)].join(" ");
+  }
 }
 
 /** Tokens that the frame of a summary takes. */
 const MIN_SUMMARY_TOKENS = 200;
 
 /** True if keeping less would leave something to summarise. */
-export function isAllRecent({ start }: Run, { plan }: LadderState): boolean {
+function isAllRecent({ start }: Run, { plan }: LadderState): boolean {
   return plan?.status !== "planned" && start.tokens > MIN_SUMMARY_TOKENS;
 }
 
@@ -280,37 +271,26 @@ function nothingText(run: Run, state: LadderState): string {
 }
 
 /** Notes about a compaction beside what it did, a sentence each. */
-export function caveatsOf(run: Run, state: LadderState): string[] {
-  return [...digestCaveat(run, state), ...economyCaveat(run), ...sizeCaveat(run, state)];
-}
-
-/** Why the digest summarised although there is a model. */
-function digestCaveat({ skippedModelReason }: Run, { summary, failures }: LadderState): string[] {
-  if (summary?.draft.rung !== "digest") return [];
-  if (skippedModelReason !== undefined) return [skippedModelReason];
+export function caveatsOf(run: Run, { summary, failures, tokens }: LadderState): string[] {
+  const { skippedModelReason, size, budgets } = run;
+  const caveats: string[] = [];
   const failed = failures.findLast(({ rung }) => isModelRung(rung));
-  if (failed === undefined) return [];
-  return [`Used the built-in digest because the model's summary failed: ${sentence(failed.message)}`];
-}
-
-function economyCaveat({ reason, start, goalTokens = 0, thresholdTokens = 0 }: Run): string[] {
-  const isEarly = goalTokens < thresholdTokens && start.tokens <= thresholdTokens;
-  if (reason !== "threshold" || !isEarly) return [];
-  return ["It came before the threshold because of compaction.economy."];
-}
-
-function sizeCaveat({ budgets, size }: Run, { tokens }: LadderState): string[] {
-  const { windowTokens } = budgets;
+  if (summary?.draft.rung === "digest" && skippedModelReason !== undefined) caveats.push(skippedModelReason);
+  else if (summary?.draft.rung === "digest" && failed !== undefined)
+    caveats.push(`Used the built-in digest because the model's summary failed: ${sentence(failed.message)}`);
+  if (run.isEconomic) caveats.push("It came before the threshold because of compaction.economy.");
   const tokensAfter = totalAfter(size, tokens);
-  if (windowTokens === undefined || tokensAfter <= windowTokens) return [];
-  return [
-    `The context still has ${tokensText(tokensAfter, true)}; the model's window is ${digits(windowTokens)}. Lower compaction.keepRecentTokens, or choose a model with a larger window.`,
-  ];
+  const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
+  if (tokensAfter > windowTokens)
+    caveats.push(
+      `The context still has ${tokensText(tokensAfter, true)}; the model's window is ${digits(windowTokens)}. Lower compaction.keepRecentTokens, or choose a model with a larger window.`,
+    );
+  return caveats;
 }
 
 /** The start of the error of an overflow that could not be recovered. */
 export const CONTEXT_TOO_LARGE = "Context too large. Compaction failed. Use /compact to retry manually.";
-export const DIGEST_HINT =
+const DIGEST_HINT =
   "use the built-in digest (`/compact digest`, `bonsai compact FILE --digest`, or the setting compaction.summarizer.fallback)";
 
 /**
@@ -344,7 +324,7 @@ export function errorOf(
 }
 
 /** The causes of a failed run, from its ladder and the thrown value. */
-export function causesOf(run: Run, state: LadderState, cause: unknown): string {
+function causesOf(run: Run, state: LadderState, cause: unknown): string {
   const overhead = overheadAlone(run);
   if (overhead !== undefined) return overhead;
   const failures = state.failures.map(({ rung, message }) => `${rung}: ${message}`);
