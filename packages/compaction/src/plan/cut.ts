@@ -1,9 +1,9 @@
 import { BonsaiError, type Message } from "@bonsai-agent/messages";
 import { callResults } from "@bonsai-agent/messages/host";
-import type { Entry, Session } from "@bonsai-agent/session";
+import type { Session } from "@bonsai-agent/session";
 import { type ReadContextOptions, readContext } from "./context.ts";
 import { nothingToMakeAnew, readOriginals } from "./originals.ts";
-import { type ContextView, roleTraits, type ViewItem, viewOf, withoutSummary } from "./view.ts";
+import { type ContextView, roleTraits, type ViewItem, viewOf, viewTokens, withoutSummary } from "./view.ts";
 
 /**
  * Returns the index of the first kept message. Adds sizes from the end until `keepTokens` is reached and takes the next
@@ -50,16 +50,15 @@ export function legalCuts(messages: readonly Message[]): boolean[] {
   return [...placeFaults(messages).map((fault) => fault === undefined), true];
 }
 
-/** Why the kept part may not begin at a place. */
-export type CutFault = "nothing before" | "tool result" | "failed answer" | "torn pair" | "unseen";
-
-function placeFaults(messages: readonly Message[]): Array<CutFault | undefined> {
+/** For each message, why the kept part may not begin with it, in a sentence. */
+function placeFaults(messages: readonly Message[]): Array<string | undefined> {
   const torn = tornPlaces(messages);
   return messages.map((message, index) => {
-    if (message.role === "toolResult") return "tool result";
-    if (torn[index]) return "torn pair";
+    if (message.role === "toolResult")
+      return "It is a tool result. A result stays with the answer that called the tool.";
+    if (torn[index]) return "It is between a tool call and its result. These stay together.";
     const mayStartKept = roleTraits(message).mayStartKept === true && !isFailedAnswer(message);
-    return mayStartKept ? undefined : "failed answer";
+    return mayStartKept ? undefined : "It is a failed or stopped answer.";
   });
 }
 
@@ -117,25 +116,6 @@ function isFailedAnswer(message: Message): boolean {
   return message.role === "assistant" && (message.stopReason === "error" || message.stopReason === "aborted");
 }
 
-/** The last legal cut up to an index that keeps unseen results. */
-export function legalCutBefore(messages: readonly Message[], index: number): number {
-  const most = Math.min(index, unseenResultsFrom(messages) ?? messages.length);
-  return legalCuts(messages).lastIndexOf(true, most);
-}
-
-/**
- * For each message, why a chosen cut before it is not legal. Every cut of `cutIndex` can be chosen.
- *
- * Invariant: results that the model has not seen are kept.
- */
-export function cutFaults(messages: readonly Message[]): Array<CutFault | undefined> {
-  const unseen = unseenResultsFrom(messages) ?? messages.length;
-  return placeFaults(messages).map((fault, index) => {
-    if (index === 0) return "nothing before";
-    return fault ?? (index > unseen ? "unseen" : undefined);
-  });
-}
-
 /**
  * The cut of the compaction that is repeated, or the nearest legal one before it; null keeps nothing.
  * @throws BonsaiError `nothing_to_make_anew`
@@ -146,7 +126,8 @@ export function formerCut(session: Session, leafId: string | null, view: Context
   const kept = new Set(Array.from(session.tail(leafId), ({ id }) => id));
   const first = items.findIndex(({ entryId }) => kept.has(entryId));
   const messages = items.map(({ message }) => message);
-  const at = legalCutBefore(messages, first < 0 ? items.length : first);
+  const before = Math.min(first < 0 ? items.length : first, unseenResultsFrom(messages) ?? items.length);
+  const at = legalCuts(messages).lastIndexOf(true, before);
   if (at < 1)
     return nothingToMakeAnew(
       "This session does not contain the entries that the latest compaction summarised.",
@@ -220,78 +201,70 @@ export function checkChosenCut(context: CutContext, firstKeptEntryId: string): v
   });
 }
 
-function refusalAt(context: CutContext, entryId: string): CutRefusal | undefined {
-  const { items } = context;
-  const at = items.findIndex((item) => item.entryId === entryId);
-  if (at < 0) return refusalOfUnseen(context, entryId);
-  const fault = faultsOf(items)[at];
-  return fault && { reason: REASONS[fault], nearest: nearestPlace(items, at) };
-}
-
-const REASONS: Readonly<Record<CutFault, string>> = {
-  "nothing before": "No entry before it can be summarised.",
-  "tool result": "It is a tool result. A result stays with the answer that called the tool.",
-  "torn pair": "It is between a tool call and its result. These stay together.",
-  "failed answer": "It is a failed or stopped answer.",
-  unseen:
-    "The model has not seen the tool results before it yet. They stay with the answer that called the tools.",
-};
-
-/** The reason for an entry that is not in the context. */
-function refusalOfUnseen({ session, leafId, items }: CutContext, entryId: string): CutRefusal {
+function refusalAt({ session, leafId, items }: CutContext, entryId: string): CutRefusal | undefined {
+  const places = placesOf(items);
+  const index = places.findIndex((place) => place.entryId === entryId);
+  const { fault: reason } = places[index] ?? {};
+  if (reason !== undefined) return { reason, nearest: nearestPlace(places, index) };
+  if (index >= 0) return undefined;
   const path = session.path(leafId);
-  const onPath = pathAncestor(session, path, entryId);
+  const inView = new Map(items.map((item, at) => [item.entryId, at]));
+  const onPath = pathAncestor(session, new Set(path.map(({ id }) => id)), entryId);
   const at = path.findIndex(({ id }) => id === onPath);
-  const inView = new Map(items.map((item, index) => [item.entryId, index]));
-  const behind = path.slice(Math.max(0, at)).find(({ id }) => inView.has(id));
-  const nearest = nearestPlace(items, inView.get(behind?.id ?? "") ?? items.length);
-  const firstAt = path.findIndex(({ id }) => inView.has(id));
+  const after = path.slice(Math.max(0, at)).find(({ id }) => inView.has(id));
+  const nearest = nearestPlace(places, inView.get(after?.id ?? "") ?? items.length);
   if (onPath !== entryId) return { reason: "It is not on the current branch.", nearest };
-  const reason =
-    at < firstAt
+  const isReplaced = at < path.findIndex(({ id }) => inView.has(id));
+  return {
+    reason: isReplaced
       ? "The latest compaction already replaced it."
-      : "It is not a message in the model's context.";
-  return { reason, nearest };
+      : "It is not a message in the model's context.",
+    nearest,
+  };
 }
 
 /** The entry itself, or its nearest ancestor on the path. */
-function pathAncestor(session: Session, path: readonly Entry[], entryId: string): string | undefined {
-  const onPath = new Set(path.map(({ id }) => id));
+function pathAncestor(session: Session, path: ReadonlySet<string>, entryId: string): string | undefined {
   const seen = new Set<string>();
-  for (let id: string | null | undefined = entryId; typeof id === "string" && !seen.has(id); ) {
-    if (onPath.has(id)) return id;
+  let id: string | null | undefined = entryId;
+  while (typeof id === "string" && !path.has(id) && !seen.has(id)) {
     seen.add(id);
     id = session.entry(id)?.parentId;
   }
-  return undefined;
+  return typeof id === "string" && path.has(id) ? id : undefined;
 }
 
-/** The legal cuts of items without an earlier summary. */
+/** The legal cuts of items without an earlier summary, oldest first. */
 export function legalPlaces(items: readonly ViewItem[]): CutPlace[] {
-  return allPlaces(items).filter((place) => place !== undefined);
+  return placesOf(items).flatMap(({ fault, ...place }) => (fault === undefined ? [place] : []));
 }
+
+/**
+ * A place before each item. Every cut of `cutIndex` is one without a fault.
+ *
+ * Invariant: results that the model has not seen are kept.
+ */
+function placesOf(items: readonly ViewItem[]): Array<CutPlace & { fault: string | undefined }> {
+  const messages = items.map(({ message }) => message);
+  const unseen = unseenResultsFrom(messages) ?? messages.length;
+  let keptTokens = viewTokens(items);
+  return placeFaults(messages).map((fault, at) => {
+    const { entryId, tokens } = items[at]!;
+    const place = { entryId, keptTokens };
+    keptTokens -= tokens;
+    if (at === 0) return { ...place, fault: "No entry before it can be summarised." };
+    return { ...place, fault: fault ?? (at > unseen ? UNSEEN : undefined) };
+  });
+}
+
+const UNSEEN =
+  "The model has not seen the tool results before it yet. They stay with the answer that called the tools.";
 
 /** The legal cut nearest to an index; of two, the one that keeps more. */
-function nearestPlace(items: readonly ViewItem[], at: number): CutPlace | undefined {
-  const places = allPlaces(items);
-  for (let distance = 0; distance <= places.length; distance++) {
-    const place = places[at - distance] ?? places[at + distance];
-    if (place !== undefined) return place;
-  }
-  return undefined;
-}
-
-/** One place for each item; undefined if a cut is not legal there. */
-function allPlaces(items: readonly ViewItem[]): Array<CutPlace | undefined> {
-  const faults = faultsOf(items);
-  let keptTokens = 0;
-  const newestFirst = items.toReversed().map(({ entryId, tokens }, fromEnd) => {
-    keptTokens += tokens;
-    return faults[items.length - 1 - fromEnd] === undefined ? { entryId, keptTokens } : undefined;
-  });
-  return newestFirst.reverse();
-}
-
-function faultsOf(items: readonly ViewItem[]): Array<CutFault | undefined> {
-  return cutFaults(items.map(({ message }) => message));
+function nearestPlace(places: ReturnType<typeof placesOf>, at: number): CutPlace | undefined {
+  const legal = ({ fault }: { fault: string | undefined }) => fault === undefined;
+  const before = places.findLastIndex((place, index) => index <= at && legal(place));
+  const after = places.findIndex((place, index) => index >= at && legal(place));
+  const isBefore = before >= 0 && (after < 0 || at - before <= after - at);
+  return places[isBefore ? before : after];
 }
