@@ -1,5 +1,6 @@
 import { branchWords } from "@bonsai-agent/compaction/host";
-import { contextTokens, costPhrase, type LinePart } from "@bonsai-agent/messages";
+import { contextTokens, costPhrase } from "@bonsai-agent/messages";
+import type { LinePart } from "@bonsai-agent/messages/numbers";
 import type { BranchDiffReport, BranchSideReport, PlaceReport } from "./branch-diff-report.ts";
 import { fitLine, kindStyle, type Line, lineWidth, marked, paragraph, type Span, span } from "./line.ts";
 import { age, count, counted, duration, tokensText } from "./numbers.ts";

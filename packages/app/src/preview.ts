@@ -1,12 +1,5 @@
-import {
-  callParts,
-  callsIn,
-  contentText,
-  type LinePart,
-  type Message,
-  type ToolCall,
-} from "@bonsai-agent/messages";
-import { fitPath } from "@bonsai-agent/messages/host";
+import { callParts, callsIn, contentText, type Message, type ToolCall } from "@bonsai-agent/messages";
+import { fitPath, type LinePart } from "@bonsai-agent/messages/numbers";
 import {
   type Entry,
   entryKind,

@@ -13,24 +13,6 @@ export function dialogEnd(ended: AbortSignal, { signal, timeout }: DialogOptions
   return AbortSignal.any(ends);
 }
 
-/** What comes first: the answer, or undefined at the abort. */
-export async function untilAborted<Answer>(
-  answer: Promise<Answer>,
-  signal: AbortSignal,
-): Promise<Answer | undefined> {
-  // Nobody looks at it any more: its failure is nobody's.
-  answer.catch(() => {});
-  if (signal.aborted) return undefined;
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  const end = () => resolve(undefined);
-  signal.addEventListener("abort", end, { once: true });
-  try {
-    return await Promise.race([answer, promise]);
-  } finally {
-    signal.removeEventListener("abort", end);
-  }
-}
-
 /** Tools run side by side; a user answers one question at a time. */
 export function oneAfterTheOther(): <Answer>(ask: () => Promise<Answer>) => Promise<Answer> {
   let last: Promise<unknown> = Promise.resolve();

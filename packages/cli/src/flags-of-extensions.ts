@@ -1,10 +1,10 @@
 import { extensionChoice, mayHaveExtensions } from "@bonsai-agent/app/extension-choice";
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import type { CliIo } from "@bonsai-agent/app/io";
-import { untilAborted } from "@bonsai-agent/app/questions";
 import { agentCallSettings } from "@bonsai-agent/app/settings";
 import type { FlagOptions } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { untilAborted } from "@bonsai-agent/messages/host";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { agentCall } from "./agent-call.ts";
 

@@ -1,9 +1,10 @@
 import type { CliIo, InStream } from "@bonsai-agent/app/io";
 import { type Line, marked, span } from "@bonsai-agent/app/line";
 import type { Output } from "@bonsai-agent/app/output";
-import { dialogEnd, oneAfterTheOther, untilAborted } from "@bonsai-agent/app/questions";
+import { dialogEnd, oneAfterTheOther } from "@bonsai-agent/app/questions";
 import { printableLines } from "@bonsai-agent/app/terminal-text";
 import type { DialogOptions, FrontEndUI } from "@bonsai-agent/extension/host";
+import { untilAborted } from "@bonsai-agent/messages/host";
 import { linesIn } from "./modes/json-lines.ts";
 
 interface TerminalUiOptions {

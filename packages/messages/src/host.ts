@@ -3,12 +3,7 @@ export { raceAbort, sleep, untilAborted } from "./abort.ts";
 export { answerUsage, chars4FloorEstimator, isGoodAnswer, UNSEEN_TOKENS } from "./count/estimate.ts";
 export { imageProblem } from "./image-file.ts";
 export { jsonProblem, parseSettings, settingDescription, shownValue } from "./settings-problem.ts";
-export {
-  CHANGE_ARGUMENTS,
-  PATH_ARGUMENTS,
-  PATH_LIST_ARGUMENTS,
-  SEARCH_ARGUMENTS,
-} from "./text/call-text.ts";
+export { CALL_ARGUMENTS } from "./text/call-text.ts";
 export {
   BRANCH_RECORD,
   branchFrame,
@@ -48,13 +43,11 @@ export {
   strippedSummary,
 } from "./text/marks.ts";
 export { readableLines } from "./text/readable-summary.ts";
-export { fitPath } from "./text/screen-text.ts";
 export { isSecretName } from "./text/secret-rules.ts";
 export { secretsOf, withoutRedactionMarks } from "./text/secrets.ts";
 export {
   bashExecutionText,
   CallPairs,
-  type CallResult,
   callResults,
   clip,
   closestNames,

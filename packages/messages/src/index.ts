@@ -14,8 +14,6 @@ export type {
   AssistantContent,
   AssistantMessage,
   BashExecutionMessage,
-  BranchSummaryMessage,
-  CompactionSummaryMessage,
   CustomMessage,
   ImageContent,
   Message,
@@ -23,7 +21,6 @@ export type {
   Model,
   ModelPrices,
   StopReason,
-  SystemMessage,
   TextContent,
   ThinkingContent,
   ToolCall,
@@ -33,7 +30,6 @@ export type {
 } from "./message.ts";
 export { callParts, callText } from "./text/call-text.ts";
 export { readableSummary } from "./text/readable-summary.ts";
-export { type LinePart, lineText } from "./text/screen-text.ts";
 export { redactSecrets, SecretFilter } from "./text/secrets.ts";
 export {
   callsIn,

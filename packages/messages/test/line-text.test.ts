@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { fitPath } from "../src/host.ts";
-import { callText, lineText } from "../src/index.ts";
+import { callText } from "../src/index.ts";
+import { fitPath, lineText } from "../src/text/screen-text.ts";
 
 test.each([
   ["short enough", 20, "short enough"],

@@ -1,8 +1,6 @@
 import {
   addUsage,
   BonsaiError,
-  type BranchSummaryMessage,
-  type CompactionSummaryMessage,
   emptyUsage,
   type Message,
   type Usage,
@@ -24,7 +22,7 @@ type Known<T> = T extends string
       ? { [Key in keyof T as string extends Key ? never : Key]: Known<T[Key]> }
       : T;
 type Same<A, B> = [Known<A>] extends [Known<B>] ? ([Known<B>] extends [Known<A>] ? true : never) : never;
-type StoredMessage = Exclude<Message, BranchSummaryMessage | CompactionSummaryMessage>;
+type StoredMessage = Exclude<Message, { role: "branchSummary" | "compactionSummary" }>;
 type Output<Schema extends z.ZodType> = z.output<Schema>;
 type OfRole<All, Role> = Extract<All, { role: Role }>;
 

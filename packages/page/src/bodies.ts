@@ -5,7 +5,6 @@ import {
   contentBlocks,
   isRecord,
   jsonText,
-  lineText,
   type Message,
   readableSummary,
   type ToolCall,
@@ -13,7 +12,7 @@ import {
   typedText,
 } from "@bonsai-agent/messages";
 import { withoutTerminalControls } from "@bonsai-agent/messages/host";
-import { bytes } from "@bonsai-agent/messages/numbers";
+import { bytes, lineText } from "@bonsai-agent/messages/numbers";
 import { type Entry, type EntryOf, type EntryType, pinChange } from "@bonsai-agent/session";
 import {
   type BodyPart,

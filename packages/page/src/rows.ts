@@ -1,14 +1,6 @@
 import { startsTurn } from "@bonsai-agent/compaction";
-import {
-  contentBlocks,
-  isRecord,
-  type LinePart,
-  lineText,
-  type Message,
-  tokenEstimator,
-  typedText,
-} from "@bonsai-agent/messages";
-import { fitPath } from "@bonsai-agent/messages/host";
+import { contentBlocks, isRecord, type Message, tokenEstimator, typedText } from "@bonsai-agent/messages";
+import { fitPath, type LinePart, lineText } from "@bonsai-agent/messages/numbers";
 import {
   customTypes,
   type Entry,

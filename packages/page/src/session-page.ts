@@ -1,11 +1,5 @@
-import {
-  callsIn,
-  costText,
-  knownUsd,
-  lineText,
-  SecretFilter,
-  type ToolResultMessage,
-} from "@bonsai-agent/messages";
+import { callsIn, costText, knownUsd, SecretFilter, type ToolResultMessage } from "@bonsai-agent/messages";
+import { lineText } from "@bonsai-agent/messages/numbers";
 import {
   type Entry,
   SESSION_VERSION,

@@ -2,7 +2,6 @@ import {
   contentBlocks,
   contentText,
   isRecord,
-  type LinePart,
   type Message,
   type MessageRole,
   readableSummary,
@@ -10,6 +9,7 @@ import {
   type ToolCall,
 } from "@bonsai-agent/messages";
 import { quotedFiles } from "@bonsai-agent/messages/host";
+import type { LinePart } from "@bonsai-agent/messages/numbers";
 import type { Entry, EntryOf, EntryType } from "./entry.ts";
 import { ownEntryWords, pinChange } from "./own-entries.ts";
 import {

@@ -1,10 +1,11 @@
-import { lineText, redactSecrets, textHead, typedText, type UserMessage } from "@bonsai-agent/messages";
+import { redactSecrets, textHead, typedText, type UserMessage } from "@bonsai-agent/messages";
 import {
   askedText,
   typedCommand,
   withoutRedactionMarks,
   withoutTerminalControls,
 } from "@bonsai-agent/messages/host";
+import { lineText } from "@bonsai-agent/messages/numbers";
 
 /** Fits one line of a list. */
 const TITLE_CHARS = 80;

@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { sep } from "node:path";
-import { estimateTokens, lineText } from "@bonsai-agent/messages";
+import { estimateTokens } from "@bonsai-agent/messages";
+import { lineText } from "@bonsai-agent/messages/numbers";
 import type { ToolDeclaration } from "@bonsai-agent/models";
 import type { Skill } from "../resources/skills.ts";
 import type { Tool } from "../tools/tool-registry.ts";

@@ -5,8 +5,8 @@ import { AgentHost } from "@bonsai-agent/app/agent-host";
 import { openAppContext } from "@bonsai-agent/app/app-context";
 import { type AgentCall, ExitCode } from "@bonsai-agent/app/invocation";
 import { didYouMean } from "@bonsai-agent/app/nearest-word";
-import { untilAborted } from "@bonsai-agent/app/questions";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import { untilAborted } from "@bonsai-agent/messages/host";
 import { terminalUi } from "../terminal-ui.ts";
 import { type PromptInput, requiredPrompt } from "./prompt-input.ts";
 

@@ -1,11 +1,11 @@
 import type { PromptOptions } from "@bonsai-agent/agent";
 import type { AgentHost } from "@bonsai-agent/app/agent-host";
-import { untilAborted } from "@bonsai-agent/app/questions";
 import { forkChoice, freshChoice, namedChoice, type SessionChoice } from "@bonsai-agent/app/session-choice";
 import { FactCounter, freeAmong } from "@bonsai-agent/app/session-facts";
 import { resolveEntryId } from "@bonsai-agent/app/session-file";
 import { treeRows } from "@bonsai-agent/app/session-tree";
 import { BonsaiError, knownUsd, messageText } from "@bonsai-agent/messages";
+import { untilAborted } from "@bonsai-agent/messages/host";
 import { usableModels } from "@bonsai-agent/models";
 import { errorJson, modelJson } from "../modes/event-json.ts";
 import { noticeUnknown } from "../modes/run-prompt.ts";

@@ -6,12 +6,7 @@ import {
   type ToolCall,
   type ToolResultMessage,
 } from "@bonsai-agent/messages";
-import {
-  CHANGE_ARGUMENTS,
-  PATH_ARGUMENTS,
-  PATH_LIST_ARGUMENTS,
-  SEARCH_ARGUMENTS,
-} from "@bonsai-agent/messages/host";
+import { CALL_ARGUMENTS } from "@bonsai-agent/messages/host";
 import { type ChangedLines, isChangedLines } from "@bonsai-agent/session";
 
 /** The files that some messages touched; each most recently touched first. */
@@ -151,7 +146,8 @@ function projectPath(path: string, cwd: string): string {
 function touchedBy(call: ToolCall, entryId: string | undefined): Touched {
   const args = call.arguments ?? {};
   const patches = patchTexts(args).flatMap(patchedFiles);
-  const isChange = changeNames.test(call.name) || CHANGE_ARGUMENTS.some((key) => args[key] !== undefined);
+  const isChange =
+    changeNames.test(call.name) || CALL_ARGUMENTS.change.some((key) => args[key] !== undefined);
   const redirected = typeof args.command === "string" ? redirectedFiles(args.command) : [];
   const modified = [
     ...(isChange ? namedFiles(args) : []),
@@ -174,16 +170,16 @@ const listNames = /^(?:ls|list|find|glob|grep|search|tree|view_directory|read_di
 
 /** True for calls whose path is a folder to search, or that run a command. */
 function listsOrRuns({ name, arguments: args = {} }: ToolCall): boolean {
-  return listNames.test(name) || [...SEARCH_ARGUMENTS, "command"].some((key) => args[key] !== undefined);
+  return listNames.test(name) || [...CALL_ARGUMENTS.search, "command"].some((key) => args[key] !== undefined);
 }
 
 type Arguments = Readonly<Record<string, unknown>>;
 
 function namedFiles(args: Arguments): string[] {
-  const lists = [...PATH_LIST_ARGUMENTS, "edits"].map((key) => args[key]).filter(Array.isArray);
-  const values: unknown[] = [...PATH_ARGUMENTS.map((key) => args[key]), ...lists.flat()];
+  const lists = [...CALL_ARGUMENTS.pathList, "edits"].map((key) => args[key]).filter(Array.isArray);
+  const values: unknown[] = [...CALL_ARGUMENTS.path.map((key) => args[key]), ...lists.flat()];
   return values.flatMap((value) => {
-    const path = isRecord(value) ? textOf(value, PATH_ARGUMENTS) : value;
+    const path = isRecord(value) ? textOf(value, CALL_ARGUMENTS.path) : value;
     return typeof path !== "string" || path.trim() === "" || path.includes("\n") ? [] : [path];
   });
 }
@@ -206,7 +202,7 @@ function replacedLines(args: Arguments, file: string | undefined): ChangedLines[
   return [args, ...edits].flatMap((edit) => {
     const [before, after] = [textOf(edit, oldKeys), textOf(edit, newKeys)];
     if (file === undefined || (before === undefined && after === undefined)) return [];
-    const path = textOf(edit, PATH_ARGUMENTS) ?? file;
+    const path = textOf(edit, CALL_ARGUMENTS.path) ?? file;
     return [{ path, ...difference(linesOf(before ?? ""), linesOf(after ?? "")) }];
   });
 }

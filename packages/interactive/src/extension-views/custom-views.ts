@@ -1,11 +1,11 @@
 import type { AgentNotice } from "@bonsai-agent/agent";
-import { untilAborted } from "@bonsai-agent/app/questions";
 import type {
   ComponentPlace,
   CustomOptions,
   DrawnComponent,
   FrontEndDrawing,
 } from "@bonsai-agent/extension/host";
+import { untilAborted } from "@bonsai-agent/messages/host";
 import { FieldPanel } from "../panels/panel-frame.ts";
 import type { Screen } from "../terminal/screen.ts";
 import type { Component, OverlayHandle } from "../terminal/tui.ts";

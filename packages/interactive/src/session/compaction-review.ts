@@ -1,6 +1,6 @@
 import { type DraftChoice, decisionOf, isCutChoice } from "@bonsai-agent/app/draft-view";
-import { untilAborted } from "@bonsai-agent/app/questions";
 import type { CompactionDraft, ReviewCompaction, ReviewDecision } from "@bonsai-agent/compaction";
+import { untilAborted } from "@bonsai-agent/messages/host";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { type DraftAnswer, DraftPanel } from "../panels/draft-panel.ts";
 import { EditorPanel, InputPanel } from "../panels/question-panels.ts";

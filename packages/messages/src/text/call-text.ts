@@ -1,20 +1,19 @@
 import { count as digits, type LinePart, lineText } from "./screen-text.ts";
 import { isRecord, shortened, textHead } from "./text.ts";
 
-/** Names of arguments that are a path. */
-export const PATH_ARGUMENTS: readonly string[] = [
-  ..."path file_path filePath filepath file filename fileName notebook_path".split(" "),
-  ..."target_file targetFile absolute_path absolutePath relative_path relativePath".split(" "),
-];
-/** Names of arguments that are a list of paths. */
-export const PATH_LIST_ARGUMENTS: readonly string[] = ["paths", "files", "file_paths", "filePaths"];
-/** Names of arguments that are a search. */
-export const SEARCH_ARGUMENTS: readonly string[] = ["pattern", "query", "regex", "glob", "include"];
-/** Names of arguments that change a file. */
-export const CHANGE_ARGUMENTS: readonly string[] = [
-  ..."content contents file_text fileText replacement insert_text edits patch diff code_edit".split(" "),
-  ..."old_string oldString old_str oldText new_string newString new_str newText new_source".split(" "),
-];
+/** Names of arguments that are a path, a list of paths, or a search, and of arguments that change a file. */
+export const CALL_ARGUMENTS = {
+  path: [
+    ..."path file_path filePath filepath file filename fileName notebook_path".split(" "),
+    ..."target_file targetFile absolute_path absolutePath relative_path relativePath".split(" "),
+  ],
+  pathList: ["paths", "files", "file_paths", "filePaths"],
+  search: ["pattern", "query", "regex", "glob", "include"],
+  change: [
+    ..."content contents file_text fileText replacement insert_text edits patch diff code_edit".split(" "),
+    ..."old_string oldString old_str oldText new_string newString new_str newText new_source".split(" "),
+  ],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
 const COMMAND_ARGUMENTS: readonly string[] = ["command", "cmd", "script"];
 const FOLDER_ARGUMENTS: readonly string[] = ["dir", "directory", "folder"];
 const FIRST_LINE_ARGUMENTS = ["offset", "start_line", "startLine", "line_start", "fromLine"];
@@ -64,7 +63,7 @@ interface Main {
 function mainOf(args: Arguments): Main {
   const command = keyIn(args, COMMAND_ARGUMENTS);
   if (command !== undefined) return { parts: [{ text: wordsOf(args[command]) }], keys: [command] };
-  const search = keyIn(args, SEARCH_ARGUMENTS);
+  const search = keyIn(args, CALL_ARGUMENTS.search);
   const path = pathIn(args);
   if (search !== undefined) {
     const place = path === undefined ? [] : [{ text: " in " }, ...path.parts];
@@ -80,10 +79,10 @@ function keyIn(args: Arguments, keys: readonly string[]): string | undefined {
 
 function pathIn(args: Arguments): Main | undefined {
   const key =
-    keyIn(args, [...PATH_ARGUMENTS, ...FOLDER_ARGUMENTS]) ??
+    keyIn(args, [...CALL_ARGUMENTS.path, ...FOLDER_ARGUMENTS]) ??
     Object.keys(args).find((each) => looksLikePath(args[each]));
   if (key !== undefined) return { parts: [{ text: wordsOf(args[key]), isPath: true }], keys: [key] };
-  const listKey = PATH_LIST_ARGUMENTS.find((each) => pathsIn(args[each]).length > 0);
+  const listKey = CALL_ARGUMENTS.pathList.find((each) => pathsIn(args[each]).length > 0);
   if (listKey === undefined) return undefined;
   const parts = pathsIn(args[listKey]).flatMap((path, at): LinePart[] => {
     const part = { text: path, isPath: true };
@@ -109,10 +108,10 @@ function withLines({ parts, keys }: Main, args: Arguments): Main {
   // A folder has no lines: require a first line or the name of a file.
   const isOfFile = lines?.isExact === true || /[^/]\.\w+$/.test(head?.text ?? "");
   if (head === undefined || lines === undefined || !isOfFile)
-    return { parts, keys: [...keys, ...CHANGE_ARGUMENTS] };
+    return { parts, keys: [...keys, ...CALL_ARGUMENTS.change] };
   return {
     parts: [{ text: `${head.text}:${lines.text}`, isPath: true }, ...others],
-    keys: [...keys, ...lines.keys, ...CHANGE_ARGUMENTS],
+    keys: [...keys, ...lines.keys, ...CALL_ARGUMENTS.change],
   };
 }
 

@@ -29,7 +29,7 @@ export function callsIn(message: Message): ToolCall[] {
 }
 
 /** A tool call and one of its results, with the indexes of their messages. */
-export interface CallResult {
+interface CallResult {
   call: ToolCall;
   callIndex: number;
   result: ToolResultMessage;

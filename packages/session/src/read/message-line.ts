@@ -2,8 +2,6 @@ import {
   callParts,
   callsIn,
   contentBlocks,
-  type LinePart,
-  lineText,
   type Message,
   messageText,
   type ToolCall,
@@ -12,6 +10,7 @@ import {
   typedText,
 } from "@bonsai-agent/messages";
 import { framelessText, RECALL_TOOL, RECALLED, readableLines } from "@bonsai-agent/messages/host";
+import { type LinePart, lineText } from "@bonsai-agent/messages/numbers";
 import { pinChange } from "../own-entries.ts";
 
 // Messages and texts as one line of a screen. The screen decides how much of the line fits.
