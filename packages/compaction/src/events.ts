@@ -2,7 +2,7 @@ import type { DecideEvent, DecideRule, EventRules, Lifecycle, NotifyEvent } from
 import { isRecord, type Message, messageOf, type Usage } from "@bonsai-agent/messages";
 import { exceedsJsonDepth } from "@bonsai-agent/messages/host";
 import type { BranchSummaryEntry, CompactionEntry, ContextEditEntry, Entry } from "@bonsai-agent/session";
-import { checkCarryOver, type ExtensionCarryOver } from "./carry/carry-over.ts";
+import { checkCarryOver, type ExtensionCarryOver } from "./carry/extension-carry.ts";
 import type { CompactionReason, SaidMessage } from "./details.ts";
 import type { FileOperations } from "./record/file-operations.ts";
 import type { CompactionSettings } from "./settings.ts";

@@ -2,7 +2,7 @@
 export { branchWords } from "./branch/branch.ts";
 export type { BranchSide } from "./branch/diff.ts";
 export type { NavigateTreeOptions } from "./branch/moves.ts";
-export type { SummaryLoss } from "./carry/loss-text.ts";
+export type { SummaryLoss } from "./carry/loss.ts";
 export { pinnedSoon } from "./carry/pins.ts";
 export type { SummaryEntry, SummaryLine } from "./carry/sources.ts";
 export type { RungName } from "./details.ts";

@@ -1,9 +1,8 @@
 export { MASK_PLACEHOLDER } from "@bonsai-agent/session/host";
 export { type BranchDiff, branchDiff } from "./branch/diff.ts";
-export { type BranchMerge, mergeBranch } from "./branch/moves.ts";
-export { type Navigation, navigateTree } from "./branch/moves.ts";
+export { type BranchMerge, mergeBranch, type Navigation, navigateTree } from "./branch/moves.ts";
 export { summariseEntries } from "./branch/summary.ts";
-export { lossLines, summaryLoss } from "./carry/loss-text.ts";
+export { lossLines, summaryLoss } from "./carry/loss.ts";
 export { pinMessage, pinnedTexts, unpinMessage } from "./carry/pins.ts";
 export { summarySources } from "./carry/sources.ts";
 export { type CompactionManifest, type CompactionReason, manifestOf } from "./details.ts";

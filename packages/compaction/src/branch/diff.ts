@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { type Message, messageText, SecretFilter } from "@bonsai-agent/messages";
 import { type Entry, type ProjectionItem, pinChange, project, type Session } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
-import { recordOfItems } from "../carry/span-record.ts";
+import { recordOfItems } from "../carry/carry-over.ts";
 import { manifestOf, type UserWords } from "../details.ts";
 import { startsTurn } from "../plan/cut.ts";
 import { type CommandRun, commandRuns } from "../record/command-runs.ts";

@@ -8,10 +8,15 @@ import {
 } from "@bonsai-agent/messages";
 import { branchFrame, escapeMarks, paragraphs, reportedUsage } from "@bonsai-agent/messages/host";
 import { type Entry, type Projection, pinChange, project, type Session } from "@bonsai-agent/session";
-import { type CarryOver, carriedTokens, recordBlocks, summaryDetails } from "../carry/carry-over.ts";
+import {
+  type CarryOver,
+  carriedTokens,
+  recordBlocks,
+  recordOfItems,
+  summaryDetails,
+} from "../carry/carry-over.ts";
 import { filesOf, renderFiles } from "../carry/files.ts";
 import { checkedCarryOver } from "../carry/loss.ts";
-import { recordOfItems } from "../carry/span-record.ts";
 import { branchSummaryText, editedProse } from "../carry/summary-text.ts";
 import { isOwnDetails, readDetails } from "../details.ts";
 import type { BeforeTreeResult, CompactionLifecycle, TreePreparation } from "../events.ts";

@@ -1,12 +1,12 @@
 import { estimateTokens, type SecretFilter } from "@bonsai-agent/messages";
-import { askedText, clip, isOfProgram, isOwnTag, paragraphs } from "@bonsai-agent/messages/host";
+import { askedText, clip, isOfProgram, secretsOf } from "@bonsai-agent/messages/host";
 import { count as digits } from "@bonsai-agent/messages/numbers";
+import { type Entry, type ProjectionItem, project, type Session } from "@bonsai-agent/session";
+import { UndoneCompactions } from "@bonsai-agent/session/host";
 import {
+  besideOf,
   type CarriedCounts,
   type Closing,
-  emptyRecord,
-  isOwnDetails,
-  readDetails,
   type SpanRecord,
   storedDetails,
   type UserWords,
@@ -14,9 +14,11 @@ import {
 import type { Budgets } from "../plan/limits.ts";
 import type { CompactionPlan } from "../plan/plan.ts";
 import { originalMessage, type ViewItem, viewTokens } from "../plan/view.ts";
+import { type RecordedMessage, type RecordOptions, recordAfter } from "../record/record.ts";
 import { clippedWords, wordLines } from "../record/statements.ts";
 import type { CompactionSettings } from "../settings.ts";
-import { block, estimateUpward, type FileLists, filesOf, renderFiles } from "./files.ts";
+import { type ExtensionCarryOver, renderExtensionCarryOver } from "./extension-carry.ts";
+import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
 
 /** Data that survives every compaction, outside the prose. */
 export interface CarryOver extends FileLists {
@@ -222,132 +224,118 @@ function shownWords({ record: { words }, wordsTokens, focus }: CarriedWords): Us
 type CarriedWords = Pick<CarryOver, "record" | "wordsTokens" | "focus" | "latestRequest" | "closings">;
 
 /** The details of a summary without its manifest: the carried data and the prose. */
-export function summaryDetails(carried: CarryOver, prose: string) {
-  const {
-    readFiles,
-    modifiedFiles,
-    recentFiles,
-    recentEntries,
-    pinned,
-    latestRequest,
-    extensions: carryOver,
-  } = carried;
-  const { record, wordsTokens, focus, closings, terms, putBack, isBrief } = carried;
+export function summaryDetails({ extensions, pinned, closings, ...carried }: CarryOver, prose: string) {
   return {
-    readFiles,
-    modifiedFiles,
-    recentFiles,
-    recentEntries,
+    ...carried,
     prose,
-    ...(pinned.length === 0 ? {} : { pinned }),
-    ...(latestRequest === undefined ? {} : { latestRequest }),
-    ...(carryOver === undefined ? {} : { carryOver }),
-    record,
-    wordsTokens,
-    ...(focus === undefined ? {} : { focus }),
-    ...(closings.length === 0 ? {} : { closings }),
-    terms,
-    putBack,
-    ...(isBrief && { isBrief }),
+    ...(pinned.length > 0 && { pinned }),
+    ...(closings.length > 0 && { closings }),
+    ...(extensions && { carryOver: extensions }),
   };
 }
 
-/** Reads details that `summaryDetails` made; undefined for an extension's own. */
-export function summaryOfDetails(details: unknown): { prose: string; carried: CarryOver } | undefined {
-  if (!isOwnDetails(details)) return undefined;
-  const { prose = "", readFiles = [], modifiedFiles = [], ...stored } = readDetails(details);
-  const {
-    recentFiles,
-    recentEntries,
-    pinned,
-    latestRequest,
-    record = emptyRecord,
-    wordsTokens,
-    focus,
-  } = stored;
-  const { closings, terms, putBack, isBrief } = stored;
-  const files = { readFiles, modifiedFiles, recentFiles, recentEntries };
-  const words = { pinned, latestRequest, record, wordsTokens, focus, closings, terms, putBack };
-  return { prose, carried: { ...files, ...words, isBrief } };
+/** The path whose spans are recorded. */
+export interface RecordSource {
+  readonly session: Session;
+  readonly leafId: string | null;
+  readonly secrets: SecretFilter;
+  /** Tokens of the user's words that the settings allow. */
+  readonly wordsTokens: number;
 }
 
-/** Texts that extensions carry, by tag. */
-export type ExtensionCarryOver = Readonly<Record<string, readonly string[]>>;
-
-/** Maximum tokens of all texts of extensions; in a small window, an eighth of it. */
-const CARRIED_TOKENS = 2_000;
-const WINDOW_SHARE = 1 / 8;
-
-const TAG = /^[a-z][a-z-]*$/;
-const MAX_TAG_CHARS = 40;
-
-/** Checks an extension's carry-over. Returns true, or a description of the fault. */
-export function checkCarryOver(value: unknown): true | string {
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    return "a carryOver that is not an object of lists";
-  for (const [tag, texts] of Object.entries(value)) {
-    const named = `a carryOver with the tag ${JSON.stringify(tag)}`;
-    if (isOwnTag(tag)) return `${named}, which is reserved for Bonsai`;
-    if (!TAG.test(tag) || tag.length > MAX_TAG_CHARS)
-      return `${named} (allowed: up to ${MAX_TAG_CHARS} letters a to z and hyphens, beginning with a letter)`;
-    if (!Array.isArray(texts) || !texts.every((text) => typeof text === "string"))
-      return `${named} whose value is not a list of texts`;
-  }
-  return true;
-}
+/** Cache by plan: each rung of a run needs the record, and an extension may use another focus. */
+const records = new WeakMap<CompactionPlan, { focus: string | undefined; record: SpanRecord }>();
 
 /**
- * Bounds the texts of extensions. Each tag gets an equal share of the tokens that the tags before it left. Its texts
- * are added in order: the first that does not fit is cut to head and tail, and those after it are counted.
+ * Returns the record of the messages that this plan summarises, with the record of earlier compactions.
+ * @param focus topics that the summary must emphasise
  */
-export function boundedCarryOver(
-  carryOver: ExtensionCarryOver | undefined,
-  windowTokens: number | undefined,
-): ExtensionCarryOver {
-  const given = Object.entries(carryOver ?? {})
-    .map(([tag, texts]) => [tag, texts.filter((text) => text.trim() !== "")] as const)
-    .filter(([, texts]) => texts.length > 0);
-  let left = Math.min(CARRIED_TOKENS, Math.floor((windowTokens ?? Number.POSITIVE_INFINITY) * WINDOW_SHARE));
-  const bounded = given.map(([tag, texts], at) => {
-    const kept = withinTokens(texts, Math.floor(left / (given.length - at)));
-    left -= tokensOf(kept);
-    return [tag, kept] as const;
+export function spanRecord(
+  plan: CompactionPlan,
+  source: RecordSource,
+  focus: string | undefined,
+): SpanRecord {
+  const known = records.get(plan);
+  if (known !== undefined && known.focus === focus) return known.record;
+  const record = recordOfItems({
+    earlier: earlierRecord(plan, source),
+    items: [...plan.history, ...plan.turnPrefix].map(({ source }) => source),
+    following: plan.kept.map(({ source }) => source),
+    wordsTokens: source.wordsTokens,
+    focus,
+    secrets: source.secrets,
   });
-  return Object.fromEntries(bounded);
+  records.set(plan, { focus, record });
+  return record;
 }
 
-function withinTokens(texts: readonly string[], maxTokens: number): string[] {
-  const kept: string[] = [];
-  let left = maxTokens;
-  for (const [at, text] of texts.entries()) {
-    const tokens = tokensOf([text]);
-    if (tokens <= left) {
-      kept.push(text);
-      left -= tokens;
-      continue;
-    }
-    const others = texts.length - at - 1;
-    return [...kept, clipped(text, left), ...(others === 0 ? [] : [`(and ${others} more)`])];
+const learned = new WeakSet<Session>();
+/** Above this size, only the tail is read for the names of secrets. */
+const MAX_LEARNED_BYTES = 4_000_000;
+
+/** Redacts what a session's summaries keep. It also knows values whose names only earlier spans contain. */
+export function sessionSecrets(session: Session, leafId: string | null): SecretFilter {
+  const secrets = secretsOf(session);
+  if (learned.has(session)) return secrets;
+  learned.add(session);
+  secrets.learn(session.sizeBytes <= MAX_LEARNED_BYTES ? session.path(leafId) : session.tail(leafId));
+  return secrets;
+}
+
+interface ItemsOptions extends Omit<RecordOptions, "messages" | "following"> {
+  /** Oldest first. */
+  items: readonly ProjectionItem[];
+  following?: readonly ProjectionItem[];
+}
+
+/** The record of some items of a context. */
+export function recordOfItems({ items, following = [], wordsTokens, ...others }: ItemsOptions): SpanRecord {
+  return recordAfter({
+    ...others,
+    messages: items.map(recorded),
+    following: following.map(recorded),
+    wordsTokens: Math.max(MIN_WORDS_TOKENS, wordsTokens),
+  });
+}
+
+/** The record keeps this much even if the settings show less, because settings can change. */
+const MIN_WORDS_TOKENS = 4_000;
+
+function recorded(source: ProjectionItem): RecordedMessage {
+  const { entryId, entry } = source;
+  return { message: originalMessage({ source }), entryId, record: storedDetails(entry).record };
+}
+
+/** The record of the earlier compaction. If another program made that compaction, its entries are read again, once. */
+function earlierRecord({ previous, ...plan }: CompactionPlan, source: RecordSource): SpanRecord | undefined {
+  const { record } = storedDetails(previous);
+  if (previous === undefined || record !== undefined) return record;
+  const path = source.session.path(source.leafId);
+  const placeOf = (entryId: string) => path.findIndex(({ id }) => id === entryId);
+  const [first] = [...plan.history, ...plan.turnPrefix, ...plan.kept];
+  const end = placeOf(first?.entryId ?? previous.id);
+  const before = path.slice(0, end < 0 ? path.length : end);
+  const former = formerRecord(path.slice(0, placeOf(previous.id)));
+  const entries = before.slice(former.from).filter(({ type }) => type !== "compaction");
+  // Later edits were deliberate, so the record leaves out the content that they removed.
+  const edits = path.slice(before.length).filter(({ type }) => type === "context_edit");
+  const { wordsTokens, secrets } = source;
+  const { items } = project([...entries, ...edits]);
+  return recordOfItems({ earlier: former.record, items, wordsTokens, secrets });
+}
+
+/** The latest valid record on a path, and the index of the first entry that it does not cover. */
+function formerRecord(path: readonly Entry[]): { record?: SpanRecord; from: number } {
+  const undone = new UndoneCompactions();
+  for (const entry of path.toReversed()) {
+    undone.addOlder(entry);
+    if (undone.has(entry.id)) continue;
+    const isCompaction = entry.type === "compaction";
+    const { record } = besideOf(entry) ?? (isCompaction ? storedDetails(entry) : {});
+    if (record === undefined) continue;
+    const firstKeptEntryId = isCompaction ? entry.firstKeptEntryId : besideOf(entry)?.firstKeptEntryId;
+    const from = path.findIndex(({ id }) => id === firstKeptEntryId);
+    return { record, from: from < 0 ? path.indexOf(entry) + 1 : from };
   }
-  return kept;
-}
-
-/** A shorter clip is of no use beside the mark of the missing part. */
-const MIN_CHARS = 200;
-
-function clipped(text: string, maxTokens: number): string {
-  let chars = Math.max(MIN_CHARS, maxTokens * 4);
-  while (chars > MIN_CHARS && estimateUpward(clip(text, chars)) > maxTokens)
-    chars = Math.max(MIN_CHARS, Math.floor(chars * 0.8));
-  return clip(text, chars);
-}
-
-function tokensOf(texts: readonly string[]): number {
-  return texts.reduce((sum, text) => sum + estimateUpward(`${text}\n`), 0);
-}
-
-/** The blocks of extensions' texts, as the summary contains them; empty without texts. */
-export function renderExtensionCarryOver(carryOver: ExtensionCarryOver = {}): string {
-  const tags = Object.keys(carryOver);
-  return paragraphs(Object.entries(carryOver).map(([tag, texts]) => block(tag, texts, tags)));
+  return { from: 0 };
 }

@@ -6,13 +6,13 @@ import {
   carriedTokens,
   carryOver,
   recordBlocks,
-  renderExtensionCarryOver,
   replacedTokens,
+  spanRecord,
 } from "../carry/carry-over.ts";
+import { renderExtensionCarryOver } from "../carry/extension-carry.ts";
 import { block, type FileLists } from "../carry/files.ts";
 import { checkedCarryOver } from "../carry/loss.ts";
 import { pinsMissingIn } from "../carry/pins.ts";
-import { spanRecord } from "../carry/span-record.ts";
 import { safeProse, summaryText, withCarriedOver } from "../carry/summary-text.ts";
 import { type CompactionPlan, splitAt } from "../plan/plan.ts";
 import { PLANNED_ENTRY_ID, type ViewItem, viewTokens } from "../plan/view.ts";

@@ -1,8 +1,8 @@
 import { BonsaiError, jsonText, type Message } from "@bonsai-agent/messages";
 import { reportedUsage } from "@bonsai-agent/messages/host";
 import type { Entry } from "@bonsai-agent/session";
-import { boundedCarryOver, summaryDetails } from "../carry/carry-over.ts";
-import { spanRecord } from "../carry/span-record.ts";
+import { spanRecord, summaryDetails } from "../carry/carry-over.ts";
+import { boundedCarryOver } from "../carry/extension-carry.ts";
 import { editedProse, previousProse } from "../carry/summary-text.ts";
 import { isOwnDetails, readDetails } from "../details.ts";
 import type {

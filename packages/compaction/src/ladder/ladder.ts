@@ -1,8 +1,8 @@
 import { BonsaiError, messageOf } from "@bonsai-agent/messages";
 import { tokenDigits } from "@bonsai-agent/messages/numbers";
 import type { CompactionEntry, Session } from "@bonsai-agent/session";
-import type { CarryOver, ExtensionCarryOver } from "../carry/carry-over.ts";
-import type { RecordSource } from "../carry/span-record.ts";
+import type { CarryOver, RecordSource } from "../carry/carry-over.ts";
+import type { ExtensionCarryOver } from "../carry/extension-carry.ts";
 import { isEmptySummary } from "../carry/summary-text.ts";
 import { type CompactionReason, isModelRung, type LossReport, type RungName } from "../details.ts";
 import type { CompactionLifecycle } from "../events.ts";

@@ -1,6 +1,5 @@
 import type { Message } from "@bonsai-agent/messages";
-import { carriedTokens } from "../carry/carry-over.ts";
-import { spanRecord } from "../carry/span-record.ts";
+import { carriedTokens, spanRecord } from "../carry/carry-over.ts";
 import { joinedProse, previousProse } from "../carry/summary-text.ts";
 import { type CompactionReason, storedDetails } from "../details.ts";
 import { originalMessage, type ViewItem } from "../plan/view.ts";
