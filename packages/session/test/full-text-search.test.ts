@@ -65,6 +65,24 @@ describe("what is found, by the index as by a scan", () => {
     expect(await foundBoth(home, query)).toEqual(["the lexer of it", "the parser"]);
   });
 
+  test.each<[string, SearchQuery]>([
+    ["all words", parseSearchQuery("the parser")],
+    ["a phrase", parseSearchQuery('"the parser"')],
+    ["two letters", parseSearchQuery("pa")],
+    ["any word", parseSearchQuery("parser of lexer", "any")],
+    ["words that no session has", parseSearchQuery("zzzneedle")],
+  ])("a search for %s reads no indexed session again", async (_, query) => {
+    const home = new RecordedHome();
+    home.write("one", "the parser", "the lexer of it", "of all", "the printer");
+    home.write("two", "the parser again");
+    const index = home.search();
+    await index.catchUp();
+    const filesToRead: number[] = [];
+    await index.find(query, { ...all, onProgress: (progress) => filesToRead.push(progress.filesToRead) });
+    expect(new Set(filesToRead)).toEqual(new Set([0]));
+    expect(home.notices).toEqual([]);
+  });
+
   test("no match goes over two texts of an entry, and each text is known", async () => {
     const home = new RecordedHome();
     const content = [

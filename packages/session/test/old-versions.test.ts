@@ -62,6 +62,13 @@ describe("version 1", () => {
     expect(texts(openSession({ store: new MemoryStore(content) }))).toEqual(["sum", "b", "c", "d"]);
   });
 
+  test("every entry has its own view, and the place before the first an empty one", () => {
+    const session = openSession({ store: new MemoryStore(content) });
+    const at = (id: string | null) => session.projection(id).items.map(({ message }) => messageText(message));
+    expect([at(null), at("00000001"), at("00000003")]).toEqual([[], ["a"], ["a", "b", "c"]]);
+    expect(() => at("nobody")).toThrow(expect.objectContaining({ code: "entry_not_found" }));
+  });
+
   test("a header that says version 1, blank and damaged lines do not shift the ids", () => {
     const spread = content.replaceAll("\n", "\n\n").replace('"id":"old"', '"version":1,"id":"old"');
     expect(texts(openSession({ store: new MemoryStore(spread) }))).toEqual(["sum", "b", "c", "d"]);

@@ -64,6 +64,36 @@ test("a copy never takes the place of a file", () => {
   expect(() => repairSession(file, file)).toThrow(expect.objectContaining({ code: "session_exists" }));
 });
 
+test("a compaction that keeps from an id used twice keeps the same messages in the copy", () => {
+  const stamp = '"timestamp":"2026-01-05T09:00:00.000Z"';
+  const message = (id: string, parent: string | null, text: string) =>
+    `{"type":"message","id":"${id}","parentId":${JSON.stringify(parent)},${stamp},"message":{"role":"user","content":"${text}","timestamp":0}}`;
+  const compaction = (id: string, parent: string, kept: string) =>
+    `{"type":"compaction","id":"${id}","parentId":"${parent}",${stamp},"summary":"${id}","firstKeptEntryId":"${kept}","tokensBefore":1}`;
+  const header = `{"type":"session","version":3,"id":"s",${stamp},"cwd":"/p"}`;
+  const kept = (...lines: string[]) => {
+    const [file, out] = [written(`${[header, ...lines].join("\n")}\n`), newFile()];
+    repairSession(file, out);
+    expect(openSession(out).problems()).toEqual([]);
+    expect(texts(openSession(out))).toEqual(texts(openSession(file)));
+    return texts(openSession(out));
+  };
+  const [a, b, secondA] = [
+    message("a", null, "first a"),
+    message("b", "a", "b"),
+    message("a", "b", "second a"),
+  ];
+  // The nearest ancestor of that id counts, wherever another one is in the file.
+  expect(kept(a, b, secondA, message("c", "a", "c"), compaction("k", "c", "a"))).toEqual([
+    "k",
+    "second a",
+    "c",
+  ]);
+  expect(
+    kept(a, b, compaction("k", "b", "a"), message("a", null, "another root"), message("c", "k", "c")),
+  ).toEqual(["k", "first a", "b", "c"]);
+});
+
 test("compactions that lost what they keep are mended in one walk, undone ones passed over", () => {
   const stamp = '"timestamp":"2026-01-05T09:00:00.000Z"';
   const message = (id: string, parent: string) =>

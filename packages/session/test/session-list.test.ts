@@ -136,6 +136,7 @@ describe("what is listed of a session", () => {
     ["one that was cut off is none", [header, JSON.stringify(digested(digest)).slice(0, -9)], undefined],
   ])("a digest: %s", (_, lines, expected) => {
     expect(listed(lines)?.digest).toEqual(expected);
+    expect("digest" in listed(lines)!).toBe(expected !== undefined);
   });
 
   test("a torn last line leaves the file's own time", () => {

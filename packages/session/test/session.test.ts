@@ -27,6 +27,18 @@ class WatchedStore extends MemoryStore {
   }
 }
 
+test("a path has the entries in memory, and the older ones from the file", () => {
+  const store = new MemoryStore();
+  const session = createSessionIn(store, { cwd: "/" });
+  const [, kept, last] = session.append([said("one"), said("two"), said("three")]);
+  session.append({ type: "compaction", summary: "sum", firstKeptEntryId: kept!.id, tokensBefore: 1 });
+  const again = openSession({ store });
+  const inMemory = [kept!.id, last!.id].map((id) => again.entry(id));
+  const path = again.path();
+  expect(path).toEqual(session.path());
+  expect([path[1] === inMemory[0], path[2] === inMemory[1]]).toEqual([true, true]);
+});
+
 describe("appending", () => {
   test("below another entry is one write, after which the session stands there", () => {
     const store = new WatchedStore();

@@ -175,7 +175,7 @@ export class SessionReader {
   wholePath(leafId?: string | null): Tail | undefined {
     const leaf = typeof leafId === "string" ? this.find(leafId) : leafId === null ? ROOT : this.#storedLeaf();
     if (leaf === ABSENT) return undefined;
-    const entries = leaf === ROOT ? [] : this.#pathTo(leaf);
+    const entries = this.#pathTo(leaf);
     const view = { leafId: entries.at(-1)?.id ?? null, entries, reachesRoot: true };
     const { damageCount, lacksEntries } = this.index();
     return lacksEntries || damageCount > 0 ? { ...view, damagedLines: damageCount } : view;

@@ -202,7 +202,7 @@ class ChildLinks {
   /** Takes the first child off, so that the next one is the first. @returns it; -1 for none */
   takeFirst(parent: number): number {
     const child = this.firstChild(parent);
-    if (child !== NONE) this.#firstChild[parent + 1] = this.#nextSibling[child]!;
+    this.#firstChild[parent + 1] = this.#nextSibling[child] ?? NONE;
     return child;
   }
 }
@@ -262,7 +262,6 @@ function sharedKind(type: string, kind: string, isLeaf = false): RecordKind {
  * made for it.
  */
 export function withoutAncestor(index: EntryIndex, named: ReadonlyMap<number, string>): number[] {
-  if (named.size === 0) return [];
   const wanted = new Set(named.values());
   /** How many entries on the current path have the id. */
   const onPath = new Map<string, number>();
