@@ -12,6 +12,8 @@ interface PeerManager {
   appendMessage(message: object): string;
   buildSessionContext(): { messages: unknown[] };
   createBranchedSession(leafId: string): string;
+  getTree(): unknown[];
+  getEntries(): unknown[];
 }
 
 interface PeerPackage {
@@ -55,6 +57,18 @@ const tasks = {
   "open peer": async (input) => {
     const { SessionManager } = await peerPackage(input);
     return () => `${SessionManager.open(input.file).buildSessionContext().messages.length} messages`;
+  },
+  "tree ours": async (input) => {
+    const { openSession } = await sessionPackage(input);
+    return () => `${openSession(input.file).tree().entries.length} entries`;
+  },
+  "tree peer": async (input) => {
+    const { SessionManager } = await peerPackage(input);
+    return () => {
+      const session = SessionManager.open(input.file);
+      session.getTree();
+      return `${session.getEntries().length} entries`;
+    };
   },
   "index ours": async (input) => {
     const { openSession } = await sessionPackage(input);

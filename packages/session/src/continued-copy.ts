@@ -158,7 +158,7 @@ function forEachOwnEntry(
     const kind = head.read(line, store);
     if (kind === "header") isOwn = (parseLine(line, store) as { id?: unknown }).id === header.id;
     if (!isOwn) return;
-    const glued = gluedEntries(line, { kind, head, store });
+    const glued = head.isSuspect(line, kind) ? gluedEntries(line, store) : undefined;
     if (glued !== undefined) glued.forEach(visitLine);
     else if (kind === "entry" && !head.torn && parseLine(line, store) !== undefined)
       visit(line, { id: head.id, parentId: head.parentId ?? null });

@@ -120,6 +120,7 @@ function start(options: CreateSessionOptions, storeWith: (line: string) => Sessi
     header,
     store,
     version: SESSION_VERSION,
+    isNew: true,
     durability,
     notices: new SessionNotices(onNotice),
   });

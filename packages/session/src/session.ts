@@ -33,6 +33,8 @@ interface SessionParts {
   /** Why nothing may be appended, although the store could. */
   readOnly?: string | undefined;
   durability?: Durability | undefined;
+  /** True for a session without entries. Default: false */
+  isNew?: boolean;
   notices?: SessionNotices;
 }
 
@@ -62,11 +64,9 @@ export class Session {
     this.#durability = parts.durability ?? "process";
     this.#notices = parts.notices ?? new SessionNotices();
     this.#reader = new SessionReader(parts);
-    this.#writer = this.#newWriter();
+    this.#writer = this.#newWriter(parts.isNew);
     this.#latest = new LatestEntries(this.#reader);
-    const { leafId, tail } = this.#reader.leaf();
-    this.#leafId = leafId;
-    if (tail !== undefined) this.#heldView = this.#viewIn(tail);
+    this.#leafId = this.#reader.leaf();
     if (this.#readOnly !== undefined) this.#notices.readOnly(this.#readOnly);
   }
 
@@ -322,7 +322,7 @@ export class Session {
     this.#failedBytes = undefined;
     if (failedBytes === undefined || failedBytes !== store.size()) return;
     try {
-      if (this.#reader.leaf().leafId !== this.#leafId) this.#write([LEAF_RECORD], { parentId: this.#leafId });
+      if (this.#reader.leaf() !== this.#leafId) this.#write([LEAF_RECORD], { parentId: this.#leafId });
     } catch {
       // The disk is as full as it was.
     }
@@ -365,8 +365,9 @@ export class Session {
     }
   }
 
-  #newWriter(): SessionWriter {
+  #newWriter(isNew = false): SessionWriter {
     return new SessionWriter({
+      isNew,
       reader: this.#reader,
       durability: this.#durability,
       onForeign: () => this.#notices.foreignEntries(this.file),

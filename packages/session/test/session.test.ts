@@ -277,7 +277,8 @@ describe("opening a long session", () => {
       return store.readBytes;
     };
     const bytes = readFor(2_000);
-    expect(readFor(20_000)).toBe(bytes);
+    // Longer numbers make longer lines.
+    expect(Math.abs(readFor(20_000) - bytes)).toBeLessThan(1_000);
     expect(bytes).toBeLessThan(200_000);
   });
 
@@ -304,6 +305,7 @@ describe("opening a long session", () => {
   test("and an append to it reads only the end", () => {
     const store = new WatchedStore(longSession(20_000).content);
     const session = openSession({ store });
+    session.projection();
     const before = store.readBytes;
     for (let number = 0; number < 100; number += 1) {
       session.append(said("more"));

@@ -29,6 +29,7 @@ describe("reading a file from its end", () => {
         const tail = new SessionReader({ store, version: 3 }).tail()!;
         const whole = new SessionReader({ store, version: 3 }).wholePath()!;
         expect(tail.leafId).toBe(whole.leafId);
+        expect(new SessionReader({ store, version: 3 }).leaf()).toBe(whole.leafId);
         expect(view(tail.entries)).toEqual(view(whole.entries));
       }),
     );

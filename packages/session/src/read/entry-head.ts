@@ -16,6 +16,7 @@ const LETTER_N = 0x6e;
 const UNKNOWN = -1;
 const ABSENT = -2;
 const NULL = -3;
+const NOT_PLAIN: [number, number] = [UNKNOWN, UNKNOWN];
 
 /**
  * Finds `type`, `id` and `parentId` of a line without parsing its body: it walks the keys of the outermost
@@ -38,11 +39,6 @@ export class EntryHead {
   #at = 0;
   #keyStart = 0;
   #keyEnd = 0;
-
-  /** The place after the head in `bytes`. */
-  get end(): number {
-    return this.#at;
-  }
 
   get type(): string {
     return this.bytes.toString("utf8", this.typeStart, this.typeEnd);
@@ -69,13 +65,36 @@ export class EntryHead {
     return this.#parse(line, store);
   }
 
-  #kind(): LineKind {
-    return this.hasType(SESSION) ? "header" : "entry";
+  /**
+   * True for a line that may contain several entries, or an entry beside garbage.
+   * @param kind of the line, as `read` returned it
+   */
+  isSuspect(line: Line, kind: LineKind): boolean {
+    return kind === "damaged_line" || (kind === "entry" && (this.torn || this.#hasSecondParent(line)));
   }
 
-  /** Whether the type has these bytes; cheaper than making a string of it. */
-  hasType(type: Buffer): boolean {
-    return isKey(this.bytes, this.typeStart, this.typeEnd, type);
+  /** True if the loaded part of the line names a parent after the head. */
+  #hasSecondParent({ bytes, start, end }: Line): boolean {
+    const from = this.bytes === bytes ? this.#at : start;
+    for (let at = bytes.indexOf(PARENT_KEY_END, from); at >= 0 && at < end; ) {
+      const keyEnd = at + PARENT_KEY_END.length;
+      if (isKey(bytes, keyEnd - PARENT_KEY.length, keyEnd, PARENT_KEY)) return true;
+      at = bytes.indexOf(PARENT_KEY_END, keyEnd);
+    }
+    return false;
+  }
+
+  #kind(): LineKind {
+    return isKey(this.bytes, this.typeStart, this.typeEnd, SESSION) ? "header" : "entry";
+  }
+
+  /** Whether the id has these characters; cheaper than making a string of it. */
+  isNamed(id: string): boolean {
+    // The bytes of other than ASCII characters are more than the characters.
+    if (this.idEnd - this.idStart !== id.length) return this.id === id;
+    for (let i = 0; i < id.length; i += 1)
+      if (this.bytes[this.idStart + i] !== id.charCodeAt(i)) return false;
+    return true;
   }
 
   /** True where `parentId` is null. */
@@ -85,23 +104,23 @@ export class EntryHead {
 
   /**
    * Reads on after the head: the role of a message, or the `customType` of an entry that has one.
-   * @returns undefined if it does not follow the head and the time, or not plainly
+   * @returns its range; negative if it does not follow the head and the time, or not plainly
    */
-  detail({ bytes, end }: Pick<Line, "bytes" | "end">): string | undefined {
-    if (this.bytes !== bytes) return undefined;
+  detail({ bytes, end }: Pick<Line, "bytes" | "end">): [start: number, end: number] {
+    if (this.bytes !== bytes) return NOT_PLAIN;
     for (let keys = 0; keys < 2 && bytes[this.#skipSpace(bytes, end)] === COMMA; keys += 1) {
       this.#at += 1;
-      if (!this.#readKey(bytes, end)) return undefined;
-      if (this.#isAtKey(bytes, CUSTOM_TYPE)) return this.#plainText(bytes, end);
+      if (!this.#readKey(bytes, end)) return NOT_PLAIN;
+      if (this.#isAtKey(bytes, CUSTOM_TYPE)) return this.#plainString(bytes, end);
       if (this.#isAtKey(bytes, MESSAGE)) {
-        if (bytes[this.#at++] !== OPEN_BRACE) return undefined;
+        if (bytes[this.#at++] !== OPEN_BRACE) return NOT_PLAIN;
         return this.#readKey(bytes, end) && this.#isAtKey(bytes, ROLE)
-          ? this.#plainText(bytes, end)
-          : undefined;
+          ? this.#plainString(bytes, end)
+          : NOT_PLAIN;
       }
-      if (!this.#skipValue(bytes, end)) return undefined;
+      if (!this.#skipValue(bytes, end)) return NOT_PLAIN;
     }
-    return undefined;
+    return NOT_PLAIN;
   }
 
   /** True when all three were found; false when in doubt. */
@@ -150,16 +169,11 @@ export class EntryHead {
     return this.parentStart >= 0;
   }
 
-  #plainText(bytes: Buffer, end: number): string | undefined {
-    const [start, close] = this.#plainString(bytes, end);
-    return start < 0 ? undefined : bytes.toString("utf8", start, close);
-  }
-
   #plainString(bytes: Buffer, end: number): [number, number] {
-    if (bytes[this.#at] !== QUOTE) return [UNKNOWN, UNKNOWN];
+    if (bytes[this.#at] !== QUOTE) return NOT_PLAIN;
     const start = this.#at + 1;
     const close = plainStringEnd(bytes, start, end);
-    if (close < 0) return [UNKNOWN, UNKNOWN];
+    if (close < 0) return NOT_PLAIN;
     this.#at = close + 1;
     return [start, close];
   }
@@ -233,11 +247,15 @@ const SESSION = Buffer.from("session");
 const TYPE = Buffer.from("type");
 const ID = Buffer.from("id");
 const PARENT_ID = Buffer.from("parentId");
+export const PARENT_KEY = Buffer.from('"parentId"');
+/** Rarer in texts than the whole key's first byte, so that the search for it is fast. */
+const PARENT_KEY_END = Buffer.from('Id"');
 const MESSAGE = Buffer.from("message");
 const ROLE = Buffer.from("role");
 const CUSTOM_TYPE = Buffer.from("customType");
 
-function isKey(bytes: Buffer, start: number, end: number, key: Buffer): boolean {
+/** Whether a range of bytes has these; cheaper than making a string of it. */
+export function isKey(bytes: Buffer, start: number, end: number, key: Buffer): boolean {
   if (end - start !== key.length) return false;
   for (let i = 0; i < key.length; i += 1) if (bytes[start + i] !== key[i]) return false;
   return true;

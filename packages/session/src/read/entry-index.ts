@@ -4,10 +4,11 @@ import { forEachLine, type Line, readBytes } from "../store/line-reader.ts";
 import type { SessionStore } from "../store/store.ts";
 import { EntryHead, type LineKind } from "./entry-head.ts";
 import { gluedEntries } from "./glued-entries.ts";
-import { HeadNames } from "./head-names.ts";
-import { IdTable, RecordColumns, type Stray, StrayParents } from "./records.ts";
+import { IdTable, Names, RecordColumns, type Stray, StrayParents } from "./records.ts";
 
 const OPEN_BRACE = 0x7b;
+/** A damaged file can have any number of them. */
+const MAX_DETAILS = 1000;
 
 /** An entry as the index knows it: its head, and where its line lies. */
 export interface EntryRecord {
@@ -61,7 +62,9 @@ export class EntryIndex {
   #columns = new RecordColumns();
   #ids = new IdTable();
   #strays = new StrayParents();
-  readonly #names = new HeadNames();
+  readonly #types = new Names();
+  /** Roles and custom types. */
+  readonly #details = new Names(MAX_DETAILS);
   #damagedLines: DamagedLine[] = [];
   /** Records without an id of their own, ascending. */
   #unnamed: number[] = [];
@@ -117,12 +120,12 @@ export class EntryIndex {
   }
 
   type(number: number): string {
-    return this.#names.type(this.#columns.type[number]!);
+    return this.#types.name(this.#columns.type[number]!)!;
   }
 
   /** The role of a message or the custom type of an entry; undefined if only the parsed entry tells. */
   detail(number: number): string | undefined {
-    return this.#names.detail(this.#columns.detail[number]!);
+    return this.#details.name(this.#columns.detail[number]!);
   }
 
   /** Whether a record has this id, and its parent that one. */
@@ -187,7 +190,7 @@ export class EntryIndex {
 
   /** Numbers of the undamaged records of this type from `from` on, in file order. */
   numbersOf(type: string, from = 0): number[] {
-    const wanted = this.#names.numberOfType(type);
+    const wanted = this.#types.number(type);
     const numbers: number[] = [];
     for (let number = from; number < this.count; number += 1) {
       if (this.#columns.type[number] === wanted && !this.isDamaged(number)) numbers.push(number);
@@ -265,7 +268,7 @@ export class EntryIndex {
   #visit(line: Line): void {
     const kind = this.#head.read(line, this.#store);
     if (kind === "blank") return;
-    const entries = gluedEntries(line, { kind, head: this.#head, store: this.#store });
+    const entries = this.#head.isSuspect(line, kind) ? gluedEntries(line, this.#store) : undefined;
     if (entries === undefined) this.#visitOne(line, kind);
     else this.#visitGlued(line, entries);
   }
@@ -313,8 +316,8 @@ export class EntryIndex {
       offset: line.offset,
       lengthBytes: line.lengthBytes,
       line: line.number,
-      type: this.#names.typeNumber(this.#head),
-      detail: this.#names.detailNumber(this.#head, line),
+      type: this.#types.numberOf(head.bytes, head.typeStart, head.typeEnd),
+      detail: this.#details.numberOf(head.bytes, ...head.detail(line)),
       parent: isChained ? this.count - 1 : this.#parentNumber(),
       damaged: head.torn,
     });

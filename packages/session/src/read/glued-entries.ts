@@ -1,8 +1,7 @@
 import { isRecord } from "@bonsai-agent/messages";
 import { type Line, type LineSource, readBytes } from "../store/line-reader.ts";
-import { type EntryHead, type LineKind, parseBytes } from "./entry-head.ts";
+import { PARENT_KEY, parseBytes } from "./entry-head.ts";
 
-const PARENT_KEY = Buffer.from('"parentId"');
 const [QUOTE, BACKSLASH, OPEN_BRACE, CLOSE_BRACE] = [0x22, 0x5c, 0x7b, 0x7d];
 /** Maximum number of entries to look for in one line. */
 const MAX_TRIES = 200;
@@ -16,14 +15,9 @@ interface Part {
 /**
  * Finds the whole entries of a damaged line: entries next to garbage, or joined by a lost line break. Returns each as a
  * line of its own. Returns undefined for a sound line, and for a line without a whole entry.
- * @param kind the kind of the line according to `head`
+ * @param line one that is suspect, see `EntryHead.isSuspect`
  */
-export function gluedEntries(
-  line: Line,
-  { kind, head, store }: { kind: LineKind; head: EntryHead; store: LineSource },
-): Line[] | undefined {
-  const isSuspect = kind === "damaged_line" || (kind === "entry" && (head.torn || hasTwoParents(line, head)));
-  if (!isSuspect) return undefined;
+export function gluedEntries(line: Line, store: LineSource): Line[] | undefined {
   const bytes = line.whole ? line.bytes.subarray(line.start, line.end) : readBytes(store, line);
   if (!bytes.includes(PARENT_KEY) || parseBytes(bytes) !== undefined) return undefined;
   const parts = wholeEntries(bytes);
@@ -37,12 +31,6 @@ export function gluedEntries(
     offset: line.offset + start,
     lengthBytes: end - start,
   }));
-}
-
-/** True if the loaded part of the line names a parent after its head. */
-function hasTwoParents({ bytes, start, end }: Line, head: EntryHead): boolean {
-  const next = bytes.indexOf(PARENT_KEY, head.bytes === bytes ? head.end : start);
-  return next >= 0 && next < end;
 }
 
 /** Returns the whole entry at the beginning of a line with garbage after it. */

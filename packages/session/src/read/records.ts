@@ -1,3 +1,5 @@
+import { isKey } from "./entry-head.ts";
+
 const FIRST_CAPACITY = 1024;
 
 /** The index's facts about each record, by its number, in columns: about 30 bytes a record. */
@@ -8,8 +10,8 @@ export class RecordColumns {
   line = new Uint32Array(FIRST_CAPACITY);
   /** Number in the list of types. */
   type = new Uint32Array(FIRST_CAPACITY);
-  /** Number in the list of details; 0 for none. */
-  detail = new Uint16Array(FIRST_CAPACITY);
+  /** Number in the list of details; -1 for none. */
+  detail = new Int16Array(FIRST_CAPACITY);
   /** Record number; -1 for a root. */
   parent = new Int32Array(FIRST_CAPACITY);
   /** 1: the place in the tree is known, the body is lost. */
@@ -44,7 +46,7 @@ export class RecordColumns {
     this.lengthBytes = copied(this.lengthBytes, new Float64Array(capacity));
     this.line = copied(this.line, new Uint32Array(capacity));
     this.type = copied(this.type, new Uint32Array(capacity));
-    this.detail = copied(this.detail, new Uint16Array(capacity));
+    this.detail = copied(this.detail, new Int16Array(capacity));
     this.parent = copied(this.parent, new Int32Array(capacity));
     this.damaged = copied(this.damaged, new Uint8Array(capacity));
   }
@@ -53,6 +55,44 @@ export class RecordColumns {
 function copied<Column extends { set(from: Column): void }>(from: Column, to: Column): Column {
   to.set(from);
   return to;
+}
+
+/** So many names are compared with the bytes before a string is made of them. */
+const COMPARED_NAMES = 8;
+
+/** Numbers for the few different names in the heads of many entries: types, roles, custom types. */
+export class Names {
+  readonly #names: string[] = [];
+  readonly #bytes: Buffer[] = [];
+  readonly #numbers = new Map<string, number>();
+  readonly #maxNames: number;
+
+  /** @param maxNames maximum number of names that get a number. Default: no limit */
+  constructor(maxNames = Number.POSITIVE_INFINITY) {
+    this.#maxNames = maxNames;
+  }
+
+  /** The name with this number; undefined for -1. */
+  name(number: number): string | undefined {
+    return this.#names[number];
+  }
+
+  number(name: string): number | undefined {
+    return this.#numbers.get(name);
+  }
+
+  /** The number of the name in these bytes, a new one if necessary; -1 for an empty range, or if there is none left. */
+  numberOf(bytes: Buffer, start: number, end: number): number {
+    for (let number = 0; number < this.#bytes.length; number += 1)
+      if (isKey(bytes, start, end, this.#bytes[number]!)) return number;
+    if (start < 0) return NONE;
+    const name = bytes.toString("utf8", start, end);
+    const known = this.#numbers.get(name);
+    if (known !== undefined || this.#names.length === this.#maxNames) return known ?? NONE;
+    if (this.#bytes.length < COMPARED_NAMES) this.#bytes.push(Buffer.from(name));
+    this.#numbers.set(name, this.#names.length);
+    return this.#names.push(name) - 1;
+  }
 }
 
 const NONE = -1;

@@ -7,7 +7,7 @@ import { parseBytes } from "./entry-head.ts";
 import { EntryIndex } from "./entry-index.ts";
 import { firstWholeEntry } from "./glued-entries.ts";
 import { entryFrom } from "./sound-entry.ts";
-import { readLeaf, readTail, type StoredLeaf, type Tail } from "./tail.ts";
+import { readLeaf, readTail, type Tail } from "./tail.ts";
 
 /** An entry, and the number of its record in the index. */
 export interface ScannedEntry {
@@ -120,12 +120,10 @@ export class SessionReader {
     return Array.from(this.scan(), ({ entry }) => entry);
   }
 
-  /** The stored leaf. Reads only a short part of the path to it. */
-  leaf(): StoredLeaf {
+  /** The stored leaf; null before the first entry. */
+  leaf(): string | null {
     const found = readLeaf({ store: this.store, version: this.version });
-    if (found !== undefined) return found;
-    const tail = this.wholePath()!;
-    return { leafId: tail.leafId, tail };
+    return found === undefined ? this.wholePath()!.leafId : found;
   }
 
   /**

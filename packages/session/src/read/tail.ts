@@ -45,21 +45,11 @@ export function readTail(options: {
   return new TailReader(options).read();
 }
 
-/** The stored leaf of a session, and the end of the path to it if that is short. */
-export interface StoredLeaf {
-  readonly leafId: string | null;
-  readonly tail: Tail | undefined;
-}
-
-/** A view of more entries is read when somebody asks for it: of the commands, few do. */
-const SHORT_TAIL_ENTRIES = 1024;
-
 /**
- * Reads a file from its end backwards, until the model's view of where it leaves the session is complete or turns out to
- * be long.
- * @returns undefined where only the whole file can tell.
+ * Reads a file from its end backwards, to the entry that the session stands at.
+ * @returns the leaf's id, null before the first entry; undefined where only the whole file can tell.
  */
-export function readLeaf(options: { store: SessionStore; version: number }): StoredLeaf | undefined {
+export function readLeaf(options: { store: SessionStore; version: number }): string | null | undefined {
   return options.version === 1 ? undefined : new TailReader(options).readLeaf();
 }
 
@@ -96,28 +86,26 @@ class TailReader {
     this.#leafId = this.#wanted = this.#askedLeafId = options.leafId;
   }
 
-  readLeaf(): StoredLeaf | undefined {
-    const complete = this.#readUntil(SHORT_TAIL_ENTRIES);
-    if (this.#leafId !== undefined && this.#newestFirst.length >= SHORT_TAIL_ENTRIES)
-      return { leafId: this.#leafId, tail: undefined };
-    const tail = this.#tail(complete);
-    return tail && { leafId: tail.leafId, tail };
+  readLeaf(): string | null | undefined {
+    const isComplete = this.#readUntil(1);
+    return isComplete || this.#newestFirst.length === 1 ? this.#leafId : this.#beforeFirst();
   }
 
   read(): Tail | undefined {
-    return this.#tail(this.#readUntil(Number.POSITIVE_INFINITY));
-  }
-
-  #tail(complete: boolean): Tail | undefined {
-    if (this.#unclear) return undefined;
-    if (this.#leafId === undefined) return { leafId: null, entries: [], reachesRoot: true };
-    if (!complete) return undefined;
+    if (!this.#readUntil(Number.POSITIVE_INFINITY)) {
+      return this.#beforeFirst() === null ? { leafId: null, entries: [], reachesRoot: true } : undefined;
+    }
     return {
-      leafId: this.#leafId,
+      leafId: this.#leafId ?? null,
       entries: this.#newestFirst.reverse(),
       reachesRoot: this.#wanted === null,
       ...(this.#damagedLines > 0 && { damagedLines: this.#damagedLines }),
     };
+  }
+
+  /** After the whole file was read: null where it has no entry, undefined where the index has to find the leaf. */
+  #beforeFirst(): null | undefined {
+    return this.#unclear || this.#leafId !== undefined ? undefined : null;
   }
 
   /** Takes older and older lines; true when it ended because nothing older is needed. */
@@ -134,7 +122,9 @@ class TailReader {
   #older(line: Line): boolean {
     const head = this.#head;
     const kind = head.read(line, this.#store);
-    const entries = gluedEntries(line, { kind, head, store: this.#store });
+    // A wanted entry that stands behind another in one line is left to the index.
+    if (kind === "entry" && !head.torn && this.#isPassedOver()) return false;
+    const entries = head.isSuspect(line, kind) ? gluedEntries(line, this.#store) : undefined;
     if (entries !== undefined || (line.ended && DAMAGED_KINDS.has(kind))) this.#damagedLines += 1;
     if (entries === undefined) return this.#olderEntry(line, kind);
     return entries.toReversed().some((entry) => this.#olderEntry(entry, head.read(entry, this.#store)));
@@ -145,9 +135,8 @@ class TailReader {
     // An id made from a line number is known only to who counted the lines.
     if (kind === "no_id" && this.#wanted === undefined) this.#unclear = true;
     if (kind !== "entry" || (head.torn && this.#mustBeWhole())) return false;
-    const { id } = head;
-    if (this.#wanted !== undefined && this.#wanted !== id) return false;
-    const { parentId } = head;
+    if (this.#isPassedOver()) return false;
+    const { id, parentId } = head;
     const entry = head.torn ? undefined : this.#entry(line, { id, parentId });
     if (entry === undefined && line.ended) this.#damagedLines += 1;
     if (entry === undefined && this.#mustBeWhole()) return false;
@@ -156,6 +145,11 @@ class TailReader {
       return false;
     }
     return this.#step(entry, parentId);
+  }
+
+  /** True if the entry of the head is not the wanted one. */
+  #isPassedOver(): boolean {
+    return typeof this.#wanted === "string" && !this.#head.isNamed(this.#wanted);
   }
 
   /** A leaf has a body; further up the path, one that is lost is stepped over. */
@@ -208,7 +202,8 @@ interface GrowingProjection extends Projection {
 export class LiveView {
   #entries: Entry[];
   #reachesRoot: boolean;
-  readonly #byId = new Map<string, Entry>();
+  /** Undefined until an entry is looked up. */
+  #byId: Map<string, Entry> | undefined;
   #projection: GrowingProjection;
   /** True once somebody was given the list of items: then the next change is made to a copy. */
   #handedOut = false;
@@ -216,7 +211,6 @@ export class LiveView {
   constructor(tail: Tail) {
     this.#entries = tail.entries;
     this.#reachesRoot = tail.reachesRoot;
-    for (const entry of tail.entries) this.#byId.set(entry.id, entry);
     this.#projection = project(this.#entries) as GrowingProjection;
   }
 
@@ -230,6 +224,7 @@ export class LiveView {
   }
 
   entry(id: string): Entry | undefined {
+    this.#byId ??= new Map(this.#entries.map((entry) => [entry.id, entry]));
     return this.#byId.get(id);
   }
 
@@ -248,7 +243,7 @@ export class LiveView {
   append(entries: readonly Entry[]): boolean {
     for (const entry of entries) {
       this.#entries.push(entry);
-      this.#byId.set(entry.id, entry);
+      this.#byId?.set(entry.id, entry);
     }
     if (entries.some(changesView)) return this.#viewAnew(entries);
     for (const entry of entries) this.#addItem(projectEntry(entry));
@@ -281,7 +276,7 @@ export class LiveView {
     if (finder.compaction === undefined || finder.lacksKeptEntry) return;
     const hidden = this.#entries.length - finder.keptCount;
     if (hidden === 0 || this.#entries.length < WHOLE_PATH_ENTRIES) return;
-    for (const entry of this.#entries.splice(0, hidden)) this.#byId.delete(entry.id);
+    for (const entry of this.#entries.splice(0, hidden)) this.#byId?.delete(entry.id);
     this.#reachesRoot = false;
   }
 }

@@ -59,10 +59,13 @@ export class SessionTree {
 
   /** All entries of all branches, in file order. */
   get entries(): readonly TreeEntry[] {
-    this.#entries ??= this.#numbers.map((number, at) => {
-      const { id, parentId } = this.#index.record(number);
-      return { number, id, parentId, ...this.#kinds[at]! };
-    });
+    if (this.#entries === undefined) {
+      const ids = this.#numbers.map((number) => this.#index.id(number));
+      this.#entries = this.#numbers.map((number, at) => {
+        const parent = this.#parents[at]!;
+        return { number, id: ids[at]!, parentId: parent === NONE ? null : ids[parent]!, ...this.#kinds[at]! };
+      });
+    }
     return this.#entries;
   }
 

@@ -125,7 +125,7 @@ export class SessionSource implements LineSource {
       visit: (line) => {
         if (!line.ended && !lastLine) return;
         const kind = head.read(line, this);
-        const glued = gluedEntries(line, { kind, head, store: this });
+        const glued = head.isSuspect(line, kind) ? gluedEntries(line, this) : undefined;
         for (const part of glued ?? []) {
           head.read(part, this);
           visit(this.#entry(part, "entry", position));

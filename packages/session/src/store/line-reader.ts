@@ -18,7 +18,8 @@ export interface Line {
 
 /** A longer line is handed out by its beginning. */
 export const WINDOW_BYTES = 1 << 18;
-const FIRST_BACKWARD_WINDOW_BYTES = 1 << 16;
+/** Enough for the last line of most files. */
+const FIRST_BACKWARD_WINDOW_BYTES = 1 << 12;
 const NEWLINE = 10;
 
 function emptyLine(): Line {
