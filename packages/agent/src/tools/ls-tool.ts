@@ -13,7 +13,7 @@ import {
 } from "./result-text.ts";
 import { defineTool, type Tool } from "./tool-registry.ts";
 
-/** A folder of more is a store of data, whose names tell little. */
+/** A larger folder is a store of data. */
 const DEFAULT_LIMIT = 500;
 
 const parameters = z.object({
@@ -37,11 +37,12 @@ export function lsTool(guard: PathGuard): Tool {
       const lines =
         more > 0 ? [...shown, `[${shownCount(more)} more. Raise limit, or use find with a glob.]`] : shown;
       const text = lines.join("\n") || "(an empty folder)";
+      const totals = { totalLines: wanted.length, totalBytes: Buffer.byteLength(wanted.join("\n")) };
+      const truncation = truncationTo(shown.join("\n"), totals);
       const details: LsDetails = {
-        entries: entries.length,
-        shown: shown.length,
+        ...{ entries: entries.length, shown: shown.length },
         ...(entries.length > limit ? { entryLimitReached: limit } : {}),
-        ...(shown.length < wanted.length ? { truncation: truncationOf(shown, wanted) } : {}),
+        ...(shown.length < wanted.length ? { truncation } : {}),
       };
       return { content: [{ type: "text", text }], details };
     },
@@ -52,14 +53,9 @@ export function lsTool(guard: PathGuard): Tool {
 interface LsDetails {
   entries: number;
   shown: number;
-  /** The limit, where there are more. */
+  /** The limit, if there are more. */
   entryLimitReached?: number;
   truncation?: Truncation;
-}
-
-function truncationOf(shown: readonly string[], wanted: readonly string[]): Truncation {
-  const totalBytes = Buffer.byteLength(wanted.join("\n"));
-  return truncationTo(shown.join("\n"), { totalLines: wanted.length, totalBytes });
 }
 
 async function list({ real, shown }: GuardedPath): Promise<Dirent[]> {
@@ -72,7 +68,7 @@ async function list({ real, shown }: GuardedPath): Promise<Dirent[]> {
   }
 }
 
-/** Upper and lower case together, the same on every machine. */
+/** Ignores case, and gives the same order on every machine. */
 function compareNames(a: string, b: string): number {
   const [lowerA, lowerB] = [a.toLowerCase(), b.toLowerCase()];
   if (lowerA !== lowerB) return lowerA < lowerB ? -1 : 1;

@@ -1,30 +1,22 @@
 import { isSecretName, MAX_LEVELS } from "@bonsai-agent/messages/host";
 import type { NamedSecret } from "@bonsai-agent/models/host";
 
-/** A shorter value is a switch or a word, and stands in outputs for other reasons. */
+/** A shorter value may be a common word. */
 const MIN_KEY_CHARS = 16;
-/** The same for a value with letters and digits. */
+/** Minimum for a value with letters and digits. */
 const MIN_MIXED_KEY_CHARS = 8;
 
-/** The variables whose names say that a key is in them; one that holds a path names a file of keys. */
+/** The variables with names of keys, except for paths: they name a file of keys. */
 export function environmentKeys(env: NodeJS.ProcessEnv): NamedSecret[] {
   return Object.entries(env).flatMap(([name, value = ""]) =>
     isSecretName(name) && !/[/\\]/.test(value) ? [{ name, value }] : [],
   );
 }
 
-/** Owner of an output that comes in pieces: a key is found also where one piece has its beginning and the next its end. */
-interface MaskedText {
-  /** Returns the text that cannot be the beginning of a key. */
-  push(text: string): string;
-  /** The rest. */
-  end(): string;
-}
-
 /**
- * Puts its name in place of each key. Commands inherit the whole environment, for a project's tests need its keys as
- * well, and can read the files of keys; but what they print is stored and sent to a provider, whom other providers'
- * keys do not concern. It keeps from slips alone: a command can print a key in other forms.
+ * Replaces each key by its name. Commands inherit the keys of the environment, because tests need them, and can read files
+ * of keys, but their output is stored and sent to a provider. This prevents accidents only: a command can print a key in
+ * other forms.
  */
 export function maskKeys(secrets: readonly NamedSecret[]): (text: string) => string {
   const keys = maskable(secrets);
@@ -32,8 +24,8 @@ export function maskKeys(secrets: readonly NamedSecret[]): (text: string) => str
 }
 
 /**
- * Plain data with all its texts masked; what has no key in it is given back as it is. So is what is nested deeper than
- * can be stored: it is left out later.
+ * Masks all texts in plain data. Returns the same object if nothing changed. Ignores data that is nested too deeply to be
+ * stored.
  */
 export function maskedWithin(
   value: unknown,
@@ -44,7 +36,7 @@ export function maskedWithin(
   if (typeof value === "string") return mask(value);
   if (typeof value !== "object" || value === null || level > MAX_LEVELS) return value;
   if (seen.has(value)) return seen.get(value);
-  // For what is within itself.
+  // Data can contain itself.
   seen.set(value, value);
   const masked = withMaskedFields(value, (each) => maskedWithin(each, mask, seen, level + 1));
   seen.set(value, masked);
@@ -63,7 +55,13 @@ function withMaskedFields(value: object, masked: (each: unknown) => unknown): un
   return after.some(([, each], at) => each !== before[at]![1]) ? Object.fromEntries(after) : value;
 }
 
-export function maskedText(secrets: readonly NamedSecret[]): MaskedText {
+/** Masks a text that comes in pieces: a key may begin in one piece and end in the next. */
+export function maskedText(secrets: readonly NamedSecret[]): {
+  /** Returns the text that cannot be the beginning of a key. */
+  push(text: string): string;
+  /** Returns the rest. */
+  end(): string;
+} {
   const mask = maskKeys(secrets);
   const keys = maskable(secrets);
   let held = "";
@@ -92,7 +90,7 @@ function maskable(secrets: readonly NamedSecret[]): readonly NamedSecret[] {
   return keys.toSorted((a, b) => b.value.length - a.value.length);
 }
 
-/** With how many of its characters a key begins at the end of a text. */
+/** Number of characters of a key at the end of a text. */
 function begunAtEnd(text: string, key: string): number {
   for (let length = Math.min(key.length - 1, text.length); length > 0; length--)
     if (text.endsWith(key.slice(0, length))) return length;

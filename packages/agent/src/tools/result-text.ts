@@ -3,22 +3,21 @@ import { messageOf } from "../notice.ts";
 
 export { bytes as shownBytes, count as shownCount } from "@bonsai-agent/messages/numbers";
 
-/** Lines of one result: more than a model uses at once, and a tenth of a small window at most. */
+/** Lines of one result: at most a tenth of a small window. */
 export const MAX_RESULT_LINES = 2_000;
-/** Bytes of one result, about 12,000 tokens: lines alone bound nothing where lines are long. */
+/** Bytes of one result, about 12,000 tokens. */
 export const MAX_RESULT_BYTES = 50 * 1024;
 
 /** Describes a truncated text in the details of a tool, in pi's shape without the content. */
 export interface Truncation {
   truncated: true;
-  /** The limit that was reached. */
   truncatedBy: "lines" | "bytes";
-  /** Size of the full text; absent if counting would take too long. */
+  /** Of the full text; absent if counting takes too long. */
   totalLines?: number | undefined;
   totalBytes?: number | undefined;
   outputLines: number;
   outputBytes: number;
-  /** True: the output begins within a line, for that alone is too long. */
+  /** True: the output begins within a line that is too long. */
   lastLinePartial: boolean;
   /** True: the first line alone is too long. */
   firstLineExceedsLimit: boolean;
@@ -26,10 +25,7 @@ export interface Truncation {
   maxBytes: number;
 }
 
-/**
- * @param output what the result has of the text
- * @param known default: the limit of bytes was reached, at the end of a line
- */
+/** @param known default: the limit of bytes was reached, at the end of a line */
 export function truncationTo(output: string, known: Partial<Truncation>): Truncation {
   return {
     truncated: true,
@@ -44,7 +40,7 @@ export function truncationTo(output: string, known: Partial<Truncation>): Trunca
   };
 }
 
-/** The end of a text within both limits; whole lines unless the last alone is too long. */
+/** The end of a text within both limits, in whole lines unless the last one is too long. */
 export function tailOf(text: string): string {
   const byLines = text.slice(startOfLastLines(text, MAX_RESULT_LINES));
   const bytes = Buffer.from(byLines);
@@ -56,7 +52,7 @@ export function tailOf(text: string): string {
   return bytes.subarray(hasWholeLine ? newline + 1 : start).toString();
 }
 
-/** As many first bytes as fit without cutting a character in two. */
+/** The first bytes, without a part of a character at the end. */
 export function firstBytes(bytes: Buffer, maxBytes: number): Buffer {
   if (bytes.length <= maxBytes) return bytes;
   let end = maxBytes;
@@ -111,7 +107,7 @@ export function errorCode(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException | undefined)?.code;
 }
 
-/** A sentence for the model: what could not be done with which path, and why. */
+/** An error as a sentence for the model. */
 export function fileProblem(did: string, path: string, cause: unknown): Error {
   const reason = reasons[errorCode(cause) ?? ""] ?? messageOf(cause);
   return new Error(`${did} ${path} failed: ${reason}.`, { cause });

@@ -7,9 +7,9 @@ import { applyChanges, planEdits, type TextChange, type TextEdit, type Tolerance
 import { type FileDiff, fileDiff, inFileQueue, replaceFile } from "./file-change.ts";
 import { decodeText, encodeText, fileKind, HEAD_BYTES, openFile, type TextFormat } from "./open-file.ts";
 
-/** A larger file is data, better changed by a program; and the whole is held in memory a few times over. */
+/** Larger files are data. An edit holds several copies of the file in memory. */
 const MAX_EDITED_BYTES = 10 << 20;
-/** Lines of the difference that the model is shown: it knows what it asked for. */
+/** Lines of the difference for the model. */
 const MAX_SHOWN_DIFF_LINES = 40;
 const MAX_SHOWN_DIFF_CHARS = 4_000;
 
@@ -35,7 +35,7 @@ type Input = z.output<typeof parameters>;
 /** Details of an edit, for people and programs. */
 interface EditDetails extends FileDiff {
   path: string;
-  /** The difference as the program `patch` takes it, with the file's name; empty as `diff`. */
+  /** The difference for the program `patch`, with the file's name; empty as `diff`. */
   patch: string;
 }
 
@@ -58,13 +58,12 @@ export function editTool(guard: PathGuard): Tool {
 }
 
 function editsOf({ edits = [], oldText, newText }: Input): TextEdit[] {
-  if ((oldText === undefined) !== (newText === undefined)) {
+  const all = [...edits];
+  if (oldText !== undefined && newText !== undefined) all.push({ oldText, newText });
+  else if (oldText !== newText)
     throw new Error(
       `${oldText === undefined ? "oldText" : "newText"} is missing: a single edit needs oldText and newText.`,
     );
-  }
-  const single = oldText === undefined || newText === undefined ? [] : [{ oldText, newText }];
-  const all = [...edits, ...single];
   if (all.length === 0) throw new Error("The call contains no edit. Give edits, or oldText and newText.");
   return all.map((one) => ({ oldText: withLf(one.oldText), newText: withLf(one.newText) }));
 }
@@ -80,15 +79,13 @@ async function editFile(
   const after = applyChanges(before, changes);
   signal.throwIfAborted();
   await replaceFile(file, encodeText(applyChanges(text, inFileEndings(text, changes)), format));
+  const { shown: path } = file;
   const diff = fileDiff(before, after);
+  const patch = diff.diff === "" ? "" : `--- ${path}\n+++ ${path}\n${diff.diff}`;
   return {
-    content: [{ type: "text", text: report(file.shown, diff, { count: edits.length, tolerated }) }],
-    details: { path: file.shown, ...diff, patch: patchOf(file.shown, diff) },
+    content: [{ type: "text", text: report(path, diff, edits.length, tolerated) }],
+    details: { path, ...diff, patch },
   };
-}
-
-function patchOf(shown: string, { diff }: FileDiff): string {
-  return diff === "" ? "" : `--- ${shown}\n+++ ${shown}\n${diff}`;
 }
 
 async function readWhole(file: GuardedPath): Promise<{ text: string; format: TextFormat }> {
@@ -113,7 +110,7 @@ async function readWhole(file: GuardedPath): Promise<{ text: string; format: Tex
   }
 }
 
-/** @throws for bytes that could not be written back without loss */
+/** @throws Error for bytes that could not be written back without loss */
 function decoded({ shown }: GuardedPath, bytes: Buffer, format: TextFormat): string {
   const refusal = `${shown} is not valid UTF-8 or UTF-16, and editing would damage it. Convert it first, for instance with iconv in bash.`;
   if (format.encoding === "windows-1252") throw new Error(refusal);
@@ -126,20 +123,19 @@ function decoded({ shown }: GuardedPath, bytes: Buffer, format: TextFormat): str
 
 function report(
   shown: string,
-  diff: FileDiff,
-  { count, tolerated }: { count: number; tolerated: readonly Tolerance[] },
+  { diff, added, removed }: FileDiff,
+  count: number,
+  tolerated: readonly Tolerance[],
 ): string {
   const made = count === 1 ? "1 edit" : `${count} edits`;
   const notes =
     tolerated.length === 0 ? [] : [`(oldText was not exact; ignored differences: ${tolerated.join("; ")}.)`];
-  const heading = `Edited ${shown}: ${made}, ${shownLines(diff.added)} added, ${shownCount(diff.removed)} removed.`;
-  return [heading, ...notes, shownDiff(diff.diff)].join("\n").trimEnd();
-}
-
-function shownDiff(diff: string): string {
-  const lines = diff.trimEnd().split("\n");
-  const short = textHead(lines.slice(0, MAX_SHOWN_DIFF_LINES).join("\n"), MAX_SHOWN_DIFF_CHARS);
-  return short.length < diff.trimEnd().length ? `${short}\n… (the diff is cut here)` : short;
+  const heading = `Edited ${shown}: ${made}, ${shownLines(added)} added, ${shownCount(removed)} removed.`;
+  const whole = diff.trimEnd();
+  const lines = whole.split("\n").slice(0, MAX_SHOWN_DIFF_LINES).join("\n");
+  const short = textHead(lines, MAX_SHOWN_DIFF_CHARS);
+  const cut = short.length < whole.length ? ["… (the diff is cut here)"] : [];
+  return [heading, ...notes, short, ...cut].join("\n").trimEnd();
 }
 
 function withLf(text: string): string {
@@ -147,8 +143,8 @@ function withLf(text: string): string {
 }
 
 /**
- * Changes of the text with `\n` as changes of the text as it stands in the file. What is put in gets the line ends of
- * what it replaces, else those that most lines have; all other lines keep theirs.
+ * Converts changes of the text with `\n` to changes of the text in the file. A replacement gets the line ends of the
+ * replaced text, else those of most lines.
  */
 function inFileEndings(text: string, changes: readonly TextChange[]): TextChange[] {
   // Positions of the removed `\r` in the text with `\n`.
@@ -164,10 +160,7 @@ function inFileEndings(text: string, changes: readonly TextChange[]): TextChange
     const end = inFile(change.end);
     const replaced = text.slice(start, end);
     const isCrlf = replaced.includes("\n") ? replaced.includes("\r\n") : isCrlfFile;
-    return {
-      start,
-      end,
-      replacement: isCrlf ? change.replacement.replaceAll("\n", "\r\n") : change.replacement,
-    };
+    const replacement = isCrlf ? change.replacement.replaceAll("\n", "\r\n") : change.replacement;
+    return { start, end, replacement };
   });
 }

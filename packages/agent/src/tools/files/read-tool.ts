@@ -37,8 +37,6 @@ const parameters = z.object({
     .describe(`How many lines to read. Default and maximum ${MAX_RESULT_LINES}.`),
 });
 
-type Input = z.output<typeof parameters>;
-
 /** Details of a read, for people and programs. */
 interface ReadDetails {
   path: string;
@@ -48,7 +46,7 @@ interface ReadDetails {
   lastLine?: number;
   totalLines?: number | undefined;
   truncated?: boolean;
-  /** The part beyond the limits of a result; absent for a limit of the call. */
+  /** Absent if the call itself asked for less. */
   truncation?: Truncation | undefined;
 }
 
@@ -63,7 +61,13 @@ export function readTool(guard: PathGuard): Tool {
       const opened = await openFile(file);
       try {
         const kind = await fileKind(await fileHead(opened.handle, HEAD_BYTES));
-        if (kind.kind === "text") return await readText({ shown: file.shown, opened, input, signal }, kind);
+        if (kind.kind === "text") {
+          const { handle, stats } = opened;
+          const { offset = 1, limit = MAX_RESULT_LINES } = input;
+          const maxLines = Math.min(limit, MAX_RESULT_LINES);
+          const options = { handle, sizeBytes: stats.size, format: kind, offset, maxLines, signal };
+          return await readText(file.shown, options);
+        }
         if (kind.kind === "image") return await readImage(file.shown, opened, kind.mimeType);
         throw new Error(
           `${file.shown} is not text: ${kind.what}, ${shownBytes(opened.stats.size)}. Use bash and a program that knows the format.`,
@@ -91,50 +95,27 @@ async function readImage(
     throw new Error(
       `Cannot show the image ${shown} (${mimeType}): ${problem}. Make a smaller or repaired copy with bash and read the copy.`,
     );
-  const data = bytes.toString("base64");
-  return {
-    content: [
-      { type: "text", text: `Image ${shown}: ${mimeType}, ${shownBytes(size)}.` },
-      { type: "image", data, mimeType },
-    ],
-    details: { path: shown, sizeBytes: size },
-  };
+  const text = `Image ${shown}: ${mimeType}, ${shownBytes(size)}.`;
+  const image = { type: "image" as const, data: bytes.toString("base64"), mimeType };
+  return { content: [{ type: "text", text }, image], details: { path: shown, sizeBytes: size } };
 }
 
-interface Reading {
-  shown: string;
-  opened: OpenedFile;
-  input: Input;
-  signal: AbortSignal;
-}
-
-async function readText(
-  { shown, opened, input, signal }: Reading,
-  format: TextFormat,
-): Promise<ToolResult<ReadDetails>> {
-  const { offset = 1, limit = MAX_RESULT_LINES } = input;
-  const sizeBytes = opened.stats.size;
-  const maxLines = Math.min(limit, MAX_RESULT_LINES);
-  const options = { handle: opened.handle, sizeBytes, format, offset, maxLines, signal };
+async function readText(shown: string, options: LineWindowOptions): Promise<ToolResult<ReadDetails>> {
+  const { offset: firstLine, sizeBytes, format } = options;
   const window = await lineWindow(options);
-  const { text, lastLine, totalLines, isEnd } = window;
-  if (lastLine < offset && offset > 1) {
-    throw new Error(`${shown} has ${shownLines(totalLines ?? 0)}; there is no line ${shownCount(offset)}.`);
-  }
-  const notices = noticesOf(shown, window, options);
+  const { text, lastLine, totalLines, isEnd, cutLines } = window;
+  if (lastLine < firstLine && firstLine > 1)
+    throw new Error(
+      `${shown} has ${shownLines(totalLines ?? 0)}; there is no line ${shownCount(firstLine)}.`,
+    );
   const truncation = truncationOf(window, options);
-  const texts = [text, notices.join("\n")].filter((part) => part !== "");
+  const texts = [text, noticesOf(shown, window, options).join("\n")].filter((part) => part !== "");
   return {
-    // The notice is a block of its own, so that the first is the file's text and nothing else.
+    // The first block is only the file's text.
     content: texts.map((part) => ({ type: "text", text: part })),
     details: {
-      path: shown,
-      sizeBytes,
-      encoding: format.encoding,
-      firstLine: offset,
-      lastLine,
-      totalLines,
-      truncated: !isEnd || window.cutLines.length > 0,
+      ...{ path: shown, sizeBytes, encoding: format.encoding, firstLine, lastLine, totalLines },
+      truncated: !isEnd || cutLines.length > 0,
       ...(truncation === undefined ? {} : { truncation }),
     },
   };
@@ -181,10 +162,10 @@ function noticesOf(
   return notices;
 }
 
-/** A line beyond it is machine-made; its beginning says what it is. */
+/** Longer lines are machine-made and shown only in part. */
 const MAX_LINE_BYTES = 10_000;
 const CHUNK_BYTES = 1 << 20;
-/** Up to here the rest of a file is counted, so that the model sees how much there is: a fifth of a second. */
+/** Larger files are not read to the end to count their lines. */
 const MAX_COUNTED_BYTES = 200 << 20;
 
 interface LineWindowOptions {
@@ -200,13 +181,13 @@ interface LineWindowOptions {
 interface LineWindow {
   /** With line ends as `\n`. */
   text: string;
-  /** The last line in it; `offset - 1` when there is none. */
+  /** `offset - 1` for an empty text. */
   lastLine: number;
-  /** False when the file goes on. */
+  /** False if the file has more lines. */
   isEnd: boolean;
-  /** Absent where counting would take too long. */
+  /** Absent for a file that is too large to count. */
   totalLines?: number | undefined;
-  /** From the first line asked for to the end of the file; absent as `totalLines`. */
+  /** Bytes from the first line to the end of the file; absent as `totalLines`. */
   wantedBytes?: number | undefined;
   cutLines: number[];
   hasCrlf: boolean;
@@ -271,12 +252,8 @@ async function* utf8Chunks({ handle, format, signal }: LineWindowOptions): Async
   let position = format.bomBytes;
   while (true) {
     signal.throwIfAborted();
-    const { bytesRead, buffer } = await handle.read(
-      Buffer.allocUnsafe(CHUNK_BYTES),
-      0,
-      CHUNK_BYTES,
-      position,
-    );
+    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+    const { bytesRead, buffer } = await handle.read(chunk, 0, CHUNK_BYTES, position);
     if (bytesRead === 0) break;
     position += bytesRead;
     const bytes = buffer.subarray(0, bytesRead);

@@ -5,10 +5,11 @@ import { type GuardedPath, lookalikePath, type PathGuard } from "../path-guard.t
 import { countLines, errorCode, fileProblem, shownBytes, shownCount, shownLines } from "../result-text.ts";
 import { defineTool, type Tool, type ToolResult } from "../tool-registry.ts";
 import { type FileDiff, fileDiff, inFileQueue, replaceFile } from "./file-change.ts";
+import { LineSplitter } from "./open-file.ts";
 
-/** Beyond it the lines that changed are not looked for. */
+/** Larger files are not compared. */
 const MAX_COMPARED_BYTES = 5 << 20;
-/** Beyond it the lines that went are not counted: nobody waits seconds for the number. */
+/** Lines after it are not counted: that would take seconds. */
 const MAX_COUNTED_BYTES = 100 << 20;
 
 const parameters = z.object({
@@ -45,40 +46,38 @@ export function writeTool(guard: PathGuard): Tool {
 }
 
 async function write(file: GuardedPath, content: string): Promise<ToolResult<WriteDetails>> {
+  const { shown: path } = file;
   const bytes = Buffer.from(content);
   const before = await earlierFile(file, bytes.length);
-  if (before?.bytes?.equals(bytes))
-    return result(`${file.shown} already has this content; nothing was written.`, unchanged(file));
+  if (before?.bytes?.equals(bytes)) {
+    const details = { path, created: false, added: 0, removed: 0 };
+    return result(`${path} already has this content; nothing was written.`, details);
+  }
   await replaceFile(file, bytes);
   const size = shownBytes(bytes.length);
+  const lines = countLines(content);
   if (before === undefined) {
-    const details = { path: file.shown, created: true, added: countLines(content), removed: 0 };
-    return result(`Created ${file.shown} (${size}, ${shownLines(details.added)}).`, details);
+    const details = { path, created: true, added: lines, removed: 0 };
+    return result(`Created ${path} (${size}, ${shownLines(lines)}).`, details);
   }
-  const { added, removed, ...diff } = difference(before, content);
-  const details = { path: file.shown, created: false, added, removed, ...diff };
-  return result(
-    `Wrote ${file.shown} (${size}): ${shownLines(added)} added, ${shownCount(removed)} removed.`,
-    details,
-  );
+  const isCompared = before.bytes !== undefined && !before.bytes.includes(0);
+  const { added, removed, ...diff } = isCompared
+    ? fileDiff(before.bytes!.toString(), content)
+    : { diff: "", added: lines, removed: before.lines };
+  return result(`Wrote ${path} (${size}): ${shownLines(added)} added, ${shownCount(removed)} removed.`, {
+    ...{ path, created: false, added, removed, ...diff },
+  });
 }
 
 function result(text: string, details: WriteDetails): ToolResult<WriteDetails> {
   return { content: [{ type: "text", text }], details };
 }
 
-function unchanged({ shown }: GuardedPath): WriteDetails {
-  return { path: shown, created: false, added: 0, removed: 0 };
-}
-
-/** The file before a write. */
-interface EarlierFile {
-  lines: number;
-  /** Absent where it is too large to be compared. */
-  bytes?: Buffer | undefined;
-}
-
-async function earlierFile({ real, shown }: GuardedPath, newBytes: number): Promise<EarlierFile | undefined> {
+/** The file before a write, without its bytes if it is too large to compare. */
+async function earlierFile(
+  { real, shown }: GuardedPath,
+  newBytes: number,
+): Promise<{ lines: number; bytes?: Buffer | undefined } | undefined> {
   try {
     const stats = await stat(real);
     // The write refuses other kinds of files. Reading a pipe would hang.
@@ -92,20 +91,15 @@ async function earlierFile({ real, shown }: GuardedPath, newBytes: number): Prom
   }
 }
 
-/** At least so many: of a huge file the rest is not looked at, and no more than a piece is in memory. */
+/** Counts the lines of a large file piece by piece, up to `MAX_COUNTED_BYTES`. */
 async function linesOf(path: string): Promise<number> {
   let lines = 0;
-  let last: number | undefined;
+  const splitter = new LineSplitter(
+    () => (lines += 1),
+    () => 0,
+  );
   const pieces = createReadStream(path, { end: MAX_COUNTED_BYTES - 1, highWaterMark: 1 << 20 });
-  for await (const piece of pieces as AsyncIterable<Buffer>) {
-    for (let at = piece.indexOf(10); at >= 0; at = piece.indexOf(10, at + 1)) lines += 1;
-    last = piece.at(-1) ?? last;
-  }
-  return last === undefined || last === 10 ? lines : lines + 1;
-}
-
-function difference({ bytes, lines }: EarlierFile, content: string): FileDiff {
-  if (bytes === undefined || bytes.includes(0))
-    return { diff: "", added: countLines(content), removed: lines };
-  return fileDiff(bytes.toString(), content);
+  for await (const piece of pieces as AsyncIterable<Buffer>) splitter.push(piece);
+  splitter.end();
+  return lines;
 }

@@ -7,7 +7,7 @@ import { defineTool, type Tool } from "../tool-registry.ts";
 import { coverageNotes, FolderWalk, withLiteralSegments } from "./folder-walk.ts";
 import { globMatcher } from "./globs.ts";
 
-/** About 10,000 tokens of paths: who needs more is better served by a narrower glob. */
+/** About 10,000 tokens of paths. */
 const DEFAULT_LIMIT = 1_000;
 
 const parameters = z.object({
@@ -32,19 +32,14 @@ export function findTool(guard: PathGuard): Tool {
         throw new Error(`${folder.shown} is a file. find needs a folder.`);
       const wanted = await withLiteralSegments(relativePattern(pattern, folder.real), folder.real);
       const walk = new FolderWalk({ folder: folder.real, signal });
-      const found = await collect(walk, { pattern: wanted, shown: folder.shown, limit });
-      const text = [...listing({ ...found, pattern, shown: folder.shown }), ...coverageNotes(walk.gaps)].join(
-        "\n",
-      );
-      return {
-        content: [{ type: "text", text }],
-        details: detailsOf(found, limit),
-      };
+      const found = await collect(walk, wanted, folder.shown, limit);
+      const lines = [...listing(found, pattern, folder.shown), ...coverageNotes(walk.gaps)];
+      return { content: [{ type: "text", text: lines.join("\n") }], details: detailsOf(found, limit) };
     },
   });
 }
 
-/** Globs are matched against paths below the folder. */
+/** The pattern relative to the folder. */
 function relativePattern(pattern: string, folder: string): string {
   if (!isAbsolute(pattern)) return pattern;
   if (pattern.startsWith(`${folder}${sep}`)) return `./${pattern.slice(folder.length + 1)}`;
@@ -62,7 +57,7 @@ interface Found {
 interface FindDetails {
   found: number;
   shown: number;
-  /** The limit, where there are more. */
+  /** The limit, if there are more. */
   resultLimitReached?: number;
   truncation?: Truncation;
 }
@@ -71,39 +66,29 @@ function detailsOf({ paths, count, bytes }: Found, limit: number): FindDetails {
   const details: FindDetails = { found: count, shown: paths.length };
   if (count === paths.length) return details;
   if (paths.length === limit) return { ...details, resultLimitReached: limit };
-  return {
-    ...details,
-    truncation: truncationTo(paths.join("\n"), { totalLines: Math.min(count, limit), totalBytes: bytes }),
-  };
+  const totals = { totalLines: Math.min(count, limit), totalBytes: bytes };
+  return { ...details, truncation: truncationTo(paths.join("\n"), totals) };
 }
 
-async function collect(
-  walk: FolderWalk,
-  { pattern, shown, limit }: { pattern: string; shown: string; limit: number },
-): Promise<Found> {
+async function collect(walk: FolderWalk, pattern: string, shown: string, limit: number): Promise<Found> {
   const isWanted = globMatcher(pattern.replace(/\/$/, ""));
   const wantsFolder = pattern.endsWith("/");
-  const paths: string[] = [];
-  let count = 0;
-  let bytes = 0;
+  const found: Found = { paths: [], count: 0, bytes: 0 };
   for await (const { path, kind } of walk.entries()) {
     if (!isWanted(path) || (wantsFolder && kind !== "folder")) continue;
-    count += 1;
+    found.count += 1;
     const line = `${shown === "." ? path : join(shown, path)}${kind === "folder" ? "/" : ""}`;
-    bytes += Buffer.byteLength(line) + 1;
-    if (paths.length < limit && bytes <= MAX_RESULT_BYTES) paths.push(line);
+    found.bytes += Buffer.byteLength(line) + 1;
+    if (found.paths.length < limit && found.bytes <= MAX_RESULT_BYTES) found.paths.push(line);
   }
-  return { paths, count, bytes };
+  return found;
 }
 
-function listing({ paths, count, pattern, shown }: Found & { pattern: string; shown: string }): string[] {
+function listing({ paths, count }: Found, pattern: string, shown: string): string[] {
   if (count === 0) {
     const hint = /[*?[{]/.test(pattern) ? "" : ` Try "*${pattern}*".`;
     return [`Nothing matches ${pattern} in ${shown === "." ? "the working folder" : shown}.${hint}`];
   }
-  if (count === paths.length) return paths;
-  return [
-    ...paths,
-    `[${shownCount(count - paths.length)} more. Narrow the pattern or the path, or raise limit.]`,
-  ];
+  const more = `[${shownCount(count - paths.length)} more. Narrow the pattern or the path, or raise limit.]`;
+  return count === paths.length ? paths : [...paths, more];
 }

@@ -8,12 +8,12 @@ import { MAX_RESULT_BYTES, shownCount, type Truncation, truncationTo } from "../
 import { defineTool, type Tool } from "../tool-registry.ts";
 import { withLiteralSegments } from "./folder-walk.ts";
 import { ripgrepSearch } from "./ripgrep.ts";
-import { type LineSearch, type SearchedLine, scriptSearch } from "./script-search.ts";
+import { type SearchedLine, scriptSearch } from "./script-search.ts";
 
 const DEFAULT_LIMIT = 100;
 /** Matches beyond the limit that are counted before the search gives up. */
 const MAX_COUNTED_MORE = 1_000;
-/** A longer line is machine-made; what stands around the match is enough. */
+/** Longer lines are machine-made and shown only around the match. */
 const MAX_LINE_CHARS = 500;
 const CHARS_BEFORE_MATCH = 100;
 
@@ -46,18 +46,15 @@ export function grepTool(guard: PathGuard, env: NodeJS.ProcessEnv): Tool {
     parameters,
     async execute({ input, signal }) {
       refuseLineBreaks(input);
-      const root = await existingPath(guard, {
-        toolName: "grep",
-        path: input.path ?? ".",
-        access: "read",
-        signal,
-      });
+      const { glob, path = "." } = input;
+      const root = await existingPath(guard, { toolName: "grep", path, access: "read", signal });
       const stats = await stat(root.real);
       if (!stats.isDirectory() && !stats.isFile())
         throw new Error(`${root.shown} is neither a file nor a folder.`);
       const notes: string[] = [];
-      const { glob } = input;
-      const lines = searchFor(env)({
+      const program = programPath(process.platform === "win32" ? "rg.exe" : "rg", env);
+      const search = program === undefined ? scriptSearch : ripgrepSearch(program);
+      const lines = search({
         root: root.real,
         isFolder: stats.isDirectory(),
         pattern: input.pattern,
@@ -83,34 +80,28 @@ function refuseLineBreaks({ pattern, literal }: Input): void {
   );
 }
 
-function searchFor(env: NodeJS.ProcessEnv): LineSearch {
-  const program = programPath(process.platform === "win32" ? "rg.exe" : "rg", env);
-  return program === undefined ? scriptSearch : ripgrepSearch(program);
-}
-
 /** Details of a search, for people and programs. */
 interface GrepDetails {
   matches: number;
-  /** The limit, where there are more matches. */
+  /** The limit, if there are more matches. */
   matchLimitReached?: number;
-  /** True: of long lines only a part is shown. */
+  /** True: long lines are shown only in part. */
   linesTruncated?: boolean;
   truncation?: Truncation;
 }
 
-/** The result as it grows. */
+/** Collects the lines of a result within its limits. */
 class Listing {
   readonly #limit: number;
   readonly #hasContext: boolean;
   readonly #folder: string;
   readonly #lines: string[] = [];
   #bytes = 0;
+  #matches = 0;
   #shownMatches = 0;
-  #isFull = false;
   #isTooLarge = false;
   #hasCutLine = false;
   #last: SearchedLine | undefined;
-  matches = 0;
 
   constructor({ limit = DEFAULT_LIMIT, context = 0 }: Input, folder: string) {
     this.#limit = limit;
@@ -118,35 +109,32 @@ class Listing {
     this.#folder = folder;
   }
 
-  /** False when no more lines are wanted. */
+  /** Returns false if it needs no more lines. */
   add(line: SearchedLine): boolean {
     const isMatch = line.matchAt !== undefined;
-    if (isMatch) this.matches += 1;
-    if (this.matches > this.#limit) this.#isFull = true;
-    if (!this.#isFull) this.#show(line, isMatch);
-    return this.matches - this.#shownMatches <= MAX_COUNTED_MORE;
+    if (isMatch) this.#matches += 1;
+    if (!this.#isTooLarge && this.#matches <= this.#limit) this.#show(line, isMatch);
+    return this.#matches - this.#shownMatches <= MAX_COUNTED_MORE;
   }
 
   get details(): GrepDetails {
-    const isLimited = this.matches > this.#limit && this.#shownMatches === this.#limit;
+    const isLimited = this.#matches > this.#limit && this.#shownMatches === this.#limit;
     return {
-      matches: this.matches,
+      matches: this.#matches,
       ...(isLimited ? { matchLimitReached: this.#limit } : {}),
       ...(this.#hasCutLine ? { linesTruncated: true } : {}),
-      // How long the lines are that were not shown, nobody has counted.
+      // The size of the omitted lines is unknown.
       ...(this.#isTooLarge ? { truncation: truncationTo(this.#lines.join("\n"), {}) } : {}),
     };
   }
 
   lines({ shown }: GuardedPath): string[] {
-    if (this.matches === 0) return [`No matches in ${shown === "." ? "the working folder" : shown}.`];
-    const more = this.matches - this.#shownMatches;
+    if (this.#matches === 0) return [`No matches in ${shown === "." ? "the working folder" : shown}.`];
+    const more = this.#matches - this.#shownMatches;
     if (more === 0) return this.#lines;
     const count = more > MAX_COUNTED_MORE ? `More than ${shownCount(MAX_COUNTED_MORE)}` : shownCount(more);
-    return [
-      ...this.#lines,
-      `[${count} more matches. Narrow the pattern, the path or the glob, or raise limit.]`,
-    ];
+    const note = `[${count} more matches. Narrow the pattern, the path or the glob, or raise limit.]`;
+    return [...this.#lines, note];
   }
 
   #show(line: SearchedLine, isMatch: boolean): void {
@@ -155,11 +143,8 @@ class Listing {
     const text = shortLine(line).replaceAll("\0", "␀");
     const shown = `${path}${mark}${line.line ?? "?"}${mark} ${text}`;
     this.#bytes += Buffer.byteLength(shown) + 1;
-    if (this.#bytes > MAX_RESULT_BYTES) {
-      this.#isFull = true;
-      this.#isTooLarge = true;
-      return;
-    }
+    this.#isTooLarge = this.#bytes > MAX_RESULT_BYTES;
+    if (this.#isTooLarge) return;
     if (this.#hasContext && this.#isApart(line)) this.#lines.push("--");
     this.#lines.push(shown);
     this.#last = line;
@@ -173,6 +158,7 @@ class Listing {
   }
 }
 
+/** Cuts a long line to the part around its match. */
 function shortLine({ text, matchAt = 0 }: SearchedLine): string {
   if (text.length <= MAX_LINE_CHARS) return text;
   const start = matchAt + CHARS_BEFORE_MATCH > MAX_LINE_CHARS ? matchAt - CHARS_BEFORE_MATCH : 0;

@@ -9,16 +9,16 @@ import { startProcess } from "../process.ts";
 import { globMatcher } from "./globs.ts";
 import type { LineSearch, LineSearchOptions, SearchedLine } from "./script-search.ts";
 
-/** The same as for the search without ripgrep. */
+/** The limit of `scriptSearch`, too. */
 const MAX_FILE_SIZE = "50M";
-/** It repeats each match of a line: one minified line, searched for one letter, is half a gigabyte of them. */
+/** ripgrep lists each match of a line: for one letter in a minified line, that is half a gigabyte. */
 const MAX_ROW_BYTES = 16 << 20;
 /** Bytes at the start of a file that decide whether it is text or binary data. */
 const MAX_JUDGED_BYTES = 64 << 10;
 /** Maximum characters of ripgrep's error output. */
 const MAX_COMPLAINT_CHARS = 600;
 
-/** Searches with ripgrep, whose program is given. */
+/** Searches with ripgrep. @param program its path */
 export function ripgrepSearch(program: string): LineSearch {
   return async function* search(options) {
     const { root, isFolder, signal } = options;
@@ -48,7 +48,8 @@ export function ripgrepSearch(program: string): LineSearch {
 }
 
 async function* searchedLines(child: ChildProcess, options: LineSearchOptions): AsyncGenerator<SearchedLine> {
-  const isWanted = pathFilter(options);
+  const { glob, isFolder } = options;
+  const isWanted = isFolder && glob !== undefined ? globMatcher(glob) : () => true;
   let latest: { path: string; isBinary: boolean } | undefined;
   for await (const { bytes, length } of rowsOf(child.stdout!)) {
     const row = bytes.toString();
@@ -76,15 +77,8 @@ async function isBinary(path: string, { root, isFolder }: LineSearchOptions): Pr
   }
 }
 
-function argumentsFor({
-  root,
-  isFolder,
-  pattern,
-  isLiteral,
-  ignoresCase,
-  glob,
-  contextLines,
-}: LineSearchOptions): string[] {
+function argumentsFor(options: LineSearchOptions): string[] {
+  const { root, isFolder, pattern, isLiteral, ignoresCase, glob, contextLines } = options;
   return [
     "--json",
     "--no-config",
@@ -106,7 +100,7 @@ function argumentsFor({
 
 /**
  * Passes the name as a file type: a glob would include files that .gitignore excludes. The type has a wildcard for each
- * part that ripgrep reads in another way, so it only skips files early; `pathFilter` checks the results.
+ * part that ripgrep reads in another way, so it only skips files early; the results are checked again.
  */
 function globArguments(glob: string): string[] {
   const name = glob.slice(glob.lastIndexOf("/") + 1).replaceAll(/\\./g, "?");
@@ -117,10 +111,6 @@ function globArguments(glob: string): string[] {
   const wide = isChoice ? classes : classes.replace(/\{.*\}|[{}]/, "*");
   const itself = name.replaceAll(/[[\]{}]/g, "?");
   return [...new Set([wide, itself])].map((each) => `--type-add=wanted:${each}`).concat("--type=wanted");
-}
-
-function pathFilter({ glob, isFolder }: LineSearchOptions): (path: string) => boolean {
-  return isFolder && glob !== undefined ? globMatcher(glob) : () => true;
 }
 
 type Text = { text: string } | { bytes: string };
@@ -139,7 +129,7 @@ function searchedLine(row: string): SearchedLine | undefined {
   return { path: pathOf(data.path), line: data.line_number, text, ...(type === "match" ? { matchAt } : {}) };
 }
 
-/** Reads a row without its end: the path comes first, the number after the text. */
+/** Reads a row without its end. The path comes first, the line number after the text. */
 function tooLongLine(row: string): SearchedLine | undefined {
   const path = /^\{"type":"match","data":\{"path":(\{[^}]*\}),/.exec(row)?.[1];
   if (path === undefined) return undefined;
@@ -168,16 +158,14 @@ function collected(child: ChildProcess): () => string {
   return () => textHead(complaint.trim(), MAX_COMPLAINT_CHARS);
 }
 
-/** A wrong pattern ends the search; a file that could not be read is only noted. */
+/** @throws Error for an invalid pattern or glob; other errors become notes */
 function report(complaint: string, { pattern, glob, onNote }: LineSearchOptions): void {
-  if (complaint.startsWith("regex")) {
+  if (complaint.startsWith("regex"))
     throw new Error(
       `Invalid pattern ${JSON.stringify(pattern)}: ${complaint}\nSet literal to search for plain text.`,
     );
-  }
-  if (complaint.startsWith("error parsing glob")) {
+  if (complaint.startsWith("error parsing glob"))
     throw new Error(`Invalid glob ${JSON.stringify(glob)}: ${complaint}`);
-  }
   onNote(`[ripgrep reported: ${complaint}]`);
 }
 
