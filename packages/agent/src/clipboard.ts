@@ -5,9 +5,9 @@ import { raceAbort } from "@bonsai-agent/messages/host";
 import { programPath, startProcess } from "./tools/process.ts";
 
 export interface ClipboardOptions {
-  /** Names the desktop, and the folders of programs. Default: that of this process. */
+  /** Default: the environment of this process. */
   env?: NodeJS.ProcessEnv | undefined;
-  /** Default: this one. */
+  /** Default: the platform of this process. */
   platform?: NodeJS.Platform | undefined;
   /** Ends the programs. Default: never aborts. */
   signal?: AbortSignal | undefined;
@@ -15,11 +15,11 @@ export interface ClipboardOptions {
   timeoutMs?: number | undefined;
 }
 
-/** More is no image for a model, and would fill the memory. */
+/** A larger image does not fit a model. */
 const MAX_BYTES = 64_000_000;
 const MAX_ERROR_CHARS = 2_000;
 const TIMEOUT_MS = 5_000;
-/** PowerShell alone can take some seconds to start. */
+/** PowerShell can take some seconds to start. */
 const POWERSHELL_TIMEOUT_MS = 20_000;
 
 type ClipboardCommand = readonly [program: string, ...args: string[]];
@@ -32,33 +32,28 @@ interface EndedProgram {
 }
 
 /**
- * Puts a text on the clipboard.
- * @returns the program that took it; undefined if none did
+ * Puts a text on the clipboard. Returns the program that accepted it; undefined if none did.
  * @throws the reason of `signal` once it aborts
  */
 export async function writeClipboard(
   text: string,
   options: ClipboardOptions = {},
 ): Promise<string | undefined> {
-  const { env = process.env, platform = process.platform } = options;
-  for (const command of writersFor(platform, env)) {
-    // clip takes letters beyond its code page in UTF-16 only.
+  for (const command of writersFor(options)) {
+    // clip reads letters outside its code page only in UTF-16.
     const input = command[0].startsWith("clip") ? Buffer.from(text, "utf16le") : text;
-    const ended = await runClipboardProgram(command, options, input).catch(programFailure);
-    if (ended !== undefined && !BonsaiError.is(ended) && ended.code === 0) return command[0];
+    const ended = await runClipboardProgram(command, options, input).catch((error: unknown) => {
+      // Another program may work.
+      if (!BonsaiError.is(error) || error.code !== "clipboard_failed") throw error;
+    });
+    if (ended?.code === 0) return command[0];
   }
   return undefined;
 }
 
 /** The programs that {@link writeClipboard} tries, the likeliest first. */
 export function clipboardWriters(options: ClipboardOptions = {}): readonly string[] {
-  const { env = process.env, platform = process.platform } = options;
-  return writersFor(platform, env).map(([program]) => program);
-}
-
-function writersFor(platform: NodeJS.Platform, env: NodeJS.ProcessEnv): readonly ClipboardCommand[] {
-  const tmux: readonly ClipboardCommand[] = env.TMUX ? [["tmux", "load-buffer", "-w", "-"]] : [];
-  return [...desktopWriters(platform, env), ...tmux];
+  return writersFor(options).map(([program]) => program);
 }
 
 const x11Writers: readonly ClipboardCommand[] = [
@@ -66,20 +61,24 @@ const x11Writers: readonly ClipboardCommand[] = [
   ["xsel", "--clipboard", "--input"],
 ];
 
-/** Over SSH, the user sees only the display that SSH forwards. */
-function desktopWriters(platform: NodeJS.Platform, env: NodeJS.ProcessEnv): readonly ClipboardCommand[] {
-  if (env.SSH_CONNECTION || env.SSH_TTY) return env.DISPLAY ? x11Writers : [];
-  if (platform === "darwin") return [["pbcopy"]];
-  if (platform === "win32") return [["clip"]];
+function writersFor({
+  env = process.env,
+  platform = process.platform,
+}: ClipboardOptions): readonly ClipboardCommand[] {
+  const tmux: readonly ClipboardCommand[] = env.TMUX ? [["tmux", "load-buffer", "-w", "-"]] : [];
+  // Over SSH, the user sees only the display that SSH forwards.
+  if (env.SSH_CONNECTION || env.SSH_TTY) return env.DISPLAY ? [...x11Writers, ...tmux] : tmux;
+  if (platform === "darwin") return [["pbcopy"], ...tmux];
+  if (platform === "win32") return [["clip"], ...tmux];
   // In Linux within Windows, the user's clipboard is that of Windows.
-  const isInWindows = Boolean(env.WSL_DISTRO_NAME || env.WSL_INTEROP);
+  const isInWindows = env.WSL_DISTRO_NAME || env.WSL_INTEROP;
   const windows: readonly ClipboardCommand[] = isInWindows ? [["clip.exe"]] : [];
-  return [...windows, ["wl-copy"], ...x11Writers, ["termux-clipboard-set"]];
+  return [...windows, ["wl-copy"], ...x11Writers, ["termux-clipboard-set"], ...tmux];
 }
 
 /**
  * Runs a program of the clipboard to its end.
- * @param input makes it a writer, whose output is not read: a process that it leaves behind must hold no pipe of ours
+ * @param input for a writer, whose output is not read: a process that it leaves behind must not hold our pipes
  * @returns undefined if the program is not installed
  * @throws BonsaiError `clipboard_failed` after the time limit, or for too much output; the reason of `signal`
  */
@@ -92,27 +91,36 @@ export async function runClipboardProgram(
   const late = AbortSignal.timeout(limitMs);
   signal?.throwIfAborted();
   const isWindows = process.platform === "win32";
-  // A name without a folder could be found in the project: Windows looks in the working folder first.
+  // Windows looks for a name without a folder in the working folder first, which may be the project.
   const command = isWindows ? program : programPath(program, env);
   if (command === undefined) return undefined;
   const child = await startProcess({
     ...{ command, args, env, cwd: isWindows ? env.SystemRoot : undefined },
     stdio: input === undefined ? "pipe" : ["pipe", "ignore", "ignore"],
-    // In a group of its own, to be ended with its children.
+    // A group of its own, which is killed together.
     detached: !isWindows,
     windowsHide: true,
-  }).catch(notInstalled);
+  }).catch((error: Error) => {
+    const { code = "" } = error.cause as NodeJS.ErrnoException;
+    // Another program may be installed.
+    if (!["ENOENT", "EACCES", "ENOEXEC"].includes(code)) throw error;
+  });
   if (child === undefined) return undefined;
   // The exit code shows if the program ends before it has read all.
   child.stdin!.end(input);
   try {
     return await ended(child, signal === undefined ? late : AbortSignal.any([signal, late]));
-  } catch (error) {
+  } catch (cause) {
     signal?.throwIfAborted();
     const problem = late.aborted
       ? `did not answer within ${limitMs / 1_000} s`
       : `returned more than ${MAX_BYTES / 1_000_000} MB`;
-    throw clipboardFailed(`${program} ${problem}`, error);
+    throw new BonsaiError({
+      code: "clipboard_failed",
+      message: `Cannot use the clipboard: ${program} ${problem}.`,
+      hint: "Try again, or save the image and attach it with @FILE.",
+      cause,
+    });
   }
 }
 
@@ -147,28 +155,7 @@ function killGroup(child: ChildProcess): void {
     if (process.platform === "win32" || child.pid === undefined) child.kill("SIGKILL");
     else process.kill(-child.pid, "SIGKILL");
   } catch (error) {
-    // It has just ended by itself.
+    // It has just ended.
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
-}
-
-function clipboardFailed(problem: string, cause: unknown): BonsaiError {
-  return new BonsaiError({
-    code: "clipboard_failed",
-    message: `Cannot use the clipboard: ${problem}.`,
-    hint: "Try again, or save the image and attach it with @FILE.",
-    cause,
-  });
-}
-
-/** Returns the failure of one program, because another may work. @throws any other error */
-function programFailure(error: unknown): BonsaiError {
-  if (!BonsaiError.is(error) || error.code !== "clipboard_failed") throw error;
-  return error;
-}
-
-/** Another program may be installed. @throws if the system cannot start any program */
-function notInstalled(error: Error): undefined {
-  const { code } = error.cause as NodeJS.ErrnoException;
-  if (code !== "ENOENT" && code !== "EACCES" && code !== "ENOEXEC") throw error;
 }

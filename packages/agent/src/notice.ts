@@ -3,7 +3,7 @@ import type { ModelNotice } from "@bonsai-agent/models";
 
 /** Something that a user should know and that did not stop the work. */
 export interface AgentNotice {
-  /** "warning" for what the user may want to change. */
+  /** "warning" if the user may want to change something. */
   level: "info" | "warning";
   /** Stable, snake_case. */
   code: string;
@@ -62,12 +62,8 @@ export function modelNotice(notice: ModelNotice): AgentNotice {
   }
 }
 
-function oddEnd({
-  provider,
-  modelId,
-  reason,
-  isWithheld,
-}: Extract<ModelNotice, { type: "odd_end" }>): AgentNotice {
+function oddEnd(notice: Extract<ModelNotice, { type: "odd_end" }>): AgentNotice {
+  const { provider, modelId, reason, isWithheld } = notice;
   const from = `${provider}/${modelId}`;
   if (isWithheld)
     return {
@@ -84,15 +80,13 @@ function oddEnd({
   };
 }
 
-function shownCount({
-  reportedTokens,
-  estimatedTokens,
-}: Pick<Extract<ModelNotice, { type: "usage_ignored" }>, "reportedTokens" | "estimatedTokens">): string {
+function shownCount(notice: Extract<ModelNotice, { type: "usage_ignored" }>): string {
+  const { reportedTokens, estimatedTokens } = notice;
   const reported = Number.isNaN(reportedTokens) ? "not a whole number of 0 or more" : count(reportedTokens);
   return estimatedTokens === undefined ? reported : `${reported} for a request of ~${count(estimatedTokens)}`;
 }
 
-/** Servers end their texts as they like, and another sentence follows. */
+/** A text of a server, with a full stop, because another sentence follows. */
 function sentence(text: string): string {
   const trimmed = text.trim();
   return /[.!?。…]$/.test(trimmed) ? trimmed : `${trimmed}.`;

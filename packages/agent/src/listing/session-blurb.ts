@@ -22,10 +22,7 @@ const ANSWER_CHARS = 280;
 const RECORDS_AT_ONCE = 250;
 
 /** Input for one summary. */
-interface Material {
-  request: string;
-  answer: string;
-}
+type Material = ReturnType<typeof materialOf>;
 
 /**
  * Stores the blurb of the session list, a short summary with the changed files, after each run that changed files. Works in
@@ -114,7 +111,7 @@ export class SessionBlurbs implements RunFollower {
 }
 
 /** The latest request that gives a title, and the last answer. */
-function materialOf(messages: readonly Message[]): Material {
+function materialOf(messages: readonly Message[]): { request: string; answer: string } {
   const requests = messages.flatMap((message) => (message.role === "user" ? [requestText(message)] : []));
   const answers = messages.flatMap((message) => (message.role === "assistant" ? [messageText(message)] : []));
   return {

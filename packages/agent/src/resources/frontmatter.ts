@@ -1,53 +1,40 @@
 import { count } from "@bonsai-agent/messages/numbers";
 import { messageOf } from "../notice.ts";
 
-/** The fields between two lines of dashes at the start of a Markdown file, and the text after them. */
-interface Frontmatter {
-  /** Empty where there are none, or where they cannot be read. */
-  fields: Record<string, unknown>;
-  /** Without the fields; line ends are `\n`. */
-  body: string;
-  /** Why the fields could not be read: the end of a sentence about the file, without a full stop. */
-  problem?: string;
-}
-
-/** A text taken apart at its lines of dashes. */
+/** A Markdown file, split at its lines of dashes. */
 interface FrontmatterParts {
   /** Undefined for a text without fields. */
   yaml: string | undefined;
+  /** Without the fields; line ends are `\n`. */
   body: string;
+  /** The reason why there are no fields: the end of a sentence about the file, without a full stop. */
   problem?: string;
 }
 
-/** As `parse` of the package yaml, which is loaded only where a file has fields. */
+interface Frontmatter extends Omit<FrontmatterParts, "yaml"> {
+  /** Empty if there are none, or if they cannot be read. */
+  fields: Record<string, unknown>;
+}
+
+/** `parse` of the package yaml, which is loaded only for a file with fields. */
 export type ParseYaml = (text: string, options: { logLevel: "error" }) => unknown;
 
-/** Fields describe a file; what is longer is none, and would take a parser long. */
+/** Longer fields are not a description, and slow down the parser. */
 const MAX_YAML_CHARS = 64 * 1024;
 
-const fence = /^---[ \t]*$/;
+const FENCE = /^---[ \t]*$/;
 
-/** Finds the fields and reads nothing of them. */
+/** Finds the fields without parsing them. */
 export function frontmatterParts(content: string): FrontmatterParts {
   const text = content.replace(/^\uFEFF/, "").replaceAll(/\r\n?/g, "\n");
-  const first = lineAt(text, 0);
-  if (!fence.test(first)) return { yaml: undefined, body: text };
-  const from = first.length + 1;
-  for (let at = from; at <= text.length; ) {
-    const line = lineAt(text, at);
-    const end = at + line.length + 1;
-    if (fence.test(line)) return { yaml: text.slice(from, Math.max(from, at - 1)), body: text.slice(end) };
-    at = end;
-  }
-  return { yaml: undefined, body: text, problem: "its front matter has no closing line ---" };
+  const [first = "", ...lines] = text.split("\n");
+  if (!FENCE.test(first)) return { yaml: undefined, body: text };
+  const end = lines.findIndex((line) => FENCE.test(line));
+  if (end < 0) return { yaml: undefined, body: text, problem: "its front matter has no closing line ---" };
+  return { yaml: lines.slice(0, end).join("\n"), body: lines.slice(end + 1).join("\n") };
 }
 
-function lineAt(text: string, from: number): string {
-  const end = text.indexOf("\n", from);
-  return text.slice(from, end < 0 ? undefined : end);
-}
-
-/** Reads the fields at the head of a text. Never rejects: what cannot be read is a problem. */
+/** Reads the fields of a text. Never rejects: errors become problems. */
 export async function parseFrontmatter(content: string): Promise<Frontmatter> {
   const parts = frontmatterParts(content);
   if (parts.yaml === undefined) return readFrontmatter(parts, () => undefined);
@@ -55,11 +42,14 @@ export async function parseFrontmatter(content: string): Promise<Frontmatter> {
   return readFrontmatter(parts, parse);
 }
 
-/** The same where the parser is at hand. Never throws. */
+/** Parses the fields. Never throws: errors become problems. */
 export function readFrontmatter({ yaml, body, problem }: FrontmatterParts, parse: ParseYaml): Frontmatter {
   if (yaml === undefined) return { fields: {}, body, ...(problem !== undefined && { problem }) };
   const text = body.replace(/^\n+/, "");
-  if (yaml.length > MAX_YAML_CHARS) return { fields: {}, body: text, problem: tooLong(yaml.length) };
+  if (yaml.length > MAX_YAML_CHARS) {
+    const size = `${count(yaml.length)} characters; the maximum is ${count(MAX_YAML_CHARS)}`;
+    return { fields: {}, body: text, problem: `its front matter has ${size}` };
+  }
   try {
     return { ...fieldsOf(parsed(yaml, parse)), body: text };
   } catch (error) {
@@ -68,21 +58,16 @@ export function readFrontmatter({ yaml, body, problem }: FrontmatterParts, parse
   }
 }
 
-function tooLong(characters: number): string {
-  const most = count(MAX_YAML_CHARS);
-  return `its front matter has ${count(characters)} characters; the maximum is ${most}`;
-}
-
 function fieldsOf(value: unknown): Pick<Frontmatter, "fields" | "problem"> {
   if (value === null || value === undefined) return { fields: {} };
   if (typeof value === "object" && !Array.isArray(value)) return { fields: value as Record<string, unknown> };
   return { fields: {}, problem: "its front matter is not a list of fields (name: value)" };
 }
 
-/** On one line; a list that is not closed, and what refers to other values, are mistakes that nobody can guess at. */
+/** A value on one line. Not for lists without an end and for references: their meaning is unknown. */
 const plainValue = /^([\w-]+:[ \t]+)((?![*&!]|[[{][^\]}]*$)\S.*)$/gm;
 
-/** Files of Claude Code have values that are no YAML (`argument-hint: [a] [b]`, `description: Use: when …`): texts. */
+/** Reads invalid values as text: files of Claude Code have `argument-hint: [a] [b]` and `description: Use: when …`. */
 function parsed(yaml: string, parse: ParseYaml): unknown {
   try {
     return parse(yaml, { logLevel: "error" });

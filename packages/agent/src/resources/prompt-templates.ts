@@ -59,28 +59,22 @@ export async function readPromptTemplates<Place extends { path: string }>(
 
 type OnProblem = (path: string, message: string) => void;
 
-interface TemplateFile {
-  path: string;
-  name: string;
-}
-
-function templateFiles(path: string, onProblem: OnProblem): TemplateFile[] {
+function templateFiles(root: string, onProblem: OnProblem): { path: string; name: string }[] {
   try {
-    if (statSync(path).isDirectory()) return filesBelow(path, onProblem);
-    if (path.endsWith(".md")) return [{ path, name: basename(path, ".md") }];
-    onProblem(path, "It is not a Markdown file: the name of a prompt template must end with .md.");
+    if (statSync(root).isDirectory()) return filesBelow(root, onProblem);
+    if (root.endsWith(".md")) return [{ path: root, name: basename(root, ".md") }];
+    onProblem(root, "It is not a Markdown file: the name of a prompt template must end with .md.");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") onProblem(path, unreadable(error));
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") onProblem(root, unreadable(error));
   }
   return [];
 }
 
-function filesBelow(root: string, onProblem: OnProblem): TemplateFile[] {
-  const files: TemplateFile[] = [];
+function filesBelow(root: string, onProblem: OnProblem): { path: string; name: string }[] {
+  const files: { path: string; name: string }[] = [];
   const seen = new Set<string>();
   const open: { folder: string; prefix: readonly string[] }[] = [{ folder: root, prefix: [] }];
-  for (let next = open.shift(); next !== undefined; next = open.shift()) {
-    const { folder, prefix } = next;
+  for (const { folder, prefix } of open) {
     const onError = (error: unknown) => onProblem(folder, unreadable(error));
     for (const { path, name, isFolder, problem } of folderEntries(folder, seen, onError)) {
       if (isFolder && prefix.length < MAX_FOLDERS_DEEP)
@@ -101,38 +95,29 @@ async function readTemplate(
   name: string,
   onProblem: OnProblem,
 ): Promise<Omit<PromptTemplate, "place"> | undefined> {
-  const fail = (message: string) => {
-    onProblem(path, message);
-    return undefined;
-  };
+  const fail = (message: string) => onProblem(path, message);
   if (!name.split(":").every((part) => typable.test(part)))
-    return fail("Its name does not work as a command. Rename it: use letters, digits, dots, - and _.");
-  const bytes = readBytes(path, fail);
-  if (bytes === undefined) return undefined;
-  if (!isUtf8(bytes) || bytes.includes(0)) return fail("It is not UTF-8 text.");
+    return void fail("Its name does not work as a command. Rename it: use letters, digits, dots, - and _.");
+  let file: ReturnType<typeof readRegularFile>;
+  try {
+    file = readRegularFile(path, MAX_BYTES);
+  } catch (error) {
+    return void fail(unreadable(error));
+  }
+  const { bytes, stats } = file;
+  if (stats.size > MAX_BYTES)
+    return void fail(`It has ${count(stats.size)} bytes; the maximum is ${count(MAX_BYTES)}.`);
+  if (!isUtf8(bytes) || bytes.includes(0)) return void fail("It is not UTF-8 text.");
   const { fields, body, problem } = await parseFrontmatter(bytes.toString("utf8"));
-  if (problem !== undefined) onProblem(path, `Its front matter is ignored: ${problem}.`);
-  if (body.trim() === "") return fail("It contains no prompt.");
+  if (problem !== undefined) fail(`Its front matter is ignored: ${problem}.`);
+  if (body.trim() === "") return void fail("It contains no prompt.");
   const hint = hintOf(fields["argument-hint"]);
   const { model } = fields;
   return {
-    name,
-    path,
-    description: descriptionOf(fields.description, body),
+    ...{ name, path, description: descriptionOf(fields.description, body), body: body.trim() },
     ...(hint !== undefined && { argumentHint: hint }),
     ...(typeof model === "string" && model !== "inherit" && { model }),
-    body: body.trim(),
   };
-}
-
-function readBytes(path: string, fail: (message: string) => undefined): Buffer | undefined {
-  try {
-    const { bytes, stats } = readRegularFile(path, MAX_BYTES);
-    if (stats.size <= MAX_BYTES) return bytes;
-    return fail(`It has ${count(stats.size)} bytes; the maximum is ${count(MAX_BYTES)}.`);
-  } catch (error) {
-    return fail(unreadable(error));
-  }
 }
 
 function unreadable(error: unknown): string {

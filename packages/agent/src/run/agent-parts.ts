@@ -93,7 +93,7 @@ export function agentParts(options: AgentOptions): AgentParts {
   const handlerCalls = new HandlerCalls();
   const lifecycle = options.lifecycle ?? defaultLifecycle(onNotice);
   const events = agentEvents(lifecycle, { abortGrace, handlerCalls });
-  const selection = new ModelSelection({ session, models, events, model, thinking: settings.thinking });
+  const selection = new ModelSelection({ session, models, events }, model, settings.thinking);
   const tools = new ToolRegistry(options.excludedTools);
   for (const tool of options.tools) tools.register(tool);
   tools.setActive(settings.tools);
@@ -174,29 +174,25 @@ function onlyFirst(onNotice: AgentParts["onNotice"]): AgentParts["onNotice"] {
   };
 }
 
-interface ModelSelectionOptions {
-  session: Session;
-  models: ModelClient;
-  events: AgentEvents;
-  model: CatalogueModel;
-  thinking: ThinkingLevel;
-}
-
 /** The selected model and thinking level. Records both in the session when a run uses them. */
 export class ModelSelection {
-  readonly #options: ModelSelectionOptions;
+  readonly #parts: Pick<AgentParts, "session" | "models" | "events">;
   #model: CatalogueModel;
   #thinking: ThinkingLevel;
 
-  constructor(options: ModelSelectionOptions) {
-    this.#options = options;
-    this.#model = options.model;
-    this.#thinking = options.thinking;
+  constructor(
+    parts: Pick<AgentParts, "session" | "models" | "events">,
+    model: CatalogueModel,
+    thinking: ThinkingLevel,
+  ) {
+    this.#parts = parts;
+    this.#model = model;
+    this.#thinking = thinking;
   }
 
   /** With the window that its server has reported. */
   get model(): CatalogueModel {
-    return this.#options.models.withLearnedWindow(this.#model);
+    return this.#parts.models.withLearnedWindow(this.#model);
   }
 
   get thinking(): ThinkingLevel {
@@ -207,19 +203,19 @@ export class ModelSelection {
     const previousModel = this.#model;
     this.#model = model;
     const event = { type: "model_select" as const, model, previousModel, source: "set" as const };
-    await this.#options.events.notify("model_select", event);
+    await this.#parts.events.notify("model_select", event);
   }
 
   async setThinking(level: ThinkingLevel): Promise<void> {
     const previousLevel = this.#thinking;
     this.#thinking = level;
     const event = { type: "thinking_level_select" as const, level, previousLevel };
-    await this.#options.events.notify("thinking_level_select", event);
+    await this.#parts.events.notify("thinking_level_select", event);
   }
 
   /** Appends the model and the level to the session, if they changed or the recent entries do not name them. */
   record(): void {
-    const { session } = this.#options;
+    const { session } = this.#parts;
     const { model, thinkingLevel, isWhole } = session.recentSettings();
     const { provider, id } = this.#model;
     if (model?.provider !== provider || model.modelId !== id) {

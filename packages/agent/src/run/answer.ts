@@ -27,21 +27,16 @@ export interface Answer {
   failure?: ModelFailure | undefined;
 }
 
-interface AnswerOptions {
-  parts: AgentParts;
-  systemPrompt: string;
-  signal: AbortSignal;
-}
-
 /** Sends the context to the model, fires events as the answer streams in, and stores it. */
-export async function requestAnswer(options: AnswerOptions): Promise<Answer> {
-  const { parts } = options;
+export async function requestAnswer(parts: AgentParts, runSignal: AbortSignal): Promise<Answer> {
   // A signal of its own: the signal of the run lives for hours and must not collect the listeners of each request.
-  const signal = AbortSignal.any([options.signal]);
+  const signal = AbortSignal.any([runSignal]);
   const voided: Usage[] = [];
-  const request = await buildRequest({ ...options, signal }, (usage) => voided.push(usage));
+  const request = await buildRequest(parts, signal, (usage) => voided.push(usage));
   const final = await readStream(parts, request, signal);
-  recordVoided(parts, request, voided);
+  // Repeated attempts were paid for, and no answer contains their usage.
+  const { provider, id: model } = request.model;
+  parts.session.append(voided.map((usage) => ({ type: "usage", kind: "retry", provider, model, usage })));
   const { message, entryId } = await storeMessage(parts, withoutKeys(parts, final.message));
   if (message.stopReason === "aborted") return { message, entryId, status: "aborted" };
   if (final.type === "error") return { message, entryId, status: "failed", failure: final.failure };
@@ -50,15 +45,13 @@ export async function requestAnswer(options: AnswerOptions): Promise<Answer> {
   return { message, entryId, status: "good" };
 }
 
-/** A model that repeats a key must not write it into the session. Calls stay as they are: tools run them. */
+/** Masks keys that the model repeats in its text. Calls stay unchanged, because tools run them. */
 function withoutKeys({ models }: AgentParts, message: AssistantMessage): AssistantMessage {
   const mask = maskKeys(models.secrets());
-  const content = message.content.map((block) => {
-    if (block.type !== "text") return block;
-    const text = mask(block.text);
-    return text === block.text ? block : { ...block, text };
-  });
-  return content.some((block, at) => block !== message.content[at]) ? { ...message, content } : message;
+  const content = message.content.map((block) =>
+    block.type === "text" ? { ...block, text: mask(block.text) } : block,
+  );
+  return { ...message, content };
 }
 
 const cutOff: AgentNotice = {
@@ -84,22 +77,14 @@ async function readStream(
     throw new TypeError(`The model's stream ${latest ? "ended without an answer" : "had no events"}.`);
   } catch (error) {
     if (latest === undefined) throw error;
-    return brokenOff(latest.message, signal, error);
+    const { message } = latest;
+    message.stopReason = signal.aborted ? "aborted" : "error";
+    if (signal.aborted) return { type: "error", message };
+    const why = messageOf(error);
+    message.errorMessage = why;
+    const from = { provider: message.provider, modelId: message.model };
+    return { type: "error", message, failure: { kind: "other", message: why, ...from, retryable: false } };
   }
-}
-
-/** Ends an answer whose stream broke off. */
-function brokenOff(message: AssistantMessage, signal: AbortSignal, error: unknown): FinalEvent {
-  message.stopReason = signal.aborted ? "aborted" : "error";
-  if (signal.aborted) return { type: "error", message };
-  const why = messageOf(error);
-  message.errorMessage = why;
-  const { provider, model: modelId } = message;
-  return {
-    type: "error",
-    message,
-    failure: { kind: "other", message: why, provider, modelId, retryable: false },
-  };
 }
 
 /** A second start is a retry: the same message begins again, empty. */
@@ -115,17 +100,13 @@ async function notifyUpdate(
     await events.notify("message_update", { type: "message_update", message, assistantMessageEvent: event });
 }
 
-/** Stores the usage of repeated attempts: they were paid for, and no answer contains it. */
-function recordVoided({ session }: AgentParts, { model }: ModelRequest, voided: readonly Usage[]): void {
-  const { provider, id } = model;
-  session.append(voided.map((usage) => ({ type: "usage", kind: "retry", provider, model: id, usage })));
-}
-
 async function buildRequest(
-  { parts, systemPrompt, signal }: AnswerOptions,
+  parts: AgentParts,
+  signal: AbortSignal,
   onVoidedUsage: (usage: Usage) => void,
 ): Promise<ModelRequest> {
   const { events, selection, session, tools } = parts;
+  const systemPrompt = parts.systemPrompt.current;
   return {
     model: selection.model,
     purpose: "turn",
@@ -178,14 +159,11 @@ function changesPrefix(session: Session, entry: Entry): boolean {
   if (pinChange(entry)?.isPinned === false) return true;
   if (entry.type !== "context_edit") return false;
   const edited = session.entry(entry.targetId);
-  return !isBesideThinking(edited) && !isImageEdit(entry, edited);
-}
-
-/** True for a tool result and a failed answer: no later thinking depends on them. */
-function isBesideThinking(edited: Entry | undefined): boolean {
-  if (edited?.type !== "message") return false;
+  if (isImageEdit(entry, edited)) return false;
+  if (edited?.type !== "message") return true;
   const { message } = edited;
-  return message.role === "toolResult" || (message.role === "assistant" && message.stopReason === "error");
+  // No later thinking depends on a tool result or a failed answer.
+  return message.role !== "toolResult" && !(message.role === "assistant" && message.stopReason === "error");
 }
 
 /** The error of a run whose request failed. */
@@ -230,16 +208,16 @@ async function storeMessage<Kind extends StoredMessage | CustomMessage>(
 ): Promise<Recorded<Kind>> {
   const { payload } = await events.decide("message_end", { type: "message_end", message });
   const final = payload.message as Message as Kind;
-  const { id: entryId } = session.append(
-    final.role === "custom" ? customEntry(final) : { type: "message", message: final },
-  )!;
+  const { id: entryId } = session.append(entryOf(final))!;
   await events.notify("message_stored", { type: "message_stored", message: final, entryId });
   return { message: final, entryId };
 }
 
-function customEntry({ customType, content, display, details }: CustomMessage) {
-  const fields = { customType, content, display, ...(details === undefined ? {} : { details }) };
-  return { type: "custom_message" as const, ...fields };
+function entryOf(message: StoredMessage | CustomMessage) {
+  if (message.role !== "custom") return { type: "message" as const, message };
+  const { customType, content, display, details } = message;
+  const given = details === undefined ? {} : { details };
+  return { type: "custom_message" as const, customType, content, display, ...given };
 }
 
 /** Stores a tool's result. One that is no JSON becomes an error result, so that the call has a result. */

@@ -183,8 +183,7 @@ export class Activity {
     const ended = Promise.withResolvers<void>();
     const abort = new AbortController();
     const signal = outer === undefined ? abort.signal : AbortSignal.any([abort.signal, outer]);
-    const current: Current = { kind, abort, signal, ended: ended.promise };
-    this.#current = current;
+    this.#current = { kind, abort, signal, ended: ended.promise };
     this.#grace.reset();
     try {
       return await work(signal);

@@ -123,8 +123,7 @@ export class RunLoop {
     const notSendable = await compaction.fitBeforeSending(signal);
     if (notSendable !== undefined) return this.#afterRecovery(notSendable);
     await this.beginTurn();
-    const systemPrompt = parts.systemPrompt.current;
-    const answer = await requestAnswer({ parts, systemPrompt, signal });
+    const answer = await requestAnswer(parts, signal);
     this.answer = answer.message;
     const results: Recorded<ToolResultMessage>[] = [];
     const isLast = answer.status !== "good" || (await this.#runTools(answer.message, results));

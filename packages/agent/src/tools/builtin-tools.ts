@@ -10,32 +10,25 @@ import { grepTool } from "./search/grep-tool.ts";
 import type { Tool } from "./tool-registry.ts";
 
 export interface BuiltinToolsOptions {
-  /** The project's folder: where relative paths begin and commands run. */
+  /** The project: relative paths begin here, and commands run here. */
   cwd: string;
-  /** Folders beyond the project that file tools may touch; `~` is the home folder. */
+  /** Folders outside the project that file tools may change; `~` is the home folder. */
   paths: { allow: readonly string[] };
-  /** Files and folders beyond the project that may be read, not changed; asked at each call. Default: none. */
+  /** Files and folders outside the project that file tools may read; called at each use. Default: none. */
   readable?: () => readonly string[];
-  /** How long a command may run when the call does not say; 0 for no limit. */
+  /** Default time limit of a command; 0 for no limit. */
   bash: { timeoutSeconds: number };
-  /** Environment of commands. Default: that of this process. */
+  /** Environment of commands. Default: the environment of this process. */
   env?: NodeJS.ProcessEnv;
-  /** Masked in outputs of commands, called at each. Default: only the keys of `env`. */
+  /** Masked in outputs of commands; called at each command. Default: only the keys of `env`. */
   secrets?: () => readonly NamedSecret[];
-  /** Asked before a path outside the project is touched. Without it such paths are refused. */
+  /** Asks about other paths outside the project. Default: refuses them. */
   confirmPath?: ConfirmPath | undefined;
 }
 
 /** The tools `read`, `write`, `edit`, `bash`, `grep`, `find` and `ls` for one project. */
-export function builtinTools({
-  cwd,
-  paths,
-  readable = () => [],
-  bash,
-  env = process.env,
-  secrets,
-  confirmPath,
-}: BuiltinToolsOptions): Tool[] {
+export function builtinTools(options: BuiltinToolsOptions): Tool[] {
+  const { cwd, paths, readable = () => [], bash, env = process.env, secrets, confirmPath } = options;
   const guard = pathGuard({ cwd, allow: paths.allow, readable, confirmPath });
   return [
     readTool(guard),

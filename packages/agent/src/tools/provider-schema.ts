@@ -47,20 +47,18 @@ function requiredByAll(branches: readonly Schema[]): unknown[] {
 
 /** Describes the choice in words, because the schema no longer contains it. */
 function choiceText(branches: readonly Schema[]): string | undefined {
-  const sets = uniqueValues(branches.map(({ required }) => listOf(required).filter(isText)));
-  const names = sets.map((set) => listOf(set).join(" and "));
-  return names.length < 2 || names.includes("") ? undefined : `Give ${names.join(", or ")}.`;
+  const names = branches.map(({ required }) => listOf(required).filter(isText).join(" and "));
+  const choices = [...new Set(names)];
+  return choices.length < 2 || choices.includes("") ? undefined : `Give ${choices.join(", or ")}.`;
 }
 
 /** Joins the properties of all parts. A property with two forms becomes an `anyOf`. */
 function joinedProperties(parts: readonly Schema[]): Schema {
-  const forms = new Map<string, unknown[]>();
-  for (const { properties } of parts)
-    for (const [name, form] of Object.entries(isRecord(properties) ? properties : {}))
-      forms.set(name, uniqueValues([...(forms.get(name) ?? []), form]));
-  return Object.fromEntries(
-    [...forms].map(([name, all]) => [name, all.length === 1 ? all[0] : { anyOf: all }]),
-  );
+  const all = parts.flatMap(({ properties }) => (isRecord(properties) ? Object.entries(properties) : []));
+  return mapValues(Object.fromEntries(Map.groupBy(all, ([name]) => name)), (entries) => {
+    const forms = uniqueValues(listOf(entries).map((entry) => listOf(entry)[1]));
+    return forms.length === 1 ? forms[0] : { anyOf: forms };
+  });
 }
 
 const TYPES = ["object", "array", "string", "number", "integer", "boolean", "null"];
@@ -219,17 +217,13 @@ export function targetOf(reference: unknown, root: Schema): unknown {
   if (typeof reference !== "string" || !reference.startsWith("#")) return undefined;
   const keys = reference.slice(1).split("/").slice(1);
   return keys.reduce<unknown>((inner, key) => {
-    const name = decodedKey(key).replaceAll("~1", "/").replaceAll("~0", "~");
+    // A key with an invalid escape stays as it is.
+    const decoded = key.replaceAll(/(?:%[\da-f]{2})+/gi, (code) =>
+      Buffer.from(code.replaceAll("%", ""), "hex").toString(),
+    );
+    const name = decoded.replaceAll("~1", "/").replaceAll("~0", "~");
     return isRecord(inner) && Object.hasOwn(inner, name) ? inner[name] : undefined;
   }, root);
-}
-
-function decodedKey(key: string): string {
-  try {
-    return decodeURIComponent(key);
-  } catch {
-    return key;
-  }
 }
 
 function uniqueValues(values: readonly unknown[]): unknown[] {
