@@ -41,7 +41,8 @@ export class Agent {
   #closed: Promise<void> | undefined;
 
   constructor(options: AgentOptions) {
-    const { followers = [], runCommand = refuseCommand, onClose = () => {} } = options;
+    const { followers = [], onClose = () => {} } = options;
+    const { runCommand = () => Promise.reject(new Error("This agent has no shell.")) } = options;
     this.#parts = agentParts(options);
     this.#compaction = new RunCompactions(this.#parts);
     this.#promptRunner = new PromptRunner({
@@ -313,10 +314,6 @@ export class Agent {
       hint: "Open the session again.",
     });
   }
-}
-
-function refuseCommand(): Promise<never> {
-  return Promise.reject(new Error("This agent has no shell."));
 }
 
 /** Options of a requested compaction. */

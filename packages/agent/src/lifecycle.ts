@@ -122,7 +122,7 @@ const runEventRules: EventRules<RunEvents> = {
   },
   context: {
     ...chained(),
-    isResult: matches({ messages: z.custom(areMessages).optional() }),
+    isResult: matches({ messages: z.array(z.object({ role: z.string() })).optional() }),
     transform: (event, { messages }) => withFields(event, { messages }),
   },
   before_provider_request: {
@@ -229,10 +229,7 @@ export class AbortGrace {
   }
 }
 
-/**
- * Detects calls from handlers and tools that a caller (the agent, a reload) waits for. If they waited for that caller in
- * turn, both would wait for ever.
- */
+/** Detects calls from a handler or tool that their caller waits for: if they waited for it too, both would wait for ever. */
 export class HandlerCalls {
   readonly #calls = new AsyncLocalStorage<{ hasEnded: boolean }>();
 
@@ -286,8 +283,4 @@ function isCommandGuardResult(value: CommandGuardResult): boolean {
   const { result, operations, ...guard } = value;
   if (!commandResults.safeParse({ result, operations }).success) return false;
   return result === undefined && operations === undefined ? isGuardResult(guard) : isGuard(guard);
-}
-
-function areMessages(value: unknown): boolean {
-  return Array.isArray(value) && value.every((message) => typeof message?.role === "string");
 }

@@ -43,10 +43,7 @@ export interface OpenAgentOptions
   smallModel?: CatalogueModel;
   /** The user's parts of the system prompt. Default: it is Bonsai's own. */
   givenPrompt?: GivenPrompt;
-  /**
-   * Skills, as `readSkills` returns them. The system prompt lists them, and the model can read their folders. A function is
-   * called at each run. Default: none.
-   */
+  /** Listed in the system prompt; the model can read their folders. A function is called at each run. Default: none. */
   skills?: readonly Skill[] | (() => readonly Skill[]);
   /** More tools; a tool with the name of a built-in one replaces it. */
   tools?: readonly Tool[];
@@ -73,7 +70,9 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
   const { skills = [] } = options;
   const currentSkills = typeof skills === "function" ? skills : () => skills;
   const own = { instructions, search, skills: currentSkills, parent: () => agent };
-  const fixed = { cwd, given: options.givenPrompt, platform: process.platform, date: today() };
+  // The day of the start: the prompt stays the same for the provider's cache.
+  const date = new Date().toISOString().slice(0, 10);
+  const fixed = { cwd, given: options.givenPrompt, platform: process.platform, date };
   const agent: Agent = new Agent({
     ...{ session, models, model, settings, lifecycle, excludedTools, isSubAgent, onNotice },
     ...(isSubAgent ? {} : { expandInput, confirmMoreRequests, reviewCompaction }),
@@ -93,11 +92,6 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
   return agent;
 }
 
-/** The day of the start: the prompt stays the same for the provider's cache. */
-function today(): string {
-  return new Date().toISOString().slice(0, 10);
-}
-
 interface OwnParts {
   instructions: InstructionFiles;
   search: SearchThread;
@@ -112,9 +106,13 @@ function toolsFor(
 ): readonly Tool[] {
   const { session, cwd, home = bonsaiHome(), settings, models, confirmPath, tools = [] } = options;
   const builtin = builtinTools({
+    // The prompt names instructions and skills by path.
     ...{ cwd, paths: settings.paths, bash: settings.bash, confirmPath },
     secrets: () => models.secrets(),
-    readable: () => readablePaths(instructions, skills()),
+    readable: () => [
+      ...instructions.current.filter(({ text }) => text !== "").map(({ path }) => path),
+      ...skills().flatMap(({ readable }) => readable ?? []),
+    ],
   });
   const recall = settings.recall.enabled
     ? [recallTool({ session, home, settings: settings.recall, search })]
@@ -127,12 +125,6 @@ function toolsFor(
       openAgent({ ...options, ...own, ...asNow(parent(), [task, ...recall]), isSubAgent: true }),
   });
   return [...builtin, task, ...recall, ...tools];
-}
-
-/** The files and folders outside the project that the prompt names: instructions and skills. */
-function readablePaths({ current }: InstructionFiles, skills: readonly Skill[]): string[] {
-  const files = current.filter(({ text }) => text !== "").map(({ path }) => path);
-  return [...files, ...skills.flatMap(({ readable }) => readable ?? [])];
 }
 
 /** The parent's current model, settings and tools: if it may not write, its sub-agents may not either. */

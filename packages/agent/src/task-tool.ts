@@ -11,7 +11,7 @@ import {
   type Usage,
 } from "@bonsai-agent/messages";
 import { count } from "@bonsai-agent/messages/numbers";
-import { type ChangedLines, createSession, type Entry, type Session } from "@bonsai-agent/session";
+import { type ChangedLines, createSession, type Session } from "@bonsai-agent/session";
 import { z } from "zod";
 import type { RunResult } from "./events.ts";
 import { type LifecycleEvents, lifecycleEventRules } from "./lifecycle.ts";
@@ -44,8 +44,6 @@ const parameters = z.object({
     .describe("The complete task: everything needed to do it, and what the answer must contain."),
 });
 
-type TaskInput = z.output<typeof parameters>;
-
 const DESCRIPTION = `Gives a self-contained task to a sub-agent and returns its last answer. The sub-agent has the same tools but its own context: it sees nothing of this conversation, and you see only that answer. Use it for work that reads a lot and has a short result, such as finding out how something works in a large code base. Use it also for independent parts of the work: several calls in one answer run in parallel, so two of them must not change the same files. If a task needs only a few tool calls, do it yourself.`;
 
 const ALONE =
@@ -62,7 +60,10 @@ export function taskTool(options: TaskToolOptions): Tool {
   });
 }
 
-async function runTask(options: TaskToolOptions, call: ToolExecution<TaskInput>): Promise<ToolResult> {
+async function runTask(
+  options: TaskToolOptions,
+  call: ToolExecution<z.output<typeof parameters>>,
+): Promise<ToolResult> {
   const { description, prompt } = call.input;
   const session = subAgentSession(options.session, description);
   const lifecycle = subAgentLifecycle(options.lifecycle);
@@ -107,10 +108,7 @@ function taskResult(result: RunResult, details: TaskDetails): ToolResult<TaskDet
   return { content: [{ type: "text", text: why + changed }], details, usage, isError: true };
 }
 
-/**
- * Creates a session for a sub-agent. Its file is in a folder beside the parent's, which the session list ignores, and its
- * header names the parent. It is in memory if the parent is.
- */
+/** Creates a session beside the parent's, in a folder that the session list ignores; in memory if the parent is. */
 function subAgentSession({ cwd, file: parentSession }: Session, name: string): Session {
   const id = crypto.randomUUID();
   const startedAt = new Date().toISOString().replaceAll(/[:.]/g, "-");
@@ -247,11 +245,8 @@ function taskDetails(session: Session, progress: TaskProgress): TaskDetails {
     modifiedFiles: modified.slice(0, LISTED_FILES).sort(),
     changedFiles: files.changedLines(session.cwd).slice(-LISTED_FILES),
     ...progress,
-    usage: entries.reduce((sum, entry) => addUsage(sum, usageOf(entry)), emptyUsage()),
+    usage: entries
+      .map((entry) => (entry.type === "message" ? entry.message : entry))
+      .reduce((sum, from) => addUsage(sum, ("usage" in from && from.usage) || emptyUsage()), emptyUsage()),
   };
-}
-
-function usageOf(entry: Entry): Usage {
-  const source = entry.type === "message" ? entry.message : entry;
-  return ("usage" in source && source.usage) || emptyUsage();
 }

@@ -24,10 +24,7 @@ const RECORDS_AT_ONCE = 250;
 /** Input for one summary. */
 type Material = ReturnType<typeof materialOf>;
 
-/**
- * Stores the blurb of the session list, a short summary with the changed files, after each run that changed files. Works in
- * the background; closing waits for it.
- */
+/** Stores the blurb of the session list after each run that changed files, in the background. Closing waits for it. */
 export class SessionBlurbs implements RunFollower {
   readonly #options: ListingOptions;
   readonly #changes: SessionChanges;
@@ -133,10 +130,7 @@ const LISTED_FILES = 40;
 /** A longer path is counted, not listed. */
 const MAX_PATH_CHARS = 500;
 
-/**
- * Sums up the changes of a session over all its branches. Begins with the latest stored blurb, so that a
- * session is read only from there on; a file that this blurb did not list and that changes again counts twice.
- */
+/** The changes of a session over all branches. Reads from the latest stored blurb on. */
 class SessionChanges {
   readonly #session: Session;
   readonly #files = new FileOperationCounter();

@@ -13,10 +13,7 @@ const TITLE_CHARS = 80;
 const READ_CHARS = 10_000;
 const MIN_LETTERS = 3;
 
-/**
- * Makes a title from the first sentence of a request, without Markdown, secrets and the full stop. Returns undefined for a
- * request without a line of words.
- */
+/** Makes a title from the first sentence of a request. Returns undefined for a request without a line of words. */
 export function titleOf(request: string): string | undefined {
   const line = linesOf(request).find((each) => letters(each) >= MIN_LETTERS && !NAMES_NOTHING.test(each));
   return line === undefined ? undefined : title(firstSentence(line));

@@ -151,10 +151,7 @@ async function isWithin(boundary: string, real: string): Promise<boolean> {
   return real.startsWith(project.endsWith(sep) ? project : `${project}${sep}`);
 }
 
-/**
- * True for a link out of the project, except to Markdown. Instructions are read and sent before the user trusts the project,
- * so its links must not lead to a private key. Links to shared Markdown are common.
- */
+/** True for a link out of the project, except to Markdown. The project is not trusted yet: it could link to a private key. */
 async function leadsAstray(real: string, boundary: string): Promise<boolean> {
   return !(await isWithin(boundary, real)) && extname(real).toLowerCase() !== ".md";
 }

@@ -77,16 +77,18 @@ function ownSections(tools: readonly Tool[]): string[] {
     .map(({ text }) => text);
   return [
     "You are Bonsai, a coding agent. You work in a user's project with tools: you read files, change them, run commands, and report the result briefly.",
-    names.size === 0 ? "You have no tools in this session." : toolSection([...advice, ...ownAdvice(tools)]),
+    names.size === 0
+      ? "You have no tools in this session."
+      : ["# Tools", ...[...advice, ...ownAdvice(tools), GENERAL_ADVICE].map((line) => `- ${line}`)].join(
+          "\n",
+        ),
     workSection,
     contextSection,
   ];
 }
 
-function toolSection(advice: readonly string[]): string {
-  const general = "Send independent calls together in one answer. Paths are relative to the working folder.";
-  return ["# Tools", ...[...advice, general].map((line) => `- ${line}`)].join("\n");
-}
+const GENERAL_ADVICE =
+  "Send independent calls together in one answer. Paths are relative to the working folder.";
 
 /** The tools' own lines, in the order of the tools, each advice once. */
 function ownAdvice(tools: readonly Tool[]): string[] {
@@ -127,15 +129,12 @@ export function instructionSection(instructions: readonly ProjectInstruction[]):
   if (readable.length === 0) return "";
   return [
     "# Instructions of the user and the project\nFollow them. If two disagree, follow the later one. The user's messages in the conversation override all of them. Before you change files in a subfolder, look for an instruction file in that folder.",
-    ...readable.map(
-      ({ path, text }) => `<instructions path=${JSON.stringify(path)}>\n${inert(text)}\n</instructions>`,
-    ),
+    ...readable.map(({ path, text }) => {
+      // A file cannot end its own frame.
+      const inert = text.replaceAll(/<(\/?instructions\b)/gi, "&lt;$1");
+      return `<instructions path=${JSON.stringify(path)}>\n${inert}\n</instructions>`;
+    }),
   ].join("\n\n");
-}
-
-/** A file cannot end its own frame. */
-function inert(text: string): string {
-  return text.replaceAll(/<(\/?instructions\b)/gi, "&lt;$1");
 }
 
 const SKILLS_HEADING = [
@@ -285,17 +284,16 @@ function splitSkills(prompt: string): { skills: string; others: string } {
 
 /** Returns all parts as a list, which is a new one only after a change. */
 export function overheadTexts(current: () => BeforeMessages): () => readonly string[] {
-  let known: (BeforeMessages & { texts: readonly string[] }) | undefined;
+  let known: readonly unknown[] = [];
+  let texts: readonly string[] = [];
   return () => {
     const { systemPrompt, tools } = current();
-    const isKnown =
-      known?.systemPrompt === systemPrompt &&
-      known.tools.length === tools.length &&
-      known.tools.every((tool, at) => tool === tools[at]);
-    if (known === undefined || !isKnown) {
+    const now = [systemPrompt, ...tools];
+    if (now.length !== known.length || now.some((part, at) => part !== known[at])) {
       const { prompt, skills, instructions, tools: declared } = requestOverhead({ systemPrompt, tools });
-      known = { systemPrompt, tools, texts: [prompt, skills, ...instructions, ...declared].filter(Boolean) };
+      texts = [prompt, skills, ...instructions, ...declared].filter(Boolean);
     }
-    return known.texts;
+    known = now;
+    return texts;
   };
 }

@@ -7,7 +7,6 @@ import {
   isRecord,
   jsonText,
   type ToolCall,
-  type UserMessage,
 } from "@bonsai-agent/messages";
 import {
   bashExecutionText,
@@ -83,7 +82,11 @@ function messageText(session: Session, entry: Entry & { type: "message" }): Entr
   const { message } = entry;
   switch (message?.role) {
     case "user":
-      return { who: "user", text: wholeText(message), images: imagesOf(message.content) };
+      return {
+        who: "user",
+        text: [typedCommand(message), contentText(message.content)].filter(Boolean).join("\n\n"),
+        images: imagesOf(message.content),
+      };
     case "assistant":
       return { who: "answer", text: answerText(message), images: [] };
     case "bashExecution":
@@ -101,11 +104,6 @@ function messageText(session: Session, entry: Entry & { type: "message" }): Entr
   }
 }
 
-/** The text of a message, after the call of its template. */
-function wholeText(message: UserMessage): string {
-  return [typedCommand(message), contentText(message.content)].filter(Boolean).join("\n\n");
-}
-
 /** The text and the calls of an answer, without calls of `recall`. */
 function answerText(message: Parameters<typeof callsIn>[0] & { role: "assistant" }): string {
   const calls = callsIn(message).filter(({ name }) => name !== RECALL_TOOL);
@@ -115,14 +113,11 @@ function answerText(message: Parameters<typeof callsIn>[0] & { role: "assistant"
 /** Shows arguments of several lines as text, not as JSON. */
 function wholeCall({ name, arguments: args }: ToolCall): string {
   const shown = Object.entries(args ?? {}).map(([key, value]) => {
-    const text = typeof value === "string" ? value : isPlainList(value) ? listText(value) : jsonText(value);
+    const isList = Array.isArray(value) && value.length > 0 && value.every(isRecord);
+    const text = typeof value === "string" ? value : isList ? listText(value) : jsonText(value);
     return text.includes("\n") ? `${key}:\n${text}` : `${key}: ${text}`;
   });
   return [`Calls ${name}`, ...shown].join("\n");
-}
-
-function isPlainList(value: unknown): value is readonly Record<string, unknown>[] {
-  return Array.isArray(value) && value.length > 0 && value.every(isRecord);
 }
 
 function listText(items: readonly Record<string, unknown>[]): string {
@@ -178,10 +173,7 @@ interface Where {
   branches: boolean;
 }
 
-/**
- * Finds the entries of ids as a model gives them: of entries, of tool calls, and `session/entry`. Returns each entry once,
- * in order, and a sentence for each id without one.
- */
+/** Finds the entries of ids: of entries, of tool calls, and `session/entry`. Each problem is a sentence about one id. */
 export function resolveIds(
   ids: readonly string[],
   where: Where,

@@ -187,10 +187,7 @@ interface TemplateWord {
   gap: string;
 }
 
-/**
- * Parses arguments, separated by blanks. An argument can begin with a quoted text, in which a backslash escapes the quote.
- * A quote without an end is a normal character.
- */
+/** Splits arguments at blanks. An argument can begin with a quoted text, in which a backslash escapes the quote. */
 export function templateArguments(typed: string): TemplateArguments {
   const words: TemplateWord[] = [];
   let at = 0;

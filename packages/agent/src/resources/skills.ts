@@ -117,7 +117,10 @@ function skillsOf<Place extends SkillPlace>(
     if (skill === undefined) continue;
     const before = byName.get(skill.name);
     const winner = before !== undefined && wins === "first" ? before : skill;
-    if (before !== undefined) all.push(collision(winner === skill ? before : skill, winner));
+    if (before !== undefined) {
+      const message = `Another skill "${skill.name}" overrides it: ${winner.path}`;
+      all.push({ path: (winner === skill ? before : skill).path, winner, message });
+    }
     byName.set(skill.name, winner);
   }
   const skills = [...byName.values()];
@@ -125,10 +128,6 @@ function skillsOf<Place extends SkillPlace>(
     skills: wins === "last" ? skills.sort((a, b) => (a.name < b.name ? -1 : 1)) : skills,
     problems: all,
   };
-}
-
-function collision({ name, path }: Skill, winner: Skill): SkillProblem {
-  return { path, winner, message: `Another skill "${name}" overrides it: ${winner.path}` };
 }
 
 /** Returns undefined for a file that is no usable skill. @throws what `textOf` throws */
@@ -151,12 +150,14 @@ function readSkill<Place extends SkillPlace>(
       ? basename(folder)
       : basename(path, ".md");
   if (!isUsable({ name, description, path }, problem !== undefined, warn)) return undefined;
-  const hint = fields["argument-hint"];
+  // `[file]` is a list in YAML.
+  const given = fields["argument-hint"];
+  const hint = Array.isArray(given) ? `[${given.join(", ")}]` : given;
   return {
     ...{ name, description, path, folder, place },
     isForModel: fields["disable-model-invocation"] !== true,
     isForUser: fields["user-invocable"] !== false,
-    ...((hasText(hint) || Array.isArray(hint)) && { argumentHint: onOneLine(hintText(hint)) }),
+    ...(hasText(hint) && { argumentHint: onOneLine(hint) }),
     readable: readableOf({ path, folder, isFolder, place }),
   };
 }
@@ -172,11 +173,13 @@ function isUsable(
   warn: ReadingOptions["warn"],
 ): boolean {
   // The prompt shows both on one line.
-  if (description !== "" && (!isCallable(name) || /\p{Cc}/u.test(path))) {
+  const isCallable = name.length <= 4 * MAX_NAME_CHARACTERS && !/[\p{Cc}"<>]/u.test(name);
+  if (description !== "" && (!isCallable || /\p{Cc}/u.test(path))) {
     warn(`The name "${name}" does not work as a command: use at most ${nameRule}.`);
     return false;
   }
-  if (!isStandardName(name)) warn(`The name "${name}" should have at most ${nameRule}.`);
+  const isStandard = name.length <= MAX_NAME_CHARACTERS && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name);
+  if (!isStandard) warn(`The name "${name}" should have at most ${nameRule}.`);
   if (description === "") {
     if (!isUnreadable) warn("It has no description.");
     return false;
@@ -190,22 +193,8 @@ function isUsable(
 
 const nameRule = `${MAX_NAME_CHARACTERS} characters: a to z, 0 to 9 and single hyphens`;
 
-function isStandardName(name: string): boolean {
-  return name.length <= MAX_NAME_CHARACTERS && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name);
-}
-
-/** True if the name can be typed after `/skill:` and fits a frame. Spaces are allowed. */
-function isCallable(name: string): boolean {
-  return name.length <= 4 * MAX_NAME_CHARACTERS && !/[\p{Cc}"<>]/u.test(name);
-}
-
 function hasText(value: unknown): value is string {
   return typeof value === "string" && value.trim() !== "";
-}
-
-/** `[file]` is a list in YAML. */
-function hintText(hint: string | readonly unknown[]): string {
-  return typeof hint === "string" ? hint : `[${hint.join(", ")}]`;
 }
 
 function onOneLine(text: string): string {

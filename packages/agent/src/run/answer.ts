@@ -145,10 +145,7 @@ async function contextMessages(
   return payload.messages === copy ? projected : payload.messages;
 }
 
-/**
- * Time of the last change to the messages that signed thinking depends on; undefined if there was none. Compactions and
- * masked tool results do not count: the thinking of the current task stays valid, and providers want it back.
- */
+/** Time of the last change that invalidates signed thinking. Compactions and masked results do not: providers want it back. */
 function prefixChangedAtMs(session: Session): number | undefined {
   for (const entry of session.tail()) if (changesPrefix(session, entry)) return Date.parse(entry.timestamp);
   return undefined;

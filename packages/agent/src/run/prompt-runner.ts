@@ -70,10 +70,7 @@ export class PromptRunner {
     return cleared;
   }
 
-  /**
-   * Continues after the end of work: with a requested compaction, else with a run for the oldest waiting input.
-   * After an abort, it only stores messages.
-   */
+  /** Continues with a requested compaction, else with a run for the oldest input. After an abort, it only stores messages. */
   #ended({ aborted }: { aborted: boolean }): void {
     const { compaction, parts } = this.#options;
     if (aborted) compaction.cancelRequested();
@@ -109,7 +106,7 @@ export class PromptRunner {
     await appendQueued(parts, () => queue.next("store"));
     do {
       result = await run({ parts, compaction, start, signal, onEnd });
-      const isOver = () => !mayFollow(result) || signal.aborted;
+      const isOver = () => !["done", "handled", "paused"].includes(result.status) || signal.aborted;
       await appendQueued(parts, () => queue.next(isOver() ? "abort" : "store"));
       if (!signal.aborted) await compaction.runRequested(signal);
       const next = isOver() ? undefined : queue.next("start");
@@ -130,11 +127,6 @@ function startOf(queued: Queued): RunStart {
   if (isMessage(queued)) return { message: queued.message };
   const { behavior: _, ...input } = queued;
   return input;
-}
-
-/** True if a waiting text may start another run. */
-function mayFollow({ status }: RunResult): boolean {
-  return status === "done" || status === "handled" || status === "paused";
 }
 
 /** Kinds of work, one at a time. */

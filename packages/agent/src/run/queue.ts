@@ -174,10 +174,7 @@ const acceptedByPhase = {
 
 export type QueuePhase = keyof typeof acceptedByPhase;
 
-/**
- * Texts of users and messages of extensions during work, in their order: steering ones go into the next request,
- * follow-ups at the end of the run, some messages into the user's next prompt.
- */
+/** Waiting texts and messages, in order. Steering ones go into the next request, follow-ups to the end of the run. */
 export class InputQueue {
   #queued: Queued[] = [];
   #withPrompt: QueuedMessage[] = [];

@@ -29,10 +29,7 @@ export class RunLoop {
   readonly #options: { parts: AgentParts; compaction: RunCompactions; signal: AbortSignal };
   #turnIndex = 0;
   #isInTurn = false;
-  /**
-   * Requests since the user's latest message or confirmation. Text beside tool calls does not reset it: the user need not
-   * have read it.
-   */
+  /** Requests since the user's latest message or confirmation. The user need not have read text beside tool calls. */
   #requests = 0;
   /** True after a retry with another model, until a good answer. */
   #triedOtherModel = false;
@@ -182,10 +179,7 @@ export class RunLoop {
     }
   }
 
-  /**
-   * Stores the waiting messages of this phase and the next text that no extension handles: each text gets its own
-   * answer. Returns false if there were none.
-   */
+  /** Stores the waiting messages of this phase and the next text. Returns false if there were none. */
   async #deliver(phase: QueuePhase): Promise<boolean> {
     const { parts, signal } = this.#options;
     const { queue, controller } = parts;

@@ -234,10 +234,7 @@ export class PromptCache {
     this.#latest = latest;
   }
 
-  /**
-   * Returns the latest request if its prefix is still in the provider's cache: the model is the same, its cache rules keep
-   * the prefix until now, the answer had cache reads or writes, and the context has only grown since.
-   */
+  /** Returns the latest request if its model, its time and the context show that its prefix is still in the cache. */
   warmRequest(now: { session: Session; model: CatalogueModel; atMs: number }): WarmRequest | undefined {
     const latest = this.#latest;
     if (latest === undefined) return undefined;

@@ -152,10 +152,7 @@ async function execute(tool: Tool, input: unknown, options: CallOptions): Promis
   }
 }
 
-/**
- * Masks keys: a tool may read the files that contain them. Keys of the environment are masked only in outputs of commands,
- * because a project's own files must be written back as they were read.
- */
+/** Masks stored keys. Keys of the environment stay: a project's own files must be written back as they were read. */
 function withoutKeys({ parts }: CallOptions, result: ToolResult): ToolResult {
   const mask = maskKeys(parts.models.secrets());
   const content = result.content.map((block) =>

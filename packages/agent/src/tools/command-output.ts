@@ -139,10 +139,7 @@ const MAX_PENDING_CHARS = 16_384;
 /** An output with a larger share of control characters is binary. */
 const BINARY_SHARE = 0.2;
 
-/**
- * Converts terminal output to plain text, without colours, overwritten progress bars and control characters. A NUL ends a
- * line: `find -print0` writes one after each name.
- */
+/** Converts terminal output to plain text. A NUL ends a line: `find -print0` writes one after each name. */
 export class TerminalText {
   readonly #decoder = new TextDecoder();
   #pending = "";
@@ -178,17 +175,13 @@ export class TerminalText {
 
   #clean(raw: string): string {
     const plain = withoutTerminalControls(raw.replaceAll(/\0+\n?/g, "\n"));
-    const lines = plain.includes("\r") ? overwritten(plain) : plain;
+    const lines = plain.includes("\r") ? plain.split("\n").map(lastVersion).join("\n") : plain;
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is to go
     return erased(lines).replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
   }
 }
 
-/** A carriage return restarts the line. Keeps the version that a terminal shows. */
-function overwritten(text: string): string {
-  return text.split("\n").map(lastVersion).join("\n");
-}
-
+/** A carriage return restarts the line. Returns the version that a terminal shows. */
 function lastVersion(line: string): string {
   let end = line.length;
   while (line[end - 1] === "\r") end -= 1;

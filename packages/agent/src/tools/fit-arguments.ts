@@ -133,10 +133,7 @@ function choicesOf({ anyOf, oneOf }: Schema): readonly unknown[] {
   return Array.isArray(anyOf) ? anyOf : listOf(oneOf);
 }
 
-/**
- * Follows references into the same document. Returns undefined for a value that is no schema.
- * @throws RangeError after too many steps
- */
+/** Follows references. Returns undefined for a value that is no schema. @throws RangeError after too many steps */
 function resolve(given: unknown, root: Root): Schema | undefined {
   root.steps -= 1;
   if (root.steps < 0) throw new RangeError("The schema has no end.");

@@ -3,14 +3,7 @@ import { readdir, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { existingPath, type GuardedPath, type PathGuard } from "./path-guard.ts";
-import {
-  errorCode,
-  fileProblem,
-  MAX_RESULT_BYTES,
-  shownCount,
-  type Truncation,
-  truncationTo,
-} from "./result-text.ts";
+import { errorCode, fileProblem, MAX_RESULT_BYTES, shownCount, truncationTo } from "./result-text.ts";
 import { defineTool, type Tool } from "./tool-registry.ts";
 
 /** A larger folder is a store of data. */
@@ -39,7 +32,7 @@ export function lsTool(guard: PathGuard): Tool {
       const text = lines.join("\n") || "(an empty folder)";
       const totals = { totalLines: wanted.length, totalBytes: Buffer.byteLength(wanted.join("\n")) };
       const truncation = truncationTo(shown.join("\n"), totals);
-      const details: LsDetails = {
+      const details = {
         ...{ entries: entries.length, shown: shown.length },
         ...(entries.length > limit ? { entryLimitReached: limit } : {}),
         ...(shown.length < wanted.length ? { truncation } : {}),
@@ -47,15 +40,6 @@ export function lsTool(guard: PathGuard): Tool {
       return { content: [{ type: "text", text }], details };
     },
   });
-}
-
-/** Details of a listing, for people and programs. */
-interface LsDetails {
-  entries: number;
-  shown: number;
-  /** The limit, if there are more. */
-  entryLimitReached?: number;
-  truncation?: Truncation;
 }
 
 async function list({ real, shown }: GuardedPath): Promise<Dirent[]> {

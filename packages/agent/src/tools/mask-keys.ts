@@ -23,10 +23,7 @@ export function maskKeys(secrets: readonly NamedSecret[]): (text: string) => str
   return (text) => keys.reduce((masked, { name, value }) => masked.replaceAll(value, `[${name}]`), text);
 }
 
-/**
- * Masks all texts in plain data. Returns the same object if nothing changed. Ignores data that is nested too deeply to be
- * stored.
- */
+/** Masks all texts in plain data, except below the depth that can be stored. Returns the same object if nothing changed. */
 export function maskedWithin(
   value: unknown,
   mask: (text: string) => string,

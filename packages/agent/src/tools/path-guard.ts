@@ -55,7 +55,8 @@ export function pathGuard({ cwd, allow, readable, confirmPath }: PathGuardOption
     if (access === "read") roots.push(...(await rootAt(outputFolder)));
     const isAllowed = roots.some((root) => isInside(root, real));
     const answer = isAllowed || (await confirmPath?.({ ...request, path: real }));
-    if (answer) return { real, shown: shownPath(project, real) };
+    const shown = isInside(project, real) ? relative(project, real).split(sep).join("/") || "." : real;
+    if (answer) return { real, shown };
     const target = real.endsWith(path) ? "" : ` (it points to ${real})`;
     const use = access === "read" ? "read" : "change";
     const refusal =
@@ -112,12 +113,6 @@ export function isInside(folder: string, path: string): boolean {
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
-/** Relative to the project inside it, with `/`; else absolute. */
-function shownPath(project: string, path: string): string {
-  if (!isInside(project, path)) return path;
-  return relative(project, path).split(sep).join("/") || ".";
-}
-
 /** Returns undefined for a missing path and for one that is no link. */
 function noLink(error: unknown): undefined {
   const code = errorCode(error);
@@ -128,10 +123,7 @@ function noLink(error: unknown): undefined {
 /** Names to suggest for a missing one. */
 const MAX_SUGGESTIONS = 3;
 
-/**
- * Resolves a path that must exist. Accepts a name whose characters are only encoded in another way: macOS decomposes accents
- * and writes narrow spaces into the names of screenshots.
- */
+/** Resolves a path that must exist. macOS writes accents and spaces of names in another way than models. */
 export async function existingPath(guard: PathGuard, question: PathRequest): Promise<GuardedPath> {
   const guarded = await lookalikePath(guard, question);
   if (await exists(guarded.real)) return guarded;

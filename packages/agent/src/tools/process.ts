@@ -106,12 +106,18 @@ interface ProcessRow {
 
 /** Ends a command and all its processes: SIGTERM first, SIGKILL after a second. */
 export async function killTree(tree: ProcessTree): Promise<void> {
-  if (process.platform === "win32") return killWindowsTree(tree.pid);
+  if (process.platform === "win32") {
+    // It fails for a tree that has already ended.
+    await promisify(execFile)("taskkill", ["/pid", String(tree.pid), "/T", "/F"]).catch(() => {});
+    return;
+  }
   try {
     await killProcesses(tree);
   } catch {
     // Without /proc and ps, only the group is known.
-    await killGroup(tree.pid);
+    sendSignal(-tree.pid, "SIGTERM");
+    await delay(GRACE_MS);
+    sendSignal(-tree.pid, "SIGKILL");
   }
 }
 
@@ -135,10 +141,7 @@ async function killProcesses(tree: ProcessTree): Promise<void> {
   }
 }
 
-/**
- * Running processes of a command: its group, the descendants of its first process and, on Linux, all processes with its
- * mark, even outside the group and without their parents. `known` processes still belong to it.
- */
+/** Processes of a command: its group, all descendants and, on Linux, all with its mark. `known` ones still belong to it. */
 export async function treeProcesses(
   { pid, mark }: ProcessTree,
   known: ReadonlySet<number> = new Set(),
@@ -192,17 +195,6 @@ async function posixProcesses(): Promise<ProcessRow[]> {
     if (match === null || match[4]!.startsWith("Z")) return [];
     return [{ pid: Number(match[1]), parent: Number(match[2]), group: Number(match[3]), name: match[5]! }];
   });
-}
-
-async function killGroup(pid: number): Promise<void> {
-  sendSignal(-pid, "SIGTERM");
-  await delay(GRACE_MS);
-  sendSignal(-pid, "SIGKILL");
-}
-
-async function killWindowsTree(pid: number): Promise<void> {
-  // It fails for a tree that has already ended.
-  await promisify(execFile)("taskkill", ["/pid", String(pid), "/T", "/F"]).catch(() => {});
 }
 
 /** @param pid negative for a group */

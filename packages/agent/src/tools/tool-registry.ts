@@ -164,16 +164,14 @@ function ofZod(schema: z.ZodType): Omit<ReadParameters, "declared"> {
 function ofJsonSchema(parameters: object, isUnchecked = false): Omit<ReadParameters, "declared"> {
   if (Array.isArray(parameters)) throw new TypeError("they are an array.");
   if ("safeParse" in parameters) throw new TypeError("they are a schema from another zod version.");
-  const json = JSON.parse(JSON.stringify(parameters, withoutMarks)) as Record<string, unknown>;
+  const json = JSON.parse(
+    JSON.stringify(parameters, (key, value: unknown) => (MARK.test(key) ? undefined : value)),
+  ) as Record<string, unknown>;
   return { schema: isUnchecked ? z.record(z.string(), z.unknown()) : z.fromJSONSchema(json as never), json };
 }
 
 /** Keys of TypeBox that no provider knows. */
 const MARK = /^~(?:kind|optional|readonly|immutable|unsafe|refine|codec|base|guard|hint|standard)$/;
-
-function withoutMarks(key: string, value: unknown): unknown {
-  return MARK.test(key) ? undefined : value;
-}
 
 /** Providers accept only objects. */
 function checked({ schema, json }: Omit<ReadParameters, "declared">): ReadParameters {

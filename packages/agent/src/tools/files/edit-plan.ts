@@ -15,7 +15,9 @@ export function planEdits(
   text: string,
   edits: readonly TextEdit[],
 ): { changes: TextChange[]; tolerated: Tolerance[] } {
-  const placed = edits.map((edit, index) => place(text, edit, nameOf(index, edits.length)));
+  const placed = edits.map((edit, index) =>
+    place(text, edit, edits.length === 1 ? "The edit" : `Edit ${index + 1} of ${edits.length}`),
+  );
   placed.sort((a, b) => a.change.start - b.change.start);
   for (const [index, { name, change }] of placed.entries()) {
     const next = placed[index + 1];
@@ -26,10 +28,6 @@ export function planEdits(
   }
   const tolerated = new Set(placed.flatMap((each) => each.tolerated));
   return { changes: placed.map(({ change }) => change), tolerated: [...tolerated] };
-}
-
-function nameOf(index: number, count: number): string {
-  return count === 1 ? "The edit" : `Edit ${index + 1} of ${count}`;
 }
 
 function place(text: string, edit: TextEdit, name: string) {
@@ -160,17 +158,14 @@ function plainCharacters(text: string): string {
   );
 }
 
-interface Folded {
-  text: string;
-  /** Earlier position of each character, and of the end. */
-  origins: number[];
-}
-
 /** Spaces at a line end, and a letter with separate accents. The lookbehind keeps long runs of spaces linear. */
 const folds = /(?<![^\S\n])[^\S\n]+(?=\n)|\P{M}\p{M}+/gu;
 
-/** Removes spaces at line ends, composes accents and replaces typographic characters. */
-function fold(text: string): Folded {
+/**
+ * Removes spaces at line ends, composes accents and replaces typographic characters. `origins` are the positions of the
+ * characters in the text, and of its end.
+ */
+function fold(text: string): { text: string; origins: number[] } {
   const parts: string[] = [];
   const origins: number[] = [];
   let from = 0;

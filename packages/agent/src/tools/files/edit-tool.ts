@@ -32,13 +32,6 @@ const parameters = z.object({
 
 type Input = z.output<typeof parameters>;
 
-/** Details of an edit, for people and programs. */
-interface EditDetails extends FileDiff {
-  path: string;
-  /** The difference for the program `patch`, with the file's name; empty as `diff`. */
-  patch: string;
-}
-
 export function editTool(guard: PathGuard): Tool {
   return defineTool({
     name: "edit",
@@ -72,7 +65,7 @@ async function editFile(
   file: GuardedPath,
   edits: readonly TextEdit[],
   signal: AbortSignal,
-): Promise<ToolResult<EditDetails>> {
+): Promise<ToolResult> {
   const { text, format } = await readWhole(file);
   const before = withLf(text);
   const { changes, tolerated } = planEdits(before, edits);
@@ -142,10 +135,7 @@ function withLf(text: string): string {
   return text.replaceAll("\r\n", "\n");
 }
 
-/**
- * Converts changes of the text with `\n` to changes of the text in the file. A replacement gets the line ends of the
- * replaced text, else those of most lines.
- */
+/** Converts changes to those of the text in the file. A replacement gets the line ends of the replaced text. */
 function inFileEndings(text: string, changes: readonly TextChange[]): TextChange[] {
   // Positions of the removed `\r` in the text with `\n`.
   const removed = Array.from(text.matchAll(/\r\n/g), ({ index }, before) => index - before);

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { isAbsolute, join, sep } from "node:path";
 import { z } from "zod";
 import { existingPath, type PathGuard } from "../path-guard.ts";
-import { MAX_RESULT_BYTES, shownCount, type Truncation, truncationTo } from "../result-text.ts";
+import { MAX_RESULT_BYTES, shownCount, truncationTo } from "../result-text.ts";
 import { defineTool, type Tool } from "../tool-registry.ts";
 import { coverageNotes, FolderWalk, withLiteralSegments } from "./folder-walk.ts";
 import { globMatcher } from "./globs.ts";
@@ -53,17 +53,8 @@ interface Found {
   bytes: number;
 }
 
-/** Details of a search, for people and programs. */
-interface FindDetails {
-  found: number;
-  shown: number;
-  /** The limit, if there are more. */
-  resultLimitReached?: number;
-  truncation?: Truncation;
-}
-
-function detailsOf({ paths, count, bytes }: Found, limit: number): FindDetails {
-  const details: FindDetails = { found: count, shown: paths.length };
+function detailsOf({ paths, count, bytes }: Found, limit: number) {
+  const details = { found: count, shown: paths.length };
   if (count === paths.length) return details;
   if (paths.length === limit) return { ...details, resultLimitReached: limit };
   const totals = { totalLines: Math.min(count, limit), totalBytes: bytes };

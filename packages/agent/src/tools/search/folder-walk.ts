@@ -22,10 +22,7 @@ interface WalkGaps {
   isCut: boolean;
 }
 
-/**
- * Lists everything below a folder, in the order of names, except `.git` and ignored entries. It lists links and does not
- * follow them.
- */
+/** Lists everything below a folder by name, except `.git` and ignored entries. Does not follow links. */
 export class FolderWalk {
   readonly #options: { folder: string; signal: AbortSignal };
   readonly gaps: WalkGaps = { unreadableFolders: 0, isCut: false };

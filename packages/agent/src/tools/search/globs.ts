@@ -83,10 +83,7 @@ interface PatternOptions {
   matchesOwnBrackets: boolean;
 }
 
-/**
- * A glob without choices. Matching takes no more than one look at each part of the glob for each character: a regular
- * expression for the whole glob takes seconds for four stars and a long name.
- */
+/** A glob without choices. Matching is linear: a regular expression for the whole glob takes seconds for four stars. */
 export class PathPattern {
   /** One test for each name; undefined for `**`, any number of folders. */
   readonly #names: readonly (NameTest | undefined)[];
@@ -153,10 +150,7 @@ function characterOf(token: string): string {
   return token.length > 1 && token.startsWith("\\") ? token.slice(1) : token;
 }
 
-/**
- * The text up to each star is found where it comes first, and never looked for again: a lookahead is not entered a second
- * time.
- */
+/** Finds the text up to each star at its first place only: a lookahead is not entered a second time. */
 function nameExpression(tokens: readonly string[], sourceOfClass: (token: string) => string): RegExp {
   const parts = [""];
   for (const [at, token] of tokens.entries()) {

@@ -4,7 +4,7 @@ import { textPart } from "@bonsai-agent/messages/host";
 import { z } from "zod";
 import { existingPath, type GuardedPath, type PathGuard } from "../path-guard.ts";
 import { programPath } from "../process.ts";
-import { MAX_RESULT_BYTES, shownCount, type Truncation, truncationTo } from "../result-text.ts";
+import { MAX_RESULT_BYTES, shownCount, truncationTo } from "../result-text.ts";
 import { defineTool, type Tool } from "../tool-registry.ts";
 import { withLiteralSegments } from "./folder-walk.ts";
 import { ripgrepSearch } from "./ripgrep.ts";
@@ -80,16 +80,6 @@ function refuseLineBreaks({ pattern, literal }: Input): void {
   );
 }
 
-/** Details of a search, for people and programs. */
-interface GrepDetails {
-  matches: number;
-  /** The limit, if there are more matches. */
-  matchLimitReached?: number;
-  /** True: long lines are shown only in part. */
-  linesTruncated?: boolean;
-  truncation?: Truncation;
-}
-
 /** Collects the lines of a result within its limits. */
 class Listing {
   readonly #limit: number;
@@ -117,7 +107,7 @@ class Listing {
     return this.#matches - this.#shownMatches <= MAX_COUNTED_MORE;
   }
 
-  get details(): GrepDetails {
+  get details() {
     const isLimited = this.#matches > this.#limit && this.#shownMatches === this.#limit;
     return {
       matches: this.#matches,

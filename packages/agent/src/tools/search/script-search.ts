@@ -42,10 +42,7 @@ export type LineSearch = (options: LineSearchOptions) => AsyncIterable<SearchedL
 const MAX_FILE_BYTES = 50 << 20;
 const MAX_PATTERN_CHARS = 50_000;
 
-/**
- * Searches without any program: for machines that have no ripgrep. Finds the same but for words: `\b` and `\w` know only
- * ASCII here.
- */
+/** Searches without ripgrep. Finds the same, except that `\b` and `\w` know only ASCII. */
 export const scriptSearch: LineSearch = async function* search(options) {
   const { signal, contextLines } = options;
   const worker = new ExpressionWorker(expressionOf(options));
