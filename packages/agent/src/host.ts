@@ -11,7 +11,6 @@ export {
   requestOverhead,
 } from "./prompt/system-prompt.ts";
 export { findRecalled, type RecallFindings } from "./recall/recall-search.ts";
-export { frontmatterParts } from "./resources/frontmatter.ts";
 export {
   commandCall,
   expandTemplate,
@@ -20,6 +19,7 @@ export {
   readPromptTemplates,
   templateArguments,
 } from "./resources/prompt-templates.ts";
+export { frontmatterParts } from "./resources/resource-files.ts";
 export { readSkillsWith, skillMessage } from "./resources/skills.ts";
 export { summariserSizes } from "./run/summariser.ts";
 export { shellElsewhere } from "./run/user-command.ts";

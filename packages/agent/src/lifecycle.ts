@@ -279,8 +279,7 @@ function isGuardResult(value: { block?: unknown; reason?: unknown }): boolean {
 }
 
 /** Accepts a guard's result, with the output of the command or the place to run it. */
-function isCommandGuardResult(value: CommandGuardResult): boolean {
-  const { result, operations, ...guard } = value;
+function isCommandGuardResult({ result, operations, ...guard }: CommandGuardResult): boolean {
   if (!commandResults.safeParse({ result, operations }).success) return false;
   return result === undefined && operations === undefined ? isGuardResult(guard) : isGuard(guard);
 }

@@ -34,6 +34,7 @@ export interface OpenAgentOptions
     | "expandInput"
     | "confirmMoreRequests"
     | "reviewCompaction"
+    | "isSubAgent"
   > {
   /** The project: tools work here, and Bonsai looks for project instructions here. Absolute. */
   cwd: string;
@@ -49,8 +50,6 @@ export interface OpenAgentOptions
   tools?: readonly Tool[];
   /** Asks about paths outside the project. Default: refuses them. */
   confirmPath?: ConfirmPath;
-  /** A sub-agent has no threshold compaction, no sub-agents of its own, and gets no title. Default false. */
-  isSubAgent?: boolean;
 }
 
 /** Opens an agent with the built-in tools, the task tool, the project's instructions and the system prompt. */
@@ -83,7 +82,7 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
         ...{ ...fixed, tools, instructions: instructions.current, skills: currentSkills() },
         skillTokens: skillTokens(agent.model.contextWindow),
       }),
-    runCommand: commandRunner({ cwd, secrets: () => models.secrets() }),
+    runCommand: commandRunner(cwd, () => models.secrets()),
     followers: followersFor(options, lifecycle),
     onClose: () => search.close(),
   });

@@ -5,8 +5,7 @@ import { shortened } from "@bonsai-agent/messages";
 import { count } from "@bonsai-agent/messages/numbers";
 import { messageOf } from "../notice.ts";
 import { readRegularFile } from "../tools/files/open-file.ts";
-import { parseFrontmatter } from "./frontmatter.ts";
-import { folderEntries } from "./resource-files.ts";
+import { folderEntries, parseFrontmatter } from "./resource-files.ts";
 
 /** A Markdown file whose text is a prompt, with places for arguments. */
 export interface PromptTemplate<Place = unknown> {

@@ -5,8 +5,15 @@ import { count } from "@bonsai-agent/messages/numbers";
 import { messageOf } from "../notice.ts";
 import { readRegularFile } from "../tools/files/open-file.ts";
 import { isInside } from "../tools/path-guard.ts";
-import { frontmatterParts, type ParseYaml, readFrontmatter } from "./frontmatter.ts";
-import { findSkillFiles, realOf, type SkillFiles, statsAt } from "./resource-files.ts";
+import {
+  findSkillFiles,
+  frontmatterParts,
+  type ParseYaml,
+  readFrontmatter,
+  realOf,
+  type SkillFiles,
+  statsAt,
+} from "./resource-files.ts";
 
 /** A skill of the Agent Skills standard: a folder with a SKILL.md, or one Markdown file. */
 export interface Skill {

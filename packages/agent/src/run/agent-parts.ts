@@ -39,7 +39,7 @@ export interface AgentOptions {
   systemPrompt: string | ((tools: readonly Tool[]) => string);
   /** Called before each run and each request; the next prompt contains the change. Default: nothing changes. */
   renewPrompt?: (() => Promise<PromptChange | undefined>) | undefined;
-  /** True: no threshold compaction. Default false. */
+  /** True: no threshold compaction, no sub-agents of its own, and no title. Default false. */
   isSubAgent?: boolean | undefined;
   /** Runs the commands that the user types after `!`. Default: refuses them. */
   runCommand?: RunCommand;

@@ -147,7 +147,7 @@ export class RunLoop {
     const onResult = async (result: ToolResultMessage) => {
       results.push(await recordResult(parts, result));
     };
-    return runToolBatch({ parts, calls: callsIn(answer), signal, onResult });
+    return runToolBatch(parts, callsIn(answer), signal, onResult);
   }
 
   /** A text that cannot be expanded waits again, and is `unsent` at the end of the run. */

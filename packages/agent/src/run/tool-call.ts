@@ -16,25 +16,18 @@ import {
 } from "../tools/tool-registry.ts";
 import type { AgentParts } from "./agent-parts.ts";
 
-interface ToolBatchOptions {
-  parts: AgentParts;
-  calls: readonly ToolCall[];
-  signal: AbortSignal;
-  /** Called in the order of the calls, as soon as a call and all before it have ended. */
-  onResult: (result: ToolResultMessage) => Promise<void>;
-}
-
 /**
  * Runs the calls of one answer in parallel, except for sequential tools. Every call gets exactly one result, also after
  * an abort. Returns true if no result needs another request.
+ * @param onResult called in the order of the calls, as soon as a call and all before it have ended
  * @throws errors of `onResult`, after it stopped the running tools
  */
-export async function runToolBatch({
-  parts,
-  calls,
-  signal: outer,
-  onResult,
-}: ToolBatchOptions): Promise<boolean> {
+export async function runToolBatch(
+  parts: AgentParts,
+  calls: readonly ToolCall[],
+  outer: AbortSignal,
+  onResult: (result: ToolResultMessage) => Promise<void>,
+): Promise<boolean> {
   const stop = new AbortController();
   const signal = AbortSignal.any([outer, stop.signal]);
   let isLast = calls.length > 0;
@@ -175,10 +168,8 @@ async function changedResult({ parts, call }: CallOptions, result: ToolResult): 
   return { content: [...payload.content], ...changed, terminate };
 }
 
-type CheckedInput = { ok: true; input: unknown } | { ok: false; problem: string };
-
 /** Returns the checked arguments of a call, or their problem in words for the model. */
-export function checkedInput(tool: Tool, input: Record<string, unknown>): CheckedInput {
+export function checkedInput(tool: Tool, input: Record<string, unknown>): { ok: true; input: unknown } | { ok: false; problem: string } {
   if (MALFORMED_ARGUMENTS in input)
     return { ok: false, problem: argumentsProblem(String(input[MALFORMED_ARGUMENTS])) };
   const result = readParameters(tool).schema.safeParse(input);

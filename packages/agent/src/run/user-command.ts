@@ -123,20 +123,15 @@ function outputOf({ end, exitCode, output }: ShellOutcome): CommandOutput {
   return { output: tail, exitCode, cancelled: end === "abort", truncated, fullOutputPath };
 }
 
-interface CommandRunnerOptions {
-  cwd: string;
-  /** Default: the environment of this process. */
-  env?: NodeJS.ProcessEnv | undefined;
-  /** Masked in outputs, called at each command. Default: only the keys of `env`. */
-  secrets?: (() => readonly NamedSecret[]) | undefined;
-}
-
-/** Runs commands of the user as the bash tool does, but without a time limit. */
-export function commandRunner({
-  cwd,
-  env = process.env,
-  secrets = () => [],
-}: CommandRunnerOptions): RunCommand {
+/**
+ * Runs commands of the user as the bash tool does, but without a time limit.
+ * @param secrets masked in outputs; called at each command
+ */
+export function commandRunner(
+  cwd: string,
+  secrets: () => readonly NamedSecret[] = () => [],
+  env: NodeJS.ProcessEnv = process.env,
+): RunCommand {
   return async ({ command, signal, onOutput }) =>
     outputOf(await shellCommand({ command, cwd, env, signal, secrets: secrets(), onText: onOutput }));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseFrontmatter } from "../../src/resources/frontmatter.ts";
+import { parseFrontmatter } from "../../src/resources/resource-files.ts";
 
 test.each([
   ["---\nname: x\nlist: [1, 2]\n---\nBody\n", { name: "x", list: [1, 2] }, "Body\n"],

@@ -297,7 +297,7 @@ describe("a process in the background", () => {
 describe("a command typed by the user", () => {
   test("gives its output and exit code", async () => {
     using folder = toolFolder();
-    const run = commandRunner({ cwd: folder.path });
+    const run = commandRunner(folder.path);
     const heard: string[] = [];
     const ran = await run({
       command: "echo hi; exit 4",
@@ -317,7 +317,7 @@ describe("a command typed by the user", () => {
   test("can be cancelled", async () => {
     using folder = toolFolder();
     const abort = new AbortController();
-    const run = commandRunner({ cwd: folder.path });
+    const run = commandRunner(folder.path);
     const ran = await run({
       command: "echo hi; sleep 1000",
       signal: abort.signal,

@@ -37,19 +37,6 @@ const parameters = z.object({
     .describe(`How many lines to read. Default and maximum ${MAX_RESULT_LINES}.`),
 });
 
-/** Details of a read, for people and programs. */
-interface ReadDetails {
-  path: string;
-  sizeBytes: number;
-  encoding?: string;
-  firstLine?: number;
-  lastLine?: number;
-  totalLines?: number | undefined;
-  truncated?: boolean;
-  /** Absent if the call itself asked for less. */
-  truncation?: Truncation | undefined;
-}
-
 export function readTool(guard: PathGuard): Tool {
   return defineTool({
     name: "read",
@@ -83,7 +70,7 @@ async function readImage(
   shown: string,
   { handle, stats: { size } }: OpenedFile,
   mimeType: string,
-): Promise<ToolResult<ReadDetails>> {
+): Promise<ToolResult> {
   if (size > MAX_IMAGE_BYTES) {
     throw new Error(
       `The image ${shown} (${mimeType}) has ${shownBytes(size)}; at most ${shownBytes(MAX_IMAGE_BYTES)} can be shown. Make a smaller copy with bash and read the copy.`,
@@ -100,7 +87,7 @@ async function readImage(
   return { content: [{ type: "text", text }, image], details: { path: shown, sizeBytes: size } };
 }
 
-async function readText(shown: string, options: LineWindowOptions): Promise<ToolResult<ReadDetails>> {
+async function readText(shown: string, options: LineWindowOptions): Promise<ToolResult> {
   const { offset: firstLine, sizeBytes, format } = options;
   const window = await lineWindow(options);
   const { text, lastLine, totalLines, isEnd, cutLines } = window;

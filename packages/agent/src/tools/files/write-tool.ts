@@ -4,7 +4,7 @@ import { z } from "zod";
 import { type GuardedPath, lookalikePath, type PathGuard } from "../path-guard.ts";
 import { countLines, errorCode, fileProblem, shownBytes, shownCount, shownLines } from "../result-text.ts";
 import { defineTool, type Tool, type ToolResult } from "../tool-registry.ts";
-import { type FileDiff, fileDiff, inFileQueue, replaceFile } from "./file-change.ts";
+import { fileDiff, inFileQueue, replaceFile } from "./file-change.ts";
 import { LineSplitter } from "./open-file.ts";
 
 /** Larger files are not compared. */
@@ -16,15 +16,6 @@ const parameters = z.object({
   path: z.string().min(1).describe("The file, relative to the working folder or absolute."),
   content: z.string().describe("The whole new content."),
 });
-
-/** Details of a write, for people and programs. */
-interface WriteDetails extends Partial<FileDiff> {
-  path: string;
-  created: boolean;
-  /** Lines. */
-  added: number;
-  removed: number;
-}
 
 export function writeTool(guard: PathGuard): Tool {
   return defineTool({
@@ -45,7 +36,7 @@ export function writeTool(guard: PathGuard): Tool {
   });
 }
 
-async function write(file: GuardedPath, content: string): Promise<ToolResult<WriteDetails>> {
+async function write(file: GuardedPath, content: string): Promise<ToolResult> {
   const { shown: path } = file;
   const bytes = Buffer.from(content);
   const before = await earlierFile(file, bytes.length);
@@ -69,7 +60,7 @@ async function write(file: GuardedPath, content: string): Promise<ToolResult<Wri
   });
 }
 
-function result(text: string, details: WriteDetails): ToolResult<WriteDetails> {
+function result(text: string, details: object): ToolResult {
   return { content: [{ type: "text", text }], details };
 }
 
