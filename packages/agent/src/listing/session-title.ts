@@ -106,11 +106,6 @@ function firstExchange(session: Session): Exchange | undefined {
 
 /** Reads messages on demand: a compaction can hide most of a long session. */
 function* messagesFromFirst(session: Session): Generator<Message> {
-  const { items, compaction } = session.projection();
-  if (compaction === undefined) {
-    for (const { message } of items) yield message;
-    return;
-  }
   const index = session.index();
   const leaf = session.leafId === null ? -1 : index.find(session.leafId);
   for (const number of index.ancestry(leaf)) {

@@ -121,7 +121,7 @@ describe("edits that are made", () => {
     folder.write("file", "a  \n“b”\n");
     const result = await folder.run("edit", { path: "file", oldText: 'a\n"b"', newText: "c" });
     expect(textOf(result)).toContain(
-      "(oldText was not exact; ignored differences: trailing whitespace; typographic, full-width or composed characters.)",
+      "(oldText was not exact: differences in spaces at line ends, special characters or accents were ignored.)",
     );
   });
 

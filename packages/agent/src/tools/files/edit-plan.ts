@@ -7,14 +7,13 @@ const MAX_COMPARE_MS = 1_000;
 const MAX_NAMED_PLACES = 10;
 
 /**
- * Finds the place of each edit in a text with `\n` as line end. Returns the changes in the order of the text, and the
- * ignored differences.
+ * Finds the place of each edit in a text with `\n` as line end. Returns the changes in the order of the text.
  * @throws Error with a sentence for the model: a passage is missing, ambiguous, or overlaps another
  */
 export function planEdits(
   text: string,
   edits: readonly TextEdit[],
-): { changes: TextChange[]; tolerated: Tolerance[] } {
+): { changes: TextChange[]; isExact: boolean } {
   const placed = edits.map((edit, index) =>
     place(text, edit, edits.length === 1 ? "The edit" : `Edit ${index + 1} of ${edits.length}`),
   );
@@ -26,8 +25,7 @@ export function planEdits(
         `${name} and ${next.name} overlap in line ${lineAt(text, next.change.start)}. Nothing was changed. Join them into one edit.`,
       );
   }
-  const tolerated = new Set(placed.flatMap((each) => each.tolerated));
-  return { changes: placed.map(({ change }) => change), tolerated: [...tolerated] };
+  return { changes: placed.map(({ change }) => change), isExact: placed.every(({ isExact }) => isExact) };
 }
 
 function place(text: string, edit: TextEdit, name: string) {
@@ -35,13 +33,13 @@ function place(text: string, edit: TextEdit, name: string) {
   if (oldText === "")
     throw new Error(`${name} has an empty oldText. Give the text to replace, or use write.`);
   if (oldText === newText) throw new Error(`${name} changes nothing: oldText and newText are the same.`);
-  const { spans, tolerated } = matches(text, oldText);
+  const { spans, isExact } = matches(text, oldText);
   const [span, ...others] = spans;
   if (span === undefined) throw new Error(`${name} failed: ${notFound(text, edit)} Nothing was changed.`);
   if (others.length > 0) throw new Error(`${name} is ambiguous: ${several(text, spans)}`);
   const found = text.slice(span.start, span.end);
-  const replacement = tolerated.length === 0 ? newText : keepUnchanged(found, edit);
-  return { name, change: { ...span, replacement }, tolerated };
+  const replacement = isExact ? newText : keepUnchanged(found, edit);
+  return { name, change: { ...span, replacement }, isExact };
 }
 
 function several(text: string, spans: readonly Span[]): string {
@@ -98,8 +96,6 @@ export function applyChanges(text: string, changes: readonly TextChange[]): stri
   return changed + text.slice(from);
 }
 
-export type Tolerance = "trailing whitespace" | "typographic, full-width or composed characters";
-
 /** Places to find: a passage of one letter may have millions. */
 const MAX_PLACES = 1_000;
 
@@ -107,15 +103,15 @@ const MAX_PLACES = 1_000;
  * Finds the places of a passage in a text. If there is no exact one, it ignores spaces at line ends, typographic and
  * full-width characters, and the encoding of accents. Indentation and case can carry meaning and always count.
  */
-export function matches(text: string, passage: string): { spans: Span[]; tolerated: Tolerance[] } {
+export function matches(text: string, passage: string): { spans: Span[]; isExact: boolean } {
   const exact = placesOf(text, passage);
-  if (exact.length > 0 || passage.trim() === "") return { spans: exact, tolerated: [] };
+  if (exact.length > 0 || passage.trim() === "") return { spans: exact, isExact: true };
   const folded = fold(text);
   const spans = placesOf(folded.text, fold(passage).text).map(({ start, end }) => ({
     start: folded.origins[start]!,
     end: folded.origins[end]!,
   }));
-  return { spans, tolerated: toleratedIn(text, passage, spans) };
+  return { spans, isExact: false };
 }
 
 function placesOf(text: string, passage: string): Span[] {
@@ -126,36 +122,12 @@ function placesOf(text: string, passage: string): Span[] {
   return spans;
 }
 
-const plain: Readonly<Record<string, string>> = {
-  "\u2018": "'",
-  "\u2019": "'",
-  "\u201a": "'",
-  "\u201c": '"',
-  "\u201d": '"',
-  "\u201e": '"',
-  "\u2010": "-",
-  "\u2011": "-",
-  "\u2012": "-",
-  "\u2013": "-",
-  "\u2014": "-",
-  "\u2212": "-",
-  "\u00a0": " ",
-  "\u2002": " ",
-  "\u2003": " ",
-  "\u2009": " ",
-  "\u202f": " ",
-  "\u3000": " ",
-};
-/** The full-width forms of ASCII have the order of ASCII. */
-const fullWidthOffset = 0xfee0;
-const typographic = new RegExp(`[${Object.keys(plain).join("")}\\uff01-\\uff5e]`, "g");
-
-/** Replaces each character by one, so that positions stay the same. */
+/** Replaces typographic and full-width characters, each by one, so that positions stay the same. */
 function plainCharacters(text: string): string {
-  return text.replaceAll(
-    typographic,
-    (character) => plain[character] ?? String.fromCharCode(character.charCodeAt(0) - fullWidthOffset),
-  );
+  return plainQuotes(text)
+    .replaceAll(/[\u2010-\u2014\u2212]/g, "-")
+    .replaceAll(/[\u00a0\u2002\u2003\u2009\u202f\u3000]/g, " ")
+    .replaceAll(/[\uff01-\uff5e]/g, (wide) => String.fromCharCode(wide.charCodeAt(0) - 0xfee0));
 }
 
 /** Spaces at a line end, and a letter with separate accents. The lookbehind keeps long runs of spaces linear. */
@@ -184,21 +156,6 @@ function fold(text: string): { text: string; origins: number[] } {
   keep(text.length);
   origins.push(text.length);
   return { text: plainCharacters(parts.join("")), origins };
-}
-
-function toleratedIn(text: string, passage: string, spans: readonly Span[]): Tolerance[] {
-  const found = spans[0] && text.slice(spans[0].start, spans[0].end);
-  if (found === undefined) return [];
-  const tolerated: Tolerance[] = [];
-  const ends = (value: string) =>
-    value
-      .split("\n")
-      .map((line) => line.trimEnd())
-      .join("\n");
-  if (plainCharacters(found.normalize("NFC")) !== plainCharacters(passage.normalize("NFC")))
-    tolerated.push("trailing whitespace");
-  if (ends(found) !== ends(passage)) tolerated.push("typographic, full-width or composed characters");
-  return tolerated;
 }
 
 /** Lines of the nearest passage that are shown. */

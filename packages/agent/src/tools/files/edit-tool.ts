@@ -3,7 +3,7 @@ import { z } from "zod";
 import { existingPath, type GuardedPath, type PathGuard } from "../path-guard.ts";
 import { shownBytes, shownCount, shownLines } from "../result-text.ts";
 import { defineTool, type Tool, type ToolResult } from "../tool-registry.ts";
-import { applyChanges, planEdits, type TextChange, type TextEdit, type Tolerance } from "./edit-plan.ts";
+import { applyChanges, planEdits, type TextChange, type TextEdit } from "./edit-plan.ts";
 import { type FileDiff, fileDiff, inFileQueue, replaceFile } from "./file-change.ts";
 import { decodeText, encodeText, fileKind, HEAD_BYTES, openFile, type TextFormat } from "./open-file.ts";
 
@@ -68,7 +68,7 @@ async function editFile(
 ): Promise<ToolResult> {
   const { text, format } = await readWhole(file);
   const before = withLf(text);
-  const { changes, tolerated } = planEdits(before, edits);
+  const { changes, isExact } = planEdits(before, edits);
   const after = applyChanges(before, changes);
   signal.throwIfAborted();
   await replaceFile(file, encodeText(applyChanges(text, inFileEndings(text, changes)), format));
@@ -76,7 +76,7 @@ async function editFile(
   const diff = fileDiff(before, after);
   const patch = diff.diff === "" ? "" : `--- ${path}\n+++ ${path}\n${diff.diff}`;
   return {
-    content: [{ type: "text", text: report(path, diff, edits.length, tolerated) }],
+    content: [{ type: "text", text: report(path, diff, edits.length, isExact) }],
     details: { path, ...diff, patch },
   };
 }
@@ -118,11 +118,12 @@ function report(
   shown: string,
   { diff, added, removed }: FileDiff,
   count: number,
-  tolerated: readonly Tolerance[],
+  isExact: boolean,
 ): string {
   const made = count === 1 ? "1 edit" : `${count} edits`;
-  const notes =
-    tolerated.length === 0 ? [] : [`(oldText was not exact; ignored differences: ${tolerated.join("; ")}.)`];
+  const notes = isExact
+    ? []
+    : ["(oldText was not exact: differences in spaces at line ends, special characters or accents were ignored.)"];
   const heading = `Edited ${shown}: ${made}, ${shownLines(added)} added, ${shownCount(removed)} removed.`;
   const whole = diff.trimEnd();
   const lines = whole.split("\n").slice(0, MAX_SHOWN_DIFF_LINES).join("\n");
