@@ -319,7 +319,7 @@ export class Agent {
 /** Options of a requested compaction. */
 export type CompactOptions = Pick<
   ManualCompaction,
-  "focus" | "useDigest" | "asksAgain" | "firstKeptEntryId" | "isAgain"
+  "focus" | "useDigest" | "ignoresRecentFailure" | "firstKeptEntryId" | "replacesLatest"
 >;
 
 /** Options of a move in the tree. */

@@ -34,14 +34,14 @@ export function economyText(options: EconomyTextOptions): string | undefined {
   const budgets = budgetsFor({ settings, model });
   const limit = contextLimit({ settings: asked, model, budgets, reading, nowMs });
   if (limit === undefined) return undefined;
-  const { limitTokens, thresholdTokens, isExpired, size } = limit;
-  const usualTokens = size?.tokens ?? limitTokens;
+  const { compactAboveTokens, thresholdTokens, isExpired, size } = limit;
+  const usualTokens = size?.tokens ?? compactAboveTokens;
   const verb = isOff ? "would compact" : "compacts";
   const window = shortTokens(model.contextWindow ?? 0);
   if (usualTokens >= thresholdTokens)
     return `${verb} at the threshold, ${shortTokens(thresholdTokens)} of ${window}: ${whyThere(limit, model)}`;
   const now = isExpired
-    ? `; now at ${shortTokens(limitTokens)}, because the provider's cache has expired`
+    ? `; now at ${shortTokens(compactAboveTokens)}, because the provider's cache has expired`
     : "";
   return `${verb} at ${shortTokens(usualTokens)} of ${window}${savingText(limit, session.path(leafId))}${now}`;
 }

@@ -168,7 +168,7 @@ async function compact(session: Session, pick: number): Promise<void> {
     session,
     settings,
     lifecycle,
-    isAgain: pick % 5 === 0,
+    replacesLatest: pick % 5 === 0,
     review: async ({ prose = "" }) => {
       if (isEdited) return { action: "apply" };
       isEdited = true;

@@ -66,21 +66,21 @@ function latestMs(session: Session): number {
 describe("the limit", () => {
   test("off: by the threshold alone", () => {
     const limit = limitOf(worked(50), { settings: { economy: "off" } });
-    expect(limit).toEqual({ thresholdTokens: THRESHOLD, limitTokens: THRESHOLD, isExpired: false });
+    expect(limit).toEqual({ thresholdTokens: THRESHOLD, compactAboveTokens: THRESHOLD, isExpired: false });
   });
 
   test("auto: far below the threshold of a large window, and far above what is kept", () => {
-    const { limitTokens, size } = limitOf(worked(50));
-    expect(limitTokens).toBe(size?.tokens);
-    expect(limitTokens).toBeGreaterThan(40_000);
-    expect(limitTokens).toBeLessThan(80_000);
+    const { compactAboveTokens, size } = limitOf(worked(50));
+    expect(compactAboveTokens).toBe(size?.tokens);
+    expect(compactAboveTokens).toBeGreaterThan(40_000);
+    expect(compactAboveTokens).toBeLessThan(80_000);
   });
 
   test("auto, and nothing is known of what the model costs: by the threshold", () => {
     const model = { contextWindow: 200_000 };
-    expect(limitOf(worked(50), { model }).limitTokens).toBe(THRESHOLD);
+    expect(limitOf(worked(50), { model }).compactAboveTokens).toBe(THRESHOLD);
     const free = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
-    expect(limitOf(worked(50), { model: { ...model, usdPerMillionTokens: free } }).limitTokens).toBe(
+    expect(limitOf(worked(50), { model: { ...model, usdPerMillionTokens: free } }).compactAboveTokens).toBe(
       THRESHOLD,
     );
   });
@@ -88,10 +88,10 @@ describe("the limit", () => {
   test.each([
     [64_000, 64_000],
     [400_000, THRESHOLD],
-  ])("a size of %i tokens gives %i, with prices and without", (economy, limitTokens) => {
-    expect(limitOf(worked(50), { settings: { economy } }).limitTokens).toBe(limitTokens);
+  ])("a size of %i tokens gives %i, with prices and without", (economy, compactAboveTokens) => {
+    expect(limitOf(worked(50), { settings: { economy } }).compactAboveTokens).toBe(compactAboveTokens);
     expect(limitOf(worked(50), { settings: { economy }, model: { contextWindow: 200_000 } })).toMatchObject({
-      limitTokens,
+      compactAboveTokens,
     });
   });
 
@@ -103,35 +103,35 @@ describe("the limit", () => {
     expect([kept(100_000), kept(40_000), kept(40_000, 9_000), kept(1_000)]).toEqual([
       20_000, 14_000, 9_000, 4_096,
     ]);
-    const { limitTokens } = limitOf(worked(50), { settings: { economy: 1_000 } });
-    expect(limitTokens).toBeGreaterThan(5_000 + 4_096);
-    expect(limitTokens).toBeLessThan(25_000);
+    const { compactAboveTokens } = limitOf(worked(50), { settings: { economy: 1_000 } });
+    expect(compactAboveTokens).toBeGreaterThan(5_000 + 4_096);
+    expect(compactAboveTokens).toBeLessThan(25_000);
   });
 
   test("results that the model has not seen go before it too", () => {
     const { session } = history("A(t1):10 T1:90000", worked(30));
-    expect(limitOf(session).limitTokens).toBeGreaterThan(90_000);
+    expect(limitOf(session).compactAboveTokens).toBeGreaterThan(90_000);
   });
 
   test("of a turn at work, twice what is kept goes before it, not all of it", () => {
     const steps = Array.from({ length: 100 }, (_, at) => `A(s${at}):20 T(s${at}):980`).join(" ");
     const { session } = history(`U:30 ${steps} A:10`, worked(5));
-    const { limitTokens } = limitOf(session);
-    expect(limitTokens).toBeGreaterThan(40_000);
-    expect(limitTokens).toBeLessThan(80_000);
+    const { compactAboveTokens } = limitOf(session);
+    expect(compactAboveTokens).toBeGreaterThan(40_000);
+    expect(compactAboveTokens).toBeLessThan(80_000);
   });
 
   test("a fast growth is learned from the session, and makes it larger", () => {
     const fast = history(
       Array.from({ length: 12 }, (_, at) => `U:10 A:9000@${10_000 + at * 9_000}`).join(" | "),
     ).session;
-    expect(limitOf(fast).limitTokens).toBeGreaterThan(limitOf(worked(50)).limitTokens + 10_000);
+    expect(limitOf(fast).compactAboveTokens).toBeGreaterThan(limitOf(worked(50)).compactAboveTokens + 10_000);
   });
 
   test("a small window has its threshold below all of that", () => {
     const model = { ...middling, contextWindow: 32_000 };
-    const { limitTokens, thresholdTokens } = limitOf(worked(10), { model });
-    expect(limitTokens).toBeLessThanOrEqual(thresholdTokens);
+    const { compactAboveTokens, thresholdTokens } = limitOf(worked(10), { model });
+    expect(compactAboveTokens).toBeLessThanOrEqual(thresholdTokens);
   });
 
   test("is lower once the provider has forgotten the prefix, by the model's own rules", () => {
@@ -141,10 +141,10 @@ describe("the limit", () => {
     const expired = limitOf(session, at(6));
     expect(kept.isExpired).toBe(false);
     expect(expired.isExpired).toBe(true);
-    expect(expired.limitTokens).toBeLessThan(kept.limitTokens);
+    expect(expired.compactAboveTokens).toBeLessThan(kept.compactAboveTokens);
     const model = { ...middling, cacheRules: { minimumTokens: 1_024, keptMs: 60 * MINUTES } };
     expect(limitOf(session, { model, ...at(6) }).isExpired).toBe(false);
-    expect(limitOf(session, { settings: { economy: "off" }, ...at(6) }).limitTokens).toBe(THRESHOLD);
+    expect(limitOf(session, { settings: { economy: "off" }, ...at(6) }).compactAboveTokens).toBe(THRESHOLD);
   });
 
   test("Invariant: it is never above the threshold, and right after a compaction the context is below it", async () => {
@@ -157,8 +157,8 @@ describe("the limit", () => {
           const { session } = history(notation);
           const model = { ...middling, contextWindow };
           const settings = { economy, mask: { minimumTokens: 100 }, keepRecentTokens: 500 };
-          const { limitTokens, thresholdTokens } = limitOf(session, { model, settings });
-          expect(limitTokens).toBeLessThanOrEqual(thresholdTokens);
+          const { compactAboveTokens, thresholdTokens } = limitOf(session, { model, settings });
+          expect(compactAboveTokens).toBeLessThanOrEqual(thresholdTokens);
           const { controller } = controllerFor(session, settings, { model: () => model });
           const { status } = await controller.compact();
           if (status !== "compacted") return;
@@ -168,7 +168,7 @@ describe("the limit", () => {
           });
           const after = limitOf(session, { model, settings });
           if (tokens > thresholdTokens) return;
-          expect(tokens).toBeLessThanOrEqual(after.limitTokens);
+          expect(tokens).toBeLessThanOrEqual(after.compactAboveTokens);
         },
       ),
     );

@@ -122,7 +122,7 @@ describe("a model's summary that failed", () => {
     const { controller, summariser, session, next } = failing([broken]);
     await next();
     history(LONG, session);
-    const outcome = await controller.compact({ asksAgain: false });
+    const outcome = await controller.compact({ ignoresRecentFailure: false });
     expect(outcome).toMatchObject({ status: "compacted", reason: "manual" });
     expect(outcome.detail).toContain("The model's summary failed less than a minute ago.");
     expect(summariser.requests).toHaveLength(1);

@@ -43,11 +43,11 @@ test.each([
     session,
     settings: compactionSettings({ enabled: false }, { estimator: "chars4" }),
   });
-  const { detail, ...outcome } = await controller.makeSendable();
+  const { detail, ...outcome } = await controller.fitBeforeSending();
   expect(outcome.status).toBe(status);
   expect(detail === "The context fits the window.").toBe(edits === 0);
   expect(session.entries().filter(({ type }) => type === "context_edit")).toHaveLength(edits);
-  expect((await controller.makeSendable()).status).toBe("skipped");
+  expect((await controller.fitBeforeSending()).status).toBe("skipped");
 });
 
 test("a context that is too large again after an overflow recovery is not compacted a second time", async () => {
@@ -56,10 +56,10 @@ test("a context that is too large again after an overflow recovery is not compac
   expect((await controller.recoverFromOverflow()).status).toBe("compacted");
   history("U:30000 A:30000 U:10000 A:10000", session);
   const entries = session.entries().length;
-  expect((await controller.makeSendable()).status).toBe("failed");
+  expect((await controller.fitBeforeSending()).status).toBe("failed");
   expect(session.entries()).toHaveLength(entries);
   controller.answerArrived();
-  expect((await controller.makeSendable()).status).toBe("compacted");
+  expect((await controller.fitBeforeSending()).status).toBe("compacted");
 });
 
 test("a user message allows another try by threshold, also when no answer came", async () => {

@@ -35,7 +35,7 @@ async function compact(session: Session, options: Partial<RunCompactionOptions> 
 }
 
 const again = (session: Session, options: Partial<RunCompactionOptions> = {}) =>
-  compact(session, { isAgain: true, ...options });
+  compact(session, { replacesLatest: true, ...options });
 const read = ({ requests }: Awaited<ReturnType<typeof compact>>) =>
   requests.map(({ prompt }) => prompt.user).join("\n");
 const seen = (session: Session) => session.projection().items.map(({ entryId }) => entryId);
@@ -174,9 +174,9 @@ test("what was hidden can be cut at again, and results that the model has not se
   await compact(session, { firstKeptEntryId: id("u3") });
   const at = { session, settings, firstKeptEntryId: id("u2") };
   expect(cutRefusal(at)?.reason).toContain("already replaced it");
-  expect(cutRefusal({ ...at, isAgain: true })).toBeUndefined();
+  expect(cutRefusal({ ...at, replacesLatest: true })).toBeUndefined();
   expect(
-    cutPlaces({ session, estimator: settings.estimator, isAgain: true }).map(({ entryId }) => entryId),
+    cutPlaces({ session, estimator: settings.estimator, replacesLatest: true }).map(({ entryId }) => entryId),
   ).toContain(id("u2"));
   expect((await again(session, { firstKeptEntryId: id("u2") })).summarizedEntryIds).toEqual([
     id("u1"),
@@ -191,7 +191,7 @@ test.each([
 ])("nothing can be made anew where %s", async (_, notation, said) => {
   const { session } = history(notation);
   const before = session.entries().length;
-  const result = await runCompaction({ session, settings, isAgain: true });
+  const result = await runCompaction({ session, settings, replacesLatest: true });
   expect(result).toMatchObject({ status: "failed", error: { code: "nothing_to_make_anew" } });
   expect(result.detail).toContain(said);
   expect(session.entries()).toHaveLength(before);
@@ -201,7 +201,9 @@ test("the controller makes it anew, with the digest too", async () => {
   const { session } = history('U"Use port 8443." A:100 | U:100 A:100 | U:100 A:100');
   const controller = new CompactionController({ session, settings, model: () => ({}) });
   await compact(session);
-  expect(await controller.compact({ isAgain: true, useDigest: true })).toMatchObject({ status: "compacted" });
+  expect(await controller.compact({ replacesLatest: true, useDigest: true })).toMatchObject({
+    status: "compacted",
+  });
   expect(session.projection().compaction?.summary).toContain("8443");
 });
 
@@ -216,7 +218,7 @@ test("it can be looked at before it is written; where the session has gone back 
     session.undoCompaction(anew.entryId!);
     return { action: "apply" } as const;
   };
-  const refused = await runCompaction({ session, settings: looked, review: undoing, isAgain: true });
+  const refused = await runCompaction({ session, settings: looked, review: undoing, replacesLatest: true });
   expect(refused).toMatchObject({ status: "failed", error: { code: "draft_outdated" } });
   expect(session.projection().compaction?.id).toBe(former.entryId);
 });
@@ -233,7 +235,7 @@ test("made anew is what a compaction of the undone session would be, and nothing
         history(more.replaceAll(/\bt(\d)/g, "n$1").replaceAll("T(t", "T(n"), session);
         const leafId = session.leafId;
         const without = originalProjection(session).items.map(({ entryId }) => entryId);
-        const anew = planCompaction({ session, settings, isAgain: true });
+        const anew = planCompaction({ session, settings, replacesLatest: true });
         expect(anew.status).toBe("planned");
         const spans = [...anew.summarizedEntryIds, ...anew.turnPrefixEntryIds, ...anew.keptEntryIds];
         const previous = readContext({ session, estimator: settings.estimator }).projection.compaction;
@@ -246,7 +248,7 @@ test("made anew is what a compaction of the undone session would be, and nothing
         ).toEqual(spans);
         session.moveTo(leafId);
         const summariser = scriptedSummariser();
-        const made = await runCompaction({ session, settings, summariser, isAgain: true });
+        const made = await runCompaction({ session, settings, summariser, replacesLatest: true });
         expect(made.status).toBe("compacted");
         expect(seen(session)).toEqual([made.entryId, ...anew.keptEntryIds]);
       },

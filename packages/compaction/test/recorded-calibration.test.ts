@@ -71,7 +71,7 @@ test("a context that only a learned size holds back is sent once for each user m
     settings,
     model: () => ({ contextWindow: 32_768 }),
   });
-  const sent = async () => (await controller.makeSendable()).status;
+  const sent = async () => (await controller.fitBeforeSending()).status;
   expect(overheadOf(session)).toBe(58_000);
   expect([await sent(), await sent()]).toEqual(["skipped", "failed"]);
   controller.userMessageArrived();

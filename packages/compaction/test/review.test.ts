@@ -478,7 +478,7 @@ test("a threshold that the user declined is not asked again for this task; the l
 test("a compaction that is made anew from the originals is reviewed like any other", async () => {
   const { session } = onFile();
   await runCompaction({ session, settings: { ...settings, confirm: "never" }, model });
-  const { drafts, result } = await reviewed([apply, { action: "digest" }], { session, isAgain: true });
+  const { drafts, result } = await reviewed([apply, { action: "digest" }], { session, replacesLatest: true });
   expect(drafts.map(({ stage }) => stage)).toEqual(["plan", "ready", "ready"]);
   expect(result).toMatchObject({ status: "compacted", summarisedBy: "digest" });
 });

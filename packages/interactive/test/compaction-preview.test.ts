@@ -34,9 +34,9 @@ test("/compact preview is of what is asked: a cut of one's own, the digest, the 
   expect(compactionPreview({ ...asked, firstKeptEntryId: id("u2") }).result.firstKeptEntryId).toBe(id("u2"));
   expect(() => compactionPreview({ ...asked, firstKeptEntryId: id("u1") })).toThrow(/cannot start at entry/);
   await runCompaction({ session, settings, firstKeptEntryId: id("u2") });
-  const again = compactionPreview({ ...asked, isAgain: true, firstKeptEntryId: id("u3") }).result;
+  const again = compactionPreview({ ...asked, replacesLatest: true, firstKeptEntryId: id("u3") }).result;
   expect(again.summarizedEntryIds).toEqual(["u1", "a1", "u2", "a2"].map(id));
-  expect(shown({ isAgain: true, firstKeptEntryId: id("u3") })).toMatch(/summarised +4 items/);
+  expect(shown({ replacesLatest: true, firstKeptEntryId: id("u3") })).toMatch(/summarised +4 items/);
 });
 
 test("/compact preview says what is carried, and what only the words of the summary can keep", () => {

@@ -120,7 +120,7 @@ export class RunCompactions {
     // An extension changes the messages, so their size is not known here.
     if (events.hasHandlers("context")) return undefined;
     const { outcome, stop } = await this.#cancellable(signal, (own) =>
-      controller.makeSendable({ signal: own }),
+      controller.fitBeforeSending({ signal: own }),
     );
     if (stop !== undefined) return stop;
     if (outcome.status !== "failed" && outcome.status !== "cancelled") return undefined;

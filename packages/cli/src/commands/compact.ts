@@ -147,7 +147,7 @@ function taskOf(session: Session, settings: CompactionSettings, { options }: Inv
     settings,
     ...(typeof window === "number" ? { model: { contextWindow: window } } : {}),
     ...(typeof focus === "string" ? { focus } : {}),
-    ...(again === true && { isAgain: true }),
+    ...(again === true && { replacesLatest: true }),
     ...(typeof before === "string" ? { firstKeptEntryId: resolveEntryId(session, before) } : {}),
   };
 }

@@ -192,7 +192,7 @@ async function compact(
   const { customInstructions: focus, useDigest = false, isAgain = false, firstKeptEntryId: cut } = params;
   const outcome = await agent.compact({
     useDigest,
-    isAgain,
+    replacesLatest: isAgain,
     ...(focus === undefined ? {} : { focus }),
     ...(cut === undefined ? {} : { firstKeptEntryId: resolveEntryId(agent.session, cut) }),
   });

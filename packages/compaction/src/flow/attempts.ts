@@ -26,7 +26,7 @@ const freshRequest = () => ({
   isThresholdTried: false,
   isOverflowRecovered: false,
   /** True after a compaction of a context that could not be sent. */
-  isMadeSendable: false,
+  isFittedBeforeSending: false,
   /** True after a request was sent although its learned size is above the window. */
   isSentAnyway: false,
 });

@@ -205,6 +205,6 @@ async function madeBy(run: Run): Promise<MadeDraft> {
 }
 
 /** True for a request without a focus, a cut or another summariser of its own. */
-function isSameGoal({ focus, firstKeptEntryId, isAgain, summariser }: CompactionRequest): boolean {
-  return focus === undefined && firstKeptEntryId === undefined && !isAgain && summariser !== undefined;
+function isSameGoal({ focus, firstKeptEntryId, replacesLatest, summariser }: CompactionRequest): boolean {
+  return focus === undefined && firstKeptEntryId === undefined && !replacesLatest && summariser !== undefined;
 }

@@ -71,7 +71,7 @@ export interface RunCompactionOptions {
    * Repeats the latest compaction from its original entries, with the same cut unless another is given. Fails with
    * `nothing_to_make_anew` if there is none. Default: false.
    */
-  isAgain?: boolean | undefined;
+  replacesLatest?: boolean | undefined;
   /** Texts to carry through this and all later compactions. */
   pinned?: readonly string[] | undefined;
   /** Reviews the compaction before it is written, if `settings.confirm` asks for it. Default: no review. */
@@ -210,7 +210,7 @@ export function prepareRun(request: CompactionRequest): Run {
     model,
     estimator: request.estimator ?? settings.estimator,
   };
-  const originals = request.isAgain ? readOriginals(context) : undefined;
+  const originals = request.replacesLatest ? readOriginals(context) : undefined;
   const reading = originals?.reading ?? readContext(context);
   const isModelAsked = summariser !== undefined;
   const decision = decide(reading, { reason, settings, model, isModelAsked, isMidTask, refusal, nowMs });

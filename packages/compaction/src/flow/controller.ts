@@ -23,7 +23,7 @@ export type CompactionSite = CompactionSettings["sites"][number];
 export interface ControllerOptions
   extends Omit<
     RunCompactionOptions,
-    "reason" | "model" | "estimator" | "focus" | "firstKeptEntryId" | "isAgain" | "signal"
+    "reason" | "model" | "estimator" | "focus" | "firstKeptEntryId" | "replacesLatest" | "signal"
   > {
   /** The sizes of the model in use. Called for each decision. */
   model: () => ModelSizes;
@@ -43,12 +43,12 @@ export interface ManualCompaction {
   focus?: string;
   /** True to use the digest and ask no model, regardless of the settings. Default: false. */
   useDigest?: boolean;
-  /** True to ask a model that has just failed. Default: true; a program may set it to false. */
-  asksAgain?: boolean;
+  /** True to ask a model even if it has just failed. Default: true; a program may set it to false. */
+  ignoresRecentFailure?: boolean;
   /** The first kept entry, one of `cutPlaces`. Default: by the budgets. */
   firstKeptEntryId?: string;
   /** Repeats the latest compaction from its original entries. Default: false. */
-  isAgain?: boolean;
+  replacesLatest?: boolean;
   /** True inside a task: keeps as much as a compaction by threshold. Default: false. */
   isMidTask?: boolean;
   /** Cancels the compaction. */
@@ -127,16 +127,20 @@ export class CompactionController {
    * Compacts if the next request would be far above the window. `skipped`: the request can be sent, its size is
    * unknown, or the settings want no recovery. `failed`: it must not be sent. Never rejects.
    */
-  makeSendable(at: { signal?: AbortSignal } = {}): Promise<CompactionOutcome & { error?: BonsaiError }> {
+  fitBeforeSending(at: { signal?: AbortSignal } = {}): Promise<CompactionOutcome & { error?: BonsaiError }> {
     return this.#settled("overflow", () => this.#sendable(at));
   }
 
   /** Compacts at a request of the user or a program. Never rejects. */
-  compact({ useDigest, asksAgain = true, ...at }: ManualCompaction = {}): Promise<CompactionOutcome> {
+  compact({
+    useDigest,
+    ignoresRecentFailure = true,
+    ...at
+  }: ManualCompaction = {}): Promise<CompactionOutcome> {
     return this.#settled("manual", () => {
       const request = this.#request({ reason: "manual", ...at });
       if (useDigest) return this.#run({ ...request, summariser: undefined });
-      return this.#run(asksAgain ? request : this.#withoutFailedModel(request));
+      return this.#run(ignoresRecentFailure ? request : this.#withoutFailedModel(request));
     });
   }
 
@@ -216,9 +220,9 @@ export class CompactionController {
     const error = promptTooLarge(reading, request.model);
     if (error !== undefined) return { ...skip(error.message), status: "failed" as const, error };
     const { request: tried } = this.#attempts;
-    if (tried.isMadeSendable || tried.isOverflowRecovered)
+    if (tried.isFittedBeforeSending || tried.isOverflowRecovered)
       return this.#sendsAnyway() ? skip(SENT_ANYWAY) : stillTooLarge(reading, request.model);
-    tried.isMadeSendable = true;
+    tried.isFittedBeforeSending = true;
     const outcome = await this.#run(request);
     const { status } = outcome;
     const left = this.#read();

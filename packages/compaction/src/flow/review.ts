@@ -86,9 +86,9 @@ const ACTIONS = ["apply", "edit", "again", "cut", "digest", "back", "cancel"];
 export function validateDecision(decision: unknown): ReviewDecision {
   const { action, prose, focus, firstKeptEntryId } = (decision ?? {}) as Record<string, unknown>;
   const isEdit = action !== "edit" || typeof prose === "string";
-  const isAgain = action !== "again" || focus === undefined || typeof focus === "string";
+  const isFocus = action !== "again" || focus === undefined || typeof focus === "string";
   const isCut = action !== "cut" || typeof firstKeptEntryId === "string";
-  if (ACTIONS.includes(action as string) && isEdit && isAgain && isCut) return decision as ReviewDecision;
+  if (ACTIONS.includes(action as string) && isEdit && isFocus && isCut) return decision as ReviewDecision;
   throw new BonsaiError({
     code: "review_invalid",
     message: `The compaction review returned an unknown decision: ${jsonText(decision) || "nothing"}.`,

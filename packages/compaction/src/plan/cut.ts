@@ -144,7 +144,7 @@ export interface CutPlace {
 
 export interface CutOptions extends ReadContextOptions {
   /** True for the context that a repeated compaction would start from. Default: false. */
-  isAgain?: boolean | undefined;
+  replacesLatest?: boolean | undefined;
 }
 
 /**
@@ -173,7 +173,7 @@ export function cutRefusal(options: CutOptions & { firstKeptEntryId: string }): 
 }
 
 function contextItems(options: CutOptions): readonly ViewItem[] {
-  if (options.isAgain) return withoutSummary(readOriginals(options).view.items);
+  if (options.replacesLatest) return withoutSummary(readOriginals(options).view.items);
   const { projection, estimator } = readContext(options);
   return withoutSummary(viewOf(projection, estimator).items);
 }

@@ -32,7 +32,7 @@ export interface EconomicLimitOptions {
 /** The size above which a compaction saves money. */
 export interface EconomicLimit {
   /** One token more needs a compaction. At most the threshold. */
-  limitTokens: number;
+  compactAboveTokens: number;
   /** True if the limit is lower because the cache has expired: the prefix has to be paid again anyway. */
   isExpired: boolean;
   /** The costs. Absent without prices, and for a free prefix. */
@@ -59,11 +59,11 @@ export function economicLimit(options: EconomicLimitOptions): EconomicLimit {
       ...(typeof economy === "number" && { wantedTokens: economy }),
     });
   const wanted = size?.tokens ?? (typeof economy === "number" ? economy : threshold);
-  const limitTokens = Math.min(threshold, Math.max(needs.floorTokens, wanted));
+  const compactAboveTokens = Math.min(threshold, Math.max(needs.floorTokens, wanted));
   const isExpired = size !== undefined && hasExpired(messages, cacheRules.keptMs, nowMs);
   return {
-    limitTokens: isExpired ? size.expiredTokens : limitTokens,
-    isExpired: isExpired && size.expiredTokens < limitTokens,
+    compactAboveTokens: isExpired ? size.expiredTokens : compactAboveTokens,
+    isExpired: isExpired && size.expiredTokens < compactAboveTokens,
     ...(size && { size }),
   };
 }

@@ -246,7 +246,7 @@ export function contextLimit(
   const { settings, budgets } = options;
   const threshold = thresholdTokens(settings, budgets);
   if (threshold === undefined) return undefined;
-  const atThreshold = { thresholdTokens: threshold, limitTokens: threshold, isExpired: false };
+  const atThreshold = { thresholdTokens: threshold, compactAboveTokens: threshold, isExpired: false };
   return settings.economy === "off"
     ? atThreshold
     : { ...atThreshold, ...economicLimit({ ...options, thresholdTokens: threshold }) };
@@ -290,7 +290,7 @@ export function decide(reading: ContextReading, options: DecisionOptions): Decis
   return {
     reading,
     budgets,
-    compactAboveTokens: limit?.limitTokens,
+    compactAboveTokens: limit?.compactAboveTokens,
     thresholdTokens: limit?.thresholdTokens,
     isExpired: limit?.isExpired ?? false,
     total: { tokens: reading.tokens, estimatedTokens: reading.trailingTokens },

@@ -173,7 +173,7 @@ function requestCompaction(
     const result = await compacted(host, {
       ...(focus !== undefined && { focus }),
       ...(firstKeptEntryId !== undefined && { firstKeptEntryId }),
-      ...(isAgain !== undefined && { isAgain }),
+      ...(isAgain !== undefined && { replacesLatest: isAgain }),
     });
     if ("error" in result) await onError?.(result.error);
     else await onComplete?.(result);
@@ -197,7 +197,7 @@ async function compacted(host: ExtensionHost, asked: AgentCompactOptions): Promi
     // Nothing may be called before the caller's call is over.
     await Promise.resolve();
     if (agent === undefined) throw noAgent();
-    const outcome = await agent.requestCompaction({ ...asked, asksAgain: false });
+    const outcome = await agent.requestCompaction({ ...asked, ignoresRecentFailure: false });
     if (outcome.status === "masked") return { outcome };
     if (outcome.status !== "compacted") return { error: notCompacted(outcome) };
     return { outcome, compactionEntry: agent.session.projection().compaction };

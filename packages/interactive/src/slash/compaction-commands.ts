@@ -72,7 +72,7 @@ export function askedCompaction(args: string): CompactOptions & { isPreview?: tr
     ...(asked.has("preview") && { isPreview: true }),
     ...(focus !== "" && { focus }),
     ...(asked.has("digest") && { useDigest: true }),
-    ...(asked.has("again") && { isAgain: true }),
+    ...(asked.has("again") && { replacesLatest: true }),
     ...(firstKeptEntryId !== undefined && { firstKeptEntryId }),
   };
 }
@@ -202,18 +202,18 @@ export function compactionPreview(asked: {
   useDigest?: boolean;
   focus?: string;
   firstKeptEntryId?: string;
-  isAgain?: boolean;
+  replacesLatest?: boolean;
   /** True where `/compact` asks before it does this, for all messages are recent. Default false. */
   isLittle?: boolean;
   /** What every request holds beside its messages. */
   fixedTexts: () => readonly string[];
 }): { result: CompactionResult; lines: (width: number) => Iterable<Line> } {
-  const { session, isAgain = false } = asked;
+  const { session, replacesLatest = false } = asked;
   const model = asked.useDigest === true ? undefined : asked.model;
   const summariser = model && { summariser: summariserSizes(model) };
   const result = planCompaction({ ...asked, model: asked.model ?? {}, reason: "manual", ...summariser });
   const before =
-    isAgain && session.projection().compaction !== undefined
+    replacesLatest && session.projection().compaction !== undefined
       ? originalProjection(session)
       : session.projection();
   const picture = planPicture(result, before.items);
@@ -276,9 +276,9 @@ export function passedThreshold(host: InteractiveContext["host"], tokens: number
   const { session, model } = host.agent;
   const budgets = budgetsFor({ settings, model });
   const reading = readContext({ session, estimator: settings.estimator, model });
-  const { limitTokens = Number.POSITIVE_INFINITY } =
+  const { compactAboveTokens = Number.POSITIVE_INFINITY } =
     contextLimit({ settings, model, budgets, reading, nowMs: host.app.call.io.now() }) ?? {};
-  return tokens > limitTokens ? limitTokens : undefined;
+  return tokens > compactAboveTokens ? compactAboveTokens : undefined;
 }
 
 export const pinCommand: SlashCommand = {

@@ -169,7 +169,7 @@ function windowOf(
   if (windowTokens === undefined) return undefined;
   const { tokens: totalTokens } = reading;
   const threshold = settings.enabled
-    ? contextLimit({ settings, model, budgets, reading, nowMs })?.limitTokens
+    ? contextLimit({ settings, model, budgets, reading, nowMs })?.compactAboveTokens
     : undefined;
   const limit = Math.min(threshold ?? windowTokens, windowTokens);
   const hasEconomy = settings.enabled && settings.economy !== "off";
