@@ -135,14 +135,7 @@ const FOLDERS: FolderOrder["folders"] = {
  */
 const UPWARD: FolderOrder["upward"] = {
   messages: ["message.ts > usage.ts"],
-  session: [
-    "doctor > open-session.ts",
-    "entry-types.ts > read",
-    "entry-types.ts > search",
-    "own-entries.ts > read",
-    "store > read",
-    "store > open-session.ts",
-  ],
+  session: ["entry-types.ts > read", "own-entries.ts > read", "store > read", "store > open-session.ts"],
 };
 
 /** Checks that imports only go down, use public exports, and match the declared dependencies. */

@@ -231,23 +231,20 @@ function described(value: unknown): string {
 
 /** The combined proposals of the handlers of one decide event. */
 class CombinedResult {
+  /** Undefined while all handlers abstain. */
+  result: Readonly<Fields> | undefined;
   readonly #rule: ErasedDecideRule;
-  readonly #sources = new Map<string, string>();
-  readonly #keySources = new Map<string, string>();
-  #result: Readonly<Fields> | undefined;
+  /** The source that last set each field, and each key of a keyed field as `field.key`. */
+  readonly #owners = new Map<string, string>();
 
   constructor(rule: ErasedDecideRule) {
     this.#rule = rule;
   }
 
-  /** Undefined while all handlers abstain. */
-  get result(): Readonly<Fields> | undefined {
-    return this.#result;
-  }
-
   /** The source that last set each field. */
   get sources(): Readonly<Record<string, string>> {
-    return Object.fromEntries(this.#sources);
+    const fields = Object.keys(this.result ?? {});
+    return Object.fromEntries(fields.map((field) => [field, this.#owners.get(field)!]));
   }
 
   /**
@@ -256,37 +253,29 @@ class CombinedResult {
    * Invariant: a set field is never erased; an undefined value abstains.
    */
   add(proposed: Fields, source: string): FieldConflict[] {
+    const { exclusive, keyed = [], merge } = this.#rule;
     const conflicts: FieldConflict[] = [];
     for (const [field, value] of Object.entries(proposed)) {
       if (value === undefined) continue;
-      const earlier = this.#sources.get(field);
-      if (earlier !== undefined && this.#rule.exclusive.includes(field)) {
-        conflicts.push({ field, sources: [earlier, source] });
-      }
-      if (this.#isKeyed(field)) conflicts.push(...this.#keyConflicts(field, value, source));
-      this.#result = Object.freeze({ ...this.#result, [field]: this.#merged(field, value) });
-      this.#sources.set(field, source);
+      const earlier = this.result?.[field];
+      const conflict = this.#own(field, source);
+      if (exclusive.includes(field)) conflicts.push(...conflict);
+      let merged = value;
+      if (keyed.includes(field)) {
+        for (const key of Object.keys(value as object))
+          conflicts.push(...this.#own(`${field}.${key}`, source));
+        merged = { ...(earlier as object), ...(value as object) };
+      } else if (conflict.length > 0 && merge?.[field] !== undefined)
+        merged = merge[field](earlier as object, value as object);
+      this.result = Object.freeze({ ...this.result, [field]: merged });
     }
     return conflicts;
   }
 
-  #isKeyed(field: string): boolean {
-    return this.#rule.keyed?.includes(field) ?? false;
-  }
-
-  #keyConflicts(field: string, value: unknown, source: string): FieldConflict[] {
-    return Object.keys(value as object).flatMap((key) => {
-      const name = `${field}.${key}`;
-      const earlier = this.#keySources.get(name);
-      this.#keySources.set(name, source);
-      return earlier === undefined ? [] : [{ field: name, sources: [earlier, source] }];
-    });
-  }
-
-  #merged(field: string, value: unknown): unknown {
-    if (this.#isKeyed(field)) return { ...(this.#result?.[field] as object), ...(value as object) };
-    const merge = this.#sources.has(field) ? this.#rule.merge?.[field] : undefined;
-    return merge === undefined ? value : merge(this.#result?.[field] as object, value as object);
+  #own(field: string, source: string): FieldConflict[] {
+    const earlier = this.#owners.get(field);
+    this.#owners.set(field, source);
+    return earlier === undefined ? [] : [{ field, sources: [earlier, source] }];
   }
 }
 

@@ -207,32 +207,13 @@ class Scan {
   }
 
   #run(script: number): void {
-    switch (script) {
-      case Script.lower:
-      case Script.upper:
-        if (!this.#noise()) this.#word();
-        return;
-      case Script.accented:
-      case Script.accentedEast:
-      case Script.accentedVietnamese:
-        this.#word();
-        return;
-      case Script.digit:
-        if (!this.#noise()) this.#digits();
-        return;
-      case Script.space:
-      case Script.newline:
-        this.#spaces();
-        return;
-      case Script.punctuation:
-        this.#marks();
-        return;
-      case Script.symbol:
-        this.#symbols();
-        return;
-      default:
-        this.#foreignWord(plainScript(script));
-    }
+    if (alphanumerics[script] === 1 && this.#noise()) return;
+    if (script === Script.upper || smallLatin[script] === 1) this.#word();
+    else if (script === Script.digit) this.#digits();
+    else if (spaces[script] === 1) this.#spaces();
+    else if (script === Script.punctuation) this.#marks();
+    else if (script === Script.symbol) this.#symbols();
+    else this.#foreignWord(plainScript(script));
   }
 
   /** As tokenizers split camelCase: capitals, then small letters. */

@@ -46,12 +46,8 @@ function saidOf(args: Arguments): LinePart[] {
   const rest = Object.entries(args).flatMap(([key, value]) =>
     main.keys.includes(key) ? [] : restTexts(key, value),
   );
-  const [lead, ...more] = rest.map((text) => ({ text }));
-  if (lead === undefined) return main.parts;
-  const separated = more.map(({ text }) => ({ text: ` · ${text}` }));
-  return main.parts.length === 0
-    ? [lead, ...separated]
-    : [...main.parts, { text: ` · ${lead.text}` }, ...separated];
+  const begin = main.parts.length === 0 ? "" : " · ";
+  return [...main.parts, ...rest.map((text, at) => ({ text: `${at === 0 ? begin : " · "}${text}` }))];
 }
 
 /** The main part of a call, and the arguments in it. */

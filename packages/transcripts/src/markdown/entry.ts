@@ -11,7 +11,7 @@ import {
   textHead,
   type UserMessage,
 } from "@bonsai-agent/messages";
-import { type QuotedFiles, quotedFiles, typedCommand } from "@bonsai-agent/messages/host";
+import { paragraphs, type QuotedFiles, quotedFiles, typedCommand } from "@bonsai-agent/messages/host";
 import { bytes, counted } from "@bonsai-agent/messages/numbers";
 import {
   type ContextEditEntry,
@@ -115,7 +115,7 @@ function answerMarkdown(message: AssistantMessage, outside: TextForMarkdown): st
     return block.type === "toolCall" ? callMarkdown(block as unknown as ToolCall, outside) : "";
   });
   const stopped = message.stopReason === "aborted" ? "*Aborted.*" : "";
-  return joined([...blocks, failureMarkdown(message.errorMessage, outside), stopped]);
+  return paragraphs([...blocks, failureMarkdown(message.errorMessage, outside), stopped]);
 }
 
 /** A provider's error as text: it can be a page of HTML. */
@@ -139,7 +139,7 @@ function resultMarkdown(message: ToolResultMessage, fate: EntryFate, outside: Te
   const text = contentText(message.content);
   const lines = text === "" ? "empty" : counted(text.split("\n").length, "line");
   const state = message.isError ? "failed, " : "";
-  const body = joined([text === "" ? "" : outside.block(text), imageMarks(message.content, outside)]);
+  const body = paragraphs([text === "" ? "" : outside.block(text), imageMarks(message.content, outside)]);
   const masked = fate.edit === undefined ? "" : `; ${maskText(fate.edit)}`;
   const title = `Result of ${message.toolName} (${state}${lines})${masked}`;
   return outside.folded(title, body || "*Nothing.*");
@@ -151,7 +151,7 @@ function maskText(edit: ContextEditEntry): string {
 }
 
 function contentMarkdown(content: unknown, outside: TextForMarkdown): string {
-  return joined([outside.markdown(contentText(content)), imageMarks(content, outside)]) || "*Nothing.*";
+  return paragraphs([outside.markdown(contentText(content)), imageMarks(content, outside)]) || "*Nothing.*";
 }
 
 /** The typed text, with sent files and the text of a template folded. */
@@ -162,7 +162,7 @@ function promptMarkdown(message: UserMessage, outside: TextForMarkdown): string 
     const title = `${file.path} (${counted(file.content.split("\n").length, "line")})`;
     return outside.folded(title, outside.block(file.content));
   });
-  return joined([outside.markdown(text), ...folded, imageMarks(content, outside)]) || "*Nothing.*";
+  return paragraphs([outside.markdown(text), ...folded, imageMarks(content, outside)]) || "*Nothing.*";
 }
 
 function sentParts(message: UserMessage): QuotedFiles {
@@ -171,11 +171,6 @@ function sentParts(message: UserMessage): QuotedFiles {
   if (typed === undefined) return sent;
   const [name = ""] = typed.trim().split(/\s/, 1);
   return { text: typed, files: [{ path: name, content: sent.text }, ...sent.files] };
-}
-
-/** Paragraphs without the empty ones. */
-function joined(paragraphs: readonly string[]): string {
-  return paragraphs.filter((paragraph) => paragraph !== "").join("\n\n");
 }
 
 function imageMarks(content: unknown, outside: TextForMarkdown): string {
