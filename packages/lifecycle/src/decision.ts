@@ -260,7 +260,7 @@ class CombinedResult {
       const earlier = this.result?.[field];
       const conflict = this.#own(field, source);
       if (exclusive.includes(field)) conflicts.push(...conflict);
-      let merged = value;
+      let merged: unknown = value;
       if (keyed.includes(field)) {
         for (const key of Object.keys(value as object))
           conflicts.push(...this.#own(`${field}.${key}`, source));
