@@ -55,59 +55,12 @@ export interface CompactionManifest {
   /** True if measured usage supports the calibration, not a refusal alone. Absent in older records. */
   isMeasured?: boolean | undefined;
   /** The settings in use. A later compaction with a smaller budget may cut this context again. */
-  settings: ManifestSettings;
+  settings: z.infer<typeof manifestSettingsSchema>;
   /** Model and thinking level at the cut, for a reader that opens only the tail. */
   state: { provider?: string | undefined; modelId?: string | undefined; thinkingLevel?: string | undefined };
 }
 
-/** Counts of the data that a summary carries. */
-export interface CarriedCounts {
-  /** User messages that are in the summary word for word. */
-  words: number;
-  /** User messages that did not fit. */
-  wordsLeftOut: number;
-  /** Terms in the record; the index shows the most used ones. */
-  knownTerms: number;
-}
-
-/** Counts of the facts of one kind. */
-export interface LossCount {
-  /** Facts that the context still shows. */
-  kept: number;
-  lost: number;
-  /** The lost facts that were put back below the summary. */
-  putBack: number;
-}
-
-/** Facts of the span's record that a summary left out. */
-export interface LossReport {
-  failing: LossCount;
-  irreversible: LossCount;
-  openTodos: LossCount;
-  /** Covers the hundred most used terms. */
-  terms: LossCount;
-  /** The most used terms that stay lost, at most twenty. */
-  lostTerms: readonly { term: string; entryId?: string | undefined }[];
-}
-
 export const MAX_REPORTED_TERMS = 20;
-
-/** The settings of a compaction, sizes as scaled to the window. */
-interface ManifestSettings {
-  preset: string;
-  estimator: string;
-  keepTokens: number;
-  reserveTokens: number;
-  /** Absent if the window was unknown. */
-  windowTokens?: number | undefined;
-}
-
-/** Messages of the context, as a range: a list of ids would grow with the session. */
-export interface EntryRange {
-  count: number;
-  first?: string | undefined;
-  last?: string | undefined;
-}
 
 /** Reads a damaged or foreign part as absent. */
 function optional<Value>(type: z.ZodType<Value>) {
@@ -256,20 +209,56 @@ const calibrationSchema = z.object({
   samples: amount,
 });
 
+/** Messages of the context, as a range: a list of ids would grow with the session. */
 const rangeSchema = z.object({ count, first: text, last: text });
-const lossCountSchema = z.object({ kept: count, lost: count, putBack: count });
+export type EntryRange = z.infer<typeof rangeSchema>;
+
+/** Counts of the data that a summary carries. */
+const carriedSchema = z.object({
+  /** User messages that are in the summary word for word. */
+  words: count,
+  /** User messages that did not fit. */
+  wordsLeftOut: count,
+  /** Terms in the record; the index shows the most used ones. */
+  knownTerms: count,
+});
+export type CarriedCounts = z.infer<typeof carriedSchema>;
+
+/** Counts of the facts of one kind. */
+const lossCountSchema = z.object({
+  /** Facts that the context still shows. */
+  kept: count,
+  lost: count,
+  /** The lost facts that were put back below the summary. */
+  putBack: count,
+});
+export type LossCount = z.infer<typeof lossCountSchema>;
 
 const MAX_TERM_CHARS = 200;
 const termSchema = z.string().transform((term) => textHead(term, MAX_TERM_CHARS));
 
+/** Facts of the span's record that a summary left out. */
 const lossSchema = z.object({
   failing: lossCountSchema,
   irreversible: lossCountSchema,
   openTodos: lossCountSchema,
+  /** Covers the hundred most used terms. */
   terms: lossCountSchema,
+  /** The most used terms that stay lost, at most twenty. */
   lostTerms: soundItems(z.object({ term: termSchema, entryId: text }))
     .transform((terms) => terms.slice(0, MAX_REPORTED_TERMS))
     .catch([]),
+});
+export type LossReport = z.infer<typeof lossSchema>;
+
+/** The settings of a compaction, sizes as scaled to the window. */
+const manifestSettingsSchema = z.object({
+  preset: z.string(),
+  estimator: z.string(),
+  keepTokens: amount,
+  reserveTokens: amount,
+  /** Absent if the window was unknown. */
+  windowTokens: optional(amount),
 });
 
 const manifestSchema = z.object({
@@ -285,7 +274,7 @@ const manifestSchema = z.object({
   kept: optional(rangeSchema),
   masked: list,
   lost: optional(z.object({ media: list, truncated: list })),
-  carried: optional(z.object({ words: count, wordsLeftOut: count, knownTerms: count })),
+  carried: optional(carriedSchema),
   loss: optional(lossSchema),
   isEdited: flag,
   isBackground: flag,
@@ -295,15 +284,7 @@ const manifestSchema = z.object({
   costUsd: optional(amount),
   calibration: optional(calibrationSchema),
   isMeasured: flag,
-  settings: optional(
-    z.object({
-      preset: z.string(),
-      estimator: z.string(),
-      keepTokens: amount,
-      reserveTokens: amount,
-      windowTokens: optional(amount),
-    }),
-  ),
+  settings: optional(manifestSettingsSchema),
   state: optional(z.object({ provider: text, modelId: text, thinkingLevel: text })),
 });
 
@@ -332,26 +313,18 @@ const detailsSchema = z.object({
 });
 
 /** Data in an entry before masks or before a summary of an extension, whose own details have no room for it. */
-export interface StoredBeside {
-  calibration?: Calibration | undefined;
-  /** The pinned texts at this point. Absent without pins. */
-  pinned?: readonly string[] | undefined;
-  record?: SpanRecord | undefined;
-  /** The first entry that the record does not cover. */
-  firstKeptEntryId?: string | undefined;
-  loss?: LossReport | undefined;
-  /** True if the user edited the summary's prose. */
-  isEdited?: boolean | undefined;
-}
-
-const besideSchema: z.ZodType<StoredBeside> = z.object({
+const besideSchema = z.object({
   calibration: optional(calibrationSchema),
-  pinned: optional(textList),
+  /** The pinned texts at this point. Absent without pins. */
+  pinned: optional<readonly string[]>(textList),
   record: optional(recordSchema),
+  /** The first entry that the record does not cover. */
   firstKeptEntryId: text,
   loss: optional(lossSchema),
+  /** True if the user edited the summary's prose. */
   isEdited: flag,
 });
+export type StoredBeside = z.infer<typeof besideSchema>;
 
 /** Reads the sound parts of such an entry; undefined for any other. */
 export function besideOf(entry: Entry | undefined): StoredBeside | undefined {

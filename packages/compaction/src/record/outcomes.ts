@@ -67,6 +67,7 @@ class OutcomeTracker {
   }
 
   #listed(list: readonly ListedTodo[], tool: string | undefined, entryId: string | undefined): void {
+    if (list.length === 0 && tool === undefined) return;
     const openTodos = afterTodos(this.outcomes.openTodos, list, { adds: this.adds, tool, entryId });
     this.outcomes = { ...this.outcomes, openTodos };
   }

@@ -5,11 +5,10 @@ import { outcomesAfter } from "./outcomes.ts";
 import {
   clippedClosings,
   clippedWords,
-  closingsIn,
   isUserMessage,
   joinedWords,
   type SourceMessage,
-  userMessages,
+  statementsIn,
 } from "./statements.ts";
 import { joinedTerms, termsAfter } from "./terms.ts";
 
@@ -84,17 +83,16 @@ function withMessages(
   messages: readonly SourceMessage[],
   following: readonly SourceMessage[] = [],
 ): SpanRecord {
-  const { spans, turns, words, closings, terms, outcomes } = record;
-  const { said, unanswered } = userMessages(messages, { turn: turns, unanswered: record.unanswered });
   const isLastOpen = following[0] !== undefined && !isUserMessage(following[0].message);
+  const { said, closings, turns, unanswered } = statementsIn(messages, record, isLastOpen);
   return {
-    spans,
-    turns: turns + messages.filter(({ message }) => isUserMessage(message)).length,
-    words: joinedWords(words, said),
-    ...(unanswered !== undefined && { unanswered }),
-    closings: [...closings, ...closingsIn(messages, turns, isLastOpen)],
-    terms: termsAfter(terms, messages),
-    outcomes: outcomesAfter(outcomes, messages, following),
+    ...record,
+    turns,
+    unanswered,
+    words: joinedWords(record.words, said),
+    closings: [...record.closings, ...closings],
+    terms: termsAfter(record.terms, messages),
+    outcomes: outcomesAfter(record.outcomes, messages, following),
   };
 }
 
@@ -108,10 +106,9 @@ function withBranch(record: SpanRecord, branch: SpanRecord): SpanRecord {
     items.filter(isNew).map((item) => ({ ...item, turn: item.turn + record.turns, isOnBranch: true }));
   const words = joinedWords(record.words, numbered(branch.words.said));
   return {
-    spans: record.spans,
+    ...record,
     turns: record.turns + branch.turns,
     words: { ...words, leftOut: words.leftOut + branch.words.leftOut },
-    ...(record.unanswered !== undefined && { unanswered: record.unanswered }),
     closings: [...record.closings, ...numbered(branch.closings)],
     terms: joinedTerms(record.terms, branch.terms),
     outcomes: {

@@ -20,7 +20,7 @@ import {
   UNPIN_CUSTOM_TYPE,
 } from "@bonsai-agent/messages/host";
 import { counted } from "@bonsai-agent/messages/numbers";
-import type { Closing, SaidMessage, UserWords } from "../details.ts";
+import type { Closing, SaidMessage, SpanRecord, UserWords } from "../details.ts";
 import { PASTED, withoutPastes } from "./pasted.ts";
 import {
   type ClipOptions,
@@ -99,26 +99,42 @@ const IGNORED_TYPES: ReadonlySet<string> = new Set([
 const MAX_PROGRAM_CHARS = 1_000;
 
 /**
- * The user's messages in order, and the end of the agent's text that the user has not answered yet.
- * @param before the number of the user's latest message before the span, and the agent's unanswered text at that point
+ * The user's messages, and the statements of the agent and of programs, oldest first; with the number of the last user
+ * message and the end of the agent's text that the user has not answered yet.
+ * @param before number and text before these messages. Default: none
+ * @param isLastOpen true if the last turn continues after them. Default: false
  */
-export function userMessages(
+export function statementsIn(
   messages: readonly SourceMessage[],
-  before: { turn: number; unanswered?: string | undefined },
-): { said: SaidMessage[]; unanswered: string | undefined } {
+  before: Pick<SpanRecord, "turns" | "unanswered"> = { turns: 0 },
+  isLastOpen = false,
+): Pick<SpanRecord, "turns" | "unanswered" | "closings"> & Pick<UserWords, "said"> {
   const said: SaidMessage[] = [];
-  let { turn, unanswered = "" } = before;
+  const closings: Closing[] = [];
+  let { turns: turn, unanswered } = before;
+  let open: Closing | undefined;
   for (const { message, entryId } of messages) {
-    if (message?.role === "assistant")
-      unanswered = textTail(contentText(message.content).trim(), UNANSWERED_CHARS) || unanswered;
-    if (!isUserMessage(message)) continue;
-    turn += 1;
-    const text = textOf(message);
-    const answers = isBrief(text) ? questionAtEnd(unanswered) : undefined;
-    if (text !== "") said.push({ turn, entryId, text, ...(answers !== undefined && { answers }) });
-    unanswered = "";
+    const told = programText(message);
+    if (told !== undefined) closings.push({ turn, entryId, ...told, isInterim: true });
+    else if (isUserMessage(message)) {
+      turn += 1;
+      const text = textOf(message);
+      const answers = isBrief(text) ? questionAtEnd(unanswered ?? "") : undefined;
+      if (text !== "") said.push({ turn, entryId, text, ...(answers !== undefined && { answers }) });
+      unanswered = undefined;
+      open = undefined;
+    } else if (message?.role === "assistant") {
+      const whole = contentText(message.content);
+      unanswered = textTail(whole.trim(), UNANSWERED_CHARS) || unanswered;
+      const text = spoken(whole);
+      if (text === "") continue;
+      if (open !== undefined) open.isInterim = true;
+      open = { turn, entryId, text };
+      closings.push(open);
+    }
   }
-  return { said, unanswered: unanswered === "" ? undefined : unanswered };
+  if (isLastOpen && open !== undefined) open.isInterim = true;
+  return { said, closings, turns: turn, unanswered };
 }
 
 /** The typed text with a mark for images, or the line of a command. */
@@ -272,33 +288,6 @@ function origin({ entryId, isOnBranch }: SaidMessage | Closing): string {
 /** The mark of an entry in a line. */
 export function address(entryId: string | undefined): string {
   return entryId === undefined ? "" : ` [${entryId}]`;
-}
-
-/**
- * The statements of the agent and of programs in the messages, oldest first.
- * @param turn the number of the user's latest message before them
- * @param isLastOpen true if the last turn continues after them
- */
-export function closingsIn(messages: readonly SourceMessage[], turn: number, isLastOpen: boolean): Closing[] {
-  const closings: Closing[] = [];
-  let number = turn;
-  let open: Closing | undefined;
-  for (const { message, entryId } of messages) {
-    if (isUserMessage(message)) {
-      number += 1;
-      open = undefined;
-    }
-    const told = programText(message);
-    if (told !== undefined) closings.push({ turn: number, entryId, ...told, isInterim: true });
-    if (message?.role !== "assistant") continue;
-    const text = spoken(contentText(message.content));
-    if (text === "") continue;
-    if (open !== undefined) open.isInterim = true;
-    open = { turn: number, entryId, text };
-    closings.push(open);
-  }
-  if (isLastOpen && open !== undefined) open.isInterim = true;
-  return closings;
 }
 
 /** Shortens pasted blocks to a mark, and removes heading marks, list marks and blank lines. */

@@ -3,13 +3,12 @@ import { describe, expect, test } from "vitest";
 import { emptyRecord } from "../../src/details.ts";
 import { sentencesOf } from "../../src/record/sentence.ts";
 import type { SourceMessage } from "../../src/record/statements.ts";
-import { clippedWords, joinedWords, userMessages, wordLines } from "../../src/record/statements.ts";
+import { clippedWords, joinedWords, statementsIn, wordLines } from "../../src/record/statements.ts";
 import { said } from "./run-messages.ts";
 
 const user = (text: string, entryId?: string) => said("user", text, entryId);
 const agent = (text: string) => said("assistant", [{ type: "text", text }]);
-const wordsOf = (...messages: SourceMessage[]) =>
-  joinedWords(emptyRecord.words, userMessages(messages, { turn: 0 }).said);
+const wordsOf = (...messages: SourceMessage[]) => joinedWords(emptyRecord.words, statementsIn(messages).said);
 const answered = (text: string, answer: string) =>
   wordLines(wordsOf(agent(text), user(answer, "e1"), agent("Good."))).at(-1);
 

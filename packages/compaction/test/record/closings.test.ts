@@ -2,7 +2,7 @@ import { estimateTokens } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Closing } from "../../src/details.ts";
-import { clippedClosings, closingLine, closingsIn } from "../../src/record/statements.ts";
+import { clippedClosings, closingLine, statementsIn } from "../../src/record/statements.ts";
 import { ran, said } from "./run-messages.ts";
 
 const user = (text: string) => said("user", text);
@@ -15,7 +15,7 @@ const closing = (text: string, more: Partial<Closing> = {}): Closing => ({
 });
 
 test("what ends a turn and what is said on the way are told apart", () => {
-  const closings = closingsIn(
+  const { closings } = statementsIn(
     [
       user("Mend it."),
       agent("I look."),
@@ -24,8 +24,7 @@ test("what ends a turn and what is said on the way are told apart", () => {
       user("Good."),
       agent("Thanks."),
     ],
-    4,
-    false,
+    { turns: 4 },
   );
   expect(closings.map(({ turn, text, isInterim = false }) => [turn, text, isInterim])).toEqual([
     [5, "I look.", true],
@@ -36,17 +35,14 @@ test("what ends a turn and what is said on the way are told apart", () => {
 
 test("the last of a turn that goes on is said on the way", () => {
   const messages = [user("Mend it."), agent("I look.")];
-  expect(closingsIn(messages, 0, true)[0]?.isInterim).toBe(true);
-  expect(closingsIn(messages, 0, false)[0]?.isInterim).toBeUndefined();
+  expect(statementsIn(messages, { turns: 0 }, true).closings[0]?.isInterim).toBe(true);
+  expect(statementsIn(messages).closings[0]?.isInterim).toBeUndefined();
 });
 
 test("code, tables and marks of lists and headings are not quoted", () => {
   const code = `\`\`\`ts\n${"const a = parse(b);\n".repeat(12)}\`\`\``;
-  const [first] = closingsIn(
-    [user("Go."), agent(`## Result\n\n- It works.\n${code}\n- Port 8080.`)],
-    0,
-    false,
-  );
+  const messages = [user("Go."), agent(`## Result\n\n- It works.\n${code}\n- Port 8080.`)];
+  const [first] = statementsIn(messages).closings;
   expect(first?.text).toMatch(/^Result\nIt works\.\n\[.*12 lines.*\]\nPort 8080\.$/);
   expect(closingLine(first!)).toMatch(/^1\. agent \[a\]: Result \/ It works\. \/ \[.*\] \/ Port 8080\.$/);
 });

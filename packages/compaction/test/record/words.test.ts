@@ -3,13 +3,13 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { emptyRecord, type SaidMessage, type UserWords } from "../../src/details.ts";
 import type { SourceMessage } from "../../src/record/statements.ts";
-import { joinedWords, userMessages, wordLines } from "../../src/record/statements.ts";
+import { joinedWords, statementsIn, wordLines } from "../../src/record/statements.ts";
 import { said } from "./run-messages.ts";
 
 const user = (text: string, entryId?: string) => said("user", text, entryId);
 const agent = (text: string) => said("assistant", [{ type: "text", text }]);
 const wordsOf = (...messages: SourceMessage[]): UserWords =>
-  joinedWords(emptyRecord.words, userMessages(messages, { turn: 0 }).said);
+  joinedWords(emptyRecord.words, statementsIn(messages).said);
 const texts = ({ said: all }: UserWords) => all.map(({ text }) => text);
 
 test("the user's words stand in order, each with its number and entry; of the agent's nothing", () => {
@@ -28,9 +28,9 @@ test("the user's words stand in order, each with its number and entry; of the ag
 });
 
 test("numbers go on behind earlier ones, also where a message between says nothing", () => {
-  const spoken = userMessages(
+  const spoken = statementsIn(
     [user("Mend the door of src/house.ts", "e8"), user("  "), user("Paint the roof", "e9")],
-    { turn: 7 },
+    { turns: 7 },
   ).said;
   expect(spoken.map(({ turn }) => turn)).toEqual([8, 10]);
 });
@@ -141,9 +141,7 @@ test("law: what is kept stands in the order in which it was said, and two spans 
     expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
     const before = wordsOf(...messages.slice(0, cut));
     const turns = Math.min(cut, messages.length);
-    expect(joinedWords(before, userMessages(messages.slice(cut), { turn: turns }).said).said).toEqual(
-      whole.said,
-    );
+    expect(joinedWords(before, statementsIn(messages.slice(cut), { turns }).said).said).toEqual(whole.said);
   });
   fc.assert(law);
 });
