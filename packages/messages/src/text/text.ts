@@ -251,19 +251,19 @@ function pairsOf(word: string): Set<string> {
 
 /** The first `maxChars` UTF-16 units of a text. Drops a character that the cut would split. */
 export function textHead(text: string, maxChars: number): string {
-  return text.length <= maxChars ? text : text.slice(0, characterStart(text, Math.max(0, maxChars)));
+  return text.length <= maxChars ? text : text.slice(0, characterEdge(text, Math.max(0, maxChars), -1));
 }
 
 /** The last `maxChars` UTF-16 units of a text. Drops a character that the cut would split. */
 export function textTail(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
-  return text.slice(characterEnd(text, text.length - Math.max(0, maxChars)));
+  return text.slice(characterEdge(text, text.length - Math.max(0, maxChars), 1));
 }
 
 /** A part of a text. Drops the characters that its ends would split. */
 export function textPart(text: string, from: number, to: number): string {
-  const start = characterEnd(text, Math.max(0, from));
-  return text.slice(start, Math.max(start, to >= text.length ? text.length : characterStart(text, to)));
+  const start = characterEdge(text, Math.max(0, from), 1);
+  return text.slice(start, Math.max(start, characterEdge(text, Math.min(to, text.length), -1)));
 }
 
 /** Shortens a text to `maxChars` UTF-16 units. A shortened text ends with `…`. */
@@ -297,18 +297,12 @@ const JOINER = "\u200d";
 /** Maximum length of a character with its marks. A longer run is cut. */
 const MAX_CHARACTER_UNITS = 32;
 
-/** The latest start of a character that is not after this place. */
-function characterStart(text: string, at: number): number {
-  let start = at;
-  while (start > 0 && at - start < MAX_CHARACTER_UNITS && splits(text, start)) start -= 1;
-  return splitsPair(text, start) ? start - 1 : start;
-}
-
-/** The earliest start of a character that is not before this place. */
-function characterEnd(text: string, at: number): number {
-  let end = at;
-  while (end < text.length && end - at < MAX_CHARACTER_UNITS && splits(text, end)) end += 1;
-  return splitsPair(text, end) ? end + 1 : end;
+/** The nearest place that splits no character: this one, or a later (1) or earlier (-1) one. */
+function characterEdge(text: string, at: number, step: 1 | -1): number {
+  let edge = at;
+  while (edge > 0 && edge < text.length && Math.abs(edge - at) < MAX_CHARACTER_UNITS && splits(text, edge))
+    edge += step;
+  return splitsPair(text, edge) ? edge + step : edge;
 }
 
 function splits(text: string, at: number): boolean {
@@ -317,9 +311,5 @@ function splits(text: string, at: number): boolean {
 }
 
 function splitsPair(text: string, at: number): boolean {
-  return isBetween(text.charCodeAt(at - 1), 0xd800, 0xdbff) && isBetween(text.charCodeAt(at), 0xdc00, 0xdfff);
-}
-
-function isBetween(code: number, from: number, to: number): boolean {
-  return code >= from && code <= to;
+  return at > 0 && /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(at - 1, at + 1));
 }

@@ -99,24 +99,17 @@ export class GeminiHistory {
     const dropped = [...this.#current.values()].filter(
       (node) => ["user", "gemini"].includes(nameOf(node.record.type)) && !kept.has(node),
     );
-    if (dropped.length > 0)
-      this.#compress({ kept: [...kept], dropped, added, line, at: timeAt(update, "lastUpdated") });
+    const place = { line, at: timeAt(update, "lastUpdated") };
+    if (dropped.length > 0) this.#compress([...kept], dropped, added, place);
     else for (const message of added) this.#record(message, line);
   }
 
-  #compress({
-    kept,
-    dropped,
-    added,
-    line,
-    at,
-  }: {
-    kept: GeminiNode[];
-    dropped: GeminiNode[];
-    added: Fields[];
-    line: number;
-    at: string | undefined;
-  }): void {
+  #compress(
+    kept: readonly GeminiNode[],
+    dropped: readonly GeminiNode[],
+    added: readonly Fields[],
+    { line, at }: Pick<GeminiCompression, "line" | "at">,
+  ): void {
     const summaryRecord = added.find((message) => message.type === "user");
     if (summaryRecord === undefined) this.#notices.add("summary_missing");
     const summary = summaryRecord === undefined ? SUMMARY_MISSING : partsText(summaryRecord.content);

@@ -62,8 +62,9 @@ export function codeBlocks(text: string): CodeBlock[] {
 /** Owner of the lines and their replacements. */
 class Page {
   readonly lines: string[];
-  readonly #pieces = new Map<number, readonly Piece[]>();
-  /** By the line where they begin. */
+  /** By line. Default: the whole line is text. */
+  readonly pieces = new Map<number, readonly Piece[]>();
+  /** Replaced lines, by the first of them. */
   readonly #blocks = new Map<number, { end: number; text: string }>();
 
   constructor(lines: string[]) {
@@ -74,12 +75,8 @@ class Page {
     return this.lines.slice(begin, end).join("\n");
   }
 
-  setPieces(line: number, pieces: readonly Piece[]): void {
-    this.#pieces.set(line, pieces);
-  }
-
   keepCode(begin: number, end: number): void {
-    for (let at = begin; at < end; at++) this.setPieces(at, [{ text: this.lines[at]!, isCode: true }]);
+    for (let at = begin; at < end; at++) this.pieces.set(at, [{ text: this.lines[at]!, isCode: true }]);
   }
 
   replace({ begin, end }: { begin: number; end: number }, text: string): void {
@@ -89,18 +86,16 @@ class Page {
   text(): string {
     let written = "";
     let open = "";
-    const add = ({ text, isCode }: Piece) => {
-      if (!isCode) open += text;
-      else {
-        written += escaped(open) + text;
-        open = "";
-      }
-    };
     for (let at = 0; at < this.lines.length; ) {
-      const block = this.#blocks.get(at);
-      if (block !== undefined) add({ text: block.text, isCode: true });
-      else for (const piece of this.#pieces.get(at) ?? [{ text: this.lines[at]!, isCode: false }]) add(piece);
-      at = block === undefined ? at + 1 : Math.max(block.end, at + 1);
+      const { end, text } = this.#blocks.get(at) ?? { end: at + 1, text: undefined };
+      const pieces = this.pieces.get(at) ?? [{ text: this.lines[at]!, isCode: false }];
+      for (const piece of text === undefined ? pieces : [{ text, isCode: true }]) {
+        if (piece.isCode) {
+          written += escaped(open) + piece.text;
+          open = "";
+        } else open += piece.text;
+      }
+      at = Math.max(end, at + 1);
       if (at < this.lines.length) open += "\n";
     }
     return written + escaped(open);
@@ -179,11 +174,11 @@ function settleSpans(page: Page, { map, children }: Token): void {
     rows.every(([first]) => !fenceLike.test(first?.text.slice(prefix.exec(first.text)![0].length) ?? ""));
   rows.forEach((pieces, at) => {
     const sure = isSure ? pieces : [{ text: page.lines[begin + at]!, isCode: false }];
-    page.setPieces(
-      begin + at,
-      // A tick outside of code must not begin code for another reader.
-      sure.map(({ text, isCode }) => ({ text: isCode ? text : text.replaceAll("`", "&#96;"), isCode })),
+    // A tick outside of code must not begin code for another reader.
+    const inert = sure.map((each) =>
+      each.isCode ? each : { ...each, text: each.text.replaceAll("`", "&#96;") },
     );
+    page.pieces.set(begin + at, inert);
   });
 }
 
