@@ -1,5 +1,5 @@
+export type { SessionHit } from "./hits.ts";
 export { type PatternQuery, parseSearchQuery, type SearchQuery } from "./query.ts";
-export type { SessionHit } from "./ranking.ts";
 export { SearchThread } from "./search-thread.ts";
 export {
   type SearchFindings,

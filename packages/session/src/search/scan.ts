@@ -1,56 +1,91 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { SecretFilter } from "@bonsai-agent/messages";
-import { textPart } from "@bonsai-agent/messages/host";
-import type { EntryMatch, QueryMatcher, TextRange } from "./query.ts";
-import type { Rankable, SessionHit } from "./ranking.ts";
+import { matchedEntry, readBest, type ScoredHit } from "./hits.ts";
+import { isFileError } from "./index-writer.ts";
+import type { QueryMatcher } from "./query.ts";
+import type { Candidate } from "./search-index.ts";
 import { type EntryFacts, FILE_START, type FilePosition, type SessionSource } from "./source.ts";
 
-/** A hit with the facts that decide about its rank. */
-export type ScoredHit = SessionHit & Rankable;
+/** One search, with its defaults. */
+export interface SearchRequest {
+  matcher: QueryMatcher;
+  sources: readonly SessionSource[];
+  limit: number;
+  perSession: number;
+  secrets?: SecretFilter;
+  signal?: AbortSignal | undefined;
+  /** Gets the files that cannot be read. */
+  unread: string[];
+}
+
+export interface Hits {
+  hits: ScoredHit[];
+  /** True if some were left out. */
+  isCut: boolean;
+}
 
 /** The part of a file that is read before other tasks get a turn. */
 const SLICE_BYTES = 1 << 18;
+const READ_AT_ONCE = 50;
+
+/** The first hits in file order. */
+export async function firstHits(request: SearchRequest): Promise<Hits> {
+  const hits: ScoredHit[] = [];
+  for (const source of request.sources)
+    if (hits.length <= request.limit) await scan(source, { request, hits, maxHits: request.limit + 1 });
+  return { hits, isCut: false };
+}
 
 /**
- * Searches a session from a position to its end. Yields the hits of one part after the other, in file order.
- * @throws the signal's reason, and what reading the file throws
+ * Adds the hits of a session from a position to its end, in file order. Notes a file that cannot be read.
+ * @throws the signal's reason
  */
-export async function* scan(
+export async function scan(
+  source: SessionSource,
+  part: { request: SearchRequest; hits: ScoredHit[]; from?: FilePosition | undefined; maxHits?: number },
+): Promise<void> {
+  const { signal, unread } = part.request;
+  try {
+    await scanSlices(source, part);
+  } catch (error) {
+    if (signal?.aborted || !isFileError(error)) throw error;
+    unread.push(source.file);
+  } finally {
+    source.close();
+  }
+}
+
+async function scanSlices(
   source: SessionSource,
   {
-    matcher,
+    request: { matcher, secrets, signal },
+    hits,
     from = FILE_START,
-    secrets,
-    signal,
-  }: {
-    matcher: QueryMatcher;
-    from?: FilePosition | undefined;
-    secrets: SecretFilter | undefined;
-    signal: AbortSignal | undefined;
-  },
-): AsyncGenerator<ScoredHit[]> {
+    maxHits = Number.POSITIVE_INFINITY,
+  }: Parameters<typeof scan>[1],
+): Promise<void> {
   signal?.throwIfAborted();
   const size = source.size();
   let position = from;
-  for (let bytes = SLICE_BYTES; position.offset < size; ) {
+  for (let bytes = SLICE_BYTES; position.offset < size && hits.length < maxHits; ) {
     const until = Math.min(size, position.offset + bytes);
     const entries: { facts: EntryFacts; offset: number }[] = [];
     const next = source.visitEntries({
       from: position,
       until,
       lastLine: until === size,
-      visit: (entry) => {
-        const { bytes: held, start, end, whole, offset } = entry.line;
+      visit: ({ line, facts: read }) => {
+        const { bytes: held, start, end, whole, offset } = line;
         if (whole && !matcher.mayMatch(held.toString("latin1", start, end))) return;
-        const facts = entry.facts(secrets);
+        const facts = read(secrets);
         if (facts !== undefined) entries.push({ facts, offset });
       },
     });
     const matches = await matcher.findAll(entries.map(({ facts }) => facts.texts));
-    yield entries.flatMap(({ facts, offset }, at) => {
+    for (const [at, { facts, offset }] of entries.entries()) {
       const match = matches[at];
-      return match === undefined ? [] : [matchedEntry(facts, { match, file: source.file, offset })];
-    });
+      if (match !== undefined) hits.push(matchedEntry(facts, { match, file: source.file, offset }));
+    }
     if (until === size) return;
     // A line can be longer than a slice.
     bytes = next.offset === position.offset ? 2 * bytes : SLICE_BYTES;
@@ -60,33 +95,30 @@ export async function* scan(
   }
 }
 
-/** An entry as a hit. */
-export function matchedEntry(
-  { texts: _texts, ...facts }: EntryFacts,
-  { match, file, offset }: { match: EntryMatch; file: string; offset: number },
-): ScoredHit {
-  const { counts, characters } = match;
-  // A copy: a part of a string keeps all of it in memory.
-  const snippet = Buffer.from(snippetOf(match.text, match)).toString();
-  return { file, ...facts, snippet, offset, counts, characters };
-}
-
-const SNIPPET_CHARACTERS = 60;
-
-/** A part of a text with some text around it, on one line. */
-function snippetOf(text: string, { start, end }: TextRange): string {
-  const from = Math.max(0, start - SNIPPET_CHARACTERS);
-  const to = Math.min(text.length, Math.min(end, start + 2 * SNIPPET_CHARACTERS) + SNIPPET_CHARACTERS);
-  const line = textPart(text, from, to).replaceAll(/\s+/g, " ").trim();
-  return `${from > 0 ? "…" : ""}${line}${to < text.length ? "…" : ""}`;
-}
-
-/** The public part of a hit. */
-export function publicHit({
-  offset: _offset,
-  counts: _counts,
-  characters: _characters,
-  ...hit
-}: ScoredHit): SessionHit {
-  return hit;
+/** Reads the best candidates in their sessions. After several, it reports their hits and gives other tasks a turn. */
+export async function readCandidates(
+  candidates: readonly Candidate[],
+  { request, report }: { request: SearchRequest; report: (hits: readonly ScoredHit[]) => void },
+): Promise<Hits> {
+  const { sources, matcher, secrets, signal } = request;
+  const byFile = new Map(sources.map((source) => [source.file, source]));
+  const pending: ScoredHit[] = [];
+  let count = 0;
+  const read = async (candidate: Candidate) => {
+    const { file, offset } = candidate;
+    const facts = byFile.get(file)!.entryAt(candidate, secrets);
+    const match = facts && matcher.find(facts.texts);
+    const hit = facts && match && matchedEntry(facts, { match, file, offset });
+    if (hit !== undefined) pending.push(hit);
+    if (++count % READ_AT_ONCE === 0) {
+      for (const source of sources) source.close();
+      report(pending.splice(0));
+      await yieldToEventLoop();
+      signal?.throwIfAborted();
+    }
+    return hit;
+  };
+  const best = await readBest(candidates, { ...request, read });
+  report(pending);
+  return best;
 }

@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Rankable } from "./hits.ts";
 import { BUSY_MS, indexFile, isBusy, openDatabase, removeDatabase } from "./index-database.ts";
 import { caseFolded, type QueryMatcher } from "./query.ts";
-import type { Rankable } from "./ranking.ts";
 import type { FileMark, FilePosition } from "./source.ts";
 
 const FILE_COLUMNS = "id, path, inode, size, modified_ms AS modifiedMs, offset, line, written, fingerprint";

@@ -1,23 +1,25 @@
 import { existsSync } from "node:fs";
 import { basename, resolve } from "node:path";
-import { setTimeout as delay, setImmediate as yieldToEventLoop } from "node:timers/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import type { SecretFilter } from "@bonsai-agent/messages";
 import type { Session } from "../session.ts";
 import { belongs, sessionFiles } from "../session-list.ts";
 import { bonsaiHome } from "../store/session-folder.ts";
-import { indexFolder, isBusy, isDatabaseError } from "./index-database.ts";
-import { IndexWriter, isFileError, RETRY_MS } from "./index-writer.ts";
-import { type PatternQuery, QueryMatcher, type SearchQuery } from "./query.ts";
 import {
   bestFirst,
   compareText,
   distinct,
   firstOfEachFile,
+  publicHit,
   RANKED_PER_HIT,
   readBest,
+  type ScoredHit,
   type SessionHit,
-} from "./ranking.ts";
-import { matchedEntry, publicHit, type ScoredHit, scan } from "./scan.ts";
+} from "./hits.ts";
+import { indexFolder, isBusy, isDatabaseError } from "./index-database.ts";
+import { IndexWriter, RETRY_MS } from "./index-writer.ts";
+import { type PatternQuery, QueryMatcher, type SearchQuery } from "./query.ts";
+import { firstHits, type Hits, readCandidates, type SearchRequest, scan } from "./scan.ts";
 import { type Candidate, SearchIndex } from "./search-index.ts";
 import { type FilePosition, SessionSource } from "./source.ts";
 
@@ -87,28 +89,12 @@ export interface CatchUpOptions {
 /** The index has all files, some of them, or there is none. */
 export type IndexState = "complete" | "partial" | "unavailable";
 
-/** One search, with its defaults. */
-interface Request extends FindOptions {
-  matcher: QueryMatcher;
-  sources: readonly SessionSource[];
-  limit: number;
-  perSession: number;
-  /** Gets the files that cannot be read. */
-  unread: string[];
-}
-
 /** The answer of the index to a query. */
 interface LookUp {
   /** The position from which each file must still be read; its start for files that are not listed. */
   indexed: ReadonlyMap<string, FilePosition>;
   candidates: readonly Candidate[];
   /** True if there may be more candidates. */
-  isCut: boolean;
-}
-
-interface Hits {
-  hits: ScoredHit[];
-  /** True if some were left out. */
   isCut: boolean;
 }
 
@@ -120,7 +106,6 @@ const MAX_ATTEMPTS = 5;
 const MAX_CANDIDATES = 2000;
 /** Candidates for each requested hit of a session: some candidates are no hits. */
 const CANDIDATES_PER_HIT = 50;
-const READ_AT_ONCE = 50;
 
 /**
  * Finds entries of sessions by their text. It looks up indexed entries in the full-text index and reads them again in their
@@ -143,11 +128,12 @@ export class SessionSearch {
   /** @throws the signal's reason, and what the file system throws for a folder that cannot be listed */
   async find(query: SearchQuery | PatternQuery, options: FindOptions = {}): Promise<SearchFindings> {
     const { scope = {}, limit = DEFAULT_LIMIT, perSession = Number.POSITIVE_INFINITY } = options;
+    const { order, onProgress, secrets, signal } = options;
     const matcher = new QueryMatcher(query);
     const sources = matcher.isEmpty ? [] : this.#sources(scope);
-    const request = { ...options, matcher, sources, limit, perSession, unread: [] };
+    const request = { matcher, sources, limit, perSession, ...(secrets && { secrets }), signal, unread: [] };
     try {
-      const { hits, isCut } = await (options.order === "file" ? firstHits(request) : this.#best(request));
+      const { hits, isCut } = await (order === "file" ? firstHits(request) : this.#best(request, onProgress));
       const all = firstOfEachFile(distinct(hits), perSession);
       const { unread } = request;
       return { hits: all.slice(0, limit).map(publicHit), more: all.length > limit || isCut, unread };
@@ -201,8 +187,8 @@ export class SessionSearch {
     return "partial";
   }
 
-  async #best(request: Request): Promise<Hits> {
-    const { matcher, sources, onProgress } = request;
+  async #best(request: SearchRequest, onProgress: FindOptions["onProgress"]): Promise<Hits> {
+    const { matcher, sources } = request;
     const { indexed, candidates, isCut } = this.#lookUp(request);
     // The newest first.
     const toRead = sources.filter((source) => source.hasMore(indexed.get(source.file))).reverse();
@@ -212,7 +198,7 @@ export class SessionSearch {
     const found = [...early.hits];
     for (const source of toRead) {
       const before = found.length;
-      await scanInto(found, source, { request, from: indexed.get(source.file) });
+      await scan(source, { request, hits: found, from: indexed.get(source.file) });
       filesToRead -= 1;
       report(found.slice(before));
     }
@@ -236,7 +222,7 @@ export class SessionSearch {
     return cwd === undefined ? sources : sources.filter((source) => isOfFolder(source, cwd));
   }
 
-  #lookUp({ matcher, sources, limit, perSession }: Request): LookUp {
+  #lookUp({ matcher, sources, limit, perSession }: SearchRequest): LookUp {
     let index: SearchIndex | undefined;
     try {
       index = this.#open();
@@ -294,65 +280,6 @@ export class SessionSearch {
     this.#isNotified = true;
     return "unavailable";
   }
-}
-
-/** The first hits in file order. */
-async function firstHits(request: Request): Promise<Hits> {
-  const hits: ScoredHit[] = [];
-  for (const source of request.sources)
-    if (hits.length <= request.limit) await scanInto(hits, source, { request, maxHits: request.limit + 1 });
-  return { hits, isCut: false };
-}
-
-/** Adds the hits of one session. Notes a file that cannot be read. */
-async function scanInto(
-  hits: ScoredHit[],
-  source: SessionSource,
-  {
-    request: { matcher, secrets, signal, unread },
-    from,
-    maxHits = Number.POSITIVE_INFINITY,
-  }: { request: Request; from?: FilePosition | undefined; maxHits?: number },
-): Promise<void> {
-  try {
-    for await (const part of scan(source, { matcher, from, secrets, signal })) {
-      for (const hit of part) hits.push(hit);
-      if (hits.length >= maxHits) break;
-    }
-  } catch (error) {
-    if (signal?.aborted || !isFileError(error)) throw error;
-    unread.push(source.file);
-  } finally {
-    source.close();
-  }
-}
-
-/** Reads the best candidates in their sessions. After several, it reports their hits and gives other tasks a turn. */
-async function readCandidates(
-  candidates: readonly Candidate[],
-  { request, report }: { request: Request; report: (hits: readonly ScoredHit[]) => void },
-): Promise<Hits> {
-  const { sources, matcher, secrets, signal } = request;
-  const byFile = new Map(sources.map((source) => [source.file, source]));
-  const pending: ScoredHit[] = [];
-  let count = 0;
-  const read = async (candidate: Candidate) => {
-    const { file, offset } = candidate;
-    const facts = byFile.get(file)!.entryAt(candidate, secrets);
-    const match = facts && matcher.find(facts.texts);
-    const hit = facts && match && matchedEntry(facts, { match, file, offset });
-    if (hit !== undefined) pending.push(hit);
-    if (++count % READ_AT_ONCE === 0) {
-      for (const source of sources) source.close();
-      report(pending.splice(0));
-      await yieldToEventLoop();
-      signal?.throwIfAborted();
-    }
-    return hit;
-  };
-  const best = await readBest(candidates, { ...request, read });
-  report(pending);
-  return best;
 }
 
 /** True if the session belongs to a working folder, or cannot be read: then the search itself reports the file. */

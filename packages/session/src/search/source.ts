@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, type Stats, statSync } from "node:fs";
+import { crc32 } from "node:zlib";
 import { isRecord, SecretFilter } from "@bonsai-agent/messages";
 import type { Entry } from "../entry.ts";
 import { entryTexts } from "../entry-types.ts";
@@ -214,14 +215,11 @@ const SAMPLE_BYTES = 1024;
 
 /** Fingerprint of a file up to a byte, made of samples that include the first and the last bytes. */
 function fingerprintOf(source: LineSource, until: number): string {
-  let [one, other] = [0x811c9dc5, 0x01000193];
+  let sum = 0;
   const room = Math.max(0, until - SAMPLE_BYTES);
   for (let sample = 0; sample <= SAMPLES; sample += 1) {
     const offset = Math.floor((room * sample) / SAMPLES);
-    for (const byte of readBytes(source, { offset, lengthBytes: Math.min(SAMPLE_BYTES, until - offset) })) {
-      one = Math.imul(one ^ byte, 0x01000193);
-      other = Math.imul(other + byte, 0x85ebca6b) ^ (other >>> 15);
-    }
+    sum = crc32(readBytes(source, { offset, lengthBytes: Math.min(SAMPLE_BYTES, until - offset) }), sum);
   }
-  return `${until}-${(one >>> 0).toString(16)}-${(other >>> 0).toString(16)}`;
+  return `${until}-${sum.toString(16)}`;
 }

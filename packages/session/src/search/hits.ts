@@ -1,5 +1,7 @@
+import { textPart } from "@bonsai-agent/messages/host";
 import type { Entry } from "../entry.ts";
-import type { QueryMatcher } from "./query.ts";
+import type { EntryMatch, QueryMatcher, TextRange } from "./query.ts";
+import type { EntryFacts } from "./source.ts";
 
 /** An entry that was found in a session. */
 export interface SessionHit {
@@ -24,6 +26,40 @@ export interface Rankable {
   characters: number;
   /** By number of the term: its occurrences, or 1 for a term that an unread entry probably has. */
   counts: readonly number[];
+}
+
+/** A hit with the facts that decide about its rank. */
+export type ScoredHit = SessionHit & Rankable;
+
+/** An entry as a hit. */
+export function matchedEntry(
+  { texts: _texts, ...facts }: EntryFacts,
+  { match, file, offset }: { match: EntryMatch; file: string; offset: number },
+): ScoredHit {
+  const { counts, characters } = match;
+  // A copy: a part of a string keeps all of it in memory.
+  const snippet = Buffer.from(snippetOf(match.text, match)).toString();
+  return { file, ...facts, snippet, offset, counts, characters };
+}
+
+const SNIPPET_CHARACTERS = 60;
+
+/** A part of a text with some text around it, on one line. */
+function snippetOf(text: string, { start, end }: TextRange): string {
+  const from = Math.max(0, start - SNIPPET_CHARACTERS);
+  const to = Math.min(text.length, Math.min(end, start + 2 * SNIPPET_CHARACTERS) + SNIPPET_CHARACTERS);
+  const line = textPart(text, from, to).replaceAll(/\s+/g, " ").trim();
+  return `${from > 0 ? "…" : ""}${line}${to < text.length ? "…" : ""}`;
+}
+
+/** The public part of a hit. */
+export function publicHit({
+  offset: _offset,
+  counts: _counts,
+  characters: _characters,
+  ...hit
+}: ScoredHit): SessionHit {
+  return hit;
 }
 
 /** Number of hits ranked by their text for each requested hit. */
