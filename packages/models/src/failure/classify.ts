@@ -23,57 +23,43 @@ export function requestFailure(options: RequestFailureOptions): ModelFailure {
     const { message, hint, code } = error;
     return { kind: "other", message: `${message} ${hint}`.trim(), provider, modelId, code, retryable: false };
   }
+  const provided = error instanceof ProviderError ? error : foreign(error);
   const failure = classifyFailure({
-    error: error instanceof ProviderError ? error : foreign(error),
+    error: provided,
     provider,
     modelId,
     bodyless429IsOverflow,
     apiKey,
     ...(request === undefined ? {} : { request }),
   });
-  const unreachable = isRefusedConnection(error) ? unreachableMessage(model) : undefined;
-  return unreachable === undefined ? failure : { ...failure, message: unreachable };
+  const isUnreachable = failure.status === undefined && /\bECONNREFUSED\b/.test(errorTexts(provided).all);
+  return isUnreachable ? { ...failure, message: unreachableMessage(model) } : failure;
 }
 
 /** An extension's provider may throw anything. */
 function foreign(error: unknown): ProviderError {
+  const { message, status, error: inner, body, cause } = readable(error);
+  const text = message || error;
   return new ProviderError({
     kind: "refused",
-    message: textOf(error),
-    status: numberIn(error, "status"),
-    body: fieldOf(error, "error") ?? fieldOf(error, "body"),
-    cause: fieldOf(error, "cause"),
+    message: typeof text === "string" && text !== "" ? text : "The provider threw an error without a message.",
+    status: typeof status === "number" ? status : undefined,
+    body: inner ?? body,
+    cause,
   });
 }
 
-function textOf(error: unknown): string {
-  const message = fieldOf(error, "message");
-  if (typeof message === "string" && message !== "") return message;
-  if (typeof error === "string" && error !== "") return error;
-  return "The provider threw an error without a message.";
-}
-
-function numberIn(error: unknown, name: string): number | undefined {
-  const value = fieldOf(error, name);
-  return typeof value === "number" ? value : undefined;
-}
-
-function fieldOf(error: unknown, name: string): unknown {
-  if (typeof error !== "object" || error === null) return undefined;
-  try {
-    return (error as Record<string, unknown>)[name];
-  } catch {
-    return undefined;
+/** The fields of a thrown value, without those whose getters throw. */
+function readable(error: unknown): Record<string, unknown> {
+  const fields: Record<string, unknown> = {};
+  for (const name of ["message", "status", "error", "body", "cause"]) {
+    try {
+      fields[name] = (error as Record<string, unknown> | undefined)?.[name];
+    } catch {
+      // The field stays undefined.
+    }
   }
-}
-
-/** Searches the causes, and the errors of both addresses of `localhost`. */
-function isRefusedConnection(error: unknown, depth = 0): boolean {
-  if (depth > 8) return false;
-  if (fieldOf(error, "code") === "ECONNREFUSED") return true;
-  const parts = fieldOf(error, "errors");
-  const inner = [fieldOf(error, "cause"), ...(Array.isArray(parts) ? parts.slice(0, 4) : [])];
-  return inner.some((part) => part !== undefined && isRefusedConnection(part, depth + 1));
+  return fields;
 }
 
 function unreachableMessage(model: CatalogueModel): string {
@@ -193,48 +179,32 @@ type ReportedTokens = Pick<
 
 /** Reads the numbers of a refusal and splits a sum of input and cap. */
 function reportedTokens(
-  reading: Reading,
+  { numbers: read }: Reading,
   texts: ErrorTexts,
   request: RefusedRequest | undefined,
 ): ReportedTokens {
-  const numbers = sorted(reading.numbers, request);
-  const windowTokens = numbers.window ?? texts.numbers.get("n_ctx");
-  const outputTokens = numbers.output;
-  const inputTokens = numbers.input ?? texts.numbers.get("n_prompt_tokens") ?? inputOfTotal(numbers, request);
-  const isWindow = windowTokens !== undefined && canBeWindow(windowTokens, { inputTokens, numbers, request });
-  return {
-    ...(isWindow ? { windowTokens } : {}),
-    ...(inputTokens === undefined ? {} : { inputTokens }),
-    ...(outputTokens === undefined ? {} : { outputTokens }),
-    ...(numbers.outputLimit === undefined ? {} : { outputLimitTokens: numbers.outputLimit }),
+  // A "total" that equals the requested cap is the cap.
+  const isCap = read.total !== undefined && read.total === request?.maxOutputTokens;
+  const numbers = isCap ? { ...read, total: undefined, output: read.total } : read;
+  const window = numbers.window ?? texts.numbers.get("n_ctx");
+  const input = numbers.input ?? texts.numbers.get("n_prompt_tokens") ?? inputOfTotal(numbers, request);
+  const sum = Math.max(
+    numbers.total ?? 0,
+    (input ?? 0) + (numbers.output ?? request?.maxOutputTokens ?? 0),
+  );
+  const isExceeded = input !== undefined && window !== undefined && sum >= window;
+  const tokens = {
+    windowTokens: (isExceeded || canBeWindow(window, request)) && window !== 0 ? window : undefined,
+    inputTokens: input,
+    outputTokens: numbers.output,
+    outputLimitTokens: numbers.outputLimit,
   };
-}
-
-/** A "total" that equals the requested cap is the cap. */
-function sorted(
-  { total, ...numbers }: Reading["numbers"],
-  request: RefusedRequest | undefined,
-): Reading["numbers"] {
-  if (total === undefined) return numbers;
-  return total === request?.maxOutputTokens ? { ...numbers, output: total } : { ...numbers, total };
+  return Object.fromEntries(Object.entries(tokens).filter(([, count]) => count !== undefined));
 }
 
 /** A window of more than twice the request was misread, unless the server's own count exceeds it. */
-function canBeWindow(
-  windowTokens: number,
-  {
-    inputTokens,
-    numbers,
-    request,
-  }: { inputTokens: number | undefined; numbers: Reading["numbers"]; request: RefusedRequest | undefined },
-): boolean {
-  const sum = Math.max(
-    numbers.total ?? 0,
-    (inputTokens ?? 0) + (numbers.output ?? request?.maxOutputTokens ?? 0),
-  );
-  if (windowTokens <= 0) return false;
-  if (request === undefined || (inputTokens !== undefined && sum >= windowTokens)) return true;
-  return windowTokens <= 2 * (request.inputTokens + request.maxOutputTokens);
+function canBeWindow(window = 0, request: RefusedRequest | undefined): boolean {
+  return request === undefined || window <= 2 * (request.inputTokens + request.maxOutputTokens);
 }
 
 /**
@@ -250,6 +220,17 @@ function inputOfTotal({ total, output }: Reading["numbers"], request?: RefusedRe
   return isNearer ? withoutCap : total;
 }
 
+const KINDS: Readonly<Record<Exclude<Reading["outcome"], "inputOrCap">, FailureKind>> = {
+  request: "other",
+  named: "other",
+  unnamed: "other",
+  rateLimit: "rateLimit",
+  damagedHistory: "damagedHistory",
+  bytes: "bytesTooLarge",
+  cap: "outputCapTooLarge",
+  input: "inputTooLong",
+};
+
 interface Evidence {
   texts: ErrorTexts;
   reading: Reading;
@@ -258,23 +239,8 @@ interface Evidence {
 
 function kindOf(options: ClassifyOptions, { texts, reading, tokens }: Evidence): FailureKind {
   if (texts.isBodyless && isBodylessOverflow(options, texts.status)) return "inputTooLong";
-  switch (reading.outcome) {
-    case "request":
-    case "named":
-    case "unnamed":
-      return "other";
-    case "rateLimit":
-    case "damagedHistory":
-      return reading.outcome;
-    case "bytes":
-      return "bytesTooLarge";
-    case "cap":
-      return "outputCapTooLarge";
-    case "input":
-      return "inputTooLong";
-    case "inputOrCap":
-      return inputFits(tokens, options.request) ? "outputCapTooLarge" : "inputTooLong";
-  }
+  if (reading.outcome !== "inputOrCap") return KINDS[reading.outcome];
+  return inputFits(tokens, options.request) ? "outputCapTooLarge" : "inputTooLong";
 }
 
 /** Cerebras refuses an overflow without a word. */

@@ -20,56 +20,44 @@ export interface ErrorTexts {
 const MAX_CHARS = 20_000;
 const MAX_DEPTH = 8;
 
+/** Fields with the kind of the failure. AWS writes `__type`, with a namespace before a `#`. */
+const CODE_KEYS = words("code type status __type error_code errorcode errortype error_type");
 /**
  * Fields with words of providers and gateways. Some servers repeat the request in other fields (`input`, `ctx`): the
  * output of a tool is not the provider's refusal.
  */
-const SPEAKING_KEYS: ReadonlySet<string> = new Set(
-  "error errors message msg detail details description reason title code type status metadata raw cause innererror response body fault faultstring"
-    .split(" ")
-    .concat(
-      "promptfeedback",
-      "blockreason",
-      "blockreasonmessage",
-      "error_message",
-      "error_description",
-      "error_msg",
-      "errormessage",
-      "finish_reason",
-      "stop_reason",
-    )
-    .concat("__type", "error_code", "errorcode", "errortype", "error_type"),
+const SPEAKING_KEYS = words(
+  "error errors message msg detail details description reason title metadata raw cause innererror response body fault " +
+    "faultstring promptfeedback blockreason blockreasonmessage error_message error_description error_msg errormessage " +
+    "finish_reason stop_reason",
 );
-/** Fields with the kind of the failure. AWS writes `__type`, with a namespace before a `#`. */
-const CODE_KEYS: ReadonlySet<string> = new Set(
-  ["code", "type", "status", "__type"].concat("error_code", "errorcode", "errortype", "error_type"),
-);
-const COUNTING_KEYS: ReadonlySet<string> = new Set(["n_prompt_tokens", "n_ctx"]);
+const COUNTING_KEYS = words("n_prompt_tokens n_ctx");
+
+function words(list: string): ReadonlySet<string> {
+  return new Set(list.split(" "));
+}
 
 /** Reads nested errors: JSON in a message, a body, a chain of causes. Never throws. */
 export function errorTexts(error: ProviderError): ErrorTexts {
   const reader = new TextReader();
-  const statusNumber = typeof error.status === "number" ? error.status : undefined;
-  const status = String(statusNumber ?? "");
+  const status = typeof error.status === "number" ? error.status : undefined;
+  const shownStatus = String(status ?? "");
   reader.read(error.message);
   reader.read(error.body);
   reader.read(error.cause);
   const code = typeof error.code === "string" ? [`code ${error.code}`] : [];
-  const said = [status, ...reader.said, ...code].join("\n").slice(0, 2 * MAX_CHARS);
+  const said = [shownStatus, ...reader.said, ...code].join("\n").slice(0, 2 * MAX_CHARS);
   const message = typeof error.message === "string" ? error.message : "";
   return {
-    all: said.startsWith(`${status}\n${status}`) ? said.slice(status.length + 1) : said,
+    all: said.startsWith(`${shownStatus}\n${shownStatus}`) ? said.slice(shownStatus.length + 1) : said,
     message: reader.sentence ?? message,
     code: typeof error.code === "string" ? error.code.slice(0, 100) : reader.code?.slice(0, 100),
     param: reader.param,
-    status: statusNumber,
+    status,
     numbers: reader.numbers,
-    isBodyless: isEmpty(error.body) && /^(?:\d{3}\s*(?:status code)?\s*\(no body\))?$/i.test(message.trim()),
+    isBodyless:
+      (error.body ?? "") === "" && /^(?:\d{3}\s*(?:status code)?\s*\(no body\))?$/i.test(message.trim()),
   };
-}
-
-function isEmpty(body: unknown): boolean {
-  return body === undefined || body === null || body === "";
 }
 
 class TextReader {
@@ -97,7 +85,7 @@ class TextReader {
     for (const [key, item] of entries) {
       const name = key.toLowerCase();
       if (name === "param" && typeof item === "string" && item !== "") this.param ??= item.slice(0, 100);
-      if (SPEAKING_KEYS.has(name) || COUNTING_KEYS.has(name)) this.read(item, name, depth + 1);
+      if ([SPEAKING_KEYS, CODE_KEYS, COUNTING_KEYS].some((keys) => keys.has(name))) this.read(item, name, depth + 1);
     }
   }
 
@@ -110,13 +98,9 @@ class TextReader {
     if (plain === "") return;
     // A row for a bare number would match anything: "code 1261".
     this.said.push(key === "code" ? `code ${plain}` : plain);
-    if (CODE_KEYS.has(key)) this.code ??= plain === "error" ? undefined : plain.replace(/^.*#/, "");
-    else this.#consider(plain);
-  }
-
-  #consider(text: string): void {
     const isOnlyStatus = /^\d{3}(?: status code \(no body\))?$/.test(this.sentence ?? "");
-    if (this.sentence === undefined || isOnlyStatus) this.sentence = text;
+    if (CODE_KEYS.has(key)) this.code ??= plain === "error" ? undefined : plain.replace(/^.*#/, "");
+    else if (this.sentence === undefined || isOnlyStatus) this.sentence = plain;
   }
 
   #readNumber(value: number, key: string): void {

@@ -24,9 +24,10 @@ export function judgeRefusal(text: string): Reading {
   const whole = joined(statements);
   if (has(whole, "rate")) return { outcome: isBounded(whole) ? "rateLimit" : "named", numbers: {} };
   const isVetoed = has(whole, "account", "process") && !isOfContext(whole);
-  const bounded = isVetoed ? undefined : [...statements, whole].find((each) => isMeaning(meaningOf(each)));
+  const bounded = isVetoed ? undefined : [...statements, whole].find((each) => (meaningOf(each) ?? "named") !== "named");
   if (bounded !== undefined) return judgementOf(bounded, whole);
-  if (!isVetoed && isOfBytes(whole)) return { outcome: "bytes", numbers: {} };
+  const isOfBytes = has(whole, "bytes") && !has(whole, "media", "field", "tokens", "context");
+  if (!isVetoed && isOfBytes && has(whole, "over")) return { outcome: "bytes", numbers: {} };
   return { outcome: namesCause(whole) ? "named" : "unnamed", numbers: {} };
 }
 
@@ -39,10 +40,6 @@ function judgementOf(bounded: Statement, whole: Statement): Reading {
   const own = numbersOf(bounded, outcome);
   const all = numbersOf(whole, outcome);
   return { outcome, numbers: Object.keys(all).length > Object.keys(own).length ? all : own };
-}
-
-function isMeaning(meaning: ReturnType<typeof meaningOf>): boolean {
-  return meaning !== undefined && meaning !== "named";
 }
 
 function has({ concepts }: Statement, ...wanted: Concept[]): boolean {
@@ -93,14 +90,6 @@ const BLAMES_THE_SERVER =
 export function isPassing(text: string, isInStream: boolean): boolean {
   if (has(joined(statementsOf(text)), "account") || BLAMES_THE_REQUEST.test(text)) return false;
   return BLAMES_THE_SERVER.test(text) || isInStream;
-}
-
-function isOfBytes(statement: Statement): boolean {
-  return (
-    has(statement, "bytes") &&
-    has(statement, "over") &&
-    !has(statement, "media", "field", "tokens", "context")
-  );
 }
 
 /** If a text names the answer's limit beside the input, both together are too long. */

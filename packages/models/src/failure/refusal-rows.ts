@@ -163,11 +163,7 @@ function patternOf(words: string): RegExp {
   return new RegExp(source);
 }
 
-function numbersOf(groups: Record<string, string> | undefined): RowMatch["numbers"] {
-  const numbers: RowMatch["numbers"] = {};
-  for (const [name, text] of Object.entries(groups ?? {})) {
-    const value = Number(text.replaceAll(/\D/g, ""));
-    if (Number.isSafeInteger(value)) numbers[name as RowNumber] = value;
-  }
-  return numbers;
+function numbersOf(groups: Record<string, string> = {}): RowMatch["numbers"] {
+  const numbers = Object.entries(groups).map(([name, text]) => [name, Number(text.replaceAll(/\D/g, ""))]);
+  return Object.fromEntries(numbers.filter(([, value]) => Number.isSafeInteger(value)));
 }

@@ -210,13 +210,9 @@ function conceptsOf(words: readonly string[]): Set<Concept> {
 /** Names, formats and permissions have something else to fit. */
 function isUnfit(words: readonly string[], concepts: ReadonlySet<Concept>): boolean {
   if (concepts.has("field") || concepts.has("account") || concepts.has("process")) return false;
-  return words.some((word, at) => FITS.test(word) && isDenied(words, at));
-}
-
-function isDenied(words: readonly string[], at: number): boolean {
-  return words
-    .slice(Math.max(0, at - MAX_WORDS_BEFORE_FIT), at + 1 + MAX_WORDS_AFTER_FIT)
-    .some((word) => DENIES.test(word));
+  const around = (at: number) =>
+    words.slice(Math.max(0, at - MAX_WORDS_BEFORE_FIT), at + 1 + MAX_WORDS_AFTER_FIT);
+  return words.some((word, at) => FITS.test(word) && around(at).some((near) => DENIES.test(near)));
 }
 
 let phrases: Map<string, Set<Concept>> | undefined;
@@ -237,14 +233,12 @@ function stemOf(word: string): string {
   return word.replace(ENDING, "");
 }
 
-const NO_CONCEPTS: ReadonlySet<Concept> = new Set();
-
 function phraseAt(stems: readonly string[], at: number): { count: number; found: ReadonlySet<Concept> } {
   for (let count = Math.min(MAX_PHRASE_WORDS, stems.length - at); count > 0; count -= 1) {
     const found = conceptsByPhrase().get(stems.slice(at, at + count).join(" "));
     if (found !== undefined) return { count, found };
   }
-  return { count: 1, found: NO_CONCEPTS };
+  return { count: 1, found: new Set() };
 }
 
 /** "More than 10 keys": so small a number does not count tokens. "Too long: 3 tokens" exceeds a limit all the same. */
