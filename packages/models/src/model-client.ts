@@ -155,7 +155,7 @@ const builtInProviders: Readonly<Record<Exclude<ProviderApi, "extension">, Provi
   "anthropic-messages": async () => (await import("./anthropic/anthropic.ts")).anthropicProvider(),
   "openai-responses": async () => (await import("./openai/openai-responses.ts")).openaiResponsesProvider(),
   "openai-chat": async () => (await import("./openai/openai-chat.ts")).openaiChatProvider(),
-  scripted: async () => (await import("./scripted/scenario-file.ts")).scenarioProvider(),
+  scripted: async () => (await import("./scripted/scripted.ts")).scenarioProvider(),
 };
 
 /** Reads a stream to its end. */

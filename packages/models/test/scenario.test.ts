@@ -6,9 +6,14 @@ import { describe, expect, test } from "vitest";
 import { loadCatalogue } from "../src/catalogue/catalogue.ts";
 import { finalEvent, ModelClient } from "../src/model-client.ts";
 import type { Provider } from "../src/provider.ts";
-import type { Scenario, ScenarioAnswer, ScenarioCondition } from "../src/scripted/scenario.ts";
-import { readScenario, scenarioModel, scenarioProvider } from "../src/scripted/scenario-file.ts";
-import { scriptedProvider } from "../src/scripted/scripted.ts";
+import {
+  readScenario,
+  type Scenario,
+  type ScenarioAnswer,
+  type ScenarioCondition,
+  scenarioModel,
+} from "../src/scripted/scenario.ts";
+import { scenarioProvider, scriptedProvider } from "../src/scripted/scripted.ts";
 
 function scenarioFile(content: unknown): string {
   const file = join(mkdtempSync(join(tmpdir(), "bonsai-scenario-")), "play.json");

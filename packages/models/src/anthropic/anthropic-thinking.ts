@@ -47,14 +47,8 @@ export function anthropicThinking(options: AnthropicThinkingOptions): AnthropicT
 }
 
 function offThinking({ off }: ThinkingStyle): AnthropicThinking {
-  switch (off) {
-    case "omit":
-      return {};
-    case "always":
-      return { thinking: { type: "adaptive", display: "summarized" }, output_config: { effort: "low" } };
-    default:
-      return { thinking: { type: off } };
-  }
+  if (off === "omit") return {};
+  return off === "always" ? adaptiveThinking("low") : { thinking: { type: off } };
 }
 
 function budgetThinking(options: AnthropicThinkingOptions): AnthropicThinking {
@@ -65,23 +59,13 @@ function budgetThinking(options: AnthropicThinkingOptions): AnthropicThinking {
 }
 
 function effortThinking({ xhigh = true }: ThinkingStyle, level: ThinkingLevel): AnthropicThinking {
-  // From 4.7 on, the default display has no text.
-  return {
-    thinking: { type: "adaptive", display: "summarized" },
-    output_config: { effort: effort(level, xhigh) },
-  };
+  if (level === "xhigh") return adaptiveThinking(xhigh ? level : "high");
+  return adaptiveThinking(level === "medium" || level === "high" ? level : "low");
 }
 
-function effort(level: ThinkingLevel, xhigh: boolean): "low" | "medium" | "high" | "xhigh" {
-  switch (level) {
-    case "medium":
-    case "high":
-      return level;
-    case "xhigh":
-      return xhigh ? "xhigh" : "high";
-    default:
-      return "low";
-  }
+/** From 4.7 on, the default display has no text. */
+function adaptiveThinking(effort: "low" | "medium" | "high" | "xhigh"): AnthropicThinking {
+  return { thinking: { type: "adaptive", display: "summarized" }, output_config: { effort } };
 }
 
 /** The user's setting, else the style of the model's id; undefined for "none". */

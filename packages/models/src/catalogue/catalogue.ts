@@ -1,6 +1,6 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type CatalogueModel, canThink, localProviders, type ProviderConfig } from "../model.ts";
-import { scenarioModel } from "../scripted/scenario-file.ts";
+import { scenarioModel } from "../scripted/scenario.ts";
 import { withThinkingField } from "../thinking.ts";
 import { type AddedProvider, builtInCatalogue, type CatalogueData, withProvider } from "./catalogue-data.ts";
 import { type DividedReference, divideReference, resolveReference } from "./model-reference.ts";

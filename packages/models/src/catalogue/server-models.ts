@@ -1,17 +1,10 @@
-import { isLoopback, type ProviderConfig } from "../model.ts";
+import { type CatalogueModel, isLoopback, type ProviderConfig } from "../model.ts";
 
 /** Sizes of a model in tokens, as reported by its server. */
-interface ServerSizes {
-  /** Input and output together. */
-  contextWindow?: number | undefined;
-  /** The longest answer. */
-  maxOutputTokens?: number | undefined;
-}
+type ServerSizes = Pick<CatalogueModel, "contextWindow" | "maxOutputTokens">;
 
 /** A model in a server's list. */
-export interface ServerModel extends ServerSizes {
-  id: string;
-}
+type ServerModel = ServerSizes & { id: string };
 
 /** A server on this machine answers within milliseconds. */
 const OWN_TIMEOUT_MS = 400;
@@ -138,24 +131,17 @@ export async function loadedWindow(query: ServerQuery, modelId: string): Promise
   return size(member(entry, "context_length"));
 }
 
-/** The configured window of an Ollama's model, else the trained one. Ollama may use less. */
+/**
+ * The configured window of an Ollama's model (`num_ctx` of the Modelfile), else the trained one (a key such as
+ * `qwen3.context_length`). Ollama may use less.
+ */
 async function shownWindow(query: ServerQuery, modelId: string): Promise<number | undefined> {
   const shown = await ask(query, `${serverRoot(query.provider)}/api/show`, { model: modelId });
-  return configuredWindow(shown) ?? trainedWindow(shown);
-}
-
-/** `num_ctx` of the Modelfile. */
-function configuredWindow(shown: unknown): number | undefined {
-  const parameters = member(shown, "parameters");
-  const match = typeof parameters === "string" ? /^num_ctx\s+(\d+)/m.exec(parameters) : null;
-  return size(Number(match?.[1]));
-}
-
-/** A key such as `qwen3.context_length`. */
-function trainedWindow(shown: unknown): number | undefined {
-  const info = member(shown, "model_info");
-  if (typeof info !== "object" || info === null) return undefined;
-  return size(Object.entries(info).find(([key]) => key.endsWith(".context_length"))?.[1]);
+  const configured = /^num_ctx\s+(\d+)/m.exec(String(member(shown, "parameters")))?.[1];
+  const trained = Object.entries(member(shown, "model_info") ?? {}).find(([key]) =>
+    key.endsWith(".context_length"),
+  );
+  return size(Number(configured)) ?? size(trained?.[1]);
 }
 
 interface ServerQuery {
@@ -172,18 +158,21 @@ async function ask(
   url: string,
   body?: unknown,
 ): Promise<unknown> {
-  const own = { ...provider.headers, ...keyHeaders(provider, apiKey) };
-  const headers = body === undefined ? own : { "content-type": "application/json", ...own };
+  const headers = {
+    ...(body !== undefined && { "content-type": "application/json" }),
+    ...provider.headers,
+    ...keyHeaders(provider, apiKey),
+  };
   const post = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
   try {
     // A redirection could send the key to another server.
     const response = await fetch(url, { ...post, headers, signal, redirect: "error" });
     if (response.ok) return JSON.parse(await boundedText(response));
     await response.body?.cancel();
-    return undefined;
   } catch {
-    return undefined;
+    // A server without an answer has no sizes.
   }
+  return undefined;
 }
 
 function keyHeaders({ api }: ProviderConfig, apiKey: string | undefined): Record<string, string> {
@@ -194,20 +183,6 @@ function keyHeaders({ api }: ProviderConfig, apiKey: string | undefined): Record
 
 function size(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : undefined;
-}
-
-/** True if a server answers, with any status. */
-export async function isAnswered(
-  url: string,
-  { fetch, signal }: { fetch: typeof globalThis.fetch; signal: AbortSignal },
-): Promise<boolean> {
-  try {
-    const response = await fetch(url, { signal, redirect: "manual" });
-    await response.body?.cancel();
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Lists of models have a megabyte or two. */

@@ -7,15 +7,7 @@ import {
   type ProviderConfig,
 } from "../model.ts";
 import type { Catalogue } from "./catalogue.ts";
-import {
-  isAnswered,
-  isOwnServer,
-  modelsUrl,
-  runningWindow,
-  type ServerModel,
-  serverModels,
-  serverTimeout,
-} from "./server-models.ts";
+import { isOwnServer, modelsUrl, runningWindow, serverModels, serverTimeout } from "./server-models.ts";
 
 /** A usable model and the place of its key. */
 export interface UsableModel {
@@ -68,9 +60,10 @@ export async function whyUnusable(
   if (!isReachable(model, keys)) return missingKey(model);
   if (!isOwnServer(model) || !isAskable(model)) return undefined;
   const signal = serverTimeout(model);
-  const isThere = await isAnswered(modelsUrl(model), { fetch, signal });
+  const response = await fetch(modelsUrl(model), { signal, redirect: "manual" }).catch(() => undefined);
+  await response?.body?.cancel();
   // A server on this machine that accepts the connection and is slow is busy.
-  if (isThere || (signal.aborted && isLoopback(model))) return undefined;
+  if (response !== undefined || (signal.aborted && isLoopback(model))) return undefined;
   return `no server answers at ${model.baseUrl}`;
 }
 
@@ -105,16 +98,18 @@ async function servedModels(
   const both = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
   const query = { provider, apiKey: keys.key(provider), signal: both, fetch };
   const reasoning = canThink(provider.compat);
-  const withSizes = async ({ id, contextWindow, maxOutputTokens }: ServerModel): Promise<CatalogueModel> => {
-    const known = listed.find((model) => model.id === id);
-    const base = known ?? { ...provider, id, name: id, input: ["text" as const], reasoning };
-    return {
-      ...base,
-      contextWindow: base.contextWindow ?? (await runningWindow(query, id)) ?? contextWindow,
-      maxOutputTokens: base.maxOutputTokens ?? maxOutputTokens,
-    };
-  };
-  return Promise.all(((await serverModels(query)) ?? []).map(withSizes));
+  const served = (await serverModels(query)) ?? [];
+  return Promise.all(
+    served.map(async ({ id, contextWindow, maxOutputTokens }) => {
+      const known = listed.find((model) => model.id === id);
+      const base = known ?? { ...provider, id, name: id, input: ["text" as const], reasoning };
+      return {
+        ...base,
+        contextWindow: base.contextWindow ?? (await runningWindow(query, id)) ?? contextWindow,
+        maxOutputTokens: base.maxOutputTokens ?? maxOutputTokens,
+      };
+    }),
+  );
 }
 
 /** A current coding model of the middle price of each provider, the best first. */

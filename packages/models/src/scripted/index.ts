@@ -1,3 +1,8 @@
-export type { Scenario, ScenarioAnswer, ScenarioCall, ScriptedModel } from "./scenario.ts";
-export { scenarioModel } from "./scenario-file.ts";
+export {
+  type Scenario,
+  type ScenarioAnswer,
+  type ScenarioCall,
+  type ScriptedModel,
+  scenarioModel,
+} from "./scenario.ts";
 export { scriptedProvider } from "./scripted.ts";

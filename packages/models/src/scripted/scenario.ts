@@ -1,5 +1,9 @@
-import type { Usage } from "@bonsai-agent/messages";
+import { basename } from "node:path";
+import { BonsaiError, type Usage } from "@bonsai-agent/messages";
+import { jsonProblem } from "@bonsai-agent/messages/host";
 import { z } from "zod";
+import { textFile } from "../json-file.ts";
+import type { CatalogueModel } from "../model.ts";
 import type { ProviderCall } from "../provider.ts";
 
 /** A tool call in an answer. Its id is the next of `call-1`, `call-2`, … */
@@ -84,43 +88,40 @@ const call = z.strictObject({
   argumentsText: z.string().optional(),
 });
 
-const condition = z.strictObject({
-  lastTool: z.string().min(1).optional(),
-  lastToolFailed: z.boolean().optional(),
-  lastTextMatches: pattern.optional(),
-  lastUserMatches: pattern.optional(),
-  anyTextMatches: pattern.optional(),
+const condition = z
+  .strictObject({
+    lastTool: z.string().min(1),
+    lastToolFailed: z.boolean(),
+    lastTextMatches: pattern,
+    lastUserMatches: pattern,
+    anyTextMatches: pattern,
+  })
+  .partial();
+
+const error = z.strictObject({
+  status: z.int().min(100).max(599).optional(),
+  code: z.string().optional(),
+  message: z.string(),
+  retryAfterMs: z.number().nonnegative().optional(),
 });
 
-const answer = z.strictObject({
-  when: condition.optional(),
-  times: z.int().positive().optional(),
-  thinking: z.string().optional(),
-  text: z.string().optional(),
-  calls: z.array(call).optional(),
-  stopReason: z.enum(["stop", "length", "toolUse"]).optional(),
-  error: z
-    .strictObject({
-      status: z.int().min(100).max(599).optional(),
-      code: z.string().optional(),
-      message: z.string(),
-      retryAfterMs: z.number().nonnegative().optional(),
-    })
-    .optional(),
-  cut: z.boolean().optional(),
-  usage: z
-    .strictObject({
-      input: tokens.optional(),
-      output: tokens.optional(),
-      cacheRead: tokens.optional(),
-      cacheWrite: tokens.optional(),
-    })
-    .optional(),
-  delayMs: z.number().nonnegative().optional(),
-  chunkChars: z.int().positive().optional(),
-});
+const answer = z
+  .strictObject({
+    when: condition,
+    times: z.int().positive(),
+    thinking: z.string(),
+    text: z.string(),
+    calls: z.array(call),
+    stopReason: z.enum(["stop", "length", "toolUse"]),
+    error,
+    cut: z.boolean(),
+    usage: z.strictObject({ input: tokens, output: tokens, cacheRead: tokens, cacheWrite: tokens }).partial(),
+    delayMs: z.number().nonnegative(),
+    chunkChars: z.int().positive(),
+  })
+  .partial();
 
-export const scenarioSchema = z.strictObject({
+const scenarioSchema = z.strictObject({
   $schema: z.string().optional(),
   note: z.string().optional(),
   contextWindow: z.int().positive().optional(),
@@ -142,4 +143,52 @@ function isPattern(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * Reads a scenario file.
+ * @throws BonsaiError `scenario_unreadable`; `scenario_invalid`, which names file, key, value and allowed values
+ */
+export function readScenario(path: string): Scenario {
+  let input: unknown;
+  try {
+    const text = textFile(path);
+    if (text === undefined) throw new Error("the file does not exist");
+    input = JSON.parse(text);
+  } catch (cause) {
+    throw new BonsaiError({
+      code: "scenario_unreadable",
+      message: `Cannot read the scenario ${path}: ${(cause as Error).message}.`,
+      hint: "Write scripted/PATH with the path of a scenario file, or set the path as baseUrl of a scripted provider in models.json.",
+      cause,
+    });
+  }
+  const { error } = scenarioSchema.safeParse(input);
+  if (error === undefined) return input as Scenario;
+  throw new BonsaiError({
+    /** A scenario file has an invalid value. The message names file, key and allowed values. */
+    code: "scenario_invalid",
+    message: jsonProblem({ error, input, schema: scenarioSchema, file: path }),
+    hint: 'The smallest valid scenario is {"turn": [{"text": "Good day."}]}.',
+    cause: error,
+  });
+}
+
+const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+
+/** The model of a scenario file, with the sizes and prices in the file. Throws as `readScenario`. */
+export function scenarioModel(path: string): CatalogueModel {
+  const { contextWindow, maxOutputTokens, usdPerMillionTokens = FREE } = readScenario(path);
+  return {
+    provider: "scripted",
+    id: path,
+    name: basename(path),
+    api: "scripted",
+    baseUrl: path,
+    input: ["text", "image"],
+    reasoning: true,
+    contextWindow,
+    maxOutputTokens,
+    usdPerMillionTokens,
+  };
 }

@@ -9,9 +9,15 @@ import {
 } from "@bonsai-agent/messages";
 import { sleep } from "@bonsai-agent/messages/host";
 import type { AnswerBuilder } from "../answer-builder.ts";
-import type { StreamEvent } from "../model-request.ts";
+import type { RequestPurpose, StreamEvent } from "../model-request.ts";
 import { type Provider, type ProviderCall, ProviderError } from "../provider.ts";
-import type { Scenario, ScenarioAnswer, ScenarioCondition, ScriptedModel } from "./scenario.ts";
+import {
+  readScenario,
+  type Scenario,
+  type ScenarioAnswer,
+  type ScenarioCondition,
+  type ScriptedModel,
+} from "./scenario.ts";
 
 /**
  * A provider with prepared answers. It behaves like a server: it enforces a window (the scenario's, else the model's) and
@@ -44,7 +50,8 @@ async function* perform(
 ): AsyncIterable<StreamEvent> {
   request.signal.throwIfAborted();
   const call = await changed(request);
-  const { inputTokens, prompt } = stage.cache.count(call);
+  const parts = partsOf(call);
+  const inputTokens = sum(parts);
   // A refused request uses no answer.
   refuseIfTooLong(call, inputTokens, stage.windowTokens ?? call.model.contextWindow);
   const line = stage.model(call);
@@ -56,7 +63,7 @@ async function* perform(
   if (error !== undefined) throw refusal(error);
   if (line.cut)
     throw new ProviderError({ kind: "cut", message: "The stream ended before the answer was complete." });
-  answer.setUsage(usageOf(line.usage, prompt(), answer));
+  answer.setUsage(usageOf(line.usage, stage.cache.prompt(parts, call), answer));
   answer.stop(line.stopReason ?? (line.calls?.length ? "toolUse" : "stop"));
 }
 
@@ -152,51 +159,36 @@ function refuseIfTooLong(
 }
 
 /** Plays a scenario: the first answer with a matching condition, else the next one. */
-function scenarioPlayer({
-  turn,
-  summary = [],
-  title = [],
-  extension = [],
-  atEnd = "error",
-}: Scenario): ScriptedModel {
-  const parts = {
-    turn: new PurposeAnswers(turn, atEnd),
-    summary: new PurposeAnswers(summary, atEnd),
-    title: new PurposeAnswers(title, atEnd),
-    extension: new PurposeAnswers(extension, atEnd),
+function scenarioPlayer(scenario: Scenario): ScriptedModel {
+  const { atEnd = "error" } = scenario;
+  const players = new Map<RequestPurpose, ScriptedModel>();
+  return (call) => {
+    const player = players.get(call.purpose) ?? purposePlayer(scenario[call.purpose] ?? [], atEnd);
+    players.set(call.purpose, player);
+    return player(call);
   };
-  return (call) => parts[call.purpose].next(call);
 }
 
-/** The answers to requests of one purpose. */
-class PurposeAnswers {
-  readonly #waiting: { line: ScenarioAnswer; left: number }[];
-  readonly #lines: readonly ScenarioAnswer[];
-  readonly #repeats: boolean;
-  #played = 0;
-
-  constructor(answers: readonly ScenarioAnswer[], atEnd: "error" | "repeat") {
-    this.#waiting = answers
-      .filter(({ when }) => when !== undefined)
-      .map((line) => ({ line, left: line.times ?? 1 }));
-    this.#lines = answers
-      .filter(({ when }) => when === undefined)
-      .flatMap((line) => Array<ScenarioAnswer>(line.times ?? 1).fill(line));
-    this.#repeats = atEnd === "repeat";
-  }
-
-  next(call: ProviderCall): ScenarioAnswer {
-    const ready = this.#waiting.find(({ line, left }) => left > 0 && holds(line.when!, call));
+/** Plays the answers to requests of one purpose. */
+function purposePlayer(answers: readonly ScenarioAnswer[], atEnd: "error" | "repeat"): ScriptedModel {
+  const waiting = answers
+    .filter(({ when }) => when !== undefined)
+    .map((line) => ({ line, left: line.times ?? 1 }));
+  const lines = answers
+    .filter(({ when }) => when === undefined)
+    .flatMap((line) => Array<ScenarioAnswer>(line.times ?? 1).fill(line));
+  let played = 0;
+  return (call) => {
+    const ready = waiting.find(({ line, left }) => left > 0 && holds(line.when!, call));
     if (ready !== undefined) {
       ready.left -= 1;
       return ready.line;
     }
-    const at = this.#repeats ? this.#played % this.#lines.length : this.#played;
-    const line = this.#lines[at];
-    if (line === undefined) throw ended(call.purpose, this.#played);
-    this.#played += 1;
+    const line = lines[atEnd === "repeat" ? played % lines.length : played];
+    if (line === undefined) throw ended(call.purpose, played);
+    played += 1;
     return line;
-  }
+  };
 }
 
 function ended(purpose: string, played: number): ProviderError {
@@ -244,14 +236,9 @@ interface CachedPart {
 class ScriptedCache {
   readonly #former: (readonly CachedPart[])[] = [];
 
-  /** Counts a request's tokens. `prompt` adds it to the cache: the rest is written if writing has a price. */
-  count(call: ProviderCall): { inputTokens: number; prompt: () => Partial<Usage> } {
-    const parts = partsOf(call);
+  /** Adds a prompt. The part that no earlier prompt has is written to the cache if writing has a price. */
+  prompt(parts: readonly CachedPart[], { model }: ProviderCall): Partial<Usage> {
     const inputTokens = sum(parts);
-    return { inputTokens, prompt: () => this.#prompt(parts, inputTokens, call) };
-  }
-
-  #prompt(parts: readonly CachedPart[], inputTokens: number, { model }: ProviderCall): Partial<Usage> {
     const common = Math.max(0, ...this.#former.map((former) => commonTokens(former, parts)));
     this.#former.push(parts);
     if (this.#former.length > MAX_CACHED_REQUESTS) this.#former.shift();
@@ -292,4 +279,20 @@ function commonTokens(former: readonly CachedPart[], parts: readonly CachedPart[
 
 function sum(parts: readonly CachedPart[]): number {
   return parts.reduce((total, { tokens }) => total + tokens, 0);
+}
+
+/**
+ * Plays the scenario file at `path`, or at each model's `baseUrl`. Reads a file at its first request and continues there
+ * with the next. Throws as `readScenario`.
+ */
+export function scenarioProvider(path?: string): Provider {
+  const parts = new Map<string, Provider>();
+  return {
+    stream: (call, answer) => {
+      const file = path ?? call.model.baseUrl;
+      const provider = parts.get(file) ?? scriptedProvider(readScenario(file));
+      parts.set(file, provider);
+      return provider.stream(call, answer);
+    },
+  };
 }
