@@ -31,7 +31,6 @@ import {
 
 const BEGINNING_CHARS = 8_000;
 
-/** The beginning of a closing thinking tag. */
 const closing = /<\/|\[\/|◁\//;
 
 /** Builds one answer from its parts, and the events of its stream. */

@@ -4,7 +4,6 @@ import { hostname } from "node:os";
 import { setTimeout as wait } from "node:timers/promises";
 import { BonsaiError } from "@bonsai-agent/messages";
 
-/** The owner of a lock. `at` is in milliseconds since the epoch. */
 interface LockOwner {
   token: string;
   pid: number;

@@ -1,7 +1,6 @@
 import type { OutputConfig, ThinkingConfigParam } from "@anthropic-ai/sdk/resources/messages";
 import { type CatalogueModel, type ThinkingLevel, thinkingLevels } from "../model.ts";
 
-/** The thinking fields of a request. */
 interface AnthropicThinking {
   thinking?: ThinkingConfigParam;
   output_config?: OutputConfig;

@@ -127,7 +127,6 @@ function wireTools({ model, tools }: ProviderCall, isCached: boolean): Tool[] {
   }));
 }
 
-/** True for Anthropic's own API. */
 function isAnthropicHost(baseUrl: string): boolean {
   return URL.canParse(baseUrl) && new URL(baseUrl).hostname === "api.anthropic.com";
 }

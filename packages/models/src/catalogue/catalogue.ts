@@ -33,7 +33,6 @@ interface FindModelOptions {
  * Invariant: the order in which additions are removed does not matter.
  */
 export class Catalogue {
-  /** Reads `models.json`. */
   readonly #read: () => CatalogueData;
   #base: CatalogueData;
   #added: readonly AddedProvider[] = [];

@@ -13,7 +13,6 @@ import type { CatalogueData } from "./catalogue-data.ts";
 /** A reference without the thinking level at its end. */
 export interface DividedReference {
   reference: string;
-  /** Absent if the reference has none. */
   thinking?: ThinkingLevel;
 }
 

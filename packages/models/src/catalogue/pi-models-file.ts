@@ -59,7 +59,6 @@ type PiModel = Partial<z.infer<typeof modelSchema>>;
 
 type Protocol = Exclude<ProviderApi, "extension">;
 
-/** The protocols of pi that Bonsai speaks. */
 const APIS: Readonly<Record<string, Protocol>> = {
   "openai-completions": "openai-chat",
   "openai-responses": "openai-responses",

@@ -1,9 +1,7 @@
 import { type CatalogueModel, isLoopback, type ProviderConfig } from "../model.ts";
 
-/** Sizes of a model in tokens, as reported by its server. */
 type ServerSizes = Pick<CatalogueModel, "contextWindow" | "maxOutputTokens">;
 
-/** A model in a server's list. */
 type ServerModel = ServerSizes & { id: string };
 
 /** A server on this machine answers within milliseconds. */

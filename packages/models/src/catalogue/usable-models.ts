@@ -73,7 +73,6 @@ function missingKey({ apiKeyEnv, provider, login }: ProviderConfig): string {
   return `${apiKeyEnv} is not set${other}`;
 }
 
-/** True if the provider's server lists models. */
 function isAskable({ api, hasOwnClient = false }: ProviderConfig): boolean {
   return api !== "scripted" && api !== "extension" && !hasOwnClient;
 }

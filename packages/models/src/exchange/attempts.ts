@@ -196,7 +196,6 @@ export const defaultRetryPolicy: RetryPolicy = {
 };
 
 interface PlannedRetry {
-  /** 1 for the first retry. */
   attempt: number;
   maxAttempts: number;
   delayMs: number;
@@ -215,7 +214,6 @@ export class RetryBudget {
     this.#random = random;
   }
 
-  /** Returns the next retry; undefined if there is none. */
   next({ retryable, retryOnce, retryAfterMs }: ModelFailure): PlannedRetry | undefined {
     const { maxRetries, maxDelayMs } = this.#policy;
     if (!retryable || this.#used >= maxRetries || (retryAfterMs ?? 0) > maxDelayMs) return undefined;

@@ -64,24 +64,14 @@ export class Exchange {
       let failure: ModelFailure | undefined;
       try {
         yield* this.#attempt(answer);
-        this.#noteAnsweredSize(message.usage);
-        const cutOffTokens = await this.#learnOllamaWindow();
-        failure =
-          silentOverflow({
-            model: this.#model,
-            answer: message,
-            estimatedTokens: this.#estimatedTokens,
-            cutOffTokens,
-          }) ?? this.#emptyAnswer(message);
+        failure = await this.#answerFailure(message);
       } catch (error) {
         failure = this.#failure(error);
       }
       answer.endUsage();
       this.#notifyIgnoredUsage(answer.ignoredUsage);
       if (failure === undefined) {
-        if (this.#sent?.hasDroppedThinking) this.#host.refusedThinking.add(this.#request);
-        this.#rememberRefusedImages();
-        this.#notifyOddEnd(message.rawStopReason);
+        this.#noteAccepted(message);
         yield { type: "done", message };
         return;
       }
@@ -100,9 +90,23 @@ export class Exchange {
     }
   }
 
-  /** Undefined for a scripted model: its scenario contains the usage. */
-  get #estimatedTokens(): number | undefined {
-    return this.#model.api === "scripted" ? undefined : this.#sent?.inputTokens;
+  /** A complete answer can be empty, or the sign of an overflow that the provider reports as a success. */
+  async #answerFailure(answer: AssistantMessage): Promise<ModelFailure | undefined> {
+    this.#noteAnsweredSize(answer.usage);
+    const cutOffTokens = await this.#learnOllamaWindow();
+    const overflow = silentOverflow({
+      model: this.#model,
+      answer,
+      // The usage of a scripted model comes from its scenario.
+      estimatedTokens: this.#isScripted ? undefined : this.#sent?.inputTokens,
+      cutOffTokens,
+    });
+    // A summary and a title have a fallback, and an extension may want an empty answer.
+    return overflow ?? (this.#request.purpose === "turn" ? emptyAnswer(this.#model, answer) : undefined);
+  }
+
+  get #isScripted(): boolean {
+    return this.#model.api === "scripted";
   }
 
   get #isAborted(): boolean {
@@ -112,45 +116,32 @@ export class Exchange {
   async *#attempt(answer: AnswerBuilder): AsyncGenerator<StreamEvent, void, void> {
     const { signal } = this.#request;
     signal?.throwIfAborted();
-    this.#sent ??= this.#prepared(await requestKey(this.#model, this.#host.keys, signal));
+    const { refusedThinking, refusedImages, keys } = this.#host;
+    this.#sent ??= new SentRequest({
+      request: this.#request,
+      model: this.#model,
+      apiKey: await requestKey(this.#model, keys, signal),
+      without: refusedThinking.of(this.#request),
+      refusedImages,
+      onRepairs: (repairs) => this.#notifyRepairs(repairs),
+    });
     const sent = this.#sent;
     // The usage in a scenario is never ignored.
-    if (this.#model.api !== "scripted")
-      answer.expect({ inputTokens: sent.inputTokens, maxOutputTokens: sent.cap.tokens });
+    if (!this.#isScripted) answer.expect({ inputTokens: sent.inputTokens, maxOutputTokens: sent.cap.tokens });
     const provider = await this.#host.provider(this.#model);
     const { silenceMs, contentMs } = this.#host.policy;
     yield* attempt({ provider, call: this.#call(sent), answer, signal, silenceMs, contentMs });
   }
 
-  /** A summary and a title have a fallback, and an extension may want an empty answer. */
-  #emptyAnswer(message: AssistantMessage): ModelFailure | undefined {
-    return this.#request.purpose === "turn" ? emptyAnswer(this.#model, message) : undefined;
-  }
-
-  #prepared(apiKey: string | undefined): SentRequest {
-    return new SentRequest({
-      request: this.#request,
-      model: this.#model,
-      apiKey,
-      without: this.#host.refusedThinking.of(this.#request),
-      refusedImages: this.#host.refusedImages,
-      onRepairs: (repairs) => this.#notifyRepairs(repairs),
-    });
-  }
-
   #call(sent: SentRequest): Omit<ProviderCall, "signal" | "onAlive"> {
-    const { messages, thinking, cap, apiKey } = sent;
     const { purpose, systemPrompt, tools, cacheKey, onPayload, onResponse } = this.#request;
     return {
-      model: withAuthHeader(this.#model, apiKey),
-      purpose,
-      apiKey,
-      systemPrompt,
-      tools,
-      messages,
-      maxOutputTokens: cap.tokens,
-      thinking,
-      cacheKey,
+      ...{ purpose, systemPrompt, tools, cacheKey },
+      model: withAuthHeader(this.#model, sent.apiKey),
+      apiKey: sent.apiKey,
+      messages: sent.messages,
+      maxOutputTokens: sent.cap.tokens,
+      thinking: sent.thinking,
       connect: this.#host.connect(this.#model.provider),
       onPayload: async (payload) => {
         sent.payload = (await onPayload?.(payload)) ?? payload;
@@ -204,8 +195,10 @@ export class Exchange {
     }
   }
 
-  /** Remembers the omitted images: the provider accepted the request without them. */
-  #rememberRefusedImages(): void {
+  /** The provider accepted the request: remembers the thinking and the images that it was sent without. */
+  #noteAccepted({ rawStopReason }: AssistantMessage): void {
+    if (this.#sent?.hasDroppedThinking) this.#host.refusedThinking.add(this.#request);
+    this.#notifyOddEnd(rawStopReason);
     const omitted = this.#sent?.omittedImages;
     if (omitted === undefined) return;
     const { images, reason, line } = omitted;
@@ -246,10 +239,9 @@ export class Exchange {
 
   /** A learned window may be wrong. Call before the answer is compared with it. */
   #noteAnsweredSize(usage: Usage): void {
-    const estimatedTokens = this.#sent?.inputTokens ?? 0;
     this.#host.windows.noteAnsweredSize(this.#model, {
       reportedTokens: inputTokens(usage),
-      estimatedTokens,
+      estimatedTokens: this.#sent?.inputTokens ?? 0,
     });
     this.#model = this.#host.windows.withLearnedWindow(this.#request.model);
   }
@@ -300,12 +292,12 @@ export class Exchange {
 
   #notifyOddEnd(reason: string | undefined): void {
     // The compaction reports a withheld summary itself.
-    const end = reason === undefined || this.#request.purpose !== "turn" ? "done" : answerEnd(reason);
+    if (reason === undefined || this.#request.purpose !== "turn") return;
     const { provider, id: modelId } = this.#model;
+    const end = answerEnd(reason);
     const isWithheld = end === "withheld";
-    if (reason === undefined || (!isWithheld && end !== "unknown")) return;
     // A server with its own word for a normal end sends it with every answer: notify once.
-    if (!isWithheld && !this.#isFirst(`${provider}/${modelId} ${reason}`)) return;
+    if (!isWithheld && (end !== "unknown" || !this.#isFirst(`${provider}/${modelId} ${reason}`))) return;
     this.#notify({
       /** The provider ended an answer for an unusual reason, or withheld a part of it. */
       type: "odd_end",

@@ -33,7 +33,6 @@ export class LearnedWindows {
   readonly #answered = new Map<string, number>();
   readonly #askedServers = new Set<string>();
 
-  /** The model with its learned window, if that is smaller. */
   withLearnedWindow(model: CatalogueModel): CatalogueModel {
     const declared = this.#declared.get(model) ?? model;
     const learned = this.#tokens.get(referenceOf(model));
@@ -119,7 +118,6 @@ const MAX_REFUSALS = 2;
 export class RefusedThinking {
   readonly #refusals = new Map<string, Refusal>();
 
-  /** Returns undefined for a context that was not refused. */
   of(request: ModelRequest): WithoutThinking | undefined {
     const refusal = this.#refusals.get(keyOf(request));
     if (

@@ -19,7 +19,7 @@ import {
   withoutOlderImages,
 } from "../repair/images.ts";
 import { repairOf } from "../repair/repair.ts";
-import { repairMessages } from "../repair/repair-calls.ts";
+import { type RepairMessagesOptions, repairMessages } from "../repair/repair-calls.ts";
 import type { RefusedImages, WithoutThinking } from "./learned.ts";
 
 interface SentRequestOptions {
@@ -43,7 +43,6 @@ export class SentRequest {
   /** The body of the latest attempt. */
   payload: unknown;
   thinking: ThinkingLevel;
-  /** True after `dropThinking`. */
   hasDroppedThinking = false;
   /** The images that were left out after a refusal. */
   omittedImages: OmittedImages | undefined;
@@ -51,22 +50,25 @@ export class SentRequest {
   readonly #onRepairs: SentRequestOptions["onRepairs"];
 
   constructor({ request, model, apiKey, without, refusedImages, onRepairs }: SentRequestOptions) {
-    const { prefixChangedAtMs, maxOutputTokens: wantedTokens, thinking = "off" } = request;
     this.apiKey = apiKey;
     this.#model = model;
     this.#onRepairs = onRepairs;
-    this.thinking = without?.isOff ? "off" : thinking;
-    const dropThinkingUpToMs = without?.upToMs;
-    const { messages, repairs } = repairMessages({
-      messages: refusedImages.without(request.messages, model),
-      model,
-      prefixChangedAtMs,
-      dropThinkingUpToMs,
+    this.thinking = without?.isOff ? "off" : (request.thinking ?? "off");
+    this.messages = this.#repaired(refusedImages.without(request.messages, model), {
+      prefixChangedAtMs: request.prefixChangedAtMs,
+      dropThinkingUpToMs: without?.upToMs,
     });
-    onRepairs(repairs);
-    this.messages = messages;
-    this.inputTokens = requestTokens({ ...request, messages });
-    this.cap = new OutputCap(model, this.inputTokens, wantedTokens);
+    this.inputTokens = requestTokens({ ...request, messages: this.messages });
+    this.cap = new OutputCap(model, this.inputTokens, request.maxOutputTokens);
+  }
+
+  #repaired(
+    messages: readonly Message[],
+    options: Pick<RepairMessagesOptions, "prefixChangedAtMs" | "dropThinkingUpToMs">,
+  ): readonly Message[] {
+    const repaired = repairMessages({ messages, model: this.#model, ...options });
+    this.#onRepairs(repaired.repairs);
+    return repaired.messages;
   }
 
   /** The minimum size of earlier requests with this history that the server accepted: by usage, else by estimate. */
@@ -94,16 +96,11 @@ export class SentRequest {
    * false if that changes nothing.
    */
   dropThinking(): boolean {
-    const { messages, repairs } = repairMessages({
-      messages: this.messages,
-      model: this.#model,
-      dropThinkingUpToMs: Number.POSITIVE_INFINITY,
-    });
+    const messages = this.#repaired(this.messages, { dropThinkingUpToMs: Number.POSITIVE_INFINITY });
     if (messages === this.messages && this.thinking === "off") return false;
     this.hasDroppedThinking = true;
     this.thinking = "off";
     this.messages = messages;
-    this.#onRepairs(repairs);
     return true;
   }
 
@@ -139,7 +136,6 @@ export class SentRequest {
 /** After this many omitted images, the next refusal omits all others at once. */
 const MAX_NAMED_IMAGES = 4;
 
-/** Images that were left out of a request. */
 interface OmittedImages {
   images: readonly ImageContent[];
   /** In the provider's words. */
@@ -161,48 +157,35 @@ const MIN_OUTPUT_TOKENS = 1_024;
 /** After this many refusals of the cap in one request, the input is too long. */
 const MAX_LOWERINGS = 2;
 
-interface LoweredCap {
-  fromTokens: number;
-  toTokens: number;
-}
-
-/** The output cap: the minimum of the requested cap, the model's and the rest of the window. */
 class OutputCap {
-  #tokens: number;
+  tokens: number;
   #lowerings = 0;
 
-  /** @param inputTokens the estimate of the request */
   constructor(model: CatalogueModel, inputTokens: number, wantedTokens = usualOutputCap(model)) {
     const { contextWindow = 0, maxOutputTokens = 0 } = model;
     const left = contextWindow > 0 ? contextWindow - inputTokens : Number.POSITIVE_INFINITY;
     const own = maxOutputTokens > 0 ? maxOutputTokens : Number.POSITIVE_INFINITY;
-    this.#tokens = Math.max(1, Math.min(wantedTokens, own, Math.max(MIN_OUTPUT_TOKENS, left)));
-  }
-
-  get tokens(): number {
-    return this.#tokens;
+    this.tokens = Math.max(1, Math.min(wantedTokens, own, Math.max(MIN_OUTPUT_TOKENS, left)));
   }
 
   /** Lowers the cap after a refusal, by its numbers or to half. Returns undefined if too little is left. */
-  lower(failure: ModelFailure): LoweredCap | undefined {
-    const fromTokens = this.#tokens;
+  lower(failure: ModelFailure): { fromTokens: number; toTokens: number } | undefined {
+    const fromTokens = this.tokens;
     const toTokens = this.#lowered(failure);
     // A limit of the model is independent of the window.
     const minTokens = failure.outputLimitTokens === undefined ? MIN_OUTPUT_TOKENS : 1;
     if (this.#lowerings >= MAX_LOWERINGS || toTokens < minTokens) return undefined;
     this.#lowerings += 1;
-    this.#tokens = toTokens;
+    this.tokens = toTokens;
     return { fromTokens, toTokens };
   }
 
   #lowered({ windowTokens, inputTokens, outputLimitTokens }: ModelFailure): number {
-    const half = Math.floor(this.#tokens / 2);
-    const left =
-      windowTokens === undefined || inputTokens === undefined ? undefined : windowTokens - inputTokens;
-    const limit = outputLimitTokens ?? left;
-    if (limit === undefined) return half;
+    const half = Math.floor(this.tokens / 2);
+    const limit = outputLimitTokens ?? (windowTokens ?? Number.NaN) - (inputTokens ?? Number.NaN);
+    if (Number.isNaN(limit)) return half;
     // "At least N input tokens": such a count may be too low the second time.
-    return this.#lowerings === 0 && limit < this.#tokens ? limit : Math.min(limit, half);
+    return this.#lowerings === 0 && limit < this.tokens ? limit : Math.min(limit, half);
   }
 }
 

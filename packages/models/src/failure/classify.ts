@@ -49,7 +49,6 @@ function foreign(error: unknown): ProviderError {
   });
 }
 
-/** The fields of a thrown value, without those whose getters throw. */
 function readable(error: unknown): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
   for (const name of ["message", "status", "error", "body", "cause"]) {
@@ -177,7 +176,6 @@ type ReportedTokens = Pick<
   "windowTokens" | "inputTokens" | "outputTokens" | "outputLimitTokens"
 >;
 
-/** Reads the numbers of a refusal and splits a sum of input and cap. */
 function reportedTokens(
   { numbers: read }: Reading,
   texts: ErrorTexts,

@@ -2,9 +2,7 @@ import type { ProviderError } from "../provider.ts";
 
 /** The texts of an error, in the provider's words. */
 export interface ErrorTexts {
-  /** The status, then all texts. */
   all: string;
-  /** The sentence to show. */
   message: string;
   code: string | undefined;
   /** The blamed field of the request: "messages", "tools[2].name". */
@@ -12,7 +10,6 @@ export interface ErrorTexts {
   status: number | undefined;
   /** Numbers in fields of their own, by their names in lower case. */
   numbers: ReadonlyMap<string, number>;
-  /** True if the answer had only a status. */
   isBodyless: boolean;
 }
 
@@ -111,7 +108,7 @@ class TextReader {
 
 /** Reads the own fields, and those of an Error. A getter may throw. */
 function fieldsOf(value: object): [string, unknown][] {
-  const names = new Set([...Object.keys(value), ...(value instanceof Error ? ["message", "cause"] : [])]);
+  const names = new Set([...Object.keys(value), ...(value instanceof Error ? ["message", "cause", "errors"] : [])]);
   return [...names].slice(0, 200).map((name) => {
     try {
       return [name, (value as Record<string, unknown>)[name]];
@@ -133,7 +130,6 @@ function withoutJson(text: string): { before: string; json?: unknown } {
   }
 }
 
-/** Returns the title of a gateway's HTML page. */
 function pageTitle(text: string): string {
   if (!/<(?:!doctype|html)/i.test(text)) return text;
   const title = /<title[^>]{0,200}>([^<]{0,500})<\/title>/i.exec(text)?.[1]?.trim();

@@ -47,7 +47,6 @@ const MAX_ESTIMATES = 1.5;
 interface SilentOverflowOptions {
   model: CatalogueModel;
   answer: AssistantMessage;
-  /** Estimated tokens of the request, if they are known. */
   estimatedTokens?: number | undefined;
   /** The request's size, if the server read only a part of it. */
   cutOffTokens?: number | undefined;

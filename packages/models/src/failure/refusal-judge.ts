@@ -156,7 +156,6 @@ function isStatus({ value, before }: NumberToken): boolean {
   return before.every((word) => word === "#") && value >= 400 && value < 600;
 }
 
-/** Distinct counts, the smallest first. */
 function countsOf(numbers: readonly NumberToken[]): NumberToken[] {
   const counts = new Map(numbers.filter(isTokenCount).map((number) => [number.value, number]));
   return [...counts.values()].toSorted((a, b) => a.value - b.value);

@@ -3,7 +3,6 @@ export type RowOutcome =
   /** A rate limit or an overloaded server. */
   | "rateLimit"
   | "damagedHistory"
-  /** The input alone is too long. */
   | "input"
   /** Input and output cap together are too long. Numbers, or the size of the request, tell which one is to blame. */
   | "inputOrCap"

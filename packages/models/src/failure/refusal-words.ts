@@ -2,7 +2,6 @@
 export type Concept =
   /** The model's context window. */
   | "context"
-  /** The prompt, the messages, the conversation. */
   | "input"
   /** The whole request. Its tokens or its bytes may be too many. */
   | "request"
@@ -10,7 +9,6 @@ export type Concept =
   | "length"
   /** The limit of the answer, `max_tokens` by any name. */
   | "cap"
-  /** Exceeds a limit. */
   | "over"
   /** "Too many" names a counted thing, not a length. */
   | "tooMany"

@@ -72,7 +72,6 @@ export interface FileKeysOptions {
   onNotice?: ((notice: KeyNotice) => void) | undefined;
 }
 
-/** Makes a KeyFile. */
 export function fileKeys(options: FileKeysOptions): KeyFile {
   return new KeyFile(options);
 }
@@ -225,7 +224,6 @@ class ConfiguredKeys {
     return this.#keys.get(provider);
   }
 
-  /** The next call of `of` resolves the key again. */
   forget(provider: string): void {
     this.#keys.delete(provider);
   }

@@ -31,7 +31,6 @@ export class LoginRegistry {
   readonly #file: AuthFile;
   /** Running refreshes by provider. Requests of one process share them. */
   readonly #running = new Map<string, Promise<LoginCredentials>>();
-  /** The latest refresh by provider. */
   readonly #refreshed = new Map<string, { access: string; atMs: number }>();
   #added: readonly { provider: string; login: ProviderLogin }[] = [];
   #listeners: readonly ((provider: string) => void)[] = [];

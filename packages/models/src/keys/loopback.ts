@@ -44,7 +44,6 @@ export function loginCancelled(): BonsaiError {
 
 const MAX_CHARS = 200;
 
-/** A provider's text on one short line. */
 function shownLine(text: string): string {
   return shortened(text.replace(/[\s\p{Cc}\p{Cf}]+/gu, " ").trim(), MAX_CHARS);
 }

@@ -105,7 +105,6 @@ function noWay(name: string): BonsaiError {
   });
 }
 
-/** Timeout of one request to the login server. */
 const TIMEOUT_MS = 30_000;
 
 type Library = typeof OAuth;

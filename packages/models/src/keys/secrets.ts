@@ -8,7 +8,6 @@ export interface NamedSecret {
   value: string;
 }
 
-/** Names of fields with secrets. */
 const secretField = /key|token|secret|password|authorization|access|refresh|cookie|credential/i;
 
 /**

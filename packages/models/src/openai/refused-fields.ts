@@ -13,13 +13,11 @@ const ECHO_KEYS: ReadonlySet<string> = new Set(["input", "ctx", "messages", "req
 export class RefusedFields {
   readonly #learned = new Map<string, ModelCompat>();
 
-  /** Returns the model with the learned fields. */
   withLearned(model: CatalogueModel): CatalogueModel {
     const learned = this.#learned.get(keyOf(model));
     return learned === undefined ? model : { ...model, compat: { ...model.compat, ...learned } };
   }
 
-  /** Learns from one refusal. Returns true if the request should be sent again with other fields. */
   learn(model: CatalogueModel, error: unknown): boolean {
     if (!(error instanceof ProviderError) || error.kind !== "refused") return false;
     if (OTHER_STATUSES.has(error.status ?? 0)) return false;

@@ -100,12 +100,10 @@ export function newImages(
   return messages.slice(messages.findLastIndex(isAnswer) + 1).flatMap(imagesOf);
 }
 
-/** The images of one request, and its refusal. */
 interface RefusedRequest {
   images: readonly ImageContent[];
   /** The images that this model has not accepted yet. */
   fresh: readonly ImageContent[];
-  /** The sent body. */
   payload: unknown;
   refusal: string;
 }

@@ -70,9 +70,7 @@ function resultsByCall(messages: readonly Message[], { found }: RepairContext): 
 
 interface Batch {
   messages: readonly Message[];
-  /** The index of the answer. */
   index: number;
-  /** The answer's calls, by id. */
   open: Map<string, ToolCall>;
   results: Results;
 }
@@ -154,7 +152,6 @@ function nextName(names: string[] | undefined): string | undefined {
 
 interface FreeIdOptions {
   id: string;
-  /** All ids of the history. */
   taken: ReadonlySet<string>;
   /** The last number of each id, to avoid quadratic time if all calls share one. */
   numbers: Map<string, number>;
@@ -168,7 +165,7 @@ function freeId({ id, taken, numbers }: FreeIdOptions): string {
   return `${name}-${number}`;
 }
 
-interface RepairMessagesOptions {
+export interface RepairMessagesOptions {
   /** The context, oldest first. May be damaged in any way. */
   messages: readonly Message[];
   model: CatalogueModel;
@@ -184,7 +181,6 @@ interface RepairMessagesOptions {
 interface RepairedMessages {
   /** The same array if nothing was wrong. */
   messages: readonly Message[];
-  /** One for each kind. */
   repairs: readonly Repair[];
 }
 

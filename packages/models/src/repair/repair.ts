@@ -71,9 +71,7 @@ export interface RepairContext {
   model: CatalogueModel;
   /** The context changed at this time. Thinking of earlier answers is bound to the earlier one. */
   prefixChangedAtMs: number | undefined;
-  /** Leave out all thinking of answers up to this time. */
   dropThinkingUpToMs: number | undefined;
-  /** Counts a repair. */
   found(kind: RepairKind, count?: number): void;
 }
 

@@ -34,7 +34,6 @@ export function scriptedProvider(play: Scenario | ScriptedModel): Provider {
   return { stream: (call, answer) => perform(stage, call, answer) };
 }
 
-/** The state between requests. */
 interface Stage {
   model: ScriptedModel;
   windowTokens: number | undefined;
@@ -169,7 +168,6 @@ function scenarioPlayer(scenario: Scenario): ScriptedModel {
   };
 }
 
-/** Plays the answers to requests of one purpose. */
 function purposePlayer(answers: readonly ScenarioAnswer[], atEnd: "error" | "repeat"): ScriptedModel {
   const waiting = answers
     .filter(({ when }) => when !== undefined)
@@ -232,7 +230,6 @@ interface CachedPart {
   tokens: number;
 }
 
-/** The prompt cache of the scripted server. */
 class ScriptedCache {
   readonly #former: (readonly CachedPart[])[] = [];
 

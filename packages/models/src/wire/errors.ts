@@ -2,7 +2,6 @@ import { BonsaiError, isRecord, jsonText, shortened } from "@bonsai-agent/messag
 import { ProviderError } from "../provider.ts";
 import { jsonOrText, retryAfterMs } from "./fields.ts";
 
-/** The fields of both SDKs' errors that are read. */
 interface SdkError extends Error {
   /** Absent if no server answered. */
   status: number | undefined;
@@ -157,7 +156,6 @@ function awsErrorType(headers: Headers | undefined): string | undefined {
   return headers?.get("x-amzn-errortype")?.split(":")[0]?.trim() || undefined;
 }
 
-/** The status of each of Anthropic's types of errors. */
 const STATUS_OF_TYPE: ReadonlyMap<unknown, number> = new Map([
   ["invalid_request_error", 400],
   ["authentication_error", 401],

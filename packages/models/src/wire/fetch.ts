@@ -17,7 +17,6 @@ const MAX_UNREADABLE_CHARS = 2_000;
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
-/** The events of one call's connection. */
 interface FetchListener {
   /** The server gave a sign of life. */
   onAlive: () => void;

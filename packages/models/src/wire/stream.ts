@@ -29,7 +29,6 @@ export interface AnswerReading {
   end(isDone: boolean): Iterable<StreamEvent>;
 }
 
-/** One attempt of a request in any protocol. */
 interface WireRequest {
   call: ProviderCall;
   /** Follows the base URL. */
@@ -37,14 +36,12 @@ interface WireRequest {
   /** `call.onPayload` may change it. */
   request: object;
   reading: AnswerReading;
-  /** Makes the SDK's client. */
   client: (settings: OpenAiClientSettings) => OpenAiClient | Promise<OpenAiClient>;
   /** The SDK's parser of event streams. Its list of events fails at an event without data, which some proxies send. */
   parse: (
     response: Response,
     closer: AbortController,
   ) => AsyncIterable<{ event: string | null; data: string }>;
-  /** True for an event that is an error. */
   isError: (event: unknown) => boolean;
 }
 
