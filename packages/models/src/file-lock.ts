@@ -29,17 +29,12 @@ const POLL_MS = 25;
  */
 export function lockedSync<Result>(options: LockOptions, work: () => Result): Result {
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
-  const endsMs = performance.now() + options.waitMs;
-  let release = tryLock(options);
-  while (release === undefined) {
-    if (performance.now() > endsMs) throw tooLong(options);
-    Atomics.wait(sleeper, 0, 0, POLL_MS);
-    release = tryLock(options);
-  }
+  const lock = new Lock(options);
+  while (!lock.take()) Atomics.wait(sleeper, 0, 0, POLL_MS);
   try {
     return work();
   } finally {
-    release();
+    lock.release();
   }
 }
 
@@ -48,32 +43,39 @@ export async function locked<Result>(
   options: LockOptions & { signal?: AbortSignal | undefined },
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const { signal, waitMs } = options;
-  const endsMs = performance.now() + waitMs;
-  let release = tryLock(options);
-  while (release === undefined) {
-    if (performance.now() > endsMs) throw tooLong(options);
-    await wait(POLL_MS, undefined, { signal }).catch(() => signal?.throwIfAborted());
-    release = tryLock(options);
-  }
+  const { signal } = options;
+  const lock = new Lock(options);
+  while (!lock.take()) await wait(POLL_MS, undefined, { signal }).catch(() => signal?.throwIfAborted());
   try {
     return await work();
   } finally {
-    release();
+    lock.release();
   }
 }
 
-/** Returns a function that releases the lock; undefined if another process has it. */
-function tryLock({ path, staleMs }: LockOptions): (() => void) | undefined {
-  const owner: LockOwner = { token: randomUUID(), pid: process.pid, host: hostname(), at: Date.now() };
-  if (!isStale(path, staleMs) || breakLock(path, staleMs)) {
-    if (!created(path, owner)) return undefined;
-    return () => {
-      // Another process may have found it stale and taken it.
-      if (ownerOf(path)?.token === owner.token) rmSync(path, { force: true });
-    };
+class Lock {
+  readonly #options: LockOptions;
+  readonly #token = randomUUID();
+  readonly #endsMs: number;
+
+  constructor(options: LockOptions) {
+    this.#options = options;
+    this.#endsMs = performance.now() + options.waitMs;
   }
-  return undefined;
+
+  /** Returns false if another process has the lock. @throws BonsaiError `keys_locked`, `keys_unwritable` */
+  take(): boolean {
+    const { path, staleMs } = this.#options;
+    const isFree = !isStale(path, staleMs) || breakLock(path, staleMs);
+    if (isFree && created(path, this.#token)) return true;
+    if (performance.now() > this.#endsMs) throw tooLong(this.#options);
+    return false;
+  }
+
+  release(): void {
+    // Another process may have found it stale and taken it.
+    if (ownerOf(this.#options.path)?.token === this.#token) rmSync(this.#options.path, { force: true });
+  }
 }
 
 /**
@@ -83,8 +85,7 @@ function tryLock({ path, staleMs }: LockOptions): (() => void) | undefined {
  */
 function breakLock(path: string, staleMs: number): boolean {
   const guard = `${path}.break`;
-  const owner: LockOwner = { token: randomUUID(), pid: process.pid, host: hostname(), at: Date.now() };
-  if (!created(guard, owner)) {
+  if (!created(guard, randomUUID())) {
     // Its owner died within microseconds.
     if (isStale(guard, staleMs)) rmSync(guard, { force: true });
     return false;
@@ -97,7 +98,8 @@ function breakLock(path: string, staleMs: number): boolean {
   }
 }
 
-function created(path: string, owner: LockOwner): boolean {
+function created(path: string, token: string): boolean {
+  const owner: LockOwner = { token, pid: process.pid, host: hostname(), at: Date.now() };
   let file: number;
   try {
     file = openSync(path, "wx", 0o600);
@@ -139,7 +141,7 @@ export function unwritable(path: string, cause: unknown): BonsaiError {
 function isStale(path: string, staleMs: number): boolean {
   const owner = ownerOf(path);
   if (owner !== undefined && owner.host === hostname() && !isAlive(owner.pid)) return true;
-  const at = owner?.at ?? writtenAt(path);
+  const at = owner?.at ?? statSync(path, { throwIfNoEntry: false })?.mtimeMs;
   // After the clock was set back, a lock comes from the future.
   return at !== undefined && Math.abs(Date.now() - at) > staleMs;
 }
@@ -152,10 +154,6 @@ function ownerOf(path: string): LockOwner | undefined {
   } catch {
     return undefined;
   }
-}
-
-function writtenAt(path: string): number | undefined {
-  return statSync(path, { throwIfNoEntry: false })?.mtimeMs;
 }
 
 function isAlive(pid: number): boolean {

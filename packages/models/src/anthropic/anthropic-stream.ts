@@ -29,28 +29,24 @@ export class AnthropicStream implements AnswerReading {
   /** Arguments that arrived before their call, by index. */
   readonly #early = new Map<number, RawContentBlockDelta[]>();
   #counts: TokenCounts = {};
-  #isDone = false;
+  isComplete = false;
 
   constructor(answer: AnswerBuilder) {
     this.#answer = answer;
   }
 
   get isFinished(): boolean {
-    return this.#isDone;
-  }
-
-  get isComplete(): boolean {
-    return this.#isDone;
+    return this.isComplete;
   }
 
   end(): Iterable<StreamEvent> {
-    if (!this.#isDone) finishWithoutReason(this.#answer, false);
+    if (!this.isComplete) finishWithoutReason(this.#answer, false);
     return [];
   }
 
   /** Reads one event. Ignores unknown types, and everything after the last event. */
   *take(raw: unknown): Iterable<StreamEvent> {
-    if (this.#isDone) return;
+    if (this.isComplete) return;
     if (!isRecord(raw)) throw malformed("The server sent an event that is not a JSON object.", raw);
     const event = raw as unknown as AnthropicEvent;
     switch (event.type) {
@@ -72,7 +68,7 @@ export class AnthropicStream implements AnswerReading {
         break;
       case "message_stop":
         for (const index of [...this.#blocks.keys()]) yield* this.#close(index);
-        this.#isDone = true;
+        this.isComplete = true;
         break;
     }
   }

@@ -74,19 +74,13 @@ export function exposure(path: string): string | undefined {
  * @throws BonsaiError `keys_unreadable`; its message quotes nothing of the file
  */
 function readAuthFile(file: string): AuthEntries {
-  let text: string | undefined;
   let value: unknown;
   try {
-    text = textFile(file);
+    value = JSON.parse(textFile(file) ?? "{}");
   } catch (cause) {
-    throw damaged(file, `cannot be read: ${(cause as Error).message}`);
-  }
-  if (text === undefined) return {};
-  try {
-    value = JSON.parse(text);
-  } catch {
     // The parser's own message quotes the text.
-    throw damaged(file, "is not valid JSON");
+    const isJson = !(cause instanceof SyntaxError);
+    throw damaged(file, isJson ? `cannot be read: ${(cause as Error).message}` : "is not valid JSON");
   }
   if (!isRecord(value)) throw damaged(file, "is not a JSON object");
   // Each saved key rewrites the whole file.

@@ -76,10 +76,7 @@ export function fileKeys(options: FileKeysOptions): KeyFile {
   return new KeyFile(options);
 }
 
-interface FoundKey {
-  key: string;
-  origin: KeyOrigin;
-}
+type FoundKey = { key: string; origin: KeyOrigin };
 
 /**
  * Keys that were lent, then of the environment, then of `<home>/auth.json`
@@ -219,18 +216,16 @@ class ConfiguredKeys {
   of(provider: string): string | undefined {
     this.#read();
     const value = this.#values.get(provider);
-    if (value === undefined) return undefined;
-    if (!this.#keys.has(provider)) this.#keys.set(provider, this.#resolve(provider, value));
+    if (value !== undefined && !this.#keys.has(provider)) {
+      const key = configValue(value, this.#env)?.trim();
+      const place = `${this.#file}: providers.${provider}.apiKey`;
+      this.#keys.set(provider, key === undefined ? undefined : sendable(key, place));
+    }
     return this.#keys.get(provider);
   }
 
   forget(provider: string): void {
     this.#keys.delete(provider);
-  }
-
-  #resolve(provider: string, value: string): string | undefined {
-    const key = configValue(value, this.#env)?.trim();
-    return key === undefined ? undefined : sendable(key, `${this.#file}: providers.${provider}.apiKey`);
   }
 
   /** The catalogue reports a file that cannot be read. */

@@ -186,14 +186,14 @@ class ChatCalls {
   }
 
   *take(part: CallPart): Iterable<StreamEvent> {
-    const name = stringOf(part.function?.name);
+    const name = isText(part.function?.name) ? part.function.name : "";
     const id = idIn(part.id);
     const known = this.#callOf(part, id, name);
     const open = known ?? this.#begin(part);
     if (open.call.id === "") open.call.id = id;
     addName(open.call, name);
-    const signature = stringOf(part.extra_content?.google?.thought_signature);
-    if (signature !== "") open.call.thoughtSignature = signature;
+    const signature = part.extra_content?.google?.thought_signature;
+    if (isText(signature)) open.call.thoughtSignature = signature;
     const delta = argumentsText(part.function?.arguments);
     if (delta !== "" || known === undefined) yield this.#answer.callArguments(open.contentIndex, delta);
     if (delta !== "") open.hasArguments = true;
@@ -244,10 +244,6 @@ function addName(call: ToolCall, piece: string): void {
   call.name = piece.startsWith(call.name) ? piece : call.name + piece;
 }
 
-function stringOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
 type Detail = Record<string, unknown>;
 
 /** Fields that arrive in pieces. */
@@ -260,7 +256,7 @@ class ReasoningDetails {
   /** Adds pieces. Returns their readable text. */
   take(pieces: unknown): string {
     if (!Array.isArray(pieces)) return "";
-    return pieces.map((piece) => (isDetail(piece) ? this.#add(piece) : "")).join("");
+    return pieces.map((piece) => (isRecord(piece) ? this.#add(piece) : "")).join("");
   }
 
   #add(piece: Detail): string {
@@ -279,8 +275,4 @@ function merge(into: Detail, piece: Detail): void {
       into[field] = before + value;
     } else if (value !== null && value !== undefined) into[field] = value;
   }
-}
-
-function isDetail(piece: unknown): piece is Detail {
-  return typeof piece === "object" && piece !== null;
 }

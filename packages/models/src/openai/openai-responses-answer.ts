@@ -60,18 +60,14 @@ export class ResponsesAnswer implements AnswerReading {
   readonly #items = new Map<string, OpenItem>();
   /** Complete calls, by key and id: some servers end them twice. */
   readonly #endedCalls = new Set<string>();
-  #isFinished = false;
+  isFinished = false;
 
   constructor(answer: AnswerBuilder) {
     this.#answer = answer;
   }
 
-  get isFinished(): boolean {
-    return this.#isFinished;
-  }
-
   get isComplete(): boolean {
-    return this.#isFinished;
+    return this.isFinished;
   }
 
   *take(raw: unknown): Iterable<StreamEvent> {
@@ -81,15 +77,15 @@ export class ResponsesAnswer implements AnswerReading {
         yield* this.#added(event);
         break;
       case "response.reasoning_summary_part.added":
-        if (this.#item(event, "thinking").chars > 0) yield* this.#thinking(event, "\n\n");
+        if (this.#item(event, "thinking").chars > 0) yield* this.#words(event, "thinking", "\n\n");
         break;
       case "response.reasoning_summary_text.delta":
       case "response.reasoning_text.delta":
-        yield* this.#thinking(event, event.delta);
+        yield* this.#words(event, "thinking", event.delta);
         break;
       case "response.output_text.delta":
       case "response.refusal.delta":
-        yield* this.#text(event, event.delta);
+        yield* this.#words(event, "text", event.delta);
         break;
       case "response.function_call_arguments.delta":
         yield* this.#arguments(event, event.delta);
@@ -104,7 +100,7 @@ export class ResponsesAnswer implements AnswerReading {
 
   /** Ends the answer. Throws ProviderError without its last event. */
   end(isDone: boolean): Iterable<StreamEvent> {
-    if (!this.#isFinished) finishWithoutReason(this.#answer, isDone && !this.#answer.hasOpenCall);
+    if (!this.isFinished) finishWithoutReason(this.#answer, isDone && !this.#answer.hasOpenCall);
     return [];
   }
 
@@ -123,20 +119,15 @@ export class ResponsesAnswer implements AnswerReading {
     yield this.#answer.callArguments(open.contentIndex, early);
   }
 
-  *#thinking(event: ResponsesEvent, delta: unknown): Iterable<StreamEvent> {
+  *#words(event: ResponsesEvent, kind: "thinking" | "text", delta: unknown): Iterable<StreamEvent> {
     if (typeof delta !== "string" || delta === "") return;
-    const open = this.#item(event, "thinking");
-    open.contentIndex ??= this.#answer.add({ type: "thinking", thinking: "" });
+    const open = this.#item(event, kind);
+    const isText = kind === "text";
+    open.contentIndex ??= this.#answer.add(
+      isText ? { type: "text", text: "" } : { type: "thinking", thinking: "" },
+    );
     open.chars += delta.length;
-    yield this.#answer.thinking(delta);
-  }
-
-  *#text(event: ResponsesEvent, delta: unknown): Iterable<StreamEvent> {
-    if (typeof delta !== "string" || delta === "") return;
-    const open = this.#item(event, "text");
-    open.contentIndex ??= this.#answer.add({ type: "text", text: "" });
-    open.chars += delta.length;
-    yield this.#answer.text(delta);
+    yield isText ? this.#answer.text(delta) : this.#answer.thinking(delta);
   }
 
   *#arguments(event: ResponsesEvent, delta: unknown): Iterable<StreamEvent> {
@@ -152,13 +143,13 @@ export class ResponsesAnswer implements AnswerReading {
     const item = event.item ?? {};
     if (item.type === "message") {
       const open = this.#item(event, "text");
-      if (open.chars === 0) yield* this.#text(event, joined(item.content, ""));
+      if (open.chars === 0) yield* this.#words(event, "text", joined(item.content, ""));
       this.#signText(open, item);
       this.#items.delete(keyOf(event, "text"));
     } else if (item.type === "reasoning") {
       const open = this.#item(event, "thinking");
       if (open.chars === 0)
-        yield* this.#thinking(event, joined(item.summary, "\n\n") || joined(item.content, "\n\n"));
+        yield* this.#words(event, "thinking", joined(item.summary, "\n\n") || joined(item.content, "\n\n"));
       this.#answer.signThinking(open.contentIndex, jsonText(item));
       this.#items.delete(keyOf(event, "thinking"));
     } else if (item.type === "function_call") yield* this.#callDone(event, item);
@@ -192,7 +183,7 @@ export class ResponsesAnswer implements AnswerReading {
     if (counts !== undefined) this.#answer.setUsage(counts);
     yield* this.#rest(response.output ?? []);
     this.#finish(response);
-    this.#isFinished = true;
+    this.isFinished = true;
   }
 
   /** Adds the items of an answer that came in one piece, and ends the open calls. */
@@ -209,13 +200,8 @@ export class ResponsesAnswer implements AnswerReading {
   #finish({ status, error, incomplete_details: details }: ResponseObject): void {
     if (status === "failed" || isRecord(error))
       throw refusal({ body: { error: error ?? { message: "The response failed." } } });
-    if (status === "cancelled") {
-      throw new ProviderError({
-        kind: "cut",
-        message: "The server cancelled the response.",
-        code: "cancelled",
-      });
-    }
+    if (status === "cancelled")
+      throw new ProviderError({ kind: "cut", message: "The server cancelled the response.", code: status });
     const why = typeof details?.reason === "string" ? details.reason : "max_output_tokens";
     finishAnswer(this.#answer, status === "incomplete" ? why : String(status ?? "completed"));
   }
@@ -253,9 +239,7 @@ function checkedEvent(raw: unknown): ResponsesEvent {
 /** True for an error without an event around it. */
 function hasErrorText(raw: object): boolean {
   const { message, msg, detail, error, code } = raw as Record<string, unknown>;
-  return [message, msg, detail, error, code].some(
-    (said) => said !== undefined && said !== null && said !== "",
-  );
+  return [message, msg, detail, error, code].some((said) => (said ?? "") !== "");
 }
 
 function joined(parts: OutputItem["content"] | OutputItem["summary"], between: string): string {
