@@ -289,12 +289,12 @@ export function usageCost(
   usage: Omit<Usage, "cost" | "totalTokens">,
   prices: ModelPrices | undefined,
 ): UsageCost {
-  if (prices === undefined) return { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
+  const price = prices ?? { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
   const hour = Math.min(usage.cacheWrite1h ?? 0, usage.cacheWrite);
-  const input = (usage.input * prices.input) / TOKENS;
-  const output = (usage.output * prices.output) / TOKENS;
-  const cacheRead = (usage.cacheRead * prices.cacheRead) / TOKENS;
+  const input = (usage.input * price.input) / TOKENS;
+  const output = (usage.output * price.output) / TOKENS;
+  const cacheRead = (usage.cacheRead * price.cacheRead) / TOKENS;
   const cacheWrite =
-    ((usage.cacheWrite - hour) * prices.cacheWrite + hour * prices.input * HOUR_CACHE_FACTOR) / TOKENS;
+    ((usage.cacheWrite - hour) * price.cacheWrite + hour * price.input * HOUR_CACHE_FACTOR) / TOKENS;
   return { input, output, cacheRead, cacheWrite, total: input + output + cacheRead + cacheWrite };
 }

@@ -66,28 +66,12 @@ export async function runningWindow(query: ServerQuery, modelId: string): Promis
   );
 }
 
-const windowKeys = [
-  ["context_length"],
-  ["max_model_len"],
-  ["context_window"],
-  ["max_context_length"],
-  ["max_input_tokens"],
-  ["inputTokenLimit"],
-  ["top_provider", "context_length"],
-  ["metadata", "context_length"],
-  ["limits", "max_input_tokens"],
-  ["meta", "n_ctx"],
-  ["meta", "n_ctx_train"],
-] as const;
-
-const outputKeys = [
-  ["top_provider", "max_completion_tokens"],
-  ["max_completion_tokens"],
-  ["max_output_tokens"],
-  ["metadata", "max_tokens"],
-  ["limits", "max_output_tokens"],
-  ["max_tokens"],
-] as const;
+const windowKeys =
+  "context_length max_model_len context_window max_context_length max_input_tokens inputTokenLimit " +
+  "top_provider.context_length metadata.context_length limits.max_input_tokens meta.n_ctx meta.n_ctx_train";
+const outputKeys =
+  "top_provider.max_completion_tokens max_completion_tokens max_output_tokens metadata.max_tokens " +
+  "limits.max_output_tokens max_tokens";
 
 function listedSizes(entry: unknown): ServerSizes {
   return {
@@ -104,8 +88,10 @@ function routedWindow(entry: unknown): number | undefined {
   return windows.length === 0 ? undefined : Math.min(...windows);
 }
 
-function firstSize(entry: unknown, keys: readonly (readonly string[])[]): number | undefined {
-  return keys.map((path) => size(member(entry, ...path))).find((found) => found !== undefined);
+/** The first size at one of the paths. */
+function firstSize(entry: unknown, paths: string): number | undefined {
+  const found = paths.split(" ").map((path) => size(member(entry, ...path.split("."))));
+  return found.find((each) => each !== undefined);
 }
 
 /** Anthropic's base URL has no version. */

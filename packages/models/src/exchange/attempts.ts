@@ -2,7 +2,7 @@ import { raceAbort } from "@bonsai-agent/messages/host";
 import { count, duration } from "@bonsai-agent/messages/numbers";
 import type { AnswerBuilder } from "../answer-builder.ts";
 import { ANSWER_TOO_LARGE, sentence } from "../failure/failure.ts";
-import type { ModelFailure, StreamEvent } from "../model-request.ts";
+import type { ModelFailure, ModelNotice, StreamEvent } from "../model-request.ts";
 import { type Provider, type ProviderCall, ProviderError } from "../provider.ts";
 
 interface AttemptOptions {
@@ -22,6 +22,7 @@ const MAX_ANSWER_CHARS = 8_000_000;
 /** Calls, texts and thoughts. */
 const MAX_ANSWER_BLOCKS = 500;
 
+type RetryNotice = Extract<ModelNotice, { type: "retry" }>;
 type Delta = Extract<StreamEvent, { type: "text" | "thinking" | "tool_call" }>;
 
 /**
@@ -88,10 +89,8 @@ function hasContent(event: Delta): boolean {
 
 function refuseTooMuch(chars: number, blocks: number): void {
   if (chars <= MAX_ANSWER_CHARS && blocks <= MAX_ANSWER_BLOCKS) return;
-  const limit =
-    chars > MAX_ANSWER_CHARS
-      ? `${count(MAX_ANSWER_CHARS)} characters`
-      : `${MAX_ANSWER_BLOCKS} text blocks and tool calls`;
+  const isLong = chars > MAX_ANSWER_CHARS;
+  const limit = isLong ? `${count(MAX_ANSWER_CHARS)} characters` : `${MAX_ANSWER_BLOCKS} text blocks and tool calls`;
   throw new ProviderError({
     kind: "excess",
     code: ANSWER_TOO_LARGE,
@@ -109,7 +108,6 @@ class Watch {
   readonly #options: AttemptOptions;
   readonly #own = new AbortController();
   #timer: NodeJS.Timeout | undefined;
-  #contentTimer: NodeJS.Timeout | undefined;
   #contentLeftMs: number;
 
   constructor(options: AttemptOptions) {
@@ -121,16 +119,20 @@ class Watch {
 
   async next(events: AsyncIterator<StreamEvent>): Promise<IteratorResult<StreamEvent>> {
     this.signal.throwIfAborted();
-    this.#startTimers();
+    const { silenceMs, contentMs } = this.#options;
     const startedMs = performance.now();
+    const silence = `The provider sent nothing for ${duration(silenceMs)}.`;
+    const noContent = `The provider kept the connection open for ${duration(contentMs)} but sent no answer.`;
+    this.#timer = silenceMs > 0 ? this.#stopAfter(silenceMs, silence) : undefined;
+    const contentTimer = contentMs > 0 ? this.#stopAfter(this.#contentLeftMs, noContent) : undefined;
     try {
       // A provider's `next` may throw synchronously.
-      return await raceAbort(
-        Promise.resolve().then(() => events.next()),
-        this.signal,
-      );
+      const next = Promise.resolve().then(() => events.next());
+      return await raceAbort(next, this.signal);
     } finally {
-      this.#stopTimers();
+      clearTimeout(this.#timer);
+      clearTimeout(contentTimer);
+      this.#timer = undefined;
       this.#contentLeftMs -= performance.now() - startedMs;
     }
   }
@@ -149,27 +151,9 @@ class Watch {
     this.#own.abort(new Error("The attempt is over."));
   }
 
-  #startTimers(): void {
-    const { silenceMs, contentMs } = this.#options;
-    if (silenceMs > 0) {
-      const message = `The provider sent nothing for ${duration(silenceMs)}.`;
-      this.#timer = this.#timerFor(silenceMs, message);
-    }
-    if (contentMs > 0) {
-      const message = `The provider kept the connection open for ${duration(contentMs)} but sent no answer.`;
-      this.#contentTimer = this.#timerFor(this.#contentLeftMs, message);
-    }
-  }
-
-  #timerFor(ms: number, message: string): NodeJS.Timeout {
+  #stopAfter(ms: number, message: string): NodeJS.Timeout {
     const stop = () => this.#own.abort(new ProviderError({ kind: "silence", message }));
     return setTimeout(stop, Math.min(MAX_TIMER_MS, Math.max(0, ms)));
-  }
-
-  #stopTimers(): void {
-    clearTimeout(this.#timer);
-    clearTimeout(this.#contentTimer);
-    this.#timer = undefined;
   }
 }
 
@@ -195,12 +179,6 @@ export const defaultRetryPolicy: RetryPolicy = {
   contentMs: 600_000,
 };
 
-interface PlannedRetry {
-  attempt: number;
-  maxAttempts: number;
-  delayMs: number;
-}
-
 /** The retries of one request. */
 export class RetryBudget {
   readonly #policy: RetryPolicy;
@@ -214,16 +192,14 @@ export class RetryBudget {
     this.#random = random;
   }
 
-  next({ retryable, retryOnce, retryAfterMs }: ModelFailure): PlannedRetry | undefined {
+  next({ retryable, retryOnce, retryAfterMs }: ModelFailure): Pick<RetryNotice, "attempt" | "maxAttempts" | "delayMs"> | undefined {
     const { maxRetries, maxDelayMs } = this.#policy;
     if (!retryable || this.#used >= maxRetries || (retryAfterMs ?? 0) > maxDelayMs) return undefined;
     if (retryOnce && this.#usedOnce > 0) return undefined;
     this.#used += 1;
     if (retryOnce) this.#usedOnce += 1;
-    const count = retryOnce
-      ? { attempt: 1, maxAttempts: 1 }
-      : { attempt: this.#used, maxAttempts: maxRetries };
-    return { ...count, delayMs: Math.round(retryAfterMs || this.#backoffMs()) };
+    const [attempt, maxAttempts] = retryOnce ? [1, 1] : [this.#used, maxRetries];
+    return { attempt, maxAttempts, delayMs: Math.round(retryAfterMs || this.#backoffMs()) };
   }
 
   /** Returns the final failure. Its message names the wait or the number of attempts. */

@@ -23,12 +23,10 @@ export function emptyAnswer(
   if (callsIn(answer).length > 0 || VISIBLE.test(messageText(answer))) return undefined;
   const failure = { kind: "other", code: EMPTY_ANSWER, provider, modelId, retryOnce: true } as const;
   // The same cap would cut off the next answer too.
-  if (answer.stopReason === "length")
-    return {
-      ...failure,
-      message: "The model reached its output limit before it wrote any text.",
-      retryable: false,
-    };
+  if (answer.stopReason === "length") {
+    const message = "The model reached its output limit before it wrote any text.";
+    return { ...failure, message, retryable: false };
+  }
   const hasThought = answer.content.some(({ type }) => type === "thinking");
   const message = hasThought
     ? "The model only produced thinking: its answer has no text and no tool call."
@@ -55,13 +53,13 @@ interface SilentOverflowOptions {
 /** Returns the failure of an overflow that the provider reported as a success; undefined for other answers. */
 export function silentOverflow(options: SilentOverflowOptions): ModelFailure | undefined {
   const { model, answer, cutOffTokens } = options;
-  const reason = reasonOf(options);
-  if (reason === undefined) return undefined;
+  const message = reasonOf(options);
+  if (message === undefined) return undefined;
   const windowTokens = model.contextWindow ?? 0;
   const sentTokens = cutOffTokens ?? inputTokens(answer.usage);
   return {
     kind: "inputTooLong",
-    message: reason,
+    message,
     provider: model.provider,
     modelId: model.id,
     retryable: false,
@@ -71,12 +69,8 @@ export function silentOverflow(options: SilentOverflowOptions): ModelFailure | u
   };
 }
 
-function reasonOf({
-  model,
-  answer,
-  estimatedTokens,
-  cutOffTokens,
-}: SilentOverflowOptions): string | undefined {
+function reasonOf(options: SilentOverflowOptions): string | undefined {
+  const { model, answer, estimatedTokens = Number.POSITIVE_INFINITY, cutOffTokens } = options;
   const { usage, stopReason, rawStopReason } = answer;
   if (rawStopReason !== undefined && namesFullContext(rawStopReason))
     return "The answer ended because the context window was full.";
@@ -90,7 +84,7 @@ function reasonOf({
   if (isCut && answer.content.length === 0 && sentTokens >= windowTokens * LIKELY_FULL)
     return "The server stopped for length before the first token: the request fills its context window.";
   const isFull = isCut && sentTokens >= windowTokens * FULL;
-  const maxTokens = (estimatedTokens ?? Number.POSITIVE_INFINITY) * MAX_ESTIMATES + UNSEEN_INPUT_TOKENS;
+  const maxTokens = estimatedTokens * MAX_ESTIMATES + UNSEEN_INPUT_TOKENS;
   if (!isFull && (sentTokens <= windowTokens || sentTokens > maxTokens)) return undefined;
   return `The provider answered, but the request of ${digits(sentTokens)} tokens fills the model's context window of ${window} tokens.`;
 }
@@ -135,22 +129,20 @@ export function isWithheld({ rawStopReason }: Pick<AssistantMessage, "rawStopRea
  */
 export function finishAnswer(answer: AnswerBuilder, rawReason: string): void {
   const end = answerEnd(rawReason);
-  // The server failed, even if the reason sounds like a limit of the request.
-  if (end === "retry")
-    throw new ProviderError({
-      kind: "cut",
-      message: `The server broke off the answer (${rawReason}).`,
-      code: rawReason,
-    });
   const { content } = answer.message;
-  if (end === "withheld" && content.length === 0)
+  const isAllWithheld = end === "withheld" && content.length === 0;
+  // After "retry", the server failed, even if the reason sounds like a limit of the request.
+  if (isAllWithheld || end === "retry")
     throw new ProviderError({
-      kind: "refused",
-      message: `The provider withheld the answer (${rawReason}).`,
+      kind: isAllWithheld ? "refused" : "cut",
+      message: `${isAllWithheld ? "The provider withheld" : "The server broke off"} the answer (${rawReason}).`,
       code: rawReason,
     });
-  const hasCalls = content.some(({ type }) => type === "toolCall");
-  answer.stop(end === "limit" ? "length" : hasCalls ? "toolUse" : "stop", rawReason);
+  answer.stop(end === "limit" ? "length" : hasCalls(content) ? "toolUse" : "stop", rawReason);
+}
+
+function hasCalls(content: AssistantMessage["content"]): boolean {
+  return content.some(({ type }) => type === "toolCall");
 }
 
 /**
@@ -163,7 +155,7 @@ export function finishWithoutReason(answer: AnswerBuilder, isDone: boolean): voi
     const where = content.length === 0 ? "began" : "was complete";
     throw new ProviderError({ kind: "cut", message: `The stream ended before the answer ${where}.` });
   }
-  answer.stop(content.some(({ type }) => type === "toolCall") ? "toolUse" : "stop");
+  answer.stop(hasCalls(content) ? "toolUse" : "stop");
 }
 
 /** Ends a text with a full stop if it has no end. */

@@ -20,11 +20,9 @@ export interface BrowserPlace {
  * or for an address other than http and https. Show the address then.
  */
 export async function openBrowser(url: string, desktop: BrowserPlace = {}): Promise<boolean> {
-  const { env = process.env, platform = process.platform } = desktop;
-  const address = URL.parse(url);
-  if (address === null || !/^https?:$/.test(address.protocol)) return false;
-  const opener = openerOf(env, platform);
-  return opener !== undefined && (await run(opener, address.href, env));
+  const { env = process.env } = desktop;
+  const opener = openerOf(url, desktop);
+  return opener !== undefined && (await run(opener, new URL(url).href, env));
 }
 
 /** The result of `openPrivately`. */
@@ -40,11 +38,9 @@ export interface PrivatelyOpened {
  * system and cannot read the file.
  */
 export async function openPrivately(url: string, desktop: BrowserPlace = {}): Promise<PrivatelyOpened> {
-  const { env = process.env, platform = process.platform } = desktop;
-  const address = URL.parse(url);
-  const opener = openerOf(env, platform);
-  if (address === null || !/^https?:$/.test(address.protocol) || opener === undefined || env.WSL_DISTRO_NAME)
-    return { isOpen: false, forget: () => {} };
+  const { env = process.env } = desktop;
+  const opener = openerOf(url, desktop);
+  if (opener === undefined || env.WSL_DISTRO_NAME) return { isOpen: false, forget: () => {} };
   const folder = mkdtempSync(join(tmpdir(), "bonsai-page-"));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   process.once("exit", remove);
@@ -54,7 +50,7 @@ export async function openPrivately(url: string, desktop: BrowserPlace = {}): Pr
   };
   try {
     const file = join(folder, "open.html");
-    const target = address.href.replace(/[&"<>]/g, (character) => `&#${character.charCodeAt(0)};`);
+    const target = new URL(url).href.replace(/[&"<>]/g, (character) => `&#${character.charCodeAt(0)};`);
     writeFileSync(file, `<!doctype html><meta http-equiv="refresh" content="0;url=${target}">\n`, {
       mode: 0o600,
     });
@@ -68,9 +64,10 @@ export async function openPrivately(url: string, desktop: BrowserPlace = {}): Pr
 type Opener = readonly [program: string, ...args: string[]];
 
 function openerOf(
-  env: Readonly<Record<string, string | undefined>>,
-  platform: NodeJS.Platform,
+  url: string,
+  { env = process.env, platform = process.platform }: BrowserPlace,
 ): Opener | undefined {
+  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) return undefined;
   // Editors on another machine set it, so it counts over SSH too. A command with arguments would need a shell.
   const own = env.BROWSER?.trim();
   if (own !== undefined && own !== "" && !/[\s%:]/.test(own)) return [own];
