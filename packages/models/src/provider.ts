@@ -102,6 +102,7 @@ export interface ProviderErrorOptions {
 
 /** The error of a failed attempt. `classifyFailure` reads it. */
 export class ProviderError extends Error {
+  override readonly name = "ProviderError";
   readonly kind: ProviderErrorKind;
   readonly status: number | undefined;
   readonly code: string | undefined;
@@ -110,15 +111,14 @@ export class ProviderError extends Error {
   readonly isInStream: boolean;
   readonly advice: string | undefined;
 
-  constructor(options: ProviderErrorOptions) {
-    super(options.message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.name = "ProviderError";
-    this.kind = options.kind;
-    this.status = options.status;
-    this.code = options.code;
-    this.body = options.body;
-    this.retryAfterMs = options.retryAfterMs;
-    this.isInStream = options.isInStream ?? false;
-    this.advice = options.advice;
+  constructor({ message, cause, ...fields }: ProviderErrorOptions) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.kind = fields.kind;
+    this.status = fields.status;
+    this.code = fields.code;
+    this.body = fields.body;
+    this.retryAfterMs = fields.retryAfterMs;
+    this.isInStream = fields.isInStream ?? false;
+    this.advice = fields.advice;
   }
 }

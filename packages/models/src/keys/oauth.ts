@@ -78,7 +78,7 @@ async function browserLogin(client: OAuthClient, callbacks: LoginCallbacks): Pro
     // After a pasted code, no browser is expected.
     loopback.close();
     callbacks.onProgress("Exchanging the code for a token…");
-    return await client.exchange({ code, state, verifier, redirectUri: loopback.redirectUri, signal });
+    return await client.exchange({ code, state, verifier, redirectUri: loopback.redirectUri }, signal);
   } finally {
     loopback.close();
     done.abort(new Error("The login is over."));
@@ -109,14 +109,6 @@ const TIMEOUT_MS = 30_000;
 
 type Library = typeof OAuth;
 type HttpOptions = OAuth.HttpRequestOptions<"POST", URLSearchParams>;
-
-interface CodeExchange {
-  code: string;
-  state: string;
-  verifier: string;
-  redirectUri: string;
-  signal: AbortSignal;
-}
 
 /** Speaks OAuth 2 with one provider. Loads the protocol's library at the first request. */
 export class OAuthClient {
@@ -156,7 +148,10 @@ export class OAuthClient {
     return url.href;
   }
 
-  async exchange({ code, state, verifier, redirectUri, signal }: CodeExchange): Promise<LoginCredentials> {
+  async exchange(
+    { code, state, verifier, redirectUri }: Record<"code" | "state" | "verifier" | "redirectUri", string>,
+    signal: AbortSignal,
+  ): Promise<LoginCredentials> {
     const tokens = await this.#request(signal, async (oauth, http) => {
       const given = new URLSearchParams({ code, state });
       const callback = oauth.validateAuthResponse(...this.#parties, given, state);
@@ -275,7 +270,7 @@ function notRefreshable(name: string): BonsaiError {
 }
 
 interface DevicePoll {
-  client: { pollOnce(deviceCode: string, signal: AbortSignal): Promise<LoginCredentials> };
+  client: OAuthClient;
   device: OAuth.DeviceAuthorizationResponse;
   signal: AbortSignal;
   /** Default: a timer. */
@@ -312,18 +307,12 @@ export async function pollDevice({
       if (word === "slow_down") intervalSeconds += SLOWER_SECONDS;
       if (word === "slow_down" || word === "authorization_pending") continue;
       failures += 1;
-      if (!isPassing(error) || failures === MAX_FAILURES) throw isEnded(error) ? codeEnded() : error;
+      const { code, message } = error as BonsaiError;
+      if (code === "login_refused" && /\bexpired_token\b/.test(message)) throw codeEnded();
+      if (code !== "login_unanswered" || failures === MAX_FAILURES) throw error;
     }
   }
   throw codeEnded();
-}
-
-function isPassing(error: unknown): boolean {
-  return BonsaiError.is(error) && error.code === "login_unanswered";
-}
-
-function isEnded(error: unknown): boolean {
-  return BonsaiError.is(error) && error.code === "login_refused" && /\bexpired_token\b/.test(error.message);
 }
 
 function codeEnded(): BonsaiError {

@@ -36,9 +36,9 @@ export class RefusedFields {
   /** Adds the setting that may help to a refusal that is about earlier thinking. */
   withAdvice(model: CatalogueModel, error: unknown): unknown {
     if (!(error instanceof ProviderError) || namedField(wordsOf(error)) === undefined) return error;
-    const { message, kind, status, code, body, retryAfterMs, isInStream, cause } = error;
+    const { message, cause } = error;
     const advice = `To choose the field for earlier thinking, set compat.thinkingBack of ${referenceOf(model)} in models.json to "reasoning_content", "reasoning_details" or "none".`;
-    return new ProviderError({ message, kind, status, code, body, retryAfterMs, isInStream, cause, advice });
+    return new ProviderError({ ...error, message, cause, advice });
   }
 }
 
@@ -83,26 +83,23 @@ function namedField(words: string): "reasoning_content" | "reasoning_details" | 
 
 /** True if a gateway asks for thinking without the name of the field. */
 function asksForThinking(words: string): boolean {
-  if (/effort|budget|enable_thinking/i.test(words)) return false;
+  const has = (pattern: RegExp) => pattern.test(words);
   return (
-    /\b(?:thinking|reasoning)\b/i.test(words) &&
-    /missing|without|must|required|requires?|pass(?:ed)? back|sen[dt] back|includ|preserv|provide|previous|earlier/i.test(
-      words,
-    ) &&
-    /message|assistant|tool|turn|content|back/i.test(words)
+    !has(/effort|budget|enable_thinking/i) &&
+    has(/\b(?:thinking|reasoning)\b/i) &&
+    has(/missing|without|must|requires?|pass(?:ed)? back|sen[dt] back|includ|preserv|provide|previous|earlier/i) &&
+    has(/message|assistant|tool|turn|content|back/i)
   );
 }
 
 /** The text of the refusal, without the repeated request. */
 function wordsOf(error: ProviderError): string {
-  return `${errorTexts(error).all} ${withoutEcho(error.body)}`;
-}
-
-function withoutEcho(body: unknown): string {
+  const texts = errorTexts(error).all;
   try {
-    return JSON.stringify(body, (key, value) => (ECHO_KEYS.has(key) ? undefined : value)) ?? "";
+    const body = JSON.stringify(error.body, (key, value) => (ECHO_KEYS.has(key) ? undefined : value));
+    return `${texts} ${body ?? ""}`;
   } catch {
-    // The body is nested too deep for JSON: the texts are enough.
-    return "";
+    // The body is nested too deep for JSON.
+    return texts;
   }
 }

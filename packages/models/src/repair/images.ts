@@ -109,8 +109,9 @@ interface RefusedRequest {
 }
 
 /** The images to leave out first: the named images, else the faulty ones, else the new ones, else all. */
-export function suspectImages({ images, fresh, payload, refusal }: RefusedRequest): readonly ImageContent[] {
-  const named = namedImages({ images, payload, refusal });
+export function suspectImages(request: RefusedRequest): readonly ImageContent[] {
+  const { images, fresh } = request;
+  const named = namedImages(request);
   if (named.length > 0) return named;
   const candidates = fresh.length > 0 ? fresh : images;
   const faulty = candidates.filter(({ data }) => imageProblem(Buffer.from(data, "base64")) !== undefined);
@@ -121,11 +122,7 @@ export function suspectImages({ images, fresh, payload, refusal }: RefusedReques
 const PLACE = /\b(?:messages|input|contents)(?:\.?\[\d+\]|\.\w+)+/g;
 
 /** Finds the images at the places that a refusal names. Returns none if it names no place, or all images. */
-export function namedImages({
-  images,
-  payload,
-  refusal,
-}: Omit<RefusedRequest, "fresh">): readonly ImageContent[] {
+export function namedImages({ images, payload, refusal }: RefusedRequest): readonly ImageContent[] {
   for (const [place] of refusal.matchAll(PLACE)) {
     let at = payload as Record<string, unknown>;
     for (const key of place.match(/\w+/g) ?? []) {

@@ -28,15 +28,29 @@ import {
 const NO_RESULT = "No result was recorded.";
 const CLEARED = "[Old tool result content cleared]";
 
-/** Puts one result after each call. Results without a call become text of the user. */
+/**
+ * Puts one result after each call: those after the answer in their order, then the others in the order of the calls. Results
+ * without a call become text of the user.
+ */
 const repairPairs: RepairPass = (messages, context) => {
   if (isPaired(messages)) return messages;
   const results = resultsByCall(messages, context);
   return messages.flatMap((message, index) => {
     if (message.role === "toolResult")
       return results.has(message.toolCallId) ? [] : asUserText(message, context);
+    const placed: Message[] = [message];
     const open = new Map(callsIn(message).map((call) => [call.id, call]));
-    return [message, ...batchResults({ messages, index, open, results }, context)];
+    for (let at = index + 1; open.size > 0; at += 1) {
+      const next = messages[at];
+      if (next?.role !== "toolResult") break;
+      if (results.get(next.toolCallId) === next && open.delete(next.toolCallId)) placed.push(next);
+    }
+    for (const [id, call] of open) {
+      const result = results.get(id);
+      context.found(result === undefined ? "unpaired_call" : "misplaced_result");
+      placed.push(result ?? unrecorded(call, message.timestamp ?? 0));
+    }
+    return placed;
   });
 };
 
@@ -54,10 +68,11 @@ function isPaired(messages: readonly Message[]): boolean {
   return open.size === 0;
 }
 
-type Results = ReadonlyMap<string, ToolResultMessage | undefined>;
-
 /** Finds the first result of each call, at any place. */
-function resultsByCall(messages: readonly Message[], { found }: RepairContext): Results {
+function resultsByCall(
+  messages: readonly Message[],
+  { found }: RepairContext,
+): ReadonlyMap<string, ToolResultMessage | undefined> {
   const results = new Map<string, ToolResultMessage | undefined>();
   for (const message of messages) for (const { id } of callsIn(message)) results.set(id, undefined);
   for (const message of messages) {
@@ -66,32 +81,6 @@ function resultsByCall(messages: readonly Message[], { found }: RepairContext): 
     else found("duplicate_result");
   }
   return results;
-}
-
-interface Batch {
-  messages: readonly Message[];
-  index: number;
-  open: Map<string, ToolCall>;
-  results: Results;
-}
-
-/** The results of a batch: those after it in their order, then the others in the order of the calls. */
-function batchResults(
-  { messages, index, open, results }: Batch,
-  { found }: RepairContext,
-): ToolResultMessage[] {
-  const placed: ToolResultMessage[] = [];
-  for (let at = index + 1; open.size > 0; at += 1) {
-    const message = messages[at];
-    if (message?.role !== "toolResult") break;
-    if (results.get(message.toolCallId) === message && open.delete(message.toolCallId)) placed.push(message);
-  }
-  for (const [id, call] of open) {
-    const result = results.get(id);
-    found(result === undefined ? "unpaired_call" : "misplaced_result");
-    placed.push(result ?? unrecorded(call, messages[index]!.timestamp ?? 0));
-  }
-  return placed;
 }
 
 function unrecorded({ id, name }: ToolCall, timestamp: number): ToolResultMessage {
@@ -121,7 +110,14 @@ function asUserText(
 const repairCallIds: RepairPass = (messages, { found }) => {
   const taken = new Set(messages.flatMap((message) => callsIn(message).map(({ id }) => id)));
   const seen = new Set<string>();
+  /** The last number of each id, to avoid quadratic time if all calls share one. */
   const numbers = new Map<string, number>();
+  const freeId = (name: string) => {
+    let number = (numbers.get(name) ?? 1) + 1;
+    while (taken.has(`${name}-${number}`)) number += 1;
+    numbers.set(name, number);
+    return `${name}-${number}`;
+  };
   /** The new ids of the following results, by their id. */
   const renamed = new Map<string, string[]>();
   return mended(messages, (message) => {
@@ -133,7 +129,7 @@ const repairCallIds: RepairPass = (messages, { found }) => {
     const own = new Map<string, string[]>();
     const mendedMessage = mendedBlocks(message, (block: AssistantContent) => {
       if (block.type !== "toolCall") return block;
-      const id = seen.has(block.id) || block.id === "" ? freeId({ id: block.id, taken, numbers }) : block.id;
+      const id = seen.has(block.id) || block.id === "" ? freeId(block.id || "call") : block.id;
       seen.add(id);
       own.set(block.id, [...(own.get(block.id) ?? []), id]);
       if (id === block.id) return block;
@@ -148,21 +144,6 @@ const repairCallIds: RepairPass = (messages, { found }) => {
 /** Two calls of one answer share an id: the first result belongs to the first call. */
 function nextName(names: string[] | undefined): string | undefined {
   return names !== undefined && names.length > 1 ? names.shift() : names?.[0];
-}
-
-interface FreeIdOptions {
-  id: string;
-  taken: ReadonlySet<string>;
-  /** The last number of each id, to avoid quadratic time if all calls share one. */
-  numbers: Map<string, number>;
-}
-
-function freeId({ id, taken, numbers }: FreeIdOptions): string {
-  const name = id || "call";
-  let number = (numbers.get(name) ?? 1) + 1;
-  while (taken.has(`${name}-${number}`)) number += 1;
-  numbers.set(name, number);
-  return `${name}-${number}`;
 }
 
 export interface RepairMessagesOptions {
