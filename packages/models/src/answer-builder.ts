@@ -20,6 +20,7 @@ import {
   untaggedThinking,
 } from "@bonsai-agent/messages/host";
 import { MALFORMED_ARGUMENTS, parseArguments } from "./call-arguments.ts";
+import { definedFields } from "./json-file.ts";
 import type { CatalogueModel } from "./model.ts";
 import {
   type IgnoredUsage,
@@ -215,8 +216,7 @@ export class AnswerBuilder {
       this.message.usage = emptyUsage();
       return;
     }
-    const counted = Object.entries(counts).filter(([, count]) => count !== undefined);
-    const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, ...Object.fromEntries(counted) };
+    const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, ...definedFields(counts) };
     const { input, output, cacheRead, cacheWrite } = usage;
     this.message.usage = {
       ...usage,

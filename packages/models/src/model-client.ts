@@ -111,14 +111,25 @@ class ProviderTable {
 
   /** @throws BonsaiError `provider_gone`, `protocol_unknown`; what a loader throws. The next request loads again then */
   async provider({ api, provider: name }: Pick<CatalogueModel, "api" | "provider">): Promise<Provider> {
-    const served = api === "extension" ? this.#served.findLast((each) => each.name === name) : undefined;
+    if (api !== "extension") return this.#ofProtocol(api);
+    const served = this.#served.findLast((each) => each.name === name);
     if (served !== undefined) return served.provider;
-    if (api === "extension") throw gone(name);
-    return this.#ofProtocol(api);
+    throw new BonsaiError({
+      code: "provider_gone",
+      message: `Cannot use ${name}: the extension that provides it is not loaded.`,
+      hint: "Load the extension again, or choose another model.",
+    });
   }
 
   async #ofProtocol(api: ProviderApi): Promise<Provider> {
-    const loading = this.#loaded.get(api) ?? this.#load(api);
+    const load = Object.hasOwn(this.#loaders, api) ? this.#loaders[api] : undefined;
+    if (load === undefined)
+      throw new BonsaiError({
+        code: "protocol_unknown",
+        message: `Unknown protocol ${JSON.stringify(api)}.`,
+        hint: `Set the model's api to one of: ${Object.keys(this.#loaders).join(", ")}.`,
+      });
+    const loading = this.#loaded.get(api) ?? load();
     this.#loaded.set(api, loading);
     try {
       return await loading;
@@ -127,24 +138,6 @@ class ProviderTable {
       throw error;
     }
   }
-
-  async #load(api: ProviderApi): Promise<Provider> {
-    const load = Object.hasOwn(this.#loaders, api) ? this.#loaders[api] : undefined;
-    if (load !== undefined) return load();
-    throw new BonsaiError({
-      code: "protocol_unknown",
-      message: `Unknown protocol ${JSON.stringify(api)}.`,
-      hint: `Set the model's api to one of: ${Object.keys(this.#loaders).join(", ")}.`,
-    });
-  }
-}
-
-function gone(name: string): BonsaiError {
-  return new BonsaiError({
-    code: "provider_gone",
-    message: `Cannot use ${name}: the extension that provides it is not loaded.`,
-    hint: "Load the extension again, or choose another model.",
-  });
 }
 
 /** Makes the provider of a protocol. */

@@ -1,4 +1,5 @@
 import type { ModelPrices } from "@bonsai-agent/messages";
+import { definedFields } from "../json-file.ts";
 import {
   type CatalogueModel,
   canThink,
@@ -127,9 +128,12 @@ function mergedConfig<Below extends Partial<ProviderConfig>, Given extends Parti
   below: Below,
   given: Given,
 ): Below & Given {
-  const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Given;
   const headers = { ...below.headers, ...given.headers };
-  return { ...below, ...set, ...(Object.keys(headers).length > 0 && { headers }) };
+  return {
+    ...below,
+    ...(definedFields(given) as Given),
+    ...(Object.keys(headers).length > 0 && { headers }),
+  };
 }
 
 function isWhole(config: Partial<ProviderConfig>): config is ProviderConfig {

@@ -1,4 +1,5 @@
 import { BonsaiError } from "@bonsai-agent/messages";
+import { definedFields } from "../json-file.ts";
 import { type CatalogueModel, canThink, localProviders, type ProviderConfig } from "../model.ts";
 import { scenarioModel } from "../scripted/scenario.ts";
 import { withThinkingField } from "../thinking.ts";
@@ -142,25 +143,17 @@ function modelNotInCatalogue(
   });
 }
 
+/** The entry in `models.json` counts before the scenario file. */
 function scripted(model: CatalogueModel): CatalogueModel {
-  const { contextWindow, maxOutputTokens, usdPerMillionTokens, ...given } = model;
   const played = scenarioModel(model.baseUrl || model.id);
-  return {
-    ...played,
-    ...given,
-    baseUrl: played.baseUrl,
-    contextWindow: contextWindow ?? played.contextWindow,
-    maxOutputTokens: maxOutputTokens ?? played.maxOutputTokens,
-    usdPerMillionTokens: usdPerMillionTokens ?? played.usdPerMillionTokens,
-  };
+  return { ...played, ...definedFields(model), baseUrl: played.baseUrl };
 }
 
 async function withServerSizes(
   model: CatalogueModel,
   { signal, contextWindow, apiKey, fetch }: FindModelOptions,
 ): Promise<CatalogueModel> {
-  const timeout = AbortSignal.timeout(FAR_TIMEOUT_MS);
-  const both = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+  const both = AbortSignal.any([AbortSignal.timeout(FAR_TIMEOUT_MS), ...(signal ? [signal] : [])]);
   const sizes = await serverSizes(
     { provider: model, apiKey: apiKey?.(model), fetch, signal: both },
     model.id,

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { z } from "zod";
-import { parseJson, textFile } from "../json-file.ts";
-import { type CatalogueModel, effortWords, type ModelCompat, type ProviderApi } from "../model.ts";
+import { definedFields, parseJson, textFile } from "../json-file.ts";
+import { effortWords, type ModelCompat, type ProviderApi } from "../model.ts";
 import type { FileProvider } from "./catalogue-data.ts";
 
 const price = z.number().nonnegative();
@@ -129,19 +129,13 @@ function ofModel(
   { name, reasoning, input, contextWindow, maxTokens, cost, ...rest }: PiModel,
   env: Environment,
 ) {
-  const { input: sent, output, cacheRead = sent, cacheWrite = sent } = cost ?? {};
-  const isPriced = sent !== undefined && output !== undefined;
-  const prices = isPriced ? { input: sent, output, cacheRead, cacheWrite } : undefined;
-  const fields = {
-    name,
-    reasoning,
-    input,
-    contextWindow,
-    maxOutputTokens: maxTokens,
-    usdPerMillionTokens: prices,
-  };
-  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return { ...(Object.fromEntries(given) as Partial<CatalogueModel>), ...sharedFields(rest, env) };
+  const { input: sent, output, cacheRead, cacheWrite } = cost ?? {};
+  const prices =
+    sent !== undefined && output !== undefined
+      ? { input: sent, output, cacheRead: cacheRead ?? sent, cacheWrite: cacheWrite ?? sent }
+      : undefined;
+  const fields = { name, reasoning, input, contextWindow, maxOutputTokens: maxTokens };
+  return { ...definedFields({ ...fields, usdPerMillionTokens: prices }), ...sharedFields(rest, env) };
 }
 
 function protocol(api: string | undefined, place: string): { api?: Protocol; missing?: string } {

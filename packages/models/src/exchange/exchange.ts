@@ -4,7 +4,7 @@ import { AnswerBuilder } from "../answer-builder.ts";
 import { requestFailure } from "../failure/classify.ts";
 import { ANSWER_TOO_LARGE, answerEnd, emptyAnswer, silentOverflow } from "../failure/failure.ts";
 import { type KeySource, requestKey } from "../keys/keys.ts";
-import type { CatalogueModel } from "../model.ts";
+import { type CatalogueModel, referenceOf } from "../model.ts";
 import type {
   IgnoredUsage,
   ModelFailure,
@@ -109,6 +109,10 @@ export class Exchange {
     return this.#model.api === "scripted";
   }
 
+  get #name(): { provider: string; modelId: string } {
+    return { provider: this.#model.provider, modelId: this.#model.id };
+  }
+
   get #isAborted(): boolean {
     return this.#request.signal?.aborted === true;
   }
@@ -199,17 +203,14 @@ export class Exchange {
   #noteAccepted({ rawStopReason }: AssistantMessage): void {
     if (this.#sent?.hasDroppedThinking) this.#host.refusedThinking.add(this.#request);
     this.#notifyOddEnd(rawStopReason);
-    const omitted = this.#sent?.omittedImages;
-    if (omitted === undefined) return;
-    const { images, reason, line } = omitted;
-    const { provider, id: modelId } = this.#model;
+    if (this.#sent?.omittedImages === undefined) return;
+    const { images, reason, line } = this.#sent.omittedImages;
     this.#host.refusedImages.add(this.#model, images, line);
     this.#request.onRefusedImages?.(images, line);
     this.#notify({
       /** The provider refused an image. Bonsai sent the request again without it. */
       type: "image_refused",
-      provider,
-      modelId,
+      ...this.#name,
       count: images.length,
       reason,
     });
@@ -259,9 +260,8 @@ export class Exchange {
   /** Without room for an answer, the input is too long. */
   #lowerCap(failure: ModelFailure): ModelFailure | "again" {
     const lowered = this.#sent?.cap.lower(failure);
-    if (lowered === undefined) {
+    if (lowered === undefined)
       return failure.outputLimitTokens === undefined ? { ...failure, kind: "inputTooLong" } : failure;
-    }
     this.#notify({
       /** Input and output limit did not fit together. Asks for less output. */
       type: "output_cap_lowered",
@@ -279,13 +279,11 @@ export class Exchange {
   }
 
   #notifyIgnoredUsage(usage: IgnoredUsage | undefined): void {
-    const { provider, id: modelId } = this.#model;
-    if (usage === undefined || !this.#isFirst(`${provider}/${modelId}`)) return;
+    if (usage === undefined || !this.#isFirst(referenceOf(this.#model))) return;
     this.#notify({
       /** A server reported impossible token counts. They count nowhere. */
       type: "usage_ignored",
-      provider,
-      modelId,
+      ...this.#name,
       ...usage,
     });
   }
@@ -293,16 +291,14 @@ export class Exchange {
   #notifyOddEnd(reason: string | undefined): void {
     // The compaction reports a withheld summary itself.
     if (reason === undefined || this.#request.purpose !== "turn") return;
-    const { provider, id: modelId } = this.#model;
     const end = answerEnd(reason);
     const isWithheld = end === "withheld";
     // A server with its own word for a normal end sends it with every answer: notify once.
-    if (!isWithheld && (end !== "unknown" || !this.#isFirst(`${provider}/${modelId} ${reason}`))) return;
+    if (!isWithheld && (end !== "unknown" || !this.#isFirst(`${referenceOf(this.#model)} ${reason}`))) return;
     this.#notify({
       /** The provider ended an answer for an unusual reason, or withheld a part of it. */
       type: "odd_end",
-      provider,
-      modelId,
+      ...this.#name,
       reason,
       isWithheld,
     });

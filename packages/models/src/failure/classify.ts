@@ -1,4 +1,5 @@
 import { BonsaiError, redactSecrets, shortened, textHead } from "@bonsai-agent/messages";
+import { definedFields } from "../json-file.ts";
 import { type CatalogueModel, isLoopback, shownAddress } from "../model.ts";
 import type { FailureKind, ModelFailure, RequestSize } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
@@ -42,7 +43,8 @@ function foreign(error: unknown): ProviderError {
   const text = message || error;
   return new ProviderError({
     kind: "refused",
-    message: typeof text === "string" && text !== "" ? text : "The provider threw an error without a message.",
+    message:
+      typeof text === "string" && text !== "" ? text : "The provider threw an error without a message.",
     status: typeof status === "number" ? status : undefined,
     body: inner ?? body,
     cause,
@@ -117,8 +119,7 @@ export function classifyFailure(options: ClassifyOptions): ModelFailure {
     retryable: isRetryable(kind, error, texts),
     retryAfterMs: error.retryAfterMs,
     ...tokens,
-    ...(reading.numbers.bytes === undefined ? {} : { requestBytes: reading.numbers.bytes }),
-    ...(reading.numbers.limitBytes === undefined ? {} : { limitBytes: reading.numbers.limitBytes }),
+    ...definedFields({ requestBytes: reading.numbers.bytes, limitBytes: reading.numbers.limitBytes }),
   };
 }
 
@@ -186,18 +187,14 @@ function reportedTokens(
   const numbers = isCap ? { ...read, total: undefined, output: read.total } : read;
   const window = numbers.window ?? texts.numbers.get("n_ctx");
   const input = numbers.input ?? texts.numbers.get("n_prompt_tokens") ?? inputOfTotal(numbers, request);
-  const sum = Math.max(
-    numbers.total ?? 0,
-    (input ?? 0) + (numbers.output ?? request?.maxOutputTokens ?? 0),
-  );
+  const sum = Math.max(numbers.total ?? 0, (input ?? 0) + (numbers.output ?? request?.maxOutputTokens ?? 0));
   const isExceeded = input !== undefined && window !== undefined && sum >= window;
-  const tokens = {
+  return definedFields({
     windowTokens: (isExceeded || canBeWindow(window, request)) && window !== 0 ? window : undefined,
     inputTokens: input,
     outputTokens: numbers.output,
     outputLimitTokens: numbers.outputLimit,
-  };
-  return Object.fromEntries(Object.entries(tokens).filter(([, count]) => count !== undefined));
+  });
 }
 
 /** A window of more than twice the request was misread, unless the server's own count exceeds it. */

@@ -8,36 +8,19 @@ import { argumentsText, idIn } from "../wire/fields.ts";
 import type { AnswerReading } from "../wire/stream.ts";
 import { openAiUsage } from "./openai-stream.ts";
 
+type Fields = Record<string, unknown>;
+
 /** A chunk of a stream, or a whole completion. Any field may be wrong. */
-interface Chunk {
-  id?: unknown;
-  model?: unknown;
+interface Chunk extends Fields {
   choices?: readonly Choice[] | null;
-  usage?: unknown;
-  x_groq?: { usage?: unknown } | null;
-  base_resp?: { status_code?: unknown; status_msg?: unknown } | null;
+  x_groq?: Fields | null;
+  base_resp?: Fields | null;
 }
 
-interface Choice {
-  index?: unknown;
-  delta?: Delta | null;
+interface Choice extends Fields {
+  delta?: Fields | null;
   /** Servers that answer in one piece use it. */
-  message?: Delta | null;
-  finish_reason?: unknown;
-  /** Moonshot sends it here. */
-  usage?: unknown;
-  error?: unknown;
-}
-
-interface Delta {
-  content?: unknown;
-  refusal?: unknown;
-  reasoning_content?: unknown;
-  reasoning?: unknown;
-  reasoning_text?: unknown;
-  reasoning_details?: unknown;
-  tool_calls?: readonly CallPart[] | null;
-  function_call?: CallPart["function"];
+  message?: Fields | null;
 }
 
 /** Reads the chunks of a Chat Completions stream into an answer. */
@@ -68,6 +51,7 @@ export class ChatAnswer implements AnswerReading {
     this.#answer.identify(this.#answer.message.responseId ?? chunk.id, chunk.model);
     const choice = chunk.choices?.find(({ index }) => (index ?? 0) === 0);
     if (choice !== undefined && !isRecord(choice.delta ?? choice.message ?? {})) throw unknownShape(event);
+    // Moonshot sends it in the choice.
     const usage = openAiUsage(chunk.usage ?? choice?.usage ?? chunk.x_groq?.usage);
     if (usage !== undefined) {
       this.#answer.setUsage(usage);
@@ -91,7 +75,7 @@ export class ChatAnswer implements AnswerReading {
     this.#signThinking();
   }
 
-  *#delta(delta: Delta): Iterable<StreamEvent> {
+  *#delta(delta: Fields): Iterable<StreamEvent> {
     const thinking = [delta.reasoning_content, delta.reasoning, delta.reasoning_text].find(isText);
     const shown = this.#details.take(delta.reasoning_details);
     if (thinking !== undefined) yield this.#answer.thinking(thinking);
@@ -101,7 +85,8 @@ export class ChatAnswer implements AnswerReading {
     const parts = delta.tool_calls ?? [];
     if (!Array.isArray(parts)) throw unknownShape(delta);
     for (const part of parts) yield* this.#calls.take(part);
-    if (delta.function_call) yield* this.#calls.take({ index: 0, function: delta.function_call });
+    if (delta.function_call)
+      yield* this.#calls.take({ index: 0, function: delta.function_call as CallPart["function"] });
   }
 
   /** Mistral sends parts, which include its thinking. */
@@ -136,7 +121,7 @@ function checkedChunk(event: unknown): Chunk {
   if (typeof event !== "object" || event === null) {
     throw malformed("The server sent a chunk that is not a JSON object.", event);
   }
-  const chunk = event as Chunk & Record<string, unknown>;
+  const chunk = event as Chunk;
   const { base_resp: verdict } = chunk;
   if (verdict?.status_code) throw refusal({ body: { ...verdict, message: verdict.status_msg } });
   // Google's refusals are lists.
@@ -244,14 +229,12 @@ function addName(call: ToolCall, piece: string): void {
   call.name = piece.startsWith(call.name) ? piece : call.name + piece;
 }
 
-type Detail = Record<string, unknown>;
-
 /** Fields that arrive in pieces. */
 const pieced = ["text", "summary", "data"];
 
 /** OpenRouter's record of a model's thinking. It must be sent back unchanged. */
 class ReasoningDetails {
-  readonly all: Detail[] = [];
+  readonly all: Fields[] = [];
 
   /** Adds pieces. Returns their readable text. */
   take(pieces: unknown): string {
@@ -259,7 +242,7 @@ class ReasoningDetails {
     return pieces.map((piece) => (isRecord(piece) ? this.#add(piece) : "")).join("");
   }
 
-  #add(piece: Detail): string {
+  #add(piece: Fields): string {
     const last = this.all.at(-1);
     const goesOn = last !== undefined && last.type === piece.type && (last.index ?? 0) === (piece.index ?? 0);
     if (goesOn && piece.type !== "reasoning.encrypted") merge(last, piece);
@@ -268,7 +251,7 @@ class ReasoningDetails {
   }
 }
 
-function merge(into: Detail, piece: Detail): void {
+function merge(into: Fields, piece: Fields): void {
   for (const [field, value] of Object.entries(piece)) {
     const before = into[field];
     if (pieced.includes(field) && typeof before === "string" && typeof value === "string") {

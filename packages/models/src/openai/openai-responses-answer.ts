@@ -8,38 +8,17 @@ import { argumentsText, idIn, textIn } from "../wire/fields.ts";
 import type { AnswerReading } from "../wire/stream.ts";
 import { openAiUsage } from "./openai-stream.ts";
 
+type Fields = Record<string, unknown>;
+
 /** The fields of all types of events. */
-interface ResponsesEvent {
-  type?: unknown;
-  object?: unknown;
+interface ResponsesEvent extends Fields {
   response?: ResponseObject | null;
-  item?: OutputItem | null;
-  item_id?: unknown;
-  output_index?: unknown;
-  delta?: unknown;
-  arguments?: unknown;
+  item?: Fields | null;
 }
 
-interface ResponseObject {
-  id?: unknown;
-  model?: unknown;
-  status?: unknown;
-  output?: readonly OutputItem[] | null;
-  usage?: unknown;
-  error?: unknown;
-  incomplete_details?: { reason?: unknown } | null;
-}
-
-interface OutputItem {
-  type?: unknown;
-  id?: unknown;
-  call_id?: unknown;
-  name?: unknown;
-  namespace?: unknown;
-  arguments?: unknown;
-  content?: readonly { text?: unknown; refusal?: unknown }[] | null;
-  summary?: readonly { text?: unknown }[] | null;
-  phase?: unknown;
+interface ResponseObject extends Fields {
+  output?: readonly Fields[] | null;
+  incomplete_details?: Fields | null;
 }
 
 type ItemKind = "text" | "thinking" | "call";
@@ -155,7 +134,7 @@ export class ResponsesAnswer implements AnswerReading {
     } else if (item.type === "function_call") yield* this.#callDone(event, item);
   }
 
-  *#callDone(event: ResponsesEvent, item: OutputItem): Iterable<StreamEvent> {
+  *#callDone(event: ResponsesEvent, item: Fields): Iterable<StreamEvent> {
     const key = keyOf(event, "call");
     const ended = `${key} ${idIn(item.call_id ?? item.id)}`;
     const open = this.#item(event, "call");
@@ -169,7 +148,7 @@ export class ResponsesAnswer implements AnswerReading {
     yield this.#answer.endCall(open.contentIndex as number, whole);
   }
 
-  #signText({ contentIndex }: OpenItem, { id, phase }: OutputItem): void {
+  #signText({ contentIndex }: OpenItem, { id, phase }: Fields): void {
     if (contentIndex === undefined || typeof phase !== "string") return;
     const block = this.#answer.message.content[contentIndex];
     if (block?.type === "text") block.textSignature = JSON.stringify({ v: 1, id, phase });
@@ -187,7 +166,7 @@ export class ResponsesAnswer implements AnswerReading {
   }
 
   /** Adds the items of an answer that came in one piece, and ends the open calls. */
-  *#rest(output: readonly OutputItem[]): Iterable<StreamEvent> {
+  *#rest(output: readonly Fields[]): Iterable<StreamEvent> {
     const hasContent = this.#answer.message.content.length > 0;
     for (const [index, item] of output.entries()) {
       if (!hasContent) yield* this.#done({ item, output_index: `rest ${index}` });
@@ -242,7 +221,7 @@ function hasErrorText(raw: object): boolean {
   return [message, msg, detail, error, code].some((said) => (said ?? "") !== "");
 }
 
-function joined(parts: OutputItem["content"] | OutputItem["summary"], between: string): string {
-  const texts = (parts ?? []).map((part: { text?: unknown; refusal?: unknown }) => part.text ?? part.refusal);
+function joined(parts: unknown, between: string): string {
+  const texts = ((parts ?? []) as readonly Fields[]).map((part) => part.text ?? part.refusal);
   return texts.filter((text) => typeof text === "string").join(between);
 }
