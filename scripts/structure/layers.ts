@@ -87,7 +87,7 @@ const FOLDERS: FolderOrder["folders"] = {
   ],
   session: [
     ...["entry.ts", "own-entries.ts", "edited-content.ts", "entry-types.ts", "projection.ts"],
-    ...["usage-counter.ts", "store", "read", "latest-entries.ts", "doctor", "notices.ts"],
+    ...["usage-counter.ts", "store", "read", "doctor", "notices.ts"],
     ...["continued-copy.ts", "session.ts", "hidden.ts", "session-summary.ts", "fork.ts"],
     ...["open-session.ts", "session-list.ts", "search", "host.ts", "index.ts"],
   ],

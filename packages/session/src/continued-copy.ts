@@ -8,8 +8,7 @@ import { SessionReader } from "./read/session-reader.ts";
 import { entryLine } from "./read/sound-entry.ts";
 import { JsonlStore } from "./store/jsonl-store.ts";
 import { forEachLine, type Line } from "./store/line-reader.ts";
-import { LineWriter } from "./store/line-writer.ts";
-import { writeFirstFree } from "./store/new-file.ts";
+import { LineWriter, writeFirstFree } from "./store/new-file.ts";
 import { MemoryStore, type SessionStore } from "./store/store.ts";
 
 // The copies in which a session continues: of an old version, and of a file that was cut off while it was open.

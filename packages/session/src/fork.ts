@@ -6,9 +6,7 @@ import { entryNotFound } from "./read/session-reader.ts";
 import { entryLine } from "./read/sound-entry.ts";
 import type { Session } from "./session.ts";
 import { JsonlStore } from "./store/jsonl-store.ts";
-import { LineWriter } from "./store/line-writer.ts";
-import { randomHex, writeNewFile } from "./store/new-file.ts";
-import { newSessionFile, sessionFileName } from "./store/session-folder.ts";
+import { LineWriter, newSessionFile, randomHex, sessionFileName, writeNewFile } from "./store/new-file.ts";
 
 interface CloneOptions {
   /** Path of the new file. Default: a new name in the folder. */

@@ -16,10 +16,7 @@ export {
   hidesEntries,
   recallableEntry,
 } from "./hidden.ts";
-export { recentSettings } from "./latest-entries.ts";
-export { compactionChange, isCompanion, isLeafRecord, UndoneCompactions } from "./own-entries.ts";
+export { asStored, compactionChange, isCompanion, isLeafRecord, UndoneCompactions } from "./own-entries.ts";
 export { changesView, editedMessage, projectEntry } from "./projection.ts";
-export { asStored } from "./read/companions.ts";
-export { writeSessionFile } from "./store/line-writer.ts";
-export { NewFile } from "./store/new-file.ts";
-export { sessionFileName } from "./store/session-folder.ts";
+export { recentSettings } from "./read/tail.ts";
+export { NewFile, sessionFileName, writeSessionFile } from "./store/new-file.ts";

@@ -17,7 +17,6 @@ export {
 } from "./entry.ts";
 export { entryKind, entryParts, entryTexts, kindWord } from "./entry-types.ts";
 export { cloneSession, forkSession } from "./fork.ts";
-export type { PathSettings } from "./latest-entries.ts";
 export {
   createSession,
   createSessionIn,
@@ -31,6 +30,7 @@ export {
 } from "./projection.ts";
 export type { EntryIndex } from "./read/entry-index.ts";
 export { messageParts } from "./read/message-line.ts";
+export type { PathSettings } from "./read/tail.ts";
 export type { SessionTree, TreeEntry } from "./read/tree.ts";
 export { Session } from "./session.ts";
 export {
@@ -51,6 +51,6 @@ export {
   bonsaiHome,
   newSessionFile,
   sessionFolder,
-} from "./store/session-folder.ts";
+} from "./store/new-file.ts";
 export { MemoryStore, OverlayStore, type SessionStore } from "./store/store.ts";
 export { answeringModel, UsageCounter } from "./usage-counter.ts";

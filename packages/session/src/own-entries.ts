@@ -1,6 +1,6 @@
 import { isRecord } from "@bonsai-agent/messages";
 import { CONTINUE_CUSTOM_TYPE } from "@bonsai-agent/messages/host";
-import { customTypes, type Entry, type EntryDraft } from "./entry.ts";
+import { customTypes, type Entry, type EntryDraft, type FormatFields } from "./entry.ts";
 import { type FieldRule, type Fields, mendFields, text } from "./read/field-rules.ts";
 
 /** The record of a moved leaf: its parent is the session's position. */
@@ -138,4 +138,24 @@ export function repairOwnData(entry: Fields, repaired: string[] | undefined): vo
   const data = isRecord(value) ? value : {};
   mendFields(data, rules, { odd: data === value ? repaired : undefined, prefix: `${field}.` });
   entry[field] = data;
+}
+
+/** The entries of ours that a line of the format's own types can hold. */
+const HOLDING: ReadonlySet<unknown> = new Set([customTypes.companion, customTypes.undo, customTypes.redo]);
+const HELD: ReadonlySet<unknown> = new Set<FormatFields["type"]>(["compaction", "context_edit"]);
+
+/** An entry as its line has it: what other programs read of it stands on top. */
+export function asStored(entry: Entry): Entry {
+  if (entry.type !== "custom" || entry.inFormat === undefined) return entry;
+  const { id, parentId, timestamp, customType, data, inFormat } = entry;
+  const { type, ...fields } = inFormat;
+  return { type, id, parentId, timestamp, customType, data, ...fields } as unknown as Entry;
+}
+
+/** An entry as we read its line: one that holds an entry of ours is that. */
+export function asUnderstood(line: Fields): Fields {
+  if (!HELD.has(line.type) || !HOLDING.has(line.customType)) return line;
+  const { type, id, parentId, timestamp, customType, data, ...fields } = line;
+  const own = { type: "custom", id, parentId, timestamp, customType, inFormat: { type, ...fields } };
+  return data === undefined ? own : { ...own, data };
 }

@@ -14,7 +14,7 @@ import { readHeader } from "./read/session-header.ts";
 import { type SessionSummary, type SkipReason, summarizeSession } from "./session-summary.ts";
 import { JsonlStore } from "./store/jsonl-store.ts";
 import { WINDOW_BYTES } from "./store/line-reader.ts";
-import { sessionFolder, sessionsFolder } from "./store/session-folder.ts";
+import { sessionFolder, sessionsFolder } from "./store/new-file.ts";
 
 export interface ListSessionsOptions {
   /** List the sessions in this folder instead of those in `home`. */

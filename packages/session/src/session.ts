@@ -7,20 +7,20 @@ import {
   SESSION_VERSION,
   type SessionHeader,
 } from "./entry.ts";
-import {
-  LatestEntries,
-  type PathSettings,
-  pathSettings,
-  type RecentSettings,
-  recentSettings,
-} from "./latest-entries.ts";
 import { type SessionNotice, SessionNotices } from "./notices.ts";
 import { isCompanion, LEAF_RECORD, leafAfter } from "./own-entries.ts";
 import { type Projection, type ProjectOptions, project } from "./projection.ts";
 import type { EntryIndex } from "./read/entry-index.ts";
-import { entryNotFound, type ScannedEntry, SessionReader } from "./read/session-reader.ts";
+import { entryNotFound, LatestEntries, type ScannedEntry, SessionReader } from "./read/session-reader.ts";
 import { type Durability, SessionWriter } from "./read/session-writer.ts";
-import { LiveView, type Tail, walkBack } from "./read/tail.ts";
+import {
+  LiveView,
+  type PathSettings,
+  type RecentSettings,
+  recentSettings,
+  type Tail,
+  walkBack,
+} from "./read/tail.ts";
 import { recordKinds, SessionTree } from "./read/tree.ts";
 import { readOnlyFailure, type SessionStore } from "./store/store.ts";
 
@@ -271,7 +271,7 @@ export class Session {
 
   /** The model and the thinking level that the current path was last worked on with. */
   settings(): PathSettings {
-    return pathSettings(this.#view, this.#reader);
+    return this.#reader.settings(this.#view);
   }
 
   /** The settings as far as `tail` shows them: without reading anything. */

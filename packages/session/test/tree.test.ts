@@ -58,6 +58,7 @@ test("roots and children come with the active branch first, without records of a
   expect(idsOf(tree.children(at(left.id)))).toEqual([end.id]);
   expect([left, end, right].map(({ id }) => tree.isActive(at(id)))).toEqual([true, false, false]);
   expect(tree.branchCount).toBe(2);
+  expect(session.index().branchCount).toBe(2);
   expect(tree.entry(at(end.id))).toEqual(end);
 });
 

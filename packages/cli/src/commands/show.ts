@@ -87,13 +87,13 @@ function showReport(session: Session, size: ContextSize, isFree: IsFree) {
 function readOnce(session: Session) {
   const counter = new FactCounter(session.header);
   const files = new FileOperationCounter();
-  const { branchCount } = session.tree();
   const { length: problemCount } = session.problems((entry) => {
     counter.add(entry);
     const message = entry.type === "message" ? entry.message : undefined;
     // Calls, and failures of calls.
     if (message && (message.role !== "toolResult" || message.isError)) files.add(message);
   });
+  const { branchCount } = session.index();
   return { branchCount, files: files.operations(), facts: counter.facts(), problemCount };
 }
 

@@ -10,8 +10,7 @@ import { SessionReader } from "../read/session-reader.ts";
 import { entryFrom, entryLine } from "../read/sound-entry.ts";
 import { JsonlStore } from "../store/jsonl-store.ts";
 import { readBytes } from "../store/line-reader.ts";
-import { LineWriter } from "../store/line-writer.ts";
-import { writeNewFile } from "../store/new-file.ts";
+import { LineWriter, writeNewFile } from "../store/new-file.ts";
 import { compactionsWithoutKept } from "./problems.ts";
 
 /**

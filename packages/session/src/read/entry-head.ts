@@ -309,31 +309,30 @@ function lastByteStored(line: Line, store: LineSource): number {
   return text.charCodeAt(text.length - 1);
 }
 
-/** Bytes that a JSON value begins with, each with the one that it then ends with; 0 for many. */
-const LAST = new Map<number, number>([
-  [QUOTE, QUOTE],
-  [OPEN_BRACKET, CLOSE_BRACKET],
-  [OPEN_BRACE, CLOSE_BRACE],
-  ...[..."-0123456789tfn"].map((character) => [character.charCodeAt(0), 0] as const),
-]);
-const LONGEST_SCALAR_BYTES = 400;
+const MAX_SCALAR_BYTES = 400;
 const SCALAR = /^(?:true|false|null|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
+const SCALAR_START = /^[-\dtfn]/;
 
 /**
  * False where the bytes from `start` to `end`, both without white space, are certainly no JSON. To fail in
  * `JSON.parse` takes a hundred times as long as to look, and a file can be a million lines of garbage.
  */
 export function mayBeJson(bytes: Buffer, start: number, end: number): boolean {
-  if (start >= end) return false;
-  const last = LAST.get(bytes[start]!);
-  if (last === undefined) return false;
-  if (last === 0) {
-    return end - start > LONGEST_SCALAR_BYTES || SCALAR.test(bytes.toString("latin1", start, end));
+  const [first, last] = [bytes[start], bytes[end - 1]];
+  if (first !== OPEN_BRACE && first !== OPEN_BRACKET && first !== QUOTE) {
+    const text = bytes.toString("latin1", start, Math.min(end, start + MAX_SCALAR_BYTES));
+    return (end - start > MAX_SCALAR_BYTES ? SCALAR_START : SCALAR).test(text);
   }
-  if (last !== bytes[end - 1] || end - start === 1) return false;
-  if (last === QUOTE) return true;
+  if (end - start === 1 || last !== (first === QUOTE ? QUOTE : first + 2)) return false;
   let next = start + 1;
   while (bytes[next]! <= 0x20) next += 1;
-  if (next === end - 1 || bytes[next] === QUOTE) return true;
-  return last === CLOSE_BRACKET && LAST.has(bytes[next]!);
+  const isEmpty = next === end - 1;
+  if (first === QUOTE || isEmpty || bytes[next] === QUOTE) return true;
+  return (
+    first === OPEN_BRACKET && (SCALAR_START.test(String.fromCharCode(bytes[next]!)) || isOpening(bytes[next]))
+  );
+}
+
+function isOpening(byte: number | undefined): boolean {
+  return byte === OPEN_BRACE || byte === OPEN_BRACKET;
 }

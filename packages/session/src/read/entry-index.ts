@@ -1,4 +1,4 @@
-import type { EntryType } from "../entry.ts";
+import { customTypes, type EntryType } from "../entry.ts";
 import type { CompactionChange } from "../own-entries.ts";
 import { forEachLine, type Line, readBytes } from "../store/line-reader.ts";
 import type { SessionStore } from "../store/store.ts";
@@ -59,15 +59,15 @@ export class EntryIndex {
   readonly #store: SessionStore;
   /** Version 1: no ids; the entries form one line, but for those that name themselves and their parents. */
   readonly #chained: boolean;
-  #columns = new RecordColumns();
-  #ids = new IdTable();
-  #strays = new StrayParents();
+  readonly #columns = new RecordColumns();
+  readonly #ids = new IdTable();
+  readonly #strays = new StrayParents();
   readonly #types = new Names();
   /** Roles and custom types. */
   readonly #details = new Names(MAX_DETAILS);
-  #damagedLines: DamagedLine[] = [];
+  readonly #damagedLines: DamagedLine[] = [];
   /** Records without an id of their own, ascending. */
-  #unnamed: number[] = [];
+  readonly #unnamed: number[] = [];
   readonly #head = new EntryHead();
   /** Kinds that only the parsed entry told, by number. */
   readonly #kinds: Array<RecordKind | undefined> = [];
@@ -90,13 +90,14 @@ export class EntryIndex {
     return this.#columns.count;
   }
 
-  /** Reads what was appended since the last time; everything, if the file was replaced by a shorter one. */
-  catchUp(): "unchanged" | "grown" | "anew" {
+  /**
+   * Reads what was appended since the last time.
+   * @returns false, and reads nothing, if the store is shorter than it was: then only a new index knows it
+   */
+  catchUp(): boolean {
     const size = this.#store.size();
-    if (size === this.#scannedTo) return "unchanged";
-    const anew = size < this.#scannedTo;
-    if (anew) this.#reset();
-    else this.#dropOpenLine();
+    if (size <= this.#scannedTo) return size === this.#scannedTo;
+    this.#dropOpenLine();
     this.#lines += forEachLine({
       store: this.#store,
       from: this.#scannedTo,
@@ -107,7 +108,7 @@ export class EntryIndex {
     this.#scannedTo = size;
     const damagedBefore = this.#damagedLines.map((damaged) => damaged.before);
     this.#strays.resolve(this.#columns, this.#ids, damagedBefore);
-    return anew ? "anew" : "grown";
+    return true;
   }
 
   /** Number of the newest record with this id; -1 for none. */
@@ -183,9 +184,12 @@ export class EntryIndex {
 
   /** The undamaged records from `from` on, in file order. */
   *records(from = 0): Generator<EntryRecord> {
-    for (let number = from; number < this.count; number += 1) {
-      if (!this.isDamaged(number)) yield this.record(number);
-    }
+    for (const number of this.#sound(from)) yield this.record(number);
+  }
+
+  /** Numbers of the undamaged records. */
+  *#sound(from = 0): Generator<number> {
+    for (let number = from; number < this.count; number += 1) if (!this.isDamaged(number)) yield number;
   }
 
   /** Numbers of the undamaged records of this type from `from` on, in file order. */
@@ -207,19 +211,23 @@ export class EntryIndex {
 
   /** Number of the deepest record that both descend from or are; -1 where they share none. */
   commonAncestor(first: number, second: number): number {
-    let [one, other] = [first, second];
-    const difference = this.depth(one) - this.depth(other);
-    for (let step = 0; step < difference; step += 1) one = this.parent(one);
-    for (let step = 0; step < -difference; step += 1) other = this.parent(other);
-    while (one !== other) [one, other] = [this.parent(one), this.parent(other)];
-    return one;
+    const above = new Set(this.ancestry(first));
+    let number = second;
+    while (number >= 0 && !above.has(number)) number = this.parent(number);
+    return number;
   }
 
-  /** How many ancestors a record has. */
-  depth(number: number): number {
-    let depth = 0;
-    for (let at = this.parent(number); at >= 0; at = this.parent(at)) depth += 1;
-    return depth;
+  /** Number of ends of branches. A moved leaf under which nothing was written is no end. */
+  get branchCount(): number {
+    const [hasChild, hasEntry] = [new Uint8Array(this.count), new Uint8Array(this.count)];
+    const isUnusedMove = (at: number) => hasChild[at] === 0 && this.detail(at) === customTypes.leaf;
+    for (const at of this.#sound()) if (this.parent(at) >= 0) hasChild[this.parent(at)] = 1;
+    for (const at of this.#sound())
+      if (this.parent(at) >= 0 && !isUnusedMove(at)) hasEntry[this.parent(at)] = 1;
+    let count = 0;
+    for (const at of this.#sound())
+      if (hasEntry[at] === 0 && this.detail(at) !== customTypes.leaf) count += 1;
+    return count;
   }
 
   /** Number of the newest earlier undamaged record with the same id; -1 for none. */
@@ -239,11 +247,6 @@ export class EntryIndex {
     let count = this.#damagedLines.filter(({ ended, kind }) => ended && kind !== "header").length;
     for (let number = 0; number < this.settledCount; number += 1) if (this.isDamaged(number)) count += 1;
     return count;
-  }
-
-  /** True if an entry's parent is not in the file. */
-  get lacksEntries(): boolean {
-    return this.strays().some(({ kind, parentId }) => kind === "missing_parent" && parentId !== undefined);
   }
 
   /** Numbers of the records whose line has no id: they are named after the line. */
@@ -374,19 +377,6 @@ export class EntryIndex {
       this.#strays.dropFrom(this.count);
     }
     if (this.#open.isDamaged) this.#damagedLines.pop();
-    this.#open = undefined;
-  }
-
-  /** The file was replaced by a shorter one: everything is read anew. */
-  #reset(): void {
-    this.#columns = new RecordColumns();
-    this.#ids = new IdTable();
-    this.#strays = new StrayParents();
-    this.#damagedLines = [];
-    this.#unnamed = [];
-    this.#prefixed.clear();
-    this.#kinds.length = 0;
-    this.#scannedTo = this.#lines = this.#written = 0;
     this.#open = undefined;
   }
 }

@@ -88,36 +88,14 @@ export function mendUsage(record: Fields, note: { odd: string[] | undefined; pre
     note.odd?.push(prefix);
     return;
   }
-  if (isComplete(usage)) return;
   // The cost of an invented count is invented too.
-  if (Object.values(usage).some((count) => isAmount(count) && !isCount(count))) usage.cost = undefined;
+  if (COUNTS.some(({ field }) => isAmount(usage[field]) && !isCount(usage[field]))) usage.cost = undefined;
   mendFields(usage, COUNTS, { odd: note.odd, prefix: `${prefix}.` });
   if (!isRecord(usage.cost)) {
     if (usage.cost !== undefined) note.odd?.push(`${prefix}.cost`);
     usage.cost = {};
     mendFields(usage.cost as Fields, COSTS, { odd: undefined });
   } else mendFields(usage.cost, COSTS, { odd: note.odd, prefix: `${prefix}.cost.` });
-}
-
-/** True for a usage as providers' answers have it. Spelt out, for an opening meets one with every answer. */
-function isComplete(usage: Fields): boolean {
-  const cost = usage.cost as Fields | undefined | null;
-  return (
-    isCount(usage.input) &&
-    isCount(usage.output) &&
-    isCount(usage.cacheRead) &&
-    isCount(usage.cacheWrite) &&
-    usage.cacheWrite1h === undefined &&
-    usage.reasoning === undefined &&
-    (usage.totalTokens === undefined || isCount(usage.totalTokens)) &&
-    typeof cost === "object" &&
-    cost !== null &&
-    isAmount(cost.input) &&
-    isAmount(cost.output) &&
-    isAmount(cost.cacheRead) &&
-    isAmount(cost.cacheWrite) &&
-    isAmount(cost.total)
-  );
 }
 
 export const CONTENT: FieldRule = { field: "content", isSound: isContent, safe: soundContent };

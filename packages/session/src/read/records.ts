@@ -57,7 +57,7 @@ function copied<Column extends { set(from: Column): void }>(from: Column, to: Co
   return to;
 }
 
-/** So many names are compared with the bytes before a string is made of them. */
+/** Number of names that are compared as bytes. For later ones, a string is made. */
 const COMPARED_NAMES = 8;
 
 /** Numbers for the few different names in the heads of many entries: types, roles, custom types. */

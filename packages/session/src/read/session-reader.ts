@@ -1,5 +1,5 @@
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
-import type { Entry } from "../entry.ts";
+import type { Entry, EntryOf } from "../entry.ts";
 import { leafAfter } from "../own-entries.ts";
 import { LineWindow, readBytes } from "../store/line-reader.ts";
 import type { SessionStore } from "../store/store.ts";
@@ -7,7 +7,7 @@ import { parseBytes } from "./entry-head.ts";
 import { EntryIndex } from "./entry-index.ts";
 import { firstWholeEntry } from "./glued-entries.ts";
 import { entryFrom } from "./sound-entry.ts";
-import { readLeaf, readTail, type Tail } from "./tail.ts";
+import { type PathSettings, readLeaf, readTail, SettingsFinder, type Tail } from "./tail.ts";
 
 /** An entry, and the number of its record in the index. */
 export interface ScannedEntry {
@@ -40,8 +40,10 @@ export class SessionReader {
 
   /** The index, with all that was stored until now. */
   index(): EntryIndex {
-    this.#index ??= new EntryIndex({ store: this.store, version: this.version });
-    if (this.#index.catchUp() === "anew") this.#entries.clear();
+    if (this.#index?.catchUp() === true) return this.#index;
+    this.forget();
+    this.#index = new EntryIndex({ store: this.store, version: this.version });
+    this.#index.catchUp();
     return this.#index;
   }
 
@@ -175,8 +177,26 @@ export class SessionReader {
     if (leaf === ABSENT) return undefined;
     const entries = this.#pathTo(leaf);
     const view = { leafId: entries.at(-1)?.id ?? null, entries, reachesRoot: true };
-    const { damageCount, lacksEntries } = this.index();
+    const index = this.index();
+    const { damageCount } = index;
+    const lacksEntries = index.strays().some(({ kind, parentId }) => kind === "missing_parent" && parentId);
     return lacksEntries || damageCount > 0 ? { ...view, damagedLines: damageCount } : view;
+  }
+
+  /**
+   * The settings of a path. Older entries than those in memory are found in the index; only those that matter are read.
+   * @param view the end of the path that is in memory
+   */
+  settings({ entries, reachesRoot }: { entries: readonly Entry[]; reachesRoot: boolean }): PathSettings {
+    const finder = new SettingsFinder();
+    for (let at = entries.length - 1; at >= 0 && !finder.done; at -= 1) finder.addOlder(entries[at]!);
+    if (finder.done || reachesRoot || entries.length === 0) return finder.found;
+    const index = this.index();
+    for (let at = this.find(entries[0]!.id); at >= 0 && !finder.done; at = index.parent(at)) {
+      const entry = finder.wants(index.type(at)) ? this.entryAt(at) : undefined;
+      if (entry !== undefined) finder.addOlder(entry);
+    }
+    return finder.found;
   }
 
   #madeIndex(): EntryIndex {
@@ -207,6 +227,53 @@ export class SessionReader {
     if (this.#entries.size < this.#sweepAt) return;
     for (const [key, reference] of this.#entries) if (!reference.deref()) this.#entries.delete(key);
     this.#sweepAt = Math.max(FIRST_SWEEP_ENTRIES, 2 * this.#entries.size);
+  }
+}
+
+/** The labels and the name: of each, the latest entry in file order counts. Reads only new entries each time. */
+export class LatestEntries {
+  readonly #reader: SessionReader;
+  readonly #labels = new Map<string, string>();
+  #name: string | undefined;
+  #index: EntryIndex | undefined;
+  /** By type of entry: number of the records that were read. */
+  readonly #readCounts = new Map<string, number>();
+
+  constructor(reader: SessionReader) {
+    this.#reader = reader;
+  }
+
+  label(entryId: string): string | undefined {
+    return this.labels().get(entryId);
+  }
+
+  labels(): ReadonlyMap<string, string> {
+    for (const entry of this.#newEntries("label")) {
+      if (entry.label) this.#labels.set(entry.targetId, entry.label);
+      else this.#labels.delete(entry.targetId);
+    }
+    return this.#labels;
+  }
+
+  name(): string | undefined {
+    for (const entry of this.#newEntries("session_info")) this.#name = entry.name || undefined;
+    return this.#name;
+  }
+
+  *#newEntries<Type extends "label" | "session_info">(type: Type): Generator<EntryOf<Type>> {
+    const index = this.#reader.index();
+    if (index !== this.#index) {
+      this.#index = index;
+      this.#labels.clear();
+      this.#name = undefined;
+      this.#readCounts.clear();
+    }
+    const numbers = index.numbersOf(type, this.#readCounts.get(type));
+    this.#readCounts.set(type, index.settledCount);
+    for (const number of numbers) {
+      const entry = this.#reader.entryAt(number);
+      if (entry?.type === type) yield entry as EntryOf<Type>;
+    }
   }
 }
 

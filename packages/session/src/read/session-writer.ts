@@ -1,9 +1,9 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { Entry, EntryDraftWithId } from "../entry.ts";
-import { compactionChange, LEAF_RECORD } from "../own-entries.ts";
+import { asStored, compactionChange, LEAF_RECORD } from "../own-entries.ts";
+import { needsCompanions, withCompanions } from "../projection.ts";
 import { type LineSource, readBytes } from "../store/line-reader.ts";
 import type { SessionStore } from "../store/store.ts";
-import { asStored, needsCompanions, withCompanions } from "./companions.ts";
 import { entryNotFound, type SessionReader } from "./session-reader.ts";
 import { type LiveView, lacksKeptEntry } from "./tail.ts";
 

@@ -1,7 +1,6 @@
 import type { Entry } from "../entry.ts";
 import { entryType, messageRole } from "../entry-types.ts";
-import { repairOwnData } from "../own-entries.ts";
-import { asStored, asUnderstood } from "./companions.ts";
+import { asStored, asUnderstood, repairOwnData } from "../own-entries.ts";
 import { chainedId, unnamedId } from "./entry-index.ts";
 import { type FieldRule, type Fields, isText, mendFields, mendUsage, text } from "./field-rules.ts";
 

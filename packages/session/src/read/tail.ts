@@ -25,21 +25,23 @@ export interface Tail {
   readonly damagedLines?: number;
 }
 
-/**
- * Reads a file from its end backwards, until the model's view of a leaf is complete.
- * @param leafId default: where the file's last entry leaves the session.
- * @returns undefined where only the whole file can tell: no such leaf, or a parent that does not stand before
- *   its child.
- */
-export function readTail(options: {
+interface TailOptions {
   store: SessionStore;
   version: number;
+  /** Default: the stored leaf. */
   leafId?: string | null;
   /** Compactions that are to count as undone. Default: none */
   without?: Iterable<string> | undefined;
   /** Nothing from this byte on belongs to the path. Default: the end of the file */
   endOffset?: number | undefined;
-}): Tail | undefined {
+}
+
+/**
+ * Reads a file from its end backwards, until the model's view of a leaf is complete.
+ * @returns undefined where only the whole file can tell: no such leaf, or a parent that does not stand before
+ *   its child.
+ */
+export function readTail(options: TailOptions): Tail | undefined {
   if (options.version === 1) return undefined;
   if (options.leafId === null) return { leafId: null, entries: [], reachesRoot: true };
   return new TailReader(options).read();
@@ -72,13 +74,7 @@ class TailReader {
   #unclear = false;
   #damagedLines = 0;
 
-  constructor(options: {
-    store: SessionStore;
-    version: number;
-    leafId?: string | null;
-    without?: Iterable<string> | undefined;
-    endOffset?: number | undefined;
-  }) {
+  constructor(options: TailOptions) {
     this.#endOffset = options.endOffset;
     this.#finder = new ViewFinder(options.without);
     this.#store = options.store;
@@ -302,5 +298,57 @@ export function* walkBack(
     if (entry === undefined) return;
     yield entry;
     id = entry.parentId;
+  }
+}
+
+/** The last model and thinking level of a path; absent if no entry names them. */
+export interface PathSettings {
+  model?: { provider: string; modelId: string };
+  thinkingLevel?: string;
+}
+
+/** The settings that the newer part of a path names. */
+export interface RecentSettings extends PathSettings {
+  /** True where that part is the whole path. */
+  isWhole: boolean;
+}
+
+/** @param tail entries of a path, newest first */
+export function recentSettings(tail: Iterable<Entry>): RecentSettings {
+  const finder = new SettingsFinder();
+  let oldest: Entry | undefined;
+  for (const entry of tail) {
+    oldest = entry;
+    finder.addOlder(entry);
+    if (finder.done) break;
+  }
+  return { ...finder.found, isWhole: (oldest?.parentId ?? null) === null };
+}
+
+/** Finds the settings of a path, from its end towards the root. */
+export class SettingsFinder {
+  readonly found: PathSettings = {};
+
+  get done(): boolean {
+    return this.found.model !== undefined && this.found.thinkingLevel !== undefined;
+  }
+
+  /** True for a type of entry that can hold what is not known yet. */
+  wants(type: string): boolean {
+    if (type === "thinking_level_change") return this.found.thinkingLevel === undefined;
+    return (type === "model_change" || type === "message") && this.found.model === undefined;
+  }
+
+  addOlder(entry: Entry): void {
+    if (entry.type === "thinking_level_change") this.found.thinkingLevel ??= entry.thinkingLevel;
+    if (entry.type === "model_change") this.#foundModel(entry.provider, entry.modelId);
+    if (entry.type === "message" && entry.message?.role === "assistant") {
+      this.#foundModel(entry.message.provider, entry.message.model);
+    }
+  }
+
+  #foundModel(provider: unknown, modelId: unknown): void {
+    if (typeof provider !== "string" || typeof modelId !== "string") return;
+    this.found.model ??= { provider, modelId };
   }
 }

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { SecretFilter } from "@bonsai-agent/messages";
 import type { Session } from "../session.ts";
 import { belongs, sessionFiles } from "../session-list.ts";
-import { bonsaiHome } from "../store/session-folder.ts";
+import { bonsaiHome } from "../store/new-file.ts";
 import {
   bestFirst,
   compareText,

@@ -1,6 +1,10 @@
-import { closeSync, existsSync, linkSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
-import { dirname } from "node:path";
+import { closeSync, existsSync, linkSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { homedir, userInfo } from "node:os";
+import { dirname, join, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
+import type { Entry, SessionHeader } from "../entry.ts";
+import { entryLine } from "../read/sound-entry.ts";
+import type { SessionStore } from "./store.ts";
 
 /**
  * A file that appears whole or not at all, and never in the place of another. It grows under a temporary name beside
@@ -110,7 +114,7 @@ function fileExists(file: string): BonsaiError {
 }
 
 /** Turns an error while making a file or folder into one for the user. */
-export function creationFailure(file: string, cause: unknown): unknown {
+function creationFailure(file: string, cause: unknown): unknown {
   // Other errors explain themselves.
   if (BonsaiError.is(cause) || errorCode(cause) === undefined) return cause;
   return new BonsaiError({
@@ -147,4 +151,144 @@ function makeOne(folder: string): void {
  */
 export function randomHex(bytes: number): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString("hex");
+}
+
+/** The folder of everything that Bonsai keeps: `BONSAI_HOME`, or `~/.bonsai`. */
+export function bonsaiHome(env: NodeJS.ProcessEnv = process.env): string {
+  // With an empty HOME, the working folder must not become the home.
+  return resolve(env.BONSAI_HOME || join(homedir() || userInfo().homedir, ".bonsai"));
+}
+
+/** The folder of all sessions, one folder per working directory in it. */
+export function sessionsFolder(home: string = bonsaiHome()): string {
+  return join(home, "sessions");
+}
+
+export interface SessionFolderOptions {
+  /** The working directory of the sessions. */
+  cwd: string;
+  /** Default: `bonsaiHome()`. */
+  home?: string | undefined;
+}
+
+/**
+ * The folder for the sessions of one working directory. Two directories can share one (`/a/b-c` and
+ * `/a-b/c`); a session's header says which it belongs to.
+ */
+export function sessionFolder({ cwd, home }: SessionFolderOptions): string {
+  return join(sessionsFolder(home), resolve(cwd).replaceAll(/[/\\:]/g, "-"));
+}
+
+export interface SessionFileOptions extends SessionFolderOptions {
+  id: string;
+  /** When the session began. */
+  now: Date;
+  /** Folder of the file. Default: the folder of its working directory in `home`. */
+  folder?: string;
+}
+
+/** The path for a new session's file; its folder is made, private to the user. @throws BonsaiError `session_not_created`. */
+export function newSessionFile({ id, now, folder: named, ...place }: SessionFileOptions): string {
+  const folder = named === undefined ? sessionFolder(place) : resolve(named);
+  try {
+    makeFolder(folder);
+  } catch (cause) {
+    throw creationFailure(folder, cause);
+  }
+  return join(folder, sessionFileName({ id, now }));
+}
+
+/** `<timestamp>_<id>.jsonl`, the timestamp without the characters that a file name may not have. */
+export function sessionFileName({ id, now }: { id: string; now: Date }): string {
+  return `${now.toISOString().replaceAll(/[:.]/g, "-")}_${id}.jsonl`;
+}
+
+const NEWLINE = 10;
+/** Larger ones are slower: with 1 MB, the system took four times as long to write 195 MB. */
+const BUFFER_BYTES = 1 << 17;
+
+/** Writes lines to a file: copied byte for byte from a store, neighbours at once, or made anew. */
+export class LineWriter {
+  readonly #fd: number;
+  readonly #store: SessionStore | undefined;
+  readonly #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+  #used = 0;
+  /** The lines that are yet to be copied: from here up to there, the last newline left out. */
+  #from = 0;
+  #until = 0;
+  #line = 0;
+
+  /** @param store where lines are copied from. */
+  constructor(fd: number, store?: SessionStore) {
+    this.#fd = fd;
+    this.#store = store;
+  }
+
+  /** Copies a line. @param offset, lengthBytes its range without the newline @param line its number */
+  copy({ offset, lengthBytes, line }: { offset: number; lengthBytes: number; line: number }): void {
+    // Skip blank lines, which earlier versions left between entries. A damaged line can contain several entries.
+    const isNeighbour = offset === this.#until + 1 && this.#until > this.#from && line !== this.#line;
+    this.#line = line;
+    if (!isNeighbour) {
+      this.#copyPending();
+      this.#from = offset;
+    }
+    this.#until = offset + lengthBytes;
+  }
+
+  /** Writes a line that the store does not hold in this form. */
+  write(line: string): void {
+    this.#copyPending();
+    const bytes = Buffer.from(`${line}\n`);
+    if (bytes.length > BUFFER_BYTES - this.#used) this.#flush();
+    if (bytes.length > BUFFER_BYTES) writeAll(this.#fd, bytes);
+    else this.#used += bytes.copy(this.#buffer, this.#used);
+  }
+
+  /** Writes what is still held back. */
+  end(): void {
+    this.#copyPending();
+    this.#flush();
+  }
+
+  #copyPending(): void {
+    if (this.#until === this.#from) return;
+    for (let at = this.#from; at < this.#until; ) {
+      if (this.#used === BUFFER_BYTES) this.#flush();
+      const free = Math.min(BUFFER_BYTES - this.#used, this.#until - at);
+      const count = this.#store!.read(this.#buffer.subarray(this.#used, this.#used + free), at);
+      if (count === 0) break;
+      this.#used += count;
+      at += count;
+    }
+    this.#from = this.#until;
+    if (this.#used === BUFFER_BYTES) this.#flush();
+    this.#buffer[this.#used++] = NEWLINE;
+  }
+
+  #flush(): void {
+    writeAll(this.#fd, this.#buffer.subarray(0, this.#used));
+    this.#used = 0;
+  }
+}
+
+function writeAll(fd: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+}
+
+/**
+ * Writes a whole session to a new file, mode 0600: it appears complete or not at all.
+ * @throws BonsaiError `session_exists`: a file is never overwritten; `session_not_created`.
+ */
+export function writeSessionFile(session: {
+  file: string;
+  header: SessionHeader;
+  entries: readonly Entry[];
+}): void {
+  writeNewFile(resolve(session.file), (fd) => {
+    const writer = new LineWriter(fd);
+    writer.write(JSON.stringify(session.header));
+    for (const entry of session.entries) writer.write(entryLine(entry));
+    writer.end();
+  });
 }
