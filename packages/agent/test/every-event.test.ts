@@ -9,16 +9,16 @@ type Name = keyof typeof lifecycleEventRules;
 interface Case {
   /** Makes the event happen, as the first of its kind. */
   act: (run: Stage) => Promise<unknown>;
-  /** What it tells, beside its type. */
+  /** The other fields of the event. */
   payload: (run: Stage) => object;
   /** The event right before it; absent where it is the first. */
   behind?: string;
   /** Its place among the events of the run depends on the speed of the summariser. */
   isConcurrent?: boolean;
-  /** Of a decide event: what a handler gives back, and what comes of it. */
+  /** For a decide event: the result of a handler, and its effect. */
   answer?: (run: Stage) => object;
   holds?: (run: Stage, acted: unknown) => void;
-  /** What is there before; by default two turns. */
+  /** The session before; default two turns. */
   sizes?: number[];
 }
 
@@ -190,7 +190,7 @@ const cases: Record<Name, Case> = {
   before_provider_request: {
     act: async (run) => {
       const payloads: unknown[] = [];
-      // Who comes later sees what is sent by then.
+      // A late reader sees all earlier requests.
       run.lifecycle.on("before_provider_request", ({ payload }) => void payloads.push(payload), {
         source: "last",
       });

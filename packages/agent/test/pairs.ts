@@ -17,7 +17,7 @@ export function pairs(messages: readonly Message[]): { called: string[]; answere
   return found;
 }
 
-/** What breaks the law of pairs; empty for a sound history. */
+/** Violations of the law of pairs; empty for a sound history. */
 export function unpaired(messages: readonly Message[]): string[] {
   return pairs(messages)
     .filter(({ called, answered }) => called.join() !== answered.join())

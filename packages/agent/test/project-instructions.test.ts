@@ -164,7 +164,7 @@ describe("what other users own", () => {
     for (const file of [".git/HEAD", "AGENTS.md", "a/AGENTS.md"]) folder.write(file, "text");
     give(folder, "", ".git", "AGENTS.md");
     const found = await instructionsFor(folder, "a", reader);
-    // Who is not root has one owner for all: then it is their repository, and the project.
+    // Without root, all files have one owner: then it is their repository, and the project.
     expect(found.map(({ text }) => text)).toEqual(isRoot ? ["", "text"] : ["text", "text"]);
   });
 

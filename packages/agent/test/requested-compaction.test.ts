@@ -66,7 +66,7 @@ test("during a run it comes before the next request, and the task goes on by its
   const { messages } = run.turns[3]!;
   expect(messages[0]!.role).toBe("compactionSummary");
   expect(unpaired(messages)).toEqual([]);
-  // What the model has not seen yet is there word for word, whatever `manualKeep` says.
+  // Results that the model has not seen stay word for word, regardless of `manualKeep`.
   expect(messages.at(-1)).toMatchObject({ role: "toolResult", content: [{ text: "echo " }] });
 });
 

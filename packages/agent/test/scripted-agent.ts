@@ -45,7 +45,7 @@ export const summary: ScenarioAnswer = {
     .join("\n\n"),
 };
 
-/** What the model says: by purpose, each list in order; a function looks at what was asked. */
+/** The answers of the model, by purpose and in order; a function gets the request. */
 export type Play = (call: ProviderCall, count: number) => ScenarioAnswer;
 
 export interface ScriptedAgentOptions extends Partial<Omit<AgentOptions, "settings" | "lifecycle">> {
@@ -54,7 +54,7 @@ export interface ScriptedAgentOptions extends Partial<Omit<AgentOptions, "settin
   settings?: Record<string, unknown>;
   /** Overrides the compaction preset's policy. */
   policy?: Partial<CompactionPolicy>;
-  /** Of slow handlers. */
+  /** The timer for slow handlers. */
   setTimer?: SetTimer;
 }
 
@@ -63,7 +63,7 @@ export interface ScriptedAgent {
   session: Session;
   lifecycle: Lifecycle<LifecycleEvents>;
   notices: AgentNotice[];
-  /** What the lifecycle told of handlers. */
+  /** The notices of the lifecycle about handlers. */
   handlerNotices: LifecycleNotice[];
   /** Requests as they went out, by purpose. */
   turns: ProviderCall[];

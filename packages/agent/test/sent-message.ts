@@ -10,7 +10,7 @@ export const message = (content: CustomInput["content"], more: Partial<CustomInp
   ...more,
 });
 
-/** What the session holds, in order: who says it, and what. */
+/** The messages of the session in order: role and text. */
 export function said(session: Session): string[] {
   return session.projection().items.map(({ message: each }) => {
     const text = "content" in each && typeof each.content === "string" ? ` ${each.content}` : "";

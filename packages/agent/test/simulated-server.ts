@@ -6,7 +6,7 @@ import type { Random } from "@bonsai-agent/testkit";
 /** How a server that holds its own count refuses what is too long. */
 export interface SimulatedServerOptions {
   random: Random;
-  /** What it really takes, whatever the catalogue says. */
+  /** The real window, regardless of the catalogue. */
   windowTokens: number;
   /** Its tokens for each of our estimate. */
   skew: number;
@@ -15,7 +15,7 @@ export interface SimulatedServerOptions {
   troubles: number;
   /** The chance that a summary is no summary. */
   badSummaries: number;
-  /** What the model does next. */
+  /** The next answer of the model. */
   turn: (call: ProviderCall) => { name: string; arguments: object }[];
   /** Sees each request for a turn before it is answered. */
   onTurn: (call: ProviderCall) => void;

@@ -346,7 +346,7 @@ test.each(["anthropic-messages", "openai-responses", "openai-chat"] as const)(
 
 type WireBody = Record<string, unknown[] | undefined>;
 
-/** Where a provider is told to cache up to is no part of what it compares. */
+/** Marks of the cache are not part of the compared prefix. */
 function withoutBreakpoints(body: unknown): unknown {
   return JSON.parse(JSON.stringify(body, (key, value) => (key === "cache_control" ? undefined : value)));
 }

@@ -29,7 +29,7 @@ test("over the threshold nothing is compacted in a sub-agent; an overflow in it 
   const compactions = own.filter(({ type }) => type === "compaction");
   expect(compactions).toHaveLength(1);
   expect(compactions[0]).toMatchObject({ details: { manifest: { reason: "overflow" } } });
-  // What it read before it was compacted is told all the same.
+  // Files read before the compaction are listed, too.
   expect(detailsOf(session).readFiles).toEqual(["f0.ts", "f1.ts", "f2.ts", "f3.ts", "f4.ts", "f5.ts"]);
 });
 

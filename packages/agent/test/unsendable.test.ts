@@ -9,7 +9,7 @@ const reads = (count: number, tokens: number) => ({
   calls: Array.from({ length: count }, () => ({ name: "echo", arguments: { tokens } })),
 });
 
-/** What each request held, by our own count of its text. */
+/** Size of each request, by our own count of its text. */
 const sizes = ({ turns }: ReturnType<typeof scriptedAgent>) =>
   turns.map(({ messages }) => Math.ceil(JSON.stringify(messages).length / 4));
 
@@ -53,7 +53,7 @@ describe("what is far above the window is made smaller before it is sent", () =>
     const [{ detail, tokensBefore, tokensAfter }] = run.outcomes as [Record<string, number>];
     expect(detail).toMatch(/^Shortened \d+ messages?; no summary was needed\.$/);
     expect(tokensAfter).toBeLessThan(Math.min(33_000, tokensBefore!));
-    // What was printed stays in the session.
+    // Printed text stays in the session.
     const stored = run.session.path().flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
     const results = stored.filter(({ role }) => role === "toolResult");
     for (const { content } of results as { content: unknown }[])

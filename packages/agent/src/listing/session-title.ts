@@ -130,11 +130,11 @@ interface SmallModelQuestion {
   material: Readonly<Record<string, string>>;
   maxOutputTokens: number;
   signal: AbortSignal;
-  /** Called with what went wrong, other than by an abort. */
+  /** Called with an error other than an abort. */
   onFailed: (error: unknown) => void;
 }
 
-/** A few words of the small model about a session; undefined where there are none to be had. Stores what they cost. */
+/** Asks the small model about a session and stores the usage. Returns undefined without a model or an answer. */
 export async function askSmallModel(
   { session, models, smallModel: model }: ListingOptions,
   { kind, instructions, material, maxOutputTokens, signal, onFailed }: SmallModelQuestion,
@@ -162,10 +162,10 @@ export async function askSmallModel(
 }
 
 const SHOWN_CHARACTERS = 2_000;
-/** A secret at the cut must still be seen whole, or almost. */
+/** Characters to check for secrets after the cut: a secret may cross it. */
 const BEYOND_CUT_CHARACTERS = 1_000;
 
-/** How a text begins, as the model is shown it: without what may be a secret. */
+/** The beginning of a text for the model, without secrets. */
 export function shownBeginning(text: string): string {
   return textHead(withoutSecrets(textHead(text, SHOWN_CHARACTERS + BEYOND_CUT_CHARACTERS)), SHOWN_CHARACTERS);
 }

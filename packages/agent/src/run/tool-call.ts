@@ -169,7 +169,10 @@ async function changedResult({ parts, call }: CallOptions, result: ToolResult): 
 }
 
 /** Returns the checked arguments of a call, or their problem in words for the model. */
-export function checkedInput(tool: Tool, input: Record<string, unknown>): { ok: true; input: unknown } | { ok: false; problem: string } {
+export function checkedInput(
+  tool: Tool,
+  input: Record<string, unknown>,
+): { ok: true; input: unknown } | { ok: false; problem: string } {
   if (MALFORMED_ARGUMENTS in input)
     return { ok: false, problem: argumentsProblem(String(input[MALFORMED_ARGUMENTS])) };
   const result = readParameters(tool).schema.safeParse(input);

@@ -12,7 +12,7 @@ export const MAX_RESULT_BYTES = 50 * 1024;
 export interface Truncation {
   truncated: true;
   truncatedBy: "lines" | "bytes";
-  /** Of the full text; absent if counting takes too long. */
+  /** Size of the full text; absent if counting takes too long. */
   totalLines?: number | undefined;
   totalBytes?: number | undefined;
   outputLines: number;

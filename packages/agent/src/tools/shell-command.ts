@@ -101,11 +101,10 @@ async function checkRunnable({ command, cwd, signal }: ShellCommandOptions): Pro
   signal.throwIfAborted();
   if (command.includes("\0")) throw new Error("The command contains a NUL character.");
   const bytes = Buffer.byteLength(command);
-  if (bytes > MAX_COMMAND_BYTES) {
+  if (bytes > MAX_COMMAND_BYTES)
     throw new Error(
       `The command has ${shownBytes(bytes)}; the maximum is ${shownBytes(MAX_COMMAND_BYTES)}. Save it to a file with write and run the file.`,
     );
-  }
   const stats = await stat(cwd).catch(() => undefined);
   if (!stats?.isDirectory()) throw new Error(`The working folder ${cwd} no longer exists.`);
 }
@@ -160,9 +159,7 @@ async function drained(child: ChildProcess, lastData: () => number): Promise<voi
   const since = performance.now();
   const isOpen = () => !child.stdout!.readableEnded || !child.stderr!.readableEnded;
   const isTalking = () => performance.now() - Math.max(since, lastData()) < QUIET_MS;
-  while (isOpen() && isTalking() && performance.now() - since < MAX_LINGER_MS) {
-    await delay(5);
-  }
+  while (isOpen() && isTalking() && performance.now() - since < MAX_LINGER_MS) await delay(5);
 }
 
 async function leftRunning(child: ChildProcess, tree: ProcessTree): Promise<ShellOutcome["background"]> {

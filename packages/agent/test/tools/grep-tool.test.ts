@@ -163,7 +163,7 @@ describe("without ripgrep", () => {
   });
 });
 
-/** What ripgrep 13 printed for `find` with one line of context. */
+/** Output of ripgrep 13 for `find` with one line of context. */
 const recorded = [
   '{"type":"begin","data":{"path":{"text":"./b.txt"}}}',
   '{"type":"match","data":{"path":{"text":"./b.txt"},"lines":{"text":"ü find\\r\\n"},"line_number":1,"absolute_offset":0,"submatches":[{"match":{"text":"find"},"start":3,"end":7}]}}',

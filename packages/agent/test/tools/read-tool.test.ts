@@ -252,7 +252,7 @@ describe("names", () => {
     chmodSync(file, 0);
     mkdirSync(join(folder.path, "other"));
     const reading = folder.run("read", { path: "closed" });
-    // Whoever runs the tests as root may read everything.
+    // Root may read everything.
     if (process.getuid?.() === 0) expect(textOf(await reading)).toBe("x");
     else await expect(reading).rejects.toThrow("Reading closed failed: permission denied.");
   });

@@ -20,7 +20,7 @@ test("where no file or few can be opened, every start of a process ends with a s
     expect(ending).toMatch(/^ended$|Cannot start .*: this process has too many files open \(EMFILE\)\.$/);
   }
   expect(endings.slice(0, 4).map(([, , ending]) => ending)).not.toContain("ended");
-  // What failed gave back what it had opened.
+  // A failed start has closed its files.
   expect(endings.slice(-8).map(([, , ending]) => ending)).toEqual(Array(8).fill("ended"));
 });
 

@@ -5,7 +5,7 @@ import { type BuiltinToolsOptions, builtinTools } from "../../src/tools/builtin-
 import { fitArguments } from "../../src/tools/fit-arguments.ts";
 import { readParameters, type ToolResult } from "../../src/tools/tool-registry.ts";
 
-/** What one call of a tool is given beside its input. */
+/** Options of a call beside its input. */
 export interface RunOptions {
   signal?: AbortSignal;
   onUpdate?: (text: string) => void;

@@ -13,7 +13,7 @@ interface Case {
   others?: Record<string, unknown>;
 }
 
-/** What a limit of the result left out, and the limits of a call that were reached. */
+/** Omissions by the limits of a result, and reached limits of a call. */
 const cases: Record<string, Case> = {
   "read, whole": { files: { f: "1\n2\n" }, call: ["read", { path: "f" }] },
   "read, a part that was asked for": { files: { f: "1\n2\n" }, call: ["read", { path: "f", limit: 1 }] },

@@ -35,7 +35,7 @@ test("a file keeps its group", async () => {
   using folder = toolFolder();
   const file = folder.write("a", "x");
   const another = process.getgroups?.().find((group) => group !== statSync(file).gid) ?? 1;
-  // Who is in one group alone, and not root, has no other to give: then the file keeps the one it has.
+  // A user with one group, without root, has no other to give: then the file keeps its group.
   if (process.getuid?.() === 0 || process.getgroups?.().includes(another)) chownSync(file, -1, another);
   const { gid } = statSync(file);
   await folder.run("write", { path: "a", content: "y" });

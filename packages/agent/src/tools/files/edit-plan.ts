@@ -168,15 +168,13 @@ const MIN_TELLING_CHARS = 8;
 
 /** Says why a passage was not found, and shows the nearest text. */
 function notFound(text: string, { oldText, newText }: TextEdit): string {
-  if (newText.trim().length >= MIN_TELLING_CHARS && text.includes(newText)) {
+  if (newText.trim().length >= MIN_TELLING_CHARS && text.includes(newText))
     return "oldText does not occur, but newText does: this edit seems to be done already.";
-  }
   const lines = text.split("\n");
   const wanted = oldText.split("\n");
   const start = nearestStart(lines, wanted);
-  if (start === undefined) {
+  if (start === undefined)
     return "no line of oldText occurs in the file. Read the file again and copy the text from it.";
-  }
   const found = lines.slice(start, start + wanted.length);
   const differing = wanted.findIndex((line, index) => line.trimEnd() !== found[index]?.trimEnd());
   const at = Math.max(0, differing);

@@ -84,11 +84,10 @@ async function editFile(
 async function readWhole(file: GuardedPath): Promise<{ text: string; format: TextFormat }> {
   const { handle, stats } = await openFile(file);
   try {
-    if (stats.size > MAX_EDITED_BYTES) {
+    if (stats.size > MAX_EDITED_BYTES)
       throw new Error(
         `${file.shown} has ${shownBytes(stats.size)}; edit accepts files up to ${shownBytes(MAX_EDITED_BYTES)}. Change it with a program in bash.`,
       );
-    }
     const bytes = await handle.readFile();
     const kind = await fileKind(bytes.subarray(0, HEAD_BYTES));
     if (kind.kind !== "text") {
@@ -114,16 +113,13 @@ function decoded({ shown }: GuardedPath, bytes: Buffer, format: TextFormat): str
   }
 }
 
-function report(
-  shown: string,
-  { diff, added, removed }: FileDiff,
-  count: number,
-  isExact: boolean,
-): string {
+function report(shown: string, { diff, added, removed }: FileDiff, count: number, isExact: boolean): string {
   const made = count === 1 ? "1 edit" : `${count} edits`;
   const notes = isExact
     ? []
-    : ["(oldText was not exact: differences in spaces at line ends, special characters or accents were ignored.)"];
+    : [
+        "(oldText was not exact: differences in spaces at line ends, special characters or accents were ignored.)",
+      ];
   const heading = `Edited ${shown}: ${made}, ${shownLines(added)} added, ${shownCount(removed)} removed.`;
   const whole = diff.trimEnd();
   const lines = whole.split("\n").slice(0, MAX_SHOWN_DIFF_LINES).join("\n");

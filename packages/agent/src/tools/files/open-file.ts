@@ -132,9 +132,8 @@ export async function fileKind(head: Buffer): Promise<FileKind> {
   const marked = formatOfBom(head);
   if (marked !== undefined) return { kind: "text", ...marked };
   const isPlain = !head.includes(0) && isUtf8(head);
-  if (isPlain && !head.subarray(0, 5).equals(Buffer.from("%PDF-"))) {
+  if (isPlain && !head.subarray(0, 5).equals(Buffer.from("%PDF-")))
     return { kind: "text", encoding: "utf-8", bomBytes: 0 };
-  }
   // Most files never need this library.
   const mimeType = (await (await import("file-type")).fileTypeFromBuffer(head))?.mime;
   if (mimeType !== undefined)

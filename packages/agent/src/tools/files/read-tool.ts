@@ -71,11 +71,10 @@ async function readImage(
   { handle, stats: { size } }: OpenedFile,
   mimeType: string,
 ): Promise<ToolResult> {
-  if (size > MAX_IMAGE_BYTES) {
+  if (size > MAX_IMAGE_BYTES)
     throw new Error(
       `The image ${shown} (${mimeType}) has ${shownBytes(size)}; at most ${shownBytes(MAX_IMAGE_BYTES)} can be shown. Make a smaller copy with bash and read the copy.`,
     );
-  }
   const bytes = await handle.readFile();
   const problem = imageProblem(bytes);
   if (problem !== undefined)

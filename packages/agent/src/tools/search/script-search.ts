@@ -62,11 +62,10 @@ export const scriptSearch: LineSearch = async function* search(options) {
 };
 
 function expressionOf({ pattern, isLiteral, ignoresCase }: LineSearchOptions): RegExp {
-  if (pattern.length > MAX_PATTERN_CHARS) {
+  if (pattern.length > MAX_PATTERN_CHARS)
     throw new Error(
       `The pattern has ${shownCount(pattern.length)} characters; the maximum is ${shownCount(MAX_PATTERN_CHARS)}. Search for a part of it.`,
     );
-  }
   // Accepts the inline flag and the named groups of ripgrep.
   const inline = isLiteral ? null : /^\(\?i\)/.exec(pattern);
   const source = isLiteral
@@ -132,9 +131,8 @@ function* withContext(
   let next = 0;
   for (const index of found.keys()) {
     const last = Math.min(lines.length - 1, index + contextLines);
-    for (let at = Math.max(next, index - contextLines); at <= last; at += 1) {
+    for (let at = Math.max(next, index - contextLines); at <= last; at += 1)
       yield { path, line: at + 1, text: lines[at]!, matchAt: found.get(at)?.start };
-    }
     next = Math.max(next, last + 1);
   }
 }
