@@ -1,6 +1,6 @@
 // For Bonsai's own packages. May change in any release.
 export { clipboardWriters, runClipboardProgram, writeClipboard } from "./clipboard.ts";
-export type { CommandOperations, PromptInput, ResourcePaths, SessionStartReason } from "./events.ts";
+export type { CommandOperations, PromptInput, ResourcePaths } from "./events.ts";
 export { compactionEventNames, HandlerCalls } from "./lifecycle.ts";
 export { modelNotice } from "./notice.ts";
 export type { ProjectInstruction } from "./prompt/project-instructions.ts";
@@ -10,28 +10,26 @@ export {
   type RequestOverhead,
   requestOverhead,
 } from "./prompt/system-prompt.ts";
-export { findRecalled, type RecallFindings } from "./recall/recall-search.ts";
+export { findRecalled } from "./recall/recall-search.ts";
 export {
   commandCall,
   expandTemplate,
   type PromptTemplate,
   type PromptTemplates,
   readPromptTemplates,
-  templateArguments,
 } from "./resources/prompt-templates.ts";
 export { frontmatterParts } from "./resources/resource-files.ts";
 export { readSkillsWith, skillMessage } from "./resources/skills.ts";
 export { summariserSizes } from "./run/summariser.ts";
 export { shellElsewhere } from "./run/user-command.ts";
 export { agentSettingDescription } from "./settings.ts";
-export type { TaskCall } from "./task-tool.ts";
 export { bashTool } from "./tools/bash-tool.ts";
 export { outputFolder } from "./tools/command-output.ts";
 export { fileDiff, inFileQueue } from "./tools/files/file-change.ts";
 export { fileKind, HEAD_BYTES } from "./tools/files/open-file.ts";
 export { fitArguments } from "./tools/fit-arguments.ts";
 export { environmentKeys, maskKeys } from "./tools/mask-keys.ts";
-export { isInside, lookalikeName, type PathRequest } from "./tools/path-guard.ts";
+export { isInside, lookalikeName } from "./tools/path-guard.ts";
 export {
   killRunningCommands,
   killTree,

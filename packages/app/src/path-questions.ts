@@ -2,12 +2,15 @@ import { realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname } from "node:path";
 import type { ConfirmPath } from "@bonsai-agent/agent";
-import { isInside, type PathRequest } from "@bonsai-agent/agent/host";
+import { isInside } from "@bonsai-agent/agent/host";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import { absolutePath } from "./paths.ts";
 import { oneAfterTheOther } from "./questions.ts";
 import { printable } from "./terminal-text.ts";
 import { grantPath, type PathGrant, pathGrants } from "./trust.ts";
+
+/** A path outside the project that a tool wants to use. */
+type PathRequest = Parameters<ConfirmPath>[0];
 
 interface PathQuestionsOptions {
   /** The project's folder. */

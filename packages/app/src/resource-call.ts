@@ -7,7 +7,6 @@ import {
   type PromptInput,
   type PromptTemplate,
   skillMessage,
-  templateArguments,
 } from "@bonsai-agent/agent/host";
 import { quotedFiles } from "@bonsai-agent/messages/host";
 import { mentionedFiles } from "./file-mentions.ts";
@@ -27,7 +26,7 @@ export function expandCall(called: Called, options: ExpandCallOptions): Expansio
   const { typed, behind } = partsOf(options.text);
   const { args } = commandCall(typed) ?? { args: "" };
   if (!("body" in called)) return { text: [skillMessage(called, args), behind].filter(Boolean).join("\n\n") };
-  const { text, commands } = expandTemplate(called, templateArguments(args));
+  const { text, commands } = expandTemplate(called, args);
   notifyFields(called, commands, options);
   const files = filesOf(text, called, options);
   const quotes = files.quotes.filter((quote) => !behind.includes(quote));

@@ -1,7 +1,6 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Agent } from "@bonsai-agent/agent";
-import type { SessionStartReason } from "@bonsai-agent/agent/host";
 import type { SessionControl } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import {
@@ -27,7 +26,7 @@ export interface SessionChoice {
   /** The session that is gone on with or copied; undefined for a new one. */
   origin: Session | undefined;
   /** Of `session_start` where the program starts with it: as in pi, also with a session from before. */
-  reason: Extract<SessionStartReason, "startup" | "fork">;
+  reason: "startup" | "fork";
   open(): Session;
 }
 

@@ -145,8 +145,9 @@ function descriptionOf(value: unknown, body: string): string {
  */
 export function expandTemplate(
   { body }: Pick<PromptTemplate, "body">,
-  given: TemplateArguments,
+  args: string,
 ): { text: string; commands: readonly string[] } {
+  const given = templateArguments(args);
   const { text, isUsed } = withArguments(body, given);
   const commands = [...body.matchAll(command)].map(([, line, block]) => (line ?? block ?? "").trim());
   return {

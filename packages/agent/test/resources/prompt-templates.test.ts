@@ -4,12 +4,7 @@ import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { expect, test } from "vitest";
-import {
-  commandCall,
-  expandTemplate,
-  readPromptTemplates,
-  templateArguments,
-} from "../../src/resources/prompt-templates.ts";
+import { commandCall, expandTemplate, readPromptTemplates } from "../../src/resources/prompt-templates.ts";
 
 function folderWith(files: Readonly<Record<string, string | Buffer>>): string {
   const folder = mkdtempSync(join(tmpdir(), "bonsai-templates-"));
@@ -30,7 +25,7 @@ async function read(folder: string, ...paths: readonly string[]) {
   };
 }
 
-const expanded = (body: string, args = "") => expandTemplate({ body }, templateArguments(args));
+const expanded = (body: string, args = "") => expandTemplate({ body }, args);
 
 test("a file is a template by its name, and folders stand before it", async () => {
   const folder = folderWith({

@@ -1,5 +1,4 @@
 import type { TaskDetails } from "@bonsai-agent/agent";
-import type { TaskCall } from "@bonsai-agent/agent/host";
 import { count, counted, elapsed } from "@bonsai-agent/app/numbers";
 import { fitPreview } from "@bonsai-agent/app/preview";
 import { printable, printableLines, truncate } from "@bonsai-agent/app/terminal-text";
@@ -249,7 +248,7 @@ function callsOf(details: unknown): SubAgentCalls {
   return { calls: known, callCount: isCounted ? callCount : known.length };
 }
 
-function isTaskCall(call: unknown): call is TaskCall {
+function isTaskCall(call: unknown): call is TaskDetails["calls"][number] {
   const { text, state } = fields(call);
   return typeof text === "string" && (state === "running" || state === "done" || state === "failed");
 }

@@ -1,4 +1,4 @@
-import { findRecalled, type RecallFindings } from "@bonsai-agent/agent/host";
+import { findRecalled } from "@bonsai-agent/agent/host";
 import { summariesOf } from "@bonsai-agent/app/summary-sources";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { textHead } from "@bonsai-agent/messages";
@@ -35,7 +35,7 @@ export const recallCommand: SlashCommand = {
 const RESTING_MS = 120;
 const MOST_HITS = 50;
 
-type Hit = RecallFindings["hits"][number];
+type Hit = Awaited<ReturnType<typeof findRecalled>>["hits"][number];
 
 /** Owner of what is looked for in what the session hides from the model, and of what was found. */
 class RecallPanel {

@@ -9,13 +9,7 @@ import {
   lifecycleEventRules,
   openAgent,
 } from "@bonsai-agent/agent";
-import {
-  commandCall,
-  expandTemplate,
-  type PromptInput,
-  skillMessage,
-  templateArguments,
-} from "@bonsai-agent/agent/host";
+import { commandCall, expandTemplate, type PromptInput, skillMessage } from "@bonsai-agent/agent/host";
 import type { ExtensionTool } from "@bonsai-agent/extension";
 import {
   type ExtensionHost,
@@ -247,7 +241,7 @@ async function expanded(
   const call = commandCall(text);
   if (call === undefined) return undefined;
   const template = loader.templates.get(call.name);
-  if (template !== undefined) return { text: expandTemplate(template, templateArguments(call.args)).text };
+  if (template !== undefined) return { text: expandTemplate(template, call.args).text };
   const skill = loader.getSkills().skills.find(({ name }) => call.name === `skill:${name}`);
   if (skill === undefined) return undefined;
   const { name, filePath: path, baseDir: folder } = skill;
