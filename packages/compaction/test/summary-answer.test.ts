@@ -11,12 +11,8 @@ function check(text: string, kind: SummaryKind = "history", expectSections = tru
     maxSummaryTokens: 1_000,
     signal: new AbortController().signal,
   };
-  return validateAnswer({
-    request,
-    answer: { text, stopReason: "stop" },
-    estimator: chars4Estimator,
-    expectSections,
-  });
+  const answer = { text, stopReason: "stop" as const };
+  return validateAnswer(request, answer, { estimator: chars4Estimator, expectSections });
 }
 
 const headed = (headings: readonly string[], size = 10) =>

@@ -12,26 +12,34 @@ import {
 import { plannedChunks } from "../ladder/chunks.ts";
 import { layDraft } from "../ladder/draft.ts";
 import type { LadderState, Run } from "../ladder/ladder.ts";
-import type { SummaryJob, SummaryPart } from "../ladder/prompt.ts";
 import { jobFor, spansOf } from "../ladder/summary-rungs.ts";
 import { viewTokens } from "../plan/view.ts";
 import { type Summariser, SummaryFailure } from "../summariser.ts";
-import { type CompactionResult, type PlannedRequest, resultOf } from "./result.ts";
+import { type CompactionResult, resultOf } from "./result.ts";
 
 /** A summariser of a plan. It is not asked. */
 export type PlannedSummariser = SummariserSizes & Pick<Summariser, "name">;
 
-/** The expected result of a summary by the state's plan. */
+/**
+ * The expected result of a summary by the state's plan: that of an empty one, plus the expected length of its prose. The
+ * carried data and their loss are known.
+ */
 export function plannedResult(
   run: Run,
   state: LadderState,
   summariser: PlannedSummariser | undefined,
 ): CompactionResult {
-  const { expected, loss } = expectedState(run, state, summariser);
-  const { summary, ...laid } = expected;
+  const { firstKeptEntryId } = state.plan!;
+  const draft = { prose: "", firstKeptEntryId, rung: "summarise" as const, focus: run.focus };
+  const { summary, view, ...laid } = layDraft(state, draft, run);
+  const [first, ...kept] = view.items;
+  const tokens = first!.tokens + expectedProseTokens(state, run, summariser);
+  const items = [{ ...first!, tokens }, ...kept];
+  const expected = { ...laid, view: { ...view, items }, tokens: viewTokens(items) };
+  const { carried, loss } = summary!;
   return {
-    ...resultOf(run, { ...laid, summary: undefined, rung: undefined }, "planned"),
-    carried: carriedCounts(summary!.carried),
+    ...resultOf(run, { ...expected, summary: undefined, rung: undefined }, "planned"),
+    carried: carriedCounts(carried),
     ...(loss && { loss }),
     ...(summariser && plannedRequests(run, state, summariser)),
   };
@@ -42,21 +50,10 @@ const USUAL_TOKENS = { history: 1_500, turnPrefix: 500 };
 /** A summary takes at most this share of its span. */
 const PROSE_SHARE = 0.5;
 
-/** The state with an empty summary, plus the expected length of its prose. The carried data and their loss are known. */
-function expectedState(run: Run, state: LadderState, summariser: SummariserSizes = {}) {
-  const { firstKeptEntryId } = state.plan!;
-  const laid = layDraft(state, { prose: "", firstKeptEntryId, rung: "summarise", focus: run.focus }, run);
-  const [first, ...kept] = laid.view.items;
-  const proseTokens = expectedProseTokens(state, run, summariser);
-  const items = [{ ...first!, tokens: first!.tokens + proseTokens }, ...kept];
-  const expected = { ...laid, view: { ...laid.view, items }, tokens: viewTokens(items) };
-  return { expected, loss: laid.summary!.loss };
-}
-
 function expectedProseTokens(
   { plan, view: { estimator } }: LadderState,
   { budgets }: Run,
-  summariser: SummariserSizes,
+  summariser: SummariserSizes = {},
 ): number {
   const expected = (kind: "history" | "turnPrefix") => {
     const most = maxSummaryTokens(kind, summariser, budgets);
@@ -84,14 +81,14 @@ function plannedRequests(
     const parts = fitsWhole(job, spans)
       ? spans.map((span) => wholeSpan(job, span))
       : spans.flatMap((span) => plannedChunks(job, span, summary));
-    return { plannedRequests: parts.map((part) => plannedRequest(job, part)) };
+    return {
+      plannedRequests: parts.map((part) => {
+        const { kind, prompt, maxSummaryTokens: maxOutputTokens } = summaryRequest(job, part);
+        return { kind, inputTokens: promptTokens(prompt, job.estimator), maxOutputTokens };
+      }),
+    };
   } catch (error) {
     if (!(error instanceof SummaryFailure)) throw error;
     return { plannedRequests: [], failures: [{ rung: "chunks", message: error.message, overflow: true }] };
   }
-}
-
-function plannedRequest(job: SummaryJob, part: SummaryPart): PlannedRequest {
-  const { kind, prompt, maxSummaryTokens: maxOutputTokens } = summaryRequest(job, part);
-  return { kind, inputTokens: promptTokens(prompt, job.estimator), maxOutputTokens };
 }

@@ -138,7 +138,7 @@ export function resultOf(run: Run, reached: LadderState, status: CompactionStatu
     tokensBefore: size.totalTokens,
     estimatedTokensBefore: size.estimatedTokens,
     tokensAfter: totalAfter(size, tokens),
-    sizes: compactionSizes({ size, before: start.view.items, after: view, turnPrefixEntryIds }),
+    sizes: compactionSizes(size, start.view.items, view, turnPrefixEntryIds),
     ...spans,
     maskedEntryIds,
     ...filesIn(run, isChanged && !isOwn ? state : undefined),

@@ -88,9 +88,9 @@ export async function askSummary(job: SummaryJob, part: SummaryPart): Promise<st
   if (tokens > capacity) throw tooLargeError(job, tokens);
   const answer = await answerOf(job, request);
   if (job.signal.aborted) throw new SummaryFailure("aborted", "The summary was cancelled.");
-  const expectSections = job.instructions === undefined && job.summariser.isExtract !== true;
   const { isExtract } = job.summariser;
-  const prose = validateAnswer({ request, answer, estimator: job.estimator, expectSections, isExtract });
+  const expectSections = job.instructions === undefined && isExtract !== true;
+  const prose = validateAnswer(request, answer, { estimator: job.estimator, expectSections, isExtract });
   return redactSecrets(strippedSummary(prose, job.echoedTags));
 }
 
@@ -147,28 +147,31 @@ const refusal =
 /** Models miscount the length of their answers by up to this factor. */
 const LENGTH_TOLERANCE = 1.5;
 
-interface CheckAnswerOptions {
-  request: SummaryRequest;
-  answer: SummaryAnswer;
-  estimator: TokenEstimator;
-  /** False if custom instructions replaced ours. Default: true. */
-  expectSections?: boolean;
-  /** True for a summary of quotes, which may contain any tag. Default: false. */
-  isExtract?: boolean | undefined;
-}
-
 /**
  * Returns the answer's text if it is usable as a summary.
+ * @param how.expectSections false if custom instructions replaced ours
+ * @param how.isExtract true for a summary of quotes, which may contain any tag
  * @throws SummaryFailure for an answer that is empty, refuses, calls tools, was cut off, or lacks its sections.
  */
-export function validateAnswer(options: CheckAnswerOptions): string {
-  const { answer, request } = options;
+export function validateAnswer(
+  request: SummaryRequest,
+  answer: SummaryAnswer,
+  how: { estimator: TokenEstimator; expectSections?: boolean; isExtract?: boolean | undefined },
+): string {
+  const { estimator, expectSections = true, isExtract = false } = how;
   checkStop(answer);
-  const isExtract = options.isExtract ?? false;
   const text = isExtract ? answer.text.trim() : withoutThinking(answer.text);
-  if (text === "") throw new SummaryFailure("empty", emptyMessage(answer));
-  if (options.expectSections ?? true) checkSections(text, request);
-  const tokens = options.estimator.text(text);
+  if (text === "") {
+    const isEmpty = answer.text.trim() === "";
+    throw new SummaryFailure(
+      "empty",
+      isEmpty
+        ? "The summariser sent an empty answer."
+        : "The summariser sent only thinking or tool calls, and no summary.",
+    );
+  }
+  if (expectSections) checkSections(text, request);
+  const tokens = estimator.text(text);
   if (tokens > request.maxSummaryTokens * LENGTH_TOLERANCE) {
     const limit = digits(request.maxSummaryTokens);
     throw new SummaryFailure(
@@ -177,13 +180,6 @@ export function validateAnswer(options: CheckAnswerOptions): string {
     );
   }
   return text;
-}
-
-function emptyMessage({ text }: SummaryAnswer): string {
-  const isEmpty = text.trim() === "";
-  return isEmpty
-    ? "The summariser sent an empty answer."
-    : "The summariser sent only thinking or tool calls, and no summary.";
 }
 
 function checkStop({ stopReason, errorMessage, overflow }: SummaryAnswer): void {

@@ -175,13 +175,13 @@ export function digestProseTokens(carried: CarryOver, span: DigestedSpan): numbe
 }
 
 /** Tokens of the digest's index of terms. */
-export function digestTermsTokens({ record }: CarryOver, { plan, run }: DigestedSpan): number {
+function digestTermsTokens({ record }: CarryOver, { plan, run }: DigestedSpan): number {
   const factor = record.spans > DIGEST_TOKENS.free ? 1 : DIGEST_TERMS_FACTOR;
   return Math.floor(carriedTokens(plan, run.settings, run.budgets.windowTokens).terms * factor);
 }
 
 /** Adds the agent's answers, in order between the user's words, because either can revise the other. */
-export function withClosings(prose: string, carried: CarryOver, span: DigestedSpan): CarryOver {
+function withClosings(prose: string, carried: CarryOver, span: DigestedSpan): CarryOver {
   if (carried.wordsTokens === 0) return carried;
   const left = leftTokens(prose, carried, span);
   return {

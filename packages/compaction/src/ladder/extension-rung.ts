@@ -67,14 +67,14 @@ function customDraft(
   return { ...draft, prose: editedProse(summary, tags), isExtract, focus };
 }
 
-interface ExtensionsAnswer {
-  result: BeforeCompactResult;
-  /** The extensions that gave each part of the answer. */
-  by: { cancel?: string | undefined; compaction?: string | undefined };
-}
-
-/** Builds the event only if there is a handler, and reads the path only if a handler asks for it. */
-async function askExtensions(state: LadderState, run: Run): Promise<ExtensionsAnswer> {
+/**
+ * The result of the extensions, and those that gave each part of it. Builds the event only if there is a handler, and
+ * reads the path only if a handler asks for it.
+ */
+async function askExtensions(
+  state: LadderState,
+  run: Run,
+): Promise<{ result: BeforeCompactResult; by: { cancel?: string; compaction?: string } }> {
   const { lifecycle, session, leafId, reason, isBackground, focus, signal } = run;
   const type = "session_before_compact" as const;
   if (!lifecycle?.hasHandlers(type)) return { result: {}, by: {} };
@@ -100,7 +100,7 @@ async function askExtensions(state: LadderState, run: Run): Promise<ExtensionsAn
 const prepared = new WeakMap<readonly Message[], ClimbResult>();
 
 /** The compaction that a preparation belongs to. @throws BonsaiError `preparation_unknown` */
-export function preparedCompaction({ messagesToSummarize }: CompactionPreparation): ClimbResult {
+function preparedCompaction({ messagesToSummarize }: CompactionPreparation): ClimbResult {
   const found = prepared.get(messagesToSummarize);
   if (found !== undefined) return found;
   throw new BonsaiError({

@@ -149,15 +149,16 @@ export interface ContextSize {
   estimateWithin(totalTokens: number): number;
 }
 
-interface ContextSizeOptions {
+/**
+ * @param of.estimatedTokens of the messages
+ * @param of.total after a refusal: the reading was too low by one factor. Default: as read
+ */
+export function contextSizeOf(of: {
   reading: ContextTokens;
-  /** Estimated tokens of the messages. */
   estimatedTokens: number;
-  /** The total after a refusal: the reading was too low by one factor. Default: as read. */
   total?: { tokens: number; estimatedTokens: number };
-}
-
-export function contextSizeOf({ reading, estimatedTokens, total }: ContextSizeOptions): ContextSize {
+}): ContextSize {
+  const { reading, estimatedTokens, total } = of;
   const totalTokens = total?.tokens ?? reading.tokens;
   const share = Math.min(1, estimatedTokens / Math.max(1, reading.tokens));
   const messageTokens = Math.round(totalTokens * share);
@@ -202,21 +203,13 @@ export interface CompactionSizes {
   summaryTokens: number;
 }
 
-interface CompactionSizesOptions {
-  size: ContextSize;
-  before: readonly ViewItem[];
-  /** A new summary has the id of the planned entry. */
-  after: ContextView;
-  turnPrefixEntryIds: readonly string[];
-}
-
 /** Each part is a difference of running sums, so that rounding loses no token. */
-export function compactionSizes({
-  size,
-  before,
-  after,
-  turnPrefixEntryIds,
-}: CompactionSizesOptions): CompactionSizes {
+export function compactionSizes(
+  size: ContextSize,
+  before: readonly ViewItem[],
+  after: ContextView,
+  turnPrefixEntryIds: readonly string[],
+): CompactionSizes {
   const keptIds = new Set(after.items.map(({ entryId }) => entryId));
   const prefixIds = new Set(turnPrefixEntryIds);
   const maskedIds = new Set(editedIds(after, "mask"));
