@@ -61,6 +61,8 @@ test("the first compaction after one of somebody else reads the session, once", 
 
 test("threshold check and compaction of a long, compacted session read no more than its tail", async () => {
   const { session, read } = opened();
+  // The view is read at its first use.
+  session.projection();
   const openingBytes = read.bytes;
   expect(openingBytes).toBeLessThan(fileBytes / 20);
   const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
