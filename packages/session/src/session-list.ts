@@ -47,12 +47,10 @@ export function listSessions(options: ListSessionsOptions = {}): SessionList {
   const window = Buffer.allocUnsafeSlow(WINDOW_BYTES);
   const here = sessionsContinuedHere(options);
   const read = [...new Set([...sessionFiles(options), ...here])].map((file) => summarized(file, window));
-  const listed = read.filter(
-    (each) => !("reason" in each) && (belongs(each, options) || here.has(each.file)),
-  );
-  const sessions = latestCopies(listed as SessionSummary[]);
+  const listed = read.filter((each): each is SessionSummary => !("reason" in each));
+  const sessions = latestCopies(listed.filter((each) => belongs(each, options) || here.has(each.file)));
   const restored = new Set(sessions.map(({ file }) => originalOf(file)));
-  const skipped = read.filter((each) => "reason" in each && !restored.has(each.file)) as SkippedFile[];
+  const skipped = read.filter((each): each is SkippedFile => "reason" in each && !restored.has(each.file));
   sessions.sort((a, b) => b.lastActivityMs - a.lastActivityMs || (a.file < b.file ? -1 : 1));
   return { sessions, skipped };
 }
