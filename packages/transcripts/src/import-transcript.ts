@@ -73,8 +73,9 @@ export function importTranscript(options: ImportOptions): ImportResult {
     importedSession(each, format, options.cwd ?? transcript.cwd),
   );
   const skipped = Object.fromEntries([...transcript.list.skipped].sort(([a], [b]) => (a < b ? -1 : 1)));
-  const totals = totalsOf(entries);
-  const report = { format, program, sessionId: transcript.id, skipped, notices: notices.all(), ...totals };
+  const { counts, models, usage } = totalsOf(entries);
+  const origin = { format, program, sessionId: transcript.id };
+  const report = { ...origin, counts, skipped, models, usage, notices: notices.all() };
   if (options.into === undefined) return { ...imported, subAgents, report };
   const { file } = options.into;
   writeSessionFile({ file, header, entries });
