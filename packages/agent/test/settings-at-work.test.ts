@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { contentText } from "@bonsai-agent/messages";
 import { ModelClient, type ProviderCall } from "@bonsai-agent/models";
-import { type ScenarioCall, scriptedProvider } from "@bonsai-agent/models/scripted";
+import { type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models/scripted";
 import { createSession } from "@bonsai-agent/session";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type OpenAgentOptions, openAgent } from "../src/open-agent.ts";
@@ -22,7 +22,10 @@ afterEach(() => rmSync(folder, { recursive: true }));
 /** One prompt under these settings, in which the model makes these calls; and what came of it. */
 async function promptUnder(
   settings: AgentSettingsInput,
-  { calls = [], ...options }: Partial<OpenAgentOptions> & { calls?: ScenarioCall[] } = {},
+  {
+    calls = [],
+    ...options
+  }: Partial<OpenAgentOptions> & { calls?: NonNullable<ScenarioAnswer["calls"]> } = {},
 ) {
   const asked: ProviderCall[] = [];
   const provider = scriptedProvider((call) => {

@@ -71,10 +71,14 @@ function objectsIn(text: string): string[] {
   return /^[\s}]*$/.test(rest) ? objects : [...objects, rest];
 }
 
+/** Explains to the model the fault of a call's arguments and the remedy; undefined for an object of arguments. */
+export function malformedArguments(args: Readonly<Record<string, unknown>>): string | undefined {
+  return MALFORMED_ARGUMENTS in args ? argumentsProblem(String(args[MALFORMED_ARGUMENTS])) : undefined;
+}
+
 const SEND_WHOLE = "Repeat the call with complete arguments.";
 const CONTEXT_CHARS = 30;
 
-/** Explains to the model why `parseArguments` cannot read the arguments, and what to do. */
 export function argumentsProblem(text: string): string {
   const escaped = withoutFaults(text);
   const parsed = jsonOf(escaped);

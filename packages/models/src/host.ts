@@ -1,11 +1,11 @@
 // Shared by Bonsai's own packages. May change in any release.
 export { anthropicThinking } from "./anthropic/anthropic-thinking.ts";
-export { argumentsProblem, MALFORMED_ARGUMENTS } from "./call-arguments.ts";
+export { malformedArguments } from "./call-arguments.ts";
 export { whyUnusable } from "./catalogue/usable-models.ts";
 export { EMPTY_ANSWER, isWithheld } from "./failure/failure.ts";
 
 export { knownSecrets, type NamedSecret } from "./keys/secrets.ts";
-export { isOwnAnswer, type KeyOrigin, shownAddress } from "./model.ts";
+export { isOwnAnswer, shownAddress } from "./model.ts";
 export { wireCallId } from "./openai/openai-content.ts";
 export { isRefusedImageLine } from "./repair/images.ts";
 export { type AskedThinking, askedThinking, nextThinkingLevel, withThinkingField } from "./thinking.ts";

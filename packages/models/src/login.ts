@@ -1,14 +1,11 @@
 export { type LockOptions, locked } from "./file-lock.ts";
 export { writePrivateFile } from "./keys/auth-file.ts";
-export { type BrowserPlace, openBrowser, openPrivately } from "./keys/browser.ts";
+export { openBrowser, openPrivately } from "./keys/browser.ts";
 export { type Loopback, type LoopbackOptions, openLoopback } from "./keys/loopback.ts";
 export { type OAuthLoginOptions, oauthLogin } from "./keys/oauth.ts";
 export type {
-  DeviceCodeInfo,
   LoginCallbacks,
   LoginCredentials,
-  LoginPrompt,
-  LoginState,
   ProviderLogin,
 } from "./keys/provider-login.ts";
 export { type KeyLoginOptions, keyLogin } from "./keys/provider-login.ts";

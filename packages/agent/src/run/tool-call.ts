@@ -1,6 +1,6 @@
 import { isRecord, type ToolCall, type ToolResultMessage } from "@bonsai-agent/messages";
 import { deepCopy, raceAbort } from "@bonsai-agent/messages/host";
-import { argumentsProblem, MALFORMED_ARGUMENTS } from "@bonsai-agent/models/host";
+import { malformedArguments } from "@bonsai-agent/models/host";
 import { z } from "zod";
 import { messageOf } from "../notice.ts";
 import { fitArguments } from "../tools/fit-arguments.ts";
@@ -173,8 +173,8 @@ export function checkedInput(
   tool: Tool,
   input: Record<string, unknown>,
 ): { ok: true; input: unknown } | { ok: false; problem: string } {
-  if (MALFORMED_ARGUMENTS in input)
-    return { ok: false, problem: argumentsProblem(String(input[MALFORMED_ARGUMENTS])) };
+  const problem = malformedArguments(input);
+  if (problem !== undefined) return { ok: false, problem };
   const result = readParameters(tool).schema.safeParse(input);
   if (result.success) return { ok: true, input: result.data };
   return { ok: false, problem: `Wrong arguments for ${tool.name}: ${z.prettifyError(result.error)}` };
@@ -184,7 +184,7 @@ export function checkedInput(
 function preparedInput(tool: Tool, args: unknown): Record<string, unknown> {
   const { name, prepareArguments } = tool;
   const input = deepCopy(args) as Record<string, unknown>;
-  if (MALFORMED_ARGUMENTS in input) return input;
+  if (malformedArguments(input) !== undefined) return input;
   const prepared: unknown = prepareArguments === undefined ? input : prepareArguments(input);
   if (isRecord(prepared)) return fitArguments(prepared, readParameters(tool).json);
   throw new TypeError(`prepareArguments of the tool ${name} returned no object.`);

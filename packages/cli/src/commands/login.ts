@@ -7,8 +7,7 @@ import { moment } from "@bonsai-agent/app/numbers";
 import { oneLine, printableLines } from "@bonsai-agent/app/terminal-text";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import type { BonsaiError } from "@bonsai-agent/messages";
-import type { ProviderConfig } from "@bonsai-agent/models";
-import type { KeyOrigin } from "@bonsai-agent/models/host";
+import type { ProviderConfig, UsableModel } from "@bonsai-agent/models";
 import type { LoginCallbacks } from "@bonsai-agent/models/login";
 import { openBrowser } from "@bonsai-agent/models/login";
 import { bonsaiHome } from "@bonsai-agent/session";
@@ -22,7 +21,7 @@ export interface LoginRow {
   /** The name of its login; null where it takes a key alone. */
   login: string | null;
   /** Where what lets requests in was found; null where there is nothing. */
-  origin: KeyOrigin | null;
+  origin: NonNullable<UsableModel["keyOrigin"]> | null;
   /** The variable of the environment that its key can stand in. */
   variable: string | null;
   /** When the login ends that is stored; it is refreshed before. ISO 8601. */

@@ -1,12 +1,9 @@
 export {
-  type BrowserPlace,
-  type DeviceCodeInfo,
   type KeyLoginOptions,
   keyLogin,
   type LockOptions,
   type LoginCallbacks,
   type LoginCredentials,
-  type LoginPrompt,
   type Loopback,
   type LoopbackOptions,
   locked,

@@ -1,5 +1,5 @@
 import { oneLine, printable } from "@bonsai-agent/app/terminal-text";
-import type { DeviceCodeInfo, LoginPrompt } from "@bonsai-agent/models/login";
+import type { LoginCallbacks } from "@bonsai-agent/models/login";
 import type { Panel } from "../terminal/screen.ts";
 import { type Focusable, getCapabilities, getKeybindings, hyperlink, matchesKey } from "../terminal/tui.ts";
 import {
@@ -11,6 +11,9 @@ import {
   TextField,
   textLines,
 } from "./panel-frame.ts";
+
+type DeviceCodeInfo = Parameters<LoginCallbacks["onDeviceCode"]>[0];
+type LoginPrompt = Parameters<LoginCallbacks["onPrompt"]>[0];
 
 interface LoginPanelOptions {
   place: PanelPlace;

@@ -1,6 +1,5 @@
 import type { ProviderConfig } from "@bonsai-agent/models";
-import type { LoginState, ProviderLogin } from "@bonsai-agent/models/login";
-import { type LoginCallbacks, openBrowser } from "@bonsai-agent/models/login";
+import { type LoginCallbacks, openBrowser, type ProviderLogin } from "@bonsai-agent/models/login";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { askPick } from "../panels/ask.ts";
 import { LoginPanel } from "../panels/login-panel.ts";
@@ -15,7 +14,7 @@ export async function runProviderLogin(
   { provider }: ProviderConfig,
   login: ProviderLogin,
   context: InteractiveContext,
-): Promise<LoginState | undefined> {
+): Promise<{ expires: number | undefined } | undefined> {
   const { host, screen, notify } = context;
   const controller = new AbortController();
   const { promise: panel, resolve: opened } = Promise.withResolvers<LoginPanel>();

@@ -16,10 +16,23 @@ export interface LoginCredentials {
 export interface LoginCallbacks {
   /** Shows an address and opens it in the browser. An address other than http and https is only shown. */
   onAuth(info: { url: string; instructions?: string | undefined }): void;
-  /** Shows a code and the address to enter it at. */
-  onDeviceCode(info: DeviceCodeInfo): void;
+  /** Shows a code, and the address at which the user enters it on any device. */
+  onDeviceCode(info: {
+    userCode: string;
+    verificationUri: string;
+    /** Time between two polls. */
+    intervalSeconds?: number | undefined;
+    expiresInSeconds?: number | undefined;
+  }): void;
   /** Asks for a text. Rejects if the user cancels the login. */
-  onPrompt(prompt: LoginPrompt): Promise<string>;
+  onPrompt(prompt: {
+    message: string;
+    placeholder?: string | undefined;
+    /** Default false. */
+    allowEmpty?: boolean | undefined;
+    /** Hides the typed text. Default false. */
+    isSecret?: boolean | undefined;
+  }): Promise<string>;
   /** Shows the current step. */
   onProgress(message: string): void;
   /** Asks for the code, or the address with it, in case the browser cannot come back. Runs beside other waits. */
@@ -31,25 +44,6 @@ export interface LoginCallbacks {
   }): Promise<string | undefined>;
   /** Aborts when the user cancels the login. */
   signal: AbortSignal;
-}
-
-/** A code that the user enters on another device. */
-export interface DeviceCodeInfo {
-  userCode: string;
-  verificationUri: string;
-  /** Time between two polls. */
-  intervalSeconds?: number | undefined;
-  expiresInSeconds?: number | undefined;
-}
-
-/** A question of a login. */
-export interface LoginPrompt {
-  message: string;
-  placeholder?: string | undefined;
-  /** Default false. */
-  allowEmpty?: boolean | undefined;
-  /** Hides the typed text. Default false. */
-  isSecret?: boolean | undefined;
 }
 
 /** A way to log in at a provider, in the shape of pi's `oauth`. */

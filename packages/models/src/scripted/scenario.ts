@@ -6,15 +6,6 @@ import { textFile } from "../json-file.ts";
 import type { CatalogueModel } from "../model.ts";
 import type { ProviderCall } from "../provider.ts";
 
-/** A tool call in an answer. Its id is the next of `call-1`, `call-2`, … */
-export interface ScenarioCall {
-  name: string;
-  /** Default `{}`. */
-  arguments?: Record<string, unknown>;
-  /** Sent instead of `arguments`, for arguments that are no JSON. */
-  argumentsText?: string;
-}
-
 /** The condition of an answer. All its parts must match. Texts are regular expressions. */
 export interface ScenarioCondition {
   /** The tool of the latest result after the latest answer. */
@@ -39,8 +30,14 @@ export interface ScenarioAnswer {
   thinking?: string;
   /** Streamed in pieces. */
   text?: string;
-  /** After the text. */
-  calls?: readonly ScenarioCall[];
+  /** Tool calls after the text. Their ids are the next of `call-1`, `call-2`, … */
+  calls?: readonly {
+    name: string;
+    /** Default `{}`. */
+    arguments?: Record<string, unknown>;
+    /** Sent instead of `arguments`, for arguments that are no JSON. */
+    argumentsText?: string;
+  }[];
   /** Default: "toolUse" with calls, else "stop". */
   stopReason?: "stop" | "length" | "toolUse";
   /** Refuses the request as a provider would. */
