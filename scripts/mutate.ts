@@ -10,8 +10,8 @@ import { filesBelow } from "./structure/workspace.ts";
 // `pnpm mutate PACKAGE [FILE OR FOLDER …]`: changes the sources of a package in small ways and reports the changes that no
 // test of the package notices. Paths are below the package's `src`. It changes the files in place, so it needs a clean
 // package, and it restores them at the end. Each change runs all tests that reach it, so a whole package takes hours: name
-// single files, or let `--sample 40` choose 40 pieces of ten lines, always the same ones for the same sources. `--tests a,b`
-// runs only the test files with these names.
+// single files or lines of them (`fork.ts:20-40`), or let `--sample 40` choose 40 pieces of ten lines, always the same ones
+// for the same sources. `--tests a,b` runs only the test files with these names.
 const root = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 /** Parts of a package that are checked if the call names none. */
 const PARTS: Readonly<Record<string, readonly string[]>> = { agent: ["run"] };
@@ -40,7 +40,7 @@ process.env.MUTATION_TESTS = (values.tests?.split(",") ?? ["*"])
   .join();
 const paths = named.length > 0 ? named : (PARTS[name] ?? [""]);
 const files = paths.flatMap((path) =>
-  path.endsWith(".ts") ? [join(source, path)] : filesBelow(join(source, path), [".ts"]),
+  /\.ts(?::\d+-\d+)?$/.test(path) ? [join(source, path)] : filesBelow(join(source, path), [".ts"]),
 );
 const results = await new Stryker({
   mutate: values.sample === undefined ? files : sampleOf(files, Number(values.sample)),

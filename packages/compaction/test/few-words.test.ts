@@ -1,8 +1,14 @@
-import { emptyUsage, type Message } from "@bonsai-agent/messages";
+import { emptyUsage, estimateTokens, type Message } from "@bonsai-agent/messages";
 import { createSession, type Session } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import { isEmptySummary, joinedProse } from "../src/carry/summary-text.ts";
-import { compactionSettings, digestSummariser, runCompaction, summarySections } from "../src/index.ts";
+import {
+  compactionSettings,
+  digestSummariser,
+  runCompaction,
+  type SummaryKind,
+  summarySections,
+} from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settings = compactionSettings({ keepRecentTokens: 200 }, { estimator: "chars4" });
@@ -147,4 +153,26 @@ test.each([
 ])("%j under a heading is something", (word) => {
   expect(isEmptySummary(outline(word))).toBe(false);
   expect(isEmptySummary(joinedProse(undefined, `## Request\n${word}`))).toBe(false);
+});
+
+test("a digest of a branch is shorter than one of a history, and one of a split turn shorter still", async () => {
+  const messages = Array.from({ length: 400 }, (_, at) => [
+    user(`Rename module${at}.ts to part${at}.ts because of ticket ${7_000 + at * 13}.`),
+    said(`Renamed module${at}.ts; check${at} passes with code ${at * 31}.`),
+  ]).flat() as Message[];
+  const signal = new AbortController().signal;
+  const tokensOf = async (kind: SummaryKind, maxSummaryTokens: number) => {
+    const request = { kind, messages, prompt: { system: "", user: "" }, maxSummaryTokens, signal };
+    return estimateTokens((await digestSummariser().summarise(request)).text);
+  };
+  for (const most of [2_000, 50_000]) {
+    const [history, branch, turn] = [
+      await tokensOf("history", most),
+      await tokensOf("branch", most),
+      await tokensOf("turnPrefix", most),
+    ];
+    expect([history <= most, history < 6_000]).toEqual([true, true]);
+    expect(branch).toBeLessThan(0.75 * history);
+    expect(turn).toBeLessThan(0.75 * branch);
+  }
 });

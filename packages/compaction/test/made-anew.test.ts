@@ -116,6 +116,27 @@ test("what the former compaction masked and shortened is read whole; what was ta
   expect(read(anew)).not.toContain("secret");
 });
 
+test("a message that was edited before the former compaction masked it is read as the latest edit left it", async () => {
+  const { session, id } = history("U A(t1) T1:9000 A");
+  for (const text of ["The first text.", `${"made it. ".repeat(1_600)}The token is Zanzibar.`])
+    session.append({
+      ...{ type: "context_edit", targetId: id("t1") },
+      replacement: { content: [{ type: "text", text }] },
+    });
+  history("U:100 A:100 | U:100 A:100 | U:100 A:100", session);
+  const masking = settingsFor({
+    keepRecentTokens: 10_000,
+    mask: { enabled: true, protectTokens: 100, minimumTokens: 500 },
+    serialize: { toolResultChars: 100_000 },
+  });
+  const former = await compact(session, { settings: masking, firstKeptEntryId: id("a1") });
+  expect(former.edits.map(({ targetId }) => targetId)).toEqual([id("t1")]);
+  const later = session.path().findLast(({ type, id: of }) => type === "message" && of !== session.leafId);
+  const anew = await again(session, { settings: masking, firstKeptEntryId: later!.parentId! });
+  expect(read(anew).split("Zanzibar")).toHaveLength(2);
+  expect(read(anew)).not.toContain("The first text.");
+});
+
 test.each([
   ["an extension's own", { details: { mine: true }, fromHook: true }],
   ["pi's", {}],

@@ -38,6 +38,26 @@ test("the instruction names the first kept message and asks for the sections of 
   expect(request?.instruction).not.toContain("up to date");
 });
 
+test("a span that just fits the summariser is one request, a larger one is several", async () => {
+  const [request] = await asked(LONG);
+  const { system, user } = request!.prompt;
+  const tokens = Math.ceil(system.length / 4) + Math.ceil(user.length / 4);
+  // A quarter of the window is for the answer.
+  const contextWindow = Math.ceil(tokens / 0.75);
+  const [fitting, ...others] = await asked(LONG, { contextWindow });
+  expect(fitting?.instruction).toBe(request?.instruction);
+  expect(others).toEqual([]);
+  const pieces = await asked(LONG, { contextWindow: contextWindow - 2 });
+  expect(pieces[0]).not.toHaveProperty("instruction");
+});
+
+test("a split turn that does not fit is read in pieces, although the history fits", async () => {
+  const notation = 'U"one" A | U"the long task" A:4000 A:4000 A(t1=edit:a.ts)"" T1:100';
+  const requests = await asked(notation, { keep: 101, contextWindow: 6_000 });
+  expect(requests.map(({ kind }) => kind).filter((kind) => kind === "history")).toHaveLength(1);
+  expect(requests.map(({ kind }) => kind).filter((kind) => kind === "turnPrefix").length).toBeGreaterThan(1);
+});
+
 test("rules and headings are the same as in the request as text", async () => {
   const [request] = await asked(LONG, { focus: "the tests" });
   const shared = request!.prompt.user

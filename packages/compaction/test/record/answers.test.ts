@@ -44,6 +44,18 @@ describe("a short answer carries the question, also before a list of choices", (
   });
 });
 
+test.each<[string, string, boolean]>([
+  ["five words", "the second one of those", true],
+  ["six words", "the second one of those two", false],
+  ["ten Chinese characters", "请用第二个方案来部署", true],
+  ["eleven Chinese characters", "请用第二个方案来部署吧", false],
+  ["two words and six characters", "请用 Redis 第二个 now", true],
+  ["four words and six characters", "please 请用 Redis 第二个 right now", false],
+  ["a quotation with brackets", "the [second] one", false],
+])("an answer of %s: the question belongs to it if it is short", (_, answer, isShort) => {
+  expect(answered("Which cache should it use?", answer)?.includes("Which cache")).toBe(isShort);
+});
+
 test("the questions beside the answers count for what the words may take", () => {
   const letters = "abcdefghijklmnopqrst";
   const rounds = [...letters].flatMap((letter, at) => [
