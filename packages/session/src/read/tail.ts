@@ -108,18 +108,21 @@ class TailReader {
   #readUntil(maxEntries: number): boolean {
     const lines = new BackwardLines(this.#store, this.#endOffset);
     for (let line = lines.previous(); line !== undefined; line = lines.previous()) {
-      if (this.#older(line)) return true;
+      if (this.#older(line, lines)) return true;
       if (this.#unclear || this.#newestFirst.length >= maxEntries) return false;
     }
     return false;
   }
 
   /** Adds the next older line, its newest entry first. Returns true once nothing older is needed. */
-  #older(line: Line): boolean {
+  #older(line: Line, lines: BackwardLines): boolean {
     const head = this.#head;
     const kind = head.read(line, this.#store);
-    // A wanted entry that stands behind another in one line is left to the index.
-    if (kind === "entry" && !head.torn && this.#isPassedOver()) return false;
+    // The line of another branch. A wanted entry behind another entry in one line is left to the index.
+    if (kind === "entry" && !head.torn && this.#isPassedOver()) {
+      lines.skipLinesWithout(Buffer.from(JSON.stringify(this.#wanted)));
+      return false;
+    }
     const entries = head.isSuspect(line, kind) ? gluedEntries(line, this.#store) : undefined;
     if (entries !== undefined || (line.ended && DAMAGED_KINDS.has(kind))) this.#damagedLines += 1;
     if (entries === undefined) return this.#olderEntry(line, kind);

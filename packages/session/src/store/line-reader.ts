@@ -134,7 +134,7 @@ function visitLongLine(part: {
 }
 
 function newlineAfter(store: LineSource, range: { from: number; until: number }): number {
-  const window = Buffer.allocUnsafe(WINDOW_BYTES);
+  const window = Buffer.allocUnsafe(Math.min(WINDOW_BYTES, range.until - range.from));
   for (let offset = range.from; offset < range.until; ) {
     const count = store.read(window.subarray(0, Math.min(window.length, range.until - offset)), offset);
     if (count === 0) break;
@@ -176,6 +176,24 @@ export class BackwardLines {
       if (range.lengthBytes > 0) return this.#lineAt(range, ended);
     }
     return undefined;
+  }
+
+  /** Passes over lines that do not contain these bytes, which are few and no newline. */
+  skipLinesWithout(bytes: Buffer): void {
+    if (bytes.length > FIRST_BACKWARD_WINDOW_BYTES / 2) return;
+    for (;;) {
+      const last = this.#end - this.#windowOffset - bytes.length;
+      const at = last < 0 ? -1 : this.#window.lastIndexOf(bytes, last);
+      if (at >= 0) {
+        const from = this.#windowOffset + at;
+        this.#end = newlineAfter(this.#store, { from, until: this.#end });
+        return;
+      }
+      if (this.#windowOffset === 0) break;
+      // Bytes that lie in two windows are found too.
+      this.#loadWindowBefore(Math.min(this.#end, this.#windowOffset + bytes.length - 1));
+    }
+    this.#end = 0;
   }
 
   #lineAt(range: { offset: number; lengthBytes: number }, ended: boolean): Line {
