@@ -189,7 +189,7 @@ export function carriedBlocks(carried: CarryOver): string[] {
     ...(isBrief ? [block("user-words", carriedWords(carried))] : recordBlocks(carried)),
     isBrief ? "" : renderFiles(carried),
     block("latest-request", request === undefined ? [] : [request.text]),
-    renderExtensionCarryOver(carried.extensions),
+    carried.extensions === undefined ? "" : renderExtensionCarryOver(carried.extensions),
   ].filter((text) => text !== "");
 }
 

@@ -31,13 +31,13 @@ export function checkCarryOver(value: unknown): true | string {
  * are added in order: the first that does not fit is cut to head and tail, and those after it are counted.
  */
 export function boundedCarryOver(
-  carryOver: ExtensionCarryOver | undefined,
-  windowTokens: number | undefined,
+  carryOver: ExtensionCarryOver,
+  windowTokens = Number.POSITIVE_INFINITY,
 ): ExtensionCarryOver {
-  const given = Object.entries(carryOver ?? {})
+  const given = Object.entries(carryOver)
     .map(([tag, texts]) => [tag, texts.filter((text) => text.trim() !== "")] as const)
     .filter(([, texts]) => texts.length > 0);
-  let left = Math.min(CARRIED_TOKENS, Math.floor((windowTokens ?? Number.POSITIVE_INFINITY) * WINDOW_SHARE));
+  let left = Math.min(CARRIED_TOKENS, Math.floor(windowTokens * WINDOW_SHARE));
   const bounded = given.map(([tag, texts], at) => {
     const kept = withinTokens(texts, Math.floor(left / (given.length - at)));
     left -= tokensOf(kept);

@@ -6,7 +6,7 @@ import {
   pinChange,
   type Session,
 } from "@bonsai-agent/session";
-import { type SpanRecord, storedDetails } from "../details.ts";
+import { emptyRecord, storedDetails } from "../details.ts";
 import { isDigest } from "../record/digest.ts";
 import { outcomeLines } from "../record/outcomes.ts";
 import { contentWords, termsIn } from "../record/sentence.ts";
@@ -55,12 +55,9 @@ type Source = { entryId: string } | "none" | "words";
 class SourcedLines {
   readonly #span: SummarisedSpan;
   readonly #isDigest: boolean;
-  readonly #record: SpanRecord | undefined;
   readonly #requestId: string | undefined;
   /** Source entries by line. */
   readonly #outcomes: ReadonlyMap<string, string | undefined>;
-  /** Number and entry of each message of the user and the agent. */
-  readonly #said: ReadonlySet<string>;
   readonly #entriesOfTerm: ReadonlyMap<string, readonly string[]>;
   readonly #statements: readonly { entryId: string; words: ReadonlySet<string> }[];
   readonly #entryOfFile: ReadonlyMap<string, string>;
@@ -71,18 +68,15 @@ class SourcedLines {
 
   constructor(entry: SummaryEntry, span: SummarisedSpan) {
     const details = storedDetails(entry);
-    const { record, latestRequest, pinned, prose } = details;
+    const { record = emptyRecord, latestRequest, pinned, prose = "" } = details;
     this.#entryOfFile = recentEntryOf(details);
     this.#span = span;
-    this.#isDigest = prose !== undefined && isDigest(prose);
-    this.#record = record;
+    this.#isDigest = isDigest(prose);
     this.#requestId = latestRequest?.entryId;
-    const outcomes = record === undefined ? [] : outcomeLines(record.outcomes);
+    const outcomes = outcomeLines(record.outcomes);
     this.#outcomes = new Map(outcomes.map(({ line, entryId }) => [escapeMarks(line), entryId]));
-    const said = [...(record?.words.said ?? []), ...(record?.closings ?? [])];
-    this.#said = new Set(said.map(({ turn, entryId }) => `${turn} ${entryId}`));
-    this.#entriesOfTerm = new Map((record?.terms.uses ?? []).map(({ term, entries }) => [term, entries]));
-    this.#statements = said.flatMap(({ text, entryId }) =>
+    this.#entriesOfTerm = new Map(record.terms.uses.map(({ term, entries }) => [term, entries]));
+    this.#statements = [...record.words.said, ...record.closings].flatMap(({ text, entryId }) =>
       entryId === undefined ? [] : [{ entryId, words: contentWords(text) }],
     );
     const pins = span.pins(pinned);
@@ -92,8 +86,10 @@ class SourcedLines {
   next({ text, place }: PlacedLine): SummaryLine {
     const source = this.#sourceIn(place, text);
     this.#current = source;
-    if (source === "none") return { text, entryIds: [], isMatched: false };
-    if (source !== "words") return { text, entryIds: this.#span.known([source.entryId]), isMatched: false };
+    if (source !== "words") {
+      const known = source === "none" ? [] : this.#span.known([source.entryId]);
+      return { text, entryIds: known, isMatched: false };
+    }
     const found = [...this.#quoted(text), ...this.#naming(termsIn(text))];
     const entryIds = unique([...this.#cited(text), ...found.slice(0, MAX_MATCHED)]);
     return { text, entryIds, isMatched: entryIds.length > 0 };
@@ -151,10 +147,9 @@ class SourcedLines {
   /** The source of a line of a message, or of its continuation; undefined for the introduction. */
   #saidSource(line: string): Source | undefined {
     if (line.startsWith("  ") || line === "") return this.#current;
-    const [item, turn, entryId] = /^(\d+)\. (?:agent )?(?:\[([^[\]\s]+)\])?/.exec(line) ?? [];
+    const [item, entryId] = /^\d+\. (?:agent )?(?:\[([^[\]\s]+)\])?/.exec(line) ?? [];
     if (item === undefined) return undefined;
-    const isUserMessage = this.#record === undefined || this.#said.has(`${turn} ${entryId}`);
-    return entryId !== undefined && isUserMessage ? { entryId } : "words";
+    return entryId === undefined ? "words" : { entryId };
   }
 
   /** The entry that touched a file last. Older summaries do not store it. */

@@ -41,14 +41,15 @@ export const extensionRung: Rung = {
     if (result.cancel)
       throw new CompactionCancelled(result.reason ?? "An extension cancelled it.", by.cancel);
     const given = run.recordSource.secrets.value(result.carryOver);
-    const carryOver = boundedCarryOver(given, run.budgets.windowTokens);
-    const asked = Object.keys(carryOver).length === 0 ? state : { ...state, carryOver };
+    const carryOver = given && boundedCarryOver(given, run.budgets.windowTokens);
+    const tags = Object.keys(carryOver ?? {});
+    const asked = tags.length === 0 ? state : { ...state, carryOver };
     const { compaction } = result;
     if (compaction === undefined || run.isDigestWanted) return asked;
     checkCustomSummary("session_before_compact", compaction.summary);
     checkCut(state, compaction.firstKeptEntryId);
     run.cost.addUsage(reportedUsage(compaction.usage));
-    return layDraft(asked, customDraft(compaction, by.compaction, Object.keys(carryOver)), run);
+    return layDraft(asked, customDraft(compaction, by.compaction, tags), run);
   },
 };
 

@@ -38,7 +38,9 @@ const CLOSINGS_TOKENS = 4_000;
 /** Extends a record with more messages, and redacts secrets. Reads only these messages. Never throws on damaged ones. */
 export function recordAfter(options: RecordOptions): SpanRecord {
   const { wordsTokens, focus, secrets = new SecretFilter() } = options;
-  const { earlier, messages, following } = withoutSecrets(options, secrets);
+  const { messages, following } = withoutSecrets(options, secrets);
+  // An older version may have stored secrets in the earlier record too.
+  const earlier = recordWithoutSecrets(options.earlier ?? emptyRecord, secrets);
   let record = earlier;
   let from = 0;
   messages.forEach(({ record: branch }, at) => {
@@ -55,21 +57,14 @@ export function recordAfter(options: RecordOptions): SpanRecord {
   };
 }
 
-/** Redacts the earlier record too: an older version may have stored secrets in it. */
-function withoutSecrets(
-  { earlier = emptyRecord, messages, following = [] }: RecordOptions,
-  secrets: SecretFilter,
-): Required<Pick<RecordOptions, "messages" | "following">> & { earlier: SpanRecord } {
+/** The messages without secrets; a later one can give away a secret of an earlier one. */
+function withoutSecrets({ messages, following = [] }: RecordOptions, secrets: SecretFilter) {
   const all: readonly RecordedMessage[] = [...messages, ...following];
-  const redacted = secrets.values(all.map(({ message }) => message)).map((message, at) => {
-    const { record, ...source } = all[at]!;
-    return { ...source, message, ...(record && { record: recordWithoutSecrets(record, secrets) }) };
+  const redacted = secrets.values(all.map(({ message }) => message)).map((message, at): RecordedMessage => {
+    const { record } = all[at]!;
+    return { ...all[at], message, record: record && recordWithoutSecrets(record, secrets) };
   });
-  return {
-    earlier: recordWithoutSecrets(earlier, secrets),
-    messages: redacted.slice(0, messages.length),
-    following: redacted.slice(messages.length),
-  };
+  return { messages: redacted.slice(0, messages.length), following: redacted.slice(messages.length) };
 }
 
 function recordWithoutSecrets(record: SpanRecord, secrets: SecretFilter): SpanRecord {
