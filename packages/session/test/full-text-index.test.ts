@@ -17,7 +17,7 @@ import { childSession } from "./child-session.ts";
 import { RecordedHome, snippets } from "./recorded-home.ts";
 
 describe("catching up", () => {
-  test("what another process appends is found before it is indexed, and indexed then", async () => {
+  test("finds entries of another process before it indexes them, and indexes them", async () => {
     const home = new RecordedHome();
     home.write("one", "needle 1");
     const search = home.search();
@@ -32,7 +32,7 @@ describe("catching up", () => {
     expect(indexed(home)).toBe(3);
   });
 
-  test("a line is indexed once it is written to its end", async () => {
+  test("indexes a line once it is complete", async () => {
     const home = new RecordedHome();
     home.write("one", "needle 1");
     const search = home.search();
@@ -50,7 +50,7 @@ describe("catching up", () => {
     expect(indexed(home)).toBe(2);
   });
 
-  test("entries of a damaged line are found before and after the line is indexed", async () => {
+  test("finds the entries of a damaged line before and after it is indexed", async () => {
     const home = new RecordedHome();
     home.write("one", "needle 1");
     const [second, third] = ["needle 2", "needle 3"].map((text) => home.line(text).trimEnd());
@@ -64,7 +64,7 @@ describe("catching up", () => {
     expect(await snippets(search, "needle")).toEqual(all);
   });
 
-  test("in small steps, as far as time allows", async () => {
+  test("stops when its time is over, and continues at the next call", async () => {
     const home = new RecordedHome();
     home.write("one", ...Array.from({ length: 400 }, (_, at) => `needle ${at} ${"hay ".repeat(2000)}`));
     const search = home.search();
@@ -91,7 +91,7 @@ describe("catching up", () => {
     ["renamed over by another", renamedOver],
     ["overwritten in its place", overwritten],
     ["deleted", (home) => rmSync(home.file())],
-  ])("a file that is %s is indexed anew", async (_, change) => {
+  ])("indexes a file again that is %s", async (_, change) => {
     const home = new RecordedHome();
     home.write("one", "needle 1", "needle 2", "needle 3");
     const search = home.search();
@@ -146,7 +146,7 @@ describe("the database", () => {
     ["without a table", (_, file) => change(file, "DROP TABLE entry")],
   ];
 
-  test.each(damages)("%s: nothing is lost, and it is made anew", async (_, damage) => {
+  test.each(damages)("%s: finds every entry, and builds the index again", async (_, damage) => {
     const home = new RecordedHome();
     home.write("one", ...Array.from({ length: 50 }, (_, at) => `needle ${at}`));
     await home.search().catchUp();
@@ -159,22 +159,25 @@ describe("the database", () => {
     expect(home.notices).toEqual([]);
   });
 
-  test.each(damages)("%s while it is open: the same", async (name, damage) => {
-    const home = new RecordedHome();
-    home.write("one", ...Array.from({ length: 50 }, (_, at) => `needle ${at}`));
-    const search = home.search();
-    await search.catchUp();
-    damage(home, home.indexFiles()[0]!);
-    expect(await snippets(search, "needle")).toHaveLength(50);
-    home.append("one", "needle and more");
-    expect(await search.catchUp()).toBe("complete");
-    expect(await snippets(search, "needle")).toHaveLength(51);
-    // An open database need not notice a change of its version.
-    if (!/version|program/.test(name)) expect(indexed(home)).toBe(51);
-    expect(home.notices).toEqual([]);
-  });
+  test.each(damages)(
+    "%s while it is open: finds every entry, and builds the index again",
+    async (name, damage) => {
+      const home = new RecordedHome();
+      home.write("one", ...Array.from({ length: 50 }, (_, at) => `needle ${at}`));
+      const search = home.search();
+      await search.catchUp();
+      damage(home, home.indexFiles()[0]!);
+      expect(await snippets(search, "needle")).toHaveLength(50);
+      home.append("one", "needle and more");
+      expect(await search.catchUp()).toBe("complete");
+      expect(await snippets(search, "needle")).toHaveLength(51);
+      // An open database need not notice a change of its version.
+      if (!/version|program/.test(name)) expect(indexed(home)).toBe(51);
+      expect(home.notices).toEqual([]);
+    },
+  );
 
-  test("deleted in the middle of a catch-up, it is made anew", async () => {
+  test("builds the index again after it was deleted during a catch-up", async () => {
     const home = new RecordedHome();
     home.write("one", ...Array.from({ length: 300 }, (_, at) => `needle ${at} ${"hay ".repeat(2000)}`));
     const search = home.search();
@@ -187,7 +190,7 @@ describe("the database", () => {
     expect(await snippets(search, "needle")).toHaveLength(300);
   });
 
-  test("held by another process, it is waited for a while, and then the files are read", async () => {
+  test("waits for another process that holds the index, then reads the files", async () => {
     const home = new RecordedHome();
     home.write("one", "needle");
     await home.search().catchUp();
@@ -202,7 +205,7 @@ describe("the database", () => {
     expect(home.notices).toEqual([]);
   });
 
-  test("is private, also where it was not, and there is one", async () => {
+  test("keeps one private file, and makes a public one private", async () => {
     const home = new RecordedHome();
     home.write("one", "needle");
     const modes = () => home.indexFiles().map((file) => statSync(file).mode & 0o777);
@@ -216,7 +219,7 @@ describe("the database", () => {
     expect(statSync(join(home.path, "index")).mode & 0o777).toBe(0o700);
   });
 
-  test("a folder instead of it is left there, and the files are read", async () => {
+  test("leaves a folder in place of the index alone, and reads the files", async () => {
     const home = new RecordedHome();
     home.write("one", "needle");
     const folder = join(home.path, "index/search-3.db/in it");
@@ -229,7 +232,7 @@ describe("the database", () => {
   });
 
   test.runIf(process.getuid?.() === 0)(
-    "where it is another user's, the files are read, and the user knows it once",
+    "reads the files if the index belongs to another user, and notifies once",
     async () => {
       const home = new RecordedHome();
       home.write("one", "needle 1");
@@ -240,7 +243,7 @@ describe("the database", () => {
     },
   );
 
-  test("another version keeps its own beside it", async () => {
+  test("leaves the index of another version alone", async () => {
     const home = new RecordedHome();
     home.write("one", "needle");
     mkdirSync(join(home.path, "index"));
@@ -250,7 +253,7 @@ describe("the database", () => {
     expect(readFileSync(other, "utf8")).toBe("of the future");
   });
 
-  test("switched off, there is none", async () => {
+  test("makes no index when it is off", async () => {
     const home = new RecordedHome();
     home.write("one", "needle");
     const search = home.search({ index: false });
@@ -260,7 +263,7 @@ describe("the database", () => {
     expect(home.notices).toEqual([]);
   });
 
-  test("where it cannot be made, the files are read, and the user knows it once", async () => {
+  test("reads the files if the index cannot be made, and notifies once", async () => {
     const home = new RecordedHome();
     home.write("one", "needle");
     writeFileSync(join(home.path, "index"), "a file");
@@ -270,7 +273,7 @@ describe("the database", () => {
     expect(home.notices).toEqual(["index_unavailable"]);
   });
 
-  test("where the disk is full, the files are read, and the user knows it once", async () => {
+  test("reads the files if the disk is full, and notifies once", async () => {
     const home = new RecordedHome();
     home.write("one", ...Array.from({ length: 200 }, (_, at) => `needle ${at} ${ofManyCharacters(at)}`));
     const seen = await childSession(["search", home.path, "needle"], { limitKib: 90 });

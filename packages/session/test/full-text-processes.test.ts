@@ -20,7 +20,7 @@ test("three processes that start at once build one index, and index everything o
   expect(home.indexFiles()).toHaveLength(1);
 });
 
-test("a process killed while it indexes leaves an index that others go on with", async () => {
+test("other processes continue the index of a killed one", async () => {
   const home = new RecordedHome();
   for (const name of ["one", "two"]) home.write(name, ...texts(500));
   const [killed, staying] = [appendingProcess(["index", home.path]), appendingProcess(["index", home.path])];

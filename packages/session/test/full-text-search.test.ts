@@ -24,7 +24,7 @@ async function foundBoth(home: RecordedHome, query: SearchQuery): Promise<string
   return indexed.hits.map(({ snippet }) => snippet).sort();
 }
 
-describe("what is found, by the index as by a scan", () => {
+describe("the index and a scan find", () => {
   test.each<[string, string, string[]]>([
     ["words anywhere in an entry", "fox quick", ["The Quick fox"]],
     ["a phrase", '"quick fox"', ["The Quick fox"]],
@@ -58,7 +58,7 @@ describe("what is found, by the index as by a scan", () => {
     expect(await foundBoth(home, parseSearchQuery(query))).toEqual(expected);
   });
 
-  test("any of the words, where that is asked for; a short one alone is not enough", async () => {
+  test("any of the words on request, except short ones", async () => {
     const home = new RecordedHome();
     home.write("one", "the parser", "the lexer of it", "of all", "the printer");
     const query = parseSearchQuery("parser of lexer", "any");
@@ -83,7 +83,7 @@ describe("what is found, by the index as by a scan", () => {
     expect(home.notices).toEqual([]);
   });
 
-  test("no match goes over two texts of an entry, and each text is known", async () => {
+  test("a match within each text of an entry, and none across two", async () => {
     const home = new RecordedHome();
     const content = [
       { type: "text", text: "one half" },
@@ -103,6 +103,13 @@ describe("what is found, by the index as by a scan", () => {
     expect(await foundBoth(home, { terms: ["halfedit"] })).toEqual([]);
   });
 
+  test("a term of more than 1,000 characters, by its beginning", async () => {
+    const home = new RecordedHome();
+    const term = "needle ".repeat(200).trim();
+    home.write("one", term, term.slice(0, 900));
+    expect(await foundBoth(home, { terms: [`${term} and more`] })).toHaveLength(1);
+  });
+
   test("a text too long to be indexed", async () => {
     const home = new RecordedHome();
     home.write("one", `${"far ".repeat(100_000)}needle`, "needle");
@@ -110,7 +117,7 @@ describe("what is found, by the index as by a scan", () => {
   });
 });
 
-describe("where is searched", () => {
+describe("a search covers", () => {
   async function twoFolders(): Promise<{ home: RecordedHome; search: SessionSearch }> {
     const home = new RecordedHome();
     home.write("one", "needle one");
@@ -124,7 +131,7 @@ describe("where is searched", () => {
     return { home, search };
   }
 
-  test("all sessions, those of a folder, or one", async () => {
+  test("all sessions, those of a folder, or one session", async () => {
     const { home, search } = await twoFolders();
     const found = async (scope: { file?: string; cwd?: string }) =>
       (await search.find({ terms: ["needle"] }, { scope })).hits.map(({ snippet }) => snippet).sort();
@@ -134,7 +141,7 @@ describe("where is searched", () => {
     expect(await found({ cwd: "/nowhere" })).toEqual([]);
   });
 
-  test("an open session, also one that is in memory only", async () => {
+  test("an open session, with a file or in memory", async () => {
     const { home, search } = await twoFolders();
     const inMemory = createSession({ cwd: "/p" });
     const said = (content: string) =>
@@ -151,7 +158,7 @@ describe("where is searched", () => {
     recorded.close();
   });
 
-  test("a file that cannot be read is named; one outside the home folder can be searched", async () => {
+  test("a file outside the home folder, and names a file that cannot be read", async () => {
     const { home, search } = await twoFolders();
     const notOne = home.file("not-one");
     writeFileSync(notOne, "some needle\n");
@@ -162,7 +169,7 @@ describe("where is searched", () => {
   });
 });
 
-test("the best first: often and short before seldom and long, the newest among equals", async () => {
+test("ranks frequent terms and short entries first, then newer entries", async () => {
   const home = new RecordedHome();
   home.write("one", "a needle here", `needle ${"hay ".repeat(2000)}`, "needle needle", "a needle there");
   const search = home.search();
@@ -182,7 +189,7 @@ test.each([
   ["a folder", (file: string, home: RecordedHome) => symlinkSync(home.path, file)],
   ["a device", (file: string) => symlinkSync("/dev/null", file)],
   ["nothing", (file: string, home: RecordedHome) => symlinkSync(`${home.path}/gone`, file)],
-])("a link to %s is a file that cannot be read, and the others are searched", async (_, link) => {
+])("reports a link to %s as unread, and searches the other files", async (_, link) => {
   const home = new RecordedHome();
   home.write("one", "a needle");
   const notOne = home.file("not-one");
@@ -196,7 +203,7 @@ test.each([
   expect(home.notices).toEqual([]);
 });
 
-test("equals of several sessions stand in the same order, whoever found them", async () => {
+test("the index and a scan order equal hits of several sessions alike", async () => {
   const home = new RecordedHome();
   const names = ["two", "one", "three"];
   for (const name of names) writeFileSync(home.file(name), sameSession);
@@ -215,7 +222,7 @@ const sameSession = [
   .map((line) => `${JSON.stringify(line)}\n`)
   .join("");
 
-test("so many of each session as are asked for", async () => {
+test("limits the hits of each session", async () => {
   const home = new RecordedHome();
   home.write("one", "needle", "needle 2", "needle 3");
   home.write("two", "needle 4");
@@ -238,7 +245,7 @@ const words = fc.constantFrom(
   "said edited",
 );
 
-test("law: on any file, the index finds what a scan finds, however it came to know it, and what a session knows", async () => {
+test("law: on any file, the index, a scan and an open session find the same entries", async () => {
   await fc.assert(
     fc.asyncProperty(damagedFile, damagedFile, fc.nat(), words, async (text, other, cut, query) => {
       const home = new RecordedHome();
@@ -263,7 +270,7 @@ test("law: on any file, the index finds what a scan finds, however it came to kn
   );
 });
 
-test("law: whatever part of a text is asked for, it is found", async () => {
+test("law: every part of a text finds the text", async () => {
   const text = fc.oneof(fc.string({ unit: "grapheme", minLength: 1 }), fc.string({ minLength: 1 }));
   const part = fc.record({ text, from: fc.nat(), length: fc.nat() });
   await fc.assert(

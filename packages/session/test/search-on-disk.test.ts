@@ -36,7 +36,7 @@ test.each([
   ]);
 });
 
-test("finds what another program wrote in escapes, and letters of any case among them", async () => {
+test("finds text that another program escaped, in any case", async () => {
   const session = stored("plain");
   session.close();
   const line = `{"type":"message","id":"eeeeeeee","parentId":null,"timestamp":"","message":{"role":"user","content":"\\u0047r\\u00fc\\u00dfe","timestamp":0}}`;
@@ -45,7 +45,7 @@ test("finds what another program wrote in escapes, and letters of any case among
   expect(await found(openSession(session.file!), "gRÜße")).toEqual(["Grüße"]);
 });
 
-test("blank and damaged lines do not shift what is found", async () => {
+test("finds the right entries after blank and damaged lines", async () => {
   const session = stored("one needle", "two");
   session.close();
   const [header, ...lines] = readFileSync(session.file!, "utf8").trim().split("\n");
@@ -56,7 +56,7 @@ test("blank and damaged lines do not shift what is found", async () => {
   expect(await found(openSession(session.file!), "needle")).toEqual(["one needle", "last needle"]);
 });
 
-test("law: whatever part of a text is asked for, its entry is found on disk as in memory", async () => {
+test("law: every part of a text finds its entry on disk", async () => {
   const part = fc.record({
     text: fc.oneof(fc.string({ unit: "grapheme", minLength: 1 }), fc.string({ minLength: 1 })),
     from: fc.nat(),

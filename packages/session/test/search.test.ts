@@ -80,7 +80,7 @@ describe("a search in one session", () => {
     expect(hits.map(({ snippet }) => snippet)).toEqual(["error TS2345: bad", "TS12345"]);
   });
 
-  test("finds the same by an expression as by a text, over several turns of the event loop", async () => {
+  test("an expression finds the same as a text, over several turns of the event loop", async () => {
     const session = sessionOf(
       ...Array.from({ length: 9 }, (_, at) => user(`${at} ${"x".repeat(70_000)} needle`)),
     );
@@ -103,7 +103,7 @@ describe("a search in one session", () => {
     ]);
   });
 
-  test("stops at the limit in file order, and says that there are more", async () => {
+  test("stops at the limit in file order, and reports that there are more hits", async () => {
     const session = sessionOf(...Array.from({ length: 9 }, (_, at) => user(`needle ${at}`)));
     const search = new SessionSearch({ index: false });
     const find = (limit: number) =>
@@ -137,7 +137,7 @@ describe("a search in one session", () => {
   });
 });
 
-test("law: whatever part of a text is asked for, its entry is found", async () => {
+test("law: every part of a text finds its entry", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 }),
