@@ -41,7 +41,10 @@ function textRow(name: string, text: string): string[] {
   const [first, second] = [text.slice(0, half), text.slice(half)];
   const counts = (sample: string) => encode(sample).length;
   const texts = Array.from({ length: 40 }, () => first);
-  const calibration = calibrate({ messages: simulatedSession({ texts, counts, overheadTokens: 1500 }) });
+  const calibration = calibrate({
+    messages: simulatedSession({ texts, counts, overheadTokens: 1500 }),
+    base: tokenEstimator,
+  });
   const calibrated = calibratedEstimator(calibration).text(second) / counts(second);
   const tokens = counts(text);
   return [
@@ -83,7 +86,10 @@ function recordedRequestRow(messages: readonly Message[]): string[] {
   const answer = messages[last];
   const reported = answer?.role === "assistant" ? inputTokens(answer.usage) : 0;
   const before = messages.slice(0, last);
-  const calibration: Calibration = calibrate({ messages: messages.slice(0, 100) });
+  const calibration: Calibration = calibrate({
+    messages: messages.slice(0, 100),
+    base: tokenEstimator,
+  });
   const calibrated = calibration.overheadTokens + estimateOf(before, calibratedEstimator(calibration));
   return [
     "recorded session, last request",
