@@ -20,8 +20,8 @@ import {
   untaggedThinking,
 } from "@bonsai-agent/messages/host";
 import { MALFORMED_ARGUMENTS, parseArguments } from "./call-arguments.ts";
-import { definedFields } from "./json-file.ts";
 import type { CatalogueModel } from "./model.ts";
+import { definedFields } from "./model.ts";
 import {
   type IgnoredUsage,
   type RequestSize,

@@ -160,3 +160,10 @@ export function isReachable(
   if (keys?.key(provider) !== undefined) return true;
   return isLoopback(provider) && provider.needsKey !== true;
 }
+
+/** The fields with a value. */
+export function definedFields<Fields extends object>(
+  fields: Fields,
+): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields;
+}

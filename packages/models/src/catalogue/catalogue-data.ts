@@ -1,8 +1,8 @@
 import type { ModelPrices } from "@bonsai-agent/messages";
-import { definedFields } from "../json-file.ts";
 import {
   type CatalogueModel,
   canThink,
+  definedFields,
   type ModelCompat,
   type ProviderApi,
   type ProviderConfig,

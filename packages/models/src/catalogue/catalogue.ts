@@ -1,6 +1,11 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import { definedFields } from "../json-file.ts";
-import { type CatalogueModel, canThink, localProviders, type ProviderConfig } from "../model.ts";
+import {
+  type CatalogueModel,
+  canThink,
+  definedFields,
+  localProviders,
+  type ProviderConfig,
+} from "../model.ts";
 import { scenarioModel } from "../scripted/scenario.ts";
 import { withThinkingField } from "../thinking.ts";
 import { type AddedProvider, builtInCatalogue, type CatalogueData, withProvider } from "./catalogue-data.ts";

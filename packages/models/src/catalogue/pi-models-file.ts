@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { z } from "zod";
-import { definedFields, parseJson, textFile } from "../json-file.ts";
-import { effortWords, type ModelCompat, type ProviderApi } from "../model.ts";
+import { parseJson, textFile } from "../json-file.ts";
+import { definedFields, effortWords, type ModelCompat, type ProviderApi } from "../model.ts";
 import type { FileProvider } from "./catalogue-data.ts";
 
 const price = z.number().nonnegative();

@@ -3,7 +3,7 @@ import type { sleep } from "@bonsai-agent/messages/host";
 import { AnswerBuilder } from "../answer-builder.ts";
 import { requestFailure } from "../failure/classify.ts";
 import { ANSWER_TOO_LARGE, answerEnd, emptyAnswer, silentOverflow } from "../failure/failure.ts";
-import { type KeySource, requestKey } from "../keys/keys.ts";
+import type { KeySource } from "../keys/keys.ts";
 import { type CatalogueModel, referenceOf } from "../model.ts";
 import type {
   IgnoredUsage,
@@ -16,7 +16,7 @@ import type {
 import type { OpenAiConnect, Provider, ProviderCall } from "../provider.ts";
 import { attempt, RetryBudget, type RetryPolicy } from "./attempts.ts";
 import type { LearnedWindow, LearnedWindows, RefusedImages, RefusedThinking } from "./learned.ts";
-import { SentRequest } from "./sent-request.ts";
+import { requestKey, SentRequest } from "./sent-request.ts";
 
 /** An estimate can be a third too high. */
 const ESTIMATE_FACTOR = 1.5;

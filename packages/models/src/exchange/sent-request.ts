@@ -1,20 +1,25 @@
 import {
   type AssistantMessage,
+  BonsaiError,
   type ImageContent,
   inputTokens,
   jsonText,
   type Message,
   tokenEstimator,
 } from "@bonsai-agent/messages";
-import { type CatalogueModel, type ThinkingLevel, usualOutputCap } from "../model.ts";
+import type { KeySource } from "../keys/keys.ts";
+import {
+  type CatalogueModel,
+  isReachable,
+  type ProviderConfig,
+  type ThinkingLevel,
+  usualOutputCap,
+} from "../model.ts";
 import type { ModelFailure, ModelRequest, Repair } from "../model-request.ts";
 import {
   imagesOf,
-  mayBlameImages,
-  namedImages,
-  newImages,
+  imagesToOmit,
   refusedImageLine,
-  suspectImages,
   withoutImages,
   withoutOlderImages,
 } from "../repair/images.ts";
@@ -113,28 +118,20 @@ export class SentRequest {
     return count > 0;
   }
 
-  /**
-   * Leaves out the images that may be the reason for the refusal: first the suspects, after another refusal the rest.
-   * Returns false if no image can be the reason.
-   */
+  /** Leaves out the images that may be the reason for the refusal. Returns false if no image can be the reason. */
   omitRefusedImages(failure: ModelFailure): boolean {
-    const all = this.messages.flatMap(imagesOf);
-    const fresh = newImages(this.messages, (message) => isAnswerOf(message, this.#model));
-    if (all.length === 0 || !mayBlameImages(failure, fresh.length > 0)) return false;
-    const earlier = this.omittedImages;
-    const refused = { images: all, fresh, payload: this.payload ?? {}, refusal: failure.message };
-    const named = (earlier?.images.length ?? 0) < MAX_NAMED_IMAGES ? namedImages(refused) : [];
-    const suspects = earlier === undefined ? suspectImages(refused) : named.length > 0 ? named : all;
-    const omitted = new Set(suspects);
+    const { messages, payload } = this;
+    const earlier = this.omittedImages?.images ?? [];
+    const isAnswer = (message: Message) => isAnswerOf(message, this.#model);
+    const images = imagesToOmit({ messages, payload, failure, omitted: earlier.length, isAnswer });
+    if (images.length === 0) return false;
+    const omitted = new Set(images);
     const line = refusedImageLine(failure.message);
-    this.messages = withoutImages(this.messages, (image) => (omitted.has(image) ? line : undefined));
-    this.omittedImages = { images: [...(earlier?.images ?? []), ...suspects], reason: failure.message, line };
+    this.messages = withoutImages(messages, (image) => (omitted.has(image) ? line : undefined));
+    this.omittedImages = { images: [...earlier, ...images], reason: failure.message, line };
     return true;
   }
 }
-
-/** After this many omitted images, the next refusal omits all others at once. */
-const MAX_NAMED_IMAGES = 4;
 
 interface OmittedImages {
   images: readonly ImageContent[];
@@ -203,4 +200,36 @@ function messageTokens(message: Message): number {
   const tokens = tokenEstimator.message(message);
   known.set(message, tokens);
   return tokens;
+}
+
+/**
+ * Returns the key for a request; undefined if none is needed.
+ * @throws BonsaiError `key_missing`, `provider_not_set_up` if the provider lacks another setting; what the key source throws
+ */
+export async function requestKey(
+  provider: ProviderConfig,
+  keys: KeySource | undefined,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const { missing, apiKeyEnv, provider: name, login } = provider;
+  if (missing !== undefined)
+    throw new BonsaiError({
+      /** A provider lacks a setting other than its key. The message names it. */
+      code: "provider_not_set_up",
+      message: missing,
+      hint: "Then restart bonsai or run /reload.",
+    });
+  const key = keys?.freshKey === undefined ? keys?.key(provider) : await keys.freshKey(provider, { signal });
+  if (key !== undefined || isReachable(provider, undefined)) return key;
+  if (apiKeyEnv === undefined)
+    throw new BonsaiError({
+      code: "key_missing",
+      message: `You are not logged in to ${name}${login === undefined ? "" : ` (${login})`}.`,
+      hint: `Run /login ${name}, or \`bonsai login ${name}\` in a shell.`,
+    });
+  throw new BonsaiError({
+    code: "key_missing",
+    message: `No API key for ${name}: ${apiKeyEnv} is not set, and no key is stored.`,
+    hint: `Store a key with /login or \`bonsai login ${name}\`, or set ${apiKeyEnv} in the environment.`,
+  });
 }

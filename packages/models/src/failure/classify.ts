@@ -1,6 +1,5 @@
 import { BonsaiError, redactSecrets, shortened, textHead } from "@bonsai-agent/messages";
-import { definedFields } from "../json-file.ts";
-import { type CatalogueModel, isLoopback, shownAddress } from "../model.ts";
+import { type CatalogueModel, definedFields, isLoopback, shownAddress } from "../model.ts";
 import type { FailureKind, ModelFailure, RequestSize } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
 import { type ErrorTexts, errorTexts } from "./error-texts.ts";

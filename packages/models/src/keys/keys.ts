@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { configValue, piKeys } from "../catalogue/pi-models-file.ts";
-import { isReachable, type KeyOrigin, type ProviderConfig } from "../model.ts";
+import type { KeyOrigin, ProviderConfig } from "../model.ts";
 import { type AuthEntry, AuthFile, exposure } from "./auth-file.ts";
 import { LoginRegistry } from "./login-registry.ts";
 import { credentialsOf, type FreshKeyOptions } from "./provider-login.ts";
@@ -20,38 +20,6 @@ export interface KeySource {
   freshKey?(provider: ProviderConfig, options?: FreshKeyOptions): Promise<string | undefined>;
   /** All known keys, for redaction. Default: none. */
   secrets?(): readonly NamedSecret[];
-}
-
-/**
- * Returns the key for a request; undefined if none is needed.
- * @throws BonsaiError `key_missing`, `provider_not_set_up` if the provider lacks another setting; what the key source throws
- */
-export async function requestKey(
-  provider: ProviderConfig,
-  keys: KeySource | undefined,
-  signal: AbortSignal | undefined,
-): Promise<string | undefined> {
-  const { missing, apiKeyEnv, provider: name, login } = provider;
-  if (missing !== undefined)
-    throw new BonsaiError({
-      /** A provider lacks a setting other than its key. The message names it. */
-      code: "provider_not_set_up",
-      message: missing,
-      hint: "Then restart bonsai or run /reload.",
-    });
-  const key = keys?.freshKey === undefined ? keys?.key(provider) : await keys.freshKey(provider, { signal });
-  if (key !== undefined || isReachable(provider, undefined)) return key;
-  if (apiKeyEnv === undefined)
-    throw new BonsaiError({
-      code: "key_missing",
-      message: `You are not logged in to ${name}${login === undefined ? "" : ` (${login})`}.`,
-      hint: `Run /login ${name}, or \`bonsai login ${name}\` in a shell.`,
-    });
-  throw new BonsaiError({
-    code: "key_missing",
-    message: `No API key for ${name}: ${apiKeyEnv} is not set, and no key is stored.`,
-    hint: `Store a key with /login or \`bonsai login ${name}\`, or set ${apiKeyEnv} in the environment.`,
-  });
 }
 
 /** A problem with the file of keys. */

@@ -80,11 +80,39 @@ const BLAMES_OTHERS: ReadonlySet<number> = new Set([401, 402, 403, 408, 429, 502
 const NAMES_IMAGES =
   /image|picture|photo|vision|multi-?modal|pixel|mmproj|\b(?:png|jpe?g|gif|webp)\b|media[ _]type|图[片像]|画像|이미지|imagen|imagem|\bbild(?:er)?\b/i;
 
+/** After this many omitted images, the next refusal omits all others at once. */
+const MAX_NAMED_IMAGES = 4;
+
+interface ImageRefusal {
+  messages: readonly Message[];
+  /** The sent body. */
+  payload: unknown;
+  failure: ModelFailure;
+  /** The number of images that earlier refusals of this request omitted. */
+  omitted: number;
+  /** True for an answer of the model, which has accepted the images before it. */
+  isAnswer: (message: Message) => boolean;
+}
+
 /**
- * True if images may be the reason for a refusal: it names images, or it blames the content and the request has images
- * that this model has not accepted yet.
+ * The images to leave out after a refusal: the named images, else after the first refusal the faulty or the new ones, else
+ * all. Returns none if no image can be the reason.
  */
-export function mayBlameImages(failure: ModelFailure, hasNewImages: boolean): boolean {
+export function imagesToOmit(refusal: ImageRefusal): readonly ImageContent[] {
+  const { messages, payload, failure, omitted, isAnswer } = refusal;
+  const all = messages.flatMap(imagesOf);
+  const fresh = messages.slice(messages.findLastIndex(isAnswer) + 1).flatMap(imagesOf);
+  if (all.length === 0 || !mayBlameImages(failure, fresh.length > 0)) return [];
+  const named = omitted < MAX_NAMED_IMAGES ? namedImages(all, payload ?? {}, failure.message) : [];
+  if (named.length > 0) return named;
+  if (omitted > 0) return all;
+  const candidates = fresh.length > 0 ? fresh : all;
+  const faulty = candidates.filter(({ data }) => imageProblem(Buffer.from(data, "base64")) !== undefined);
+  return faulty.length > 0 ? faulty : candidates;
+}
+
+/** A refusal blames images if it names them, or if it blames the content and the request has images of unknown effect. */
+function mayBlameImages(failure: ModelFailure, hasNewImages: boolean): boolean {
   const { kind, isGuessed = false, status, message, code } = failure;
   if (kind === "rateLimit" || kind === "outputCapTooLarge" || BLAMES_OTHERS.has(status ?? 0)) return false;
   if (kind === "inputTooLong" && !isGuessed) return false;
@@ -92,37 +120,15 @@ export function mayBlameImages(failure: ModelFailure, hasNewImages: boolean): bo
   return hasNewImages && !isGuessed && BLAMES_CONTENT.has(status ?? 0);
 }
 
-/** Images after the latest answer of the model. The model has accepted the earlier images. */
-export function newImages(
-  messages: readonly Message[],
-  isAnswer: (message: Message) => boolean,
-): ImageContent[] {
-  return messages.slice(messages.findLastIndex(isAnswer) + 1).flatMap(imagesOf);
-}
-
-interface RefusedRequest {
-  images: readonly ImageContent[];
-  /** The images that this model has not accepted yet. */
-  fresh: readonly ImageContent[];
-  payload: unknown;
-  refusal: string;
-}
-
-/** The images to leave out first: the named images, else the faulty ones, else the new ones, else all. */
-export function suspectImages(request: RefusedRequest): readonly ImageContent[] {
-  const { images, fresh } = request;
-  const named = namedImages(request);
-  if (named.length > 0) return named;
-  const candidates = fresh.length > 0 ? fresh : images;
-  const faulty = candidates.filter(({ data }) => imageProblem(Buffer.from(data, "base64")) !== undefined);
-  return faulty.length > 0 ? faulty : candidates;
-}
-
 /** A place in a request: `messages.0.content.1.image.source.base64`, `input[3].content[1].image_url`. */
 const PLACE = /\b(?:messages|input|contents)(?:\.?\[\d+\]|\.\w+)+/g;
 
 /** Finds the images at the places that a refusal names. Returns none if it names no place, or all images. */
-export function namedImages({ images, payload, refusal }: RefusedRequest): readonly ImageContent[] {
+function namedImages(
+  images: readonly ImageContent[],
+  payload: unknown,
+  refusal: string,
+): readonly ImageContent[] {
   for (const [place] of refusal.matchAll(PLACE)) {
     let at = payload as Record<string, unknown>;
     for (const key of place.match(/\w+/g) ?? []) {
