@@ -233,6 +233,8 @@ export class Session {
    */
   tree({ isParsed = false }: { isParsed?: boolean } = {}): SessionTree {
     this.#lookForForeign();
+    // The view is read for its notice of damage.
+    if (isParsed) this.#heldView ??= this.#viewOf(this.#leafId);
     return new SessionTree({ reader: this.#reader, leafId: this.#leafId, labels: this.labels(), isParsed });
   }
 

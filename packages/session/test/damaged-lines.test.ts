@@ -85,6 +85,12 @@ test.each<[name: string, lines: string[], says: RegExp | undefined]>([
   expect(found[0]!.message).toContain("bonsai session doctor");
 });
 
+test("a tree of all entries reports damage in the model's view", () => {
+  const session = open(file(a, b.slice(0, 20), c));
+  session.tree({ isParsed: true });
+  expect(session.notices.map(({ code }) => code)).toEqual(["damaged_lines"]);
+});
+
 test("damage outside the model's view gets no notice", () => {
   const compaction = JSON.stringify({
     type: "compaction",
