@@ -1,5 +1,4 @@
 import { isRecord } from "@bonsai-agent/messages";
-import { firstNamed, listOf, targetOf } from "./provider-schema.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -141,4 +140,32 @@ function resolve(given: unknown, root: Root): Schema | undefined {
   const { $ref } = given;
   if (typeof $ref !== "string") return given;
   return resolve(targetOf($ref, root.schema), root);
+}
+
+/** Finds the property by the name that the provider sees. */
+export function firstNamed(wanted: string, names: readonly string[]): string | undefined {
+  return names.includes(wanted) ? wanted : names.find((name) => propertyName(name) === wanted);
+}
+
+/** Rewrites the name of a property so that every provider accepts it. */
+export function propertyName(name: string): string {
+  return name.replace(/[^A-Za-z0-9_.-]/g, "_").slice(0, 64) || "_";
+}
+
+/** The part of the document that a reference names. */
+export function targetOf(reference: unknown, root: Schema): unknown {
+  if (typeof reference !== "string" || !reference.startsWith("#")) return undefined;
+  const keys = reference.slice(1).split("/").slice(1);
+  return keys.reduce<unknown>((inner, key) => {
+    // A key with an invalid escape stays as it is.
+    const decoded = key.replaceAll(/(?:%[\da-f]{2})+/gi, (code) =>
+      Buffer.from(code.replaceAll("%", ""), "hex").toString(),
+    );
+    const name = decoded.replaceAll("~1", "/").replaceAll("~0", "~");
+    return isRecord(inner) && Object.hasOwn(inner, name) ? inner[name] : undefined;
+  }, root);
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }

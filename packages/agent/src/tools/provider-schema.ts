@@ -1,4 +1,5 @@
 import { isRecord } from "@bonsai-agent/messages";
+import { firstNamed, listOf, propertyName, targetOf } from "./fit-arguments.ts";
 
 type Schema = Record<string, unknown>;
 
@@ -189,11 +190,6 @@ function cleanProperties(properties: Schema, root: Schema): Schema {
   return Object.fromEntries(kept.map(([name, schema]) => [propertyName(name), cleanSchema(schema, root)]));
 }
 
-/** Finds the property by the name that the provider sees. */
-export function firstNamed(wanted: string, names: readonly string[]): string | undefined {
-  return names.includes(wanted) ? wanted : names.find((name) => propertyName(name) === wanted);
-}
-
 /** Required properties that exist. An old draft writes `required: true` into the property. */
 function requiredNames({ properties, required }: Schema): string[] {
   const listed = listOf(required).filter(isText).map(String);
@@ -207,31 +203,8 @@ function requiredNames({ properties, required }: Schema): string[] {
   return [...new Set(known.map(propertyName))];
 }
 
-/** Rewrites the name of a property so that every provider accepts it. */
-function propertyName(name: string): string {
-  return name.replace(/[^A-Za-z0-9_.-]/g, "_").slice(0, 64) || "_";
-}
-
-/** The part of the document that a reference names. */
-export function targetOf(reference: unknown, root: Schema): unknown {
-  if (typeof reference !== "string" || !reference.startsWith("#")) return undefined;
-  const keys = reference.slice(1).split("/").slice(1);
-  return keys.reduce<unknown>((inner, key) => {
-    // A key with an invalid escape stays as it is.
-    const decoded = key.replaceAll(/(?:%[\da-f]{2})+/gi, (code) =>
-      Buffer.from(code.replaceAll("%", ""), "hex").toString(),
-    );
-    const name = decoded.replaceAll("~1", "/").replaceAll("~0", "~");
-    return isRecord(inner) && Object.hasOwn(inner, name) ? inner[name] : undefined;
-  }, root);
-}
-
 function uniqueValues(values: readonly unknown[]): unknown[] {
   return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
-}
-
-export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 function mapValues(record: Schema, change: (value: unknown) => unknown): Schema {
