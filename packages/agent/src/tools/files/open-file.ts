@@ -68,6 +68,8 @@ export interface FileLine {
   hasNewline: boolean;
 }
 
+const NO_BYTES = Buffer.alloc(0);
+
 /** Splits the pieces of a file into lines. Holds a bounded part of each line in memory. */
 export class LineSplitter {
   readonly #onLine: (line: FileLine) => void;
@@ -86,11 +88,11 @@ export class LineSplitter {
   push(piece: Buffer): void {
     let from = 0;
     for (let at = piece.indexOf(10); at >= 0; at = piece.indexOf(10, from)) {
-      this.#hold(piece.subarray(from, at));
+      this.#hold(piece, from, at);
       this.#endLine(true);
       from = at + 1;
     }
-    this.#hold(piece.subarray(from));
+    this.#hold(piece, from, piece.length);
   }
 
   /** Ends the last line, if it has no newline. */
@@ -98,18 +100,17 @@ export class LineSplitter {
     if (this.pendingBytes > 0) this.#endLine(false);
   }
 
-  #hold(piece: Buffer): void {
-    const held = piece.subarray(0, Math.max(0, this.#maxBytes() - this.#heldBytes));
-    if (held.length > 0) this.#pieces.push(held);
-    this.#heldBytes += held.length;
-    this.pendingBytes += piece.length;
+  #hold(piece: Buffer, from: number, end: number): void {
+    const held = Math.min(end - from, Math.max(0, this.#maxBytes() - this.#heldBytes));
+    if (held > 0) this.#pieces.push(piece.subarray(from, from + held));
+    this.#heldBytes += held;
+    this.pendingBytes += end - from;
   }
 
   #endLine(hasNewline: boolean): void {
-    const [only, ...more] = this.#pieces;
-    const bytes = only === undefined || more.length > 0 ? Buffer.concat(this.#pieces) : only;
+    const bytes = this.#pieces.length > 1 ? Buffer.concat(this.#pieces) : (this.#pieces[0] ?? NO_BYTES);
     const line = { bytes, length: this.pendingBytes, hasNewline };
-    this.#pieces = [];
+    if (this.#pieces.length > 0) this.#pieces = [];
     this.#heldBytes = 0;
     this.pendingBytes = 0;
     this.#onLine(line);

@@ -194,8 +194,8 @@ async function lineWindow(options: LineWindowOptions): Promise<LineWindow> {
       line += 1;
       if (line < offset) return;
       wantedBytes += found.length + (found.hasNewline ? 1 : 0);
-      const shown = shownLine(found);
-      if (isFull || keptBytes + shown.length > MAX_RESULT_BYTES) window.isEnd = false;
+      const shown = isFull ? undefined : shownLine(found);
+      if (shown === undefined || keptBytes + shown.length > MAX_RESULT_BYTES) window.isEnd = false;
       else {
         kept.push(shown);
         keptBytes += shown.length;
