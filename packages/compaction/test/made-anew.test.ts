@@ -116,6 +116,20 @@ test("what the former compaction masked and shortened is read whole; what was ta
   expect(read(anew)).not.toContain("secret");
 });
 
+test("a request that the former compaction shortened after an overflow is read whole", async () => {
+  const text = `${"please do. ".repeat(500)}The token is Zanzibar.${" please do.".repeat(6_000)}`;
+  const { session, id } = history(`U:3000 A:3000 | U"${text}"`);
+  const former = await compact(session, {
+    reason: "overflow",
+    model: { contextWindow: 20_000 },
+    fixedTexts: () => ["x".repeat(14_500 * 4)],
+  });
+  expect(former.edits.map(({ targetId }) => targetId)).toEqual([id("u2")]);
+  history("A:100 | U:100 A:100", session);
+  const anew = await again(session, { firstKeptEntryId: session.path().at(-2)!.id });
+  expect(read(anew).split("Zanzibar")).toHaveLength(2);
+});
+
 test("a message that was edited before the former compaction masked it is read as the latest edit left it", async () => {
   const { session, id } = history("U A(t1) T1:9000 A");
   for (const text of ["The first text.", `${"made it. ".repeat(1_600)}The token is Zanzibar.`])
