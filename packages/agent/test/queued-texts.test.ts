@@ -29,6 +29,27 @@ test("a follow-up that comes while tools run waits until the agent would stop", 
   expect(run.turns.map((turn) => sentText(turn).includes("later"))).toEqual([false, false, true]);
 });
 
+test.each([
+  ["one-at-a-time", [[], ["one"], ["one", "two"], ["one", "two", "three"]]],
+  ["all", [[], ["one", "two"], ["one", "two", "three"]]],
+] as const)("waiting texts are in the state, and %s in the requests", async (delivery, requests) => {
+  const run = scriptedAgent({ turn: [calls(), ...requests.slice(1).map(() => done)] });
+  run.agent.setQueueDelivery("steer", delivery);
+  const waiting: string[][] = [];
+  run.lifecycle.on("tool_execution_start", () => {
+    for (const text of ["one", "two"]) void run.agent.prompt(text, { behavior: "steer" });
+    void run.agent.prompt("three", { behavior: "followUp" });
+    const { steering, followUps } = run.agent.state;
+    waiting.push(...[steering, followUps].map((texts) => texts.map(({ text }) => text)));
+  });
+  await run.agent.prompt("go");
+  expect(waiting).toEqual([["one", "two"], ["three"]]);
+  const sent = run.turns.map((turn) =>
+    ["one", "two", "three"].filter((text) => sentText(turn).includes(text)),
+  );
+  expect(sent).toEqual(requests);
+});
+
 test("an abort while extensions look at a text hands it back, and nothing of it is stored", async () => {
   const run = scriptedAgent({ turn: [] });
   const names = recordEvents(run.lifecycle);
@@ -99,3 +120,21 @@ test("the threshold is looked at before a follow-up as before a prompt", async (
   await run.agent.prompt(filler(6_000));
   expect(sizes).toEqual([2]);
 });
+
+test.each([
+  ["betweenTools", [2]],
+  ["beforePrompt", []],
+] as const)(
+  "with the site %s alone, a task above the threshold is compacted after requests %j",
+  async (site, after) => {
+    const run = scriptedAgent({
+      turn: [done, { ...calls(), ...tokens(15_500) }, done],
+      policy: { sites: [site] },
+    });
+    await run.agent.prompt(filler(8_000));
+    const requests: number[] = [];
+    run.lifecycle.on("session_compact", () => void requests.push(run.turns.length));
+    await run.agent.prompt(filler(6_000));
+    expect(requests).toEqual(after);
+  },
+);

@@ -22,6 +22,14 @@ test("the model sees a sent message as the user's", async () => {
   expect(sentText(run.turns[0]!)).toContain("look here");
 });
 
+test("a message for the user's next prompt waits through a run that an extension begins", async () => {
+  const run = scriptedAgent({ turn: [done, done] });
+  await run.agent.sendMessage(message("for the user"), { deliverAs: "nextTurn" });
+  await run.agent.sendMessage(message("go on"), { triggerTurn: true });
+  await run.agent.prompt("go");
+  expect(run.turns.map((turn) => sentText(turn).includes("for the user"))).toEqual([false, true]);
+});
+
 test("its start, its end and its being stored have events, and an extension can change it", async () => {
   const run = scriptedAgent({ turn: [] });
   run.lifecycle.on("message_end", ({ message: told }) => ({

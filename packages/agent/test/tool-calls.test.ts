@@ -65,6 +65,25 @@ test("a call is not run when the work was stopped while a guard looked at it", a
   });
 });
 
+test("the result of a call that an abort ends says that its changes so far remain", async () => {
+  const tool = defineTool({
+    name: "echo",
+    description: "Fails once it is stopped.",
+    parameters: z.object({}),
+    execute: ({ signal }) =>
+      new Promise((_, reject) => {
+        signal.addEventListener("abort", () => reject(new Error("killed")));
+        void run.agent.abort();
+      }),
+  });
+  const run = scriptedAgent({ tools: [tool], turn: [calls()] });
+  expect((await run.agent.prompt("go")).status).toBe("aborted");
+  expect(run.session.projection().items.at(-1)?.message).toMatchObject({
+    isError: true,
+    content: [{ text: "The user stopped this call before it ended. Its changes so far remain." }],
+  });
+});
+
 test("what a tool shows after it has ended fires no event", async () => {
   const shown: unknown[] = [];
   let late: (() => void) | undefined;

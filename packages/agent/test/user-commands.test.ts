@@ -105,6 +105,35 @@ test("a command that is stopped elsewhere keeps what it put out, also where nobo
   });
 });
 
+test.each([
+  ["aborted", true],
+  ["timeout:5", false],
+])("a command that ends elsewhere with the error %j keeps its output", async (error, cancelled) => {
+  const run = scriptedAgent({ turn: [] });
+  const exec = async (_command: string, _cwd: string, { onData }: { onData: (data: Buffer) => void }) => {
+    onData(Buffer.from("begun"));
+    throw new Error(error);
+  };
+  run.lifecycle.on("user_bash", () => ({ operations: { exec } }));
+  const message = await run.agent.runUserCommand("sleep 9");
+  expect(message).toMatchObject({ output: "begun", cancelled });
+  expect(message.exitCode).toBeUndefined();
+});
+
+test("a command that an abort stops elsewhere is cancelled, whatever error it ends with", async () => {
+  const run = scriptedAgent({ turn: [] });
+  const stop = new AbortController();
+  const exec = (_command: string, _cwd: string, { signal }: { signal?: AbortSignal | undefined }) =>
+    new Promise<never>((_, reject) => {
+      signal?.addEventListener("abort", () => reject(new Error("connection closed")));
+      stop.abort(new Error("enough"));
+    });
+  run.lifecycle.on("user_bash", () => ({ operations: { exec } }));
+  expect(await run.agent.runUserCommand("sleep 9", { signal: stop.signal })).toMatchObject({
+    cancelled: true,
+  });
+});
+
 test("a command that cannot run elsewhere is an error, and nothing runs here in its place", async () => {
   const run = scriptedAgent({ turn: [], runCommand: async () => ran });
   const exec = () => Promise.reject(new Error("no such host"));
