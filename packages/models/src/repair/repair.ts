@@ -152,7 +152,6 @@ function soundResult(message: Extract<Message, { role: "toolResult" }>) {
 
 function isSoundBlock(block: unknown, isAnswer: boolean): boolean {
   if (!isRecord(block)) return false;
-  const isFilled = (value: unknown) => typeof value === "string" && value !== "";
   switch (block.type) {
     case "text":
       return typeof block.text === "string";
@@ -165,6 +164,10 @@ function isSoundBlock(block: unknown, isAnswer: boolean): boolean {
     default:
       return false;
   }
+}
+
+function isFilled(value: unknown): boolean {
+  return typeof value === "string" && value !== "";
 }
 
 /** Deeper than any tool's arguments. */
