@@ -3,10 +3,24 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cloneSession, createSession, forkSession, openSession, type Session } from "@bonsai-agent/session";
-import { generateSession, history, treeArbitrary } from "@bonsai-agent/testkit";
+import {
+  cloneSession,
+  createSession,
+  forkSession,
+  JsonlStore,
+  openSession,
+  type Session,
+} from "@bonsai-agent/session";
+import {
+  type DamageName,
+  damagedSessions,
+  damageFindings,
+  generateSession,
+  history,
+  treeArbitrary,
+} from "@bonsai-agent/testkit";
 import fc from "fast-check";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 
 const root = mkdtempSync(join(tmpdir(), "bonsai-fork-"));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -181,6 +195,33 @@ describe("old origins", () => {
     expect(lines(fork.file!).join("")).not.toMatch(/firstKeptEntryIndex|hookMessage/);
     expect(readFileSync(file)).toEqual(before);
   });
+});
+
+test.each(
+  Object.entries(damagedSessions()).filter(([name]) => Array.isArray(damageFindings[name as DamageName])),
+)("a fork and a clone of a file with %s show the model the same", (_, bytes) => {
+  const file = newFile();
+  writeFileSync(file, bytes);
+  const session = openSession(file);
+  for (const copy of [
+    forkSession(session, { file: newFile() }),
+    cloneSession(session, { file: newFile() }),
+  ]) {
+    expect(
+      openSession(copy)
+        .projection()
+        .items.map(({ message }) => message),
+    ).toEqual(session.projection().items.map(({ message }) => message));
+  }
+});
+
+test("a fork closes the file of its origin", () => {
+  const session = newSession();
+  session.append(user("hello"));
+  const close = vi.spyOn(JsonlStore.prototype, "close");
+  onTestFinished(() => close.mockRestore());
+  forkSession(session, { file: newFile() });
+  expect(close).toHaveBeenCalledTimes(1);
 });
 
 describe("what goes wrong", () => {

@@ -94,6 +94,22 @@ test("a compaction that keeps from an id used twice keeps the same messages in t
   ).toEqual(["k", "first a", "b", "c"]);
 });
 
+test("a compaction on a later branch that lost what it keeps is found, and keeps all of its branch in the copy", () => {
+  const stamp = '"timestamp":"2026-01-05T09:00:00.000Z"';
+  const message = (id: string, parent: string | null) =>
+    `{"type":"message","id":"${id}","parentId":${JSON.stringify(parent)},${stamp},"message":{"role":"user","content":"${id}","timestamp":0}}`;
+  const lines = [
+    `{"type":"session","version":3,"id":"s",${stamp},"cwd":"/p"}`,
+    ...[message("root", null), message("left", "root"), message("right", "root")],
+    `{"type":"compaction","id":"k","parentId":"right",${stamp},"summary":"k","firstKeptEntryId":"nowhere","tokensBefore":1}`,
+  ];
+  const [file, out] = [written(`${lines.join("\n")}\n`), newFile()];
+  expect(openSession(file).problems()).toHaveLength(1);
+  repairSession(file, out);
+  expect(openSession(out).entry("k")).toMatchObject({ firstKeptEntryId: "root" });
+  expect(openSession(out).problems()).toEqual([]);
+});
+
 test("compactions that lost what they keep are mended in one walk, undone ones passed over", () => {
   const stamp = '"timestamp":"2026-01-05T09:00:00.000Z"';
   const message = (id: string, parent: string) =>
