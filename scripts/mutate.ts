@@ -55,6 +55,7 @@ const results = await new Stryker({
   concurrency: 1,
   // A loaded machine must not count as a test that fails.
   timeoutMS: 60_000,
+  dryRunTimeoutMinutes: 20,
   disableTypeChecks: false,
   reporters: ["progress"],
   allowEmpty: true,
