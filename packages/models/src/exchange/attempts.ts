@@ -90,7 +90,9 @@ function hasContent(event: Delta): boolean {
 function refuseTooMuch(chars: number, blocks: number): void {
   if (chars <= MAX_ANSWER_CHARS && blocks <= MAX_ANSWER_BLOCKS) return;
   const isLong = chars > MAX_ANSWER_CHARS;
-  const limit = isLong ? `${count(MAX_ANSWER_CHARS)} characters` : `${MAX_ANSWER_BLOCKS} text blocks and tool calls`;
+  const limit = isLong
+    ? `${count(MAX_ANSWER_CHARS)} characters`
+    : `${MAX_ANSWER_BLOCKS} text blocks and tool calls`;
   throw new ProviderError({
     kind: "excess",
     code: ANSWER_TOO_LARGE,
@@ -192,7 +194,11 @@ export class RetryBudget {
     this.#random = random;
   }
 
-  next({ retryable, retryOnce, retryAfterMs }: ModelFailure): Pick<RetryNotice, "attempt" | "maxAttempts" | "delayMs"> | undefined {
+  next({
+    retryable,
+    retryOnce,
+    retryAfterMs,
+  }: ModelFailure): Pick<RetryNotice, "attempt" | "maxAttempts" | "delayMs"> | undefined {
     const { maxRetries, maxDelayMs } = this.#policy;
     if (!retryable || this.#used >= maxRetries || (retryAfterMs ?? 0) > maxDelayMs) return undefined;
     if (retryOnce && this.#usedOnce > 0) return undefined;

@@ -82,7 +82,8 @@ class TextReader {
     for (const [key, item] of entries) {
       const name = key.toLowerCase();
       if (name === "param" && typeof item === "string" && item !== "") this.param ??= item.slice(0, 100);
-      if ([SPEAKING_KEYS, CODE_KEYS, COUNTING_KEYS].some((keys) => keys.has(name))) this.read(item, name, depth + 1);
+      if ([SPEAKING_KEYS, CODE_KEYS, COUNTING_KEYS].some((keys) => keys.has(name)))
+        this.read(item, name, depth + 1);
     }
   }
 
@@ -108,7 +109,10 @@ class TextReader {
 
 /** Reads the own fields, and those of an Error. A getter may throw. */
 function fieldsOf(value: object): [string, unknown][] {
-  const names = new Set([...Object.keys(value), ...(value instanceof Error ? ["message", "cause", "errors"] : [])]);
+  const names = new Set([
+    ...Object.keys(value),
+    ...(value instanceof Error ? ["message", "cause", "errors"] : []),
+  ]);
   return [...names].slice(0, 200).map((name) => {
     try {
       return [name, (value as Record<string, unknown>)[name]];

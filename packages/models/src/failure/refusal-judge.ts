@@ -24,7 +24,9 @@ export function judgeRefusal(text: string): Reading {
   const whole = joined(statements);
   if (has(whole, "rate")) return { outcome: isBounded(whole) ? "rateLimit" : "named", numbers: {} };
   const isVetoed = has(whole, "account", "process") && !isOfContext(whole);
-  const bounded = isVetoed ? undefined : [...statements, whole].find((each) => (meaningOf(each) ?? "named") !== "named");
+  const bounded = isVetoed
+    ? undefined
+    : [...statements, whole].find((each) => (meaningOf(each) ?? "named") !== "named");
   if (bounded !== undefined) return judgementOf(bounded, whole);
   const isOfBytes = has(whole, "bytes") && !has(whole, "media", "field", "tokens", "context");
   if (!isVetoed && isOfBytes && has(whole, "over")) return { outcome: "bytes", numbers: {} };

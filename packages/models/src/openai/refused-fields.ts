@@ -87,7 +87,9 @@ function asksForThinking(words: string): boolean {
   return (
     !has(/effort|budget|enable_thinking/i) &&
     has(/\b(?:thinking|reasoning)\b/i) &&
-    has(/missing|without|must|requires?|pass(?:ed)? back|sen[dt] back|includ|preserv|provide|previous|earlier/i) &&
+    has(
+      /missing|without|must|requires?|pass(?:ed)? back|sen[dt] back|includ|preserv|provide|previous|earlier/i,
+    ) &&
     has(/message|assistant|tool|turn|content|back/i)
   );
 }
