@@ -1,4 +1,9 @@
-import { compactionSettings, digestSummariser, runCompaction } from "@bonsai-agent/compaction";
+import {
+  compactionSettings,
+  digestSummariser,
+  runCompaction,
+  type Summariser,
+} from "@bonsai-agent/compaction";
 import type { Scenario } from "@bonsai-agent/models/scripted";
 import { createSession, openSession } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
@@ -12,7 +17,17 @@ const settings = compactionSettings(
   { estimator: "chars4" },
 );
 
-/** A session that was compacted twice; the second time its file list has several entries. */
+const digest = digestSummariser();
+/** A digest with a sentence that stands in no message, so that only its terms lead to entries. */
+const summariser: Summariser = {
+  ...digest,
+  async summarise(request) {
+    const answer = await digest.summarise(request);
+    return { ...answer, text: `${answer.text}\n\nBoth parts need src/shared.ts.` };
+  },
+};
+
+/** A session that was compacted twice. */
 async function compactedFile(): Promise<string> {
   const file = `${testFolder()}/compacted.jsonl`;
   const session = createSession({ cwd: "/project", file });
@@ -20,7 +35,7 @@ async function compactedFile(): Promise<string> {
     `U"Port the ${name}." A(r${name}=read:src/${name}.ts) Tr${name} A(e${name}=edit:src/shared.ts) Te${name} A"The ${name} is ported."`;
   for (const name of ["parser", "printer"]) {
     history(`${work(name)} | U:3000 A:3000 | U"Go on with the next." A:150`, session);
-    const result = await runCompaction({ session, settings, summariser: digestSummariser() });
+    const result = await runCompaction({ session, settings, summariser });
     expect(result.status).toBe("compacted");
   }
   session.close();
@@ -75,10 +90,10 @@ test("of several entries one is chosen first; who goes there leaves the list", a
   const { terminal } = await openAt(file);
   terminal.type("/sources\n");
   await terminal.until(READ);
-  terminal.type("src/shared.ts");
-  await terminal.until("2 entries");
+  terminal.type("Both parts");
+  await terminal.until(/≈ \d entries/);
   terminal.press("enter");
-  await terminal.until("Sources of: src/shared.ts");
+  await terminal.until("Sources of: Both parts need src/shared.ts.");
   terminal.press("enter");
   await terminal.until("Session tree");
   expect(terminal.screen()).toMatch(/^› .*edit src\/shared\.ts/m);
@@ -111,8 +126,8 @@ test("lines with a likely source are marked, also in few columns", async () => {
   const { terminal } = await openAt(await compactedFile(), 60);
   terminal.type("/sources\n");
   await terminal.until("≈ marks a likely source: an entry with the same words");
-  terminal.type("src/shared.ts");
-  await terminal.until(/src\/shared\.ts +≈ 2 entries/);
+  terminal.type("Both parts");
+  await terminal.until(/Both parts .+≈ \d entries/);
 });
 
 test("the summary of another program has no sources", async () => {

@@ -25,6 +25,7 @@ export function anthropicProvider(): Provider {
         client: (settings) => sdkClient(call, settings),
         parse: Stream.rawEvents,
         isError,
+        endsWithDone: false,
       }),
   };
 }

@@ -22,6 +22,7 @@ export function openAiStream(options: OpenAiStreamOptions): AsyncIterable<Stream
     client: (settings) => connect?.(settings, { model, apiKey }) ?? ownClient(call, settings),
     parse,
     isError: (event) => Boolean((event as { error?: unknown } | null)?.error),
+    endsWithDone: true,
   });
 }
 

@@ -43,6 +43,8 @@ interface WireRequest {
     closer: AbortController,
   ) => AsyncIterable<{ event: string | null; data: string }>;
   isError: (event: unknown) => boolean;
+  /** True if the protocol ends with `[DONE]`. Otherwise these words are passed over. */
+  endsWithDone: boolean;
 }
 
 /** Sends a request and reads its answer. Throws as a `Provider` does. */
@@ -58,7 +60,7 @@ export async function* wireStream(wire: WireRequest): AsyncGenerator<StreamEvent
       for await (const { event, data } of parse(response, closer)) {
         call.signal.throwIfAborted();
         const text = data.trim();
-        if (text === "[DONE]") isDone = true;
+        if (text === "[DONE]") isDone = wire.endsWithDone;
         else if (!isDone && (text !== "" || event === "error")) {
           const body: unknown = event === "error" ? jsonOrText(data) : JSON.parse(data);
           if (event === "error" || isError(body)) throw refusal({ body, headers: response.headers });

@@ -220,13 +220,12 @@ export class EntryIndex {
   /** Number of ends of branches. A moved leaf under which nothing was written is no end. */
   get branchCount(): number {
     const [hasChild, hasEntry] = [new Uint8Array(this.count), new Uint8Array(this.count)];
-    const isUnusedMove = (at: number) => hasChild[at] === 0 && this.detail(at) === customTypes.leaf;
+    const isMove = (at: number) => this.kind(at)?.isLeafRecord ?? this.detail(at) === customTypes.leaf;
     for (const at of this.#sound()) if (this.parent(at) >= 0) hasChild[this.parent(at)] = 1;
     for (const at of this.#sound())
-      if (this.parent(at) >= 0 && !isUnusedMove(at)) hasEntry[this.parent(at)] = 1;
+      if (this.parent(at) >= 0 && (hasChild[at] === 1 || !isMove(at))) hasEntry[this.parent(at)] = 1;
     let count = 0;
-    for (const at of this.#sound())
-      if (hasEntry[at] === 0 && this.detail(at) !== customTypes.leaf) count += 1;
+    for (const at of this.#sound()) if (hasEntry[at] === 0 && !isMove(at)) count += 1;
     return count;
   }
 

@@ -115,7 +115,7 @@ export class SessionTree {
 
   /** The number of ends that the tree has: one for a session without branches. */
   get branchCount(): number {
-    return this.#index.branchCount;
+    return this.#kinds.filter((kind, at) => !kind.isLeafRecord && !this.hasChildren(at)).length;
   }
 
   /** Entries that are nobody's children here: records of a moved leaf on which nothing was written. */
