@@ -22,7 +22,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const model = { contextWindow: 200_000 };
 const keeping = (keepRecentTokens: number) => compactionSettings({ keepRecentTokens });
 
-/** What a fresh reader would say the context holds. */
+/** Tokens of the context, read anew. */
 function tokensNow(session: Session): number {
   return readContext({ session }).tokens;
 }

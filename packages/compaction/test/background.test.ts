@@ -120,7 +120,7 @@ describe("a summary that is made while the agent works", () => {
     const waiting = check();
     await settled();
     expect(summariser.asked).toHaveLength(1);
-    // Whoever waits sees it.
+    // The waiting check has sent the start event.
     expect(told).toEqual(["auto_compaction_start"]);
     summariser.answer();
     expect((await waiting).status).toBe("compacted");
@@ -390,7 +390,7 @@ test("Invariant: whatever happens between, a compaction's view is its summary an
         written += 1;
         const view = idsInView(session, compactionEntry.parentId);
         const [summary, ...kept] = idsInView(session);
-        // What was pinned before stands in the summary.
+        // The summary contains the earlier pins.
         const isUserMessage = (id: string) => pinChange(session.entry(id)!) === undefined;
         const end = view.slice(view.indexOf(kept[0]!)).filter(isUserMessage).join();
         const isWhole = kept.filter(isUserMessage).join() === end && pinnedTexts(session).join() === pinned;

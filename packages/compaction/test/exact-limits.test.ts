@@ -44,7 +44,7 @@ test.each([
   [0, "masked"],
   [1, "compacted"],
 ])("a mask that leaves the context %i tokens above the limit: %s", async (excess, status) => {
-  // What is left after the mask: 10 + 10 + 9 + 10, 40,000 and the second request.
+  // The tokens after the mask: 10 + 10 + 9 + 10, 40,000 and the second request.
   const limit = 80_000 - 16_384;
   const rest = limit - (10 + 10 + PLACEHOLDER_TOKENS + 10) - (10 + 40_000 + 10) + excess;
   const { session } = history(`U:10 A(t1):10 T1:30000 A:10 | U:${rest} A(t2):10 T2:40000 A:10`);

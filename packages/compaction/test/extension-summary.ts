@@ -74,7 +74,7 @@ function contentOf(notation: string): Buffer {
   return content;
 }
 
-/** What the model sees, without what differs between two equal sessions. */
+/** The messages of the model's view, without ids and times: two equal sessions differ in them. */
 export function messagesOf(session: Session) {
   const messages = session.projection().items.map(({ message }) => ({ ...message, timestamp: 0 }));
   return withoutIds(messages, session);

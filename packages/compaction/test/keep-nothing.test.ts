@@ -20,7 +20,7 @@ test("keepNothing summarises what would be kept too, and the engine takes a cut 
   expect(own.result).toMatchObject({ status: "compacted", firstKeptEntryId: null, keptEntryIds: [] });
   expect(own.result.summarizedEntryIds).toHaveLength(7);
   expect(summariser.requests[0]?.messages).toHaveLength(7);
-  // Nothing more to do, and what comes after is seen.
+  // A second compaction changes nothing, and later messages are in the view.
   expect((await own.run()).status).toBe("nothing-to-compact");
   history("U:10", own.session);
   expect(messagesOf(own.session).map(({ role }) => role)).toEqual(["compactionSummary", "user"]);

@@ -97,7 +97,7 @@ test("two failures do not pause it, and a success in between starts the count an
   const seen: string[] = [];
   for (const down of [true, true, false, true, true, false]) {
     controller.userMessageArrived();
-    // So many requests lie between that the compactions are not too close to each other.
+    // Enough requests that the compactions are not too close to each other.
     for (let request = 0; request < 4; request++) controller.answerArrived();
     summariser.summarise = down ? async () => ({ text: "", stopReason: "stop" }) : works;
     const { status } = await check();

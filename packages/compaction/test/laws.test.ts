@@ -146,7 +146,7 @@ test.each([
         summariser,
         signal: abort.signal,
       });
-      // Nobody is asked for a summary where there is none to be made, and where masks are enough.
+      // These outcomes request no summary: there is nothing to summarise, or masks are enough.
       fc.pre(!["nothing-to-compact", "already-compacted", "masked"].includes(result.status));
       expect(result.status).toBe(status);
       expect(readFileSync(file).equals(before)).toBe(true);

@@ -224,7 +224,7 @@ test("law: whatever the prose says, the carry-over that is read back is exactly 
     const { extensions: carryOver = {}, ...own } = { extensions: undefined, ...data };
     const expected: unknown = JSON.parse(JSON.stringify({ ...own, prose, carryOver }));
     expect(readDetails(stored)).toMatchObject(expected as object);
-    // What a next summariser copies of it stays what it was.
+    // A later summariser that copies the summary copies the same prose.
     expect(strippedSummary(summary, ["todo"])).toBe(prose);
   });
   fc.assert(law);
@@ -251,7 +251,7 @@ function written(entry: CompactionEntry | undefined): string {
   return texts.join("\n").replace(`\n\n---\n\n${JOINT}\n\n`, "\n\n");
 }
 
-/** What stands between the frame and the carry-over, but for the joint of a split turn, which is ours. */
+/** The prose between the frame and the carry-over, without the joint of a split turn, which Bonsai adds. */
 const proseOf = (summary = "") => readSummary(summary).prose.replace(`\n\n---\n\n${JOINT}\n\n`, "\n\n");
 
 function hostileSummariser(forged: string): Summariser {

@@ -130,7 +130,7 @@ function covered(result: CompactionResult): string[] {
   return [...result.summarizedEntryIds, ...result.turnPrefixEntryIds, ...result.keptEntryIds];
 }
 
-/** What was promised is what a reader finds. */
+/** A reader finds the entries and the tokens that the result names. */
 function consistent(session: Session, result: CompactionResult): void {
   expect(shownIds(session)).toEqual(result.keptEntryIds);
   expect(readContext({ session, estimator: settings.estimator }).tokens).toBe(result.tokensAfter);

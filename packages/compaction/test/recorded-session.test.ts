@@ -44,7 +44,7 @@ async function compactThrice(session: Session): Promise<void> {
   session.close();
 }
 
-/** What the user said, by the summary: what they demanded is among it, in their own words. */
+/** The lines of the user's own words in the summary. */
 function userLines(summary = ""): string[] {
   const [block = ""] = summary.split("\n<user-words>\n")[1]?.split("\n</user-words>\n", 1) ?? [];
   return block.split("\n").filter((line) => /^\d+\. \[/.test(line));

@@ -14,7 +14,7 @@ const recovered = (notation: string, options: Partial<CompactionRequest>) => {
   return compact({ session, settings, reason: "overflow", digest: scriptedSummariser(), ...options });
 };
 
-/** What is left by the estimate, which the refusal showed to be too low. */
+/** Tokens of the context by the plain estimate, which the refusal showed to be too low. */
 const estimated = (session: Session) =>
   session.projection().items.reduce((sum, { message }) => sum + chars4Estimator.message(message), 0);
 

@@ -12,7 +12,7 @@ import {
 } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
-/** What an answer reports has little to do with what is estimated: it can be far more, and far less. */
+/** Reported tokens: they can be far above and far below the estimate. */
 const reported = fc.option(fc.integer({ min: 1, max: 40_000 }), { nil: undefined });
 const sessions = fc.record({ tree: treeArbitrary({ maxTokens: 400 }), last: reported });
 const cases = fc.record({
@@ -56,7 +56,7 @@ function openedAgain(session: Session): Session {
   return openSession({ store: new MemoryStore(bytes) });
 }
 
-/** What whoever reads the context next finds, in the same process. */
+/** Tokens that the next reader of the context finds in the same process. */
 function nextReading(session: Session, estimatorName: Case["estimator"]): number {
   const settings = compactionSettings({}, { estimator: estimatorName as "chars4" });
   return readContext({ session, estimator: settings.estimator }).tokens;

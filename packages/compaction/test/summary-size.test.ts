@@ -14,7 +14,7 @@ import {
 const settings = compactionSettings({ keepRecentTokens: 4_000 });
 const model = { contextWindow: 200_000 };
 
-/** What a summary may take, and one after more than four compactions. */
+/** Maximum tokens of a summary; the second bound applies after more than four compactions. */
 const MAX_TOKENS = 6_000;
 const MAX_LATER_TOKENS = 7_500;
 

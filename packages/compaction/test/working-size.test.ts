@@ -128,7 +128,7 @@ test("a day that was filled saves by the working size, and no day loses by it", 
     fc.property(optionsArbitrary, fc.integer({ min: 0, max: 2_000 }), (options, requests) => {
       const { thresholdTokens, floorTokens } = options;
       const { tokens, usdOver } = workingSize(options)!;
-      // Where the floor is above what is cheapest, the task needs it.
+      // A floor above the cheapest size is not compared: the task needs it.
       fc.pre(tokens > floorTokens && thresholdTokens > floorTokens);
       const usd = usdOver(requests, tokens);
       expect(usd).toBeLessThanOrEqual(usdOver(requests, thresholdTokens) * 1.001 + 1e-9);

@@ -200,7 +200,7 @@ const MARK_TOKENS = 3;
 function keptText(text: string, own: readonly Statement[], kept: ReadonlySet<Statement>): string | undefined {
   if (own.length === 0) return undefined;
   const tokens = own.reduce((sum, statement) => sum + statement.tokens, 0);
-  // If a sentence was clipped, the whole text is longer than the countEach tokens.
+  // If a sentence was clipped, the whole text has more tokens than its sentences.
   if (own.every((statement) => kept.has(statement)) && estimateTokens(text) <= tokens) return text;
   const parts: string[] = [];
   for (const statement of own) {

@@ -31,7 +31,7 @@ const span = recordOf([
     "r4",
   ),
 ]);
-/** What a model wrote that forgot half. */
+/** A model's summary that lacks half of the facts. */
 const HALF = `## Done
 Pushed with \`git push origin main\`. src/gateway/router.ts is shipped.
 ## Open

@@ -5,7 +5,7 @@ import { pastes } from "./pastes.ts";
 const before = "Das hier bekomme ich, seit ich src/a.ts umbenannt habe:";
 const behind = "никогда не трогай `config.yml`, ладно?";
 
-/** What of a text is neither the sentences around nor a line that stands for a block. */
+/** The lines of a text other than the two sentences and the lines that replace a pasted block. */
 function rest(text: string): string[] {
   return text
     .split("\n")

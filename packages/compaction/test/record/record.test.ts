@@ -10,7 +10,7 @@ const user = (text: string, entryId: string) => said("user", text, entryId);
 const agent = (text: string, entryId: string) => said("assistant", [{ type: "text", text }], entryId);
 
 const storedRecord = (value: unknown) => recordSchema.safeParse(value).data;
-/** Nothing is clipped by it. */
+/** Large enough to clip nothing. */
 const PLENTY = 1_000_000;
 const recordOf = (messages: readonly RecordedMessage[], earlier?: SpanRecord, wordsTokens = PLENTY) =>
   recordAfter({ messages, earlier, wordsTokens });
@@ -31,7 +31,7 @@ const deed = fc.constantFrom<RecordedMessage[]>(
 );
 const history = fc.array(deed, { maxLength: 24 });
 
-/** What a record says; how many summaries it went through differs with the cuts. */
+/** The facts of a record. Leaves out the number of summaries, which depends on the cuts. */
 function saidBy({ words, outcomes, terms, turns }: SpanRecord) {
   return { words, outcomes, terms, turns };
 }
