@@ -35,9 +35,9 @@ function copyOf(file: string, original: SessionReader): Copy | undefined {
   let store: SessionStore | undefined;
   try {
     store = JsonlStore.open(file);
-    const { header, version, damage, odd } = readHeader(store);
+    const { header, version, damage, invalidFields } = readHeader(store);
     const isOurs = header.parentSession === original.store.file && version === SESSION_VERSION;
-    const isSound = damage === undefined && odd.length === 0 && store.readOnly === undefined;
+    const isSound = damage === undefined && invalidFields.length === 0 && store.readOnly === undefined;
     if (isOurs && isSound && holdsAll(store, original)) return { header, store };
   } catch (error) {
     // An unreadable file is no copy.
@@ -50,7 +50,7 @@ function copyOf(file: string, original: SessionReader): Copy | undefined {
 function holdsAll(store: SessionStore, original: SessionReader): boolean {
   const copy = new SessionReader({ store, version: SESSION_VERSION });
   const index = copy.index();
-  if (index.damagedLines().length > 0 || index.strays().length > 0) return false;
+  if (index.damagedLines().length > 0 || index.invalidParents().length > 0) return false;
   return Array.from(original.index().records()).every(({ id }) => index.find(id) >= 0);
 }
 
@@ -159,7 +159,7 @@ function forEachOwnEntry(
     if (!isOwn) return;
     const glued = head.isSuspect(line, kind) ? gluedEntries(line, store) : undefined;
     if (glued !== undefined) glued.forEach(visitLine);
-    else if (kind === "entry" && !head.torn && parseLine(line, store) !== undefined)
+    else if (kind === "entry" && !head.isCutOff && parseLine(line, store) !== undefined)
       visit(line, { id: head.id, parentId: head.parentId ?? null });
   };
   forEachLine({ store, from: 0, until: store.size(), visit: visitLine });

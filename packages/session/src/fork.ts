@@ -93,7 +93,7 @@ function copySession(
 
 /** Every entry has an id and a body, and the parent that its line names. */
 function isSound(index: EntryIndex): boolean {
-  if (index.strays().length > 0 || index.unnamed().length > 0) return false;
+  if (index.invalidParents().length > 0 || index.unnamed().length > 0) return false;
   for (let number = 0; number < index.count; number++) if (index.isDamaged(number)) return false;
   return true;
 }

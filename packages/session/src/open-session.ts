@@ -46,7 +46,7 @@ export function openSession(
       version: Math.min(reading.version, SESSION_VERSION),
       readOnly: readOnlyReason(reading),
     });
-    if (endsTorn(store)) notices.tornLine();
+    if (endsCutOff(store)) notices.tornLine();
     return session;
   } catch (error) {
     if (typeof source === "string") store.close();
@@ -68,12 +68,12 @@ function readOnlyReason(reading: HeaderReading): string | undefined {
   return `It has format version ${reading.header.version}. Bonsai supports versions up to ${SESSION_VERSION}.`;
 }
 
-function endsTorn(store: SessionStore): boolean {
+function endsCutOff(store: SessionStore): boolean {
   const last = new BackwardLines(store).previous();
   if (last === undefined || last.ended) return false;
   const head = new EntryHead();
   const kind = head.read(last, store);
-  return kind === "nul_bytes" || kind === "damaged_line" || (kind === "entry" && head.torn);
+  return kind === "nul_bytes" || kind === "damaged_line" || (kind === "entry" && head.isCutOff);
 }
 
 export interface CreateSessionOptions extends OpenSessionOptions {

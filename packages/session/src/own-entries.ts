@@ -99,7 +99,7 @@ export interface PinChange {
   isPinned: boolean;
 }
 
-/** Returns the pin that an entry or a message makes or removes; undefined for any other, and where its details are damaged. */
+/** Returns the pin that an entry or a message makes or removes; undefined for any other, and for damaged details. */
 export function pinChange(
   source: Entry | { type?: undefined; customType?: unknown; details?: unknown },
 ): PinChange | undefined {
@@ -136,15 +136,15 @@ export function repairOwnData(entry: Fields, repaired: string[] | undefined): vo
   const value = entry[field];
   if (!isRecord(value)) repaired?.push(field);
   const data = isRecord(value) ? value : {};
-  mendFields(data, rules, { odd: data === value ? repaired : undefined, prefix: `${field}.` });
+  mendFields(data, rules, { invalidFields: data === value ? repaired : undefined, prefix: `${field}.` });
   entry[field] = data;
 }
 
-/** The entries of ours that a line of the format's own types can hold. */
+/** Custom types of our entries whose line can have a type of the format, for other programs. */
 const HOLDING: ReadonlySet<unknown> = new Set([customTypes.companion, customTypes.undo, customTypes.redo]);
 const HELD: ReadonlySet<unknown> = new Set<FormatFields["type"]>(["compaction", "context_edit"]);
 
-/** An entry as its line has it: what other programs read of it stands on top. */
+/** Converts an entry to the object of its line. The fields for other programs are at the top level. */
 export function asStored(entry: Entry): Entry {
   if (entry.type !== "custom" || entry.inFormat === undefined) return entry;
   const { id, parentId, timestamp, customType, data, inFormat } = entry;
@@ -152,8 +152,8 @@ export function asStored(entry: Entry): Entry {
   return { type, id, parentId, timestamp, customType, data, ...fields } as unknown as Entry;
 }
 
-/** An entry as we read its line: one that holds an entry of ours is that. */
-export function asUnderstood(line: Fields): Fields {
+/** Converts the object of a line to an entry: a line that contains an entry of ours becomes that entry. */
+export function fromStored(line: Fields): Fields {
   if (!HELD.has(line.type) || !HOLDING.has(line.customType)) return line;
   const { type, id, parentId, timestamp, customType, data, ...fields } = line;
   const own = { type: "custom", id, parentId, timestamp, customType, inFormat: { type, ...fields } };

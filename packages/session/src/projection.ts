@@ -184,16 +184,16 @@ function hasLine(summary: string | undefined, line: string): boolean {
   return summary !== undefined && `\n${summary}\n`.includes(`\n${line}\n`);
 }
 
-/** True for an entry behind which other programs may see something else than we do, if nobody tells them. */
+/** True for an entry after which other programs may see another view than ours, unless companions follow. */
 export function needsCompanions(entry: Entry): boolean {
   return entry.type !== "context_edit" && changesView(entry);
 }
 
 /**
- * Adds to new entries what makes every program that knows the format see what `project` shows at the last of them: it
- * counts the latest compaction of a path, whatever was undone, and shows every pin. An undo or a redo then restates,
- * in its own line, the compaction that counts from there on; edits take out the pins that the model need not see. They
- * stand before the last entry, which stays the last: where a write is cut off before it, nothing is undone for anybody.
+ * Adds companions to new entries, so that other programs see the view of `project` at the last of them. Other programs
+ * count the latest compaction of a path, even an undone one, and show every pin. So an undo or a redo repeats, in its own
+ * line, the compaction that counts from there on, and edits remove the pins that the model need not see. Companions come
+ * before the last entry: if the write is cut off, nothing is undone for any program.
  * @param before the path that the new entries continue, at least as far back as the view at the last of them
  * @param added in the order of the path
  * @param newId gives an id that no entry has
@@ -230,13 +230,13 @@ export function withCompanions(
 
 /** The beginning of a view. */
 interface Base {
-  /** Undefined where the view is the whole path. */
+  /** Undefined if the view is the whole path. */
   summary: string | undefined;
   /** Place in the path of the first entry that is kept. */
   from: number;
 }
 
-/** The compaction that other programs are to count at the end of a path; undefined where they see the right one. */
+/** The compaction that other programs must count at the end of a path; undefined if they count the right one. */
 function restated(path: readonly Entry[]): { compaction: CompactionFields; isOmitted: boolean } | undefined {
   const { compaction, from } = ownBase(path);
   const shown = shownSummary(path, compaction);
@@ -291,7 +291,7 @@ function pinEdits(path: readonly Entry[]): ContextEditFields[] {
   });
 }
 
-/** By target: the latest edit that a program finds which knows only the format. */
+/** By target: the latest edit in the view of programs that know only the format. */
 function latestEdits(visible: readonly Entry[]): Map<string, ContextEditFields> {
   const latest = new Map<string, ContextEditFields>();
   for (const entry of visible) {

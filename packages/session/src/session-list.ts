@@ -187,8 +187,8 @@ function headerId(file: string): string | undefined {
   let store: JsonlStore | undefined;
   try {
     store = JsonlStore.open(file);
-    const { header, damage, odd } = readHeader(store);
-    return damage === undefined && !odd.includes("id") ? header.id : undefined;
+    const { header, damage, invalidFields } = readHeader(store);
+    return damage === undefined && !invalidFields.includes("id") ? header.id : undefined;
   } catch (error) {
     if (BonsaiError.is(error) || (error as NodeJS.ErrnoException).code !== undefined) return undefined;
     throw error;

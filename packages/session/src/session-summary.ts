@@ -104,13 +104,13 @@ export function summarizeSession(file: string, window: Buffer): SessionSummary |
       size: () => bytes,
       read: (to: Uint8Array, from: number) => readFrom(fd, to, from),
     };
-    const { header, version, odd } = readHeader(source);
+    const { header, version, invalidFields } = readHeader(source);
     // Without a header there is no id.
     if (header.id === "unknown") return "not a session";
     const seen = new SeenLines(source);
     forEachLine({ store: source, window, from: 0, until: bytes, visit: (line) => seen.add(line) });
     const { id, cwd, parentSession } = header;
-    const createdMs = odd.includes("timestamp") ? mtimeMs : Date.parse(header.timestamp);
+    const createdMs = invalidFields.includes("timestamp") ? mtimeMs : Date.parse(header.timestamp);
     const lastMs = seen.lastTimeMs() ?? mtimeMs;
     const lastActivityMs = parentSession === undefined ? lastMs : Math.max(createdMs, lastMs);
     const { name, firstWords } = seen;

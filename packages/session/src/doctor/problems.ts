@@ -66,10 +66,10 @@ export function findProblems(reader: SessionReader, visit?: (entry: Entry) => vo
   const lines = new LineWindow(reader.store);
   for (let number = 0; number < index.count; number += 1) {
     const line = lines.bytes(index.place(number));
-    const odd: string[] = [];
-    const entry = reader.parse(number, line, odd);
+    const invalidFields: string[] = [];
+    const entry = reader.parse(number, line, invalidFields);
     if (entry !== undefined) visit?.(entry);
-    problems.push(...recordProblems({ index, number, line, odd, isDamaged: entry === undefined }));
+    problems.push(...recordProblems({ index, number, line, invalidFields, isDamaged: entry === undefined }));
   }
   for (const damaged of index.damagedLines()) {
     // The first line is reported already.
@@ -80,8 +80,8 @@ export function findProblems(reader: SessionReader, visit?: (entry: Entry) => vo
     const repair = `gets the id ${record.id}, from its line number`;
     problems.push(problem(record, "missing_id", "An entry has no id.", repair));
   }
-  for (const stray of index.strays()) {
-    if (!index.isDamaged(stray.record)) problems.push(strayProblem(stray, index));
+  for (const invalid of index.invalidParents()) {
+    if (!index.isDamaged(invalid.record)) problems.push(parentProblem(invalid, index));
   }
   problems.push(...compactionProblems(reader));
   return problems.sort((one, other) => one.line - other.line);
@@ -92,12 +92,12 @@ function* headerProblems({ store }: SessionReader): Generator<Problem> {
   const start = readBytes(store, { offset: 0, lengthBytes: Math.min(3, store.size()) });
   if (start.toString("hex") === "efbbbf")
     yield problem(first, "byte_order_mark", "The file starts with a byte-order mark.", "removed");
-  const { damage, odd } = readHeader(store);
+  const { damage, invalidFields } = readHeader(store);
   if (damage !== undefined) {
     const message = `${damage}; its entries are read as version ${SESSION_VERSION}.`;
     yield problem(first, "damaged_header", message, "a valid header is written");
   }
-  for (const field of odd)
+  for (const field of invalidFields)
     yield problem(first, "odd_field", `The header field ${field} has an invalid value.`, "treated as empty");
 }
 
@@ -126,13 +126,13 @@ function* recordProblems(of: {
   number: number;
   line: Buffer;
   /** Names of fields with an invalid value. */
-  odd: readonly string[];
+  invalidFields: readonly string[];
   isDamaged: boolean;
 }): Generator<Problem> {
-  const { index, number, line, odd, isDamaged } = of;
+  const { index, number, line, invalidFields, isDamaged } = of;
   const isText = isUtf8(line);
   const isRepeated = index.earlierOfSameId(number) >= 0;
-  if (!isDamaged && odd.length === 0 && isText && !isRepeated) return;
+  if (!isDamaged && invalidFields.length === 0 && isText && !isRepeated) return;
   const record = index.record(number);
   if (isDamaged) {
     const repair = "removed; its children move to its parent";
@@ -146,7 +146,7 @@ function* recordProblems(of: {
     const repair = "it gets a new id; its children follow it";
     yield problem(record, "duplicate_id", `The id ${record.id} is already in use.`, repair);
   }
-  for (const field of odd) yield fieldProblem(record, field);
+  for (const field of invalidFields) yield fieldProblem(record, field);
 }
 
 function fieldProblem(record: EntryRecord, field: string): Problem {
@@ -166,17 +166,22 @@ function fieldProblem(record: EntryRecord, field: string): Problem {
   return problem(record, "odd_field", message, repair);
 }
 
-function strayProblem(stray: ReturnType<EntryIndex["strays"]>[number], index: EntryIndex): Problem {
-  const record = index.record(stray.record);
+function parentProblem(
+  invalid: ReturnType<EntryIndex["invalidParents"]>[number],
+  index: EntryIndex,
+): Problem {
+  const record = index.record(invalid.record);
   const place = record.parentId === null ? "becomes a root" : `becomes a child of ${record.parentId}`;
-  const parent = `The parent ${stray.parentId}`;
-  if (stray.kind === "late_parent")
-    return problem(record, stray.kind, `${parent} comes after the entry.`, "the parent is written first");
-  const isCycle = stray.kind === "cycle";
+  const parent = `The parent ${invalid.parentId}`;
+  if (invalid.kind === "late_parent")
+    return problem(record, invalid.kind, `${parent} comes after the entry.`, "the parent is written first");
+  const isCycle = invalid.kind === "cycle";
   const found = isCycle ? `${parent} is a descendant of the entry.` : `${parent} is not in the file.`;
   const message =
-    stray.parentId === undefined ? `The entry names no parent. It ${place}.` : `${found} The entry ${place}.`;
-  return problem(record, stray.kind, message, "written with the new parent");
+    invalid.parentId === undefined
+      ? `The entry names no parent. It ${place}.`
+      : `${found} The entry ${place}.`;
+  return problem(record, invalid.kind, message, "written with the new parent");
 }
 
 function* compactionProblems(reader: SessionReader): Generator<Problem> {

@@ -78,10 +78,10 @@ class RepairedEntries {
     if (this.#index.isDamaged(number)) return;
     const bytes = this.#bytes(number);
     const value = wholeValue(bytes);
-    const odd: string[] = [];
-    const entry = this.#placed(value, number, odd);
+    const invalidFields: string[] = [];
+    const entry = this.#placed(value, number, invalidFields);
     const mended = entry.type === "compaction" ? this.#mendedCompaction(entry, number) : entry;
-    const isSame = mended === value && odd.length === 0;
+    const isSame = mended === value && invalidFields.length === 0;
     if (this.#reader.version >= SESSION_VERSION && isSame && isSound(bytes))
       writer.copy(this.#index.record(number));
     else writer.write(entryLine(mended));
@@ -96,10 +96,14 @@ class RepairedEntries {
   }
 
   /** The entry with the id and parent that it has in the copy. */
-  #placed(value: unknown, number: number, odd?: string[]): Entry {
+  #placed(value: unknown, number: number, invalidFields?: string[]): Entry {
     const parent = this.#index.parent(number);
     const parentId = parent < 0 ? null : this.#id(parent);
-    return entryFrom(value, { id: this.#id(number), parentId, version: this.#reader.version }, odd)!;
+    return entryFrom(
+      value,
+      { id: this.#id(number), parentId, version: this.#reader.version },
+      invalidFields,
+    )!;
   }
 
   /** An id that was used before becomes a longer one of its own. */

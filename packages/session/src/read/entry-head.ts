@@ -30,11 +30,11 @@ export class EntryHead {
   typeEnd = UNKNOWN;
   idStart = UNKNOWN;
   idEnd = UNKNOWN;
-  /** Negative where `parentId` is null or no string. */
+  /** Negative if `parentId` is null or no string. */
   parentStart = UNKNOWN;
   parentEnd = UNKNOWN;
-  /** True when the line does not end as an object does: its place in the tree is known, its body is lost. */
-  torn = false;
+  /** True if the line does not end like an object: its place in the tree is known, its body is lost. */
+  isCutOff = false;
   /** The end of the scanned head in `bytes`, and the key that the scan read last. */
   #at = 0;
   #keyStart = 0;
@@ -48,7 +48,7 @@ export class EntryHead {
     return this.bytes.toString("utf8", this.idStart, this.idEnd);
   }
 
-  /** `undefined` where the line names no parent, neither null nor an id. */
+  /** `undefined` if the line names neither null nor an id. */
   get parentId(): string | null | undefined {
     if (this.parentStart >= 0) return this.bytes.toString("utf8", this.parentStart, this.parentEnd);
     return this.parentStart === NULL ? null : undefined;
@@ -59,7 +59,7 @@ export class EntryHead {
     const first = firstByteOfValue(line.bytes, line.start, line.end);
     if (first === line.end) return emptyKind(line);
     if (line.bytes[first] === OPEN_BRACE && this.#scan(line, first)) {
-      this.torn = lastByte(line, store) !== CLOSE_BRACE;
+      this.isCutOff = lastByte(line, store) !== CLOSE_BRACE;
       return this.#kind();
     }
     return this.#parse(line, store);
@@ -70,7 +70,7 @@ export class EntryHead {
    * @param kind of the line, as `read` returned it
    */
   isSuspect(line: Line, kind: LineKind): boolean {
-    return kind === "damaged_line" || (kind === "entry" && (this.torn || this.#hasSecondParent(line)));
+    return kind === "damaged_line" || (kind === "entry" && (this.isCutOff || this.#hasSecondParent(line)));
   }
 
   /** True if the loaded part of the line names a parent after the head. */
@@ -88,16 +88,16 @@ export class EntryHead {
     return isKey(this.bytes, this.typeStart, this.typeEnd, SESSION) ? "header" : "entry";
   }
 
-  /** Whether the id has these characters; cheaper than making a string of it. */
+  /** True if the id has these characters. Cheaper than making a string of it. */
   isNamed(id: string): boolean {
-    // The bytes of other than ASCII characters are more than the characters.
+    // Characters beyond ASCII take several bytes.
     if (this.idEnd - this.idStart !== id.length) return this.id === id;
     for (let i = 0; i < id.length; i += 1)
       if (this.bytes[this.idStart + i] !== id.charCodeAt(i)) return false;
     return true;
   }
 
-  /** True where `parentId` is null. */
+  /** True if `parentId` is null. */
   get isRoot(): boolean {
     return this.parentStart === NULL;
   }
@@ -206,12 +206,12 @@ export class EntryHead {
     const { type, id, parentId } = value as Record<string, unknown>;
     if (typeof type !== "string") return "not_an_entry";
     if (type === "session") return "header";
-    this.torn = false;
+    this.isCutOff = false;
     this.#hold(type, id, parentId);
     return typeof id === "string" ? "entry" : "no_id";
   }
 
-  /** Puts parsed values where scanned ones stand, so that there is one way to read them. */
+  /** Stores parsed values like scanned ones, so that both are read in the same way. */
   #hold(type: string, id: unknown, parentId: unknown): void {
     const parts = [type, typeof id === "string" ? id : "", typeof parentId === "string" ? parentId : ""];
     this.bytes = Buffer.from(parts.join(""));
@@ -254,7 +254,7 @@ const MESSAGE = Buffer.from("message");
 const ROLE = Buffer.from("role");
 const CUSTOM_TYPE = Buffer.from("customType");
 
-/** Whether a range of bytes has these; cheaper than making a string of it. */
+/** True if a range has these bytes. Cheaper than making a string of it. */
 export function isKey(bytes: Buffer, start: number, end: number, key: Buffer): boolean {
   if (end - start !== key.length) return false;
   for (let i = 0; i < key.length; i += 1) if (bytes[start + i] !== key[i]) return false;

@@ -4,18 +4,18 @@ import { forEachLine, type Line, readBytes } from "../store/line-reader.ts";
 import type { SessionStore } from "../store/store.ts";
 import { EntryHead, type LineKind } from "./entry-head.ts";
 import { gluedEntries } from "./glued-entries.ts";
-import { IdTable, Names, RecordColumns, type Stray, StrayParents } from "./records.ts";
+import { IdTable, type InvalidParent, Names, ParentRepair, RecordColumns } from "./records.ts";
 
 const OPEN_BRACE = 0x7b;
 /** A damaged file can have any number of them. */
 const MAX_DETAILS = 1000;
 
-/** An entry as the index knows it: its head, and where its line lies. */
+/** An entry in the index: its head, and the place of its line. */
 export interface EntryRecord {
   /** Place in the file's order of entries, from 0; damaged ones are counted. */
   readonly number: number;
   readonly id: string;
-  /** The parent that it hangs on, which in a damaged file need not be the one that it names. */
+  /** The parent in the tree. In a damaged file, the entry may name another one. */
   readonly parentId: string | null;
   readonly type: string;
   /** The line's first byte, and its length without the newline. */
@@ -42,7 +42,7 @@ export interface DamagedLine {
   readonly kind: Exclude<LineKind, "entry" | "no_id" | "blank">;
   /** False for a last line without its newline. */
   readonly ended: boolean;
-  /** How many records come before it. */
+  /** Number of records before it. */
   readonly before: number;
   /** Number of whole entries in the damaged line, which are still read. Default: none. */
   readonly keeps?: number;
@@ -50,18 +50,18 @@ export interface DamagedLine {
 
 /**
  * Every entry of a session by id, parent, type and place, without a parsed body. Owner of the tree's links.
- * It is brought up to date by `catchUp`, which reads only what was appended since, by whomever.
+ * `catchUp` adds the entries that this or another program has appended since.
  *
- * Invariant: a child hangs on the nearest earlier entry of the id it names; where none is, on what
- * `StrayParents` finds.
+ * Invariant: the parent of an entry is the nearest earlier entry with the id that it names; without one, the entry that
+ * `ParentRepair` chooses.
  */
 export class EntryIndex {
   readonly #store: SessionStore;
-  /** Version 1: no ids; the entries form one line, but for those that name themselves and their parents. */
+  /** True for version 1: each entry without an id has the entry before it as its parent. */
   readonly #chained: boolean;
   readonly #columns = new RecordColumns();
   readonly #ids = new IdTable();
-  readonly #strays = new StrayParents();
+  readonly #parentRepair = new ParentRepair();
   readonly #types = new Names();
   /** Roles and custom types. */
   readonly #details = new Names(MAX_DETAILS);
@@ -69,15 +69,15 @@ export class EntryIndex {
   /** Records without an id of their own, ascending. */
   readonly #unnamed: number[] = [];
   readonly #head = new EntryHead();
-  /** Kinds that only the parsed entry told, by number. */
+  /** By number: kinds that only the parsed entry shows. */
   readonly #kinds: Array<RecordKind | undefined> = [];
   #scannedTo = 0;
   #lines = 0;
-  /** Records whose line begins with something else than the entry: zero bytes that a crash left, spaces. */
+  /** Records whose line begins with other bytes than the entry: spaces, or zero bytes after a crash. */
   readonly #prefixed = new Set<number>();
-  /** Lines that are not blank, the header among them: what version 1 counts by. */
+  /** Number of lines that are not blank, header included. Version 1 numbers entries by it. */
   #written = 0;
-  /** Whether the last line scanned had no newline yet: then it is read again. */
+  /** The last scanned line, if it had no newline yet: it is read again. */
   #open: { records: number; isDamaged: boolean; offset: number } | undefined;
 
   constructor(options: { store: SessionStore; version: number }) {
@@ -85,7 +85,7 @@ export class EntryIndex {
     this.#chained = options.version === 1;
   }
 
-  /** How many records there are, damaged ones included. */
+  /** Number of records, damaged ones included. */
   get count(): number {
     return this.#columns.count;
   }
@@ -107,7 +107,7 @@ export class EntryIndex {
     });
     this.#scannedTo = size;
     const damagedBefore = this.#damagedLines.map((damaged) => damaged.before);
-    this.#strays.resolve(this.#columns, this.#ids, damagedBefore);
+    this.#parentRepair.resolve(this.#columns, this.#ids, damagedBefore);
     return true;
   }
 
@@ -129,7 +129,7 @@ export class EntryIndex {
     return this.#details.name(this.#columns.detail[number]!);
   }
 
-  /** Whether a record has this id, and its parent that one. */
+  /** True if the record has this id, and its parent that one. */
   isPlaced(number: number, id: unknown, parentId: unknown): boolean {
     if (typeof id !== "string" || !this.#ids.isNamed(number, id)) return false;
     const parent = this.parent(number);
@@ -145,7 +145,7 @@ export class EntryIndex {
     return parent;
   }
 
-  /** True where the record's place in the tree is known, but its body is lost. */
+  /** True if the record's place in the tree is known, but its body is lost. */
   isDamaged(number: number): boolean {
     return this.#columns.damaged[number] === 1;
   }
@@ -159,7 +159,7 @@ export class EntryIndex {
     return this.#kinds[number];
   }
 
-  /** Keeps what kind of entry a record is, so that nobody reads it again. */
+  /** Stores the kind of a record, so that its entry is not parsed again for it. */
   learn(number: number, kind: RecordKind): void {
     // The last line may not be written to its end yet.
     if (!this.isOpenLine(number)) this.#kinds[number] = kind;
@@ -209,7 +209,7 @@ export class EntryIndex {
     return numbers.reverse();
   }
 
-  /** Number of the deepest record that both descend from or are; -1 where they share none. */
+  /** Number of the deepest record on both paths; -1 if they share none. */
   commonAncestor(first: number, second: number): number {
     const above = new Set(this.ancestry(first));
     let number = second;
@@ -217,7 +217,7 @@ export class EntryIndex {
     return number;
   }
 
-  /** Number of ends of branches. A moved leaf under which nothing was written is no end. */
+  /** Number of ends of branches. A moved leaf without a child is no end. */
   get branchCount(): number {
     const [hasChild, hasEntry] = [new Uint8Array(this.count), new Uint8Array(this.count)];
     const isMove = (at: number) => this.kind(at)?.isLeafRecord ?? this.detail(at) === customTypes.leaf;
@@ -253,16 +253,16 @@ export class EntryIndex {
     return this.#unnamed;
   }
 
-  strays(): Stray[] {
-    return this.#strays.list();
+  invalidParents(): InvalidParent[] {
+    return this.#parentRepair.list();
   }
 
-  /** How many records will stay as they are: all but a last line that has no newline yet. */
+  /** Number of records that stay as they are: all except those of a last line without a newline. */
   get settledCount(): number {
     return this.count - (this.#open?.records ?? 0);
   }
 
-  /** True where the record is the file's last line and has no newline. */
+  /** True if the record is in the file's last line, and that has no newline. */
   isOpenLine(number: number): boolean {
     return number >= this.settledCount;
   }
@@ -308,7 +308,7 @@ export class EntryIndex {
 
   #addRecord(line: Line, kind: "entry" | "no_id"): void {
     const head = this.#head;
-    // An entry with an id and a parent is of a newer version, whatever the header says.
+    // An entry with an id and a parent is of a newer version than 1, even under a header of version 1.
     const isChained = this.#chained && (kind === "no_id" || (head.parentStart < 0 && !head.isRoot));
     if (isChained) this.#ids.addText(chainedId(this.#written));
     else if (kind === "no_id") this.#addUnnamed(line);
@@ -321,7 +321,7 @@ export class EntryIndex {
       type: this.#types.numberOf(head.bytes, head.typeStart, head.typeEnd),
       detail: this.#details.numberOf(head.bytes, ...head.detail(line)),
       parent: isChained ? this.count - 1 : this.#parentNumber(),
-      damaged: head.torn,
+      damaged: head.isCutOff,
     });
   }
 
@@ -346,7 +346,7 @@ export class EntryIndex {
     this.#ids.addText(unnamedId(line.number));
   }
 
-  /** The nearest earlier record of the id that the head names; notes a stray where there is none. */
+  /** The nearest earlier record with the parent's id; -1, and a note for the repair, if there is none. */
   #parentNumber(): number {
     const head = this.#head;
     if (head.isRoot) return -1;
@@ -356,14 +356,14 @@ export class EntryIndex {
         : this.#ids.newest(head.bytes, {
             start: head.parentStart,
             end: head.parentEnd,
-            // The ids of this record stand in the table already: it is not its own parent.
+            // The table already contains this record, which is not its own parent.
             before: this.count,
           });
-    if (parent < 0) this.#strays.add(this.count, head.parentId ?? undefined);
+    if (parent < 0) this.#parentRepair.add(this.count, head.parentId ?? undefined);
     return parent;
   }
 
-  /** Takes back the records of a last line without newline: it may have been written to its end since. */
+  /** Removes the records of a last line without a newline: it may be complete now. */
   #dropOpenLine(): void {
     if (this.#open === undefined) return;
     this.#scannedTo = this.#open.offset;
@@ -373,7 +373,7 @@ export class EntryIndex {
       this.#ids.dropNewest();
       this.#prefixed.delete(this.count);
       if (this.#unnamed.at(-1) === this.count) this.#unnamed.pop();
-      this.#strays.dropFrom(this.count);
+      this.#parentRepair.dropFrom(this.count);
     }
     if (this.#open.isDamaged) this.#damagedLines.pop();
     this.#open = undefined;
@@ -385,7 +385,7 @@ export function unnamedId(line: number): string {
   return `line-${line}`;
 }
 
-/** The id of a version 1 entry: its place among the lines that are not blank, the header being 0. */
+/** The id of a version 1 entry: its number among the lines that are not blank, with 0 for the header. */
 export function chainedId(place: number): string {
   return place.toString(16).padStart(8, "0");
 }

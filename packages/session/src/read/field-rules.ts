@@ -13,11 +13,11 @@ export interface FieldRule {
 
 export type Fields = Record<string, unknown>;
 
-/** Puts safe values where odd ones stand, in place. @param odd gets the names of those fields. */
+/** Replaces invalid values by safe ones, in place. @param note.invalidFields gets the names of the replaced fields */
 export function mendFields(
   record: Fields,
   rules: readonly FieldRule[],
-  note: { odd: string[] | undefined; prefix?: string },
+  note: { invalidFields: string[] | undefined; prefix?: string },
 ): void {
   for (const rule of rules) {
     if (isMet(rule, record)) continue;
@@ -25,11 +25,11 @@ export function mendFields(
     const mended = rule.safe(record[field], record);
     if (mended === undefined) delete record[field];
     else record[field] = mended;
-    note.odd?.push(`${note.prefix ?? ""}${field}`);
+    note.invalidFields?.push(`${note.prefix ?? ""}${field}`);
   }
 }
 
-/** True where the record's field holds what it should. */
+/** True if the field has a valid value. */
 function isMet({ field, isSound, isOptional }: FieldRule, record: Fields): boolean {
   const value = record[field];
   return (value === undefined && isOptional === true) || isSound(value);
@@ -45,7 +45,7 @@ export function flag(field: string): FieldRule {
   return { field, isSound, safe: (value) => Boolean(value) };
 }
 
-/** As the rule, but the field may be absent, and is taken away where it is odd. */
+/** The rule for a field that may be absent: an invalid value is removed. */
 export function optional({ field, isSound }: FieldRule): FieldRule {
   return { field, isSound, safe: () => undefined, isOptional: true };
 }
@@ -69,7 +69,7 @@ const COUNTS: readonly FieldRule[] = [
 ];
 const COSTS: readonly FieldRule[] = ["input", "output", "cacheRead", "cacheWrite", "total"].map(amount);
 
-/** A count that one request can have; what a server made up would spoil every sum and the size of the context. */
+/** A count that one request can have: a larger one is a server's error, and would spoil all sums. */
 function tokens(field: string): FieldRule {
   return { ...amount(field), isSound: isCount };
 }
@@ -78,24 +78,27 @@ function isCount(value: unknown): boolean {
   return isAmount(value) && (value as number) <= MAX_REQUEST_TOKENS;
 }
 
-/** Gives what a usage lacks the value 0, in place; an absent one stays absent. */
-export function mendUsage(record: Fields, note: { odd: string[] | undefined; prefix: string }): void {
+/** Sets missing and invalid counts of a usage to 0, in place. A missing usage stays missing. */
+export function mendUsage(
+  record: Fields,
+  note: { invalidFields: string[] | undefined; prefix: string },
+): void {
   const { usage } = record;
   if (usage === undefined) return;
   const prefix = `${note.prefix}usage`;
   if (!isRecord(usage)) {
     delete record.usage;
-    note.odd?.push(prefix);
+    note.invalidFields?.push(prefix);
     return;
   }
   // The cost of an invented count is invented too.
   if (COUNTS.some(({ field }) => isAmount(usage[field]) && !isCount(usage[field]))) usage.cost = undefined;
-  mendFields(usage, COUNTS, { odd: note.odd, prefix: `${prefix}.` });
+  mendFields(usage, COUNTS, { invalidFields: note.invalidFields, prefix: `${prefix}.` });
   if (!isRecord(usage.cost)) {
-    if (usage.cost !== undefined) note.odd?.push(`${prefix}.cost`);
+    if (usage.cost !== undefined) note.invalidFields?.push(`${prefix}.cost`);
     usage.cost = {};
-    mendFields(usage.cost as Fields, COSTS, { odd: undefined });
-  } else mendFields(usage.cost, COSTS, { odd: note.odd, prefix: `${prefix}.cost.` });
+    mendFields(usage.cost as Fields, COSTS, { invalidFields: undefined });
+  } else mendFields(usage.cost, COSTS, { invalidFields: note.invalidFields, prefix: `${prefix}.cost.` });
 }
 
 export const CONTENT: FieldRule = { field: "content", isSound: isContent, safe: soundContent };
@@ -119,7 +122,8 @@ export function isContent(content: unknown): boolean {
 function soundContent(content: unknown): unknown {
   if (!Array.isArray(content)) return [];
   const blocks = content.filter((block): block is Fields => isRecord(block) && isText(block.type));
-  for (const block of blocks) mendFields(block, TEXT_FIELDS.get(block.type) ?? [], { odd: undefined });
+  for (const block of blocks)
+    mendFields(block, TEXT_FIELDS.get(block.type) ?? [], { invalidFields: undefined });
   return blocks;
 }
 

@@ -246,56 +246,55 @@ function hash(text: string): number {
   return value >>> 0;
 }
 
-/** Why an entry does not hang on an earlier entry with the id that it names. */
-type StrayKind = "missing_parent" | "late_parent" | "cycle";
+/** The reason why an entry has no earlier entry as its parent. */
+type InvalidParentKind = "missing_parent" | "late_parent" | "cycle";
 
-export interface Stray {
+export interface InvalidParent {
   readonly record: number;
-  /** Undefined where the entry names no parent, neither null nor an id. */
+  /** Undefined if the entry names neither null nor an id. */
   readonly parentId: string | undefined;
-  readonly kind: StrayKind;
+  readonly kind: InvalidParentKind;
 }
 
 /**
- * Finds a place for the entries whose parent does not stand before them: a later entry of that id, unless
- * that closes a circle; else the nearest earlier entry, counted from a damaged line where one can be what is
- * missing. So nothing that stood before falls out of the model's view.
+ * Chooses parents for the entries whose parent is not before them, so that the model still sees the earlier entries: a
+ * later entry with the parent's id, unless that closes a cycle; else the nearest earlier entry. If a damaged line may be
+ * the missing parent, it is the nearest entry before that line.
  *
  * Invariant: every entry reaches a root.
  */
-export class StrayParents {
-  #strays: Array<{ record: number; parentId: string | undefined }> = [];
-  #kinds: StrayKind[] = [];
+export class ParentRepair {
+  #records: Array<{ record: number; parentId: string | undefined }> = [];
+  #kinds: InvalidParentKind[] = [];
 
   add(record: number, parentId: string | undefined): void {
-    this.#strays.push({ record, parentId });
+    this.#records.push({ record, parentId });
   }
 
-  /** Takes back the strays from this record on. */
+  /** Removes the records from this one on. */
   dropFrom(record: number): void {
-    while ((this.#strays.at(-1)?.record ?? -1) >= record) this.#strays.pop();
+    while ((this.#records.at(-1)?.record ?? -1) >= record) this.#records.pop();
   }
 
-  list(): Stray[] {
-    return this.#strays.map((stray, index) => ({ ...stray, kind: this.#kinds[index]! }));
+  list(): InvalidParent[] {
+    return this.#records.map((record, index) => ({ ...record, kind: this.#kinds[index]! }));
   }
 
   /**
    * Writes the parents into the columns.
-   * @param damagedBefore for each damaged line, the number of the record that comes after it, ascending.
+   * @param damagedBefore for each damaged line, the number of the record that comes after it, ascending
    */
   resolve(columns: RecordColumns, ids: IdTable, damagedBefore: readonly number[]): void {
     this.#kinds = [];
-    if (this.#strays.length === 0) return;
-    for (const { record } of this.#strays) columns.parent[record] = -1;
+    if (this.#records.length === 0) return;
+    for (const { record } of this.#records) columns.parent[record] = -1;
     const forest = new Forest(columns);
     const bridges = new Bridges(damagedBefore);
-    const standings = new Map<string, number>();
+    const oldest = new Map<string, number>();
     const isDamaged = (record: number) => columns.damaged[record] === 1;
-    for (const { record, parentId } of this.#strays) {
-      const later =
-        parentId === undefined ? -1 : (standings.get(parentId) ?? ids.oldestOf(parentId, isDamaged));
-      if (parentId !== undefined) standings.set(parentId, later);
+    for (const { record, parentId } of this.#records) {
+      const later = parentId === undefined ? -1 : (oldest.get(parentId) ?? ids.oldestOf(parentId, isDamaged));
+      if (parentId !== undefined) oldest.set(parentId, later);
       const late = later >= 0 && forest.link(record, later);
       this.#kinds.push(later < 0 ? "missing_parent" : late ? "late_parent" : "cycle");
       if (!late) forest.link(record, bridges.targetOf(record, parentId));
@@ -303,7 +302,7 @@ export class StrayParents {
   }
 }
 
-/** Which root each record hangs on, with shortcuts, so that a circle is seen before it closes. */
+/** Finds the root of each record, with shortcuts, to refuse a link that would close a cycle. */
 class Forest {
   readonly #parent: Int32Array;
   readonly #up: Int32Array;
@@ -313,7 +312,7 @@ class Forest {
     this.#up = columns.parent.slice(0, columns.count);
   }
 
-  /** Hangs a root on a parent; false, and nothing done, when that would close a circle. */
+  /** Links a root to a parent. Returns false, and changes nothing, if that would close a cycle. */
   link(root: number, parent: number): boolean {
     if (parent < 0 || this.#rootOf(parent) === root) return false;
     this.#parent[root] = parent;
@@ -332,11 +331,11 @@ class Forest {
   }
 }
 
-/** Chooses the entry to hang on where the parent stands nowhere. Entries that miss the same id share one. */
+/** Chooses the parent of entries whose parent is not in the file. Entries that miss the same id get the same one. */
 class Bridges {
   readonly #damagedBefore: readonly number[];
   readonly #targets = new Map<string, number>();
-  /** How many damaged lines already explain a missing id. */
+  /** Number of damaged lines that already explain a missing id. */
   #explained = 0;
 
   constructor(damagedBefore: readonly number[]) {

@@ -13,12 +13,12 @@ const LOOK_BYTES = 1 << 20;
 
 export interface HeaderReading {
   readonly header: SessionHeader;
-  /** 1, 2 or 3; a future version as it stands. */
+  /** 1, 2 or 3, or the number of a future version. */
   readonly version: number;
-  /** Why the header cannot be trusted, so that what it does not say was made up; undefined for a sound one. */
+  /** Why the header cannot be trusted. Its missing values are then guesses. Undefined for a sound one. */
   readonly damage: string | undefined;
-  /** Names of fields that held something else than they should. */
-  readonly odd: readonly string[];
+  /** Names of the fields that had an invalid value. */
+  readonly invalidFields: readonly string[];
 }
 
 /** The source of a header: a store, or a file that is only read. */
@@ -44,18 +44,23 @@ export function readHeader(store: HeaderSource): HeaderReading {
   const entry = lines.find((line) => line.kind === "entry");
   if (entry === undefined) throw notASession(store, first.bytes);
   const { header, version } = headerReading({ type: "session", version: SESSION_VERSION });
-  return { header, version, damage: "The first line is not a session header", odd: [] };
+  return { header, version, damage: "The first line is not a session header", invalidFields: [] };
 }
 
 function headerReading(value: Fields): HeaderReading {
-  const odd: string[] = [];
+  const invalidFields: string[] = [];
   const named = typeof value.version === "object" ? JSON.stringify(value.version) : value.version;
   const version = versionOf(value.version);
   const damage = version === undefined ? `The header has the impossible format version ${named}` : undefined;
   // Nothing is known about an impossible version: today's is the best guess.
   if (version === undefined) value.version = SESSION_VERSION;
-  mendFields(value, HEADER_FIELDS, { odd });
-  return { header: value as unknown as SessionHeader, version: version ?? SESSION_VERSION, damage, odd };
+  mendFields(value, HEADER_FIELDS, { invalidFields });
+  return {
+    header: value as unknown as SessionHeader,
+    version: version ?? SESSION_VERSION,
+    damage,
+    invalidFields,
+  };
 }
 
 const HEADER_FIELDS: readonly FieldRule[] = [

@@ -47,7 +47,7 @@ export class SessionReader {
     return this.#index;
   }
 
-  /** Forgets what was read: the store holds something else now. */
+  /** Drops the index and the entries: the store has other content now. */
   forget(): void {
     this.#index = undefined;
     this.#entries.clear();
@@ -58,18 +58,21 @@ export class SessionReader {
     return this.#index;
   }
 
-  /** The entry of a record; undefined when its body turns out to be damaged. Not remembered: who asks for many has each alone. */
+  /** The entry of a record; undefined for a damaged body. Does not keep it: a caller may read millions. */
   entryAt(number: number): Entry | undefined {
     const known = this.#entries.get(number)?.deref();
     return known ?? this.parse(number, readBytes(this.store, this.#madeIndex().place(number)));
   }
 
-  /** Makes an entry of a record's line, anew each time; undefined, and noted, when its body is damaged. @param odd gets the names of odd fields. */
-  parse(number: number, line: Buffer, odd?: string[]): Entry | undefined {
+  /**
+   * Parses a record's line. Returns undefined for a damaged body, and marks the record.
+   * @param invalidFields gets the names of the fields that had an invalid value
+   */
+  parse(number: number, line: Buffer, invalidFields?: string[]): Entry | undefined {
     const index = this.#madeIndex();
     if (index.isDamaged(number)) return undefined;
     const value = parseBytes(line) ?? firstWholeEntry(line);
-    const entry = entryFrom(value, this.#placeOf(number, value), odd);
+    const entry = entryFrom(value, this.#placeOf(number, value), invalidFields);
     if (entry === undefined) index.markDamaged(number);
     return entry;
   }
@@ -77,7 +80,7 @@ export class SessionReader {
   #placeOf(number: number, value: unknown): { id: string; parentId: string | null; version: number } {
     const index = this.#madeIndex();
     const { id, parentId } = isRecord(value) ? value : {};
-    // Most lines say their place in the tree: then no new strings are made.
+    // Most lines name their place in the tree: then no new strings are made.
     const place = index.isPlaced(number, id, parentId) ? { id, parentId } : index.record(number);
     return { ...(place as { id: string; parentId: string | null }), version: this.version };
   }
@@ -130,7 +133,7 @@ export class SessionReader {
 
   /**
    * The entries from a root to this id, oldest first; undefined when there is no such entry.
-   * @param held entries in memory that end the path: they stand for their own copies.
+   * @param held entries in memory that end the path: they are used instead of their copies in the file.
    */
   path(leafId: string, held: readonly Entry[] = []): Entry[] | undefined {
     const leaf = this.find(leafId);
@@ -179,7 +182,9 @@ export class SessionReader {
     const view = { leafId: entries.at(-1)?.id ?? null, entries, reachesRoot: true };
     const index = this.index();
     const { damageCount } = index;
-    const lacksEntries = index.strays().some(({ kind, parentId }) => kind === "missing_parent" && parentId);
+    const lacksEntries = index
+      .invalidParents()
+      .some(({ kind, parentId }) => kind === "missing_parent" && parentId);
     return lacksEntries || damageCount > 0 ? { ...view, damagedLines: damageCount } : view;
   }
 
@@ -209,7 +214,7 @@ export class SessionReader {
     return known ?? this.parse(number, lines.bytes(this.#madeIndex().place(number)));
   }
 
-  /** Number of the record where the last entry leaves the session. */
+  /** Number of the record of the stored leaf. */
   #storedLeaf(): number {
     const index = this.index();
     for (let number = index.count - 1; number >= 0; number -= 1) {

@@ -13,7 +13,7 @@ import { type LiveView, lacksKeptEntry } from "./tail.ts";
  */
 export type Durability = "process" | "power";
 
-/** Up to this size, a file's ids are looked through before a short new one is given. */
+/** Up to this size, a short new id is checked against all ids of the file. */
 const KNOWN_IDS_BYTES = 4 << 20;
 
 /** The writer looks at the file this often while it appends. */
@@ -54,7 +54,7 @@ export class SessionWriter {
   #earlierOwnEntries: Entry[] = [];
   #ownCharacters = 0;
   #madeIds: IdSource | undefined;
-  /** Which ids the file has: `new` for those made here alone, `many` for more than are looked through. */
+  /** The ids of the file: `new` if all were made here, `many` if they are too many to check. */
   #knownIds: "new" | "indexed" | "many";
   #stamp = { ms: 0, text: "" };
   #sinceLook = LOOK_EVERY_APPENDS;
@@ -74,7 +74,7 @@ export class SessionWriter {
     return [...this.#earlierOwnEntries, ...this.#ownEntries];
   }
 
-  /** Made at the first use: who only reads needs no random numbers. */
+  /** Made at the first use: a reader needs no random numbers. */
   get #ids(): IdSource {
     this.#madeIds ??= new IdSource();
     return this.#madeIds;
@@ -91,7 +91,7 @@ export class SessionWriter {
     }
   }
 
-  /** The time now; to make the text of it takes as long as a read, and many appends share one. */
+  /** The present time as text. Cached, because making it takes as long as a read. */
   #timestamp(): string {
     const now = Date.now();
     if (now !== this.#stamp.ms) this.#stamp = { ms: now, text: new Date(now).toISOString() };
@@ -141,7 +141,7 @@ export class SessionWriter {
     this.#sinceLook += 1;
   }
 
-  /** Before an append, for the session's leaf is the stored one then. */
+  /** Called before an append: the session's leaf is then the stored one. */
   #isLookDue(): boolean {
     return this.#sinceLook >= LOOK_EVERY_APPENDS || Date.now() - this.#lookedAtMs >= LOOK_EVERY_MS;
   }
@@ -153,7 +153,7 @@ export class SessionWriter {
         ? this.#lines.append(lines)
         : this.#lines.append(lines, () => [lines[0]!, this.#leafRecord(entries.at(-1)!)]);
     } catch (error) {
-      // A part of the lines may be stored. More than all of them is somebody else's.
+      // A part of the lines may be stored. More bytes than theirs are another writer's.
       const maxBytes = lines.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, from + 1);
       if (this.#reader.store.size() > maxBytes) this.look();
       this.#lines.look();
@@ -161,7 +161,7 @@ export class SessionWriter {
     }
   }
 
-  /** The record of where the leaf is, where another entry stands last. */
+  /** The record of the leaf, if another entry is the last one. */
   #leafRecord(leaf: Entry): string {
     return serialized(this.make([LEAF_RECORD], leaf.id)[0]!);
   }
@@ -218,9 +218,9 @@ function serialized(entry: Entry): string {
  *
  * Another writer can be killed in the middle of a line at any moment, also between a look at the end and a write. So
  * `append` looks afterwards whether another writer was there, and at the byte before the own text. If that byte is no
- * newline, the first line continues a torn one and is lost with it: `append` writes it again after a newline.
+ * newline, the first line continues a cut-off one and is lost with it: `append` writes it again after a newline.
  *
- * Invariant: when `append` returns, each line stands on a line of its own, if the store still has it.
+ * Invariant: when `append` returns, each appended text that the store still has is a line of its own.
  */
 class LineAppender {
   readonly #store: SessionStore;
@@ -285,7 +285,7 @@ class LineAppender {
     return isAlone;
   }
 
-  /** Finds the appended text after `from`, and seals a torn line before it. */
+  /** Finds the appended text after `from`, and ends a cut-off line before it. */
   #placeAmongOthers(from: number, again: () => readonly string[]): void {
     const { text } = this.#appended!;
     const lengthBytes = Math.max(0, this.#store.size() - from);
@@ -317,15 +317,15 @@ function joined(lines: readonly string[]): string {
   return lines.length === 1 ? `${lines[0]}\n` : `${lines.join("\n")}\n`;
 }
 
-/** More than a long session of work appends. */
+/** A long session of work appends less. */
 const MAX_OWN_CHARACTERS = 16 << 20;
 
 /** An odd number near 2^32 / golden ratio: its multiples meet every 32-bit number once. */
 const STEP = 0x9e3779b1;
 
 /**
- * New entry ids, of which no two are the same. They walk through all 32-bit numbers from a random start, so
- * that nobody needs to remember them, and two processes on one file hardly ever meet.
+ * Makes new entry ids without repetition: it walks through all 32-bit numbers from a random start. Two processes on one
+ * file hardly ever make the same id.
  */
 class IdSource {
   #value: number;

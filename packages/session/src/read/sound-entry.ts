@@ -1,10 +1,10 @@
 import type { Entry } from "../entry.ts";
 import { entryType, messageRole } from "../entry-types.ts";
-import { asStored, asUnderstood, repairOwnData } from "../own-entries.ts";
+import { asStored, fromStored, repairOwnData } from "../own-entries.ts";
 import { chainedId, unnamedId } from "./entry-index.ts";
 import { type FieldRule, type Fields, isText, mendFields, mendUsage, text } from "./field-rules.ts";
 
-/** `customType` of an entry that stands where one stood that lost what it was. */
+/** `customType` of an entry that replaces one without its essential fields. */
 const LOST_CUSTOM_TYPE = "bonsai.lost";
 const LATEST_TIME_MS = 8.64e15;
 
@@ -15,32 +15,31 @@ const PLACE: readonly FieldRule[] = [TIMESTAMP];
 const ROLE: readonly FieldRule[] = [text("role", "unknown")];
 
 /**
- * Makes an entry of a known type safe to read, in place: an odd field gets a value that does no harm, and an
- * entry without what it is about becomes a `custom` one that holds what is left. Types that nobody knows stay
- * as they are. The one place where this is decided; all who read an entry rely on it.
- * @param odd gets the names of the fields that held something else than they should.
+ * Makes an entry of a known type safe to read, in place. An invalid field gets a harmless value. An entry without its
+ * essential fields becomes a `custom` entry with the other ones. Unknown types stay as they are.
+ * @param invalidFields gets the names of the fields that had an invalid value
  */
-function soundEntry(entry: Fields, odd?: string[]): Fields {
+function soundEntry(entry: Fields, invalidFields?: string[]): Fields {
   const row = entryType(entry.type);
-  mendFields(entry, PLACE, { odd: row && odd });
+  mendFields(entry, PLACE, { invalidFields: row && invalidFields });
   if (row === undefined) return entry;
   const missing = row.essential?.find(({ field, isSound }) => !isSound(entry[field]));
   if (missing !== undefined) {
-    odd?.push(missing.field);
+    invalidFields?.push(missing.field);
     return lostEntry(entry);
   }
   if (row.fields !== undefined) {
-    mendFields(entry, row.fields, { odd });
-    mendUsage(entry, { odd, prefix: "" });
+    mendFields(entry, row.fields, { invalidFields });
+    mendUsage(entry, { invalidFields, prefix: "" });
   }
-  if (entry.type === "message") mendMessage(entry.message as Fields, odd);
-  repairOwnData(entry, odd);
+  if (entry.type === "message") mendMessage(entry.message as Fields, invalidFields);
+  repairOwnData(entry, invalidFields);
   return entry;
 }
 
-/** Puts safe values where a message has odd ones, in place. A role that nobody knows stays what it is. */
-function mendMessage(message: Fields, odd: string[] | undefined): void {
-  const note = { odd, prefix: "message." };
+/** Replaces a message's invalid values by safe ones, in place. An unknown role stays. */
+function mendMessage(message: Fields, invalidFields: string[] | undefined): void {
+  const note = { invalidFields, prefix: "message." };
   mendFields(message, ROLE, note);
   const rules = messageRole(message.role)?.fields;
   if (rules === undefined) return;
@@ -48,18 +47,18 @@ function mendMessage(message: Fields, odd: string[] | undefined): void {
   mendUsage(message, note);
 }
 
-/** True for a field without which an entry of this type says nothing. */
+/** True for a field without which an entry of this type is lost. */
 export function isEssential(type: string, field: string): boolean {
   return entryType(type)?.essential?.some((rule) => rule.field === field) ?? false;
 }
 
-/** Keeps what is left of an entry, and its place in the tree. */
+/** Keeps the fields of a lost entry as data, and its place in the tree. */
 function lostEntry(entry: Fields): Fields {
   const { id, parentId, timestamp, ...data } = entry;
   return { type: "custom", customType: LOST_CUSTOM_TYPE, id, parentId, timestamp, data };
 }
 
-/** As ISO 8601 writes it, or anything else that is read as a time. */
+/** True for ISO 8601, and for any other text that JavaScript reads as a time. */
 function isTime(value: unknown): boolean {
   return isText(value) && !Number.isNaN(Date.parse(value));
 }
@@ -70,23 +69,22 @@ function timeOf(value: unknown): string {
 }
 
 /**
- * Makes an entry of a line's parsed value, as of today's version and safe to read. The file stays as it is:
- * older versions are migrated, and odd fields mended, in memory only.
- * @param place the id and the parent that the entry has in the tree, whatever its line says.
- * @param odd gets the names of the fields that held something else than they should.
- * @returns undefined when the value is no object.
+ * Makes an entry of a line's parsed value: migrated to today's version, and safe to read. The file stays as it is.
+ * @param place the entry's id and parent in the tree; its line may name others
+ * @param invalidFields gets the names of the fields that had an invalid value
+ * @returns undefined if the value is no object
  */
 export function entryFrom(
   value: unknown,
   place: { id: string; parentId: string | null; version: number },
-  odd?: string[],
+  invalidFields?: string[],
 ): Entry | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
   const entry = value as Record<string, unknown>;
-  // Whatever the header says: programs wrote old entries under new headers, and new ones under old.
+  // The header's version does not decide: programs wrote old entries under new headers, and new ones under old.
   renameHookMessage(entry);
   nameFirstKept(entry, place.version);
-  return soundEntry(asUnderstood(placed(entry, place)), odd) as unknown as Entry;
+  return soundEntry(fromStored(placed(entry, place)), invalidFields) as unknown as Entry;
 }
 
 function placed(
@@ -98,13 +96,13 @@ function placed(
   return { type, id: place.id, parentId: place.parentId, ...fields };
 }
 
-/** Up to version 2, an extension's message had a role of another name. */
+/** Up to version 2, an extension's message had the role `hookMessage`. */
 function renameHookMessage(entry: Record<string, unknown>): void {
   const message = entry.message as { role?: unknown } | null | undefined;
   if (typeof message === "object" && message?.role === "hookMessage") message.role = "custom";
 }
 
-/** In version 1, a compaction counted lines, the header being 0. Under a newer header, the entries are named after those. */
+/** In version 1, a compaction named its first kept entry by line, with 0 for the header. */
 function nameFirstKept(entry: Record<string, unknown>, version: number): void {
   const index = entry.firstKeptEntryIndex;
   if (entry.type !== "compaction" || typeof index !== "number" || isText(entry.firstKeptEntryId)) return;
@@ -112,7 +110,7 @@ function nameFirstKept(entry: Record<string, unknown>, version: number): void {
   delete entry.firstKeptEntryIndex;
 }
 
-/** The line that stores an entry. Values that are nested deeper than JSON can be written are left out. */
+/** The line that stores an entry. Leaves out the fields of an entry that is nested too deep for JSON. */
 export function entryLine(entry: Entry): string {
   try {
     return JSON.stringify(asStored(entry));

@@ -32,14 +32,13 @@ interface TailOptions {
   leafId?: string | null;
   /** Compactions that are to count as undone. Default: none */
   without?: Iterable<string> | undefined;
-  /** Nothing from this byte on belongs to the path. Default: the end of the file */
+  /** The path ends before this byte. Default: the end of the file */
   endOffset?: number | undefined;
 }
 
 /**
  * Reads a file from its end backwards, until the model's view of a leaf is complete.
- * @returns undefined where only the whole file can tell: no such leaf, or a parent that does not stand before
- *   its child.
+ * @returns undefined if the whole file must be read: there is no such leaf, or a parent is not before its child
  */
 export function readTail(options: TailOptions): Tail | undefined {
   if (options.version === 1) return undefined;
@@ -48,8 +47,8 @@ export function readTail(options: TailOptions): Tail | undefined {
 }
 
 /**
- * Reads a file from its end backwards, to the entry that the session stands at.
- * @returns the leaf's id, null before the first entry; undefined where only the whole file can tell.
+ * Reads a file from its end backwards, to the session's leaf.
+ * @returns the leaf's id, null before the first entry; undefined if the whole file must be read
  */
 export function readLeaf(options: { store: SessionStore; version: number }): string | null | undefined {
   return options.version === 1 ? undefined : new TailReader(options).readLeaf();
@@ -99,7 +98,7 @@ class TailReader {
     };
   }
 
-  /** After the whole file was read: null where it has no entry, undefined where the index has to find the leaf. */
+  /** After the whole file was read: null if it has no entry, undefined if the index must find the leaf. */
   #beforeFirst(): null | undefined {
     return this.#unclear || this.#leafId !== undefined ? undefined : null;
   }
@@ -119,7 +118,7 @@ class TailReader {
     const head = this.#head;
     const kind = head.read(line, this.#store);
     // The line of another branch. A wanted entry behind another entry in one line is left to the index.
-    if (kind === "entry" && !head.torn && this.#isPassedOver()) {
+    if (kind === "entry" && !head.isCutOff && this.#isPassedOver()) {
       lines.skipLinesWithout(Buffer.from(JSON.stringify(this.#wanted)));
       return false;
     }
@@ -131,12 +130,12 @@ class TailReader {
 
   #olderEntry(line: Line, kind: LineKind): boolean {
     const head = this.#head;
-    // An id made from a line number is known only to who counted the lines.
+    // An id made from a line number is known only after the lines were counted.
     if (kind === "no_id" && this.#wanted === undefined) this.#unclear = true;
-    if (kind !== "entry" || (head.torn && this.#mustBeWhole())) return false;
+    if (kind !== "entry" || (head.isCutOff && this.#mustBeWhole())) return false;
     if (this.#isPassedOver()) return false;
     const { id, parentId } = head;
-    const entry = head.torn ? undefined : this.#entry(line, { id, parentId });
+    const entry = head.isCutOff ? undefined : this.#entry(line, { id, parentId });
     if (entry === undefined && line.ended) this.#damagedLines += 1;
     if (entry === undefined && this.#mustBeWhole()) return false;
     if (parentId === undefined) {
@@ -151,12 +150,12 @@ class TailReader {
     return typeof this.#wanted === "string" && !this.#head.isNamed(this.#wanted);
   }
 
-  /** A leaf has a body; further up the path, one that is lost is stepped over. */
+  /** Skips a lost body, except at the leaf, which must have one. */
   #mustBeWhole(): boolean {
     return this.#wanted === undefined || this.#wanted === this.#askedLeafId;
   }
 
-  /** Goes one entry up the path; a lost body is stepped over. */
+  /** Goes one entry up the path. Skips a lost body. */
   #step(entry: Entry | undefined, parentId: string | null): boolean {
     const isLast = this.#wanted === undefined;
     this.#wanted = parentId;
@@ -171,7 +170,7 @@ class TailReader {
     return parentId === null;
   }
 
-  /** Hangs what hung on a lost body on that one's parent. */
+  /** Gives the children of a lost body its parent. */
   #stepOver(parentId: string | null): void {
     const child = this.#newestFirst.at(-1);
     if (child === undefined) this.#leafId = parentId;
@@ -185,7 +184,7 @@ class TailReader {
   }
 }
 
-/** Up to here, a path stays whole in memory after a compaction, so that asking for it reads nothing. */
+/** A path up to this size stays whole in memory after a compaction, so that reading it needs no file. */
 const WHOLE_PATH_ENTRIES = 4096;
 
 interface GrowingProjection extends Projection {
@@ -193,8 +192,7 @@ interface GrowingProjection extends Projection {
 }
 
 /**
- * The path that the session stands on, as far as the model sees it, and its projection, which grows with the
- * path. Owner of both.
+ * The session's current path, as far as the model sees it, and its projection, which grows with the path. Owner of both.
  *
  * Invariant: the projection equals `project(path)`.
  */
@@ -204,7 +202,7 @@ export class LiveView {
   /** Undefined until an entry is looked up. */
   #byId: Map<string, Entry> | undefined;
   #projection: GrowingProjection;
-  /** True once somebody was given the list of items: then the next change is made to a copy. */
+  /** True once a caller has the list of items: the next change is then made to a copy. */
   #handedOut = false;
 
   constructor(tail: Tail) {
@@ -235,9 +233,9 @@ export class LiveView {
   }
 
   /**
-   * Adds entries that continue the path. Costs the same however long the path is, except for entries that
-   * change what stands before them.
-   * @returns false when what the model sees now begins before the entries in memory: read the tail anew.
+   * Adds entries that continue the path. The cost does not grow with the path, except for entries that
+   * change earlier ones.
+   * @returns false if the view now begins before the entries in memory: the tail must be read again
    */
   append(entries: readonly Entry[]): boolean {
     for (const entry of entries) {
@@ -269,7 +267,7 @@ export class LiveView {
     return lacksKeptEntry(this.#entries);
   }
 
-  /** Lets go of what a compaction hid, once there is much of it. */
+  /** Drops hidden entries from memory, once they are many. */
   #forgetHidden(): void {
     const finder = ViewFinder.in(this.#entries);
     if (finder.compaction === undefined || finder.lacksKeptEntry) return;
@@ -280,7 +278,7 @@ export class LiveView {
   }
 }
 
-/** True where the live compaction at the end of a path names a first kept entry that the path does not have. */
+/** True if the live compaction at the end of a path names a first kept entry that the path lacks. */
 export function lacksKeptEntry(path: readonly Entry[]): boolean {
   return ViewFinder.in(path).lacksKeptEntry;
 }
@@ -290,7 +288,7 @@ export function* walkBack(
   leafId: string | null,
   entryOf: (id: string) => Entry | undefined,
 ): Generator<Entry> {
-  // From time to time an id is marked. Coming back to it ends the walk.
+  // Marks an id from time to time: reaching it again ends the walk.
   let marked: string | undefined;
   let markAt = 64;
   let steps = 0;
@@ -312,7 +310,7 @@ export interface PathSettings {
 
 /** The settings that the newer part of a path names. */
 export interface RecentSettings extends PathSettings {
-  /** True where that part is the whole path. */
+  /** True if that part is the whole path. */
   isWhole: boolean;
 }
 
@@ -336,7 +334,7 @@ export class SettingsFinder {
     return this.found.model !== undefined && this.found.thinkingLevel !== undefined;
   }
 
-  /** True for a type of entry that can hold what is not known yet. */
+  /** True for a type of entry that can have a setting that is not known yet. */
   wants(type: string): boolean {
     if (type === "thinking_level_change") return this.found.thinkingLevel === undefined;
     return (type === "model_change" || type === "message") && this.found.model === undefined;

@@ -137,12 +137,12 @@ export function charactersOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + text.length, 0);
 }
 
-/** A longer run tells no more lines apart, and takes longer to look for. */
+/** A longer run excludes hardly more lines, and takes longer to find. */
 const MAX_FILTERED = 64;
 
 /**
- * JSON may write any character as `\uXXXX`, and some in other ways; but letters and digits it writes as they
- * are or as `\u`. So a line that has neither the term's longest run of them nor any `\u` cannot match.
+ * JSON writes letters and digits as they are or as `\uXXXX`. A line that has neither the longest run of them in the term
+ * nor any `\u` cannot match.
  */
 function lineFilter(term: string): RegExp {
   const runs = term.match(/[A-Za-z0-9 ]+/g) ?? [];

@@ -14,13 +14,13 @@ export interface SearchRequest {
   perSession: number;
   secrets?: SecretFilter;
   signal?: AbortSignal | undefined;
-  /** Gets the files that cannot be read. */
+  /** Called for each file that cannot be read. */
   unread: string[];
 }
 
 export interface Hits {
   hits: ScoredHit[];
-  /** True if some were left out. */
+  /** True if hits were left out. */
   isCut: boolean;
 }
 

@@ -131,7 +131,7 @@ export class SessionSource implements LineSource {
           head.read(part, this);
           visit(this.#entry(part, "entry", position));
         }
-        if (glued === undefined && (kind === "entry" || kind === "no_id") && !head.torn)
+        if (glued === undefined && (kind === "entry" || kind === "no_id") && !head.isCutOff)
           visit(this.#entry(line, kind, position));
         if (kind !== "blank") position.written += 1;
         if (!line.ended) return;

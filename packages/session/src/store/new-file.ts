@@ -207,18 +207,18 @@ const NEWLINE = 10;
 /** Larger ones are slower: with 1 MB, the system took four times as long to write 195 MB. */
 const BUFFER_BYTES = 1 << 17;
 
-/** Writes lines to a file: copied byte for byte from a store, neighbours at once, or made anew. */
+/** Writes lines to a file: copied byte for byte from a store, neighbours in one write, or new ones. */
 export class LineWriter {
   readonly #fd: number;
   readonly #store: SessionStore | undefined;
   readonly #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   #used = 0;
-  /** The lines that are yet to be copied: from here up to there, the last newline left out. */
+  /** The range of the lines that are still to be copied, without the last newline. */
   #from = 0;
   #until = 0;
   #line = 0;
 
-  /** @param store where lines are copied from. */
+  /** @param store source of copied lines */
   constructor(fd: number, store?: SessionStore) {
     this.#fd = fd;
     this.#store = store;
@@ -236,7 +236,7 @@ export class LineWriter {
     this.#until = offset + lengthBytes;
   }
 
-  /** Writes a line that the store does not hold in this form. */
+  /** Writes a line that the store does not have in this form. */
   write(line: string): void {
     this.#copyPending();
     const bytes = Buffer.from(`${line}\n`);
@@ -245,7 +245,7 @@ export class LineWriter {
     else this.#used += bytes.copy(this.#buffer, this.#used);
   }
 
-  /** Writes what is still held back. */
+  /** Writes the lines that are still to be copied. */
   end(): void {
     this.#copyPending();
     this.#flush();
