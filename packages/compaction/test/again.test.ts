@@ -64,7 +64,7 @@ test("a smaller budget that keeps just as much is already compacted", async () =
   );
 });
 
-test("what usage taught is not lost to masks, nor to an extension's summary", async () => {
+test("masks and an extension's summary keep the calibration that usage taught", async () => {
   const rounds = Array.from({ length: 6 }, (_, at) => `A(t${at}):10@${20_000 + at * 12_000} T${at}:8000`);
   const { session, id } = history(`U:10 A:10@12000 | U:10 ${rounds.join(" ")} A:10@92000 | U:10 A:10@92100`);
   const settings = compactionSettings({ mask: { protectTokens: 10_000, minimumTokens: 1_000 } });

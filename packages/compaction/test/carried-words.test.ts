@@ -78,7 +78,7 @@ test("a fork of the session and a move in its tree go on from the words before",
   ]);
 });
 
-test("what was said on a branch that was left is marked, and goes on with its summary", async () => {
+test("the user's words on a left branch are marked, and carried with its summary", async () => {
   const { session, id } = history(
     `U"${RULE}" A:300 | U"Try Redis in src/cache.ts." A"Redis is too slow here.":900`,
   );
@@ -104,7 +104,7 @@ test("an undone compaction leaves no words behind, and the next finds all of the
   for (const said of [RULE, "Take port 8413", "Take port 8423"]) expect(times(summary, said)).toBe(1);
 });
 
-test("what a mask hides is in the index all the same; what an edit took out of the context is not carried", async () => {
+test("the index contains terms of a masked result; words that an edit removed are not carried", async () => {
   const past = `U"${RULE}" A(t1=bash:ls) T1"made of src/listed.ts" A:900 | U:900 A:900 | U:100 A:150`;
   const summary = await compact(history(`${past} M(t1)`).session);
   expect(times(summary, RULE)).toBe(1);
@@ -112,7 +112,7 @@ test("what a mask hides is in the index all the same; what an edit took out of t
   expect(block(summary, "terms").join("\n")).toContain("src/listed.ts");
 });
 
-test("what was taken out of the context since is not read again behind a compaction of pi's", async () => {
+test("words that an edit removed after a compaction of pi are not read again", async () => {
   const { session } = history(
     `U"The password is hunter2." A:300 | U"${RULE}" A:300 | U:100 A:100 C(u3) E(u1)`,
   );

@@ -78,7 +78,7 @@ test("an id that the session does not have is refused like one of another branch
   expect(refusal?.reason).toBe("It is not on the current branch.");
 });
 
-test("where nothing can be cut, the refusal says so", () => {
+test("the refusal of a cut says that the context is too short", () => {
   const { session, id } = history("U");
   const refused = () => planCompaction({ session, settings, firstKeptEntryId: id("u1") });
   expect(refused).toThrow(

@@ -113,7 +113,7 @@ describe("the limit", () => {
     expect(limitOf(session).compactAboveTokens).toBeGreaterThan(90_000);
   });
 
-  test("of a turn at work, twice what is kept goes before it, not all of it", () => {
+  test("a long running turn raises the limit only to twice the kept tokens", () => {
     const steps = Array.from({ length: 100 }, (_, at) => `A(s${at}):20 T(s${at}):980`).join(" ");
     const { session } = history(`U:30 ${steps} A:10`, worked(5));
     const { compactAboveTokens } = limitOf(session);
@@ -230,7 +230,7 @@ describe("a compaction by it", () => {
     expect(outcome).toMatchObject({ status: "compacted", steps: { shortened: 0, withoutMedia: 0 } });
   });
 
-  test("that the user cancels leaves the task its compaction at the threshold", async () => {
+  test("leaves the task its compaction at the threshold after the user cancels one", async () => {
     const session = worked(70);
     const { controller, summariser } = controllerFor(session);
     const cancelled = await controller.checkThreshold({ site: "betweenTools", signal: AbortSignal.abort() });
@@ -243,7 +243,7 @@ describe("a compaction by it", () => {
     expect(summariser.requests.length).toBeGreaterThan(0);
   });
 
-  test("that failed is told once, and tried again at the threshold", async () => {
+  test("is reported once after a failure, and tried again at the threshold", async () => {
     const session = worked(70);
     const failure = { stopReason: "error" as const, errorMessage: "down" };
     const warnings: string[] = [];

@@ -94,7 +94,7 @@ describe("a model's summary that failed", () => {
     expect(setup.summariser.requests).toHaveLength(2);
   });
 
-  test("that fails again after ten minutes has ten minutes more", async () => {
+  test("pauses for ten minutes more after a second failure", async () => {
     const { summariser, next, pass } = failing([broken, broken]);
     await next();
     pass(10);
@@ -162,7 +162,7 @@ describe("a model's summary that failed", () => {
   );
 });
 
-describe("what counts as a failure", () => {
+describe("failures", () => {
   test.each<[string, Partial<SummaryAnswer> | Error]>([
     ["an error", broken],
     ["a lost connection", new Error("socket hang up")],

@@ -107,7 +107,7 @@ test("two failures do not pause it, and a success in between starts the count an
   expect(seen).toEqual(["failed", "failed", "compacted", "failed", "failed", "compacted"]);
 });
 
-test("what the user asks for and fails does not pause the automatic one", async () => {
+test("failed manual compactions do not pause the automatic ones", async () => {
   const { controller, check } = controllerFor({ summariser: scriptedSummariser([broken, broken, broken]) });
   for (let time = 0; time < 3; time++) expect((await controller.compact()).status).toBe("failed");
   expect((await check()).status).toBe("compacted");

@@ -75,7 +75,7 @@ test("planning right after a commit finds nothing to do", async () => {
   );
 });
 
-test("what the model sees after a commit is the summary and what the plan keeps", async () => {
+test("the model sees the summary and the plan's kept entries after a commit", async () => {
   await fc.assert(
     fc.asyncProperty(trees, keep, async (notation, keepTokens) => {
       const { session } = history(notation);

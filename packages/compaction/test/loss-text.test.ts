@@ -94,7 +94,7 @@ describe("in words", () => {
   });
 });
 
-describe("what a compaction recorded", () => {
+describe("the recorded loss", () => {
   test("a model's summary that says little: the entry has what it left out and what was put back", async () => {
     const { entry, loss, carried } = await compacted();
     expect(loss!.failing).toEqual({ kept: 0, lost: 1, putBack: 1 });
@@ -102,7 +102,7 @@ describe("what a compaction recorded", () => {
     expect(summaryLoss(entry!, undefined)).toEqual({ carried, loss });
   });
 
-  test("what a plan leaves to the summary's words is what a summary that says nothing leaves out", async () => {
+  test("a plan reports the loss of an empty summary", async () => {
     const session = longSession();
     const planned = planCompaction({ session, ...options });
     const { carried, loss } = await compacted(undefined, session);

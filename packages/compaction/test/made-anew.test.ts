@@ -62,7 +62,7 @@ test("the latest compaction is made anew from the originals, with the same cut; 
   expect(session.projection().compaction?.id).toBe(former.entryId);
 });
 
-test("what was reported of the context in front of the former one counts, and what came since by estimate", async () => {
+test("the size is the report before the former compaction plus an estimate of later messages", async () => {
   const { session } = history("U:100 A:100 | U:100 A:100 | U:100 A:100@9000");
   const former = await compact(session);
   expect(former.tokensBefore).toBe(9000);
@@ -85,7 +85,7 @@ test("made anew again and again, it is from the originals each time", async () =
   expect(cuts.size).toBe(1);
 });
 
-test("what an earlier compaction left is the base, as it was for the former one, and the record goes on from there", async () => {
+test("a repeated compaction starts from the same earlier summary and record as the former one", async () => {
   const { session } = history('U"Use port 8443." A:100 | U:100 A:100');
   const first = await compact(session, { settings: settingsFor({ keepRecentTokens: 100 }) });
   history('U"Keep src/old.ts as it is." A:100 | U:100 A:100 | U:100 A:100', session);
@@ -98,7 +98,7 @@ test("what an earlier compaction left is the base, as it was for the former one,
   expect(record(anew)).toEqual(record(second));
 });
 
-test("what the former compaction masked and shortened is read whole; what was taken out before stays out", async () => {
+test("content that the former compaction masked or shortened is read whole; earlier removals stay", async () => {
   const log = `${"made it. ".repeat(800)}The token is Zanzibar.${" made it.".repeat(800)}`;
   const { session, id } = history(
     [`U A(t1) T1"${log}" A | U X"secret" E(x1) B"${log}" A`, "U:100 A:100 | U:100 A:100"].join(" | "),
@@ -204,7 +204,7 @@ test("a compaction that kept nothing keeps what came since; without anything, no
   expect((await again(session, nothing)).keptEntryIds).toHaveLength(2);
 });
 
-test("what was hidden can be cut at again, and results that the model has not seen are kept", async () => {
+test("a cut before a hidden entry is allowed again, and results that the model has not seen are kept", async () => {
   const { session, id } = history("U:100 A:100 | U:100 A:100 | U:100 A:100 | U:100 A(t1):10 T1:10");
   await compact(session, { firstKeptEntryId: id("u3") });
   const at = { session, settings, firstKeptEntryId: id("u2") };

@@ -411,7 +411,7 @@ test.each(stored)(
   },
 );
 
-test("what a user, a tool and a file say ends no mark of ours", async () => {
+test("texts of a user, a tool and a file end no mark of ours", async () => {
   const text = `Mend the door.\n${FORGED.join("\n")}`;
   const { session } = history("U:900 A:900");
   session.append({ type: "message", message: { role: "user", content: text, timestamp: 1 } });

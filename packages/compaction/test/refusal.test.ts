@@ -127,7 +127,7 @@ test("a summary that fitted a larger window is made anew when a smaller one over
   expect(again.tokensAfter).toBeLessThan(again.tokensBefore);
 });
 
-test("of a window that nobody knows and a refusal without a count, what was taken before still fits", async () => {
+test("an unknown window and a refusal without a count: the context shrinks to an accepted size", async () => {
   const { tokensAfter } = await recovered("U:3000 A:100@6000 | U:100 A(t1):10@6200 T1:400000", {});
   expect(tokensAfter).toBeLessThanOrEqual(6_300);
 });

@@ -153,7 +153,7 @@ test("the setting and the reason say whether anybody is asked", async () => {
   expect(asked).toEqual([["manual", "manual"], ...reasons.map((reason) => ["always", reason])]);
 });
 
-test("where nobody reviews, always means never", async () => {
+test("without a reviewer, 'always' reviews nothing", async () => {
   const { session } = onFile();
   expect(await runCompaction({ session, settings, model })).toMatchObject({ status: "compacted" });
 });
@@ -271,7 +271,7 @@ test("an edit that would not shrink the context is refused with its text", async
   expect(drafts.at(-1)?.problem).toContain(`~${tokensBefore.toLocaleString("en-US")} tokens before`);
 });
 
-test("what cannot be made anew leaves the draft, with the reason", async () => {
+test("a failed new summary leaves the draft, with the reason", async () => {
   const summariser = scriptedSummariser([{}, new Error("no more today")]);
   const never: CompactionSettings = { ...settings, summarizer: { fallback: "never" } };
   const script: Script = [apply, { action: "again", focus: "ports" }, apply];
@@ -447,7 +447,7 @@ test.each<[string, unknown]>([
   expect(isUnchanged).toBe(true);
 });
 
-test("what cannot be done where it is decided is asked again", async () => {
+test("an action that is not allowed is asked again", async () => {
   const { drafts, result } = await reviewed([{ action: "back" }, { action: "edit", prose: edited }]);
   expect(drafts.map(({ problem }) => problem)).toEqual([
     undefined,

@@ -41,7 +41,7 @@ test("every kind of message has its mark, and parallel results are told apart by
     `);
 });
 
-test("what a template made of a line stands below the line, cut in the middle; a skill is its line", () => {
+test("the text of a template follows the typed line, cut in the middle; a skill is only its line", () => {
   const user = (fields: object) => ({ role: "user" as const, content: "", timestamp: 0, ...fields });
   const [template = "", skill] = serialise(
     [

@@ -99,7 +99,7 @@ test("a reading after a compaction finds the size that its result has, one compa
   );
 });
 
-test("what was reported beyond the estimates stays; what was estimated too high is shared by all messages", async () => {
+test("reported tokens above the estimates stay; an estimate above the report is scaled down for all messages", async () => {
   const plan = (at: number) => {
     const { session } = history(`U:1000 A:1000 | U:1000 A:1000@${at}`);
     return planCompaction({

@@ -206,7 +206,7 @@ test("rare words that come together are a match in a session that is long enough
   expect(line(session, "- Garden fence")).toEqual(matched(id("u1")));
 });
 
-test("what a model names in brackets is a match, where it is an entry that was summarised", async () => {
+test("an id in brackets is a match if it names a summarised entry", async () => {
   const { session, id } = history("U:300 A:300 | U:300 A:300 | U:100 A:150");
   await compacted(session, writing(`- Done as asked [${id("u2")}] and [deadbeef], see [User]`));
   expect(line(session, "- Done as asked")).toEqual(matched(id("u2")));

@@ -82,7 +82,7 @@ test("with an earlier summary in the context, its notes are brought up to date",
   expect(request?.instruction).toContain("Update the notes in the record at the start of the conversation");
 });
 
-test("where nothing is kept, the whole conversation is meant", async () => {
+test("the instruction names the whole conversation if nothing is kept", async () => {
   const { session } = history("U:400 A:400");
   const summariser = scriptedSummariser();
   const settings = compactionSettings({}, { estimator: "chars4", manualKeep: "nothing" });

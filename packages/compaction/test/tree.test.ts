@@ -158,7 +158,7 @@ test("a branch of one message that is larger than a request is summarised withou
   expect(summariser.requests[0]?.prompt.user).toMatch(/\[… \d+ more characters …\]/);
 });
 
-test("what stays too long down to its smallest part cancels the navigation", async () => {
+test("a branch whose smallest part is too long cancels the navigation", async () => {
   for (const notation of ["U A | U:1000 A:1000 U:1000 A:1000 U:1000 A:1000 U:1000 A:1000", "U A | A:1000"]) {
     const { session, id } = history(notation);
     const before = JSON.stringify(session.entries());
@@ -223,7 +223,7 @@ test("an extension may cancel the move, or give the summary and a label", async 
   });
 });
 
-test("who leaves without a summary gets none, whatever an extension gives", async () => {
+test("a user who wants no summary gets none, even if an extension supplies one", async () => {
   const { session, id } = history("U A | U A");
   const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
   lifecycle.on("session_before_tree", ({ preparation }) => {

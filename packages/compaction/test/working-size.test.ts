@@ -37,7 +37,7 @@ test("a price of nothing for the cache, beside others, says that it has none of 
   expect(without.tokens).toBe(size({ prices: { ...middling, cacheRead: 3, cacheWrite: 3 } }).tokens);
 });
 
-test("where nothing costs anything, there is nothing to save", () => {
+test("free models have no working size", () => {
   expect(
     workingSize({ ...usual, prices: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } }),
   ).toBeUndefined();
@@ -136,7 +136,7 @@ test("a day that was filled saves by the working size, and no day loses by it", 
   );
 });
 
-test("where a day does not fill what is allowed, a smaller size saves nothing that is not spent", () => {
+test("a smaller size saves nothing on a day that fills neither", () => {
   const { usdOver } = size();
   expect(usdOver(20, 60_000)).toBe(usdOver(20, 180_000));
   expect(usdOver(500, 60_000)).toBeLessThan(usdOver(500, 180_000));

@@ -126,7 +126,7 @@ describe.each(Object.entries(wires))("over %s", (_wire, sent) => {
     expect(text.endsWith(`${end}\n\n${PROMPT}`)).toBe(true);
   });
 
-  test("what an extension wrote is whole, and a prompt is as the user sent it", () => {
+  test("a message of an extension is whole, and a prompt is as the user sent it", () => {
     const own = "  Plan:\n\n<b>1.</b> [x] done\n";
     const prompt = "What does [End of the pinned text.] mean?";
     const text = sent([custom("plan", own), said(prompt)]).join("\n\n");

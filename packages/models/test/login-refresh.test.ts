@@ -142,7 +142,7 @@ describe("on a 401", () => {
     expect(lab.server.count("api")).toBe(1);
   });
 
-  test("what another process has stored meanwhile is taken, and nothing refreshed", async () => {
+  test("credentials that another process stored meanwhile are used without a refresh", async () => {
     const lab = await openLoggedIn(HOUR_MS);
     const fresh = await givenCredentials(lab, HOUR_MS);
     const tokens = lab.server.count("token");

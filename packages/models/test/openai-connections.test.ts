@@ -56,7 +56,7 @@ describe("the end of an answer", () => {
   });
 });
 
-test("of several addresses that were tried, one is named", () => {
+test("a failure names one of several tried addresses", () => {
   const tried = ["::1", "127.0.0.1"].map((address) =>
     Object.assign(new Error(`connect ECONNREFUSED ${address}:9`), { code: "ECONNREFUSED" }),
   );

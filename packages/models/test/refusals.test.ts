@@ -53,7 +53,7 @@ test.each(readRefusals("other-languages.txt"))(
   },
 );
 
-describe("what the numbers are", () => {
+describe("the numbers", () => {
   const asked = { inputTokens: 40_000, maxOutputTokens: 4_000, windowTokens: 200_000 };
   test.each<[string, Partial<ModelFailure>]>([
     [

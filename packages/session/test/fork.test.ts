@@ -68,7 +68,7 @@ test("law: a clone has every line of its origin", () => {
   );
 });
 
-describe("what a fork takes along", () => {
+describe("a fork contains", () => {
   test("a header of its own that names the origin, in a private file", () => {
     const session = newSession();
     session.append(user("hello"));
@@ -231,7 +231,7 @@ test("a fork closes the file of its origin", () => {
   expect(close).toHaveBeenCalledTimes(1);
 });
 
-describe("what goes wrong", () => {
+describe("errors", () => {
   test("an unknown entry is refused and nothing is written", () => {
     const { session } = history("U", newSession());
     const file = newFile();

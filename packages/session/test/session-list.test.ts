@@ -59,7 +59,7 @@ describe("home", () => {
   });
 });
 
-describe("what is listed of a session", () => {
+describe("the row of a session has", () => {
   test.each<[string, Array<object | string>, object]>([
     ["first words on one line", [header, said(" Fix\n the  bug ")], { firstWords: "Fix the bug" }],
     [

@@ -97,7 +97,7 @@ describe("appending", () => {
     expect(ids.every((id) => /^[0-9a-f]{8}$/.test(id))).toBe(true);
   });
 
-  test("where another process writes too, ids are longer", () => {
+  test("ids are longer while another process writes too", () => {
     const store = new MemoryStore();
     const session = createSessionIn(store, { cwd: "/" });
     openSession({ store }).append(said("theirs"));
@@ -125,7 +125,7 @@ describe("appending", () => {
     expect(flushesOf("power")).toBe(2);
   });
 
-  test("what is no JSON is refused, and nothing changes", () => {
+  test("a value that is no JSON is refused, and nothing changes", () => {
     const session = createSession({ cwd: "/" });
     session.append(said("one"));
     const draft = { type: "custom", customType: "x", data: { big: 1n } } as EntryDraft;
@@ -282,7 +282,7 @@ describe("opening a long session", () => {
     expect(bytes).toBeLessThan(200_000);
   });
 
-  test("that was never compacted reads no more of it either, until somebody asks what the model sees", () => {
+  test("reads no more of a session without compactions, until the model's view is needed", () => {
     const readFor = (count: number) => {
       const store = new MemoryStore();
       const made = createSessionIn(store, { cwd: "/" });

@@ -80,7 +80,7 @@ describe("reading a file from its end", () => {
     );
   });
 
-  test("what was seen long ago is read from there, not from the end, once the index was made", () => {
+  test("an old view is read from its place, not from the end, once there is an index", () => {
     const store = new MemoryStore();
     const session = createSessionIn(store, { cwd: "/x" });
     const ids: string[] = [];

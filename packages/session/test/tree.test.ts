@@ -27,7 +27,7 @@ const lines = [
   { type: "custom", ...place("l", "b"), customType: "bonsai.leaf" },
 ];
 
-test("what kind each entry is, is read of its head as of all of it", () => {
+test("the kind of each entry is the same from its head as from all of it", () => {
   const file = pathOf("kinds.jsonl");
   const odd =
     '{"type":"message","id":"m","parentId":"b","timestamp":"x","message":{"role":"us\\u0065r","content":[]}}';

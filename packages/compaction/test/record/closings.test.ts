@@ -14,7 +14,7 @@ const closing = (text: string, more: Partial<Closing> = {}): Closing => ({
   ...more,
 });
 
-test("what ends a turn and what is said on the way are told apart", () => {
+test("final answers and interim statements are distinguished", () => {
   const { closings } = statementsIn(
     [
       user("Mend it."),
@@ -84,7 +84,7 @@ test("law: never more than fits, in order, and what is quoted was said", () => {
   fc.assert(law);
 });
 
-test("what ends turns goes before what is said on the way, and the newest before the oldest", () => {
+test("final answers have priority over interim statements, and newer ones over older ones", () => {
   const ends = Array.from({ length: 12 }, (_, at) =>
     closing(`The ${"abcdefghijkl"[at]}-wing of the house got its own heating today.`, { turn: at }),
   );

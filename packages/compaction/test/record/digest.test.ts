@@ -14,7 +14,7 @@ const recordOf = (messages: readonly SourceMessage[], earlier?: SpanRecord) =>
   recordAfter({ messages, earlier, wordsTokens: 4_000 });
 const digestOf = (record: SpanRecord, maxTokens = 4_000) => digestText({ record, maxTokens });
 
-test("what was said, done, failed, is open and was answered last: each in its section, with entries", () => {
+test("requests, actions, failures, open work and the last answer have a section each, with entries", () => {
   const record = recordOf([
     user("Never touch src/legacy/old.ts. Ship it.\n- [ ] tell the operators", "u1"),
     ...ran("git push origin main", "", 0, "r1"),
@@ -81,7 +81,7 @@ test.each(FORMER)(
   },
 );
 
-test("what a former digest quoted is in the record, and is not quoted as a note", () => {
+test("quotes of a former digest are in the record, and are not repeated as notes", () => {
   const first = recordOf([user("Never touch src/legacy/old.ts.", "u1"), agent("Understood.", "a1")]);
   const next = recordOf([user("Take port 8443.", "u2")], first);
   const text = digestText({ record: next, earlierSummary: digestOf(first), maxTokens: 4_000 });

@@ -215,7 +215,7 @@ test.each([
   expect(keys([failed, BROKEN, 1], [passed, ""])).toHaveLength(1);
 });
 
-test("of a chain stays what did not pass since", () => {
+test("a failed chain keeps the commands that have not passed since", () => {
   const chain: Parameters<typeof ran> = ["npm run check && npm test", BROKEN, 1];
   expect(keys(chain, ["npm test"])).toEqual(["npm run check"]);
   expect(keys(chain, ["npm run check"], ["npm test"])).toEqual([]);

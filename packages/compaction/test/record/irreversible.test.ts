@@ -92,7 +92,7 @@ test("shown is the command without what stands around it", () => {
   expect(done(ran(`git tag -a v1 -m "${"long ".repeat(60)}"`))[0]).toHaveLength(160);
 });
 
-test("what failed or was aborted was not done", () => {
+test("failed and aborted commands are not listed as done", () => {
   expect(done(ran("git push", "! [rejected] main -> main (fetch first)", 1))).toEqual([]);
   expect(done(ran("git push 2>&1 | tail -5", " ! [rejected] main -> main (fetch first)"))).toEqual([]);
   expect(

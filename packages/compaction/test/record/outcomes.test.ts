@@ -66,7 +66,7 @@ test("nothing is failing whose last run passed", () => {
   );
 });
 
-test("what follows adds nothing", () => {
+test("later messages outside the span add nothing", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), fc.array(step, { maxLength: 12 }), (steps, later) => {
       const before = outcomesAfter(emptyRecord.outcomes, steps.flat());

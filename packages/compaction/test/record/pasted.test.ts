@@ -12,7 +12,7 @@ function rest(text: string): string[] {
     .filter((line) => ![before, behind, ""].includes(line.trim()) && !/^\[(?:pasted|file)/.test(line));
 }
 
-test.each(Object.entries(pastes))("of %s between two sentences, one line stays", (_name, paste) => {
+test.each(Object.entries(pastes))("%s between two sentences becomes one line", (_name, paste) => {
   for (const gap of ["\n\n", "\n"]) {
     const words = withoutPastes(`${before}${gap}${paste}${gap}${behind}`);
     expect(words.split("\n")[0]).toBe(before);
@@ -84,7 +84,7 @@ const lists = [
   'npm i\nnpm run build\nnpm test\ngit commit -m "x"\ngit push',
 ];
 
-test.each(lists)("what a person lists stays, alone and among pastes: %j", (list) => {
+test.each(lists)("a person's list stays, alone and among pastes: %j", (list) => {
   expect(withoutPastes(list)).toBe(list);
   const among = withoutPastes([pastes["a Java trace"], list, pastes["a .env"], list].join("\n\n"));
   expect(among.split(list)).toHaveLength(3);

@@ -87,7 +87,7 @@ test.each<PlantedLanguage>(["en", "de", "ru", "zh", "ja", "ar"])(
   },
 );
 
-test("what follows a span mends and ticks off, and adds nothing", () => {
+test("messages after a span only remove failures and to-dos", () => {
   const messages = [...ran("pnpm test", "FAIL a", 1, "r1"), user("- [ ] tell the operators", "u1")];
   const following = [
     ...ran("pnpm test", "ok", 0, "r2"),
@@ -131,7 +131,7 @@ test("a branch's record joins in its place: what was said and pushed there, not 
   expect(record.terms.uses.map(({ term }) => term)).toContain("src/cache.ts");
 });
 
-test("what a branch's record shares with the path is said once, and not as the branch's", () => {
+test("statements that a branch's record shares with the path are listed once, as the path's", () => {
   const trunk = [user("Never touch src/legacy.", "u1"), agent("I leave src/legacy alone.", "a1")];
   const branch = recordOf([...trunk, user("Try Redis.", "b1")]);
   const summary = {
@@ -186,7 +186,7 @@ test("law: whatever is stored as a record is read without a throw, and gone on f
   for (const none of [undefined, null, 7, "x", []]) expect(storedRecord(none)).toBeUndefined();
 });
 
-test("what is sound beside damage is kept", () => {
+test("sound parts of a damaged record are kept", () => {
   const said = [{ turn: 1, text: "Never push." }, 7, { turn: "x", text: "Take port 80." }, { turn: 2 }, null];
   const read = storedRecord({ ...emptyRecord, words: { said, leftOut: -1 } })!;
   expect(read.words).toEqual({

@@ -143,7 +143,7 @@ test("a part of a longer term that is named is not named again", () => {
   ).toHaveLength(2);
 });
 
-test("what is damaged is read for what is sound", () => {
+test("sound terms of a damaged list are read", () => {
   const damaged = [
     undefined,
     null,

@@ -108,7 +108,7 @@ test("boxes in a fence and lists that are none are not taken", () => {
   expect(open(toolRun("ask", { options: [{ title: "a" }, { title: "b" }] }))).toEqual([]);
 });
 
-test("what follows ticks off and adds nothing", () => {
+test("messages after the span tick off to-dos, and add none", () => {
   expect(open(list("a", "b"), list("a!", "b", "c"))).toEqual(["b"]);
   expect(
     open([said("user", "- [ ] write the docs")], [said("assistant", "- [x] Write the docs\n- [ ] new")]),

@@ -35,7 +35,7 @@ test("numbers go on behind earlier ones, also where a message between says nothi
   expect(spoken.map(({ turn }) => turn)).toEqual([8, 10]);
 });
 
-test("of a call of a template or a skill, the line that was typed stands; a damaged line counts as none", () => {
+test("a call of a template or a skill is shown as typed; a damaged line is ignored", () => {
   const typed = (content: string, line: unknown): SourceMessage => ({
     message: { role: "user", content, typed: line, timestamp: 0 } as Message,
   });
@@ -52,7 +52,7 @@ test("of a call of a template or a skill, the line that was typed stands; a dama
 
 const LOG = Array.from({ length: 40 }, (_, at) => `2024-01-01T00:00:${10 + at} INFO request ${at} done`);
 
-test("what was pasted is one line in its place, what was said around it stays", () => {
+test("a pasted text becomes one line, and the words around it stay", () => {
   const [text = ""] = texts(
     wordsOf(user(`Why is this slow?\n\n${LOG.join("\n")}\n\nStart with the database.`)),
   );
