@@ -66,7 +66,9 @@ export class Session {
     this.#reader = new SessionReader(parts);
     this.#writer = this.#newWriter(parts.isNew);
     this.#latest = new LatestEntries(this.#reader);
-    this.#leafId = this.#reader.leaf();
+    this.#leafId = this.#reader.leaf((path) => {
+      this.#heldView = this.#viewIn(path);
+    });
     if (this.#readOnly !== undefined) this.#notices.readOnly(this.#readOnly);
   }
 
@@ -319,10 +321,9 @@ export class Session {
 
   /** Stores the leaf after a failed append: its first entries may be stored, and the next opening would go on behind them. */
   #keepLeaf(): void {
-    const { store } = this.#reader;
     const failedBytes = this.#failedBytes;
     this.#failedBytes = undefined;
-    if (failedBytes === undefined || failedBytes !== store.size()) return;
+    if (failedBytes === undefined || failedBytes !== this.sizeBytes) return;
     try {
       if (this.#reader.leaf() !== this.#leafId) this.#write([LEAF_RECORD], { parentId: this.#leafId });
     } catch {
@@ -382,10 +383,8 @@ export class Session {
   }
 
   #viewIn(tail: Tail): LiveView {
-    if (tail.damagedLines !== undefined) {
-      const count = Math.max(tail.damagedLines, this.#reader.index().damageCount);
-      this.#notices.damagedLines(count, this.file);
-    }
+    if (tail.damagedLines !== undefined)
+      this.#notices.damagedLines(Math.max(tail.damagedLines, this.#reader.index().damageCount), this.file);
     return new LiveView(tail);
   }
 

@@ -124,3 +124,12 @@ test.each(["", " \n"])("a compaction with the summary %j hides nothing, and doct
       .map(({ line, kind }) => [line, kind]),
   ).toEqual([[5, "missing_summary"]]);
 });
+
+test("a session without its stored leaf reports the damage that hid it", () => {
+  const moved = '{"type":"custom","id":"m","parentId":"c","timestamp":"","customType":"bonsai.leaf"}';
+  for (const content of [file(a, b, c.slice(0, 20), moved), file(a, b, moved)]) {
+    const session = open(content);
+    session.projection();
+    expect(session.notices.map(({ code }) => code)).toEqual(["damaged_lines"]);
+  }
+});

@@ -4,6 +4,9 @@ import { SessionSearch } from "@bonsai-agent/session/search";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { foundInSession } from "./found-in-session.ts";
+import { scratchFolder } from "./scratch-folder.ts";
+
+const pathOf = scratchFolder();
 
 const usage = {
   input: 1,
@@ -113,6 +116,21 @@ describe("a search in one session", () => {
       more: true,
     });
     expect(await find(9)).toMatchObject({ more: false });
+  });
+
+  test("file order passes on to the next session when a session has its maximum of hits", async () => {
+    for (const name of ["a", "b"]) {
+      const session = createSession({ cwd: "/p", file: pathOf(`${name}.jsonl`) });
+      session.append(Array.from({ length: 5 }, (_, at) => user(`needle ${name}${at}`)));
+      session.close();
+    }
+    const search = new SessionSearch({ index: false });
+    const options = { scope: { folder: pathOf("") }, order: "file", perSession: 1 } as const;
+    expect(await search.find({ terms: ["needle"] }, { ...options, limit: 2 })).toMatchObject({
+      hits: [{ snippet: "needle a0" }, { snippet: "needle b0" }],
+      more: false,
+    });
+    expect(await search.find({ terms: ["needle"] }, { ...options, limit: 1 })).toMatchObject({ more: true });
   });
 
   test("redacts a secret before it cuts the text to a snippet", async () => {

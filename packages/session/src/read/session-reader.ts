@@ -125,10 +125,16 @@ export class SessionReader {
     return Array.from(this.scan(), ({ entry }) => entry);
   }
 
-  /** The stored leaf; null before the first entry. */
-  leaf(): string | null {
+  /**
+   * The stored leaf; null before the first entry.
+   * @param onPath gets the path to it if only the whole file can tell: the damage that hid it lies outside that path
+   */
+  leaf(onPath?: (path: Tail) => void): string | null {
     const found = readLeaf({ store: this.store, version: this.version });
-    return found === undefined ? this.wholePath()!.leafId : found;
+    if (found !== undefined) return found;
+    const path = this.wholePath()!;
+    onPath?.(path);
+    return path.leafId;
   }
 
   /**

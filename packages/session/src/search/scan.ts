@@ -1,6 +1,6 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { SecretFilter } from "@bonsai-agent/messages";
-import { matchedEntry, readBest, type ScoredHit } from "./hits.ts";
+import { distinct, firstOfEachFile, matchedEntry, readBest, type ScoredHit } from "./hits.ts";
 import { isFileError } from "./index-writer.ts";
 import type { QueryMatcher } from "./query.ts";
 import type { Candidate } from "./search-index.ts";
@@ -31,8 +31,14 @@ const READ_AT_ONCE = 50;
 /** The first hits in file order. */
 export async function firstHits(request: SearchRequest): Promise<Hits> {
   const hits: ScoredHit[] = [];
-  for (const source of request.sources)
-    if (hits.length <= request.limit) await scan(source, { request, hits, maxHits: request.limit + 1 });
+  const chosen = (found: readonly ScoredHit[]) => firstOfEachFile(distinct(found), request.perSession);
+  for (const source of request.sources) {
+    const found: ScoredHit[] = [];
+    const isEnough = () =>
+      hits.length + found.length > request.limit && hits.length + chosen(found).length > request.limit;
+    if (!isEnough()) await scan(source, { request, hits: found, isEnough });
+    hits.push(...chosen(found));
+  }
   return { hits, isCut: false };
 }
 
@@ -42,7 +48,12 @@ export async function firstHits(request: SearchRequest): Promise<Hits> {
  */
 export async function scan(
   source: SessionSource,
-  part: { request: SearchRequest; hits: ScoredHit[]; from?: FilePosition | undefined; maxHits?: number },
+  part: {
+    request: SearchRequest;
+    hits: ScoredHit[];
+    from?: FilePosition | undefined;
+    isEnough?: () => boolean;
+  },
 ): Promise<void> {
   const { signal, unread } = part.request;
   try {
@@ -61,13 +72,13 @@ async function scanSlices(
     request: { matcher, secrets, signal },
     hits,
     from = FILE_START,
-    maxHits = Number.POSITIVE_INFINITY,
+    isEnough = () => false,
   }: Parameters<typeof scan>[1],
 ): Promise<void> {
   signal?.throwIfAborted();
   const size = source.size();
   let position = from;
-  for (let bytes = SLICE_BYTES; position.offset < size && hits.length < maxHits; ) {
+  for (let bytes = SLICE_BYTES; position.offset < size && !isEnough(); ) {
     const until = Math.min(size, position.offset + bytes);
     const entries: { facts: EntryFacts; offset: number }[] = [];
     const next = source.visitEntries({
