@@ -11,8 +11,14 @@ import {
 import { foreignRules, incidents, irreversibles } from "./planted-commands.ts";
 import { MessageScript } from "./planted-script.ts";
 import { filled, isPlain, type Marked, marked, Slots, type SlotValues } from "./planted-slots.ts";
-import { english, french, german, type Wordings } from "./planted-wordings.ts";
-import { arabic, chinese, japanese, russian } from "./planted-wordings-east.ts";
+import { arabic } from "./planted-wordings/arabic.ts";
+import { chinese } from "./planted-wordings/chinese.ts";
+import { english } from "./planted-wordings/english.ts";
+import { french } from "./planted-wordings/french.ts";
+import { german } from "./planted-wordings/german.ts";
+import { japanese } from "./planted-wordings/japanese.ts";
+import { russian } from "./planted-wordings/russian.ts";
+import type { Wordings } from "./planted-wordings/wordings.ts";
 
 export type PlantedLanguage = keyof typeof languages;
 
