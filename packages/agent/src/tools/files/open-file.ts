@@ -93,6 +93,8 @@ export class LineSplitter {
       from = at + 1;
     }
     this.#hold(piece, from, piece.length);
+    // The caller may reuse the memory of the piece.
+    if (this.#pieces.length > 0) this.#pieces = [Buffer.concat(this.#pieces)];
   }
 
   /** Ends the last line, if it has no newline. */

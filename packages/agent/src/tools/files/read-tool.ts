@@ -231,18 +231,18 @@ function isCrlf({ bytes, length, hasNewline }: FileLine): boolean {
   return hasNewline && length <= MAX_LINE_BYTES && bytes.at(-1) === 13;
 }
 
-/** Reads the file in chunks, converted to UTF-8. */
+/** Reads the file in chunks, converted to UTF-8. The next chunk can overwrite the memory of the last one. */
 async function* utf8Chunks({ handle, format, signal }: LineWindowOptions): AsyncGenerator<Buffer> {
   const decoder =
     format.encoding === "utf-8" ? undefined : new TextDecoder(format.encoding, { ignoreBOM: true });
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   let position = format.bomBytes;
   while (true) {
     signal.throwIfAborted();
-    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-    const { bytesRead, buffer } = await handle.read(chunk, 0, CHUNK_BYTES, position);
+    const { bytesRead } = await handle.read(chunk, 0, CHUNK_BYTES, position);
     if (bytesRead === 0) break;
     position += bytesRead;
-    const bytes = buffer.subarray(0, bytesRead);
+    const bytes = chunk.subarray(0, bytesRead);
     yield decoder === undefined ? bytes : Buffer.from(decoder.decode(bytes, { stream: true }));
   }
   const rest = decoder?.decode() ?? "";
