@@ -364,3 +364,21 @@ test("an entry of unknown type keeps its fields", () => {
   const session = openSession({ store: new MemoryStore(file(line)) });
   expect(session.entry("h")).toEqual(JSON.parse(line));
 });
+
+test.each([
+  { before: "entries", lines: abc, leafId: "c" },
+  { before: "no entry", lines: [], leafId: null },
+])(
+  "a record of a moved leaf that names itself as its parent is not the leaf after $before",
+  ({ lines, leafId }) => {
+    const moved = JSON.stringify({
+      type: "custom",
+      id: "m",
+      parentId: "m",
+      ...BASE,
+      customType: "bonsai.leaf",
+    });
+    const session = openSession({ store: new MemoryStore(file(...lines, moved)) });
+    expect(session.leafId).toBe(leafId);
+  },
+);

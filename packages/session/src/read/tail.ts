@@ -1,5 +1,5 @@
 import type { Entry } from "../entry.ts";
-import { compactionChange, leafAfter } from "../own-entries.ts";
+import { compactionChange, isLeafRecord } from "../own-entries.ts";
 import {
   changesView,
   type Projection,
@@ -161,7 +161,7 @@ class TailReader {
     this.#wanted = parentId;
     this.#askedLeafId = undefined;
     if (entry === undefined) this.#stepOver(parentId);
-    else if (isLast && leafAfter(entry) !== entry.id) this.#leafId = parentId;
+    else if (isLast && isLeafRecord(entry)) this.#leafId = parentId;
     else {
       this.#leafId ??= entry.id;
       this.#newestFirst.push(entry);
