@@ -104,7 +104,7 @@ interface DamagedSession {
   own: readonly Entry[];
   /** The id of the entry that must come last; null for none. */
   lastId: string | null;
-  /** Follows the entries if another entry comes last. */
+  /** Follows the entries if another entry comes last, and the leaf is among them. */
   leafRecord: Entry;
 }
 
@@ -116,7 +116,7 @@ export function writeRestoredCopy(fd: number, session: DamagedSession): void {
   const writer = new LineWriter(fd, store);
   const inMemory = new Set(entries.map(({ id }) => id));
   const unwritten = entries.values();
-  const written = new Set<string | null>();
+  const written = new Set<string | null>([null]);
   let lastId: string | null = null;
   const writeNext = (): boolean => {
     const { value: entry } = unwritten.next();
@@ -137,7 +137,7 @@ export function writeRestoredCopy(fd: number, session: DamagedSession): void {
     lastId = id;
   });
   while (writeNext());
-  if (lastId !== session.lastId) writer.write(entryLine(leafRecord));
+  if (lastId !== session.lastId && written.has(leafRecord.parentId)) writer.write(entryLine(leafRecord));
   writer.end();
 }
 

@@ -121,16 +121,18 @@ export class Session {
   append(draft: EntryDraftWithId, options?: { under?: string | null }): Entry;
   append(
     draft: EntryDraftWithId | readonly EntryDraftWithId[],
-    { under = this.#leafId }: { under?: string | null } = {},
+    { under }: { under?: string | null } = {},
   ): Entry | Entry[] {
     const drafts = Array.isArray(draft)
       ? (draft as readonly EntryDraftWithId[])
       : [draft as EntryDraftWithId];
     if (drafts.length === 0) return [];
+    const isAtLeaf = under === undefined || under === this.#leafId;
     // Before the write: what was read can be written again, should the file lose it.
-    if (under !== this.#leafId) this.#lookForForeign();
-    const view = under === this.#leafId ? this.#view : this.#viewOf(under);
-    const entries = this.#write(drafts, { parentId: under, view });
+    if (isAtLeaf) this.#lookBeforeFirstView();
+    else this.#lookForForeign();
+    const view = isAtLeaf ? this.#view : this.#viewOf(under);
+    const entries = this.#write(drafts, { parentId: isAtLeaf ? this.#leafId : under, view });
     this.#leafId = entries.at(-1)!.id;
     this.#heldView = view.append(entries) ? view : this.#viewOf(this.#leafId);
     const appended = entries.filter((entry) => !isCompanion(entry));
@@ -356,6 +358,8 @@ export class Session {
     const lost = { header: this.#header, store, held, own, leafRecord: leafRecord! };
     store.continueInCopy!((fd) => writeRestoredCopy(fd, { ...lost, lastId: last?.id ?? leafId }));
     this.#reader.forget();
+    // Without a view, no memory restores a lost leaf.
+    if (this.#heldView === undefined) this.#leafId = this.#reader.leaf();
     this.#notices.restoredCopy(original, store.file);
   }
 
@@ -366,6 +370,12 @@ export class Session {
     } catch (error) {
       this.#notices.entriesLost(this.file, error as Error);
     }
+  }
+
+  /** A file that lost the leaf before its first use goes on in a copy, at the last entry that the file still has. */
+  #lookBeforeFirstView(): void {
+    const canGoOn = this.#readOnly === undefined && this.#reader.version === SESSION_VERSION;
+    if (this.#heldView === undefined && canGoOn) this.#writer.look();
   }
 
   #newWriter(isNew = false): SessionWriter {

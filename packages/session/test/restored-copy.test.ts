@@ -117,6 +117,67 @@ test.each([...damages, ["away", (file: string) => rmSync(file)] as const])(
   },
 );
 
+const losses: typeof damages = [
+  ...damages,
+  ["away", (file) => rmSync(file)],
+  [
+    "and gets another session",
+    (file) => {
+      const other = createSession({ cwd: "/elsewhere", file: `${file}.2` });
+      for (let at = 0; at < 40; at += 1) say(other, `other ${at}`);
+      other.close();
+      copyFileSync(`${file}.2`, file);
+    },
+  ],
+];
+
+describe("a session whose file is cut off between opening and the first append", () => {
+  test.each(losses)(
+    "goes on in a copy with the entries that the file still has: cut off %s",
+    (_name, damage) => {
+      const { session: earlier, file, said } = atWork();
+      earlier.close();
+      const session = openSession(file);
+      damage(file);
+      const before = existsSync(file) ? readFileSync(file) : undefined;
+      say(session, "and on");
+      say(session, "and further");
+      session.close();
+      expect(existsSync(file) ? readFileSync(file) : undefined).toEqual(before);
+      expect(session.file).toBe(restored(file));
+      const texts = pathOf(session.file!);
+      expect(texts.slice(-2)).toEqual(["and on", "and further"]);
+      expect(texts.slice(0, -2)).toEqual(said.slice(0, texts.length - 2));
+      expect(textsOf(session.file!)).toEqual(texts);
+      expect(openSession(session.file!).problems()).toEqual([]);
+      expect(codes(session)).toEqual(["restored_copy"]);
+    },
+  );
+
+  test("goes on below the last entry of the copy if the append names the lost leaf", () => {
+    const { session: earlier, file, said } = atWork();
+    earlier.close();
+    const session = openSession(file);
+    truncateSync(file, sizeAfter(file, 8));
+    const label = { type: "label", targetId: session.leafId!, label: "x" } as const;
+    session.append(label, { under: session.leafId });
+    session.close();
+    expect(pathOf(session.file!)).toEqual(said.slice(0, 7));
+  });
+
+  test("is moved in a copy without damage", () => {
+    const { session: earlier, file, said } = atWork();
+    const target = earlier.path()[2]!;
+    earlier.close();
+    const session = openSession(file);
+    truncateSync(file, sizeAfter(file, 8));
+    session.moveTo(target.id);
+    session.close();
+    expect(pathOf(session.file!)).toEqual(said.slice(0, 3));
+    expect(openSession(session.file!).problems()).toEqual([]);
+  });
+});
+
 test.each(damages)("closing a session whose file is cut off %s writes the copy", (_name, damage) => {
   const { session, file, said } = atWork();
   damage(file);
