@@ -60,7 +60,7 @@ test("a manual compaction that is cancelled leaves the file as it was, no error,
   expect(run.agent.isBusy).toBe(false);
 });
 
-test("what was queued during a compaction that is cancelled is sent all the same", async () => {
+test("a text queued during a cancelled compaction is still sent", async () => {
   const run = await filled();
   let queued: Promise<unknown> | undefined;
   duringSummary(run, () => {

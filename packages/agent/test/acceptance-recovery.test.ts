@@ -126,7 +126,7 @@ test("the summariser fails too: the session goes on through the digest", async (
 
 const noDigest = { compaction: { summarizer: { fallback: "never" } } };
 
-test("where the digest is switched off, one error names both causes, and the session stays usable", async () => {
+test("without the digest, one error names both causes, and the session stays usable", async () => {
   const run = await filled({
     turn: [overflow, done],
     summary: () => ({ error: { status: 500, message: "the summariser is down" } }),

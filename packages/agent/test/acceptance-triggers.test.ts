@@ -167,7 +167,7 @@ test("the model in use is recovered as ever when it overflows too", async () => 
   expect(compactions(run)).toBe(1);
 });
 
-test("where the model changes at every request, the second overflow ends the run", async () => {
+test("the second overflow ends the run if the model changes at every request", async () => {
   const run = await filled({ turn: () => overflow });
   let count = 0;
   run.lifecycle.on("before_provider_request", () => void run.agent.setModel({ ...actor, id: `m${count++}` }));

@@ -17,7 +17,7 @@ test("a handler that awaits its own queued text is told that it waits, and the t
   expect(sentText(run.turns[1]!)).toContain("and quickly");
 });
 
-test("so is a tool, and a handler of a manual compaction", async () => {
+test("a tool and a handler of a manual compaction that await a queued text get the status queued", async () => {
   const told: unknown[] = [];
   const asks = defineTool({
     name: "echo",

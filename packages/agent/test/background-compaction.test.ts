@@ -16,7 +16,7 @@ test("a run goes on while a summary is made, which the next look writes", async 
   expect(JSON.stringify(kept.map(({ message }) => message))).toContain("And now?");
 });
 
-test("where it is switched off, nothing is begun", async () => {
+test("starts no background summary when the setting is off", async () => {
   const run = await stage({ ...close, settings: { compaction: { background: false } } });
   await run.agent.prompt("And now?");
   await soon();

@@ -11,7 +11,7 @@ test("the first program that takes a text has it; one that fails or hangs is pas
   expect(readFileSync(join(options.env!.PATH!, "copied"), "utf8")).toBe("grün\n");
 });
 
-test("what serves the clipboard on does not keep the writer waiting", async () => {
+test("does not wait for a background process that serves the clipboard", async () => {
   const scripts = { "wl-copy": "cat > /dev/null; sleep 20 & exit 0" };
   expect(await writeClipboard("text", on({ scripts }))).toBe("wl-copy");
   expect(await writeClipboard("text", on({ scripts: {} }))).toBeUndefined();

@@ -49,7 +49,7 @@ test("between tool calls the agent waits for the decision; declined, the task go
   expect(run.notices).toEqual([]);
 });
 
-test("what is said while it is looked at is queued, and said", async () => {
+test("a text sent during a review is queued and delivered", async () => {
   const queued: boolean[] = [];
   const { reviewCompaction } = reviewer(() => {
     void run.agent.prompt("and be quick", { behavior: "steer" });
@@ -94,7 +94,7 @@ test.each(["abort", "cancelCompaction"] as const)("%s ends a review", async (way
   expect(run.agent.isBusy).toBe(false);
 });
 
-test("where nobody reviews, compactions are made at once, with one notice", async () => {
+test("compacts without review when there is no UI, and notifies once", async () => {
   const run = await filled({ turn: [done, done] });
   expect(await run.agent.compact()).toMatchObject({ status: "compacted" });
   for (const size of [4_000, 8_000]) await run.agent.prompt(filler(size));

@@ -316,7 +316,7 @@ test.each(all)("%s is fired at its moment, with its payload", async (name) => {
   if (!cases[name].isConcurrent) expect(behind).toBe(cases[name].behind);
 });
 
-test.each(deciding)("what a handler of %s answers is honoured", async (name) => {
+test.each(deciding)("the answer of a handler of %s takes effect", async (name) => {
   const { act, answer, holds } = cases[name];
   const run = await opened(name);
   let isAsked = false;

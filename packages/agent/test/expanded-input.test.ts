@@ -22,7 +22,7 @@ function userMessages({ session }: Opened): UserMessage[] {
     .flatMap((entry) => (entry.type === "message" && entry.message.role === "user" ? [entry.message] : []));
 }
 
-test("what was typed is stored beside what is sent, and the model gets what is sent", async () => {
+test("stores the typed text beside the expanded text, and sends the expanded text", async () => {
   const opened = open();
   await opened.agent.prompt("/do the dishes");
   await opened.agent.prompt("and /do nothing else");
@@ -55,7 +55,7 @@ test("handlers of input see the text as it was typed, and what they make of it i
   expect(prompts).toEqual(["Do what the template says: it", "Do what the template says: the dishes"]);
 });
 
-test("what an extension says is expanded only where it wants that", async () => {
+test("a text of an extension is expanded only on request", async () => {
   const opened = open();
   await opened.agent.prompt("/do one", { source: "extension" });
   await opened.agent.prompt("/do two", { source: "extension", isExpanded: true });
@@ -80,7 +80,7 @@ test("a text that waits is expanded when its turn comes", async () => {
   ]);
 });
 
-test("one that cannot be expanded goes back to whoever gave it, also one that waited", async () => {
+test("a text that cannot be expanded returns to its sender, also after waiting", async () => {
   const opened = open();
   expect(await opened.agent.prompt("/fail now")).toMatchObject({
     status: "failed",
@@ -98,7 +98,7 @@ test("one that cannot be expanded goes back to whoever gave it, also one that wa
   expect(userMessages(opened)).toMatchObject([{ content: "Begin." }]);
 });
 
-test("what could not be stored goes back as it was typed", async () => {
+test("a text that cannot be stored returns as it was typed", async () => {
   const opened = open();
   opened.session.append = () => {
     throw new Error("The disk is full.");

@@ -14,7 +14,7 @@ const latest = (run: Stage) => run.session.projection().compaction!;
 const details = (run: Stage) =>
   latest(run).details as { prose: string; carryOver?: Readonly<Record<string, readonly string[]>> };
 
-test("it stands as data behind what is carried over anyway, and in the details, not in the prose", async () => {
+test("the text of an extension follows the carried data and is in the details, not in the prose", async () => {
   const run = await stage(small);
   carries(run, "todo", { todo: ["[ ] wash", "[x] iron"] });
   expect((await run.agent.compact()).status).toBe("compacted");
@@ -25,7 +25,7 @@ test("it stands as data behind what is carried over anyway, and in the details, 
   expect(details(run).prose).not.toContain("wash");
 });
 
-test("it is there for one compaction: the next asks anew, and no summariser is given it", async () => {
+test("each compaction asks extensions again, and no summariser gets their text", async () => {
   const run = await stage(small);
   const off = carries(run, "todo", { todo: ["wash"] });
   await run.agent.compact();
@@ -39,7 +39,7 @@ test("it is there for one compaction: the next asks anew, and no summariser is g
   expect(details(run).carryOver).toBeUndefined();
 });
 
-test("what a model repeats of it is not taken for its own words", async () => {
+test("removes an extension's text that a model repeats in its summary", async () => {
   const sections = (text: string) =>
     ["Goal", "Constraints & Preferences", "Progress", "Key Decisions", "Next Steps", "Critical Context"]
       .map((heading) => `## ${heading}\n${heading} ${text}.`)
@@ -57,7 +57,7 @@ test("what a model repeats of it is not taken for its own words", async () => {
   expect(latest(run).summary).not.toContain("wash");
 });
 
-test("it stands behind an extension's own summary too, whose details stay as they are", async () => {
+test("the text also follows an extension's own summary, and the summary's details stay unchanged", async () => {
   const run = await stage(small);
   carries(run, "todo", { todo: ["wash"] });
   run.lifecycle.on("session_before_compact", ({ preparation: { firstKeptEntryId, tokensBefore } }) => ({
@@ -96,7 +96,7 @@ test("a compaction by threshold has it as well", async () => {
   expect(sentText(run.turns.at(-1)!)).toContain("<todo>\nwash\n</todo>");
 });
 
-test("what several extensions carry adds up; of one tag the later stands, and a notice names both", async () => {
+test("texts of several extensions add up; the later text of a tag counts, and a notice names both extensions", async () => {
   const run = await stage(small);
   carries(run, "one", { todo: ["wash"], notes: ["blue"] });
   run.lifecycle.on("session_before_compact", () => ({}), { source: "none" });

@@ -28,7 +28,7 @@ function own(run: Stage, source: string, more: Partial<NonNullable<BeforeCompact
   );
 }
 
-test("what is about to be compacted is in the event to the last field, and is read-only", async () => {
+test("the event contains every field of the planned compaction and is read-only", async () => {
   const run = await stage();
   const { tokens } = run.agent.state.context;
   const path = run.session.path();
@@ -137,7 +137,7 @@ test("a summary with its own first kept entry, details and usage is stored as it
   expect(run.ids()[1]).toBe(firstKeptEntryId);
 });
 
-test("one that keeps nothing beside itself is all that the model sees", async () => {
+test("the model sees only a summary without kept entries", async () => {
   const run = await stage();
   own(run, "one", { firstKeptEntryId: null });
   expect((await run.agent.compact()).status).toBe("compacted");
@@ -185,7 +185,7 @@ test("a cancel is kept with its reason, skips who comes later, and leaves the fi
   expect(run.agent.isBusy).toBe(false);
 });
 
-test("of two extensions that disagree the later stands; both are named, and {} erases nothing", async () => {
+test("the later of two disagreeing extensions counts; a notice names both, and {} changes nothing", async () => {
   const run = await stage();
   const currents: unknown[] = [];
   const abstains = (source: string) =>

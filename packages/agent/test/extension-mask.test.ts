@@ -53,7 +53,7 @@ test("the event has what is about to be masked, to the last field; then what was
   expect(run.masked()).toEqual([0, 1, 2]);
 });
 
-test("what extensions keep adds up, and is not masked", async () => {
+test("results that extensions keep add up and are not masked", async () => {
   const run = await worked();
   const [after, currents] = [told(run, "session_mask"), [] as unknown[]];
   run.lifecycle.on("session_before_mask", () => ({ keep: [run.results()[0]!] }), { source: "one" });

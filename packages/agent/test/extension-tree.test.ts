@@ -25,7 +25,7 @@ const unchanged = (run: Stage & { oldLeafId: string }, before: string) => {
   expect(run.agent.isBusy).toBe(false);
 };
 
-test("what is about to be left is in the event to the last field, and is read-only", async () => {
+test("the event contains every field of the branch to leave and is read-only", async () => {
   const run = await forked();
   const path = run.session.path();
   const entriesToSummarize = path.slice(path.findIndex(({ id }) => id === run.targetId) + 1);
@@ -157,7 +157,7 @@ test("one who throws is named, and the move goes on", async () => {
   ]);
 });
 
-test("of two summaries the later stands and both are named; {} erases nothing", async () => {
+test("the later of two summaries counts; a notice names both extensions, and {} changes nothing", async () => {
   const run = await forked();
   for (const source of ["one", "two"])
     run.lifecycle.on("session_before_tree", () => ({ summary: { summary: `Of ${source}.` } }), { source });

@@ -132,7 +132,7 @@ test("the digest by request asks no model, and keeps the focus", async () => {
   expect(session.projection().compaction?.details).toMatchObject({ manifest: { rung: "digest" } });
 });
 
-test("who asks for the digest does not wait for a model that was asked before", async () => {
+test("a request for the digest does not wait for a running request to the model", async () => {
   const { agent, summaries } = failing({
     settings: { compaction: { enabled: false } },
     summary: () => ({ ...summary, delayMs: 600_000 }),

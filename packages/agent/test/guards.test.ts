@@ -64,7 +64,7 @@ test("a text that an extension takes is handled, and nothing is stored", async (
   expect(run.session.path()).toEqual([]);
 });
 
-test("what a handler of context does in place reaches neither the session nor the request", async () => {
+test("changes in place by a handler of context reach neither the session nor the request", async () => {
   const run = scriptedAgent({ turn: [done] });
   run.lifecycle.on("context", ({ messages }) => {
     Object.assign(messages[0]!, { content: "items other than texts" });

@@ -12,7 +12,7 @@ test.each([
   ["Slow down.", "Slow down. Retry 1 of 5 in 2 s."],
   ["Too fast!\n", "Too fast! Retry 1 of 5 in 2 s."],
   ["Overloaded…", "Overloaded… Retry 1 of 5 in 2 s."],
-])("what a server says (%j) ends as a sentence before the next begins", (said, told) => {
+])("the text of a server (%j) ends as a sentence before the next one", (said, told) => {
   expect(retryMessage(said)).toBe(told);
 });
 

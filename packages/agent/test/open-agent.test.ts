@@ -257,7 +257,7 @@ test("a sub-agent has a context and tools of its own, without sub-agents, and it
   expect(names(first!)).toContain("task");
 });
 
-test("who watches the parent's requests watches those of its sub-agents", async () => {
+test("a handler of the parent's requests also gets those of its sub-agents", async () => {
   const lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules });
   const seen = { context: 0, before_provider_request: 0, after_provider_response: 0 };
   for (const name of Object.keys(seen) as (keyof typeof seen)[])

@@ -34,7 +34,7 @@ test("each request holds what is pinned once, before and after compactions by al
   expect(reasons).toEqual(["manual", "threshold", "overflow"]);
 });
 
-test("what is pinned during a run is in its next request, once, however often it was asked for", async () => {
+test("a text pinned twice during a run is in the next request once", async () => {
   const run = scriptedAgent({ turn: [calls(), { text: "done" }, { text: "done" }] });
   const { agent, session, lifecycle } = run;
   lifecycle.on("tool_call", () => {
@@ -49,7 +49,7 @@ test("what is pinned during a run is in its next request, once, however often it
   expect(agent.waitingMessages).toEqual([]);
 });
 
-test("what is pinned while the summary is written holds after it", async () => {
+test("a text pinned during the summary stays pinned after it", async () => {
   const pins: Promise<unknown>[] = [];
   const run: ScriptedAgent = scriptedAgent({
     turn: (_call, count) => ({ text: `done ${count}` }),
@@ -67,7 +67,7 @@ test("what is pinned while the summary is written holds after it", async () => {
   expect(sent(run)).toEqual([0, 0, 1]);
 });
 
-test("what was taken back is marked as such while the summary holds it, and then is gone", async () => {
+test("an unpinned text is marked while a summary contains it, then disappears", async () => {
   const run = scriptedAgent({ turn: (_call, count) => ({ text: `done ${count}` }) });
   const { agent, session } = run;
   for (const size of [2_000, 8_000]) await agent.prompt(filler(size));

@@ -24,7 +24,7 @@ async function instructionsFor(folder: ToolFolder, cwd: string, uid?: number) {
   return found.map((one) => ({ ...one, path: relative(folder.path, one.path) }));
 }
 
-describe("which files are read", () => {
+describe("files to read", () => {
   test.each<[string, string, string[], string[]]>([
     [
       "Bonsai's own first, then from the root of the repository down",
@@ -58,7 +58,7 @@ describe("which files are read", () => {
     ],
     ["the second name where the first is missing", "a", ["a/.git/HEAD", "a/CLAUDE.md"], ["a/CLAUDE.md"]],
     [
-      "where Bonsai has none of its own, those that the user has for Claude Code, before those for pi",
+      "without instructions of Bonsai, the user's instructions for Claude Code, before those for pi",
       "a",
       [".claude/CLAUDE.md", ".pi/agent/AGENTS.md", "a/.git/HEAD", "a/AGENTS.md"],
       [".claude/CLAUDE.md", "a/AGENTS.md"],
@@ -77,7 +77,7 @@ describe("which files are read", () => {
     expect((await instructionsFor(folder, cwd)).map(({ path }) => path)).toEqual(expected);
   });
 
-  test("one that is reached twice is read once", async () => {
+  test("a file with two paths is read once", async () => {
     using folder = toolFolder();
     folder.write("repo/AGENTS.md", "text");
     folder.write("repo/.git/HEAD", "");
@@ -124,7 +124,7 @@ describe("a link of a project that nobody trusts yet", () => {
   });
 });
 
-describe("what other users own", () => {
+describe("files of other users", () => {
   const me = process.getuid?.() ?? 0;
   /** Root gives files away; everybody else looks with the eyes of another user. */
   const isRoot = me === 0;
@@ -145,7 +145,7 @@ describe("what other users own", () => {
     expect(found[0]!.problem).toContain(`another user (uid ${owner})`);
   });
 
-  test("also where only the folder is theirs, or a link, or what it leads to", async () => {
+  test("a file is not read if only its folder, its link or its target belongs to another user", async () => {
     using folder = toolFolder();
     folder.write("one/AGENTS.md", "text");
     folder.write("two/rules.md", "text");
@@ -185,7 +185,7 @@ describe("what other users own", () => {
   });
 });
 
-describe("what is read of a file", () => {
+describe("the text of a file", () => {
   test("its text, without a byte-order mark and the space around", async () => {
     using folder = toolFolder();
     folder.write("a/AGENTS.md", "\ufeff\nUse tabs.\n\n");
@@ -228,7 +228,7 @@ describe("what is read of a file", () => {
   });
 });
 
-describe("what a CLAUDE.md names with @", () => {
+describe("files named with @ in a CLAUDE.md", () => {
   const named = (files: Record<string, string>) => {
     const folder = toolFolder();
     for (const [path, text] of Object.entries(files)) folder.write(path, text);

@@ -86,7 +86,7 @@ describe("an agent that needs a value of a compacted log", () => {
     expect(close).toHaveBeenCalledTimes(1);
   });
 
-  test("what it recalled is masked and recalled again, from the original", async () => {
+  test("a recalled result is masked and recalled again from the original entry", async () => {
     const { agent, session, id } = await atWork(notation, (_, count) => {
       return count === 1
         ? { calls: [{ name: "recall", arguments: { entries: [id("t1")] } }] }
@@ -167,7 +167,7 @@ describe("the model is offered recall", () => {
     expect(asked[2]!.systemPrompt).toBe(asked[1]!.systemPrompt);
   });
 
-  test("also where somebody chose from the tools before there was something to recall", async () => {
+  test("recall is offered after a choice of tools, once an entry is hidden", async () => {
     const { agent, asked, session } = await atWork("U A", done);
     agent.tools.setActive(agent.tools.active.filter((name) => name !== "bash"));
     const { id } = session.append({
@@ -180,7 +180,7 @@ describe("the model is offered recall", () => {
     expect(names(asked[0]!)).not.toContain("bash");
   });
 
-  test("of its own session: a sub-agent sees nothing of its parent's", async () => {
+  test("a sub-agent cannot recall entries of its parent", async () => {
     const { agent, asked } = await atWork("U A U C(u2)", (call, count) => {
       return count === 1
         ? { calls: [{ name: "task", arguments: { description: "Look", prompt: "Look around." } }] }

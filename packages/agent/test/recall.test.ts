@@ -78,7 +78,7 @@ describe("query", () => {
     expect(idsOf(result)).toContain(id("u6"));
   });
 
-  test("what would show only lines of an earlier hit is the same again, whoever said it", async () => {
+  test("a hit with only the lines of an earlier hit is listed as the same text, for any author", async () => {
     const paste = "error at line 7: the walrus is missing\nsee the log";
     const { session, id } = onDisk(
       `U"${paste}" A | U"${paste}\nagain" A(t1=bash:make) T1"${paste}" A"it is a walrus" | U A C(u3)`,
@@ -102,7 +102,7 @@ describe("query", () => {
     expect(idsOf(await recall(session, {}, true)({ query: "walrus" }))).toContain(id("u1"));
   });
 
-  test("what is shown, kept out of the context, or on another branch is no hit", async () => {
+  test("entries that are visible, excluded from the context or on another branch are no hits", async () => {
     const { session } = onDisk(`U"zebra one" A ^u1 A"zebra two" B"zebra three"! U A C(u2) U"zebra four"`);
     const found = textOf(await recall(session)({ query: "zebra" }));
     expect(found).toContain("zebra one");
@@ -173,7 +173,7 @@ describe("entries", () => {
     expect(opened).not.toContain("step 100 is done");
   });
 
-  test("what does not fit is counted, and the rest can be read on", async () => {
+  test("counts the rest that does not fit, and the rest can be read", async () => {
     const { session, id } = history(COMPACTED.replace(LOG, logOf(3_000)));
     const part = async (input: object) => textOf(await recall(session)({ entries: [id("t1")], ...input }));
     const opened = await part({});
@@ -196,7 +196,7 @@ describe("entries", () => {
   test.each([
     ["a line that is too long by itself, with short ones before it", "short\n", 9_000, " needle "],
     ["a line behind others that would take all the room", `${"words ".repeat(900)}\n`.repeat(8), 0, "needle"],
-  ])("what is looked for is shown before the lines around it: %s", async (_, before, chars, shown) => {
+  ])("shows the searched text before its surrounding lines: %s", async (_, before, chars, shown) => {
     const long = "x".repeat(chars * 10);
     const { session, id } = history(`U A(t1) T1"${before}${long} needle ${long}\nafter" A | U C(u2)`);
     const opened = textOf(await recall(session)({ entries: id("t1"), around: "needle" }));
@@ -254,7 +254,7 @@ describe("entries", () => {
   });
 });
 
-describe("what an edit took away on purpose stays away, however it is hidden since", () => {
+describe("text removed by an edit stays removed, also after masks and summaries", () => {
   const SECRET = 'U"deploy" A(t1=bash:./deploy.sh) T1"the key is zebra-4711, port 48213" A"Deployed."';
   test.each([
     ["replaced", `${SECRET} E(t1)"the key is hidden, port 48213"`],
@@ -288,7 +288,7 @@ describe("what an edit took away on purpose stays away, however it is hidden sin
     expect(found).not.toContain("zebra");
   });
 
-  test("what compaction itself cut or left out is opened whole", async () => {
+  test("opens an entry whole that a compaction cut or left out", async () => {
     const { session, id } = onDisk(`U A(t1=bash:./deploy.sh) T1"${LOG}" A"Deployed."`);
     const cut = `${LOG.slice(0, 200)}\n[… ${LOG.length - 400} more characters …]\n${LOG.slice(-200)}`;
     session.append({ type: "context_edit", targetId: id("t1"), replacement: { content: cut } });

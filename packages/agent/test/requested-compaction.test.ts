@@ -169,7 +169,7 @@ test("a request for the digest turns one that waits for a model into a digest", 
   expect(starts(run)).toHaveLength(1);
 });
 
-test("where the threshold is reached too, there is one compaction", async () => {
+test("a request at the threshold makes one compaction", async () => {
   const run = await filled({ turn: [calls({ tokens: 4_500 }), done] });
   inTool(run, () => run.ask());
   await run.agent.prompt("go");
@@ -177,7 +177,7 @@ test("where the threshold is reached too, there is one compaction", async () => 
   expect(starts(run)).toHaveLength(1);
 });
 
-test("one that was asked for while an overflow is recovered from finds nothing left to do", async () => {
+test("a request during the recovery from an overflow finds nothing to compact", async () => {
   const run = await filled({ turn: [overflow, done] });
   const off = run.lifecycle.on("session_before_compact", () => {
     off();
@@ -197,7 +197,7 @@ test("a run that fails is followed by it", async () => {
   expect(await run.outcomes()).toMatchObject([{ status: "compacted" }]);
 });
 
-test("when the user stops the work, it is cancelled before it begins", async () => {
+test("a stop by the user cancels a waiting request", async () => {
   const run = await filled({ turn: [calls(), done] });
   inTool(run, () => {
     run.ask();

@@ -34,7 +34,7 @@ test("an overflow is recovered from inside the same prompt, and the refused answ
   ).toEqual([]);
 });
 
-test("what the session is worked on with is recorded once, and again when it changes", async () => {
+test("records the model once, and the thinking level after a change", async () => {
   const { agent, session } = scriptedAgent({ turn: () => ({ text: "done" }) });
   const changes = () => session.path().filter(({ type }) => type.endsWith("_change"));
   await agent.prompt("one");
@@ -104,7 +104,7 @@ test("results that are masked in the middle of a task, and failed answers that a
   expect(sent.at(-1)).toEqual([2]);
 });
 
-test("what a voided attempt used is kept beside the answer, and so is a summary's", async () => {
+test("stores the usage of repeated attempts of an answer and of a summary", async () => {
   let count = 0;
   const models = new ModelClient({
     retry: { maxRetries: 1, baseDelayMs: 0 },

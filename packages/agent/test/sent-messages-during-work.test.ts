@@ -187,7 +187,7 @@ test("the run that it would have started is stopped: it is stored all the same",
   expect(said(run.session)).toEqual(["custom note"]);
 });
 
-test("what waits when the agent is closed is stored before the session ends", async () => {
+test("closing the agent stores waiting messages before the session ends", async () => {
   const run = scriptedAgent({ turn: [calls(), done] });
   let closed: Promise<void> | undefined;
   const off = run.lifecycle.on("tool_call", () => {

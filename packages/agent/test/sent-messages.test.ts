@@ -73,7 +73,7 @@ class FullStore extends MemoryStore {
 }
 
 test.each([{}, { triggerTurn: true }, { deliverAs: "nextTurn" }] as const)(
-  "what a full disk does not take goes with the user's next prompt: %j",
+  "a message that a full disk refuses goes with the user's next prompt: %j",
   async (options) => {
     const store = new FullStore();
     const run = scriptedAgent({ session: createSessionIn(store, { cwd: "/project" }), turn: () => done });

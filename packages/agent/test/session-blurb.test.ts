@@ -116,7 +116,7 @@ test("changes are summed over runs, over branches and over programs; the last ch
   });
 });
 
-test("what was changed before there were blurbs, or without one, is counted", () => {
+test("counts changes before the first blurb and between blurbs", () => {
   const session = newSession();
   for (const message of edit("a.ts", 7, 0)) session.append({ type: "message", message: message as never });
   blurbsFor(session).run(user("go on"), ...edit("b.ts", 1, 0));
@@ -208,7 +208,7 @@ test("a small model writes the summary in the background, and the session's cost
   ]);
 });
 
-test("where the small model fails, the blurb is written all the same", async () => {
+test("writes the blurb also if the small model fails", async () => {
   const session = newSession();
   const { run, notices } = blurbsFor(session, () => ({ error: { status: 401, message: "no key" } }));
   run(user("Fix the cart"), ...edit("a.ts"), answer("Done."));

@@ -124,7 +124,7 @@ test.each(bad)(
   },
 );
 
-test("history, turn prefix, update and branch: what each asks for is what is taken", async () => {
+test("history, turn prefix, update and branch: each accepts the summary that it requests", async () => {
   const { agent, session, summaries } = scriptedAgent({
     summary: obedient,
     settings: { compaction: { enabled: false, keepRecentTokens: 1_000 } },
@@ -152,7 +152,7 @@ test("history, turn prefix, update and branch: what each asks for is what is tak
   expect(branch?.summary).not.toContain("Critical Context");
 });
 
-test("what summaries cost is stored with them", async () => {
+test("stores the cost of a summary with it", async () => {
   const { agent, session } = scriptedAgent({
     model: { ...actor, usdPerMillionTokens: prices },
     turn: () => ({ text: filler(3_000) }),

@@ -233,7 +233,7 @@ test.each<[string, ScenarioAnswer]>([
   expect(result.costUsd).toBeGreaterThan(0);
 });
 
-test("what a summary as text gets wrong is not asked again", async () => {
+test("a request for a summary as text is not repeated", async () => {
   const { calls, compact, session } = await warmSession({
     summaries: [{ calls: [{ name: "read", arguments: {} }] }, { text: "" }],
     fallback: "never",

@@ -149,7 +149,7 @@ test.each([
   expect(withoutSecrets(text)).toBe(text);
 });
 
-test("whatever the request: one line, 80 characters, well-formed, no trailing full stop, the same each time", () => {
+test("any request gives one line of 80 characters at most, well-formed, without a full stop, the same each time", () => {
   const words = fc.array(
     fc.oneof(
       fc.string({ unit: "binary", maxLength: 30 }),

@@ -104,7 +104,7 @@ test("a secret where the request is cut does not reach it in part, nor one that 
   expect(JSON.stringify(calls[0]?.messages)).not.toContain(secret.slice(0, 6));
 });
 
-test("of a small model that does not stop, only the beginning is looked at", () => {
+test("makes a title of the beginning of an endless answer", () => {
   const answer = `Rounding in the cart\n${"<a>".repeat(1_000_000)}`;
   expect(cleanTitle(answer)).toBe("Rounding in the cart");
 });
@@ -123,7 +123,7 @@ test.each<[string, ScenarioAnswer, number]>([
   ["fails", { error: { status: 401, message: "no key" } }, 1],
   ["says nothing", { text: "" }, 0],
   ["says nothing of use", { text: "…" }, 0],
-])("where the small model %s, the request names the session", async (_, answer, noticed) => {
+])("the request names the session if the small model %s", async (_, answer, noticed) => {
   const session = exchange();
   const { titles, notices } = titlesFor(session, { play: () => answer });
   titles.exchangeEnded();
@@ -177,7 +177,7 @@ test("a greeting names nothing; the next exchange does", () => {
   expect(session.name).toBe("Explain the cart");
 });
 
-test("of files that were sent along, the small model sees the names", async () => {
+test("the small model sees the names of attached files", async () => {
   const session = createSession({ cwd: "/p" });
   const content = 'Fix @a.ts\n\n<file path="a.ts">\nlet everything;\n</file>';
   session.append({ type: "message", message: { role: "user", content, timestamp: 0 } });
@@ -194,7 +194,7 @@ test("a first request that a compaction has hidden still names the session", () 
   expect(session.name).toBe("Explain the cart");
 });
 
-test("of a long session only the beginning is read for its title", () => {
+test("reads only the beginning of a long session for its title", () => {
   const { session } = history('U"Fix the cart" A"Done." U"and the shop" A"Done."');
   const parent = session.path();
   for (let turn = 0; turn < 300; turn += 1)

@@ -84,7 +84,7 @@ test("the result of a call that an abort ends says that its changes so far remai
   });
 });
 
-test("what a tool shows after it has ended fires no event", async () => {
+test("an update of a tool that has ended fires no event", async () => {
   const shown: unknown[] = [];
   let late: (() => void) | undefined;
   const tool = defineTool({

@@ -60,7 +60,7 @@ describe("a TypeBox schema", () => {
     expect(registered(schema).ok(input)).toBe(isTaken);
   });
 
-  test("of another copy or an older version, marked by symbols and keys of its own, is the same", () => {
+  test("from another copy or version, with its own symbols and keys, is declared the same way", () => {
     const older = { [Symbol("TypeBox.Kind")]: "Object", "~kind": "Object", type: "object", properties: {} };
     const nested = { ...older, properties: { a: { "~kind": "String", "~optional": true, type: "string" } } };
     expect(registered(nested).declared).toEqual({ type: "object", properties: { a: { type: "string" } } });
@@ -150,16 +150,19 @@ describe("prepareArguments", () => {
       "no such thing",
     ],
     ["gives back no object", () => "hi", "prepareArguments of the tool echo returned no object."],
-  ])("that %s is an error result, and the tool is not run", async (_what, prepareArguments, text) => {
-    const run = scriptedAgent({
-      tools: [{ ...mending, prepareArguments }],
-      turn: [calls({ text: "hi" }), done],
-    });
-    expect((await run.agent.prompt("go")).status).toBe("done");
-    expect(run.turns[1]!.messages.at(-1)).toMatchObject({ isError: true, content: [{ text }] });
-  });
+  ])(
+    "a function that %s gives an error result, and the tool is not run",
+    async (_what, prepareArguments, text) => {
+      const run = scriptedAgent({
+        tools: [{ ...mending, prepareArguments }],
+        turn: [calls({ text: "hi" }), done],
+      });
+      expect((await run.agent.prompt("go")).status).toBe("done");
+      expect(run.turns[1]!.messages.at(-1)).toMatchObject({ isError: true, content: [{ text }] });
+    },
+  );
 
-  test("that changes the arguments in place changes nothing of what the model said", async () => {
+  test("changes in place do not reach the model's call", async () => {
     const prepareArguments = (args: unknown) => Object.assign(args as object, { text: "other" });
     const run = scriptedAgent({
       tools: [{ ...mending, prepareArguments }],

@@ -22,7 +22,7 @@ function played(options: ScriptedAgentOptions) {
   return { ...run, outcomes };
 }
 
-describe("what is far above the window is made smaller before it is sent", () => {
+describe("a context far above the window is made smaller before it is sent", () => {
   test.each<[string, ReturnType<typeof reads>, Partial<ScriptedAgentOptions>, boolean, string]>([
     ["six parallel results", reads(6, 6_150), {}, false, "threshold"],
     ["one huge result", reads(1, 60_000), {}, false, "threshold"],
@@ -60,7 +60,7 @@ describe("what is far above the window is made smaller before it is sent", () =>
       expect(contentText(content)).not.toContain("more characters");
   });
 
-  test("what came before is summarised first, and the notice names each step", async () => {
+  test("summarises earlier messages first, and the notice names each step", async () => {
     const talk = Array.from({ length: 4 }, () => ({ text: filler(5_000) }));
     const run = played({ turn: [...talk, reads(6, 6_150), done] });
     for (const _ of talk) await run.agent.prompt("go on");
@@ -71,7 +71,7 @@ describe("what is far above the window is made smaller before it is sent", () =>
     expect(last.detail).toMatch(/^Compacted the context: summarised \d+ messages, shortened 6 messages\./);
   });
 
-  test("where both are switched off, it is sent, and the provider's refusal is the error", async () => {
+  test("sends the context when both are off, and the provider's refusal is the error", async () => {
     const settings = { compaction: { enabled: false, onOverflow: false } };
     const run = played({ turn: [reads(6, 6_150), done], settings });
     const { status, error } = await run.agent.prompt("look at all of it");
@@ -80,7 +80,7 @@ describe("what is far above the window is made smaller before it is sent", () =>
     expect(run.outcomes).toEqual([]);
   });
 
-  test("where the window is unknown, it is sent", async () => {
+  test("sends the context when the window is unknown", async () => {
     const run = played({ model: { ...model, contextWindow: 0 }, turn: [reads(6, 60_000), done] });
     expect((await run.agent.prompt("look at all of it")).status).toBe("done");
     expect(run.outcomes).toEqual([]);
@@ -115,7 +115,7 @@ describe("a prompt that is larger than the window by itself", () => {
   });
 });
 
-test("what cannot be made small enough ends in one error, and no request", async () => {
+test("a context that cannot be made small enough ends in one error and no request", async () => {
   const run = played({ model: { ...model, contextWindow: 4_000 }, turn: [reads(150, 400), done] });
   const { status, error } = await run.agent.prompt("look at all of it");
   expect([status, error?.code, run.turns.length]).toEqual(["failed", "context_overflow", 1]);

@@ -19,7 +19,7 @@ test.each([
   ["argument-hint: [issue] [priority]", { "argument-hint": "[issue] [priority]" }],
   ["name: x\ndescription: Use it: always", { name: "x", description: "Use it: always" }],
   ["name: x\ndescription: @file `code`", { name: "x", description: "@file `code`" }],
-])("what is no YAML and a plain value: %s", async (yaml, fields) => {
+])("reads a line that is not YAML as a plain value: %s", async (yaml, fields) => {
   expect(await parseFrontmatter(`---\n${yaml}\n---\nB`)).toEqual({ fields, body: "B" });
 });
 

@@ -63,14 +63,14 @@ test("fields as Claude Code has them", async () => {
   expect(problems).toEqual([]);
 });
 
-test("of one name the later place counts, and a place can be a file, or missing", async () => {
+test("the later place of a name counts; a place can be a file or missing", async () => {
   const folder = folderWith({ "a/x.md": "first", "a/y.md": "why", "b/x.md": "second", "one.md": "one" });
   const { templates, names } = await read(folder, "a", "none", "b", "one.md");
   expect(names).toEqual(["x", "y", "one"]);
   expect(templates.get("x")?.body).toBe("second");
 });
 
-test("what cannot be a template is named, and the others are read", async () => {
+test("names files that cannot be templates, and reads the others", async () => {
   const folder = folderWith({
     "good.md": "Good",
     "huge.md": "x".repeat(256 * 1024 + 1),

@@ -37,7 +37,7 @@ test.each([
   ["shorter ones first", 40, 2_500, 40, "… (/s/skill-0/SKILL.md)"],
   ["then names alone", 60, 1_000, 60, "- skill-0 (/s/skill-0/SKILL.md)"],
   ["then as many as fit, the others counted", 300, 1_000, undefined, "- skill-0 (/s/skill-0/SKILL.md)"],
-])("what does not fit: %s", (_, count, maxTokens, shown, first) => {
+])("shortens a list that does not fit: %s", (_, count, maxTokens, shown, first) => {
   const text = skillSection(many(count), maxTokens);
   const rows = lines(text);
   expect(estimateTokens(text)).toBeLessThanOrEqual(maxTokens);

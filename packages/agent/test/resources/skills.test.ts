@@ -27,7 +27,7 @@ const at = (path: string, origin: SkillPlace["origin"] = "user"): SkillPlace => 
 });
 const names = (skills: readonly Skill[]) => skills.map(({ name }) => name);
 
-describe("where skills are found", () => {
+describe("places of skills", () => {
   test("as Claude Code, pi and the standard lay them out, each of the folders searched below", async () => {
     put(
       ".claude/skills/pdf/SKILL.md",
@@ -116,7 +116,7 @@ describe("where skills are found", () => {
     expect(await readable("user")).toEqual([join(folder, "skills/own"), join(folder, "elsewhere/pdf")]);
   });
 
-  test("what another user put into a project is not read, but what its owner put there", async () => {
+  test("skills of a project's owner are read, those of another user are not", async () => {
     const me = process.getuid?.() ?? 0;
     const file = put("a/SKILL.md", skill("name: a\ndescription: A"));
     if (me === 0) chownSync(file, 4321, 4321);
@@ -161,7 +161,7 @@ test.each([
   expect(problems).toEqual([{ path, message: expect.stringContaining(message) }]);
 });
 
-test("who may call it, its hint, a name by its folder, and what is only odd", async () => {
+test("reads the callers, the hint and the name from the folder, and warns of odd fields", async () => {
   put(
     "skills/by-folder/SKILL.md",
     "\uFEFF---\r\ndescription: Use it: always\r\nwhen_to_use: For PDFs\r\ndisable-model-invocation: true\r\nargument-hint: [file] [page]\r\n---\r\nB",

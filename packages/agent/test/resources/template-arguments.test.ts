@@ -38,7 +38,7 @@ test.each([
   expect(filled(body, typed)).toBe(expected);
 });
 
-test("what an argument holds is text, and so is what a default holds", () => {
+test("placeholders in arguments and defaults stay text", () => {
   expect(filled("$1 $2 ${3:-$1}", "'$2 $@' '$& $ARGUMENTS'")).toBe("$2 $@ $& $ARGUMENTS $1");
 });
 

@@ -115,7 +115,7 @@ describe("a command", () => {
   });
 });
 
-describe("what a program writes for a terminal", () => {
+describe("output for a terminal", () => {
   test.each([
     ["colours", String.raw`printf '\033[31mred\033[0m\n'`, "red"],
     [
@@ -165,7 +165,7 @@ describe("a long output", () => {
     rmSync(fullOutputPath!);
   });
 
-  test("that is one line is cut on a character", async () => {
+  test("on one line is cut on a character", async () => {
     using folder = toolFolder();
     const command = "for i in $(seq 30000); do printf 'üü'; done; echo";
     const result = await folder.run("bash", { command });
@@ -273,7 +273,7 @@ describe("a process in the background", () => {
     process.kill(pid);
   });
 
-  test("that never stops writing does not hold it up either", async () => {
+  test("with endless output does not delay the result", async () => {
     using folder = toolFolder();
     const result = await folder.run("bash", { command: `yes & ${untilNamed("yes")}` });
     const { background, fullOutputPath } = result.details as BashDetails;

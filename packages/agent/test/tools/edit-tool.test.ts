@@ -116,7 +116,7 @@ describe("edits that are made", () => {
     expect(result.details).toMatchObject({ path: "file", added: 2, removed: 1, firstChangedLine: 6 });
   });
 
-  test("what was overlooked is named", async () => {
+  test("the result says that differences were ignored", async () => {
     using folder = toolFolder();
     folder.write("file", "a  \n“b”\n");
     const result = await folder.run("edit", { path: "file", oldText: 'a\n"b"', newText: "c" });

@@ -90,7 +90,7 @@ test("an abort ends the search", async () => {
   await expect(folder.run("find", { pattern: "*" }, { signal: AbortSignal.abort() })).rejects.toThrow();
 });
 
-test("what git ignores is what find leaves out", async () => {
+test("find leaves out the files that git ignores", async () => {
   using folder = project();
   folder.write(".gitignore", "/dist\nnode_modules/\n*.tmp\n");
   folder.write("src/again/.gitignore", "!a.tmp\n");

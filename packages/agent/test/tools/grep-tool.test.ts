@@ -106,7 +106,7 @@ describe("without ripgrep", () => {
     expect(text).toMatch(/\[\d+ more matches\./);
   });
 
-  test("of a long line, what stands around the match is shown", async () => {
+  test("shows the text around the match in a long line", async () => {
     using folder = withoutRipgrep({ a: `${"x".repeat(9_000)}find${"y".repeat(9_000)}\n` });
     expect(textOf(await folder.run("grep", { pattern: "find" }))).toBe(
       `a:1: …${"x".repeat(100)}find${"y".repeat(396)}…`,
@@ -217,7 +217,7 @@ describe("with ripgrep", () => {
     await expect(folder.run("grep", { pattern: "x", glob: "{" })).rejects.toThrow(expected);
   });
 
-  test("what it could not read is named beside what it found", async () => {
+  test("names unreadable files beside the matches", async () => {
     using folder = withRipgrep(
       `printf '%s\\n' '${recorded[5]}'; echo "./closed: Permission denied" >&2; exit 2`,
     );

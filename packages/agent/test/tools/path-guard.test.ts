@@ -81,21 +81,21 @@ describe("outside the project", () => {
     expect(readFileSync(join(folder.outside, "project-two", "secret"), "utf8")).toBe("secret");
   });
 
-  test("what the settings allow is not asked about", async () => {
+  test("does not ask about paths that the settings allow", async () => {
     using folder = withSecret({ paths: { allow: ["../project-two"] } });
     expect(textOf(await folder.run("read", { path: "../project-two/secret" }))).toBe("secret");
     await folder.run("write", { path: "../project-two/new", content: "x" });
     await expect(folder.run("read", { path: "../secret" })).rejects.toThrow("outside the project");
   });
 
-  test("what is readable can be read, and not changed", async () => {
+  test("allows reading, but not changing, of readable folders", async () => {
     using folder = withSecret({ readable: () => ["../secret"] });
     expect(textOf(await folder.run("read", { path: "../secret" }))).toBe("secret");
     await expect(folder.run("write", { path: "../secret", content: "" })).rejects.toThrow("outside");
     await expect(folder.run("read", { path: "../project-two/secret" })).rejects.toThrow("outside");
   });
 
-  test("what is allowed and cannot be looked at takes nothing else away", async () => {
+  test("an allowed path that cannot be resolved does not affect the others", async () => {
     using folder = withSecret({ paths: { allow: ["../circle", "../secret"] } });
     symlinkSync("circle", join(folder.outside, "circle"));
     expect(textOf(await folder.run("read", { path: "../secret" }))).toBe("secret");

@@ -156,7 +156,7 @@ describe("text", () => {
   });
 });
 
-describe("what is no text", () => {
+describe("images and other files", () => {
   test.each([
     ["image/png", png],
     ["image/gif", gif],

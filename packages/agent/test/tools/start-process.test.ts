@@ -7,7 +7,7 @@ import { toolFolder } from "./tool-folder.ts";
 
 const program = fileURLToPath(new URL("../fixtures/no-files-left.ts", import.meta.url));
 
-test("where no file or few can be opened, every start of a process ends with a sentence, and works afterwards", () => {
+test("a start of a process with few free files succeeds or fails with a sentence, and works afterwards", () => {
   using folder = toolFolder();
   const node = `'${process.execPath}' --conditions=@bonsai-agent/source --no-warnings '${program}' '${folder.path}'`;
   const told = execFileSync("/bin/sh", ["-c", `ulimit -n 64; exec ${node}`], { encoding: "utf8" });
