@@ -187,7 +187,10 @@ async function summariseBranch(
       carriesUserWords: known.wordsTokens > 0,
     };
     const prose = await summariseSpan(job, { kind: "branch", messages: items.map(originalMessage) });
-    return { ...laidBranch(prose, input, summariser.isExtract), ...(cost.usage && { usage: cost.usage }) };
+    return {
+      ...layBranchSummary(prose, input, summariser.isExtract),
+      ...(cost.usage && { usage: cost.usage }),
+    };
   } catch (cause) {
     if (BonsaiError.is(cause)) throw cause;
     throw new BonsaiError({
@@ -231,7 +234,7 @@ function branchInput(source: BranchSource): BranchInput {
 const MAX_CLOSINGS_TOKENS = 1_500;
 
 /** Frames the prose, and adds the carried data that it leaves out. */
-function laidBranch(
+function layBranchSummary(
   prose: string,
   { settings, limits, known, isMerge = false }: BranchInput,
   isExtract = false,
@@ -261,7 +264,7 @@ function customBranchSummary(given: GivenSummary, source: () => BranchSource): G
   if (!isOwnDetails(details))
     return { summary: escapeMarks(summary), ...(details !== undefined && { details }), ...cost };
   const prose = escapeMarks(editedProse(summary));
-  return { ...laidBranch(prose, branchInput(source()), readDetails(details).isExtract), ...cost };
+  return { ...layBranchSummary(prose, branchInput(source()), readDetails(details).isExtract), ...cost };
 }
 
 export interface SummariseEntriesOptions {

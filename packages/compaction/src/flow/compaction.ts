@@ -154,14 +154,14 @@ async function attempt(request: CompactionRequest): Promise<CompactionResult> {
 async function climbFor(run: Run, { earlier, review }: CompactionRequest): Promise<ClimbResult> {
   if (review !== undefined && earlier === undefined && isReviewed(run.settings, run.reason))
     return reviewedClimb(run, review);
-  return { run, state: await climb(run, ladderRungs, earlier && laidAgain(run, earlier)) };
+  return { run, state: await climb(run, ladderRungs, earlier && layAgain(run, earlier)) };
 }
 
 /**
  * Lays an earlier draft on the context as it is now: everything that came since is kept.
  * @throws CompactionCancelled if the draft is outdated: handlers of the start event can change the session
  */
-function laidAgain(run: Run, earlier: ClimbResult): LadderState {
+function layAgain(run: Run, earlier: ClimbResult): LadderState {
   const { summary, carryOver, failures } = earlier.state;
   if (summary === undefined || !isCurrent(earlier, run.pinned))
     throw new CompactionCancelled("The session moved to another branch in the meantime.");

@@ -57,14 +57,14 @@ export async function summariseInChunks(
   span: Span,
   maxPartTokens = Number.POSITIVE_INFINITY,
 ): Promise<string> {
-  let progress = chunksBegin(job, span, maxPartTokens);
+  let progress = firstProgress(job, span, maxPartTokens);
   do {
     const chunk = nextChunk(job, span, progress);
     try {
       const summary = await askSummary(job, chunk.request);
       progress = { ...chunk.progress, summary, rest: chunk.rest };
     } catch (error) {
-      progress = { ...chunk.progress, limit: halved(error, chunk.tokens) };
+      progress = { ...chunk.progress, limit: halveLimit(error, chunk.tokens) };
     }
   } while (progress.rest.length > 0);
   return progress.summary ?? "";
@@ -73,7 +73,7 @@ export async function summariseInChunks(
 /** The requests that a span needs, if each is answered with this summary. */
 export function plannedChunks(job: SummaryJob, span: Span, summary: string): SummaryPart[] {
   const requests: SummaryPart[] = [];
-  let progress = chunksBegin(job, span);
+  let progress = firstProgress(job, span);
   do {
     const { request, rest, ...chunk } = nextChunk(job, span, progress);
     requests.push(request);
@@ -108,7 +108,7 @@ interface Chunk {
   progress: Progress;
 }
 
-function chunksBegin(job: SummaryJob, span: Span, maxTokens = Number.POSITIVE_INFINITY): Progress {
+function firstProgress(job: SummaryJob, span: Span, maxTokens = Number.POSITIVE_INFINITY): Progress {
   const rest = piecesOf(job, span.messages);
   return { rest, summary: span.previousSummary, limit: { maxTokens, isNew: true } };
 }
@@ -141,7 +141,7 @@ function isTooLong(error: unknown): boolean {
 }
 
 /** @throws the error, unless the request was too long and the part can be smaller */
-function halved(error: unknown, tokens: number): Progress["limit"] {
+function halveLimit(error: unknown, tokens: number): Progress["limit"] {
   if (!isTooLong(error) || tokens <= MIN_PART_TOKENS) throw error;
   return { maxTokens: Math.max(MIN_PART_TOKENS, Math.floor(tokens / 2)), isNew: true };
 }

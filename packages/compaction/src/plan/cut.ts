@@ -52,11 +52,11 @@ export function legalCuts(messages: readonly Message[]): boolean[] {
 
 /** For each message, why the kept part may not begin with it, in a sentence. */
 function placeFaults(messages: readonly Message[]): Array<string | undefined> {
-  const torn = tornPlaces(messages);
+  const isInCall = callParts(messages);
   return messages.map((message, index) => {
     if (message.role === "toolResult")
       return "It is a tool result. A result stays with the answer that called the tool.";
-    if (torn[index]) return "It is between a tool call and its result. These stay together.";
+    if (isInCall[index]) return "It is between a tool call and its result. These stay together.";
     const mayStartKept = roleTraits(message).mayStartKept === true && !isFailedAnswer(message);
     return mayStartKept ? undefined : "It is a failed or stopped answer.";
   });
@@ -67,8 +67,8 @@ export function startsTurn(message: Message): boolean {
   return roleTraits(message).startsTurn === true;
 }
 
-/** True at each place between a call and its last result. Linear: marks where pairs open and close. */
-function tornPlaces(messages: readonly Message[]): boolean[] {
+/** True for each message after a tool call, up to its result: a cut before it would separate them. Linear. */
+function callParts(messages: readonly Message[]): boolean[] {
   const change = new Int32Array(messages.length + 1);
   for (const { callIndex, resultIndex } of callResults(messages)) {
     change[callIndex + 1]! += 1;
