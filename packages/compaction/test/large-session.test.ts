@@ -65,6 +65,7 @@ test("threshold check and compaction of a long, compacted session read no more t
   // The view is read at its first use.
   session.projection();
   const viewBytes = read.bytes;
+  expect(viewBytes).toBeLessThan(fileBytes / 12);
   const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
   const controller = new CompactionController({ session, settings, model, lifecycle });
   await controller.checkThreshold({ site: "beforePrompt" });
@@ -73,7 +74,7 @@ test("threshold check and compaction of a long, compacted session read no more t
   expect((await controller.checkThreshold({ site: "beforePrompt" })).status).toBe("compacted");
   history("U:3000 A:3000 U:100", session);
   expect((await controller.compact()).status).toBe("compacted");
-  // A write may look at what stands at the end of the file.
+  // A write may read the end of the file.
   expect(read.bytes - viewBytes).toBeLessThan(fileBytes / 100);
   session.close();
 });

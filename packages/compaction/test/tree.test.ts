@@ -1,4 +1,5 @@
 import { Lifecycle } from "@bonsai-agent/lifecycle";
+import { chars4Estimator } from "@bonsai-agent/messages";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { branchBetween } from "../src/branch/branch.ts";
@@ -8,6 +9,7 @@ import {
   compactionSettings,
   navigateTree,
 } from "../src/index.ts";
+import { promptTokens } from "../src/ladder/ask.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settings = compactionSettings({}, { estimator: "chars4" });
@@ -62,16 +64,14 @@ test.each<[string, object, string]>([
 
 test("case 35: a branch above the summariser's window is summarised in parts, and no message is left out", async () => {
   const { session, id } = history("U A | U:900 A:900 U:900 A:900 U:900 A:900");
-  const summariser = Object.assign(scriptedSummariser(), { contextWindow: 4_000 });
-  const { status } = await navigateTree({
-    session,
-    targetId: id("a1"),
-    settings,
-    summariser,
-    summarise: true,
-  });
+  const summariser = scriptedSummariser([], { contextWindow: 4_000 });
+  const move = { session, targetId: id("a1"), settings, summariser, summarise: true };
+  const { status, summaryEntry } = await navigateTree(move);
   expect(status).toBe("moved");
   expect(summariser.requests.length).toBeGreaterThan(1);
+  for (const { prompt, maxSummaryTokens } of summariser.requests)
+    expect(promptTokens(prompt, chars4Estimator) + maxSummaryTokens).toBeLessThanOrEqual(4_000);
+  expect(summaryEntry?.usage?.cost.total).toBeCloseTo(summariser.requests.length * 0.01);
   const read = new Set(summariser.requests.flatMap(({ messages }) => messages));
   expect([...read].filter(({ role }) => role !== "compactionSummary")).toHaveLength(6);
 });
@@ -99,8 +99,8 @@ test("a user message is left for its parent, and its text is for the editor", as
 
 test.each([
   ["another entry", "a1", {}, "a1"],
-  ["where one is", "a3", {}, "a3"],
-  ["where one is, with a summary that nothing is left for", "a3", { summarise: true }, "a3"],
+  ["the current leaf", "a3", {}, "a3"],
+  ["the current leaf, which needs no summary", "a3", { summarise: true }, "a3"],
   ["a user message", "u2", {}, "u2"],
   ["the first message, which leaves no entry", "u1", {}, "u1"],
   ["a branch, with a summary", "a1", { summarise: true }, "the summary"],
@@ -189,6 +189,21 @@ test("an abort during the summary is a cancelled navigation", async () => {
   };
   expect((await navigateTree(options)).status).toBe("cancelled");
   expect(JSON.stringify(session.entries())).toBe(before);
+});
+
+test.each([
+  ["a failure", () => ({ stopReason: "error" as const, errorMessage: "down" }), "branch_summary_failed"],
+  ["an abort", (abort: AbortController) => abort.abort(), "cancelled"],
+])("%s in the second part of a branch asks for no third part and changes nothing", async (_, end, ending) => {
+  const { session, id } = history("U A | U:900 A:900 U:900 A:900 U:900 A:900");
+  const before = JSON.stringify([session.entries(), session.leafId]);
+  const abort = new AbortController();
+  const summariser = scriptedSummariser([{}, () => end(abort) ?? {}], { contextWindow: 4_000 });
+  const move = { session, targetId: id("a1"), settings, summariser, summarise: true, signal: abort.signal };
+  const moved = navigateTree(move).catch(({ code }: { code: string }) => ({ status: code }));
+  expect((await moved).status).toBe(ending);
+  expect(summariser.requests).toHaveLength(2);
+  expect(JSON.stringify([session.entries(), session.leafId])).toBe(before);
 });
 
 test("an unknown target is refused", async () => {

@@ -136,7 +136,7 @@ test("a day that was filled saves by the working size, and no day loses by it", 
   );
 });
 
-test("a smaller size saves nothing on a day that fills neither", () => {
+test("a smaller size saves nothing on a day whose context stays below both sizes", () => {
   const { usdOver } = size();
   expect(usdOver(20, 60_000)).toBe(usdOver(20, 180_000));
   expect(usdOver(500, 60_000)).toBeLessThan(usdOver(500, 180_000));
