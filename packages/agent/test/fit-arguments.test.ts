@@ -24,6 +24,8 @@ describe("a value of another type", () => {
     ["a list of numbers as text", ["1", "2"], numbers, [1, 2]],
     ["an object as JSON text", '{"from":"a"}', edits.items, { from: "a" }],
     ["a listed number as text", "2", { enum: [1, 2] }, 2],
+    ["a listed fraction of text as a number", 1.5, { enum: ["1.5", "2.5"] }, "1.5"],
+    ["a listed null as text", "null", { enum: ["all", null] }, null],
     ["a fixed value as text", "false", { const: false }, false],
     ["a number of one branch", "5", { anyOf: [{ type: "number" }, { type: "null" }] }, 5],
     ["a referenced type", "5", { $ref: "#/$defs/count" }, 5],

@@ -82,8 +82,8 @@ function allows(value: unknown, given: unknown, root: Root): boolean {
 
 /** True if the value has a type of the schema, and is one of its values if it lists them. */
 function accepts(value: unknown, schema: Schema): boolean {
-  const listed = "const" in schema ? [schema.const] : schema.enum;
-  if (Array.isArray(listed) && !listed.includes(value)) return false;
+  const listed = listedIn(schema);
+  if (listed !== undefined && !listed.includes(value)) return false;
   const types = [schema.type ?? []].flat();
   return types.length === 0 || types.some((type) => hasType(value, type));
 }
@@ -105,7 +105,10 @@ function hasType(value: unknown, type: unknown): boolean {
 
 /** Converts the value if it has exactly one reading that the schema accepts. */
 function convert(value: unknown, schema: Schema, root: Root): unknown {
-  const readings = readingsOf(value).filter((reading) => accepts(reading, schema));
+  const listed = listedIn(schema)?.filter(
+    (each) => typeof value !== "object" && String(each) === String(value),
+  );
+  const readings = [...(listed ?? []), ...readingsOf(value)].filter((reading) => accepts(reading, schema));
   if (readings.length > 0 || value === null || value === undefined || value === "")
     return only(readings, value);
   const item = fit(value, schema.items, root);
@@ -126,6 +129,12 @@ function readingsOf(value: unknown): unknown[] {
   } catch {
     return [];
   }
+}
+
+/** The values that the schema lists; undefined if it allows others. */
+function listedIn(schema: Schema): readonly unknown[] | undefined {
+  if ("const" in schema) return [schema.const];
+  return Array.isArray(schema.enum) ? schema.enum : undefined;
 }
 
 function choicesOf({ anyOf, oneOf }: Schema): readonly unknown[] {
