@@ -16,9 +16,8 @@ const STATE_TYPES = new Set([
 
 /** Reads a transcript of Claude Code: `projects/<folder>/<session>.jsonl`. */
 export function readClaudeCode(lines: readonly JsonLine[], notices: NoticeLog): Transcript {
-  const [main = [], side = []] = [false, true].map((isSide) =>
-    lines.filter(({ value }) => (value.isSidechain === true) === isSide),
-  );
+  const main = lines.filter(({ value }) => value.isSidechain !== true);
+  const side = lines.filter(({ value }) => value.isSidechain === true);
   if (!main.some(({ value }) => isConversation(value))) {
     notices.add("sub_agent", side[0]?.line);
     return laneTranscript({ lines, lane: lines, notices });
