@@ -19,4 +19,5 @@ export {
 export { asStored, compactionChange, isCompanion, isLeafRecord, UndoneCompactions } from "./own-entries.ts";
 export { changesView, editedMessage, projectEntry } from "./projection.ts";
 export { recentSettings } from "./read/tail.ts";
+export { countBranches } from "./read/tree.ts";
 export { NewFile, sessionFileName, writeSessionFile } from "./store/new-file.ts";

@@ -1,4 +1,4 @@
-import { customTypes, type EntryType } from "../entry.ts";
+import type { EntryType } from "../entry.ts";
 import type { CompactionChange } from "../own-entries.ts";
 import { forEachLine, type Line, readBytes } from "../store/line-reader.ts";
 import type { SessionStore } from "../store/store.ts";
@@ -215,18 +215,6 @@ export class EntryIndex {
     let number = second;
     while (number >= 0 && !above.has(number)) number = this.parent(number);
     return number;
-  }
-
-  /** Number of ends of branches. A moved leaf without a child is no end. */
-  get branchCount(): number {
-    const [hasChild, hasEntry] = [new Uint8Array(this.count), new Uint8Array(this.count)];
-    const isMove = (at: number) => this.kind(at)?.isLeafRecord ?? this.detail(at) === customTypes.leaf;
-    for (const at of this.#sound()) if (this.parent(at) >= 0) hasChild[this.parent(at)] = 1;
-    for (const at of this.#sound())
-      if (this.parent(at) >= 0 && (hasChild[at] === 1 || !isMove(at))) hasEntry[this.parent(at)] = 1;
-    let count = 0;
-    for (const at of this.#sound()) if (hasEntry[at] === 0 && !isMove(at)) count += 1;
-    return count;
   }
 
   /** Number of the newest earlier undamaged record with the same id; -1 for none. */

@@ -113,9 +113,9 @@ export class SessionTree {
     return this.#reader.entryAt(this.#numbers[at]!);
   }
 
-  /** The number of ends that the tree has: one for a session without branches. */
+  /** Number of ends of branches: one for a session without branches. */
   get branchCount(): number {
-    return this.#kinds.filter((kind, at) => !kind.isLeafRecord && !this.hasChildren(at)).length;
+    return countBranches(this.#reader);
   }
 
   /** Entries that are nobody's children here: records of a moved leaf on which nothing was written. */
@@ -222,6 +222,36 @@ export function* recordKinds(reader: SessionReader): Generator<[number: number, 
     }
     if (kind !== undefined) yield [number, kind];
   }
+}
+
+/** Reads one session: the session itself, or its reader. */
+type EntrySource = Pick<SessionReader, "index" | "entryAt">;
+
+/**
+ * Number of ends of branches: one for a session without branches. A moved leaf without a child is no end. Builds no tree,
+ * which takes more time and memory.
+ */
+export function countBranches(session: EntrySource): number {
+  const index = session.index();
+  const moves = new Set(index.numbersOf("custom").filter((number) => isMove(session, index, number)));
+  const numbers = new Uint32Array(index.count).map((_, at) => at).filter((number) => !index.isDamaged(number));
+  const hasChild = new Uint8Array(index.count);
+  const hasShownChild = new Uint8Array(index.count);
+  const mark = (marks: Uint8Array, number: number) => {
+    if (number >= 0) marks[number] = 1;
+  };
+  for (const number of numbers) mark(hasChild, index.parent(number));
+  for (const number of numbers)
+    if (!moves.has(number) || hasChild[number] === 1) mark(hasShownChild, index.parent(number));
+  return numbers.filter((number) => !moves.has(number) && hasShownChild[number] === 0).length;
+}
+
+/** True for the record of a moved leaf. Reads the entry if its head does not tell. */
+function isMove(session: EntrySource, index: EntryIndex, number: number): boolean {
+  const detail = index.detail(number);
+  if (detail !== undefined) return detail === customTypes.leaf;
+  const entry = session.entryAt(number);
+  return entry !== undefined && isLeafRecord(entry);
 }
 
 function* parsedKinds(reader: SessionReader): Generator<[number: number, kind: RecordKind]> {
