@@ -7,6 +7,7 @@ import {
   type CompactionEvents,
   compactionEventRules,
   compactionSettings,
+  navigateTree,
   runCompaction,
 } from "../src/index.ts";
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
@@ -72,6 +73,29 @@ test.each([
   const asked = JSON.stringify(summariser?.requests.map(({ prompt }) => prompt) ?? []);
   expect(asked).not.toContain(TOKEN);
   expect(asked).not.toContain(PASSWORD);
+});
+
+test.each([
+  ["to a digest", "named in the branch", 2, () => undefined],
+  ["to a model", "named in the branch", 2, repeatsAll],
+  [
+    "to a model in parts",
+    "named in the branch",
+    2,
+    () => Object.assign(repeatsAll(), { contextWindow: 4_000 }),
+  ],
+  ["to a digest", "named before the branch", 5, () => undefined],
+  ["to a model", "named before the branch", 5, repeatsAll],
+])("the summary of a branch shows %s no secret that is %s", async (_, _where, at, summariserOf) => {
+  const session = withSecrets();
+  history("U:900 A:900 | U:900 A:900", session);
+  const summariser = summariserOf();
+  const targetId = session.path()[at - 1]!.id;
+  const { summaryEntry } = await navigateTree({ session, targetId, settings, summariser, summarise: true });
+  const shown = JSON.stringify([summaryEntry, summariser?.requests.map(({ prompt }) => prompt)]);
+  expect(shown).toContain("[redacted: ");
+  expect(shown).not.toContain(TOKEN);
+  expect(shown).not.toContain(PASSWORD);
 });
 
 test("a session opened again still knows the value that an earlier span gave away", async () => {

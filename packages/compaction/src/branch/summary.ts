@@ -1,7 +1,7 @@
 import {
   BonsaiError,
   messageOf,
-  redactSecrets,
+  SecretFilter,
   type TokenEstimator,
   tokenEstimator,
   type Usage,
@@ -13,6 +13,7 @@ import {
   carriedTokens,
   recordBlocks,
   recordOfItems,
+  sessionSecrets,
   summaryDetails,
 } from "../carry/carry-over.ts";
 import { filesOf, renderFiles } from "../carry/files.ts";
@@ -80,7 +81,8 @@ export async function branchSummaryOrCancel(request: BranchRequest): Promise<Bra
   const source = () => {
     const { leafId } = branch;
     const reading = readContext({ session, leafId, model, estimator: settings.estimator });
-    return { ...reading, settings, model, ...branch, projection: branch.projection ?? reading.projection };
+    const projection = branch.projection ?? reading.projection;
+    return { ...reading, settings, model, ...branch, projection, secrets: sessionSecrets(session, leafId) };
   };
   const asked = await askExtensions(request, source);
   if (asked.cancel || signal.aborted) return "cancelled";
@@ -136,6 +138,8 @@ interface BranchSource {
   readonly projection: Projection;
   readonly estimator: TokenEstimator;
   readonly settings: CompactionSettings;
+  /** Redacts the summary and its requests. */
+  readonly secrets: SecretFilter;
   readonly model?: ModelSizes | undefined;
   /** True for a merge, which leaves no branch. Default: false. */
   readonly isMerge?: boolean;
@@ -172,7 +176,7 @@ async function summariseBranch(
 ): Promise<BranchSummary | undefined> {
   try {
     const input = branchInput(source());
-    const { items, known, budgets, settings, estimator } = input;
+    const { items, known, budgets, settings, estimator, secrets } = input;
     if (items.length === 0) return undefined;
     const cost = new RunCost();
     const job = {
@@ -184,6 +188,7 @@ async function summariseBranch(
       cost,
       ...(replaceInstructions && focus !== undefined ? { instructions: focus } : { focus }),
       record: known.record,
+      secrets,
       carriesUserWords: known.wordsTokens > 0,
     };
     const prose = await summariseSpan(job, { kind: "branch", messages: items.map(originalMessage) });
@@ -213,7 +218,7 @@ interface BranchInput extends BranchSource {
 }
 
 function branchInput(source: BranchSource): BranchInput {
-  const { entries, projection, estimator, settings, model = {} } = source;
+  const { entries, projection, estimator, settings, secrets, model = {} } = source;
   const ids = new Set(entries.map((entry) => entry.id));
   const items = viewOf(projection, estimator).items.filter(
     ({ entryId, entry }) => ids.has(entryId) && pinChange(entry) === undefined,
@@ -224,9 +229,10 @@ function branchInput(source: BranchSource): BranchInput {
   const record = recordOfItems({
     items: items.map((item) => item.source),
     wordsTokens: settings.words.maxTokens,
+    secrets,
   });
   const nothing = { pinned: [], latestRequest: undefined, closings: [], terms: [], putBack: [] };
-  const known = { ...filesOf(items, entries), ...nothing, record, wordsTokens: limits.words };
+  const known = { ...secrets.value(filesOf(items, entries)), ...nothing, record, wordsTokens: limits.words };
   return { ...source, items, budgets, limits, known };
 }
 
@@ -235,10 +241,11 @@ const MAX_CLOSINGS_TOKENS = 1_500;
 
 /** Frames the prose, and adds the carried data that it leaves out. */
 function layBranchSummary(
-  prose: string,
-  { settings, limits, known, isMerge = false }: BranchInput,
+  text: string,
+  { settings, limits, known, secrets, isMerge = false }: BranchInput,
   isExtract = false,
 ): Pick<BranchSummary, "summary" | "details"> {
+  const prose = secrets.text(text);
   const hasClosings = isExtract && known.wordsTokens > 0;
   const closings = hasClosings
     ? otherClosings(known.record.closings, { maxTokens: MAX_CLOSINGS_TOKENS })
@@ -258,7 +265,7 @@ type GivenSummary = NonNullable<BeforeTreeResult["summary"]>;
 /** An extension's summary of a branch. One of `summariseEntries` is one of ours: only its prose counts. */
 function customBranchSummary(given: GivenSummary, source: () => BranchSource): GivenSummary {
   const { details } = given;
-  const summary = redactSecrets(given.summary);
+  const summary = source().secrets.text(given.summary);
   const usage = reportedUsage(given.usage);
   const cost = usage && { usage };
   if (!isOwnDetails(details))
@@ -298,6 +305,7 @@ export async function summariseEntries({
     projection: project(entries),
     estimator: tokenEstimator,
     settings: compactionSettings({}),
+    secrets: new SecretFilter(),
   });
   const asked = { summariser, focus, replaceInstructions, signal };
   const summary = await summariseBranch(sources.get(entries) ?? source, asked).catch((error: unknown) => {

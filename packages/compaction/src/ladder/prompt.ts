@@ -34,8 +34,8 @@ export interface SummaryJob {
   echoedTags?: readonly string[] | undefined;
   /** The data of the span, for the digest. */
   record?: SpanRecord | undefined;
-  /** Redacts the messages. Default: a filter without known secrets. */
-  secrets?: SecretFilter | undefined;
+  /** Redacts the messages. */
+  secrets: SecretFilter;
   /** True if the user's messages follow the summary word for word. */
   carriesUserWords?: boolean | undefined;
   /** True if a summariser can read the span in the context instead of as text. */
