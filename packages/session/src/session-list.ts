@@ -46,11 +46,11 @@ export interface SessionList {
 export function listSessions(options: ListSessionsOptions = {}): SessionList {
   const window = Buffer.allocUnsafeSlow(WINDOW_BYTES);
   const here = sessionsContinuedHere(options);
-  const read = [...new Set([...sessionFiles(options), ...here])].map((file) => summarized(file, window));
-  const listed = read.filter((each): each is SessionSummary => !("reason" in each));
-  const sessions = latestCopies(listed.filter((each) => belongs(each, options) || here.has(each.file)));
-  const restored = new Set(sessions.map(({ file }) => originalOf(file)));
-  const skipped = read.filter((each): each is SkippedFile => "reason" in each && !restored.has(each.file));
+  const files = latestCopies([...new Set([...sessionFiles(options), ...here])]);
+  const read = files.map((file) => summarized(file, window));
+  const skipped = read.filter((each) => "reason" in each);
+  const listed = read.filter((each) => "id" in each);
+  const sessions = listed.filter((each) => belongs(each, options) || here.has(each.file));
   sessions.sort((a, b) => b.lastActivityMs - a.lastActivityMs || (a.file < b.file ? -1 : 1));
   return { sessions, skipped };
 }
@@ -89,12 +89,13 @@ function sessionsContinuedHere({ folder, cwd, home }: ListSessionsOptions): Read
   return new Set(files);
 }
 
-/** The `.jsonl` files of the sessions to list, in no particular order. */
+/** The `.jsonl` files of the sessions to list, in no particular order. A restored copy replaces its original. */
 export function sessionFiles({ folder, cwd, home }: ListSessionsOptions): string[] {
-  if (folder !== undefined) return jsonlFiles(resolve(folder));
-  if (cwd !== undefined) return jsonlFiles(sessionFolder({ cwd, home }));
+  if (folder !== undefined || cwd !== undefined)
+    return latestCopies(jsonlFiles(resolve(folder ?? sessionFolder({ cwd: cwd!, home }))));
   const all = sessionsFolder(home);
-  return entriesOf(all).flatMap((entry) => (entry.isDirectory() ? jsonlFiles(join(all, entry.name)) : []));
+  const folders = entriesOf(all).filter((entry) => entry.isDirectory());
+  return latestCopies(folders.flatMap(({ name }) => jsonlFiles(join(all, name))));
 }
 
 function jsonlFiles(folder: string): string[] {
@@ -140,37 +141,36 @@ export function findSession({ session, cwd, ...place }: ListSessionsOptions & { 
   }
   const near =
     cwd === undefined || place.folder !== undefined ? [] : matches(session, sessionFiles({ ...place, cwd }));
-  const matching = near.length > 0 ? near : matches(session, sessionFiles(place));
-  const found = latestCopies(matching).map(({ file }) => file);
+  const found = near.length > 0 ? near : matches(session, sessionFiles(place));
   if (found.length === 1) return found[0]!;
   if (found.length === 0 && existsSync(session)) return resolve(session);
   throw found.length === 0 ? notFound(session) : ambiguous(session, found);
 }
 
-interface SessionFile {
-  file: string;
-  id: string;
-}
-
-/** Sessions with this id, or else those whose id begins with it. */
-function matches(query: string, files: readonly string[]): SessionFile[] {
+/** Files of sessions with this id, or else of those whose id begins with it. */
+function matches(query: string, files: readonly string[]): string[] {
   if (query === "") return [];
-  const known = files.map((file) => ({ file, id: idFromName(file) ?? headerId(file) ?? "" }));
+  const idOf = (file: string) => idFromName(file) ?? headerId(file) ?? "";
+  const known = files.map((file) => ({ file, id: idOf(file) })).filter(({ id }) => id.startsWith(query));
   const exact = known.filter(({ id }) => id === query);
-  return exact.length > 0 ? exact : known.filter(({ id }) => id.startsWith(query));
+  return (exact.length > 0 ? exact : known).map(({ file }) => file);
 }
 
 function idFromName(file: string): string | undefined {
   return /^\d{4}-\d\d-\d\dT[\d-]+Z_(.+?)(?:\.restored\d*)?\.jsonl$/.exec(basename(file))?.[1];
 }
 
-/** Leaves out files that a restored copy replaces, and copies older than another copy of the same file. */
-function latestCopies<Session extends SessionFile>(sessions: readonly Session[]): Session[] {
-  const groups = Map.groupBy(sessions, ({ file, id }) => `${originalOf(file)}\0${id}`);
-  return Array.from(groups.values(), (group) => {
-    const copies = group.filter(({ file }) => file !== originalOf(file));
-    return copies.toSorted((one, other) => writtenMs(other.file) - writtenMs(one.file))[0] ?? group[0]!;
-  });
+/** Leaves out files that a restored copy replaces, and copies older than another copy of the same session. */
+function latestCopies(files: readonly string[]): string[] {
+  const groups = Map.groupBy(files, originalOf);
+  return [...groups].flatMap(([original, group]) => (group.length === 1 ? group : latestOf(original, group)));
+}
+
+/** The latest file of each session among copies and their original. An unreadable original counts as replaced. */
+function latestOf(original: string, group: readonly string[]): string[] {
+  const copies = group.filter((file) => file !== original).sort((a, b) => writtenMs(a) - writtenMs(b));
+  const readable = group.includes(original) && headerId(original) !== undefined ? [original] : [];
+  return [...new Map([...readable, ...copies].map((file) => [headerId(file) ?? file, file])).values()];
 }
 
 /** The file whose restored copy this is; the file itself if it is no copy. */

@@ -1,5 +1,5 @@
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { adversarialTexts } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -156,6 +156,34 @@ describe("a search covers", () => {
     const recorded = openSession(home.file("two"));
     expect(await find(recorded)).toMatchObject([{ file: home.file("two"), snippet: "needle two" }]);
     recorded.close();
+  });
+
+  test("the restored copy of a session instead of its damaged original", async () => {
+    const home = new RecordedHome();
+    home.write("cut", "the needle");
+    home.write("cut.restored", "the needle", "a second needle");
+    home.write("emptied.restored", "the needle of an empty file");
+    writeFileSync(home.file("emptied"), "");
+    home.write("other.restored", "the needle of a replaced file");
+    home.write("replacement", "a needle in another session");
+    renameSync(home.file("replacement"), home.file("other"));
+    for (const options of [{}, { index: false }]) {
+      const search = home.search(options);
+      await search.catchUp();
+      const { hits, unread } = await search.find(parseSearchQuery("needle"), all);
+      expect(unread).toEqual([]);
+      expect(hits.map(({ file, snippet }) => [basename(file, ".jsonl"), snippet]).sort()).toEqual([
+        ["cut.restored", "a second needle"],
+        ["cut.restored", "the needle"],
+        ["emptied.restored", "the needle of an empty file"],
+        ["other", "a needle in another session"],
+        ["other.restored", "the needle of a replaced file"],
+      ]);
+    }
+    const { hits } = await home
+      .search()
+      .find(parseSearchQuery("needle"), { scope: { file: home.file("cut") } });
+    expect(hits.map(({ file }) => file)).toEqual([home.file("cut")]);
   });
 
   test("a file outside the home folder, and names a file that cannot be read", async () => {

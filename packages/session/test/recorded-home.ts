@@ -21,12 +21,12 @@ export class RecordedHome {
     return join(this.path, `sessions/-p/${name}.jsonl`);
   }
 
-  /** Starts a session file anew. */
+  /** Starts a session file anew. A restored copy has the id of its original. */
   write(name: string, ...texts: string[]): void {
     const header = {
       type: "session",
       version: 3,
-      id: name,
+      id: name.replace(/\.restored\d*$/, ""),
       timestamp: "2026-01-05T09:00:00.000Z",
       cwd: "/p",
     };
