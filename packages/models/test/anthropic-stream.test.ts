@@ -119,3 +119,89 @@ describe("why an answer stopped", () => {
     });
   });
 });
+
+describe("an answer in one piece", () => {
+  const whole = {
+    id: "msg_1",
+    type: "message",
+    role: "assistant",
+    model: claude.id,
+    content: [
+      { type: "thinking", thinking: "I see", signature: "sig" },
+      { type: "text", text: "Hi\nthere" },
+      { type: "tool_use", id: "toolu_a", name: "read", input: { path: "a.ts" } },
+      { type: "tool_use", id: "toolu_b", name: "list", input: {} },
+    ],
+    stop_reason: "tool_use",
+    usage: { input_tokens: 10, output_tokens: 20, cache_read_input_tokens: 5 },
+  };
+  const json = (text: string, type = "application/json") =>
+    served({ headers: { "content-type": type }, chunks: [text] });
+
+  test("has its text, thinking, calls and usage", async () => {
+    const { url } = await json(JSON.stringify(whole, undefined, 2));
+    const { message, events, error } = await exchange(url);
+    expect(error).toBeUndefined();
+    expect(message).toMatchObject({
+      content: [
+        { type: "thinking", thinking: "I see", thinkingSignature: "sig" },
+        { type: "text", text: "Hi\nthere" },
+        { type: "toolCall", id: "toolu_a", name: "read", arguments: { path: "a.ts" } },
+        { type: "toolCall", id: "toolu_b", name: "list", arguments: {} },
+      ],
+      stopReason: "toolUse",
+      responseId: "msg_1",
+      usage: { input: 10, output: 20, cacheRead: 5 },
+    });
+    expect(events.flatMap((event) => (event.type === "tool_call" ? event.toolCall?.id : []))).toContain(
+      "toolu_b",
+    );
+  });
+
+  test.each(["application/problem+json", "text/json; charset=utf-8", "application/vnd.api+json"])(
+    "is read as %s too",
+    async (type) => {
+      const { message } = await exchange((await json(JSON.stringify(whole), type)).url);
+      expect(message.content).toHaveLength(4);
+    },
+  );
+
+  test.each([
+    [{ type: "error", error: { type: "overloaded_error", message: "Busy" } }, "Busy", 529],
+    [{ error: "prompt too long" }, "prompt too long", undefined],
+    [{ detail: "no such model" }, "no such model", undefined],
+    [{ title: "Bad", status: 400, detail: "no such model" }, "no such model", 400],
+    [{ type: "error" }, '{"type":"error"}', undefined],
+  ])("is a refusal for %j", async (body, message, status) => {
+    const result = await exchange((await json(JSON.stringify(body), "application/problem+json")).url);
+    expect(failureOf(result)).toMatchObject({ kind: "refused", message, status });
+  });
+
+  test("is garbled if its JSON is cut off", async () => {
+    const result = await exchange((await json(JSON.stringify(whole).slice(0, -20))).url);
+    expect(failureOf(result)).toMatchObject({ kind: "garbled" });
+    expect(result.message.content).toEqual([]);
+  });
+
+  test("is refused with the window's end as with events", async () => {
+    const raw = "model_context_window_exceeded";
+    const result = await exchange((await json(JSON.stringify({ ...whole, stop_reason: raw }))).url);
+    expect(failureOf(result)).toMatchObject({ kind: "refused", code: raw });
+  });
+});
+
+test("an error event without data is a refusal with a message", async () => {
+  const { url } = await served({
+    headers: { "content-type": "text/event-stream" },
+    chunks: ["event: error\ndata:\n\n"],
+  });
+  expect(failureOf(await exchange(url)).message).toBe("The server sent an error without a message.");
+});
+
+test("an error after the last event changes nothing", async () => {
+  const error = { type: "error", error: { type: "api_error", message: "Too late" } };
+  const events = [messageStart(), ...textBlock(0, "All."), ...messageEnd("end_turn"), error];
+  const result = await exchange((await served(streamOf(events))).url);
+  expect(result.error).toBeUndefined();
+  expect(result.message.content).toEqual([{ type: "text", text: "All." }]);
+});

@@ -106,6 +106,7 @@ describe("find", () => {
     ["", "model_unknown", 'Unknown model "".'],
     ["anthropic/", "model_unknown", '"anthropic/"'],
     ["antropic/claude-sonnet-5-5", "provider_unknown", "anthropic/claude-sonnet-5-5"],
+    ["openia/gtp-5.2", "provider_unknown", "Similar models: openai/gpt-5.2"],
     ["nobody/nothing", "provider_unknown", "Known providers: anthropic, openai, google"],
   ])("%j is refused: %s", async (reference, code, told) => {
     const { find } = await load();

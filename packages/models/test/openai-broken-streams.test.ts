@@ -10,7 +10,7 @@ import {
   responsesOf,
   streamOf,
 } from "./openai-exchange.ts";
-import { protocols, tooLong } from "./openai-protocols.ts";
+import { protocols, tooLong, whole } from "./openai-protocols.ts";
 import { failureOf } from "./provider-exchange.ts";
 import { served } from "./served.ts";
 
@@ -94,6 +94,24 @@ describe("errors inside the stream", () => {
   ])("in %s %j is garbled", async (_name, model, data) => {
     const failure = failureOf(await exchange((await served(streamOf([data]))).url, { model }));
     expect(failure).toMatchObject({ kind: "garbled", body: data });
+  });
+});
+
+describe("an error event after a complete answer", () => {
+  const error = { error: { message: "Blocked by a guardrail", code: "content_policy" } };
+  const late = `data: ${JSON.stringify(error)}\n\n`;
+
+  test.each(whole)("%s: before [DONE] the answer failed", async (_name, model, reply) => {
+    const chunks = [...(reply.chunks ?? []).filter((chunk) => !String(chunk).includes("[DONE]")), late];
+    const failure = failureOf(await exchange((await served({ ...reply, chunks })).url, { model }));
+    expect(failure).toMatchObject({ kind: "refused", message: "Blocked by a guardrail" });
+  });
+
+  test.each(whole)("%s: after [DONE] it changes nothing", async (_name, model, reply) => {
+    const chunks = [...(reply.chunks ?? []), "data: [DONE]\n\n", late];
+    const result = await exchange((await served({ ...reply, chunks })).url, { model });
+    expect(result.error).toBeUndefined();
+    expect(result.message.content).toEqual([{ type: "text", text: "All." }]);
   });
 });
 

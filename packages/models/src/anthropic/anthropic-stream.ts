@@ -1,4 +1,5 @@
 import type {
+  Message as AnthropicMessage,
   ContentBlock,
   MessageDeltaUsage,
   RawContentBlockDelta,
@@ -70,7 +71,21 @@ export class AnthropicStream implements AnswerReading {
         for (const index of [...this.#blocks.keys()]) yield* this.#close(index);
         this.isComplete = true;
         break;
+      case "message":
+        yield* this.#whole(event);
+        break;
     }
+  }
+
+  /** Reads an answer in one piece. */
+  *#whole(message: AnthropicMessage): Iterable<StreamEvent> {
+    this.#begin(message);
+    for (const [index, block] of message.content.entries()) {
+      yield* this.#open(index, block);
+      yield* this.#close(index);
+    }
+    this.#stop(message);
+    this.isComplete = true;
   }
 
   #begin({ id, model, usage }: { id?: string; model?: string; usage?: Usage }): void {
@@ -209,4 +224,4 @@ function highest(known: number | undefined, value: unknown): number {
   return Math.max(known ?? 0, typeof count === "number" && count >= 0 ? count : Number.NaN);
 }
 
-type AnthropicEvent = RawMessageStreamEvent | { type: "ping" };
+type AnthropicEvent = RawMessageStreamEvent | AnthropicMessage | { type: "ping" };

@@ -33,8 +33,8 @@ export function anthropicProvider(): Provider {
 /** Other servers send an error without a type, as an object or as a sentence. */
 function isError(event: unknown): boolean {
   if (!isRecord(event)) return false;
-  const { type, error, message } = event;
-  return type === "error" || (typeof type !== "string" && Boolean(error ?? message));
+  const { type, error, message, detail } = event;
+  return type === "error" || (typeof type !== "string" && Boolean(error ?? message ?? detail));
 }
 
 /** Makes a client for one request. It uses nothing from the environment, and does not retry, log or trace. */

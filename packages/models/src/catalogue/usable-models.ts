@@ -61,7 +61,7 @@ export async function whyUnusable(
   if (!isOwnServer(model) || !isAskable(model)) return undefined;
   const signal = serverTimeout(model);
   const response = await fetch(modelsUrl(model), { signal, redirect: "manual" }).catch(() => undefined);
-  await response?.body?.cancel();
+  await response?.body?.cancel().catch(() => {});
   // A server on this machine that accepts the connection and is slow is busy.
   if (response !== undefined || (signal.aborted && isLoopback(model))) return undefined;
   return `no server answers at ${model.baseUrl}`;

@@ -38,8 +38,10 @@ const repairPairs: RepairPass = (messages, context) => {
   return messages.flatMap((message, index) => {
     if (message.role === "toolResult")
       return results.has(message.toolCallId) ? [] : asUserText(message, context);
+    const calls = callsIn(message);
+    if (calls.length === 0) return message;
     const placed: Message[] = [message];
-    const open = new Map(callsIn(message).map((call) => [call.id, call]));
+    const open = new Map(calls.map((call) => [call.id, call]));
     for (let at = index + 1; open.size > 0; at += 1) {
       const next = messages[at];
       if (next?.role !== "toolResult") break;

@@ -84,7 +84,9 @@ export function mended<Item>(
   mend: (item: Item, index: number) => Item | undefined,
 ): readonly Item[] {
   let changed: Item[] | undefined;
-  for (const [index, item] of items.entries()) {
+  // Contexts are long, and `entries()` makes a pair for each item.
+  for (let index = 0; index < items.length; index += 1) {
+    const item = items[index] as Item;
     const now = mend(item, index);
     if (now === item && now !== undefined) changed?.push(item);
     else {

@@ -107,7 +107,7 @@ export function refusal({ body, status, headers, cause }: RefusalOptions): Provi
   const error = errorObject(body);
   return new ProviderError({
     kind: "refused",
-    message: messageOf(error) ?? `${status ?? ""} ${shown(body) ?? "status code (no body)"}`.trim(),
+    message: messageOf(error) ?? unexplained(status, body),
     status: status ?? statusInBody(error),
     code: codeText(error) ?? awsErrorType(headers),
     body,
@@ -136,6 +136,12 @@ function messageOf({ message, msg, detail, metadata }: Record<string, unknown>):
 function text(value: unknown): string | undefined {
   if (value === undefined || value === null || value === "") return undefined;
   return typeof value === "string" ? value : jsonText(value);
+}
+
+function unexplained(status: number | undefined, body: unknown): string {
+  const text = shown(body);
+  if (status === undefined) return text ?? "The server sent an error without a message.";
+  return `${status} ${text ?? "status code (no body)"}`;
 }
 
 function shown(body: unknown): string | undefined {

@@ -47,7 +47,7 @@ export function providerFetch({ onAlive, onRefusal }: FetchListener): typeof fet
       onRefusal(text);
       return new Response(text === "" ? null : text, response);
     }
-    return /^application\/(\w+\+)?json/i.test(type) ? asStream(await watched.text(), response) : watched;
+    return /\bjson\b/i.test(type) ? asStream(await watched.text(), response) : watched;
   };
 }
 

@@ -43,7 +43,7 @@ interface WireRequest {
     closer: AbortController,
   ) => AsyncIterable<{ event: string | null; data: string }>;
   isError: (event: unknown) => boolean;
-  /** True if the protocol ends with `[DONE]`. Otherwise these words are passed over. */
+  /** True if the protocol ends with `[DONE]`. Otherwise a complete answer ends it, and these words are passed over. */
   endsWithDone: boolean;
 }
 
@@ -65,14 +65,15 @@ export async function* wireStream(wire: WireRequest): AsyncGenerator<StreamEvent
           const body: unknown = event === "error" ? jsonOrText(data) : JSON.parse(data);
           if (event === "error" || isError(body)) throw refusal({ body, headers: response.headers });
           yield* eventsRead(() => reading.take(body), body);
+          isDone ||= !wire.endsWithDone && reading.isComplete;
         }
         if (isDone || reading.isComplete) timer ??= setTimeout(() => closer.abort(), END_WAIT_MS).unref();
       }
     } catch (error) {
       call.signal.throwIfAborted();
       const failure = streamError(error);
-      const isOver = isDone || reading.isComplete || (reading.isFinished && failure.kind === "cut");
-      if (!isOver) throw failure;
+      // An error event before `[DONE]` counts even after a complete answer: a gateway's filter may have blocked it.
+      if (!isDone && !(reading.isFinished && failure.kind === "cut")) throw failure;
     }
     yield* eventsRead(() => reading.end(isDone), undefined);
   } finally {
