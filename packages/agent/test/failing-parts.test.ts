@@ -115,7 +115,7 @@ test.each([
   ["tool_result", { isError: "yes" }],
   ["tool_result", { usage: { input: "much" } }],
   ["before_provider_request", "nonsense"],
-] as const)("what %s gives back and is of no use is told and left out", async (name, result) => {
+] as const)("an unusable value from %s is reported and left out", async (name, result) => {
   const run = scriptedAgent({ turn: [calls({ text: "hi" }), done] });
   run.lifecycle.on(name, (() => result) as never);
   expect((await run.agent.prompt("go")).status).toBe("done");

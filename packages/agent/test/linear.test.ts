@@ -28,7 +28,7 @@ test.each([
   ["\r\r\r", ""],
   ["x\r\r", "x"],
   ["\rx\r\r\n\r\n", "x\n\n"],
-])("of %j a terminal shows %j", (text, shown) => {
+])("%j is shown in a terminal as %j", (text, shown) => {
   const terminal = new TerminalText();
   expect(terminal.push(Buffer.from(text)) + terminal.end()).toBe(shown);
 });

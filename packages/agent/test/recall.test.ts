@@ -347,7 +347,7 @@ describe("wrong arguments say what to do", () => {
     ["t1", { fromLine: 400 }, "the entry has 300 lines"],
     ["t1", { fromLine: 5, toLine: 4 }, "before fromLine"],
     ["t1", { around: "nothing like it" }, "The entry does not contain"],
-  ])("of %s with %j", async (name, input, message) => {
+  ])("entry %s with %j", async (name, input, message) => {
     const { session, id } = history(COMPACTED);
     await expect(recall(session)({ entries: [id(name)], ...input })).rejects.toThrow(message);
   });

@@ -114,7 +114,7 @@ test.each([
   ]);
 });
 
-test("of two handlers that each keep a result unmasked, both get it", async () => {
+test("two handlers can each keep a result unmasked", async () => {
   const { session, id } = history(
     "U:10 A(t1):10 T1:25000 A(t2):10 T2:15000 A:10 | U:10 A(t3):10 T3:30000 A:10",
   );

@@ -177,7 +177,7 @@ test("an extension's cut is refused at the summary of an earlier compaction", as
   expect(await run()).toMatchObject({ status: "failed", error: { code: "first_kept_entry_illegal" } });
 });
 
-test("what a handler of the start event writes is part of the compaction that was decided before", async () => {
+test("entries that a handler of the start event writes are part of the compaction", async () => {
   const { lifecycle, session, summariser } = stage();
   const settings = settingsFor();
   const controller = new CompactionController({

@@ -174,7 +174,7 @@ test("a huge output of a command does not eat the budget of what is kept", async
   expect(planCompaction({ session, settings, reason: "manual" }).status).toBe("already-compacted");
 });
 
-test("where all else fits what is kept, the output alone is shortened", async () => {
+test("if the rest fits, only the output is shortened", async () => {
   const { session } = history("U:2000 A:2000 | B:37000 U:20 A:500");
   const summariser = scriptedSummariser();
   const result = await runCompaction({ session, settings: settingsFor(), reason: "manual", summariser });
@@ -198,7 +198,7 @@ test("an output that the model has not answered stays whole, and does not eat th
   expect(seen.edit).toBeUndefined();
 });
 
-test("where it does not fit even so, the last rung cuts it to head and tail", async () => {
+test("if it still does not fit, the last rung cuts it to head and tail", async () => {
   const { session, id } = history("U:10 A:10 | B:90000 U:20");
   const result = await runCompaction({ session, settings: settingsFor(), model, reason: "overflow" });
   expect(result.tokensAfter).toBeLessThan(80_000);

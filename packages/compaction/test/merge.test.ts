@@ -87,7 +87,7 @@ describe("a merge", () => {
   test.each([
     ["the leaf", "U A U A", "a2"],
     ["an entry above it", "U A U A", "a1"],
-  ])("of %s is refused", async (_, notation, branch) => {
+  ])("a merge of %s is refused", async (_, notation, branch) => {
     const { session, id } = history(notation);
     const before = JSON.stringify(session.entries());
     const merge = mergeBranch({ session, branchId: id(branch), settings });
@@ -95,7 +95,7 @@ describe("a merge", () => {
     expect(JSON.stringify(session.entries())).toBe(before);
   });
 
-  test("of an unknown entry is refused", async () => {
+  test("a merge of an unknown entry is refused", async () => {
     const merge = mergeBranch({ session: history("U A").session, branchId: "nowhere", settings });
     await expect(merge).rejects.toThrow(expect.objectContaining({ code: "tree_target_unknown" }));
   });

@@ -59,7 +59,7 @@ test("a pin is in the context at once, and exactly once after any number of comp
   }
 });
 
-test("what a compaction kept of a pin counts among its tokens no more", async () => {
+test("text of a pin that a compaction kept is not counted twice", async () => {
   const { session } = history("U:900 A:900 | U:100 A:100");
   pin(session, `${RULE} ${"x".repeat(3_000)}`);
   const { tokensAfter, summary = "" } = await compact(session);
@@ -136,7 +136,7 @@ test("a pin belongs to its path, and going to it leaves it there", async () => {
   expect(seen(session, RULE)).toBe(1);
 });
 
-test("of a branch that has pins alone, there is nothing to summarise", async () => {
+test("a branch that has only pins has nothing to summarise", async () => {
   const { session } = history("U:900 A:900 | U:100 A:100");
   const before = session.leafId!;
   pin(session, RULE);
@@ -200,7 +200,7 @@ test("a text can neither end its frame nor begin another", async () => {
   expect(seen(session, "evil")).toBe(1);
 });
 
-test("what cannot be pinned is an error with the reason", () => {
+test("a pin that is not possible is an error with the reason", () => {
   const { session } = history("U A");
   expect(() => pinMessage(session, " \n ")).toThrow(expect.objectContaining({ code: "pin_empty" }));
   expect(() => pinMessage(session, "x".repeat(4_001))).toThrow(

@@ -16,7 +16,7 @@ const MIN_CONSTRAINTS = 0.98;
 const MAX_CONTRADICTIONS = 0.5;
 const MAX_SUMMARY_TOKENS = 7_500;
 
-test("what a working day's user and agent said is still seen after one and after eight compactions", async () => {
+test("words of user and agent in a working day are still seen after one and after eight compactions", async () => {
   const measured = await measureAll();
   for (const compactions of AFTER) {
     const after = measured.filter((one) => one.compactions === compactions);

@@ -59,7 +59,7 @@ test("a conversation too long for the summariser is summarised in chunks", async
   expect(own.text).toEqual(usual.text);
 });
 
-test("what another extension carries over stands where it would without an extension's summary", async () => {
+test("text that another extension carries over has the same place with and without an extension's summary", async () => {
   const carryOver = { "to-do": ["[ ] mend the door"] };
   const usual = await compacted({
     notation: past,
@@ -244,7 +244,7 @@ test("without a summariser of its own, whoever would summarise is asked; without
   }
 });
 
-test("what a failed attempt cost is counted with the summary that was made in its place", async () => {
+test("the cost of a failed attempt is added to the summary that replaces it", async () => {
   const usage = { ...emptyUsage(), input: 7, cost: { ...emptyUsage().cost, total: 0.5 } };
   const extension = scriptedSummariser([{ text: "No sections.", usage }]);
   const own = await compacted({ notation: past, extension, summariser: scriptedSummariser([{ usage }]) });

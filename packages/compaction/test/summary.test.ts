@@ -37,7 +37,7 @@ test.each([
   ["replaced, masked twice", 'E(t1)"the key is hidden" M(t1) M(t1)', "the key is hidden"],
   ["taken out", "E(t1) M(t1)", "[Old tool result content cleared]"],
   ["masked alone", "M(t1)", "key=ferry-91"],
-])("what somebody %s before a mask, the summariser gets as that left it", async (_how, edits, shown) => {
+])("the summariser gets text that was %s before a mask in its new form", async (_how, edits, shown) => {
   const { session } = history(`U A(t1) T1"key=ferry-91" A | U:400 A:400 ${edits} | U:100 A:300`);
   const summariser = scriptedSummariser();
   await runCompaction({ session, settings: keeping(100), summariser });

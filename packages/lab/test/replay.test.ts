@@ -76,7 +76,7 @@ test("every recorded answer is a request; without need of a compaction, its cont
   expect(usd).toBeGreaterThan(0);
 });
 
-test("what is made ahead is not waited for", async () => {
+test("a summary that was made ahead is not waited for", async () => {
   const off = "bonsai+mask.enabled=false";
   const [ahead, waiting] = [await played(off), await played(`${off}+background=false`)];
   expect(compactionsOf(waiting)).toBeGreaterThan(0);

@@ -40,7 +40,7 @@ function day(seed: number, { looksBack }: { looksBack: boolean }) {
 const days = (looksBack: boolean) => [1, 2].map((seed) => day(seed, { looksBack }));
 const baseline = policyNamed("bonsai");
 
-test("where nothing is looked back at, settings that save money are found, and hold on other days", async () => {
+test("without lookups, settings that save money are found, and hold on other days", async () => {
   const tuned = await searchSettings({ days: days(false), baseline, tried: 5 });
   expect(tuned).toMatchObject({ isBetter: true, trained: 1, tested: 1 });
   expect(Math.min(...tuned.savings)).toBeGreaterThan(0.1);
@@ -53,7 +53,7 @@ test("where nothing is looked back at, settings that save money are found, and h
   });
 });
 
-test("where what is saved would be missed, nothing is better; who allows the loss is told what it is", async () => {
+test("if the saved text would be missed, no settings are better; an allowed loss is reported", async () => {
   const tuned = await searchSettings({ days: days(true), baseline, tried: 5 });
   expect(tuned.needed.tuned).toBeGreaterThanOrEqual(tuned.needed.baseline - 0.02);
   const lossy = await searchSettings({ days: days(true), baseline, tried: 5, loss: 1 });

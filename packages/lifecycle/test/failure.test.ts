@@ -224,7 +224,7 @@ describe("an abort", () => {
     expect(notices).toEqual([]);
   });
 
-  it("of an event without a refusal holds none", async () => {
+  it("an abort of an event without a refusal holds no refusal", async () => {
     const { lifecycle } = sampleLifecycle();
     const decision = await lifecycle.decide("input", { text: "in" }, { signal: AbortSignal.abort() });
     expect(decision).toEqual({ result: undefined, sources: {}, payload: { text: "in" }, aborted: true });

@@ -73,7 +73,7 @@ describe("undo", () => {
     expect(await fire()).toEqual(["b1", "a3"]);
   });
 
-  it("of everything leaves no handlers", () => {
+  it("undoing all registrations leaves no handlers", () => {
     const { lifecycle } = sampleLifecycle();
     expect(lifecycle.hasHandlers("session_start")).toBe(false);
     const undo = lifecycle.on("session_start", () => {});

@@ -115,7 +115,7 @@ describe("a good answer", () => {
     ["error", 5, false],
     ["aborted", 5, false],
     ["stop", 0, false],
-  ])("that stopped for %j with %i tokens: %s", (stopReason, tokens, good) => {
+  ])("an answer that stopped for %j with %i tokens: %s", (stopReason, tokens, good) => {
     expect(isGoodAnswer(answer(tokens, stopReason))).toBe(good);
   });
 

@@ -128,7 +128,7 @@ describe("usage", () => {
     expect("cacheWrite1h" in sum).toBe(false);
   });
 
-  it("of nothing is neutral, and a damaged one adds nothing", () => {
+  it("an empty usage is neutral, and a damaged one adds nothing", () => {
     const whole = { ...usage, totalTokens: 10 };
     expect(addUsage(whole, emptyUsage())).toEqual(whole);
     expect(addUsage(whole, {} as Usage)).toEqual(whole);

@@ -45,7 +45,7 @@ test.each([
   "<skill>",
   '<skill name="a" location="/a">\nnever closed',
   'x <skill name="a" location="b">\n</skill>',
-])("what is no call stays as it is: %j", (text) => {
+])("text without a skill call stays as it is: %j", (text) => {
   expect(skillCallIn(text)).toBeUndefined();
   expect(withoutSkill(text)).toBe(text);
   expect(quotedFiles(text)).toEqual({ text, files: [] });

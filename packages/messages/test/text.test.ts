@@ -9,7 +9,7 @@ test.each([
   ["\u001b\u001b]0;a\u0007]0;b\u0007c", "]0;b\u0007c"],
   ["plain ] text", "plain ] text"],
   ["\u001b]0;never ended", "0;never ended"],
-])("of %j stays %j", (text, kept) => {
+])("the shortened text of %j is %j", (text, kept) => {
   expect(withoutTerminalControls(text)).toBe(kept);
 });
 

@@ -34,7 +34,7 @@ test.each<[string, object, { typed: string; said: string; asked: string }]>([
   ["what is no text", { content: "Do it", typed: 5 }, { typed: "Do it", said: "Do it", asked: "Do it" }],
   ["an empty line", { content: "Do it", typed: " " }, { typed: "Do it", said: "Do it", asked: "Do it" }],
   ["nothing", {}, { typed: "", said: "", asked: "" }],
-])("what was typed, said and asked: %s", (_, message, { typed, said, asked }) => {
+])("a message tells typed, said and asked text apart: %s", (_, message, { typed, said, asked }) => {
   expect(typedText(message)).toBe(typed);
   expect(saidText(message)).toBe(said);
   expect(askedText(message)).toBe(asked);

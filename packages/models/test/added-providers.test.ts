@@ -178,7 +178,7 @@ const ask = (client: ModelClient, model: CatalogueModel) =>
     }),
   );
 
-test("whoever serves a provider answers for it, the latest first, and only as long", async () => {
+test("the latest registration of a provider serves it, until it is undone", async () => {
   const client = new ModelClient();
   const says = (text: string): Provider => scriptedProvider(() => ({ text }));
   const first = client.serve("own", says("one"));

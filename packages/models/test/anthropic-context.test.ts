@@ -53,7 +53,7 @@ function wire(...messages: Message[]): WireMessage[] {
 }
 
 describe("user-role messages", () => {
-  test("what a user says, text and images", () => {
+  test("a user's text and images are sent", () => {
     expect(wire(user("Hello"), assistant([{ type: "text", text: "Hi" }]))).toEqual([
       { role: "user", content: [{ type: "text", text: "Hello" }] },
       { role: "assistant", content: [{ type: "text", text: "Hi" }] },

@@ -3,7 +3,7 @@ import { claude, exchange, messageEnd, messageStart, streamOf, textBlock } from 
 import { failureOf } from "./provider-exchange.ts";
 import { served } from "./served.ts";
 
-describe("what an answer used", () => {
+describe("the usage of an answer", () => {
   test("all counts, the hour's part of the cache, the thinking, and the cost", async () => {
     const { url } = await served(
       streamOf([

@@ -192,7 +192,7 @@ const small = {
 };
 const names = (usable: readonly UsableModel[]) => usable.map(({ model }) => `${model.provider}/${model.id}`);
 
-describe("what is usable now", () => {
+describe("usable models", () => {
   test("is nothing without keys and servers, but for scenario files that are listed", async () => {
     const found = await usableModels({ catalogue: small, keys: keysOf(), fetch: silent });
     expect(names(found)).toEqual(["played/p"]);

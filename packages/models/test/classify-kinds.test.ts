@@ -83,7 +83,7 @@ test("an input that fills the window to the last token leaves nothing for any ca
   expect(classified(sum.replace("200000 +", "199999 +")).kind).toBe("outputCapTooLarge");
 });
 
-describe("which failures are retryable", () => {
+describe("retryable failures", () => {
   test.each<[string, Said, boolean]>([
     ["overloaded", { status: 529 }, true],
     ["internal error", { status: 500 }, true],

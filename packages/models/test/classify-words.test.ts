@@ -3,7 +3,7 @@ import { classifyFailure } from "../src/failure/classify.ts";
 import { ProviderError, type ProviderErrorOptions } from "../src/provider.ts";
 import { classified, type Said } from "./classified.ts";
 
-describe("where the words are", () => {
+describe("the place of the refusal words", () => {
   const words = "prompt is too long: 213,462 tokens > 200,000 maximum";
   const wrapped = JSON.stringify({ type: "error", error: { type: "invalid_request_error", message: words } });
   test.each<[string, Partial<ProviderErrorOptions>]>([
@@ -44,7 +44,7 @@ describe("where the words are", () => {
   });
 });
 
-describe("what only looks like an overflow", () => {
+describe("errors that only look like an overflow", () => {
   test.each<[string, Said]>([
     ["Invalid 'tools[3].description': string too long. Expected a string with maximum length 1024.", {}],
     ["messages.4.content.0: invalid base64 data", {}],

@@ -63,7 +63,7 @@ describe("abort", () => {
     expect((await ask({ signal: abort.signal })).type).toBe("done");
     expect(getEventListeners(abort.signal, "abort")).toEqual([]);
   });
-  test("whoever stops reading lets the provider clean up", async () => {
+  test("a reader that stops lets the provider clean up", async () => {
     const { promise: cleaned, resolve } = Promise.withResolvers<string>();
     const tidy: Step = async function* (_call, answer) {
       try {
@@ -77,7 +77,7 @@ describe("abort", () => {
     for await (const event of client.stream(request())) if (event.type === "text") break;
     expect(await cleaned).toBe("cleaned");
   });
-  test("whoever stops reading stops the provider", async () => {
+  test("a reader that stops also stops the provider", async () => {
     const { client, request, calls } = stage([says("yes")]);
     for await (const event of client.stream(request())) if (event.type === "text") break;
     expect(calls[0]!.signal.aborted).toBe(true);

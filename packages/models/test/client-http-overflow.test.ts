@@ -71,7 +71,7 @@ describe.each(wires)("over HTTP, %s:", (api, wire) => {
     ["a deadline", 400, "context deadline exceeded", "other"],
     ["an image", 400, "image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes", "other"],
     ["no reason, far from the window", 400, "Bad Request", "other"],
-  ])("what only resembles an overflow is none: %s", async (_what, status, words, kind) => {
+  ])("an error that only resembles an overflow is no overflow: %s", async (_what, status, words, kind) => {
     const { end } = await ask(api, [wire.error(status, words)]);
     expect(end).toMatchObject({ type: "error", failure: { kind, status } });
   });

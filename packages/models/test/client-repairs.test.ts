@@ -60,7 +60,7 @@ describe("repairs", () => {
     expect((await ask({ thinking: "high" })).type).toBe("done");
     expect(calls.map(({ thinking }) => thinking)).toEqual(["high", "off"]);
   });
-  test("that did not help are not made again", async () => {
+  test("repairs that did not help are not repeated", async () => {
     const { calls, ask } = stage([damaged]);
     expect(await ask({ messages: thinking })).toMatchObject({ failure: { kind: "damagedHistory" } });
     expect(calls).toHaveLength(2);

@@ -5,7 +5,7 @@ import type { ModelRequest } from "../src/model-request.ts";
 import { ProviderError } from "../src/provider.ts";
 import { refuses, type Step, says, stage } from "./staged-client.ts";
 
-describe("what a void attempt used is reported", () => {
+describe("the usage of a void attempt is reported", () => {
   const cut = (counts: Parameters<AnswerBuilder["setUsage"]>[0]): Step =>
     async function* (_call, answer) {
       answer.setUsage(counts);

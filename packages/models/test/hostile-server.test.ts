@@ -174,7 +174,7 @@ describe.each(Object.entries(wires))("%s", (_name, wire) => {
     expect((error as ProviderError).kind).toMatch(/cut|garbled|network/);
   });
 
-  test("what is no HTTP is a matter of the network", async () => {
+  test("an answer that is no HTTP is a network error", async () => {
     const { error } = await ask(wire, await serveRaw("SSH-2.0-server\r\n"));
     expect(error).toMatchObject({ kind: "network" });
   });
@@ -234,7 +234,7 @@ describe.each(Object.entries(wires))("%s", (_name, wire) => {
     expect(notices).toEqual([]);
   });
 
-  test("of a page without end only the beginning is read", async () => {
+  test("only the beginning of an endless page is read", async () => {
     const url = await serve((_request, response) => {
       response.on("error", () => {}).writeHead(500, { "content-type": "text/html" });
       const more = () => {

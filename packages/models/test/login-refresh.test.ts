@@ -208,7 +208,7 @@ describe("a refresh that fails", () => {
     expect(lab.stored().lab).toEqual(lab.credentials);
   });
 
-  test("of a client that the provider does not know is no reason to try again", async () => {
+  test("a refresh by a client that the provider does not know is not repeated", async () => {
     const lab = await openLoggedIn(-1);
     lab.server.fail("token", { error: "invalid_client" });
     const { failure } = await ask(lab);

@@ -110,7 +110,7 @@ describe("a login in the browser", () => {
     ]);
   });
 
-  test("that comes back with a foreign state, or none, changes nothing; the right one counts", async () => {
+  test("an answer with a foreign or missing state changes nothing; the right one counts", async () => {
     const lab = await open();
     lab.server.fail("authorize", "foreign-state", "no-state");
     const statuses: number[] = [];
@@ -126,7 +126,7 @@ describe("a login in the browser", () => {
     expect(lab.keys.source(lab.model)).toBe("login");
   });
 
-  test("that is cancelled stores nothing, and nobody listens any longer", async () => {
+  test("a cancelled login stores nothing and closes its port", async () => {
     const lab = await open();
     const user = loginUser({
       onAuth: ({ url }) => {
@@ -139,7 +139,7 @@ describe("a login in the browser", () => {
     expect(await listens(redirectOf(user))).toBe(false);
   });
 
-  test("whose code is pasted waits for no browser any longer, while the code is exchanged", async () => {
+  test("a login with a pasted code stops waiting for the browser while the code is exchanged", async () => {
     const lab = await open();
     lab.server.fail("token", "hang");
     let listening: Promise<boolean> | undefined;
@@ -157,7 +157,7 @@ describe("a login in the browser", () => {
     expect(await listening).toBe(false);
   });
 
-  test("whose code a provider never exchanges ends by itself", async () => {
+  test("a login ends by itself if the provider never exchanges the code", async () => {
     const lab = await open();
     lab.server.fail("token", "hang");
     const limit = new AbortController();
@@ -173,7 +173,7 @@ describe("a login in the browser", () => {
     expect(existsSync(join(lab.home, "auth.json"))).toBe(false);
   });
 
-  test("that is cancelled while the provider hangs stores nothing", async () => {
+  test("a login that is cancelled while the provider hangs stores nothing", async () => {
     const lab = await open();
     lab.server.fail("token", "hang");
     const user = loginUser({ onProgress: () => user.abort() });
@@ -205,7 +205,7 @@ describe("a login in the browser", () => {
     ["wrong-token-type", "login_unanswered"],
     ["no-access-token", "login_unanswered"],
     [{ error: "invalid_grant", description: "too late" }, "login_refused"],
-  ])("whose code is exchanged for %j is an error, and nothing is stored", async (fault, code) => {
+  ])("a code that is exchanged for %j is an error, and nothing is stored", async (fault, code) => {
     const lab = await open();
     lab.server.fail("token", fault);
     await expect(lab.keys.logins.login("lab", loginUser())).rejects.toMatchObject({ code });
@@ -216,7 +216,7 @@ describe("a login in the browser", () => {
     ["server-error", /\(status 503\)\.$/],
     // The parser's own message quotes what it read.
     ["malformed", /\(failed to parse "response" body as JSON\)\.$/],
-  ])("whose exchange meets %j says so, and nothing of the answer", async (fault, message) => {
+  ])("the error of an exchange that meets %j shows nothing of the answer", async (fault, message) => {
     const lab = await open();
     lab.server.fail("token", fault);
     const login = lab.keys.logins.login("lab", loginUser());
@@ -271,7 +271,7 @@ describe("a login with a device's code", () => {
   test.each<["deny" | "expire", string]>([
     ["deny", "login_denied"],
     ["expire", "login_timeout"],
-  ])("that the user lets %s is an error, and nothing is stored", async (word, code) => {
+  ])("a login that the user lets %s is an error, and nothing is stored", async (word, code) => {
     const lab = await openDevice();
     await expect(lab.keys.logins.login("lab", typing(lab, word))).rejects.toMatchObject({ code });
     expect(existsSync(join(lab.home, "auth.json"))).toBe(false);
@@ -336,7 +336,7 @@ describe("a login by the paste of a key", () => {
     expect(await lab.keys.freshKey!(lab.model)).toBe("the-key");
   });
 
-  test("that is not good is not stored", async () => {
+  test("a key that the provider refuses is not stored", async () => {
     const lab = await open();
     const check = () => {
       throw new Error("The key is not good.");
@@ -373,14 +373,14 @@ describe("a logout", () => {
     expect(lab.stored()).toEqual({});
   });
 
-  test("where nothing can revoke", async () => {
+  test("a logout succeeds if nothing can revoke the login", async () => {
     const lab = await open({}, { revokeUrl: undefined });
     await lab.keys.logins.login("lab", loginUser());
     expect(await lab.keys.logins.logout("lab")).toEqual({ isRevoked: false });
   });
 });
 
-describe("what is no login", () => {
+describe("requests that are no login", () => {
   test.each<[string, unknown]>([
     ["nothing", undefined],
     ["an empty access", { access: "", refresh: "r", expires: 1 }],
@@ -394,7 +394,7 @@ describe("what is no login", () => {
     expect(existsSync(join(lab.home, "auth.json"))).toBe(false);
   });
 
-  test("of a provider without one", async () => {
+  test("a login of a provider without logins is an error", async () => {
     const lab = await open();
     await expect(lab.keys.logins.login("nobody", loginUser())).rejects.toMatchObject({ code: "login_none" });
   });

@@ -37,7 +37,7 @@ describe("the answer that is waited for", () => {
     expect(await loopback.code()).toBe("early");
   });
 
-  test("of two at once the first counts, and the other is refused", async () => {
+  test("the first of two simultaneous answers counts, and the other is refused", async () => {
     const loopback = await open();
     const answers = await Promise.allSettled([
       back(loopback, { code: "first", state }),
@@ -48,7 +48,7 @@ describe("the answer that is waited for", () => {
     expect(["first", "second"]).toContain(await loopback.code());
   });
 
-  test("of a user who said no is an error with the provider's words, on one line", async () => {
+  test("a user's refusal is an error with the provider's words, on one line", async () => {
     const loopback = await open();
     const answer = await back(loopback, {
       error: "access_denied",
@@ -62,7 +62,7 @@ describe("the answer that is waited for", () => {
     expect(message.length).toBeLessThanOrEqual(240);
   });
 
-  test("of a provider that refused is an error too", async () => {
+  test("a provider's refusal is an error too", async () => {
     const loopback = await open();
     await back(loopback, { error: "invalid_scope", state });
     await expect(loopback.code()).rejects.toMatchObject({
@@ -91,7 +91,7 @@ describe("any other answer is refused with 400, and the wait goes on", () => {
     expect(await loopback.code()).toBe("right");
   });
 
-  test("of a page elsewhere whose name was made to point here", async () => {
+  test("a request from another site whose name points here is refused", async () => {
     const loopback = await open();
     const { port, pathname } = new URL(loopback.redirectUri);
     const answer = await new Promise<string>((resolve) => {

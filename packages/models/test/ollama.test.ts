@@ -62,22 +62,25 @@ describe("an Ollama", () => {
     expect(notices).toEqual([{ type: "window_learned", fromTokens: 40_000, toTokens: 4_096 }]);
     expect(client.withLearnedWindow(model).contextWindow).toBe(4_096);
   });
-  test.each([40_000, 131_072, 512, "4096", null])("that reports %j changes nothing", async (told) => {
-    const { client, model, notices, ask } = await ollama(told);
-    expect((await ask()).type).toBe("done");
-    expect(notices).toEqual([]);
-    expect(client.withLearnedWindow(model)).toBe(model);
-  });
+  test.each([40_000, 131_072, 512, "4096", null])(
+    "an Ollama that reports %j changes nothing",
+    async (told) => {
+      const { client, model, notices, ask } = await ollama(told);
+      expect((await ask()).type).toBe("done");
+      expect(notices).toEqual([]);
+      expect(client.withLearnedWindow(model)).toBe(model);
+    },
+  );
   test.each<[string, LoopbackReply]>([
     ["a list without end", { more: withoutEnd() }],
     ["a name nested deep", { chunks: [`{"models":[{"name":${"[".repeat(50_000)}${"]".repeat(50_000)}}]}`] }],
-  ])("that tells %s changes nothing", async (_name, told) => {
+  ])("an Ollama that answers with %s changes nothing", async (_name, told) => {
     const { client, model, notices, ask } = await ollama(told);
     expect((await ask()).type).toBe("done");
     expect(notices).toEqual([]);
     expect(client.withLearnedWindow(model)).toBe(model);
   });
-  test("that cannot have read the whole request has overflowed in silence", async () => {
+  test("an Ollama that cannot have read the whole request has overflowed silently", async () => {
     const { ask } = await ollama(4_096);
     expect(await ask("word ".repeat(12_000))).toMatchObject({
       type: "error",
@@ -91,7 +94,7 @@ describe("an Ollama", () => {
       },
     });
   });
-  test("that may have read it whole has answered", async () => {
+  test("an Ollama that may have read the whole request has answered", async () => {
     const { ask } = await ollama(4_096);
     expect((await ask("word ".repeat(4_400))).type).toBe("done");
   });

@@ -32,7 +32,7 @@ describe("requests that cannot be sent", () => {
   });
 });
 
-describe("what is sent", () => {
+describe("sent requests", () => {
   test("the key is a bearer token; the model's headers go with it", async () => {
     const server = await served(wholeChat);
     await exchange(server.url, { model: { ...local, headers: { "x-title": "Bonsai" } } });

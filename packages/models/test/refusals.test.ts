@@ -87,7 +87,7 @@ describe("the numbers", () => {
     "The prompt exceeds the context window with 41002 tokens.",
     "Maximum context length exceeded, your prompt is 41002 tokens.",
     "41002 input tokens: context window exceeded.",
-  ])("what exceeds the bound is not taken for it: %s", (words) => {
+  ])("a number above the bound is not taken for the window: %s", (words) => {
     const failure = refused(400, words, asked);
     expect(failure.kind).toBe("inputTooLong");
     expect(failure.windowTokens).toBeUndefined();

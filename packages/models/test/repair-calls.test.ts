@@ -85,7 +85,7 @@ describe("answers that broke off", () => {
     }
     expect(kinds([user("go"), answer([text("half")], { stopReason: "error" })])).toEqual(["failed_answer 1"]);
   });
-  test("of an aborted one the text stays", () => {
+  test("the text of an aborted answer stays", () => {
     const aborted = answer([thought("hm", "s"), text("half"), call("a")], { stopReason: "aborted" });
     expect(shape(repaired([user("go"), aborted, user("again")]).messages)).toEqual([
       "user",

@@ -94,7 +94,7 @@ const anyMessage = fc.oneof(
 const anyDrop = fc.constantFrom(undefined, 0, Number.POSITIVE_INFINITY);
 
 describe("laws", () => {
-  test("what comes back is sound, and sound messages come back as the same array", () => {
+  test("repaired messages are sound, and sound messages come back as the same array", () => {
     fc.assert(
       fc.property(fc.array(anyMessage, { maxLength: 12 }), anyDrop, (messages, dropThinkingUpToMs) => {
         const { messages: sound } = repaired(messages, { dropThinkingUpToMs });

@@ -46,7 +46,7 @@ test("sound messages come back as the same array", () => {
 
 describe("thinking", () => {
   const thinking = answer([thought("hm", "sig"), text("yes")], { timestamp: 10 });
-  test.each(["model", "provider", "api"])("of another %s is left out", (field) => {
+  test.each(["model", "provider", "api"])("thinking of another %s is left out", (field) => {
     const other = { ...thinking, [field]: "another" };
     expect(shape(repaired([user("go"), other]).messages)).toEqual(["user", "A(text)"]);
   });
@@ -203,7 +203,7 @@ describe("images", () => {
     expect(JSON.stringify(sound[0])).toContain("too large");
     expect(sound[1]).toBe(messages[1]);
   });
-  test("of older messages can be left out alone", () => {
+  test("images of older messages can be left out alone", () => {
     const messages = [seen(9), user("and"), seen(8)] as Message[];
     const less = withoutOlderImages(messages);
     expect(JSON.stringify(less[0])).toContain("Image omitted");

@@ -141,7 +141,7 @@ describe("a scenario file", () => {
     expect(error.message).toContain(told);
   });
 
-  test("that is not there is named", () => {
+  test("the error for a missing scenario file names it", () => {
     const error = failure(() => readScenario("/nonexistent/play.json"));
     expect(error.code).toBe("scenario_unreadable");
     expect(error.message).toContain("/nonexistent/play.json");

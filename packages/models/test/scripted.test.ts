@@ -12,7 +12,7 @@ const said = async (provider: Provider, call = callOf()) => {
   return answer.message.content.map((block) => (block.type === "text" ? block.text : block.type)).join("|");
 };
 
-describe("what is said", () => {
+describe("the scripted answer", () => {
   test("comes in pieces: thinking, text, calls", async () => {
     const line: ScenarioAnswer = {
       thinking: "hm, hm",
@@ -136,7 +136,7 @@ describe("an abort", () => {
 });
 
 describe("the wire", () => {
-  test("whoever watches it sees the request and may change it; the answer's beginning is reported", async () => {
+  test("a watcher of the scripted provider sees and may change the request, and the answer's beginning is reported", async () => {
     const seen: ProviderCall[] = [];
     const provider = scriptedProvider((call) => {
       seen.push(call);

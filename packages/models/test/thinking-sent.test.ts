@@ -266,7 +266,7 @@ const cases: readonly (readonly [name: string, provider: object, model: object, 
   ],
 ];
 
-describe("what is shown of thinking is what is sent", () => {
+describe("shown thinking equals sent thinking", () => {
   test.each(cases)("%s", async (_name, provider, model, rows) => {
     const { id } = model as { id: string };
     const own = { contextWindow: 200_000, reasoning: true, ...model };

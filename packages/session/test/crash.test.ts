@@ -73,7 +73,7 @@ describe("two processes on one file", () => {
     expectWhole(file, [...staying.acknowledged, ...dead.flatMap(({ acknowledged }) => acknowledged)]);
   });
 
-  test("who finds foreign entries says so once, and keeps its own branch", () => {
+  test("a session that finds foreign entries reports them once and keeps its own branch", () => {
     const file = newFile("foreign");
     const said = (content: string) =>
       ({ type: "message", message: { role: "user", content, timestamp: 0 } }) as const;
@@ -95,7 +95,7 @@ describe("two processes on one file", () => {
     expect(first.entries()).toHaveLength(5);
   });
 
-  test("who appends fast notices foreign entries within 64 appends, or when the session is read or closed", () => {
+  test("a fast writer notices foreign entries within 64 appends, or when the session is read or closed", () => {
     const said = (content: string) =>
       ({ type: "message", message: { role: "user", content, timestamp: 0 } }) as const;
     for (const end of ["appends", "index", "close"]) {

@@ -151,7 +151,7 @@ describe("a program that knows only the format sees what we see", () => {
     });
   });
 
-  test("where the write of an undo is cut off, nothing is undone for anybody", () => {
+  test("an undo whose write was cut off undoes nothing in any program", () => {
     const { store, session, id, lines } = newHistory("U A U A C(u2) U");
     const before = lines().length;
     const seen = ownView(session, session.leafId);

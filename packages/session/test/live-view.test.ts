@@ -113,7 +113,7 @@ test("Invariant: the projection equals project(path), however the path came to b
   );
 });
 
-test("what was given stays as it was when the session goes on", () => {
+test("a view that was given out does not change when the session continues", () => {
   const session = createSession({ cwd: "/" });
   session.append(said("one"));
   const before = session.projection();

@@ -50,7 +50,7 @@ test("undo then redo gives the projection of before, and what came between stand
   );
 });
 
-test("of what was said of a compaction on a path, the latest counts", () => {
+test("the latest undo or redo of a compaction on a path counts", () => {
   fc.assert(
     fc.property(treeArbitrary({ maxSteps: 30 }), (notation) => {
       const { store, session } = newSession();

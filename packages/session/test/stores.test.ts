@@ -43,7 +43,7 @@ describe("conformance: overlay", () => {
   for (const { name, run } of sessionStoreCases(factory)) test(name, run);
 });
 
-test("what is appended to an overlay stays out of what is below it", () => {
+test("entries appended to an overlay do not reach the store below it", () => {
   const session = createSession({ cwd: "/", file: pathOf("below.jsonl") });
   const first = session.append(said("kept"));
   const before = readFileSync(session.file!);
@@ -128,13 +128,13 @@ describe("a session file", () => {
     );
   });
 
-  test("that cannot hold its header is not left behind", async () => {
+  test("a session file that cannot hold its header is removed", async () => {
     const file = pathOf("full.jsonl");
     expect(await childSession(["create", file], { limitKib: 0 })).toEqual({ code: "session_not_created" });
     expect(existsSync(file)).toBe(false);
   });
 
-  test("that is not there, or is a folder, is named", () => {
+  test("the error for a missing session file, or for a folder, names the path", () => {
     const missing = pathOf("missing.jsonl");
     expect(() => openSession(missing)).toThrow(expect.objectContaining({ code: "session_not_found" }));
     expect(existsSync(missing)).toBe(false);
@@ -155,7 +155,7 @@ describe("a session file", () => {
     expect({ bytes: readFileSync(file), modified: statSync(file).mtimeMs }).toEqual(before);
   });
 
-  test("that is closed says so", () => {
+  test("a closed session file reports that it is closed", () => {
     const session = createSession({ cwd: "/", file: pathOf("closed.jsonl") });
     session.close();
     session.close();

@@ -24,7 +24,7 @@ const opened = (...lines: string[]) =>
   openSession({ store: new MemoryStore(`${[HEADER, ...lines].join("\n")}\n`) });
 const texts = (session = opened()) => session.projection().items.map(({ message }) => messageText(message));
 
-test("of two edits of one message the later counts, and it can bring back what was left out", () => {
+test("the later of two edits of one message counts, and it can bring back omitted text", () => {
   const session = createSession({ cwd: "/" });
   const { id: targetId } = session.append(said("first"));
   session.append({ type: "context_edit", targetId, replacement: null });
@@ -63,7 +63,7 @@ test("a compaction that keeps nothing of a long path stays in view", () => {
   expect(session.projection()).toEqual(project(session.path()));
 });
 
-test("what hangs on a lost body names that one's parent, however the file is read", () => {
+test("a child of a lost entry names that entry's parent, however the file is read", () => {
   const lost = says("b", "a").replace('"content":"b"', '"content":b');
   const session = opened(says("a", null), lost, says("c", "b"));
   const parents = (entries: readonly Entry[]) => entries.map(({ id, parentId }) => [id, parentId]);
@@ -75,7 +75,7 @@ test("what hangs on a lost body names that one's parent, however the file is rea
   expect(parents(session.entries())).toEqual(expected);
 });
 
-test("nobody stands at an entry whose body is lost", () => {
+test("no leaf is an entry whose body is lost", () => {
   const torn = says("b", "a").slice(0, -4);
   const session = opened(says("a", null), torn, says("c", "a"));
   const refused = expect.objectContaining({ code: "entry_not_found" });

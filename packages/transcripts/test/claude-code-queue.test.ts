@@ -165,7 +165,7 @@ describe("Claude Code: what was typed while the agent worked", () => {
     expect(seen(beside)).toEqual([...SEEN, "U Keep it.", "A Done."]);
   });
 
-  test("of two with the same words, the one that an attachment carries is not doubled, the other stays", () => {
+  test("two prompts with the same words: the one in an attachment is not doubled, the other stays", () => {
     const twice = imported(
       ...[...BEGIN, queue("enqueue", "go on"), queue("remove"), user("r1", "a1", [result("one")])],
       ...[answer("a2", "r1", "m2", [call("two")]), user("r2", "a2", [result("two")])],
@@ -177,7 +177,7 @@ describe("Claude Code: what was typed while the agent worked", () => {
     ]);
   });
 
-  test("what waits at the end is kept as a note that the model does not see", () => {
+  test("a prompt that waits at the end is kept as a note that the model does not see", () => {
     for (const rows of [
       [queue("enqueue", "Then rest.")],
       [queue("enqueue", "Then rest."), queue("dequeue")],
@@ -312,7 +312,7 @@ describe("Claude Code: words beside results", () => {
 });
 
 describe("Claude Code: what is no answer of a model", () => {
-  test("what the program says in the model's name is a note, and no model", () => {
+  test("text that the program says in the model's name is a note without a model", () => {
     const synthetic = {
       message: { id: "x", model: "<synthetic>", content: [says("No response requested.")], usage: {} },
     };

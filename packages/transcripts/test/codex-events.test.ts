@@ -92,7 +92,7 @@ describe("Codex: counts of tokens", () => {
     expect(counted(both)).toEqual({ answers: [100, 200, 300, 100, 200, 300], apart: [], sum: 1200 });
   });
 
-  test("where the order leaves it open, the version tells", () => {
+  test("the version decides if the order does not", () => {
     const open = (count = counter()) => [asks("one"), answers("1"), count(100), answers("2")];
     expect(counted(rollout("0.50.0", ...open())).answers).toEqual([0, 100]);
     expect(counted(rollout("0.120.0", ...open())).answers).toEqual([100, 0]);

@@ -146,7 +146,7 @@ test.each([
   expect(kept.filter((each) => each === undefined).length).toBeGreaterThan(40);
 });
 
-test("what is said in one shape again and again goes before what was said once", () => {
+test("repeated statements of one shape are dropped before single ones", () => {
   const routine = Array.from(
     { length: 40 },
     (_, at) => `Please look at step ${at} of file src/part-${at}.ts again.`,
@@ -157,7 +157,7 @@ test("what is said in one shape again and again goes before what was said once",
   expect(kept.filter((each) => each !== undefined).length).toBeLessThan(12);
 });
 
-test("of what is equally specific, the newest stays, and a gap is marked", () => {
+test("the newest of equally specific statements stays, and a gap is marked", () => {
   const all = Array.from(
     { length: 30 },
     (_, at) =>
@@ -173,7 +173,7 @@ test("of what is equally specific, the newest stays, and a gap is marked", () =>
   expect(long).toContain("…");
 });
 
-test("what the focus names outlives what it does not", () => {
+test("statements that the focus names are dropped last", () => {
   const all = Array.from(
     { length: 40 },
     (_, at) => `Never restart service${at}x before its queue is drained.`,

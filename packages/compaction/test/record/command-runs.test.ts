@@ -41,7 +41,7 @@ test("a change of folder in front is where the command ran", () => {
   expect(run).toMatchObject({ command: "npm test", folder: "packages/tui", state: "passed" });
 });
 
-test("what is no command, and a call without its result, is left out; a user's command is not", () => {
+test("calls that run no command and calls without a result are left out; a user's command stays", () => {
   const ran = {
     role: "bashExecution",
     command: "make",

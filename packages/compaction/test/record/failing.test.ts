@@ -172,7 +172,7 @@ test.each([
   ["gh pr view 4", "error: no pull requests found", 1],
   ["curl http://localhost:1/", "curl: (7) Failed to connect", 7],
   ["cp a b", "cp: a: No such file or directory", 1],
-] as const)("what only looks does not count: %s", (command, output, code) => {
+] as const)("a command that only reads is no attempt: %s", (command, output, code) => {
   expect(keys([command, output, code])).toEqual([]);
 });
 

@@ -26,7 +26,7 @@ const sentence = fc.constantFrom(
 const paste = fc.constantFrom(...Object.values(pastes));
 const gap = fc.constantFrom("\n\n", "\n");
 
-test("what is said around pasted blocks stays, in order", () => {
+test("text around pasted blocks stays, in order", () => {
   fc.assert(
     fc.property(sentence, fc.array(fc.tuple(paste, gap, sentence), { maxLength: 4 }), (first, others) => {
       const words = withoutPastes(

@@ -112,7 +112,7 @@ test.each([
   ["English", "This sentence stands in a long document that nobody typed. "],
   ["Chinese", "这个文件很长，没有人会自己打出来。"],
   ["Arabic", "هذه وثيقة طويلة لم يكتبها أحد. "],
-])("of a document in %s, head and tail stay", (_language, sentence) => {
+])("head and tail of a document in %s stay", (_language, sentence) => {
   const words = withoutPastes(`First of all.\n\n${sentence.repeat(800)}\n\nWhat do you think?`);
   expect(words).toMatch(/^First of all\.\n[\s\S]*\n\[pasted: text, [^\n]*\]\n[\s\S]*\nWhat do you think\?$/);
   expect(words.length).toBeLessThan(4_500);
