@@ -153,18 +153,26 @@ test.each<[string, string, Record<string, unknown>, unknown, string[]]>([
   ["a patch that adds it", "apply_patch", { input: PATCH }, undefined, ["b.md"]],
   ["a unified diff against nothing", "patch", { patch: DIFF }, undefined, ["new.ts"]],
 ])("a file is known as created by %s", (_, name, args, details, expected) => {
-  const counter = new FileOperationCounter();
-  const result = {
-    role: "toolResult",
-    toolCallId: "t1",
-    toolName: name,
-    content: [],
-    isError: false,
-    details,
+  const createdAfter = (isError: boolean) => {
+    const result = { toolCallId: "t1", toolName: name, content: [], isError, details, timestamp: 2 };
+    return new FileOperationCounter([call(name, args), { role: "toolResult", ...result }]).created();
   };
-  counter.add(call(name, args));
-  counter.add({ ...result, timestamp: 2 } as Message);
-  expect(counter.created()).toEqual(expected);
-  counter.add({ ...result, isError: true, timestamp: 3 } as Message);
-  expect(counter.created()).toEqual([]);
+  expect(createdAfter(false)).toEqual(expected);
+  expect(createdAfter(true)).toEqual([]);
+});
+
+test("files of parallel calls keep the order of the calls, whichever call ends first", () => {
+  const { session } = history(
+    "A(t1=read:a.ts) A(t2=read:b.ts t3=read:c.ts t4=edit:d.ts) T3 T2 T1 A(t5=read:e.ts)",
+  );
+  const counter = new FileOperationCounter();
+  for (const { message, entryId } of session.projection().items) counter.add(message, entryId);
+  expect(counter.operations()).toEqual({ read: ["e.ts", "b.ts", "c.ts", "a.ts"], modified: ["d.ts"] });
+  expect([...counter.entries().keys()]).toEqual(["e.ts", "b.ts", "c.ts", "a.ts", "d.ts"]);
+});
+
+test("the first result of a call decides whether it touched its files", () => {
+  const { session } = history("A(t1=read:a.ts t2=read:b.ts) T1 T2! T1! T2");
+  const messages = session.projection().items.map(({ message }) => message);
+  expect(fileOperations(messages).read).toEqual(["a.ts"]);
 });

@@ -28,19 +28,23 @@ interface Touched extends FileOperations {
   created: readonly string[];
   /** Lines by file, as the arguments show them. */
   lines: readonly ChangedLines[];
-  failed: boolean;
+  /** Place in the order of calls and results. In one message, the first call has the highest place. */
+  place: number;
   entryId: string | undefined;
 }
 
 /**
  * Collects file operations like `fileOperations`, message by message, oldest first, and counts changed lines. Keeps the
- * names of files, but no message.
+ * names of files, but no message. The first result of a call decides whether it failed.
  */
 export class FileOperationCounter {
-  /** Touched files by message, oldest first. */
-  readonly #touched: Touched[][] = [];
-  /** The latest call of each id. */
-  readonly #calls = new Map<string, Touched>();
+  /** By file, the last touch that was no failed call. */
+  readonly #read = new Map<string, Touched>();
+  readonly #modified = new Map<string, Touched>();
+  readonly #created = new Set<string>();
+  /** Calls without a result, by id. */
+  readonly #openCalls = new Map<string, Touched>();
+  #placeCount = 0;
   /** By file, the last changed one at the end. */
   readonly #lines = new Map<string, ChangedLines>();
 
@@ -50,14 +54,13 @@ export class FileOperationCounter {
 
   /** @param entryId the entry of the message, for `entries` */
   add(message: Message, entryId?: string): void {
-    const touched = callsIn(message).map((call) => {
-      const called = touchedBy(call, entryId);
-      this.#calls.set(call.id, called);
-      return called;
+    if (message?.role === "toolResult") this.#addResult(message, entryId);
+    const calls = callsIn(message);
+    this.#placeCount += calls.length;
+    calls.forEach((call, at) => {
+      this.#done(this.#openCalls.get(call.id));
+      this.#openCalls.set(call.id, touchedBy(call, { place: this.#placeCount - at, entryId }));
     });
-    if (message?.role === "toolResult") touched.push(this.#ended(message, entryId));
-    const some = touched.filter(({ read, modified }) => read.length + modified.length > 0);
-    if (some.length > 0) this.#touched.push(some);
   }
 
   operations(): FileOperations {
@@ -72,10 +75,10 @@ export class FileOperationCounter {
     return new Map(known);
   }
 
-  /** New files among the modified ones, oldest first, if a call or its result shows that they are new. */
+  /** New files among the modified ones, if a call or its result shows that they are new. */
   created(): string[] {
-    const done = this.#touched.flat().filter(({ failed }) => !failed);
-    return [...new Set(done.flatMap(({ created }) => created))];
+    const open = [...this.#openCalls.values()].flatMap(({ created }) => created);
+    return [...new Set([...this.#created, ...open])];
   }
 
   /**
@@ -95,10 +98,10 @@ export class FileOperationCounter {
   }
 
   #latest(): Record<keyof FileOperations, Map<string, string | undefined>> {
+    const touched = [...this.#read.values(), ...this.#modified.values(), ...this.#openCalls.values()];
     const read = new Map<string, string | undefined>();
     const modified = new Map<string, string | undefined>();
-    for (const each of this.#touched.toReversed().flat()) {
-      if (each.failed) continue;
+    for (const each of touched.sort((one, other) => other.place - one.place)) {
       for (const file of each.modified) if (!modified.has(file)) modified.set(file, each.entryId);
       for (const file of each.read) if (!read.has(file)) read.set(file, each.entryId);
     }
@@ -106,16 +109,30 @@ export class FileOperationCounter {
     return { read, modified };
   }
 
-  /** Notes how a call ended. Returns the files that a sub-agent lists in its result. */
-  #ended(result: ToolResultMessage, entryId: string | undefined): Touched {
+  /** Notes the end of a call, and the files that a sub-agent lists in its result. */
+  #addResult(result: ToolResultMessage, entryId: string | undefined): void {
     const details = isRecord(result.details) ? result.details : {};
-    const call = this.#calls.get(result.toolCallId);
-    if (call !== undefined && result.isError) call.failed = true;
+    const call = this.#openCalls.get(result.toolCallId);
+    this.#openCalls.delete(result.toolCallId);
     if (call !== undefined && details.created === true) call.created = call.modified;
+    if (!result.isError) this.#done(call);
     for (const change of changesBy(result, details, call)) this.addLines(change);
     const listed = { read: texts(details.readFiles), modified: texts(details.modifiedFiles) };
-    return { ...listed, created: [], lines: [], failed: false, entryId };
+    this.#placeCount += 1;
+    this.#done({ ...listed, created: [], lines: [], place: this.#placeCount, entryId });
   }
+
+  /** Notes the files of a call that did not fail. */
+  #done(touched: Touched | undefined): void {
+    if (touched === undefined) return;
+    noteLast(this.#read, touched.read, touched);
+    noteLast(this.#modified, touched.modified, touched);
+    for (const file of touched.created) this.#created.add(file);
+  }
+}
+
+function noteLast(last: Map<string, Touched>, files: readonly string[], touched: Touched): void {
+  for (const file of files) if ((last.get(file)?.place ?? 0) < touched.place) last.set(file, touched);
 }
 
 function addLines(byPath: Map<string, ChangedLines>, { path, added, removed }: ChangedLines): void {
@@ -143,7 +160,7 @@ function projectPath(path: string, cwd: string): string {
   return inside === "" || inside.startsWith("..") || isAbsolute(inside) ? path : inside.replaceAll("\\", "/");
 }
 
-function touchedBy(call: ToolCall, entryId: string | undefined): Touched {
+function touchedBy(call: ToolCall, from: Pick<Touched, "place" | "entryId">): Touched {
   const args = call.arguments ?? {};
   const patches = patchTexts(args).flatMap(patchedFiles);
   const isChange =
@@ -159,8 +176,7 @@ function touchedBy(call: ToolCall, entryId: string | undefined): Touched {
     modified,
     created: patches.flatMap(({ paths, isNew }) => (isNew ? paths.slice(0, 1) : [])),
     lines: patches.length > 0 ? patches.map(linesOfPatch) : replacedLines(args, modified[0]),
-    failed: false,
-    entryId,
+    ...from,
   };
 }
 
