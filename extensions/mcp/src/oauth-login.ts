@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { BonsaiError, type ExtensionContext } from "@bonsai-agent/extension";
-import type { Loopback } from "@bonsai-agent/extension/login";
+import type { openLoopback } from "@bonsai-agent/extension/login";
 import type {
   OAuthClientProvider,
   OAuthDiscoveryState,
@@ -11,6 +11,8 @@ import { plainLine } from "./foreign-text.ts";
 import type { LoginStore } from "./login-store.ts";
 import { type Challenge, loginWith, withTimeout } from "./oauth-access.ts";
 import type { OAuthOptions } from "./oauth-options.ts";
+
+type Loopback = Awaited<ReturnType<typeof openLoopback>>;
 
 export interface LoginRequest {
   server: string;

@@ -1,5 +1,5 @@
 import { BonsaiError } from "@bonsai-agent/extension";
-import type { LoopbackOptions } from "@bonsai-agent/extension/login";
+import type { openLoopback } from "@bonsai-agent/extension/login";
 
 /** What the file says of how to log in at a server. */
 export interface OAuthOptions {
@@ -11,7 +11,7 @@ export interface OAuthOptions {
   /** What Bonsai calls itself where it registers. Default "Bonsai". */
   clientName: string;
   /** Where the browser brings the answer. */
-  callback: Pick<LoopbackOptions, "path" | "ports" | "host">;
+  callback: Pick<Parameters<typeof openLoopback>[0], "path" | "ports" | "host">;
 }
 
 /**

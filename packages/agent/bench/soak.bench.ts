@@ -13,7 +13,7 @@ import {
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { messageText } from "@bonsai-agent/messages";
 import { ModelClient } from "@bonsai-agent/models";
-import { type ScriptedModel, scriptedProvider } from "@bonsai-agent/models/scripted";
+import { scriptedProvider } from "@bonsai-agent/models/scripted";
 import { createSession } from "@bonsai-agent/session";
 import type { BenchTable } from "@bonsai-agent/testkit";
 import { z } from "zod";
@@ -104,7 +104,7 @@ function logText(number: number): string {
 }
 
 /** Ten calls for each prompt, then a word; a summary of the asked-for form whenever one is asked for. */
-function dayLong(): ScriptedModel {
+function dayLong(): Parameters<typeof scriptedProvider>[0] {
   let number = 0;
   return ({ purpose, messages }) => {
     if (purpose === "summary") return { text: summaryFor(messages.map(messageText).join("\n")) };

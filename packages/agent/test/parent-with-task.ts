@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { ToolResultMessage } from "@bonsai-agent/messages";
 import { type CatalogueModel, ModelClient, type ProviderCall } from "@bonsai-agent/models";
-import { type ScriptedModel, scriptedProvider } from "@bonsai-agent/models/scripted";
+import { type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models/scripted";
 import { createSession, type Session } from "@bonsai-agent/session";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
@@ -50,6 +50,9 @@ export const write = defineTool({
     details: { path, added: 3, removed: 1 },
   }),
 });
+
+/** Answers a request. */
+export type ScriptedModel = (call: ProviderCall) => ScenarioAnswer;
 
 /** A parent with the tool, and whatever its model and its sub-agents' model say. */
 export function parentWith(

@@ -1,11 +1,10 @@
 import { callsIn, contentText } from "@bonsai-agent/messages";
-import type { ScriptedModel } from "@bonsai-agent/models/scripted";
 import { openSession } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { Agent } from "../src/agent.ts";
 import { defineTool } from "../src/tools/tool-registry.ts";
-import { delegating, detailsOf, parentWith, taskResults } from "./parent-with-task.ts";
+import { delegating, detailsOf, parentWith, type ScriptedModel, taskResults } from "./parent-with-task.ts";
 
 test("over the threshold nothing is compacted in a sub-agent; an overflow in it still recovers", async () => {
   let refused = 0;

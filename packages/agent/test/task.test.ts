@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { fileOperations } from "@bonsai-agent/compaction";
 import { contentText } from "@bonsai-agent/messages";
 import { ModelClient, type ProviderCall } from "@bonsai-agent/models";
-import { type ScriptedModel, scriptedProvider } from "@bonsai-agent/models/scripted";
+import { scriptedProvider } from "@bonsai-agent/models/scripted";
 import { createSession, listSessions, openSession } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -19,6 +19,7 @@ import {
   isSubAgent,
   model,
   parentWith,
+  type ScriptedModel,
   taskResults,
   testFolder,
 } from "./parent-with-task.ts";

@@ -3,7 +3,7 @@ import { budgetsFor, type CompactionSettings, thresholdTokens } from "@bonsai-ag
 import {
   type Catalogue,
   classifyFailure,
-  type KeySource,
+  type KeyFile,
   loadCatalogue,
   ProviderError,
 } from "@bonsai-agent/models";
@@ -18,7 +18,7 @@ interface PageOptionsFrom {
   env: CliIo["env"];
   catalogue: KnownModels;
   /** The keys in use. Default: the stored ones */
-  keys?: KeySource;
+  keys?: Partial<Pick<KeyFile, "secrets">>;
   settings: CompactionSettings;
   /** False to leave secrets in. Default: true */
   redact?: boolean;

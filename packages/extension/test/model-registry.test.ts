@@ -1,12 +1,15 @@
 import type { AgentNotice } from "@bonsai-agent/agent";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type CatalogueModel, ProviderError } from "@bonsai-agent/models";
-import { type ScriptedModel, scriptedProvider } from "@bonsai-agent/models/scripted";
+import { scriptedProvider } from "@bonsai-agent/models/scripted";
 import { expect, test } from "vitest";
 import { modelRegistryOf, openModels } from "../src/host/model-registry.ts";
 import { ownModels } from "./opened-models.ts";
 
-async function stage(play: ScriptedModel = () => ({ text: "Good day." }), current?: CatalogueModel) {
+async function stage(
+  play: Parameters<typeof scriptedProvider>[0] = () => ({ text: "Good day." }),
+  current?: CatalogueModel,
+) {
   const models = await ownModels({
     env: { OPENAI_API_KEY: "verysecret" },
     providers: { scripted: async () => scriptedProvider(play) },

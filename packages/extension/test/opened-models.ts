@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileKeys, loadCatalogue, ModelClient, type ModelClientOptions } from "@bonsai-agent/models";
+import { fileKeys, loadCatalogue, ModelClient } from "@bonsai-agent/models";
 import { onTestFinished } from "vitest";
 import type { ExtensionModels } from "../src/host/index.ts";
 
 /** The models of a home folder of its own. */
 export async function ownModels(
-  options: ModelClientOptions & { env?: Record<string, string> } = {},
+  options: ConstructorParameters<typeof ModelClient>[0] & { env?: Record<string, string> } = {},
 ): Promise<ExtensionModels> {
   const { env = {}, ...given } = options;
   const home = mkdtempSync(join(tmpdir(), "bonsai-models-"));

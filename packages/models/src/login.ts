@@ -1,11 +1,11 @@
-export { type LockOptions, locked } from "./file-lock.ts";
+export { locked } from "./file-lock.ts";
 export { writePrivateFile } from "./keys/auth-file.ts";
-export { openBrowser, openPrivately } from "./keys/browser.ts";
-export { type Loopback, type LoopbackOptions, openLoopback } from "./keys/loopback.ts";
-export { type OAuthLoginOptions, oauthLogin } from "./keys/oauth.ts";
-export type {
-  LoginCallbacks,
-  LoginCredentials,
-  ProviderLogin,
+export { openBrowser } from "./keys/browser.ts";
+export { openLoopback } from "./keys/loopback.ts";
+export { oauthLogin } from "./keys/oauth.ts";
+export {
+  keyLogin,
+  type LoginCallbacks,
+  type LoginCredentials,
+  type ProviderLogin,
 } from "./keys/provider-login.ts";
-export { type KeyLoginOptions, keyLogin } from "./keys/provider-login.ts";

@@ -1,12 +1,12 @@
 import { type LoopbackReply, type LoopbackServer, loopbackServer, sseChunks } from "@bonsai-agent/testkit";
 import { onTestFinished } from "vitest";
+import type { RetryPolicy } from "../src/exchange/attempts.ts";
 import {
   type CatalogueModel,
   ModelClient,
   type ModelNotice,
   type ModelRequest,
   type ProviderApi,
-  type RetryPolicy,
   type StreamEvent,
 } from "../src/index.ts";
 

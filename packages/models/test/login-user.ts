@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type OAuthServer, type OAuthServerOptions, oauthServer } from "@bonsai-agent/testkit";
 import { fileKeys, type KeyFile } from "../src/keys/keys.ts";
+import { type OAuthLoginOptions, oauthLogin } from "../src/keys/oauth.ts";
 import type { LoginCallbacks, LoginCredentials, ProviderLogin } from "../src/keys/provider-login.ts";
-import { type OAuthLoginOptions, oauthLogin } from "../src/login.ts";
 import type { CatalogueModel } from "../src/model.ts";
 
 /** What a user did and saw of one login. */

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { type Loopback, type LoopbackOptions, openLoopback } from "../src/login.ts";
+import { type Loopback, type LoopbackOptions, openLoopback } from "../src/keys/loopback.ts";
 
 const state = "0123456789abcdef-state";
 const opened: Loopback[] = [];

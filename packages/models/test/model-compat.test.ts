@@ -4,13 +4,8 @@ import { join } from "node:path";
 import { type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import { anthropicRequest } from "../src/anthropic/anthropic.ts";
-import {
-  type CatalogueModel,
-  finalEvent,
-  loadCatalogue,
-  ModelClient,
-  type ModelCompat,
-} from "../src/index.ts";
+import { type CatalogueModel, finalEvent, loadCatalogue, ModelClient } from "../src/index.ts";
+import type { ModelCompat } from "../src/model.ts";
 import { chatRequest } from "../src/openai/openai-chat.ts";
 import { claude } from "./anthropic-exchange.ts";
 import { answerOf, callOf, delta, finish, local, streamOf, usageChunk, user } from "./openai-exchange.ts";

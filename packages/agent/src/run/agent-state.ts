@@ -1,6 +1,6 @@
 import { readContext } from "@bonsai-agent/compaction";
 import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
-import { type AskedThinking, askedThinking } from "@bonsai-agent/models/host";
+import { askedThinking } from "@bonsai-agent/models/host";
 import type { AgentParts } from "./agent-parts.ts";
 import type { QueuedInput } from "./queue.ts";
 
@@ -33,7 +33,7 @@ export interface AgentState {
   /** The level that was last set. It also applies to the next model. */
   thinking: ThinkingLevel;
   /** The request for thinking at that level; undefined if the request says nothing about it. */
-  askedThinking: AskedThinking | undefined;
+  askedThinking: ReturnType<typeof askedThinking>;
   /** True while anything is going on. */
   isBusy: boolean;
   /** True while a compaction is under way. */

@@ -8,7 +8,6 @@ import {
 } from "@bonsai-agent/messages";
 import { deepCopy, RECALL_TOOL } from "@bonsai-agent/messages/host";
 import type { FinalEvent, ModelFailure, ModelRequest, StreamEvent } from "@bonsai-agent/models";
-import { EMPTY_ANSWER } from "@bonsai-agent/models/host";
 import { type Entry, pinChange, type Session, type StoredMessage } from "@bonsai-agent/session";
 import { compactionChange } from "@bonsai-agent/session/host";
 import type { CustomInput } from "../events.ts";
@@ -166,7 +165,7 @@ function changesPrefix(session: Session, entry: Entry): boolean {
 /** The error of a run whose request failed. */
 export function modelFailed({ failure, message }: Answer): BonsaiError {
   const from = `${message.provider}/${message.model}`;
-  if (failure?.code === EMPTY_ANSWER)
+  if (failure?.code === "answer_empty")
     return new BonsaiError({
       code: "answer_empty",
       message: `${from} gave no answer. ${failure.message}`,

@@ -1,10 +1,9 @@
 import { type BashExecutionMessage, BonsaiError } from "@bonsai-agent/messages";
 import { raceAbort } from "@bonsai-agent/messages/host";
-import type { NamedSecret } from "@bonsai-agent/models/host";
 import type { CommandOperations, CommandOutput, RunCommand } from "../events.ts";
 import { messageOf } from "../notice.ts";
 import { OutputRecord, TerminalText } from "../tools/command-output.ts";
-import { environmentKeys, maskKeys } from "../tools/mask-keys.ts";
+import { environmentKeys, maskKeys, type NamedSecret } from "../tools/mask-keys.ts";
 import { type ShellCommandOptions, type ShellOutcome, shellCommand } from "../tools/shell-command.ts";
 import type { AgentParts } from "./agent-parts.ts";
 import { recordMessage } from "./answer.ts";

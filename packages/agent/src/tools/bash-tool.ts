@@ -1,6 +1,6 @@
 import { duration } from "@bonsai-agent/messages/numbers";
-import type { NamedSecret } from "@bonsai-agent/models/host";
 import { z } from "zod";
+import type { NamedSecret } from "./mask-keys.ts";
 import {
   countLines,
   MAX_RESULT_BYTES,

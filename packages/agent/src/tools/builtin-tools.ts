@@ -1,9 +1,9 @@
-import type { NamedSecret } from "@bonsai-agent/models/host";
 import { bashTool } from "./bash-tool.ts";
 import { editTool } from "./files/edit-tool.ts";
 import { readTool } from "./files/read-tool.ts";
 import { writeTool } from "./files/write-tool.ts";
 import { lsTool } from "./ls-tool.ts";
+import type { NamedSecret } from "./mask-keys.ts";
 import { type ConfirmPath, pathGuard } from "./path-guard.ts";
 import { findTool } from "./search/find-tool.ts";
 import { grepTool } from "./search/grep-tool.ts";

@@ -1,5 +1,10 @@
 import { isSecretName, MAX_LEVELS } from "@bonsai-agent/messages/host";
-import type { NamedSecret } from "@bonsai-agent/models/host";
+
+/** A secret, and the name that replaces it. */
+export interface NamedSecret {
+  name: string;
+  value: string;
+}
 
 /** A shorter value may be a common word. */
 const MIN_KEY_CHARS = 16;

@@ -2,9 +2,8 @@ import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import type { NamedSecret } from "@bonsai-agent/models/host";
 import { OutputRecord, TerminalText } from "./command-output.ts";
-import { environmentKeys, maskedText } from "./mask-keys.ts";
+import { environmentKeys, maskedText, type NamedSecret } from "./mask-keys.ts";
 import {
   findShell,
   killTree,

@@ -6,12 +6,12 @@ import type {
   ToolCall,
 } from "@bonsai-agent/messages";
 import type {
-  OpenAiConnect,
+  AnswerBuilder,
+  ModelRequest,
   ProviderApi,
-  RequestPurpose,
+  ProviderCall,
   StreamEvent,
   ThinkingLevel,
-  TokenCounts,
   ToolDeclaration,
 } from "@bonsai-agent/models";
 import type { LoginCredentials, ProviderLogin } from "@bonsai-agent/models/login";
@@ -55,7 +55,7 @@ export interface AskedModel {
 export interface ProviderStreamRequest {
   model: AskedModel;
   /** What for: a turn of the conversation, a summary, a title, or what an extension asks by itself. */
-  purpose: RequestPurpose;
+  purpose: ModelRequest["purpose"];
   systemPrompt: string;
   messages: readonly Message[];
   tools: readonly ToolDeclaration[];
@@ -91,7 +91,7 @@ export interface ProviderAnswer {
   /** Ends a call; what is no JSON object is told to the model as its mistake. */
   endCall(index: number): StreamEvent;
   /** Counts of tokens; the cost is reckoned by the model's prices. */
-  setUsage(counts: TokenCounts): void;
+  setUsage(counts: Parameters<AnswerBuilder["setUsage"]>[0]): void;
   /** Why the answer ended, and in the server's own words. */
   stop(reason: StopReason, rawReason?: string): void;
 }
@@ -135,7 +135,7 @@ export interface ProviderOptions {
    * Makes the client that requests of `openai-responses` and `openai-chat` go out by, for each request: one of the `openai`
    * SDK, with these settings, and with the address and the credentials that it knows.
    */
-  client?: OpenAiConnect | undefined;
+  client?: ProviderCall["connect"];
   /**
    * Answers requests in the place of a protocol: events of the stream, whose `done` or `error` has the whole answer, or
    * that alone; or what the methods of `answer` return, which checks and counts as the built-in protocols do. A throw is a

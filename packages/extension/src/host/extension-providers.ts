@@ -1,5 +1,5 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import type { AddedModel, AddedProvider, ProviderApi } from "@bonsai-agent/models";
+import type { AddedProvider, ProviderApi } from "@bonsai-agent/models";
 import { z } from "zod";
 import type { ProviderLoginOptions, ProviderOptions } from "../api/provider-options.ts";
 import type { OpenedModels } from "./model-registry.ts";
@@ -203,7 +203,7 @@ function addressOf(baseUrl: string | undefined, { own, refuse }: Protocol): stri
 function modelOf(
   { api, baseUrl, cost, contextWindow, maxTokens, ...given }: ProviderModelInput,
   protocol: Protocol,
-): AddedModel {
+): NonNullable<AddedProvider["models"]>[number] {
   return {
     ...given,
     contextWindow: contextWindow || undefined,

@@ -1,13 +1,8 @@
 export {
-  type KeyLoginOptions,
   keyLogin,
-  type LockOptions,
   type LoginCallbacks,
   type LoginCredentials,
-  type Loopback,
-  type LoopbackOptions,
   locked,
-  type OAuthLoginOptions,
   oauthLogin,
   openBrowser,
   openLoopback,

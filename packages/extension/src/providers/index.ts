@@ -1,3 +1,3 @@
-export { ProviderError, type ProviderErrorOptions } from "@bonsai-agent/models";
+export { ProviderError } from "@bonsai-agent/models";
 export { anthropicThinking, retryAfterMs } from "@bonsai-agent/models/host";
 export { type ProviderTurn, providerTurns, type ResultPart } from "./provider-turns.ts";

@@ -6,7 +6,6 @@ import {
   loadCatalogue,
   ModelClient,
   type ProviderCall,
-  type RequestPurpose,
 } from "@bonsai-agent/models";
 import { type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models/scripted";
 import type { ExtensionUI } from "../api/extension-ui.ts";
@@ -24,7 +23,7 @@ interface ScriptedModelsOptions {
   home: string;
   /** Put into the catalogue, beside all that Bonsai knows. */
   models: readonly CatalogueModel[];
-  answers: Partial<Record<RequestPurpose, TestAnswers>>;
+  answers: Partial<Record<ProviderCall["purpose"], TestAnswers>>;
   /** Each request is added to it as it goes out. */
   requests: ProviderCall[];
 }
@@ -32,7 +31,7 @@ interface ScriptedModelsOptions {
 /** Models whose words are written down beforehand. */
 export async function scriptedModels(options: ScriptedModelsOptions): Promise<ExtensionModels> {
   const { home, models, answers, requests } = options;
-  const counts = new Map<RequestPurpose, number>();
+  const counts = new Map<ProviderCall["purpose"], number>();
   const provider = scriptedProvider((call) => {
     const { purpose } = call;
     const count = counts.get(purpose) ?? 0;
@@ -52,7 +51,10 @@ const usualSummary = [...new Set(Object.values(summarySections).flat())]
   .map((heading) => `## ${heading}\nThe ${heading} section.`)
   .join("\n\n");
 
-const usual: Partial<Record<RequestPurpose, TestAnswers>> = { summary: usualSummary, title: "A test" };
+const usual: Partial<Record<ProviderCall["purpose"], TestAnswers>> = {
+  summary: usualSummary,
+  title: "A test",
+};
 
 function answerTo(call: ProviderCall, answers: TestAnswers = [], count: number): ScenarioAnswer {
   const answer = Array.isArray(answers) ? (answers as readonly TestAnswer[])[count] : (answers as TestAnswer);

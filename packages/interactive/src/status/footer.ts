@@ -2,7 +2,7 @@ import { percent, shortTokens } from "@bonsai-agent/app/numbers";
 import { oneLine, truncate } from "@bonsai-agent/app/terminal-text";
 import { costText } from "@bonsai-agent/messages";
 import { usdText } from "@bonsai-agent/messages/numbers";
-import type { AskedThinking } from "@bonsai-agent/models/host";
+import type { askedThinking } from "@bonsai-agent/models/host";
 import { cutText } from "../terminal/fitted-lines.ts";
 import type { Style, Theme } from "../terminal/theme.ts";
 import { type Component, visibleWidth } from "../terminal/tui.ts";
@@ -46,7 +46,7 @@ export interface FooterFacts {
   /** Absent where no model can be used yet. */
   model?: { provider: string; id: string } | undefined;
   /** What the model is asked for; absent where it is told nothing. */
-  thinking?: AskedThinking | undefined;
+  thinking?: ReturnType<typeof askedThinking>;
   tokens: number;
   /** Absent where it is unknown. */
   windowTokens?: number | undefined;

@@ -1,2 +1,2 @@
-export { type Scenario, type ScenarioAnswer, type ScriptedModel, scenarioModel } from "./scenario.ts";
+export { type Scenario, type ScenarioAnswer, scenarioModel } from "./scenario.ts";
 export { scriptedProvider } from "./scripted.ts";

@@ -1,5 +1,5 @@
 import type { ModelPrices } from "@bonsai-agent/messages";
-import type { CatalogueModel, ModelCompat, ProviderApi } from "@bonsai-agent/models";
+import type { CatalogueModel, ProviderApi } from "@bonsai-agent/models";
 import { withThinkingField } from "@bonsai-agent/models/host";
 
 /** A model with pi's names for its sizes and prices beside ours. */
@@ -15,6 +15,8 @@ export interface PiModel extends CatalogueModel {
 /** A model as an extension may hand it in: one of ours, or one that it put together itself. */
 export type GivenModel = Pick<CatalogueModel, "provider" | "id"> &
   Partial<Omit<PiModel, "provider" | "id" | "api" | "compat">> & { api?: string; compat?: GivenCompat };
+
+type ModelCompat = NonNullable<CatalogueModel["compat"]>;
 
 interface GivenCompat extends ModelCompat {
   thinkingFormat?: string;
