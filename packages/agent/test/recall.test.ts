@@ -2,7 +2,7 @@ import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { contentText, type Message } from "@bonsai-agent/messages";
-import { RECALLED, userContent } from "@bonsai-agent/messages/host";
+import { FRAMES, userContent } from "@bonsai-agent/messages/host";
 import { createSession, type Session } from "@bonsai-agent/session";
 import { SessionSearch } from "@bonsai-agent/session/search";
 import { adversarialTexts, history } from "@bonsai-agent/testkit";
@@ -355,7 +355,11 @@ describe("wrong arguments say what to do", () => {
 
 test("Invariant: nothing that a session holds begins or ends the frame of what is recalled", async () => {
   const text = fc.oneof(
-    fc.constantFrom(...adversarialTexts(300).map(([, text]) => text), RECALLED.begin, RECALLED.end),
+    fc.constantFrom(
+      ...adversarialTexts(300).map(([, text]) => text),
+      FRAMES.recalled.begin,
+      FRAMES.recalled.end,
+    ),
     fc.string(),
   );
   await fc.assert(
@@ -367,10 +371,10 @@ test("Invariant: nothing that a session holds begins or ends the frame of what i
       session.append({ type: "compaction", summary: "s", firstKeptEntryId: kept.id, tokensBefore: 1 });
       for (const input of [{ query: "needle" }, { entries: [id] }]) {
         const [framed] = (await recall(session)(input)).content as Array<{ text: string }>;
-        expect(framed!.text.split(RECALLED.begin)).toHaveLength(2);
-        expect(framed!.text.split(RECALLED.end)).toHaveLength(2);
-        expect(framed!.text.startsWith(RECALLED.begin)).toBe(true);
-        expect(framed!.text.endsWith(RECALLED.end)).toBe(true);
+        expect(framed!.text.split(FRAMES.recalled.begin)).toHaveLength(2);
+        expect(framed!.text.split(FRAMES.recalled.end)).toHaveLength(2);
+        expect(framed!.text.startsWith(FRAMES.recalled.begin)).toBe(true);
+        expect(framed!.text.endsWith(FRAMES.recalled.end)).toBe(true);
       }
     }),
   );

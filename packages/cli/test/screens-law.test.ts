@@ -12,14 +12,7 @@ import {
   type Summariser,
 } from "@bonsai-agent/compaction";
 import { emptyUsage, readableSummary } from "@bonsai-agent/messages";
-import {
-  BRANCH_RECORD,
-  FRAME_SENTENCES,
-  framed,
-  RECORD,
-  restoreMarks,
-  SPLIT_TURN,
-} from "@bonsai-agent/messages/host";
+import { FRAMES, framed, MARKS, restoreMarks } from "@bonsai-agent/messages/host";
 import { SessionPage } from "@bonsai-agent/page";
 import { createSession, type Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
@@ -30,14 +23,20 @@ import { runCli } from "./run-cli.ts";
 const folder = mkdtempSync(join(tmpdir(), "bonsai-screens-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+/** The beginnings of the bracketed sentences of frames. */
+const frameSentences = Object.values(FRAMES)
+  .map((frame) => (typeof frame === "function" ? frame("x" as never) : frame))
+  .flatMap(({ begin, end }) => [begin, end])
+  .flatMap((sentence) => /^\[([^,.:\]]+)/.exec(sentence)?.[1]?.replace(/ x\b.*/, "") ?? []);
+
 /** Texts that Bonsai puts around others, for models only; and its own names for entries. */
 const frames = [
   ..."pinned user-words terms put-back read-files modified-files latest-request conversation"
     .split(" ")
     .flatMap((tag) => [`<${tag}>`, `</${tag}>`]),
   ..."previous-summary focus summary system-reminder".split(" ").flatMap((tag) => [`<${tag}>`, `</${tag}>`]),
-  ...FRAME_SENTENCES.map((sentence) => `[${sentence}`),
-  ...["## Kept word for word", "## Carried Over", SPLIT_TURN, "No earlier history.", "*&#42;Turn"],
+  ...frameSentences.map((sentence) => `[${sentence}`),
+  ...["## Kept word for word", "## Carried Over", MARKS.splitTurn, "No earlier history.", "*&#42;Turn"],
   ...["The user pinned this text", "The user unpinned this text", "[End of the pinned text"],
   ...["bonsai.", "custom_message", "&lt;", "&#"],
 ];
@@ -54,7 +53,7 @@ const text = fc.array(piece, { minLength: 1, maxLength: 8 }).map((pieces) => `Ta
 function echo(texts: readonly string[]): Summariser {
   const titles = ["Constraints & Preferences", "Progress", "Key Decisions", "Next Steps", "Critical Context"];
   const sections = titles.map((title) => `## ${title}\n- ${texts[0]}`).join("\n\n");
-  const said = `## Goal\nShip it: ${texts.join("; ")}\n\n${sections}\n\n---\n\n${SPLIT_TURN}\n\nRest.`;
+  const said = `## Goal\nShip it: ${texts.join("; ")}\n\n${sections}\n\n---\n\n${MARKS.splitTurn}\n\nRest.`;
   return {
     name: "echo",
     async summarise() {
@@ -91,11 +90,11 @@ async function sessionOf(texts: readonly string[], summariser: Summariser): Prom
   session.append({
     type: "branch_summary",
     fromId: root.id,
-    summary: framed(BRANCH_RECORD, "## Goal\nRest."),
+    summary: framed(FRAMES.branchRecord, "## Goal\nRest."),
   });
   session.append({
     type: "compaction",
-    summary: framed(RECORD, "Rest."),
+    summary: framed(FRAMES.record, "Rest."),
     firstKeptEntryId: root.id,
     tokensBefore: 9,
   });

@@ -1,8 +1,8 @@
 import { withoutReminders } from "@bonsai-agent/messages";
-import { escapeMarks, readSummary, strippedSummary } from "@bonsai-agent/messages/host";
+import { escapeMarks, readSummary } from "@bonsai-agent/messages/host";
 import { adversarialTexts, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { isEmptySummary, joinedProse } from "../src/carry/summary-text.ts";
+import { isEmptySummary, joinedProse, strippedSummary } from "../src/carry/summary-text.ts";
 import { compactionSettings, digestSummariser, runCompaction } from "../src/index.ts";
 import { patchedFiles, redirectedFiles } from "../src/record/file-operations.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";

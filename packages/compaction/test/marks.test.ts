@@ -1,19 +1,17 @@
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import {
-  BRANCH_RECORD,
-  escapeMarks,
-  framed,
-  MERGE_RECORD,
-  RECORD,
-  readSummary,
-  strippedSummary,
-} from "@bonsai-agent/messages/host";
+import { escapeMarks, FRAMES, framed, readSummary } from "@bonsai-agent/messages/host";
 import type { CompactionEntry, Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { summaryDetails } from "../src/carry/carry-over.ts";
-import { branchSummaryText, editedProse, joinedProse, summaryText } from "../src/carry/summary-text.ts";
+import {
+  branchSummaryText,
+  editedProse,
+  joinedProse,
+  strippedSummary,
+  summaryText,
+} from "../src/carry/summary-text.ts";
 import { emptyRecord, readDetails, type SpanRecord } from "../src/details.ts";
 import {
   type BeforeCompactResult,
@@ -439,13 +437,13 @@ test("texts of a user, a tool and a file end no mark of ours", async () => {
 const BRANCH_END = "[End of the record of that line of work. The next messages belong to the current one.]";
 
 test.each([
-  ["left", BRANCH_RECORD],
-  ["merged", MERGE_RECORD],
+  ["left", FRAMES.branchRecord, false],
+  ["merged", FRAMES.mergeRecord, true],
 ])(
   "the record of a branch that was %s is read with and without its end, as it was stored before and is now",
-  (_, frame) => {
+  (_, frame, isMerge) => {
     const files = "<modified-files>\na.ts\n</modified-files>";
-    const now = branchSummaryText("Tried.", files, frame);
+    const now = branchSummaryText("Tried.", files, { isMerge });
     expect(now.endsWith(`</modified-files>\n\n${BRANCH_END}`)).toBe(true);
     const before = now.slice(0, -BRANCH_END.length).trimEnd();
     for (const text of [now, before]) {
@@ -465,9 +463,9 @@ test("law: what a summary holds stays as it is in the frame that the model sees"
   const law = fc.property(hostile, (text) => {
     const prose = strippedSummary(text, ["todo"]);
     for (const [frame, made] of [
-      [RECORD, summaryText(prose, carried)],
-      [BRANCH_RECORD, branchSummaryText(prose, "", BRANCH_RECORD)],
-      [MERGE_RECORD, branchSummaryText(prose, "", MERGE_RECORD)],
+      [FRAMES.record, summaryText(prose, carried)],
+      [FRAMES.branchRecord, branchSummaryText(prose, "", { isMerge: false })],
+      [FRAMES.mergeRecord, branchSummaryText(prose, "", { isMerge: true })],
     ] as const)
       expect(framed(frame, made)).toBe(made);
   });

@@ -1,5 +1,5 @@
 import { emptyUsage, type Message } from "@bonsai-agent/messages";
-import { BRANCH_RECORD, framed, RECORD } from "@bonsai-agent/messages/host";
+import { FRAMES, framed } from "@bonsai-agent/messages/host";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import {
@@ -72,8 +72,8 @@ test("convertToLlm: what every model knows stays, the rest is the user's, what i
   expect(converted.slice(3)).toEqual([
     said("[The user ran a command:]\n\n$ ls\ndoor.ts\n\n[End of the command's output.]"),
     said("[Message added by note:]", "Mind the cat.", "[End of the message added by note.]"),
-    said(framed(BRANCH_RECORD, "A window was tried.")),
-    said(framed(RECORD, "Long ago.")),
+    said(framed(FRAMES.branchRecord, "A window was tried.")),
+    said(framed(FRAMES.record, "Long ago.")),
   ]);
 });
 

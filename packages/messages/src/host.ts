@@ -5,42 +5,22 @@ export { imageProblem } from "./image-file.ts";
 export { jsonProblem, parseSettings, settingDescription, shownValue } from "./settings-problem.ts";
 export { CALL_ARGUMENTS } from "./text/call-text.ts";
 export {
-  BRANCH_RECORD,
-  branchFrame,
-  CONTINUE_CUSTOM_TYPE,
-  escapeFrames,
   escapeTag,
-  FRAME_SENTENCES,
-  type Frame,
+  FRAMES,
   framed,
-  framelessText,
-  MERGE_RECORD,
-  orphanResultFrame,
-  PIN,
-  PIN_CUSTOM_TYPE,
+  MESSAGE_TYPES,
   paragraphs,
   RECALL_TOOL,
-  RECALLED,
-  RECORD,
   recalledIds,
-  resultImagesFrame,
-  UNPIN,
-  UNPIN_CUSTOM_TYPE,
   userContent,
 } from "./text/frames.ts";
 export {
-  CARRIED,
   escapeMarks,
   escapeTags,
-  frameTags,
-  isOwnTag,
-  type OwnTag,
-  type PlacedLine,
+  MARKS,
   placedLines,
   readSummary,
   restoreMarks,
-  SPLIT_TURN,
-  strippedSummary,
 } from "./text/marks.ts";
 export { readableLines } from "./text/readable-summary.ts";
 export { isSecretName } from "./text/secret-rules.ts";

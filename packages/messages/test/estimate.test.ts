@@ -1,5 +1,5 @@
 import { chars4, chars4Estimator, IMAGE_TOKENS, type Message } from "@bonsai-agent/messages";
-import { BRANCH_RECORD, chars4FloorEstimator, framed, RECORD } from "@bonsai-agent/messages/host";
+import { chars4FloorEstimator, FRAMES, framed } from "@bonsai-agent/messages/host";
 import { describe, expect, it } from "vitest";
 
 const image = { type: "image", data: "aGk=", mimeType: "image/png" } as const;
@@ -72,7 +72,7 @@ describe("tokens of messages", () => {
       { role: "compactionSummary", summary, tokensBefore: 9, timestamp: 0 },
     ];
     expect(views.map((view) => chars4Estimator.message(view))).toEqual(
-      [BRANCH_RECORD, RECORD].map((frame) => chars4(framed(frame, summary))),
+      [FRAMES.branchRecord, FRAMES.record].map((frame) => chars4(framed(frame, summary))),
     );
   });
 });

@@ -1,17 +1,10 @@
 import { readableSummary } from "@bonsai-agent/messages";
-import {
-  BRANCH_RECORD,
-  escapeMarks,
-  RECORD,
-  readableLines,
-  restoreMarks,
-  SPLIT_TURN,
-} from "@bonsai-agent/messages/host";
+import { escapeMarks, FRAMES, MARKS, readableLines, restoreMarks } from "@bonsai-agent/messages/host";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
 const stored = [
-  RECORD.begin,
+  FRAMES.record.begin,
   "",
   "## Goal",
   "Keep &lt;pinned> as text, &#91;Record of the earlier conversation] too.",
@@ -29,7 +22,7 @@ const stored = [
   '"a\\u003cb>.ts"',
   "</read-files>",
   "",
-  RECORD.end,
+  FRAMES.record.end,
 ];
 
 test("shows headings instead of the tags and sentences for models", () => {
@@ -47,7 +40,7 @@ test("shows headings instead of the tags and sentences for models", () => {
 });
 
 test("shows the summary of the current turn below a heading", () => {
-  const marks = [SPLIT_TURN, escapeMarks(SPLIT_TURN)];
+  const marks = [MARKS.splitTurn, escapeMarks(MARKS.splitTurn)];
   for (const mark of marks) {
     expect(readableSummary(`No earlier history.\n\n---\n\n${mark}\n\nFixed it.`)).toBe(
       "## Current turn\n\nFixed it.",
@@ -72,7 +65,7 @@ test("reads summaries with the earlier heading of the carried blocks", () => {
 test("keeps other tags and references", () => {
   const text = "a\n<div>\n</div>\n&amp; &#65; &lt;div> b";
   expect(readableSummary(text)).toBe(text);
-  expect(readableSummary(`${BRANCH_RECORD.begin}\n\n${text}\n\n${BRANCH_RECORD.end}`)).toBe(text);
+  expect(readableSummary(`${FRAMES.branchRecord.begin}\n\n${text}\n\n${FRAMES.branchRecord.end}`)).toBe(text);
 });
 
 const piece = fc.constantFrom(
@@ -83,7 +76,7 @@ const piece = fc.constantFrom(
   "&lt;div>",
   "&#91;",
   "&amp;",
-  SPLIT_TURN,
+  MARKS.splitTurn,
   "## Kept word for word",
   "[User]: ",
   "<pinned>",

@@ -4,7 +4,7 @@ import {
   type Message,
   type ToolResultMessage,
 } from "@bonsai-agent/messages";
-import { BRANCH_RECORD, framed, RECORD } from "@bonsai-agent/messages/host";
+import { FRAMES, framed } from "@bonsai-agent/messages/host";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anthropicCallId, anthropicContext, type WireMessage } from "../src/anthropic/anthropic-context.ts";
@@ -85,8 +85,8 @@ describe("user-role messages", () => {
       {
         role: "user",
         content: [
-          { type: "text", text: framed(RECORD, "# The past") },
-          { type: "text", text: framed(BRANCH_RECORD, "# A branch") },
+          { type: "text", text: framed(FRAMES.record, "# The past") },
+          { type: "text", text: framed(FRAMES.branchRecord, "# A branch") },
           { type: "text", text: "[Message added by note:]" },
           { type: "text", text: "noted" },
           { type: "text", text: "[End of the message added by note.]" },

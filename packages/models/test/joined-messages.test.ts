@@ -1,5 +1,5 @@
 import { contentText, type Message, tokenEstimator } from "@bonsai-agent/messages";
-import { FRAME_SENTENCES, userContent } from "@bonsai-agent/messages/host";
+import { FRAMES, userContent } from "@bonsai-agent/messages/host";
 import { adversarialTexts } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -150,15 +150,21 @@ test("images of an extension and of a result without its call stand within the f
   expect(userContent(first!).map(({ type }) => type)).toEqual(["text", "image", "text"]);
 });
 
+/** The beginnings of the bracketed sentences of frames. */
+const frameSentences = Object.values(FRAMES)
+  .map((frame) => (typeof frame === "function" ? frame("x" as never) : frame))
+  .flatMap(({ begin, end }) => [begin, end])
+  .flatMap((sentence) => /^\[([^,.:\]]+)/.exec(sentence)?.[1]?.replace(/ x\b.*/, "") ?? []);
+
 test("law: only the frame's own sentences are left, and the estimate counts what is sent", () => {
-  const pieces = FRAME_SENTENCES.flatMap((each) => [`[${each}`, `[${each.toUpperCase()}]`, `[ ${each}.]`]);
+  const pieces = frameSentences.flatMap((each) => [`[${each}`, `[${each.toUpperCase()}]`, `[ ${each}.]`]);
   const text = fc.array(fc.constantFrom(...pieces, "[", "]", "\n\n", " a"), { maxLength: 12 });
   const law = fc.property(text, fc.constantFrom(...Object.values(kinds)), (parts, { message }) => {
     const shown = message(`${parts.join("")} z`);
     if (shown.role === "toolResult") return;
     const content = userContent(shown);
     const seen = contentText(content);
-    const begins = new RegExp(`\\[\\s*(?:${FRAME_SENTENCES.join("|")})\\b`, "gi");
+    const begins = new RegExp(`\\[\\s*(?:${frameSentences.join("|")})\\b`, "gi");
     const plain = contentText(userContent(message("z")));
     expect(seen.match(begins)).toEqual(plain.match(begins));
     expect(userContent({ role: "user", content, timestamp: 0 })).toEqual(content);

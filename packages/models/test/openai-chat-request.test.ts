@@ -1,5 +1,5 @@
 import type { Message } from "@bonsai-agent/messages";
-import { BRANCH_RECORD, framed, RECORD } from "@bonsai-agent/messages/host";
+import { FRAMES, framed } from "@bonsai-agent/messages/host";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ProviderCall } from "../src/index.ts";
@@ -53,8 +53,8 @@ describe("messages", () => {
       {
         role: "user",
         content: [
-          framed(RECORD, "Before."),
-          framed(BRANCH_RECORD, "Elsewhere."),
+          framed(FRAMES.record, "Before."),
+          framed(FRAMES.branchRecord, "Elsewhere."),
           "[The user ran a command:]\n\n$ ls\na.ts\n\n[End of the command's output.]",
           "[Message added by note:]\n\nA note.\n\n[End of the message added by note.]",
           "Hello",

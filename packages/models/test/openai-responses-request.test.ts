@@ -1,5 +1,5 @@
 import type { Message } from "@bonsai-agent/messages";
-import { framed, RECORD } from "@bonsai-agent/messages/host";
+import { FRAMES, framed } from "@bonsai-agent/messages/host";
 import { describe, expect, test } from "vitest";
 import type { CatalogueModel, ProviderCall } from "../src/index.ts";
 import { responsesRequest } from "../src/openai/openai-responses.ts";
@@ -88,7 +88,7 @@ describe("requests", () => {
       resultOf("call_a"),
     ];
     expect(request({ messages }).input).toEqual([
-      { role: "user", content: [{ type: "input_text", text: framed(RECORD, "Before.") }] },
+      { role: "user", content: [{ type: "input_text", text: framed(FRAMES.record, "Before.") }] },
       { role: "user", content: [{ type: "input_text", text: "Go" }] },
       reasoningItem,
       { role: "assistant", content: "Reading.", phase: "commentary" },

@@ -1,5 +1,5 @@
 import type { AssistantContent, Message, Usage, UserContent } from "@bonsai-agent/messages";
-import { PIN_CUSTOM_TYPE, UNPIN_CUSTOM_TYPE } from "@bonsai-agent/messages/host";
+import { MESSAGE_TYPES } from "@bonsai-agent/messages/host";
 
 /** The first line of a session file. */
 export interface SessionHeader {
@@ -183,7 +183,7 @@ export const customTypes = {
   /** Keeps the description that a list shows of a session. `data` is a SessionBlurb. */
   sessionBlurb: "bonsai.session_digest",
   /** Pins a text. `details` is `{text, line}`: the text, and the line for it in a summary. */
-  pin: PIN_CUSTOM_TYPE,
+  pin: MESSAGE_TYPES.pin,
   /** Removes a pin. `details` as for `pin`. */
-  unpin: UNPIN_CUSTOM_TYPE,
+  unpin: MESSAGE_TYPES.unpin,
 } as const;

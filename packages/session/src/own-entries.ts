@@ -1,5 +1,5 @@
 import { isRecord } from "@bonsai-agent/messages";
-import { CONTINUE_CUSTOM_TYPE } from "@bonsai-agent/messages/host";
+import { MESSAGE_TYPES } from "@bonsai-agent/messages/host";
 import { customTypes, type Entry, type EntryDraft, type FormatFields } from "./entry.ts";
 import { type FieldRule, type Fields, mendFields, text } from "./read/field-rules.ts";
 
@@ -65,7 +65,7 @@ const OWN_ENTRY_WORDS: ReadonlyMap<unknown, string> = new Map([
   [customTypes.redo, "redo of a compaction"],
   [customTypes.beside, "record of a compaction"],
   [customTypes.companion, "note for other programs"],
-  [CONTINUE_CUSTOM_TYPE, "request to continue"],
+  [MESSAGE_TYPES.continue, "request to continue"],
   ["bonsai.lost", "damaged entry"],
   ["bonsai.session_digest", "description of the session"],
   ["bonsai.import", "import of a transcript"],

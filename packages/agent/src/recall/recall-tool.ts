@@ -1,5 +1,5 @@
 import type { ImageContent, UserContent } from "@bonsai-agent/messages";
-import { framed, RECALL_TOOL, RECALLED, textPart } from "@bonsai-agent/messages/host";
+import { FRAMES, framed, RECALL_TOOL, textPart } from "@bonsai-agent/messages/host";
 import type { Session } from "@bonsai-agent/session";
 import { hiddenLookup, hidesEntries, MASK_PLACEHOLDER } from "@bonsai-agent/session/host";
 import { z } from "zod";
@@ -116,7 +116,7 @@ async function searched(
   const example = `{"entries": [${JSON.stringify(ids[0])}]}`;
   const note = `${shownCount(hits.length)} ${hits.length === 1 ? "hit" : "hits"}${more}. Open one with recall ${example}; for a long one, add around or fromLine.`;
   return {
-    content: [textOf(framed(RECALLED, shown.join("\n\n"))), textOf(note)],
+    content: [textOf(framed(FRAMES.recalled, shown.join("\n\n"))), textOf(note)],
     details: { recalled: ids, hits: count },
   };
 }
@@ -219,7 +219,7 @@ function opened({ session, settings, home }: RecallToolOptions, input: Input): T
   }
   const all = [...notes, ...problems].join("\n");
   if (texts.length === 0) throw new Error(all);
-  const content: UserContent[] = [textOf(framed(RECALLED, texts.join("\n\n"))), ...images];
+  const content: UserContent[] = [textOf(framed(FRAMES.recalled, texts.join("\n\n"))), ...images];
   if (all !== "") content.push(textOf(all));
   return { content, details: { recalled } };
 }

@@ -1,7 +1,7 @@
 import type { CompactionOutcome, ManualCompaction } from "@bonsai-agent/compaction";
 import type { CompactionSite } from "@bonsai-agent/compaction/host";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { CONTINUE_CUSTOM_TYPE, sleep } from "@bonsai-agent/messages/host";
+import { MESSAGE_TYPES, sleep } from "@bonsai-agent/messages/host";
 import type { AgentParts } from "./agent-parts.ts";
 import { contextUsage } from "./agent-state.ts";
 import { type Answer, modelFailed } from "./answer.ts";
@@ -54,7 +54,7 @@ export class RunCompactions {
     if (afterThreshold === "continueMessage")
       session.append({
         type: "custom_message",
-        customType: CONTINUE_CUSTOM_TYPE,
+        customType: MESSAGE_TYPES.continue,
         content: "Continue the task where you left off.",
         display: false,
       });

@@ -6,7 +6,7 @@ import {
   tokenEstimator,
   type Usage,
 } from "@bonsai-agent/messages";
-import { branchFrame, escapeMarks, paragraphs, reportedUsage } from "@bonsai-agent/messages/host";
+import { escapeMarks, paragraphs, reportedUsage } from "@bonsai-agent/messages/host";
 import { type Entry, type Projection, pinChange, project, type Session } from "@bonsai-agent/session";
 import {
   type CarryOver,
@@ -255,7 +255,7 @@ function layBranchSummary(
   const { carried } = checkedCarryOver({ ...known, closings }, check);
   const blocks = paragraphs([...recordBlocks(carried), renderFiles(carried)]);
   return {
-    summary: branchSummaryText(prose, blocks, branchFrame({ isMerge })),
+    summary: branchSummaryText(prose, blocks, { isMerge }),
     details: { ...summaryDetails(carried, prose), ...(isExtract && { isExtract }) },
   };
 }

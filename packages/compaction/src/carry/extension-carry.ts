@@ -1,4 +1,4 @@
-import { clip, isOwnTag, paragraphs } from "@bonsai-agent/messages/host";
+import { clip, MARKS, paragraphs } from "@bonsai-agent/messages/host";
 import { block, estimateUpward } from "./files.ts";
 
 /** Texts that extensions carry, by tag. */
@@ -17,7 +17,7 @@ export function checkCarryOver(value: unknown): true | string {
     return "a carryOver that is not an object of lists";
   for (const [tag, texts] of Object.entries(value)) {
     const named = `a carryOver with the tag ${JSON.stringify(tag)}`;
-    if (isOwnTag(tag)) return `${named}, which is reserved for Bonsai`;
+    if ((MARKS.tags as readonly string[]).includes(tag)) return `${named}, which is reserved for Bonsai`;
     if (!TAG.test(tag) || tag.length > MAX_TAG_CHARS)
       return `${named} (allowed: up to ${MAX_TAG_CHARS} letters a to z and hyphens, beginning with a letter)`;
     if (!Array.isArray(texts) || !texts.every((text) => typeof text === "string"))

@@ -1,5 +1,5 @@
 import { contentText, estimateTokens, type Message, withoutReminders } from "@bonsai-agent/messages";
-import { escapeMarks, type OwnTag, paragraphs, readSummary, skillCallIn } from "@bonsai-agent/messages/host";
+import { escapeMarks, type MARKS, paragraphs, readSummary, skillCallIn } from "@bonsai-agent/messages/host";
 import type { Entry } from "@bonsai-agent/session";
 import { type StoredDetails, storedDetails } from "../details.ts";
 import { originalMessage, type ViewItem } from "../plan/view.ts";
@@ -65,7 +65,8 @@ function listedFiles(entry: Entry | undefined): StoredDetails {
   )
     return details;
   const { carried } = readSummary(typeof entry.summary === "string" ? entry.summary : "");
-  const listed = (tag: OwnTag) => (carried.get(tag) ?? []).filter((line) => line.trim() !== "").map(fileIn);
+  const listed = (tag: (typeof MARKS.tags)[number]) =>
+    (carried.get(tag) ?? []).filter((line) => line.trim() !== "").map(fileIn);
   return { ...details, readFiles: listed("read-files"), modifiedFiles: listed("modified-files") };
 }
 

@@ -1,5 +1,5 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import { escapeMarks, type Frame, PIN, UNPIN } from "@bonsai-agent/messages/host";
+import { escapeMarks, FRAMES } from "@bonsai-agent/messages/host";
 import { count as digits } from "@bonsai-agent/messages/numbers";
 import {
   customTypes,
@@ -102,17 +102,18 @@ export function pinMessage(
       message: `Pinned texts can have at most ${digits(MAX_PINS_CHARS)} characters in total. ${digits(Math.max(0, MAX_PINS_CHARS - usedChars))} are left. This text has ${digits(text.length)}.`,
       hint: "Remove old pins with /pin.",
     });
-  return message(customTypes.pin, PIN, text);
+  return message("pin", text);
 }
 
 /** Returns the message that unpins a text: the next compaction stops carrying it. */
 export function unpinMessage(text: string): PinMessage {
-  return message(customTypes.unpin, UNPIN, text);
+  return message("unpin", text);
 }
 
-function message(customType: string, frame: Frame, text: string): PinMessage {
+function message(kind: "pin" | "unpin", text: string): PinMessage {
+  const { begin, end } = FRAMES[kind];
   const details = { text, line: escapeMarks(text) };
-  return { customType, content: `${frame.begin}\n\n${text}\n\n${frame.end}`, display: true, details };
+  return { customType: customTypes[kind], content: `${begin}\n\n${text}\n\n${end}`, display: true, details };
 }
 
 /** The pinned texts that a summary does not contain word for word. */

@@ -1,4 +1,4 @@
-import { escapeMarks, type PlacedLine, placedLines } from "@bonsai-agent/messages/host";
+import { escapeMarks, placedLines } from "@bonsai-agent/messages/host";
 import {
   type BranchSummaryEntry,
   type CompactionEntry,
@@ -83,7 +83,7 @@ class SourcedLines {
     this.#pins = pinned.flatMap((text) => text.split("\n").map(() => pins.get(text)));
   }
 
-  next({ text, place }: PlacedLine): SummaryLine {
+  next({ text, place }: ReturnType<typeof placedLines>[number]): SummaryLine {
     const source = this.#sourceIn(place, text);
     this.#current = source;
     if (source !== "words") {

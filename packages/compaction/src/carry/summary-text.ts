@@ -1,16 +1,5 @@
 import { redactSecrets } from "@bonsai-agent/messages";
-import {
-  BRANCH_RECORD,
-  CARRIED,
-  escapeMarks,
-  type Frame,
-  isOwnTag,
-  MERGE_RECORD,
-  paragraphs,
-  RECORD,
-  readSummary,
-  SPLIT_TURN,
-} from "@bonsai-agent/messages/host";
+import { escapeMarks, FRAMES, MARKS, paragraphs, readSummary } from "@bonsai-agent/messages/host";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { storedDetails } from "../details.ts";
 import { closingLine } from "../record/statements.ts";
@@ -20,7 +9,12 @@ const NO_HISTORY = "No earlier history.";
 
 /** The summary as the model will see it: the framed prose and the carried data. */
 export function summaryText(prose: string, carried: CarryOver): string {
-  return paragraphs([RECORD.begin, prose, setApart(paragraphs(carriedBlocks(carried))), RECORD.end]);
+  return paragraphs([
+    FRAMES.record.begin,
+    prose,
+    setApart(paragraphs(carriedBlocks(carried))),
+    FRAMES.record.end,
+  ]);
 }
 
 /** An extension's own summary, followed by the carried data. */
@@ -29,15 +23,16 @@ export function withCarriedOver(summary: string, carried: string): string {
 }
 
 /** A branch's summary as the model will see it. */
-export function branchSummaryText(prose: string, files: string, { begin, end }: Frame): string {
+export function branchSummaryText(prose: string, files: string, { isMerge }: { isMerge: boolean }): string {
+  const { begin, end } = isMerge ? FRAMES.mergeRecord : FRAMES.branchRecord;
   return paragraphs([begin, prose, setApart(files), end]);
 }
 
 function setApart(carried: string): string {
-  return carried === "" ? "" : `${CARRIED}\n\n${carried}`;
+  return carried === "" ? "" : `${MARKS.carried}\n\n${carried}`;
 }
 
-const JOINT = `\n\n---\n\n${SPLIT_TURN}\n\n`;
+const JOINT = `\n\n---\n\n${MARKS.splitTurn}\n\n`;
 
 /** The prose of a split turn's two summaries, history first. */
 export function joinedProse(history: string | undefined, turnPrefix: string | undefined): string {
@@ -105,6 +100,14 @@ function storedProse(entry: CompactionEntry): string {
   return safeProse(readSummary(typeof entry.summary === "string" ? entry.summary : "").prose).trim();
 }
 
+/**
+ * A summary without its frame and carried-over data, with all marks in its prose escaped.
+ * @param tags those of extensions that may stand among the carry-over
+ */
+export function strippedSummary(summary: string, tags: readonly string[] = []): string {
+  return escapeMarks(readSummary(summary, tags).prose, tags).trim();
+}
+
 /** Escapes all marks in a prose except the joint of its two portions. */
 export function safeProse(prose: string, tags: readonly string[] = []): string {
   const at = prose.lastIndexOf(JOINT);
@@ -114,15 +117,16 @@ export function safeProse(prose: string, tags: readonly string[] = []): string {
 
 /** The prose of our summary after an extension edited it: all text outside our frame, heading and blocks. */
 export function editedProse(summary: string, tags: readonly string[] = []): string {
-  const marks = new Set<string>(FRAMES.flatMap(({ begin, end }) => [begin, end]));
+  const marks = new Set<string>(SUMMARY_FRAMES.flatMap(({ begin, end }) => [begin, end]));
+  const ownTags: readonly string[] = [...MARKS.tags, ...tags];
   const prose: string[] = [];
   let isCarried = false;
   let open: string | undefined;
   for (const line of summary.split("\n")) {
     const [, tag = ""] = /^<([a-z][a-z-]*)>$/.exec(line) ?? [];
     if (open !== undefined) open = line === `</${open}>` ? undefined : open;
-    else if (line === CARRIED) isCarried = true;
-    else if (isCarried && (isOwnTag(tag) || tags.includes(tag))) open = tag;
+    else if (line === MARKS.carried) isCarried = true;
+    else if (isCarried && ownTags.includes(tag)) open = tag;
     else if (!marks.has(line)) prose.push(line);
   }
   return prose
@@ -131,4 +135,4 @@ export function editedProse(summary: string, tags: readonly string[] = []): stri
     .trim();
 }
 
-const FRAMES = [RECORD, BRANCH_RECORD, MERGE_RECORD] as const;
+const SUMMARY_FRAMES = [FRAMES.record, FRAMES.branchRecord, FRAMES.mergeRecord] as const;

@@ -8,8 +8,9 @@ import {
   textHead,
   type Usage,
 } from "@bonsai-agent/messages";
-import { raceAbort, strippedSummary, withoutThinking } from "@bonsai-agent/messages/host";
+import { raceAbort, withoutThinking } from "@bonsai-agent/messages/host";
 import { count as digits, tokensText } from "@bonsai-agent/messages/numbers";
+import { strippedSummary } from "../carry/summary-text.ts";
 import type { Budgets } from "../plan/limits.ts";
 import {
   type Summariser,

@@ -11,7 +11,7 @@ import {
   type Usage,
   withoutReminders,
 } from "@bonsai-agent/messages";
-import { askedText, clip, escapeTags, frameTags, paragraphs, recalledIds } from "@bonsai-agent/messages/host";
+import { askedText, clip, escapeTags, MARKS, paragraphs, recalledIds } from "@bonsai-agent/messages/host";
 import { count as digits } from "@bonsai-agent/messages/numbers";
 import type { SpanRecord } from "../details.ts";
 import type { Budgets } from "../plan/limits.ts";
@@ -114,7 +114,7 @@ export function summaryPrompt(
   const notes = isUpdate ? update("<previous-summary>", TRANSCRIPT) : "";
   const user = paragraphs([
     framed("conversation", conversation()),
-    isUpdate ? framed("previous-summary", escapeTags(previousSummary, frameTags)) : "",
+    isUpdate ? framed("previous-summary", escapeTags(previousSummary, MARKS.requestTags)) : "",
     instructions ?? paragraphs([intents[kind](TRANSCRIPT), notes, carriesUserWords ? WORDS : "", form(kind)]),
     focusBlock(focus),
   ]);
@@ -307,5 +307,5 @@ function body(content: unknown, maxChars: number, said = contentText(content)): 
 
 /** Escapes frame tags and role marks, so that no message ends its frame or passes for another speaker. */
 function safe(text: string): string {
-  return escapeTags(text, frameTags).replaceAll(roleMark, "\\[");
+  return escapeTags(text, MARKS.requestTags).replaceAll(roleMark, "\\[");
 }

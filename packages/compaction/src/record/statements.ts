@@ -11,14 +11,7 @@ import {
   type UserMessage,
   withoutReminders,
 } from "@bonsai-agent/messages";
-import {
-  CONTINUE_CUSTOM_TYPE,
-  isOfProgram,
-  PIN_CUSTOM_TYPE,
-  readSummary,
-  textTail,
-  UNPIN_CUSTOM_TYPE,
-} from "@bonsai-agent/messages/host";
+import { isOfProgram, MESSAGE_TYPES, readSummary, textTail } from "@bonsai-agent/messages/host";
 import { counted } from "@bonsai-agent/messages/numbers";
 import type { Closing, SaidMessage, SpanRecord, UserWords } from "../details.ts";
 import { PASTED, withoutPastes } from "./pasted.ts";
@@ -90,11 +83,7 @@ function programType(message: Message): string | undefined {
 }
 
 /** Types without text for the digest: pins are carried as data, and a request to continue has no content. */
-const IGNORED_TYPES: ReadonlySet<string> = new Set([
-  PIN_CUSTOM_TYPE,
-  UNPIN_CUSTOM_TYPE,
-  CONTINUE_CUSTOM_TYPE,
-]);
+const IGNORED_TYPES: ReadonlySet<string> = new Set(Object.values(MESSAGE_TYPES));
 /** About 250 tokens, enough to identify a longer text. */
 const MAX_PROGRAM_CHARS = 1_000;
 

@@ -1,48 +1,31 @@
 // The marks of a summary and its carry-over, and the escape of such marks in texts of others.
 
-import {
-  BRANCH_RECORD,
-  CARRIED_HEADING,
-  escapeWhere,
-  FRAME_WORDS,
-  MERGE_RECORD,
-  RECORD,
-  REFERENCE,
-  type Words,
-  wordAt,
-  wordsOf,
-} from "./frames.ts";
+import { escapeWhere, FRAME_WORDS, FRAMES, REFERENCE, type Words, wordAt, wordsOf } from "./frames.ts";
 
-/** The tags of carried-over data, in the order of a summary. */
-const ownTags = [
-  ...(["pinned", "user-words", "terms", "put-back"] as const),
-  ...(["read-files", "modified-files", "latest-request"] as const),
-] as const;
-
-export type OwnTag = (typeof ownTags)[number];
-
-/** Tags that frame the parts of a summary request. */
-export const frameTags = ["conversation", "previous-summary", "focus"] as const;
+/** The marks of a stored summary and of a request for one. */
+export const MARKS = {
+  /** The heading above the carried data: pins, the user's words, terms, files. */
+  carried: "## Kept word for word",
+  /** Stands between the two summaries of a split turn. */
+  splitTurn: "**Turn Context (split turn):**",
+  /** The tags of carried data, in the order of a summary. Extensions cannot have them. */
+  tags: ["pinned", "user-words", "terms", "put-back", "read-files", "modified-files", "latest-request"],
+  /** Tags that frame the parts of a summary request. */
+  requestTags: ["conversation", "previous-summary", "focus"],
+} as const;
 
 /** Tags that programs put around summaries and inserted texts. */
 const FOREIGN_TAGS = ["summary", "system-reminder"] as const;
 
-const RESERVED_TAGS: readonly string[] = [...ownTags, ...frameTags, ...FOREIGN_TAGS];
-
-/** True for a tag that extensions cannot have. */
-export function isOwnTag(tag: string): tag is OwnTag {
-  return (ownTags as readonly string[]).includes(tag);
-}
+const RESERVED_TAGS: readonly string[] = [...MARKS.tags, ...MARKS.requestTags, ...FOREIGN_TAGS];
 
 /** True for one of Bonsai's tags, or one that programs put around a summary. */
 export function isReservedTag(tag: string): boolean {
   return RESERVED_TAGS.includes(tag);
 }
 
-export const CARRIED = CARRIED_HEADING;
-/** The same heading in sessions before version 0.1. */
+/** The heading above the carried data in sessions before version 0.1. */
 const EARLIER_HEADING = "## Carried Over";
-export const SPLIT_TURN = "**Turn Context (split turn):**";
 
 /**
  * Escapes everything that reads as one of Bonsai's marks, in any case, with blanks or invisible characters: its first
@@ -125,19 +108,11 @@ const TITLES = wordsOf(["compaction", "branch summary"]);
 const SPEAKERS = wordsOf([
   ...["User", "Assistant", "Tool result", "User command", "Extension", "Branch summary", "Earlier summary"],
 ]);
-const HEADING = wordsOf([CARRIED]);
-const JOINT = wordsOf([SPLIT_TURN]);
+const HEADING = wordsOf([MARKS.carried]);
+const JOINT = wordsOf([MARKS.splitTurn]);
 const TAGS = wordsOf(RESERVED_TAGS);
 
-/**
- * A summary without its frame and carried-over data, with all marks in its prose escaped.
- * @param tags those of extensions that may stand among the carry-over
- */
-export function strippedSummary(summary: string, tags: readonly string[] = []): string {
-  return escapeMarks(readSummary(summary, tags).prose, tags).trim();
-}
-
-const FRAMES = [RECORD, BRANCH_RECORD, MERGE_RECORD] as const;
+const SUMMARY_FRAMES = [FRAMES.record, FRAMES.branchRecord, FRAMES.mergeRecord] as const;
 
 /** The parts of a summary's text. */
 interface SummaryParts {
@@ -147,7 +122,7 @@ interface SummaryParts {
 }
 
 /** A line of a stored summary. */
-export interface PlacedLine {
+interface PlacedLine {
   text: string;
   /** The tag of its block of data; `prose`; or `mark` for a frame. */
   place: string;
@@ -159,7 +134,7 @@ export interface PlacedLine {
  */
 export function placedLines(summary: string, tags: readonly string[] = []): PlacedLine[] {
   const { prose, carried } = readSummary(summary, tags);
-  const { begin = "" } = FRAMES.find((frame) => summary.trimStart().startsWith(frame.begin)) ?? {};
+  const { begin = "" } = SUMMARY_FRAMES.find((frame) => summary.trimStart().startsWith(frame.begin)) ?? {};
   const from = summary.indexOf(prose, summary.indexOf(begin) + begin.length);
   const first = lineAt(summary, from);
   const end = prose === "" ? first : lineAt(summary, from + prose.length) + 1;
@@ -187,14 +162,14 @@ function lineAt(text: string, at: number): number {
  */
 export function readSummary(summary: string, tags: readonly string[] = []): SummaryParts {
   let text = summary.trim();
-  for (const { begin } of FRAMES) if (text.startsWith(begin)) text = text.slice(begin.length);
-  for (const { end } of FRAMES) if (text.endsWith(end)) text = text.slice(0, -end.length);
-  return setApartIn(text.trim()) ?? blocksAtEnd(text.trim(), [...ownTags, ...tags]);
+  for (const { begin } of SUMMARY_FRAMES) if (text.startsWith(begin)) text = text.slice(begin.length);
+  for (const { end } of SUMMARY_FRAMES) if (text.endsWith(end)) text = text.slice(0, -end.length);
+  return setApartIn(text.trim()) ?? blocksAtEnd(text.trim(), [...MARKS.tags, ...tags]);
 }
 
 /** Splits at the heading of the data; undefined if other text follows the heading. */
 function setApartIn(text: string): SummaryParts | undefined {
-  const heading = [CARRIED, EARLIER_HEADING]
+  const heading = [MARKS.carried, EARLIER_HEADING]
     .map((each) => `\n${each}\n`)
     .find((each) => `\n${text}\n`.includes(each));
   const at = heading === undefined ? -1 : `\n${text}\n`.lastIndexOf(heading);

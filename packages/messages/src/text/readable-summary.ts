@@ -1,4 +1,4 @@
-import { isReservedTag, placedLines, restoreMarks, SPLIT_TURN } from "./marks.ts";
+import { isReservedTag, MARKS, placedLines, restoreMarks } from "./marks.ts";
 
 /** A line of a stored summary as a person reads it. */
 export interface ReadableLine {
@@ -43,7 +43,7 @@ export function readableLines(summary: string, tags: readonly string[] = []): Re
     const [, marks, heading] = isText ? (/^(#{1,6}) +(.+?) *$/.exec(shown) ?? []) : [];
     const block = placed[at + 1]?.place;
     if (wrappers.has(at)) continue;
-    if (isProse(at) && shown === SPLIT_TURN) beginTurn(lines, at);
+    if (isProse(at) && shown === MARKS.splitTurn) beginTurn(lines, at);
     else if (heading !== undefined && marks !== undefined)
       lines.push({ text: heading, isHeading: true, level: marks.length, at });
     else if (place !== "mark") lines.push({ text: shown, isHeading: false, at });
@@ -92,7 +92,7 @@ function wrapperLines(lines: readonly string[], isProse: (at: number) => boolean
   let isStart = true;
   let ends: number[] = [];
   for (const [at, text] of lines.entries()) {
-    if (!isProse(at) || text === SPLIT_TURN) {
+    if (!isProse(at) || text === MARKS.splitTurn) {
       for (const end of ends) wrappers.add(end);
       [isStart, ends] = [true, []];
       continue;

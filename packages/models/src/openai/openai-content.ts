@@ -5,7 +5,7 @@ import {
   type ToolResultMessage,
   type UserContent,
 } from "@bonsai-agent/messages";
-import { exceedsJsonDepth, resultImagesFrame } from "@bonsai-agent/messages/host";
+import { exceedsJsonDepth, FRAMES } from "@bonsai-agent/messages/host";
 import type { CatalogueModel } from "../model.ts";
 import type { OpenAiServer } from "./openai-servers.ts";
 
@@ -22,7 +22,7 @@ export function resultParts({ content }: ToolResultMessage): { text: string; ima
 /** Images of tool results, for an API that accepts only text there. */
 export function imagesOfResults(images: readonly ImageContent[]): UserContent[] {
   if (images.length === 0) return [];
-  const { begin, end } = resultImagesFrame(images.length);
+  const { begin, end } = FRAMES.resultImages(images.length);
   return [{ type: "text", text: begin }, ...images, { type: "text", text: end }];
 }
 

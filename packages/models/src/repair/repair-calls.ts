@@ -5,8 +5,9 @@ import {
   type Message,
   type ToolCall,
   type ToolResultMessage,
+  type UserContent,
 } from "@bonsai-agent/messages";
-import { escapeFrames, orphanResultFrame } from "@bonsai-agent/messages/host";
+import { FRAMES, framed } from "@bonsai-agent/messages/host";
 import type { CatalogueModel } from "../model.ts";
 import type { Repair, RepairKind } from "../model-request.ts";
 import { repairImages } from "./images.ts";
@@ -99,9 +100,12 @@ function asUserText(
   const text = contentText(content).trim();
   const images = content.filter((block) => block.type === "image");
   if (images.length === 0 && (text === "" || text === CLEARED || text === NO_RESULT)) return [];
-  const { begin, end } = orphanResultFrame(toolName);
-  const quoted = text === "" ? begin : `${begin}\n${escapeFrames(text)}`;
-  const blocks = [{ type: "text" as const, text: quoted }, ...images, { type: "text" as const, text: end }];
+  const { begin, end } = FRAMES.orphanResult(toolName);
+  const blocks: UserContent[] = [
+    { type: "text", text: framed({ begin, end: "" }, text) },
+    ...images,
+    { type: "text", text: end },
+  ];
   return [{ role: "user", content: blocks, timestamp }];
 }
 

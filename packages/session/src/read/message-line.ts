@@ -9,7 +9,7 @@ import {
   textHead,
   typedText,
 } from "@bonsai-agent/messages";
-import { framelessText, RECALL_TOOL, RECALLED, readableLines } from "@bonsai-agent/messages/host";
+import { FRAMES, RECALL_TOOL, readableLines } from "@bonsai-agent/messages/host";
 import { type LinePart, lineText } from "@bonsai-agent/messages/numbers";
 import { pinChange } from "../own-entries.ts";
 
@@ -72,7 +72,7 @@ function resultParts({ toolName, isError, content }: ToolResultMessage, call?: T
   const failed = isError === true ? [{ text: "failed " }] : [];
   const asked = call === undefined ? [{ text: word(toolName) }] : callParts(call.name, call.arguments);
   const text = contentLine(content);
-  const shown = toolName === RECALL_TOOL ? framelessText(text, RECALLED) : text;
+  const shown = toolName === RECALL_TOOL ? text.replace(FRAMES.recalled.begin, "") : text;
   return [...failed, ...asked.map(shortPart), { text: `: ${flat(shown)}` }];
 }
 
