@@ -3,7 +3,7 @@
  *
  *     node 12-own-store.ts
  */
-import { createSessionIn, openSession, type SessionStore } from "@bonsai-agent/session";
+import { createSession, openSession, type SessionStore } from "@bonsai-agent/session";
 import { sessionStoreCases } from "@bonsai-agent/session/store-conformance";
 
 const cloud = new Map<string, Buffer>();
@@ -25,7 +25,7 @@ function cloudStore(name: string): SessionStore {
   };
 }
 
-const session = createSessionIn(cloudStore("monday"), { cwd: "/project" });
+const session = createSession({ store: cloudStore("monday"), cwd: "/project" });
 session.append({ type: "message", message: { role: "user", content: "Hello", timestamp: 0 } });
 session.close();
 console.log(`${openSession({ store: cloudStore("monday") }).entries().length} entry in the cloud`);

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { BonsaiError, callsIn } from "@bonsai-agent/messages";
-import { createSessionIn, MemoryStore, type SessionStore } from "@bonsai-agent/session";
+import { createSession, MemoryStore, type SessionStore } from "@bonsai-agent/session";
 import fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
 import { z } from "zod";
@@ -32,7 +32,7 @@ test("a disk that is full at any append ends the run in a result; afterwards the
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 9 }), async (from, count) => {
       const store: FullStore & SessionStore = new FullStore();
-      const session = createSessionIn(store, { cwd: "/project" });
+      const session = createSession({ store, cwd: "/project" });
       const run = scriptedAgent({
         session,
         turn: (_call, turn) => (turn === 1 ? twoCalls : turn === 2 ? calls() : done),
@@ -72,7 +72,7 @@ test("a result that cannot be stored stops the tools that still run beside it", 
       ),
   });
   const run = scriptedAgent({
-    session: createSessionIn(store, { cwd: "/project" }),
+    session: createSession({ store, cwd: "/project" }),
     tools: [echo, endless],
     turn: [{ calls: [{ name: "echo" }, { name: "endless" }] }],
   });

@@ -1,5 +1,5 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import { createSessionIn, MemoryStore } from "@bonsai-agent/session";
+import { createSession, MemoryStore } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import type { CustomInput } from "../src/events.ts";
 import { calls, recordEvents, scriptedAgent, sentText } from "./scripted-agent.ts";
@@ -76,7 +76,7 @@ test.each([{}, { triggerTurn: true }, { deliverAs: "nextTurn" }] as const)(
   "a message that a full disk refuses goes with the user's next prompt: %j",
   async (options) => {
     const store = new FullStore();
-    const run = scriptedAgent({ session: createSessionIn(store, { cwd: "/project" }), turn: () => done });
+    const run = scriptedAgent({ session: createSession({ store, cwd: "/project" }), turn: () => done });
     store.isFull = true;
     const sent = await run.agent.sendMessage(message("note"), options);
     expect(sent?.status).toBe("triggerTurn" in options ? "failed" : undefined);
@@ -91,7 +91,7 @@ test.each([{}, { triggerTurn: true }, { deliverAs: "nextTurn" }] as const)(
 
 test("a message that a full disk does not take during a run is stored when the run has failed", async () => {
   const store = new FullStore();
-  const session = createSessionIn(store, { cwd: "/project" });
+  const session = createSession({ store, cwd: "/project" });
   const run = scriptedAgent({ session, turn: [calls(), done] });
   run.lifecycle.on("tool_call", () => void run.agent.sendMessage(message("note")));
   run.lifecycle.on("message_start", ({ message: { role } }) => {

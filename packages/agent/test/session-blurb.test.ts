@@ -1,7 +1,7 @@
 import type { Message } from "@bonsai-agent/messages";
 import { type CatalogueModel, ModelClient, type ProviderCall } from "@bonsai-agent/models";
 import { type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models/scripted";
-import { createSession, type Session, type SessionBlurb } from "@bonsai-agent/session";
+import { createSession, type Session, type SessionSummary } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import { SessionBlurbs } from "../src/listing/session-blurb.ts";
 import type { AgentNotice } from "../src/notice.ts";
@@ -49,6 +49,8 @@ function blurbsFor(session: Session, play?: (call: ProviderCall) => ScenarioAnsw
 }
 
 const newSession = () => createSession({ cwd: "/project" });
+
+type SessionBlurb = NonNullable<SessionSummary["digest"]>;
 
 function stored(session: Session): SessionBlurb[] {
   return session

@@ -4,7 +4,7 @@ import type { Agent } from "@bonsai-agent/agent";
 import type { SessionControl } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import {
-  createSessionIn,
+  createSession,
   forkSession,
   JsonlStore,
   listSessions,
@@ -14,7 +14,6 @@ import {
   type Session,
   type SessionStore,
   type SessionSummary,
-  type SkippedFile,
 } from "@bonsai-agent/session";
 import type { AppContext } from "./app-context.ts";
 import type { Notice } from "./output.ts";
@@ -75,7 +74,7 @@ export function newSession(
     const store = isKept
       ? new LateFileStore(newSessionFile({ id, cwd, ...sessionPlace(call), now: new Date() }))
       : new MemoryStore();
-    return createSessionIn(store, { cwd, id, onNotice, ...parent });
+    return createSession({ store, cwd, id, onNotice, ...parent });
   };
   return { origin: undefined, reason: "startup", open };
 }
@@ -116,6 +115,8 @@ export function latestSession({ call, cwd, onNotice }: LatestSessionOptions): st
     hint: "Omit -c to start a new session. Run `bonsai session list` to list the sessions of all folders.",
   });
 }
+
+type SkippedFile = ReturnType<typeof listSessions>["skipped"][number];
 
 const skipWords: Readonly<Record<SkippedFile["reason"], string>> = {
   empty: "it is empty",

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createSessionIn, JsonlStore, openSession, type SessionStore } from "@bonsai-agent/session";
+import { createSession, JsonlStore, openSession, type SessionStore } from "@bonsai-agent/session";
 import { sessionStoreCases } from "@bonsai-agent/session/store-conformance";
 import { describe, expect, test } from "vitest";
 import { LateFileStore } from "../src/session-choice.ts";
@@ -23,7 +23,7 @@ describe("a session in it", () => {
 
   test("has a file from its first entry on, with all that was appended", () => {
     const file = join(testFolder(), "session.jsonl");
-    const session = createSessionIn(new LateFileStore(file), { cwd: "/project" });
+    const session = createSession({ store: new LateFileStore(file), cwd: "/project" });
     expect([session.file, existsSync(file)]).toEqual([file, false]);
     session.append(said);
     expect(openSession(file).entries()).toEqual(session.entries());
@@ -36,7 +36,7 @@ describe("a session in it", () => {
 
   test("continues in a copy after its file was deleted", () => {
     const file = join(testFolder(), "session.jsonl");
-    const session = createSessionIn(new LateFileStore(file), { cwd: "/project" });
+    const session = createSession({ store: new LateFileStore(file), cwd: "/project" });
     session.append(said);
     rmSync(file);
     session.append(said);
@@ -47,7 +47,7 @@ describe("a session in it", () => {
 
   test("that was closed without an entry has left nothing", () => {
     const file = join(testFolder(), "session.jsonl");
-    createSessionIn(new LateFileStore(file), { cwd: "/project" }).close();
+    createSession({ store: new LateFileStore(file), cwd: "/project" }).close();
     expect(existsSync(file)).toBe(false);
   });
 
@@ -55,7 +55,7 @@ describe("a session in it", () => {
     const folder = join(testFolder(), "home");
     writeFileSync(folder, "in the way");
     const file = join(folder, "session.jsonl");
-    const session = createSessionIn(new LateFileStore(file), { cwd: "/project" });
+    const session = createSession({ store: new LateFileStore(file), cwd: "/project" });
     expect(() => session.append(said)).toThrow(expect.objectContaining({ code: "session_not_created" }));
     expect([session.leafId, session.entries()]).toEqual([null, []]);
     expect(readFileSync(folder, "utf8")).toBe("in the way");
@@ -65,7 +65,7 @@ describe("a session in it", () => {
     const folder = testFolder();
     mkdirSync(join(folder, "x"));
     const file = join(folder, "x", "session.jsonl");
-    const session = createSessionIn(new LateFileStore(file), { cwd: "/project" });
+    const session = createSession({ store: new LateFileStore(file), cwd: "/project" });
     writeFileSync(file, "somebody else's");
     expect(() => session.append(said)).toThrow(expect.objectContaining({ code: "session_exists" }));
     expect(readFileSync(file, "utf8")).toBe("somebody else's");

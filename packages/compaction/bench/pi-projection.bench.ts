@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { contentText } from "@bonsai-agent/messages";
-import { createSession, type Entry, openSession, type Session } from "@bonsai-agent/session";
-import { compactionChange, isCompanion } from "@bonsai-agent/session/host";
+import { createSession, customTypes, type Entry, openSession, type Session } from "@bonsai-agent/session";
+import { compactionChange } from "@bonsai-agent/session/host";
 import { type BenchTable, history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import {
@@ -153,7 +153,9 @@ async function write(file: string, steps: readonly Step[]): Promise<void> {
 }
 
 function offered(session: Session): Entry[] {
-  return session.entries().filter((entry) => !isCompanion(entry));
+  return session
+    .entries()
+    .filter((entry) => !(entry.type === "custom" && entry.customType === customTypes.companion));
 }
 
 /** Compacts by the digest, by an extension, with an edited summary, or again, as the pick says. */

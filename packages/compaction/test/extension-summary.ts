@@ -1,7 +1,7 @@
 import { Lifecycle, type LifecycleNotice } from "@bonsai-agent/lifecycle";
 import {
   type CompactionEntry,
-  createSessionIn,
+  createSession,
   MemoryStore,
   openSession,
   type Session,
@@ -68,7 +68,7 @@ function sessionOf(notation: string): Session {
 
 function contentOf(notation: string): Buffer {
   const store = new MemoryStore();
-  history(notation, createSessionIn(store, { cwd: "/project" }));
+  history(notation, createSession({ store, cwd: "/project" }));
   const content = Buffer.alloc(store.size());
   store.read(content, 0);
   return content;

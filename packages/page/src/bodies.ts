@@ -13,7 +13,7 @@ import {
 } from "@bonsai-agent/messages";
 import { withoutTerminalControls } from "@bonsai-agent/messages/host";
 import { bytes, lineText } from "@bonsai-agent/messages/numbers";
-import { type Entry, type EntryOf, type EntryType, pinChange } from "@bonsai-agent/session";
+import { type Entry, type EntryOf, pinChange } from "@bonsai-agent/session";
 import {
   type BodyPart,
   type CodePart,
@@ -210,7 +210,7 @@ function imageOf(block: Record<string, unknown> & { type: string }): BodyPart {
   return { type: "text", text: `Image not shown (${mimeType || "unknown type"}, ${size}).` };
 }
 
-type OtherType = Exclude<EntryType, "message">;
+type OtherType = Exclude<Entry["type"], "message">;
 
 /** The body of each type of entry. A type without one does not compile. */
 const TYPE_PARTS: { readonly [Type in OtherType]: (entry: EntryOf<Type>) => BodyPart[] } = {

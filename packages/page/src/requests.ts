@@ -1,6 +1,6 @@
 import { answerUsage } from "@bonsai-agent/messages/host";
-import { answeringModel, type Entry, type Session } from "@bonsai-agent/session";
-import { changesView, compactionChange } from "@bonsai-agent/session/host";
+import { answeringModel, type Entry, pinChange, type Session } from "@bonsai-agent/session";
+import { compactionChange } from "@bonsai-agent/session/host";
 import type { CompactionFacts, PageModel, PageRequest, PageView } from "./page-data.ts";
 import { type ViewedPage, viewRows } from "./view.ts";
 
@@ -40,7 +40,8 @@ export class RequestRows {
     const parent = this.#data.rows.parents[row]!;
     const before = parent < 0 ? { compaction: -1, from: row } : this.#views[parent]!;
     // An edit changes one entry, not where the view begins.
-    const isNew = entry.type !== "context_edit" && changesView(entry);
+    const changes = compactionChange(entry) !== undefined || pinChange(entry) !== undefined;
+    const isNew = entry.type === "compaction" || changes;
     this.#views.push(isNew ? this.#viewAt(session, entry.id, row) : before);
     if (entry.type === "message" && entry.message?.role === "assistant") this.#addAnswer(entry, row, before);
   }

@@ -5,7 +5,6 @@ import {
   customTypes,
   type Entry,
   type EntryOf,
-  type EntryType,
   entryParts,
   ownEntryWords,
   pinChange,
@@ -50,7 +49,7 @@ const customKinds = new Map<string, RowKind>([
 ]);
 
 /** The row of each type of entry. A type without one does not compile. */
-const TYPE_KINDS: { readonly [Type in EntryType]: (entry: EntryOf<Type>) => RowKind } = {
+const TYPE_KINDS: { readonly [Type in Entry["type"]]: (entry: EntryOf<Type>) => RowKind } = {
   message: ({ message }) => roleKind(message?.role),
   compaction: () => "compaction",
   branch_summary: () => "branch summary",

@@ -1,5 +1,5 @@
 import { contentBlocks, type Message, type UserContent } from "@bonsai-agent/messages";
-import { clip, isClipOf } from "@bonsai-agent/messages/host";
+import { isClipOf } from "@bonsai-agent/messages/host";
 import type { ContextEditEntry } from "./entry.ts";
 
 // A compaction edits messages in the model's view in three ways. A reader must tell these edits from deliberate ones.
@@ -10,17 +10,6 @@ export const MASK_PLACEHOLDER = "[Old tool result content cleared]";
 /** Replaces an image in the model's view. */
 export function imageMark({ mimeType }: { mimeType: string }): string {
   return `[image left out: ${mimeType}]`;
-}
-
-/** The content with each text longer than its share of `maxChars` clipped; undefined if all texts are short enough. */
-export function clippedContent(message: Message, maxChars: number): UserContent[] | undefined {
-  const blocks = contentOf(message);
-  const texts = blocks.filter((block) => block.type === "text");
-  const shareChars = Math.max(200, Math.floor(maxChars / Math.max(1, texts.length)));
-  if (!texts.some(({ text }) => text.length > shareChars)) return undefined;
-  return blocks.map((block) =>
-    block.type === "text" ? { ...block, text: clip(block.text, shareChars) } : block,
-  );
 }
 
 /** True for a message whose content is the mask's placeholder. */

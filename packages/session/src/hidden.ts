@@ -1,6 +1,6 @@
-import { isDeliberateEdit, isMasked } from "./edited-content.ts";
-import type { ContextEditEntry, Entry } from "./entry.ts";
-import { kindWord } from "./entry-types.ts";
+import type { Message } from "@bonsai-agent/messages";
+import { isDeliberateEdit, isMasked, isMaskedContent } from "./edited-content.ts";
+import { type ContextEditEntry, customTypes, type Entry } from "./entry.ts";
 import { editedMessage, type ProjectionItem, projectEntry, ViewFinder } from "./projection.ts";
 import type { EntryIndex } from "./read/entry-index.ts";
 import type { Session } from "./session.ts";
@@ -14,146 +14,75 @@ interface HiddenEntry {
   readonly by: string;
 }
 
+type HiddenLookup = (entryId: string) => HiddenEntry | undefined;
+
 /**
- * The messages of the path to a leaf (default: the current one) that the model's view does not show as they were, oldest
- * first. Leaves out summaries of compactions, and commands that were kept out of the context. The result is kept and
- * updated by appends; the first call reads the head of each entry.
+ * Finds messages of the path to a leaf (default: the current one) that the model's view does not show as they were, as of
+ * now. Leaves out summaries of compactions, and commands that were kept out of the context.
  *
  * Invariant: each message of the path is shown as it was or hidden for one reason; an undo shows its entries again.
  * @throws BonsaiError `entry_not_found`
  */
-export function hiddenEntries(session: Session, leafId: string | null = session.leafId): HiddenEntry[] {
-  return [...hiddenPath(session, leafId).entries()];
+export function hiddenLookup(session: Session, leafId: string | null = session.leafId): HiddenLookup {
+  return lookups(session, leafId);
 }
 
-/** A look-up of `hiddenEntries` by id, as of now. Reads only the entry that it is called with. */
-export function hiddenLookup(
-  session: Session,
-  leafId: string | null = session.leafId,
-): (entryId: string) => HiddenEntry | undefined {
-  const path = hiddenPath(session, leafId);
-  return (entryId) => path.get(entryId);
+/** Keeps the value of a session until an entry is appended or another leaf is requested. */
+function untilChange<Value>(
+  make: (session: Session, leafId: string | null) => Value,
+): (session: Session, leafId: string | null) => Value {
+  const known = new WeakMap<
+    Session,
+    { index: EntryIndex; count: number; leafId: string | null; value: Value }
+  >();
+  return (session, leafId) => {
+    const index = session.index();
+    const last = known.get(session);
+    if (last?.index === index && last.count === index.count && last.leafId === leafId) return last.value;
+    const value = make(session, leafId);
+    known.set(session, { index, count: index.count, leafId, value });
+    return value;
+  };
 }
 
-/** True if the model's view hides an entry of the current path. Reads only entries in memory. */
-export function hidesEntries(session: Session): boolean {
-  const projection = session.projection();
-  if (projection.compaction !== undefined) return true;
-  for (const entry of session.tail(session.leafId, projection))
-    if (entry.type === "context_edit") return true;
-  return false;
+/** Reads only the entries that decide which compactions count, and those that are looked up. */
+const lookups = untilChange((session, leafId): HiddenLookup => {
+  const index = session.index();
+  const edited = new Map(editedEntries(session, leafId).map((entry) => [entry.entryId, entry]));
+  const path = index.ancestry(leafId === null ? -1 : index.find(leafId));
+  const compactions = keptParts(session, path);
+  const places = new Int32Array(index.count).fill(-1);
+  for (const [place, number] of path.slice(0, compactions.at(-1)?.keptFrom).entries()) places[number] = place;
+  return (entryId) => {
+    const number = index.find(entryId);
+    const place = places[number] ?? -1;
+    if (compactions.length === 0 || place < 0) return edited.get(entryId);
+    const entry = session.entryAt(number);
+    if (entry === undefined || entry.type === "compaction" || projectEntry(entry) === undefined)
+      return undefined;
+    const { id } = compactions.find(({ keptFrom }) => place < keptFrom)!;
+    return { entryId, reason: "summarised", by: id };
+  };
+});
+
+/** The compactions that count, oldest first: each summarises the places of the path before `keptFrom`. */
+function keptParts(session: Session, path: readonly number[]): Array<{ id: string; keptFrom: number }> {
+  const finder = new ViewFinder();
+  for (const number of path.toReversed()) finder.add(viewEntry(session, number));
+  return finder.kept
+    .map(({ compactionId, keptCount }) => ({ id: compactionId, keptFrom: path.length - keptCount }))
+    .reverse();
 }
 
-const paths = new WeakMap<Session, HiddenPath>();
-
-function hiddenPath(session: Session, leafId: string | null): HiddenPath {
-  const known = paths.get(session);
-  if (known?.reaches(leafId)) return known;
-  const path = new HiddenPath(session, leafId);
-  paths.set(session, path);
-  return path;
-}
-
-/** Messages of these kinds are shown to every model. */
-const ALWAYS_SHOWN: ReadonlySet<string> = new Set(["user", "assistant", "toolResult"].map(kindWord));
-/** Types of entries that can change how the model sees earlier ones. */
-const CHANGES_VIEW: ReadonlySet<string> = new Set(["compaction", "context_edit", "custom"]);
-
-/** The hidden entries of one path. Reads only the entries that decide which compactions count. */
-class HiddenPath {
-  readonly #session: Session;
-  readonly #index: EntryIndex;
-  /** Number of records when it was made. */
-  readonly #count: number;
-  #leaf: number;
-  #leafId: string | null;
-  /** The records that a summary replaces, oldest first. */
-  readonly #summarised: Int32Array;
-  /** By number of a record: its place among those; -1 for none. */
-  readonly #places: Int32Array;
-  /** The compactions that count, oldest first: each summarises the places before `keptFrom`. */
-  readonly #compactions: ReadonlyArray<{ id: string; keptFrom: number }>;
-  /** By id: the entries that edits hide, oldest first. */
-  readonly #edited: ReadonlyMap<string, HiddenEntry>;
-
-  /** @throws BonsaiError `entry_not_found` */
-  constructor(session: Session, leafId: string | null) {
-    this.#session = session;
-    this.#index = session.index();
-    this.#count = this.#index.count;
-    this.#leafId = leafId;
-    this.#edited = new Map(editedEntries(session, leafId).map((entry) => [entry.entryId, entry]));
-    this.#leaf = leafId === null ? -1 : this.#index.find(leafId);
-    const path = this.#leaf < 0 ? [] : this.#index.ancestry(this.#leaf);
-    this.#compactions = this.#keptParts(path);
-    this.#summarised = Int32Array.from(path.slice(0, this.#compactions.at(-1)?.keptFrom ?? 0));
-    this.#places = new Int32Array(this.#count).fill(-1);
-    for (const [place, number] of this.#summarised.entries()) this.#places[number] = place;
-  }
-
-  /** True if the path to this leaf hides the same; then it is the path to that leaf from now on. */
-  reaches(leafId: string | null): boolean {
-    const index = this.#session.index();
-    if (index !== this.#index || index.count < this.#count) return false;
-    if (leafId === this.#leafId) return true;
-    const leaf = leafId === null ? -1 : index.find(leafId);
-    let at = leaf;
-    while (at > this.#leaf && !CHANGES_VIEW.has(index.type(at))) at = index.parent(at);
-    if (leaf < 0 || at !== this.#leaf) return false;
-    [this.#leaf, this.#leafId] = [leaf, leafId];
-    return true;
-  }
-
-  get(entryId: string): HiddenEntry | undefined {
-    const number = this.#index.find(entryId);
-    const place = this.#places[number] ?? -1;
-    if (place < 0) return this.#edited.get(entryId);
-    return this.#isMessage(number) ? this.#summarisedAt(number, place) : undefined;
-  }
-
-  /** Oldest first. */
-  *entries(): Generator<HiddenEntry> {
-    // Reads the kinds of all entries in one pass.
-    for (const _ of this.#session.readTreeAhead());
-    for (const [place, number] of this.#summarised.entries())
-      if (this.#isMessage(number)) yield this.#summarisedAt(number, place);
-    yield* this.#edited.values();
-  }
-
-  #summarisedAt(number: number, place: number): HiddenEntry {
-    const by = this.#compactions.find(({ keptFrom }) => place < keptFrom)!.id;
-    return { entryId: this.#index.id(number), reason: "summarised", by };
-  }
-
-  /** True for an entry that the model sees if no summary replaces it. */
-  #isMessage(number: number): boolean {
-    const type = this.#index.type(number);
-    if (type !== "message" && type !== "custom_message" && type !== "branch_summary") return false;
-    if (ALWAYS_SHOWN.has(this.#index.kind(number)?.kind ?? "")) return true;
-    const entry = this.#session.entryAt(number);
-    return entry !== undefined && projectEntry(entry) !== undefined;
-  }
-
-  #keptParts(path: readonly number[]): Array<{ id: string; keptFrom: number }> {
-    const finder = new ViewFinder();
-    for (const number of path.toReversed()) finder.add(this.#viewEntry(number));
-    const parts = finder.kept.map(({ compactionId: id, keptCount }) => ({
-      id,
-      keptFrom: path.length - keptCount,
-    }));
-    return parts.reverse();
-  }
-
-  /** The entry if it decides which compactions count; else its id. */
-  #viewEntry(number: number): Entry | { id: string; type: "label" } {
-    const kind = this.#index.kind(number);
-    const type = this.#index.type(number);
-    const decides =
-      type === "compaction" || (type === "custom" && (kind === undefined || kind.change !== undefined));
-    // The body can be lost.
-    const entry = decides ? this.#session.entryAt(number) : undefined;
-    return entry ?? { id: this.#index.id(number), type: "label" };
-  }
+/** The entry if it decides which compactions count; else its id. */
+function viewEntry(session: Session, number: number): Entry | { id: string; type: "label" } {
+  const index = session.index();
+  const [type, detail] = [index.type(number), index.detail(number)];
+  const mayChange = detail === undefined || detail === customTypes.undo || detail === customTypes.redo;
+  const decides = type === "compaction" || (type === "custom" && mayChange);
+  // The body can be lost.
+  const entry = decides ? session.entryAt(number) : undefined;
+  return entry ?? { id: index.id(number), type: "label" };
 }
 
 /** The entries that context edits hide in the model's view, oldest first. */
@@ -181,14 +110,14 @@ function reasonOf(
   return isMasked(item.message) ? "masked" : "dropped";
 }
 
-/** By target, oldest first: the context edits among the entries of a session that were read so far. */
-interface KnownEdits {
-  index: EntryIndex;
-  readCount: number;
-  readonly edits: Map<string, ContextEditEntry[]>;
-}
-
-const knownEdits = new WeakMap<Session, KnownEdits>();
+/** By target, oldest first: all context edits of a session. */
+const editsOf = untilChange((session) => {
+  const edits: ContextEditEntry[] = [];
+  // An edit without a replacement is damaged: it edits nothing.
+  for (const { entry } of session.entriesAt(session.index().numbersOf("context_edit")))
+    if (entry.type === "context_edit" && entry.replacement !== undefined) edits.push(entry);
+  return Map.groupBy(edits, ({ targetId }) => targetId);
+});
 
 /**
  * An entry as a model may see it again: with the content that compaction masked or cut, but as a deliberate edit on any
@@ -196,9 +125,8 @@ const knownEdits = new WeakMap<Session, KnownEdits>();
  */
 export function recallableEntry(session: Session, entry: Entry): Entry | undefined {
   const original = projectEntry(entry)?.message;
-  const edit =
-    original &&
-    editsOf(session, entry.id).findLast(({ replacement }) => isDeliberateEdit(replacement, original));
+  const edits = editsOf(session, null).get(entry.id) ?? [];
+  const edit = original && edits.findLast(({ replacement }) => isDeliberateEdit(replacement, original));
   if (edit === undefined) return entry;
   if (edit.replacement === null) return undefined;
   const { content } = edit.replacement;
@@ -206,21 +134,11 @@ export function recallableEntry(session: Session, entry: Entry): Entry | undefin
   return entry.type === "custom_message" ? ({ ...entry, content } as Entry) : entry;
 }
 
-function editsOf(session: Session, targetId: string): readonly ContextEditEntry[] {
-  const index = session.index();
-  let known = knownEdits.get(session);
-  if (known?.index !== index || known.readCount > index.count) {
-    known = { index, readCount: 0, edits: new Map() };
-    knownEdits.set(session, known);
-  }
-  for (const number of index.numbersOf("context_edit", known.readCount)) {
-    const edit = session.entryAt(number);
-    // An edit without a replacement is damaged: it edits nothing.
-    if (edit?.type !== "context_edit" || edit.replacement === undefined) continue;
-    const edits = known.edits.get(edit.targetId) ?? [];
-    edits.push(edit);
-    known.edits.set(edit.targetId, edits);
-  }
-  known.readCount = index.count;
-  return known.edits.get(targetId) ?? [];
+/** A shown message with its full content instead of a mask. A deliberate edit before the mask stays. */
+export function unmaskedMessage({ edit, entry, message, formerEdits = [] }: ProjectionItem): Message {
+  if (edit === undefined || !isMaskedContent(edit.replacement?.content)) return message;
+  const original = projectEntry(entry)?.message ?? message;
+  const meant = formerEdits.findLast(({ replacement }) => isDeliberateEdit(replacement, original));
+  if (meant === undefined) return original;
+  return meant.replacement ? editedMessage(original, meant.replacement.content) : message;
 }

@@ -1,4 +1,3 @@
-export type { Problem } from "./doctor/problems.ts";
 export { repairSession } from "./doctor/repair.ts";
 export {
   type BranchSummaryEntry,
@@ -10,42 +9,35 @@ export {
   type EntryDraft,
   type EntryDraftWithId,
   type EntryOf,
-  type EntryType,
   SESSION_VERSION,
   type SessionHeader,
   type StoredMessage,
 } from "./entry.ts";
 export { entryKind, entryParts, entryTexts, kindWord } from "./entry-types.ts";
 export { cloneSession, forkSession } from "./fork.ts";
+export { createSession, openSession } from "./open-session.ts";
 export {
-  createSession,
-  createSessionIn,
-  openSession,
-} from "./open-session.ts";
-export { ownEntryWords, ownTypeWords, type PinChange, pinChange } from "./own-entries.ts";
+  type ChangedLines,
+  isChangedLines,
+  ownEntryWords,
+  ownTypeWords,
+  pinChange,
+  readSessionBlurb,
+} from "./own-entries.ts";
 export {
   type Projection,
   type ProjectionItem,
   project,
 } from "./projection.ts";
-export type { EntryIndex } from "./read/entry-index.ts";
 export { messageParts } from "./read/message-line.ts";
-export type { PathSettings } from "./read/tail.ts";
-export type { SessionTree, TreeEntry } from "./read/tree.ts";
+export type { SessionTree } from "./read/tree.ts";
 export { Session } from "./session.ts";
 export {
   findSession,
   listSessions,
   rememberContinued,
-  type SkippedFile,
 } from "./session-list.ts";
-export {
-  type ChangedLines,
-  isChangedLines,
-  readSessionBlurb,
-  type SessionBlurb,
-  type SessionSummary,
-} from "./session-summary.ts";
+export type { SessionSummary } from "./session-summary.ts";
 export { JsonlStore } from "./store/jsonl-store.ts";
 export {
   bonsaiHome,

@@ -78,8 +78,10 @@ function endsCutOff(store: SessionStore): boolean {
 
 export interface CreateSessionOptions extends OpenSessionOptions {
   cwd: string;
-  /** The file to write; without it the session lives in memory. */
+  /** The file to write; without it and a store, the session lives in memory. */
   file?: string;
+  /** An empty store for the session, instead of a file. */
+  store?: SessionStore;
   /** Default: a new UUID. */
   id?: string;
   /** Absolute path of the file that this session comes from. */
@@ -87,41 +89,22 @@ export interface CreateSessionOptions extends OpenSessionOptions {
 }
 
 /**
- * Starts a new session, in a new file of mode 0600 that begins with its header, or in memory.
+ * Starts a new session: in a new file of mode 0600 that begins with its header, in an empty store, or in memory.
  * @throws BonsaiError `session_exists`, `session_not_created`.
  */
-export function createSession(options: CreateSessionOptions): Session {
-  const { file } = options;
-  return start(options, (line) =>
-    file === undefined ? new MemoryStore(line) : JsonlStore.create(file, line),
-  );
-}
-
-/** Starts a new session in a store that is empty. */
-export function createSessionIn(store: SessionStore, options: Omit<CreateSessionOptions, "file">): Session {
-  return start(options, (line) => {
-    store.append(line);
-    return store;
-  });
-}
-
-function start(options: CreateSessionOptions, storeWith: (line: string) => SessionStore): Session {
+export function createSession({ cwd, file, parentSession, ...options }: CreateSessionOptions): Session {
   const header: SessionHeader = {
     type: "session",
     version: SESSION_VERSION,
     id: options.id ?? crypto.randomUUID(),
     timestamp: new Date().toISOString(),
-    cwd: options.cwd,
-    ...(options.parentSession === undefined ? {} : { parentSession: options.parentSession }),
+    cwd,
+    ...(parentSession !== undefined && { parentSession }),
   };
-  const store = storeWith(`${JSON.stringify(header)}\n`);
+  const line = `${JSON.stringify(header)}\n`;
+  const store = file === undefined ? (options.store ?? new MemoryStore()) : JsonlStore.create(file, line);
+  if (file === undefined) store.append(line);
   const { durability, onNotice } = options;
-  return new Session({
-    header,
-    store,
-    version: SESSION_VERSION,
-    isNew: true,
-    durability,
-    notices: new SessionNotices(onNotice),
-  });
+  const notices = new SessionNotices(onNotice);
+  return new Session({ header, store, version: SESSION_VERSION, isNew: true, durability, notices });
 }

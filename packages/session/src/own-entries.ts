@@ -67,7 +67,7 @@ const OWN_ENTRY_WORDS: ReadonlyMap<unknown, string> = new Map([
   [customTypes.companion, "note for other programs"],
   [MESSAGE_TYPES.continue, "request to continue"],
   ["bonsai.lost", "damaged entry"],
-  ["bonsai.session_digest", "description of the session"],
+  [customTypes.sessionBlurb, "description of the session"],
   ["bonsai.import", "import of a transcript"],
   ["bonsai.import.queued", "queued message, never delivered"],
   ["bonsai.import.result", "tool result without its call"],
@@ -109,6 +109,49 @@ export function pinChange(
   const { text, line } = (details ?? {}) as Partial<Record<string, unknown>>;
   if (typeof text !== "string" || typeof line !== "string" || line.trim() === "") return undefined;
   return { text, line, isPinned: customType === customTypes.pin };
+}
+
+/** A file that was edited or written, with the lines that were added and removed in all. */
+export interface ChangedLines {
+  path: string;
+  added: number;
+  removed: number;
+}
+
+/** The topic of a session and its changed files, as of the latest change. */
+export interface SessionBlurb {
+  /** At most 400 characters; empty if there is none. */
+  summary: string;
+  /** Changed files, including those that are not listed. */
+  fileCount: number;
+  /** Lines, over all files. */
+  added: number;
+  removed: number;
+  /** The files that were changed last, newest first. */
+  files: ChangedLines[];
+}
+
+/** A stored blurb with its valid parts; undefined if it has no counts. */
+export function readSessionBlurb(data: unknown): SessionBlurb | undefined {
+  if (!isRecord(data)) return undefined;
+  const { summary, fileCount, added, removed, files } = data;
+  if (!isCount(fileCount) || !isCount(added) || !isCount(removed)) return undefined;
+  return {
+    summary: typeof summary === "string" ? summary : "",
+    fileCount,
+    added,
+    removed,
+    files: Array.isArray(files) ? files.filter(isChangedLines) : [],
+  };
+}
+
+/** True for valid stored changes of a file. */
+export function isChangedLines(value: unknown): value is ChangedLines {
+  return isRecord(value) && typeof value.path === "string" && isCount(value.added) && isCount(value.removed);
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 /** By `customType`: the field with the data of an entry of ours, and the texts in it. */

@@ -1,53 +1,11 @@
 import { closeSync, fstatSync, openSync } from "node:fs";
 import { BonsaiError, isRecord, typedText } from "@bonsai-agent/messages";
 import { customTypes } from "./entry.ts";
+import { readSessionBlurb, type SessionBlurb } from "./own-entries.ts";
 import { parseBytes, parseLine } from "./read/entry-head.ts";
 import { readHeader } from "./read/session-header.ts";
 import { readFrom } from "./store/jsonl-store.ts";
 import { forEachLine, type Line, type LineSource, readBytes } from "./store/line-reader.ts";
-
-/** A file that was edited or written, with the lines that were added and removed in all. */
-export interface ChangedLines {
-  path: string;
-  added: number;
-  removed: number;
-}
-
-/** The topic of a session and its changed files, as of the latest change. */
-export interface SessionBlurb {
-  /** At most 400 characters; empty if there is none. */
-  summary: string;
-  /** Changed files, including those that are not listed. */
-  fileCount: number;
-  /** Lines, over all files. */
-  added: number;
-  removed: number;
-  /** The files that were changed last, newest first. */
-  files: ChangedLines[];
-}
-
-/** A stored blurb with its valid parts; undefined if it has no counts. */
-export function readSessionBlurb(data: unknown): SessionBlurb | undefined {
-  if (!isRecord(data)) return undefined;
-  const { summary, fileCount, added, removed, files } = data;
-  if (!isCount(fileCount) || !isCount(added) || !isCount(removed)) return undefined;
-  return {
-    summary: typeof summary === "string" ? summary : "",
-    fileCount,
-    added,
-    removed,
-    files: Array.isArray(files) ? files.filter(isChangedLines) : [],
-  };
-}
-
-/** True for valid stored changes of a file. */
-export function isChangedLines(value: unknown): value is ChangedLines {
-  return isRecord(value) && typeof value.path === "string" && isCount(value.added) && isCount(value.removed);
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
 
 /** A session's row in a list, made without parsing its history. */
 export interface SessionSummary {

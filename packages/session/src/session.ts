@@ -21,7 +21,7 @@ import {
   type Tail,
   walkBack,
 } from "./read/tail.ts";
-import { recordKinds, SessionTree } from "./read/tree.ts";
+import { countBranches, recordKinds, SessionTree } from "./read/tree.ts";
 import { readOnlyFailure, type SessionStore } from "./store/store.ts";
 
 /** The parts of a session; `openSession` and `createSession` put them together. */
@@ -242,6 +242,11 @@ export class Session {
     return new SessionTree({ reader: this.#reader, leafId: this.#leafId, labels: this.labels(), isParsed });
   }
 
+  /** Number of ends of branches, as that of `tree`. Builds no tree, which takes more time and memory. */
+  get branchCount(): number {
+    return countBranches(this);
+  }
+
   /** Reads what `tree` has to know of each entry, one at a step: for who has time before it is asked for. */
   *readTreeAhead(): Generator<void> {
     for (const _ of recordKinds(this.#reader)) yield;
@@ -281,8 +286,8 @@ export class Session {
   }
 
   /** The settings as far as `tail` shows them: without reading anything. */
-  recentSettings(): RecentSettings {
-    return recentSettings(this.tail());
+  recentSettings(leafId?: string | null): RecentSettings {
+    return recentSettings(this.tail(leafId));
   }
 
   /**

@@ -1,6 +1,7 @@
 import { messageText } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
-import { MemoryStore, openSession, type Problem } from "../src/index.ts";
+import type { Problem } from "../src/doctor/problems.ts";
+import { MemoryStore, openSession } from "../src/index.ts";
 
 const HEADER = '{"type":"session","version":3,"id":"s1","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/w"}';
 const BASE = { timestamp: "2026-01-05T09:00:00.000Z" };

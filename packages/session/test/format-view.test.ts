@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compactionChange, isCompanion } from "../src/host.ts";
 import {
   cloneSession,
   createSession,
@@ -13,6 +12,7 @@ import {
   repairSession,
   type Session,
 } from "../src/index.ts";
+import { compactionChange, isCompanion } from "../src/own-entries.ts";
 
 /*
  * Other programs read the same files and know nothing of what we record beside the format's own types. This is their

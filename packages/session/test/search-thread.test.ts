@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { type SearchProgress, SearchThread } from "../src/search/index.ts";
-import type { SessionSearchOptions } from "../src/search/session-search.ts";
+import { SearchThread } from "../src/search/index.ts";
+import type { SearchProgress, SessionSearchOptions } from "../src/search/session-search.ts";
 import { childSession } from "./child-session.ts";
 import { RecordedHome } from "./recorded-home.ts";
 

@@ -1,6 +1,6 @@
 import type { AssistantMessage } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
-import { createSession, createSessionIn, type EntryDraft, MemoryStore, openSession } from "../src/index.ts";
+import { createSession, type EntryDraft, MemoryStore, openSession } from "../src/index.ts";
 
 const said = (content: string) =>
   ({ type: "message", message: { role: "user", content, timestamp: 0 } }) as const;
@@ -29,7 +29,7 @@ class WatchedStore extends MemoryStore {
 
 test("a path has the entries in memory, and the older ones from the file", () => {
   const store = new MemoryStore();
-  const session = createSessionIn(store, { cwd: "/" });
+  const session = createSession({ store, cwd: "/" });
   const [, kept, last] = session.append([said("one"), said("two"), said("three")]);
   session.append({ type: "compaction", summary: "sum", firstKeptEntryId: kept!.id, tokensBefore: 1 });
   const again = openSession({ store });
@@ -42,7 +42,7 @@ test("a path has the entries in memory, and the older ones from the file", () =>
 describe("appending", () => {
   test("below another entry is one write, after which the session stands there", () => {
     const store = new WatchedStore();
-    const session = createSessionIn(store, { cwd: "/" });
+    const session = createSession({ store, cwd: "/" });
     const [first, second] = session.append([said("one"), said("two")]);
     const before = store.appends;
     const id = session.newId();
@@ -80,7 +80,7 @@ describe("appending", () => {
 
   test("several entries are one chain and one write", () => {
     const store = new WatchedStore();
-    const session = createSessionIn(store, { cwd: "/" });
+    const session = createSession({ store, cwd: "/" });
     const appends = store.appends;
     const entries = session.append([said("one"), said("two"), said("three")]);
     expect(store.appends).toBe(appends + 1);
@@ -99,7 +99,7 @@ describe("appending", () => {
 
   test("ids are longer while another process writes too", () => {
     const store = new MemoryStore();
-    const session = createSessionIn(store, { cwd: "/" });
+    const session = createSession({ store, cwd: "/" });
     openSession({ store }).append(said("theirs"));
     session.append(said("ours"));
     expect(session.append(said("ours too")).id).toMatch(/^[0-9a-f]{16}$/);
@@ -115,7 +115,7 @@ describe("appending", () => {
   test("durability power flushes what holds a message, durability process nothing", () => {
     const flushesOf = (durability: "power" | "process") => {
       const store = new WatchedStore();
-      const session = createSessionIn(store, { cwd: "/", durability });
+      const session = createSession({ store, cwd: "/", durability });
       session.append(said("one"));
       session.append({ type: "label", targetId: session.leafId!, label: "x" });
       session.append([{ type: "model_change", provider: "p", modelId: "m" }, said("two")]);
@@ -137,7 +137,7 @@ describe("appending", () => {
 describe("moving the leaf", () => {
   test("survives a restart, and the record of it lies on no path that is written", () => {
     const store = new MemoryStore();
-    const session = createSessionIn(store, { cwd: "/" });
+    const session = createSession({ store, cwd: "/" });
     const [one, two] = session.append([said("one"), said("two")]);
     session.moveTo(one!.id);
     expect(openSession({ store }).leafId).toBe(one!.id);
@@ -156,7 +156,7 @@ describe("moving the leaf", () => {
 
   test("another program may go on below the record of the move", () => {
     const store = new MemoryStore();
-    const session = createSessionIn(store, { cwd: "/" });
+    const session = createSession({ store, cwd: "/" });
     const [one] = session.append([said("one"), said("two")]);
     session.moveTo(one!.id);
     const marker = session.entries().at(-1)!;
@@ -223,7 +223,7 @@ describe("model and thinking level", () => {
 
   test("an answer names its model; what a compaction hid still counts", () => {
     const store = new MemoryStore();
-    const session = createSessionIn(store, { cwd: "/" });
+    const session = createSession({ store, cwd: "/" });
     const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
     const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, cost };
     const answer: AssistantMessage = {
@@ -253,7 +253,7 @@ describe("opening a long session", () => {
   /** A session of many entries with a compaction near its end. */
   function longSession(count: number): { content: Buffer; kept: number } {
     const store = new MemoryStore();
-    const session = createSessionIn(store, { cwd: "/" });
+    const session = createSession({ store, cwd: "/" });
     const entries = session.append(
       Array.from({ length: count }, (_, at) => said(`${at} ${"x".repeat(500)}`)),
     );
@@ -285,7 +285,7 @@ describe("opening a long session", () => {
   test("reads no more of a session without compactions, until the model's view is needed", () => {
     const readFor = (count: number) => {
       const store = new MemoryStore();
-      const made = createSessionIn(store, { cwd: "/" });
+      const made = createSession({ store, cwd: "/" });
       made.append(Array.from({ length: count }, (_, at) => said(`${at} ${"x".repeat(100)}`)));
       const content = Buffer.alloc(store.size());
       store.read(content, 0);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  createSessionIn,
+  createSession,
   type Entry,
   MemoryStore,
   openSession,
@@ -82,7 +82,7 @@ describe("reading a file from its end", () => {
 
   test("an old view is read from its place, not from the end, once there is an index", () => {
     const store = new MemoryStore();
-    const session = createSessionIn(store, { cwd: "/x" });
+    const session = createSession({ store, cwd: "/x" });
     const ids: string[] = [];
     const said = { role: "user" as const, content: "x".repeat(2_000), timestamp: 1 };
     for (let turn = 0; turn < 400; turn += 1) {

@@ -1,6 +1,5 @@
 import { writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { countBranches } from "../src/host.ts";
 import { createSession, kindWord, openSession } from "../src/index.ts";
 import { scratchFolder } from "./scratch-folder.ts";
 
@@ -46,7 +45,7 @@ test("a record of a moved leaf is no branch, also if its head does not tell that
   const file = pathOf("moved.jsonl");
   const moved = '{"customType":"bonsai.leaf","type":"custom","id":"n","parentId":"a","timestamp":"x"}';
   writeFileSync(file, `${lines.map((line) => JSON.stringify(line)).join("\n")}\n${moved}\n`);
-  expect(countBranches(openSession(file))).toBe(1);
+  expect(openSession(file).branchCount).toBe(1);
 });
 
 test("roots and children come with the active branch first, without records of a moved leaf at an end", () => {
@@ -66,7 +65,7 @@ test("roots and children come with the active branch first, without records of a
   expect(idsOf(tree.children(at(left.id)))).toEqual([end.id]);
   expect([left, end, right].map(({ id }) => tree.isActive(at(id)))).toEqual([true, false, false]);
   expect(tree.branchCount).toBe(2);
-  expect(countBranches(session)).toBe(2);
+  expect(session.branchCount).toBe(2);
   expect(tree.entry(at(end.id))).toEqual(end);
 });
 

@@ -1,4 +1,4 @@
-import type { Problem } from "@bonsai-agent/session";
+import type { Session } from "@bonsai-agent/session";
 
 /** A sound history of six entries, a1 to a6, that each damaged file starts from. */
 function soundLines(): string[] {
@@ -146,7 +146,10 @@ export function damagedSessions(): Record<DamageName, Buffer> {
 
 /** What is found in each damaged file; or the code of the error, for one that is no session. */
 export const damageFindings: Readonly<
-  Record<DamageName, readonly Problem["kind"][] | "session_empty" | "not_a_session">
+  Record<
+    DamageName,
+    readonly ReturnType<Session["problems"]>[number]["kind"][] | "session_empty" | "not_a_session"
+  >
 > = {
   "torn last line": ["torn_line"],
   "garbage line with descendants": ["damaged_line", "missing_parent"],

@@ -8,7 +8,6 @@ import {
   type ProjectionItem,
   type Session,
 } from "@bonsai-agent/session";
-import { isCompanion } from "@bonsai-agent/session/host";
 import {
   assistantMessage,
   contentOf,
@@ -170,8 +169,8 @@ class HistoryBuilder implements History {
 
   #move(target: string): void {
     // Nobody is shown where somebody went, and so nobody goes there.
-    const isShown = (entry: Entry) =>
-      !isCompanion(entry) && !(entry.type === "custom" && entry.customType === customTypes.leaf);
+    const unshown: readonly string[] = [customTypes.companion, customTypes.leaf];
+    const isShown = (entry: Entry) => !(entry.type === "custom" && unshown.includes(entry.customType));
     const anywhere = () => this.session.entries().flatMap((entry) => (isShown(entry) ? [entry.id] : []));
     const id = target === "0" ? null : this.#pick(target, anywhere);
     if (id !== undefined) this.session.moveTo(id);

@@ -1,13 +1,6 @@
 import { FileOperationCounter } from "@bonsai-agent/compaction/host";
 import { type Message, messageText } from "@bonsai-agent/messages";
-import {
-  type ChangedLines,
-  customTypes,
-  type EntryIndex,
-  readSessionBlurb,
-  type Session,
-  type SessionBlurb,
-} from "@bonsai-agent/session";
+import { type ChangedLines, customTypes, readSessionBlurb, type Session } from "@bonsai-agent/session";
 import { messageOf } from "../notice.ts";
 import type { RunFollower } from "../run/queue.ts";
 import { askSmallModel, type ListingOptions, shownBeginning } from "./session-title.ts";
@@ -20,6 +13,8 @@ const SUMMARY_CHARS = 400;
 const ANSWER_CHARS = 280;
 /** Takes some milliseconds. */
 const RECORDS_AT_ONCE = 250;
+
+type StoredBlurb = NonNullable<ReturnType<typeof readSessionBlurb>>;
 
 /** Input for one summary. */
 type Material = ReturnType<typeof materialOf>;
@@ -157,7 +152,7 @@ class SessionChanges {
   }
 
   /** Starts with the latest blurb. Returns the number of the record after it. */
-  #begin(index: EntryIndex): number {
+  #begin(index: ReturnType<Session["index"]>): number {
     for (const number of index.numbersOf("custom").reverse()) {
       const entry = this.#session.entryAt(number);
       if (entry?.type !== "custom" || entry.customType !== customTypes.sessionBlurb) continue;
@@ -169,7 +164,7 @@ class SessionChanges {
     return 0;
   }
 
-  #takeOver({ files, fileCount, added, removed }: SessionBlurb): void {
+  #takeOver({ files, fileCount, added, removed }: StoredBlurb): void {
     for (const file of files.toReversed()) this.#files.addLines(file);
     const listed = lineSums(files);
     this.#unlisted = {
@@ -179,7 +174,7 @@ class SessionChanges {
     };
   }
 
-  totals(): Omit<SessionBlurb, "summary"> {
+  totals(): Omit<StoredBlurb, "summary"> {
     const files = this.#files.changedLines(this.#session.cwd);
     const { added, removed } = lineSums(files);
     const listed = files.filter(({ path }) => path.length <= MAX_PATH_CHARS).slice(-LISTED_FILES);

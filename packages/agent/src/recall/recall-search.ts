@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { BonsaiError, callsIn } from "@bonsai-agent/messages";
 import { callResults } from "@bonsai-agent/messages/host";
 import { type Entry, openSession, type Session } from "@bonsai-agent/session";
-import { hiddenEntries, hiddenLookup } from "@bonsai-agent/session/host";
+import { hiddenLookup } from "@bonsai-agent/session/host";
 import type { SearchThread, SessionHit } from "@bonsai-agent/session/search";
 import { queryTerms } from "./query-terms.ts";
 import { type RankedEntry, rankedEntries } from "./ranking.ts";
@@ -73,7 +73,7 @@ async function ownEntries(
   const isWanted = (entryId: string) => isWithin(entryId) || calls.has(entryId);
   const ids =
     file === undefined
-      ? idsInMemory(session, branches)
+      ? Array.from(session.index().records(), ({ id }) => id).filter(isWanted)
       : await foundIds({ search, signal }, texts, { file, isWanted });
   const found = new Map<number, RecalledEntry>();
   const turn = turns(signal);
@@ -99,12 +99,6 @@ function turns(signal: AbortSignal | undefined): () => Promise<void> {
     signal?.throwIfAborted();
     untilMs = performance.now() + SLICE_MS;
   };
-}
-
-/** There is no file to look through, and what is in memory is soon read. */
-function idsInMemory(session: Session, branches: boolean): string[] {
-  if (!branches) return hiddenEntries(session).map(({ entryId }) => entryId);
-  return Array.from(session.index().records(), ({ id }) => id);
 }
 
 /** Those that may be found best first: where others take the first places, more are asked for. */

@@ -1,7 +1,7 @@
 import type { ImageContent, UserContent } from "@bonsai-agent/messages";
 import { FRAMES, framed, RECALL_TOOL, textPart } from "@bonsai-agent/messages/host";
 import type { Session } from "@bonsai-agent/session";
-import { hiddenLookup, hidesEntries, MASK_PLACEHOLDER } from "@bonsai-agent/session/host";
+import { hiddenLookup, MASK_PLACEHOLDER } from "@bonsai-agent/session/host";
 import { z } from "zod";
 import type { AgentSettings } from "../settings.ts";
 import { shownCount } from "../tools/result-text.ts";
@@ -128,6 +128,15 @@ function nothingFound({ branches, sessions }: RecallScope, settings: AgentSettin
   ];
   const advice = wider.length === 0 ? "" : ` To search more, set ${wider.join(" or ")}.`;
   return `No hidden entry contains any of these words. Visible entries are not searched. Try other words that the entry may contain.${advice}`;
+}
+
+/** True if the model's view hides an entry of the current path. Reads only entries in memory. */
+function hidesEntries(session: Session): boolean {
+  const projection = session.projection();
+  if (projection.compaction !== undefined) return true;
+  for (const entry of session.tail(session.leafId, projection))
+    if (entry.type === "context_edit") return true;
+  return false;
 }
 
 /** Says in a word or two why an entry is not visible. */

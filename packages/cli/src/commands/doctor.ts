@@ -4,7 +4,7 @@ import { count, counted } from "@bonsai-agent/app/numbers";
 import { openSessionFile, outputFile, sessionFile } from "@bonsai-agent/app/session-file";
 import { printable } from "@bonsai-agent/app/terminal-text";
 import { contradictedSizes } from "@bonsai-agent/compaction/host";
-import { type Problem, repairSession, type Session } from "@bonsai-agent/session";
+import { repairSession, type Session } from "@bonsai-agent/session";
 import { wrongUsage } from "../failure.ts";
 
 /** Prints an array of problems; empty for a sound file. A repaired copy is a notice. */
@@ -48,6 +48,8 @@ function defaultCopy(file: string, problems: readonly unknown[]): string | undef
 }
 
 /** One row of `bonsai session doctor --json`. */
+type Problem = ReturnType<Session["problems"]>[number];
+
 export type ProblemRow = Pick<Problem, "line" | "message" | "repair"> & {
   kind: Problem["kind"] | "contradicted_size";
   entryId?: string | undefined;

@@ -13,7 +13,6 @@ import { bonsaiHome, openSession } from "@bonsai-agent/session";
 import {
   parseSearchQuery,
   type SearchFindings,
-  type SearchScope,
   type SessionHit,
   SessionSearch,
 } from "@bonsai-agent/session/search";
@@ -69,7 +68,7 @@ async function findings(
     index: agentCallSettings(invocation).index.enabled,
     onNotice: (notice) => output.notify(notice),
   });
-  const scope: SearchScope = typeof options.cwd === "string" ? { cwd: resolve(io.cwd, options.cwd) } : {};
+  const scope = typeof options.cwd === "string" ? { cwd: resolve(io.cwd, options.cwd) } : {};
   const limit = typeof options.limit === "number" ? options.limit : defaultLimit;
   try {
     await search.catchUp({ scope, budgetMs: INDEXING_MS, signal });

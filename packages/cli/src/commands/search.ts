@@ -10,16 +10,12 @@ import { openSessionFile, sessionPath } from "@bonsai-agent/app/session-file";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
-import {
-  type PatternQuery,
-  type SearchFindings,
-  type SearchQuery,
-  type SessionHit,
-  SessionSearch,
-} from "@bonsai-agent/session/search";
+import { type SearchFindings, type SessionHit, SessionSearch } from "@bonsai-agent/session/search";
 import { wrongUsage } from "../failure.ts";
 
 const defaultLimit = 50;
+
+type Query = Parameters<SessionSearch["find"]>[0];
 
 /** A hit in one session. */
 interface SearchHit extends Pick<SessionHit, "entryId" | "type" | "role" | "snippet"> {
@@ -34,7 +30,7 @@ export async function run(invocation: Invocation): Promise<ExitCode | undefined>
   const limit = typeof options.limit === "number" ? options.limit : defaultLimit;
   const session = openSessionFile(sessionPath(name, invocation), invocation);
   const secrets = printedSecrets(invocation, session);
-  const find = (terms: SearchQuery | PatternQuery, signal?: AbortSignal) =>
+  const find = (terms: Query, signal?: AbortSignal) =>
     new SessionSearch({ index: false }).find(terms, {
       ...{ scope: { session }, order: "file", limit, secrets, signal },
     });
@@ -91,7 +87,7 @@ async function findPattern(
   }: {
     session: Session;
     signal: AbortSignal;
-    find: (pattern: PatternQuery, signal: AbortSignal) => Promise<SearchFindings>;
+    find: (pattern: Query, signal: AbortSignal) => Promise<SearchFindings>;
   },
 ): Promise<SearchFindings | undefined> {
   const worker = new ExpressionWorker(searchExpression(query));

@@ -7,12 +7,7 @@ import { printedSecrets } from "@bonsai-agent/app/printed-secrets";
 import { forkWords } from "@bonsai-agent/app/session-facts";
 import { sessionPlace } from "@bonsai-agent/app/session-file";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import {
-  type ChangedLines,
-  listSessions,
-  type SessionSummary,
-  type SkippedFile,
-} from "@bonsai-agent/session";
+import { type ChangedLines, listSessions, type SessionSummary } from "@bonsai-agent/session";
 
 export async function run({ options, io, output }: Invocation): Promise<undefined> {
   const from = sessionPlace({ io, options });
@@ -93,7 +88,7 @@ function shortIdWidth(sessions: readonly SessionSummary[]): number {
 /** Recorded sessions, one a line; on a wide screen with the folder they worked in. */
 function* sessionsView(
   sessions: readonly SessionSummary[],
-  skipped: readonly SkippedFile[],
+  skipped: ReturnType<typeof listSessions>["skipped"],
   { place, width, nowMs }: { place: string; width: number; nowMs: number },
 ): Generator<Line> {
   if (sessions.length === 0) {

@@ -36,7 +36,6 @@ import { FileOperationCounter } from "@bonsai-agent/compaction/host";
 import { contextTokens, costText, type KnownCost, knownUsd, type Usage } from "@bonsai-agent/messages";
 import { usdColumn } from "@bonsai-agent/messages/numbers";
 import type { Session } from "@bonsai-agent/session";
-import { countBranches } from "@bonsai-agent/session/host";
 import { type ContextSize, contextSize } from "./context.ts";
 
 export async function run(invocation: Invocation): Promise<undefined> {
@@ -94,8 +93,12 @@ function readOnce(session: Session) {
     // Calls, and failures of calls.
     if (message && (message.role !== "toolResult" || message.isError)) files.add(message);
   });
-  const branchCount = countBranches(session);
-  return { branchCount, files: files.operations(), facts: counter.facts(), problemCount };
+  return {
+    branchCount: session.branchCount,
+    files: files.operations(),
+    facts: counter.facts(),
+    problemCount,
+  };
 }
 
 /** The JSON of `bonsai session show`. */

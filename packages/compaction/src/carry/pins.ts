@@ -1,16 +1,11 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { escapeMarks, FRAMES } from "@bonsai-agent/messages/host";
 import { count as digits } from "@bonsai-agent/messages/numbers";
-import {
-  customTypes,
-  type Entry,
-  type EntryOf,
-  type PinChange,
-  pinChange,
-  type Session,
-} from "@bonsai-agent/session";
+import { customTypes, type Entry, type EntryOf, pinChange, type Session } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
 import { besideOf, storedDetails } from "../details.ts";
+
+type PinChange = NonNullable<ReturnType<typeof pinChange>>;
 
 /** A message that pins or unpins a text. Append it to the session, or let the agent send it. */
 type PinMessage = Pick<EntryOf<"custom_message">, "customType" | "content" | "display" | "details">;

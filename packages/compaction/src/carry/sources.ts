@@ -2,7 +2,6 @@ import { escapeMarks, placedLines } from "@bonsai-agent/messages/host";
 import {
   type BranchSummaryEntry,
   type CompactionEntry,
-  type EntryIndex,
   pinChange,
   type Session,
 } from "@bonsai-agent/session";
@@ -185,7 +184,7 @@ function isBlankOrHeading(line: string): boolean {
 /** The entries that the lines of a summary may name. */
 class SummarisedSpan {
   readonly #session: Session;
-  readonly #index: EntryIndex;
+  readonly #index: ReturnType<Session["index"]>;
   /** By number: 1 for an entry that a line may name. */
   readonly #nameable: Uint8Array;
 

@@ -1,6 +1,5 @@
 import { type Calibration, redactSecrets } from "@bonsai-agent/messages";
 import { type ContextEditEntry, customTypes, type Entry, type EntryDraftWithId } from "@bonsai-agent/session";
-import { recentSettings } from "@bonsai-agent/session/host";
 import { summaryDetails } from "../carry/carry-over.ts";
 import { type CompactionManifest, type EntryRange, manifestOf, type StoredBeside } from "../details.ts";
 import type { CompactionLifecycle } from "../events.ts";
@@ -165,7 +164,7 @@ function settingsInForce(
   { session, leafId, former }: Run,
   { plan }: LadderState,
 ): CompactionManifest["state"] {
-  const { model, thinkingLevel } = recentSettings(session.tail(leafId));
+  const { model, thinkingLevel } = session.recentSettings(leafId);
   return {
     ...manifestOf(former ?? plan?.previous)?.state,
     ...model,

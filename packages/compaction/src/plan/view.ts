@@ -5,8 +5,9 @@ import type {
   TokenEstimator,
   UserContent,
 } from "@bonsai-agent/messages";
-import { type Projection, type ProjectionItem, project } from "@bonsai-agent/session";
-import { clippedContent, editedMessage, isDeliberateEdit, isMaskedContent } from "@bonsai-agent/session/host";
+import { clip } from "@bonsai-agent/messages/host";
+import type { Projection, ProjectionItem } from "@bonsai-agent/session";
+import { contentOf, editedMessage, unmaskedMessage } from "@bonsai-agent/session/host";
 
 /** A planned change of one message's content. */
 export interface PlannedEdit {
@@ -78,23 +79,21 @@ export function viewTokens(items: readonly ViewItem[]): number {
   return items.reduce((sum, item) => sum + item.tokens, 0);
 }
 
-/**
- * The message as the summariser reads it: a masked result with its full content. A deliberate edit, such as a redaction,
- * stays, even if a mask came later.
- */
+/** The message as the summariser reads it: a masked result with its full content. */
 export function originalMessage({ source }: Pick<ViewItem, "source">): Message {
-  const { edit, entry, message, formerEdits = [] } = source;
-  if (edit === undefined || !isMaskedContent(edit.replacement?.content)) return message;
-  const original = project([entry]).items[0]?.message ?? message;
-  const meant = formerEdits.findLast(({ replacement }) => isDeliberateEdit(replacement, original));
-  if (meant === undefined) return original;
-  return meant.replacement ? editedMessage(original, meant.replacement.content) : message;
+  return unmaskedMessage(source);
 }
 
-/** Clips each text of a message; no edit if all texts are short enough. */
+/** Clips each text of a message that is longer than its share of `maxChars`; no edit if all texts are short enough. */
 export function truncated({ entryId, message }: ViewItem, maxChars: number): PlannedEdit[] {
-  const content = clippedContent(message, maxChars);
-  return content === undefined ? [] : [{ entryId, kind: "truncate", content }];
+  const blocks = contentOf(message);
+  const texts = blocks.filter((block) => block.type === "text");
+  const shareChars = Math.max(200, Math.floor(maxChars / Math.max(1, texts.length)));
+  if (!texts.some(({ text }) => text.length > shareChars)) return [];
+  const content = blocks.map((block) =>
+    block.type === "text" ? { ...block, text: clip(block.text, shareChars) } : block,
+  );
+  return [{ entryId, kind: "truncate", content }];
 }
 
 /** Rules for messages of a role. */

@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import type { Entry, PathSettings, Projection, Session } from "@bonsai-agent/session";
+import type { Entry, Projection, Session } from "@bonsai-agent/session";
 import { isLeafRecord } from "@bonsai-agent/session/host";
 import type { ReadonlySessionManager, SessionProjection, SessionTreeNode } from "../api/extension-context.ts";
 
@@ -114,7 +114,7 @@ export function sessionProjection(parts: {
   /** As `contextEntries` gives them. */
   entries: readonly Entry[];
   projection: Projection;
-  settings: PathSettings;
+  settings: ReturnType<Session["settings"]>;
 }): SessionProjection {
   const { entries, projection, settings } = parts;
   const messages = new Map(projection.items.map(({ entryId, message }) => [entryId, ownCopy(message)]));

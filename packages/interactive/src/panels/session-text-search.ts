@@ -1,4 +1,4 @@
-import { parseSearchQuery, type SearchProgress, type SearchThread } from "@bonsai-agent/session/search";
+import { parseSearchQuery, type SearchFindings, type SearchThread } from "@bonsai-agent/session/search";
 
 /** A key that comes sooner than this changes what is looked for. */
 const TYPING_MS = 120;
@@ -92,7 +92,7 @@ export class SessionTextSearch {
     this.#onChange();
   }
 
-  #progress({ hits, filesToRead }: SearchProgress): void {
+  #progress({ hits, filesToRead }: Pick<SearchFindings, "hits"> & { filesToRead: number }): void {
     this.#filesToRead = filesToRead;
     for (const { file, snippet } of hits) if (!this.#snippets.has(file)) this.#snippets.set(file, snippet);
     this.#shown ??= setTimeout(() => {

@@ -3,7 +3,9 @@ import { oneLine, truncate } from "@bonsai-agent/app/terminal-text";
 import { sizeBeforeText } from "@bonsai-agent/compaction/host";
 import { messageText } from "@bonsai-agent/messages";
 import { textPart } from "@bonsai-agent/messages/host";
-import { type Entry, entryParts, entryTexts, type SessionTree, type TreeEntry } from "@bonsai-agent/session";
+import { type Entry, entryParts, entryTexts, type SessionTree } from "@bonsai-agent/session";
+
+type TreeEntry = SessionTree["entries"][number];
 
 /** A tree, and owner of which of its entries are shown: by a filter, and by the words that are searched for. */
 export class TreeSearch {

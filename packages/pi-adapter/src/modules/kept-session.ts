@@ -3,7 +3,6 @@ import { dirname, join, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import {
   createSession,
-  createSessionIn,
   type Entry,
   type EntryDraftWithId,
   JsonlStore,
@@ -13,7 +12,6 @@ import {
   type SessionHeader,
   type SessionStore,
 } from "@bonsai-agent/session";
-import { sessionFileName } from "@bonsai-agent/session/host";
 import { contextInUse } from "../models/requests.ts";
 import { uuidv7 } from "./sessions.ts";
 
@@ -91,7 +89,7 @@ export class KeptSession {
       this.start();
       this.#file = file;
     } else if (statSync(file).size === 0) {
-      const session = createSessionIn(JsonlStore.open(file), { cwd: this.cwd, id: uuidv7() });
+      const session = createSession({ store: JsonlStore.open(file), cwd: this.cwd, id: uuidv7() });
       this.#goOnWith(session, file);
     } else {
       const stored = openSession(file);
@@ -164,7 +162,8 @@ export class KeptSession {
 
   #newFile({ id, timestamp }: SessionHeader): string | undefined {
     const { folder } = this;
-    return folder === undefined ? undefined : join(folder, sessionFileName({ id, now: new Date(timestamp) }));
+    const name = `${new Date(timestamp).toISOString().replaceAll(/[:.]/g, "-")}_${id}.jsonl`;
+    return folder === undefined ? undefined : join(folder, name);
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { createSessionIn, openSession } from "../open-session.ts";
+import { createSession, openSession } from "../open-session.ts";
 import type { SessionStore } from "./store.ts";
 
 /** How to get stores of the kind under test. */
@@ -80,7 +80,7 @@ const cases: Record<string, (factory: StoreFactory) => void> = {
     store.close();
   },
   "stores a session with branches, a moved leaf and a reopening": (factory) => {
-    const session = createSessionIn(factory.create(""), { cwd: "/" });
+    const session = createSession({ store: factory.create(""), cwd: "/" });
     const said = (content: string) =>
       session.append({ type: "message", message: { role: "user", content, timestamp: 0 } });
     const [one, two] = [said("one"), said("two")];

@@ -17,7 +17,6 @@ import {
   type ContextEditEntry,
   type Entry,
   type EntryOf,
-  type EntryType,
   ownEntryWords,
   pinChange,
 } from "@bonsai-agent/session";
@@ -50,7 +49,7 @@ type BodyOf<Stored extends Entry> = (entry: Stored, fate: EntryFate, outside: Te
 const notShown = () => "";
 
 /** The Markdown of each type of entry. A type without it does not compile. */
-const TYPE_BODIES: { readonly [Type in EntryType]: BodyOf<EntryOf<Type>> } = {
+const TYPE_BODIES: { readonly [Type in Entry["type"]]: BodyOf<EntryOf<Type>> } = {
   message: messageMarkdown,
   compaction: compactionMarkdown,
   branch_summary: (entry, _fate, outside) =>
