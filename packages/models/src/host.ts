@@ -2,11 +2,11 @@
 export { anthropicThinking } from "./anthropic/anthropic-thinking.ts";
 export { malformedArguments } from "./call-arguments.ts";
 export { whyUnusable } from "./catalogue/usable-models.ts";
-export { isWithheld } from "./failure/failure.ts";
+export { isWithheld } from "./exchange/attempts.ts";
+export { isRefusedImageLine } from "./exchange/refused-images.ts";
 export { openPrivately } from "./keys/browser.ts";
 export { knownSecrets } from "./keys/secrets.ts";
 export { isOwnAnswer, shownAddress } from "./model.ts";
 export { wireCallId } from "./openai/openai-content.ts";
-export { isRefusedImageLine } from "./repair/images.ts";
 export { askedThinking, nextThinkingLevel, withThinkingField } from "./thinking.ts";
 export { retryAfterMs, wireToolName } from "./wire/fields.ts";

@@ -1,6 +1,6 @@
 import { type LoopbackReply, loopbackServer, sseChunks, type WireName } from "@bonsai-agent/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type AnswerEnd, answerEnd } from "../src/failure/failure.ts";
+import { type AnswerEnd, answerEnd } from "../src/failure/answer-end.ts";
 import { type CatalogueModel, finalEvent, ModelClient, type ModelNotice } from "../src/index.ts";
 import { local, user } from "./openai-exchange.ts";
 

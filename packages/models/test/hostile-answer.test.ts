@@ -11,7 +11,7 @@ import {
   type ModelRequest,
   type StreamEvent,
 } from "../src/index.ts";
-import { repairMessages } from "../src/repair/repair-calls.ts";
+import { repairMessages } from "../src/repair/repair.ts";
 import {
   streamOf as anthropicStream,
   callBlock,

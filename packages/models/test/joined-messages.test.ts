@@ -7,7 +7,7 @@ import { anthropicContext } from "../src/anthropic/anthropic-context.ts";
 import type { CatalogueModel } from "../src/index.ts";
 import { chatRequest } from "../src/openai/openai-chat.ts";
 import { responsesRequest } from "../src/openai/openai-responses.ts";
-import { repairMessages } from "../src/repair/repair-calls.ts";
+import { repairMessages } from "../src/repair/repair.ts";
 import { claude } from "./anthropic-exchange.ts";
 import { callOf, gpt, local } from "./openai-exchange.ts";
 

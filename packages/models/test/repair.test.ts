@@ -1,7 +1,7 @@
 import type { AssistantContent, Message } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
-import { withoutOlderImages } from "../src/repair/images.ts";
-import { repairMessages } from "../src/repair/repair-calls.ts";
+import { repairMessages } from "../src/repair/repair.ts";
+import { withoutOlderImages } from "../src/repair/repair-content.ts";
 import {
   answer,
   call,

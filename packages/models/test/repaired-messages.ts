@@ -6,7 +6,7 @@ import {
   type ToolResultMessage,
 } from "@bonsai-agent/messages";
 import type { CatalogueModel } from "../src/model.ts";
-import { repairMessages } from "../src/repair/repair-calls.ts";
+import { repairMessages } from "../src/repair/repair.ts";
 
 export const model: CatalogueModel = {
   provider: "scripted",

@@ -9,7 +9,7 @@ import type {
 } from "@anthropic-ai/sdk/resources/messages";
 import { isRecord, jsonText } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
-import { finishAnswer, finishWithoutReason } from "../failure/failure.ts";
+import { finishAnswer, finishWithoutReason } from "../failure/answer-end.ts";
 import type { StreamEvent, TokenCounts } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
 import { malformed } from "../wire/errors.ts";

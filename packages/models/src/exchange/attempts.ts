@@ -1,8 +1,16 @@
+import { type AssistantMessage, callsIn, inputTokens, messageText } from "@bonsai-agent/messages";
 import { raceAbort } from "@bonsai-agent/messages/host";
-import { count, duration } from "@bonsai-agent/messages/numbers";
+import { count, duration, tokensText } from "@bonsai-agent/messages/numbers";
 import type { AnswerBuilder } from "../answer-builder.ts";
-import { ANSWER_TOO_LARGE, sentence } from "../failure/failure.ts";
-import type { ModelFailure, ModelNotice, StreamEvent } from "../model-request.ts";
+import { ANSWER_TOO_LARGE, answerEnd, sentence } from "../failure/answer-end.ts";
+import { namesFullContext } from "../failure/refusal-judge.ts";
+import type { CatalogueModel } from "../model.ts";
+import {
+  type ModelFailure,
+  type ModelNotice,
+  type StreamEvent,
+  UNSEEN_INPUT_TOKENS,
+} from "../model-request.ts";
 import { type Provider, type ProviderCall, ProviderError } from "../provider.ts";
 
 interface AttemptOptions {
@@ -157,6 +165,88 @@ class Watch {
     const stop = () => this.#own.abort(new ProviderError({ kind: "silence", message }));
     return setTimeout(stop, Math.min(MAX_TIMER_MS, Math.max(0, ms)));
   }
+}
+
+/** Any character except blanks and invisible ones, such as a zero-width space. */
+const VISIBLE = /[^\s\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}]/u;
+
+/** Returns the failure of an answer without text and calls; undefined for other answers. */
+export function emptyAnswer(
+  { provider, id: modelId }: CatalogueModel,
+  answer: AssistantMessage,
+): ModelFailure | undefined {
+  if (callsIn(answer).length > 0 || VISIBLE.test(messageText(answer))) return undefined;
+  const failure = { kind: "other", code: "answer_empty", provider, modelId, retryOnce: true } as const;
+  // The same cap would cut off the next answer too.
+  if (answer.stopReason === "length") {
+    const message = "The model reached its output limit before it wrote any text.";
+    return { ...failure, message, retryable: false };
+  }
+  const hasThought = answer.content.some(({ type }) => type === "thinking");
+  const message = hasThought
+    ? "The model only produced thinking: its answer has no text and no tool call."
+    : "The model's answer was empty.";
+  return { ...failure, message, retryable: true };
+}
+
+/** Share of the window: a larger input that leaves no token for an answer has filled it. */
+const FULL = 0.99;
+/** As FULL, for an answer without any block: the server's window may be smaller than the known one. */
+const LIKELY_FULL = 0.5;
+
+/** Maximum ratio of an input that overflowed to the request's estimate. A larger count is wrong: no window was exceeded. */
+const MAX_ESTIMATES = 1.5;
+
+interface SilentOverflowOptions {
+  model: CatalogueModel;
+  answer: AssistantMessage;
+  estimatedTokens?: number | undefined;
+  /** The request's size, if the server read only a part of it. */
+  cutOffTokens?: number | undefined;
+}
+
+/** Returns the failure of an overflow that the provider reported as a success; undefined for other answers. */
+export function silentOverflow(options: SilentOverflowOptions): ModelFailure | undefined {
+  const { model, answer, cutOffTokens } = options;
+  const message = overflowReason(options);
+  if (message === undefined) return undefined;
+  const windowTokens = model.contextWindow ?? 0;
+  const sentTokens = cutOffTokens ?? inputTokens(answer.usage);
+  return {
+    kind: "inputTooLong",
+    message,
+    provider: model.provider,
+    modelId: model.id,
+    retryable: false,
+    silent: true,
+    ...(sentTokens > 0 && { inputTokens: sentTokens }),
+    ...(windowTokens > 0 && { windowTokens }),
+  };
+}
+
+function overflowReason(options: SilentOverflowOptions): string | undefined {
+  const { model, answer, estimatedTokens = Number.POSITIVE_INFINITY, cutOffTokens } = options;
+  const { usage, stopReason, rawStopReason } = answer;
+  if (rawStopReason !== undefined && namesFullContext(rawStopReason))
+    return "The answer ended because the context window was full.";
+  const windowTokens = model.contextWindow ?? 0;
+  if (windowTokens <= 0) return undefined;
+  const window = count(windowTokens);
+  if (cutOffTokens !== undefined)
+    return `The request had ${tokensText(cutOffTokens, true)}, but the provider cut it to its context window of ${window} tokens.`;
+  const sentTokens = inputTokens(usage);
+  const isCut = stopReason === "length" && usage.output === 0;
+  if (isCut && answer.content.length === 0 && sentTokens >= windowTokens * LIKELY_FULL)
+    return "The server stopped for length before the first token: the request fills its context window.";
+  const isFull = isCut && sentTokens >= windowTokens * FULL;
+  const maxTokens = estimatedTokens * MAX_ESTIMATES + UNSEEN_INPUT_TOKENS;
+  if (!isFull && (sentTokens <= windowTokens || sentTokens > maxTokens)) return undefined;
+  return `The provider answered, but the request of ${count(sentTokens)} tokens fills the model's context window of ${window} tokens.`;
+}
+
+/** True if the provider withheld a part of the answer. */
+export function isWithheld({ rawStopReason }: Pick<AssistantMessage, "rawStopReason">): boolean {
+  return rawStopReason !== undefined && answerEnd(rawStopReason) === "withheld";
 }
 
 /** Limits of retries and waits. */

@@ -1,8 +1,8 @@
 import { type AssistantMessage, inputTokens, type Usage } from "@bonsai-agent/messages";
 import type { sleep } from "@bonsai-agent/messages/host";
 import { AnswerBuilder } from "../answer-builder.ts";
+import { ANSWER_TOO_LARGE, answerEnd } from "../failure/answer-end.ts";
 import { requestFailure } from "../failure/classify.ts";
-import { ANSWER_TOO_LARGE, answerEnd, emptyAnswer, silentOverflow } from "../failure/failure.ts";
 import type { KeySource } from "../keys/keys.ts";
 import { type CatalogueModel, referenceOf } from "../model.ts";
 import type {
@@ -14,7 +14,7 @@ import type {
   StreamEvent,
 } from "../model-request.ts";
 import type { OpenAiConnect, Provider, ProviderCall } from "../provider.ts";
-import { attempt, RetryBudget, type RetryPolicy } from "./attempts.ts";
+import { attempt, emptyAnswer, RetryBudget, type RetryPolicy, silentOverflow } from "./attempts.ts";
 import type { LearnedWindow, LearnedWindows, RefusedImages, RefusedThinking } from "./learned.ts";
 import { requestKey, SentRequest } from "./sent-request.ts";
 

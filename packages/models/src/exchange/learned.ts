@@ -2,8 +2,7 @@ import type { ImageContent, Message } from "@bonsai-agent/messages";
 import { loadedWindow } from "../catalogue/server-models.ts";
 import { type CatalogueModel, isOllama, referenceOf } from "../model.ts";
 import type { ModelFailure, ModelRequest } from "../model-request.ts";
-import { withoutImages } from "../repair/images.ts";
-import { contextChangedAtMs, latestMs } from "../repair/repair.ts";
+import { contextChangedAtMs, latestMs, withoutImages } from "../repair/repair-content.ts";
 
 /** A smaller number is no window of a model. */
 const MIN_WINDOW_TOKENS = 1_000;

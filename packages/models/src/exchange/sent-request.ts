@@ -16,16 +16,10 @@ import {
   usualOutputCap,
 } from "../model.ts";
 import type { ModelFailure, ModelRequest, Repair } from "../model-request.ts";
-import {
-  imagesOf,
-  imagesToOmit,
-  refusedImageLine,
-  withoutImages,
-  withoutOlderImages,
-} from "../repair/images.ts";
-import { repairOf } from "../repair/repair.ts";
-import { type RepairMessagesOptions, repairMessages } from "../repair/repair-calls.ts";
+import { type RepairMessagesOptions, repairMessages, repairOf } from "../repair/repair.ts";
+import { imagesOf, withoutImages, withoutOlderImages } from "../repair/repair-content.ts";
 import type { RefusedImages, WithoutThinking } from "./learned.ts";
+import { imagesToOmit, refusedImageLine } from "./refused-images.ts";
 
 interface SentRequestOptions {
   request: ModelRequest;

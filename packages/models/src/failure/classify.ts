@@ -2,8 +2,8 @@ import { BonsaiError, redactSecrets, shortened, textHead } from "@bonsai-agent/m
 import { type CatalogueModel, definedFields, isLoopback, shownAddress } from "../model.ts";
 import type { FailureKind, ModelFailure, RequestSize } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
+import { sentence } from "./answer-end.ts";
 import { type ErrorTexts, errorTexts } from "./error-texts.ts";
-import { sentence } from "./failure.ts";
 import { isPassing, judgeRefusal, type Reading } from "./refusal-judge.ts";
 import { matchRow } from "./refusal-rows.ts";
 

@@ -1,6 +1,6 @@
 import { isRecord, jsonText, type ToolCall } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
-import { finishAnswer, finishWithoutReason } from "../failure/failure.ts";
+import { finishAnswer, finishWithoutReason } from "../failure/answer-end.ts";
 import type { StreamEvent } from "../model-request.ts";
 import type { ProviderError } from "../provider.ts";
 import { malformed, refusal } from "../wire/errors.ts";

@@ -1,6 +1,6 @@
 import { isRecord, jsonText } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
-import { finishAnswer, finishWithoutReason } from "../failure/failure.ts";
+import { finishAnswer, finishWithoutReason } from "../failure/answer-end.ts";
 import type { StreamEvent } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
 import { malformed, refusal } from "../wire/errors.ts";

@@ -1,14 +1,166 @@
 import {
   type AssistantContent,
-  isRecord,
+  callsIn,
+  contentText,
   type Message,
-  type TextContent,
+  type ToolCall,
+  type ToolResultMessage,
   type UserContent,
 } from "@bonsai-agent/messages";
-import { exceedsJsonDepth, splitThinking } from "@bonsai-agent/messages/host";
+import { FRAMES, framed } from "@bonsai-agent/messages/host";
 import { count as digits } from "@bonsai-agent/messages/numbers";
-import { type CatalogueModel, isOwnAnswer } from "../model.ts";
+import type { CatalogueModel } from "../model.ts";
 import type { Repair, RepairKind } from "../model-request.ts";
+import {
+  mended,
+  mendedBlocks,
+  type RepairContext,
+  type RepairPass,
+  repairAnswers,
+  repairContent,
+  repairEmpties,
+  repairImages,
+  repairText,
+  repairThinking,
+  repairThoughtText,
+} from "./repair-content.ts";
+
+const NO_RESULT = "No result was recorded.";
+const CLEARED = "[Old tool result content cleared]";
+
+/**
+ * Puts one result after each call: those after the answer in their order, then the others in the order of the calls. Results
+ * without a call become text of the user.
+ */
+const repairPairs: RepairPass = (messages, context) => {
+  if (isPaired(messages)) return messages;
+  const results = resultsByCall(messages, context);
+  return messages.flatMap((message, index) => {
+    if (message.role === "toolResult")
+      return results.has(message.toolCallId) ? [] : asUserText(message, context);
+    const calls = callsIn(message);
+    if (calls.length === 0) return message;
+    const placed: Message[] = [message];
+    const open = new Map(calls.map((call) => [call.id, call]));
+    for (let at = index + 1; open.size > 0; at += 1) {
+      const next = messages[at];
+      if (next?.role !== "toolResult") break;
+      if (results.get(next.toolCallId) === next && open.delete(next.toolCallId)) placed.push(next);
+    }
+    for (const [id, call] of open) {
+      const result = results.get(id);
+      context.found(result === undefined ? "unpaired_call" : "misplaced_result");
+      placed.push(result ?? unrecorded(call, message.timestamp ?? 0));
+    }
+    return placed;
+  });
+};
+
+/** True if each batch of calls is followed by its results only. */
+function isPaired(messages: readonly Message[]): boolean {
+  let open = new Set<string>();
+  for (const message of messages) {
+    if (message.role === "toolResult") {
+      if (!open.delete(message.toolCallId)) return false;
+      continue;
+    }
+    if (open.size > 0) return false;
+    open = new Set(callsIn(message).map(({ id }) => id));
+  }
+  return open.size === 0;
+}
+
+/** Finds the first result of each call, at any place. */
+function resultsByCall(
+  messages: readonly Message[],
+  { found }: RepairContext,
+): ReadonlyMap<string, ToolResultMessage | undefined> {
+  const results = new Map<string, ToolResultMessage | undefined>();
+  for (const message of messages) for (const { id } of callsIn(message)) results.set(id, undefined);
+  for (const message of messages) {
+    if (message.role !== "toolResult" || !results.has(message.toolCallId)) continue;
+    if (results.get(message.toolCallId) === undefined) results.set(message.toolCallId, message);
+    else found("duplicate_result");
+  }
+  return results;
+}
+
+function unrecorded({ id, name }: ToolCall, timestamp: number): ToolResultMessage {
+  const content = [{ type: "text" as const, text: NO_RESULT }];
+  return { role: "toolResult", toolCallId: id, toolName: name, content, isError: true, timestamp };
+}
+
+/** Converts a result without a call. Returns nothing for a result without information. */
+function asUserText(
+  { toolName, content, timestamp }: ToolResultMessage,
+  { found }: RepairContext,
+): Message[] {
+  found("unpaired_result");
+  const text = contentText(content).trim();
+  const images = content.filter((block) => block.type === "image");
+  if (images.length === 0 && (text === "" || text === CLEARED || text === NO_RESULT)) return [];
+  const { begin, end } = FRAMES.orphanResult(toolName);
+  const blocks: UserContent[] = [
+    { type: "text", text: framed({ begin, end: "" }, text) },
+    ...images,
+    { type: "text", text: end },
+  ];
+  return [{ role: "user", content: blocks, timestamp }];
+}
+
+/**
+ * Gives a call with the id of an earlier call a new one, and its results too: a result belongs to the latest call before
+ * it. The new ids are stable.
+ */
+const repairCallIds: RepairPass = (messages, { found }) => {
+  const taken = new Set(messages.flatMap((message) => callsIn(message).map(({ id }) => id)));
+  const seen = new Set<string>();
+  /** The last number of each id, to avoid quadratic time if all calls share one. */
+  const numbers = new Map<string, number>();
+  const freeId = (name: string) => {
+    let number = (numbers.get(name) ?? 1) + 1;
+    while (taken.has(`${name}-${number}`)) number += 1;
+    numbers.set(name, number);
+    return `${name}-${number}`;
+  };
+  /** The new ids of the following results, by their id. */
+  const renamed = new Map<string, string[]>();
+  return mended(messages, (message) => {
+    if (message.role === "toolResult") {
+      const id = nextName(renamed.get(message.toolCallId));
+      return id === undefined || id === message.toolCallId ? message : { ...message, toolCallId: id };
+    }
+    if (message.role !== "assistant") return message;
+    const own = new Map<string, string[]>();
+    const mendedMessage = mendedBlocks(message, (block: AssistantContent) => {
+      if (block.type !== "toolCall") return block;
+      const id = seen.has(block.id) || block.id === "" ? freeId(block.id || "call") : block.id;
+      seen.add(id);
+      own.set(block.id, [...(own.get(block.id) ?? []), id]);
+      if (id === block.id) return block;
+      found("call_id");
+      return { ...block, id };
+    });
+    for (const [id, names] of own) renamed.set(id, names);
+    return mendedMessage;
+  });
+};
+
+/** Two calls of one answer share an id: the first result belongs to the first call. */
+function nextName(names: string[] | undefined): string | undefined {
+  return names !== undefined && names.length > 1 ? names.shift() : names?.[0];
+}
+
+/** A conversation must begin with the user: adds a line before a first answer. */
+const repairBeginning: RepairPass = (messages, { found }) => {
+  const first = messages.find((message) => message.role !== "system");
+  if (first?.role !== "assistant") return messages;
+  found("no_user_first");
+  const at = messages.indexOf(first);
+  const { timestamp } = first;
+  const line: Message = { role: "user", content: "[Earlier messages are no longer shown]", timestamp };
+  return [...messages.slice(0, at), line, ...messages.slice(at)];
+};
 
 /** Singular and plural; `#` is the count. */
 const details: Readonly<Record<RepairKind, readonly [one: string, several: string]>> = {
@@ -66,274 +218,55 @@ export function repairOf(kind: RepairKind, count: number): Repair {
   return { kind, count, detail: count === 1 ? one : several.replace("#", digits(count)) };
 }
 
-/** The context of a repair pass. */
-export interface RepairContext {
+export interface RepairMessagesOptions {
+  /** The context, oldest first. May be damaged in any way. */
+  messages: readonly Message[];
   model: CatalogueModel;
-  /** The context changed at this time. Thinking of earlier answers is bound to the earlier one. */
-  prefixChangedAtMs: number | undefined;
-  dropThinkingUpToMs: number | undefined;
-  found(kind: RepairKind, count?: number): void;
+  /**
+   * The time of the latest edit of the context, in milliseconds since the epoch. Leaves out signed thinking of earlier
+   * answers. Compactions need no time. Default: never.
+   */
+  prefixChangedAtMs?: number | undefined;
+  /** Leaves out all thinking of answers up to this time, in milliseconds since the epoch. Default: none. */
+  dropThinkingUpToMs?: number | undefined;
 }
 
-/** One kind of repair. Pure except for `found`. Returns the same array if nothing is wrong. */
-export type RepairPass = (messages: readonly Message[], context: RepairContext) => readonly Message[];
-
-/** Maps a list. Leaves out undefined. Returns the same list if no item changed. */
-export function mended<Item>(
-  items: readonly Item[],
-  mend: (item: Item, index: number) => Item | undefined,
-): readonly Item[] {
-  let changed: Item[] | undefined;
-  // Contexts are long, and `entries()` makes a pair for each item.
-  for (let index = 0; index < items.length; index += 1) {
-    const item = items[index] as Item;
-    const now = mend(item, index);
-    if (now === item && now !== undefined) changed?.push(item);
-    else {
-      changed ??= items.slice(0, index);
-      if (now !== undefined) changed.push(now);
-    }
-  }
-  return changed ?? items;
+interface RepairedMessages {
+  /** The same array if nothing was wrong. */
+  messages: readonly Message[];
+  repairs: readonly Repair[];
 }
 
-/** As `mended`, for the blocks of a message. */
-export function mendedBlocks<M extends Message, Block>(message: M, mend: (block: Block) => unknown): M {
-  const { content } = message as unknown as { content: readonly Block[] };
-  const kept = mended<unknown>(content, (block) => mend(block as Block));
-  return kept === content ? message : { ...message, content: [...kept] };
-}
-
-/** All roles. The blocks of those with `true` are checked. */
-const ROLES: Readonly<Record<Message["role"], boolean>> = {
-  user: true,
-  custom: true,
-  toolResult: true,
-  assistant: true,
-  bashExecution: false,
-  system: false,
-  branchSummary: false,
-  compactionSummary: false,
-};
-
-/** Leaves out values that are no message, and blocks that no provider can read. */
-export const repairContent: RepairPass = (messages, { found }) => {
-  const damaged = <Value>(value: Value): Value => {
-    found("damaged_content");
-    return value;
-  };
-  return mended(messages, (message) => {
-    if (!Object.hasOwn(ROLES, message?.role)) return damaged(undefined);
-    const { role } = message;
-    if (!ROLES[role]) return message;
-    const sound = role === "toolResult" ? soundResult(message) : message;
-    const { content } = sound as { content?: unknown };
-    if (typeof content === "string") {
-      if (role === "user" || role === "custom") return message;
-      return { ...sound, content: content === "" ? [] : [{ type: "text", text: content }] } as Message;
-    }
-    if (!Array.isArray(content)) return damaged({ ...sound, content: [] } as Message);
-    return mendedBlocks(sound, (block) =>
-      isSoundBlock(block, role === "assistant") ? withArguments(block) : damaged(undefined),
-    );
-  });
-};
-
-/** Removes arguments that are no object, or nested too deep. */
-function withArguments(block: unknown): unknown {
-  const call = block as AssistantContent;
-  if (call.type !== "toolCall") return block;
-  return isRecord(call.arguments) && !exceedsJsonDepth(call.arguments) ? block : { ...call, arguments: {} };
-}
-
-function soundResult(message: Extract<Message, { role: "toolResult" }>) {
-  const { toolCallId, toolName } = message;
-  if (typeof toolCallId === "string" && typeof toolName === "string") return message;
-  return { ...message, toolCallId: String(toolCallId ?? ""), toolName: String(toolName ?? "tool") };
-}
-
-function isSoundBlock(block: unknown, isAnswer: boolean): boolean {
-  if (!isRecord(block)) return false;
-  switch (block.type) {
-    case "text":
-      return typeof block.text === "string";
-    case "image":
-      return !isAnswer && isFilled(block.data) && isFilled(block.mimeType);
-    case "thinking":
-      return isAnswer && typeof block.thinking === "string";
-    case "toolCall":
-      return isAnswer && typeof block.id === "string" && isFilled(block.name);
-    default:
-      return false;
-  }
-}
-
-function isFilled(value: unknown): boolean {
-  return typeof value === "string" && value !== "";
-}
-
-/** Deeper than any tool's arguments. */
-const MAX_DEPTH = 64;
-
-/** Replaces halves of characters in sent texts: JSON can write them, but no provider can read them. */
-export const repairText: RepairPass = (messages, { found }) =>
-  mended(messages, (message) => {
-    const sound = wellFormedMessage(message);
-    if (sound !== message) found("lone_surrogate");
-    return sound;
-  });
-
-function wellFormedMessage(message: Message): Message {
-  switch (message.role) {
-    case "assistant":
-      return mendedBlocks(message, wellFormedBlock);
-    case "user":
-    case "custom":
-    case "toolResult": {
-      const content = wellFormed(message.content, 0);
-      return content === message.content ? message : ({ ...message, content } as Message);
-    }
-    case "bashExecution":
-    case "branchSummary":
-    case "compactionSummary":
-      return wellFormed(message, 0) as Message;
-    default:
-      return message;
-  }
-}
-
-/** Leaves out changed thinking: its signature no longer fits. */
-function wellFormedBlock(block: AssistantContent): AssistantContent | undefined {
-  const sound = wellFormed(block, 0) as AssistantContent;
-  const isSigned = sound.type === "thinking" && sound.thinkingSignature !== undefined;
-  return sound !== block && isSigned ? undefined : sound;
-}
-
-function wellFormed(value: unknown, depth: number): unknown {
-  if (typeof value === "string") return value.isWellFormed() ? value : value.toWellFormed();
-  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return value;
-  if (Array.isArray(value)) return mended<unknown>(value, (item) => wellFormed(item, depth + 1));
-  return wellFormedRecord(value as Record<string, unknown>, depth);
-}
-
-function wellFormedRecord(record: Record<string, unknown>, depth: number): Record<string, unknown> {
-  let changed = false;
-  const fields = Object.entries(record).map(([key, value]) => {
-    const soundKey = key.toWellFormed();
-    const sound = wellFormed(value, depth + 1);
-    changed ||= soundKey !== key || sound !== value;
-    return [soundKey, sound] as const;
-  });
-  return changed ? Object.fromEntries(fields) : record;
-}
-
-/** Leaves out empty messages and blocks. An empty result becomes "(no output)". */
-export const repairEmpties: RepairPass = (messages, context) =>
-  mended(messages, (message) => {
-    const filled = withoutEmpties(message);
-    if (filled !== message) context.found("empty_message");
-    return filled;
-  });
-
-/** A conversation must begin with the user: adds a line before a first answer. */
-export const repairBeginning: RepairPass = (messages, { found }) => {
-  const first = messages.find((message) => message.role !== "system");
-  if (first?.role !== "assistant") return messages;
-  found("no_user_first");
-  const at = messages.indexOf(first);
-  const { timestamp } = first;
-  const line: Message = { role: "user", content: "[Earlier messages are no longer shown]", timestamp };
-  return [...messages.slice(0, at), line, ...messages.slice(at)];
-};
-
-function withoutEmpties(message: Message): Message | undefined {
-  if (message.role === "branchSummary" || message.role === "compactionSummary")
-    return hasText(message.summary) ? message : undefined;
-  if (!ROLES[message.role] || !("content" in message)) return message;
-  if (typeof message.content === "string") return hasText(message.content) ? message : undefined;
-  const filled = mendedBlocks(message, (block: UserContent | AssistantContent) =>
-    isBlockFilled(block) ? block : undefined,
-  ) as Extract<Message, { content: unknown[] }>;
-  if (filled.role === "toolResult" && filled.content.length === 0)
-    return { ...filled, content: [{ type: "text", text: "(no output)" }] };
-  // Providers refuse thinking that nothing follows.
-  return filled.content.every((block) => block.type === "thinking") ? undefined : filled;
-}
-
-function isBlockFilled(block: UserContent | AssistantContent): boolean {
-  if (block.type === "text") return hasText(block.text);
-  return block.type !== "thinking" || hasText(block.thinking) || block.thinkingSignature !== undefined;
-}
-
-function hasText(text: unknown): boolean {
-  return typeof text === "string" && text.trim() !== "";
-}
+/** Each pass relies on the passes before it. */
+const passes: readonly RepairPass[] = [
+  repairContent,
+  repairAnswers,
+  repairThinking,
+  repairThoughtText,
+  repairText,
+  repairCallIds,
+  repairImages,
+  repairEmpties,
+  repairPairs,
+  repairBeginning,
+];
 
 /**
- * Leaves out failed answers, because the request is repeated. Keeps the text of an aborted answer, because the user saw it:
- * its calls were not run, and its thinking has no signature.
+ * Repairs a context for providers. Pure.
+ *
+ * Invariant: a sound context is returned as the same array, and a repaired one is sound.
  */
-export const repairAnswers: RepairPass = (messages, { found }) =>
-  mended(messages, (message) => {
-    if (message.role !== "assistant") return message;
-    const { stopReason, content } = message;
-    if (stopReason !== "error" && stopReason !== "aborted") return message;
-    const text =
-      stopReason === "error" ? [] : content.filter((block) => block.type === "text" && hasText(block.text));
-    if (text.length === content.length && text.length > 0) return message;
-    if (content.length > 0) found("failed_answer");
-    return text.length === 0 ? undefined : { ...message, content: text };
-  });
-
-/** Leaves out thinking that the provider would not accept. */
-export const repairThinking: RepairPass = (messages, context) => {
-  const changedAtMs = contextChangedAtMs(messages, context.prefixChangedAtMs);
-  const { dropThinkingUpToMs: dropUpToMs } = context;
-  return mended(messages, (message) => {
-    if (message.role !== "assistant") return message;
-    const isDropped = dropUpToMs !== undefined && !(message.timestamp > dropUpToMs);
-    const isForeign = !isOwnAnswer(message, context.model);
-    return mendedBlocks(message, (block: AssistantContent) => {
-      if (block.type !== "thinking") return isDropped ? unsigned(block) : block;
-      const isBound = isForeign || isDropped || (isSigned(block) && message.timestamp < changedAtMs);
-      if (!isBound) return block;
-      context.found("bound_thinking");
-      return undefined;
-    });
-  });
-};
-
-/** Leaves out thinking in the text of answers: older sessions stored it there. */
-export const repairThoughtText: RepairPass = (messages) =>
-  mended(messages, (message) => {
-    const first = message.role === "assistant" ? message.content[0] : undefined;
-    if (message.role !== "assistant" || first?.type !== "text") return message;
-    const { thinking, text } = splitThinking(first.text);
-    if (thinking.trim() === "" && text.trim() === first.text.trim()) return message;
-    return { ...message, content: [{ ...first, text }, ...message.content.slice(1)] };
-  });
-
-/** The time of the latest change of the context other than an addition: a compaction, or the caller's edit. */
-export function contextChangedAtMs(
-  messages: readonly Message[],
-  prefixChangedAtMs = Number.NEGATIVE_INFINITY,
-): number {
-  const summaries = messages.filter((message) => message?.role === "compactionSummary");
-  return Math.max(prefixChangedAtMs, latestMs(summaries));
-}
-
-/** Damaged messages may have no time. */
-export function latestMs(messages: readonly Message[]): number {
-  const times = messages.map((message) => message?.timestamp ?? Number.NaN);
-  return times.reduce((latest, time) => (time > latest ? time : latest), Number.NEGATIVE_INFINITY);
-}
-
-function isSigned(block: Extract<AssistantContent, { type: "thinking" }>): boolean {
-  return block.thinkingSignature !== undefined || block.redacted === true;
-}
-
-/** Signatures of texts and calls are bound to the context too. */
-function unsigned(block: Exclude<AssistantContent, { type: "thinking" }>): AssistantContent {
-  const { textSignature, thoughtSignature, ...rest } = block as TextContent & { thoughtSignature?: string };
-  return textSignature === undefined && thoughtSignature === undefined ? block : rest;
+export function repairMessages(options: RepairMessagesOptions): RepairedMessages {
+  const { messages, model, prefixChangedAtMs, dropThinkingUpToMs } = options;
+  const counts = new Map<RepairKind, number>();
+  const context: RepairContext = {
+    model,
+    prefixChangedAtMs,
+    dropThinkingUpToMs,
+    found: (kind, count = 1) => {
+      counts.set(kind, (counts.get(kind) ?? 0) + count);
+    },
+  };
+  const sound = passes.reduce((sum, pass) => pass(sum, context), messages);
+  return { messages: sound, repairs: [...counts].map(([kind, count]) => repairOf(kind, count)) };
 }

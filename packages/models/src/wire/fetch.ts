@@ -1,5 +1,5 @@
 import { exceedsJsonDepth } from "@bonsai-agent/messages/host";
-import { ANSWER_TOO_LARGE } from "../failure/failure.ts";
+import { ANSWER_TOO_LARGE } from "../failure/answer-end.ts";
 import { shownAddress } from "../model.ts";
 import { ProviderError } from "../provider.ts";
 import { jsonOrText } from "./fields.ts";

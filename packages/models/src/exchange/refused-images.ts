@@ -1,77 +1,7 @@
-import {
-  type ImageContent,
-  jsonText,
-  type Message,
-  shortened,
-  type UserContent,
-} from "@bonsai-agent/messages";
+import { type ImageContent, jsonText, type Message, shortened } from "@bonsai-agent/messages";
 import { imageProblem } from "@bonsai-agent/messages/host";
-import type { ProviderApi } from "../model.ts";
 import type { ModelFailure } from "../model-request.ts";
-import { mended, mendedBlocks, type RepairPass } from "./repair.ts";
-
-interface ImageLimits {
-  /** All images of a request, as base64. */
-  requestBytes: number;
-  imageBytes?: number;
-}
-
-/** Below the providers' limits (Anthropic: 32 MB a request, 5 MB an image), to leave room for the text. */
-const limits: Readonly<Record<ProviderApi, ImageLimits>> = {
-  "anthropic-messages": { requestBytes: 24_000_000, imageBytes: 5 * 1024 * 1024 },
-  "openai-responses": { requestBytes: 40_000_000 },
-  "openai-chat": { requestBytes: 40_000_000 },
-  scripted: { requestBytes: 40_000_000 },
-  extension: { requestBytes: 40_000_000 },
-};
-
-/** Replaces images that the model or its provider would refuse by a line of text. The oldest go first. */
-export const repairImages: RepairPass = (messages, { model, found }) => {
-  if (!model.input.includes("image")) {
-    return withoutImages(messages, () => {
-      found("image_not_supported");
-      return "[Image omitted: this model accepts only text]";
-    });
-  }
-  const { requestBytes, imageBytes = Number.POSITIVE_INFINITY } = limits[model.api] ?? limits.scripted;
-  let excess = messages
-    .flatMap(imagesOf)
-    .reduce((sum, { data }) => (data.length > imageBytes ? sum : sum + data.length), -requestBytes);
-  return withoutImages(messages, ({ data }) => {
-    const isTooLarge = data.length > imageBytes;
-    if (!isTooLarge && excess <= 0) return undefined;
-    if (!isTooLarge) excess -= data.length;
-    found("too_many_bytes");
-    return "[Image omitted: it is too large]";
-  });
-};
-
-/** Leaves out all images except those of the latest message with images. */
-export function withoutOlderImages(messages: readonly Message[]): readonly Message[] {
-  const newest = new Set(messages.map(imagesOf).findLast((images) => images.length > 0));
-  return withoutImages(messages, (image) =>
-    newest.has(image) ? undefined : "[Image omitted: the request was too large]",
-  );
-}
-
-export function imagesOf(message: Message): ImageContent[] {
-  const { content } = (message ?? {}) as { content?: unknown };
-  return Array.isArray(content) ? content.filter((block) => block?.type === "image") : [];
-}
-
-/** @param marker returns the text that replaces an image; undefined keeps it */
-export function withoutImages(
-  messages: readonly Message[],
-  marker: (image: ImageContent) => string | undefined,
-): readonly Message[] {
-  return mended(messages, (message) => {
-    if (imagesOf(message).length === 0) return message;
-    return mendedBlocks(message, (block: UserContent) => {
-      const text = block.type === "image" ? marker(block) : undefined;
-      return text === undefined ? block : { type: "text", text };
-    });
-  });
-}
+import { imagesOf } from "../repair/repair-content.ts";
 
 /** Statuses of refusals that blame the content of the request. */
 const BLAMES_CONTENT: ReadonlySet<number> = new Set([400, 413, 415, 422]);
