@@ -103,7 +103,7 @@ const FOLDERS: FolderOrder["folders"] = {
   ],
   agent: [
     ...["notice.ts", "settings.ts", "tools", "resources", "prompt", "recall", "events.ts"],
-    ...["lifecycle.ts", "run", "listing", "task-tool.ts", "agent.ts", "clipboard.ts", "open-agent.ts"],
+    ...["lifecycle.ts", "run", "listing", "task-tool.ts", "agent.ts", "open-agent.ts"],
     ...["host.ts", "index.ts"],
   ],
   transcripts: [

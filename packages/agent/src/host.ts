@@ -1,5 +1,4 @@
 // For Bonsai's own packages. May change in any release.
-export { clipboardWriters, runClipboardProgram, writeClipboard } from "./clipboard.ts";
 export type { CommandOperations, PromptInput, ResourcePaths } from "./events.ts";
 export { compactionEventNames, HandlerCalls } from "./lifecycle.ts";
 export { modelNotice } from "./notice.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { on } from "../../agent/test/desk.ts";
+import { on } from "../../extension/test/desk.ts";
 import { readClipboard } from "../src/session/clipboard.ts";
 
 const wlPaste = (types: string, data: string) =>

@@ -38,6 +38,7 @@ export { hostModules } from "../load/host-modules.ts";
 export { type ImportExtensionOptions, importExtension } from "../load/import-extension.ts";
 export type { FindProblem } from "../load/package-manifest.ts";
 export { INSTEAD, type ModuleExports, type VirtualModules } from "../load/virtual-modules.ts";
+export { clipboardWriters, runClipboardProgram, writeClipboard } from "./clipboard.ts";
 export type { ExtensionRenderers, ToolRenderer } from "./extension-drawing.ts";
 export { lifecycleNotice, strayErrorNotice } from "./extension-errors.ts";
 export type {

@@ -1,4 +1,4 @@
-import { runClipboardProgram } from "@bonsai-agent/agent/host";
+import { runClipboardProgram } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 
 type ClipboardCommand = Parameters<typeof runClipboardProgram>[0];

@@ -1,6 +1,6 @@
-import { writeClipboard } from "@bonsai-agent/agent/host";
 import { bytes, counted } from "@bonsai-agent/app/numbers";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
+import { writeClipboard } from "@bonsai-agent/extension/host";
 import { BonsaiError, messageText, textHead } from "@bonsai-agent/messages";
 import type { Entry, Session } from "@bonsai-agent/session";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { extname } from "node:path";
-import { clipboardWriters, fileKind, HEAD_BYTES, writeClipboard } from "@bonsai-agent/agent/host";
+import { fileKind, HEAD_BYTES } from "@bonsai-agent/agent/host";
+import { clipboardWriters, writeClipboard } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome, SESSION_VERSION } from "@bonsai-agent/session";
 import { CustomEditor } from "./custom-editor.ts";

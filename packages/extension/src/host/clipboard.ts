@@ -1,8 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { programPath, startProcess } from "@bonsai-agent/agent/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { raceAbort } from "@bonsai-agent/messages/host";
-import { programPath, startProcess } from "./tools/process.ts";
 
 export interface ClipboardOptions {
   /** Default: the environment of this process. */

@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ClipboardOptions } from "../src/clipboard.ts";
+import type { ClipboardOptions } from "../src/host/clipboard.ts";
 
 /** Makes a folder with these programs, each a script of the shell. */
 function programs(scripts: Record<string, string>): string {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { writeClipboard } from "../src/clipboard.ts";
+import { writeClipboard } from "../src/host/clipboard.ts";
 import { on } from "./desk.ts";
 
 test("the first program that takes a text has it; one that fails or hangs is passed over", async () => {
