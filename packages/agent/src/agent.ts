@@ -6,6 +6,7 @@ import {
   mergeBranch,
   type Navigation,
   navigateTree,
+  type Summariser,
 } from "@bonsai-agent/compaction";
 import type { BackgroundCounts, NavigateTreeOptions } from "@bonsai-agent/compaction/host";
 import type { PayloadOf } from "@bonsai-agent/lifecycle";
@@ -71,6 +72,11 @@ export class Agent {
   /** The selected model, with the window that its server has reported. */
   get model(): CatalogueModel {
     return this.#parts.selection.model;
+  }
+
+  /** Summarises with the selected model. */
+  get summariser(): Summariser {
+    return this.#parts.summariser;
   }
 
   get settings(): AgentSettings {

@@ -9,6 +9,7 @@ import type {
   UserContent,
 } from "@bonsai-agent/messages";
 import type { CatalogueModel, StreamEvent, ThinkingLevel } from "@bonsai-agent/models";
+import type { CommandOperations } from "./tools/shell-command.ts";
 import type { ToolResult } from "./tools/tool-registry.ts";
 
 export type SessionStartReason = "startup" | "reload" | "new" | "resume" | "fork";
@@ -134,25 +135,6 @@ export interface CommandOutput {
 
 /** Runs a shell command in the project and kills its process tree on abort. Rejects if it cannot be started. */
 export type RunCommand = (run: CommandRun) => Promise<CommandOutput>;
-
-/** Runs commands elsewhere than in the project's shell: on another machine, in a container. */
-export interface CommandOperations {
-  /**
-   * Rejects if the command cannot be run; with the message `aborted` or `timeout:SECONDS` if it was stopped. An exit code
-   * of null is unknown.
-   */
-  exec(
-    command: string,
-    cwd: string,
-    options: {
-      onData: (data: Buffer) => void;
-      signal: AbortSignal;
-      /** Time limit in seconds, enforced by this function. Absent: no limit. */
-      timeout?: number;
-      env?: NodeJS.ProcessEnv;
-    },
-  ): Promise<{ exitCode: number | null }>;
-}
 
 /** A handler's decision about a command that the user typed. */
 export interface CommandGuardResult {

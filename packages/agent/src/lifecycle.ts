@@ -159,9 +159,6 @@ export const lifecycleEventRules: EventRules<LifecycleEvents> = {
   ...runEventRules,
 };
 
-/** The names of all events of compactions and of moves in the tree. */
-export const compactionEventNames: ReadonlySet<string> = new Set(Object.keys(compactionEventRules));
-
 /** A lifecycle without handlers. Its notices go to `onNotice`. */
 export function defaultLifecycle(onNotice: (notice: AgentNotice) => void): Lifecycle<LifecycleEvents> {
   return new Lifecycle<LifecycleEvents>({

@@ -5,7 +5,7 @@ import {
 } from "@bonsai-agent/compaction";
 import type { CompactionPolicy } from "@bonsai-agent/compaction/host";
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
-import { parseSettings, settingDescription } from "@bonsai-agent/messages/host";
+import { parseSettings } from "@bonsai-agent/messages/host";
 import { defaultRetryPolicy, thinkingLevels } from "@bonsai-agent/models";
 import { z } from "zod";
 
@@ -118,11 +118,6 @@ export const agentSettingsSchema: z.ZodType<
   z.output<typeof settingsObject>,
   AgentSettingsInput
 > = settingsObject;
-
-/** The description of a setting, by its path in the settings file; empty if there is no such setting. */
-export function agentSettingDescription(path: readonly string[]): string {
-  return settingDescription(settingsObject, path);
-}
 
 /**
  * Fills in the settings: the user's values over the defaults, with the preset between them for `compaction`.

@@ -1,6 +1,7 @@
+import { settingDescription } from "@bonsai-agent/messages/host";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { agentSettingDescription, agentSettings, agentSettingsSchema } from "../src/settings.ts";
+import { agentSettings, agentSettingsSchema } from "../src/settings.ts";
 
 interface Node {
   description?: string;
@@ -21,9 +22,9 @@ test("has 40 settings, each with a description of one short sentence", () => {
   for (const [key, description] of settings) {
     expect(description).toMatch(/^[A-Z].*\.$/);
     expect(description.length).toBeLessThanOrEqual(110);
-    expect(agentSettingDescription(key.split("."))).toBe(description);
+    expect(settingDescription(agentSettingsSchema, key.split("."))).toBe(description);
   }
-  expect(agentSettingDescription(["retry", "tries"])).toBe("");
+  expect(settingDescription(agentSettingsSchema, ["retry", "tries"])).toBe("");
 });
 
 test.each([

@@ -5,8 +5,7 @@ import {
   type LifecycleEvents,
   lifecycleEventRules,
 } from "@bonsai-agent/agent";
-import { compactionEventNames } from "@bonsai-agent/agent/host";
-import type { ReviewCompaction } from "@bonsai-agent/compaction";
+import { compactionEventRules, type ReviewCompaction } from "@bonsai-agent/compaction";
 import type { ExtensionHost, ExtensionMode, FrontEndUI, SessionControl } from "@bonsai-agent/extension/host";
 import { Lifecycle, type SlowAnswer } from "@bonsai-agent/lifecycle";
 import { untilAborted } from "@bonsai-agent/messages/host";
@@ -126,7 +125,7 @@ async function makeParts(call: AgentCall, options: OpenAppContextOptions) {
     setTimer,
     onSlowAnswer: options.onSlowAnswer,
     // Without a UI, no user can stop a slow handler.
-    passesSlowHandlers: options.ui === undefined ? compactionEventNames : undefined,
+    passesSlowHandlers: options.ui === undefined ? new Set(Object.keys(compactionEventRules)) : undefined,
     onNotice: (notice) => onNotice(extensions.noticeOf(notice)),
   });
   log?.listen(lifecycle);

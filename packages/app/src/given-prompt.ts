@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
-import type { GivenPrompt } from "@bonsai-agent/agent/host";
+import type { openAgent } from "@bonsai-agent/agent";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { AgentCall } from "./invocation.ts";
 import { absolutePath } from "./paths.ts";
@@ -8,7 +8,9 @@ import { absolutePath } from "./paths.ts";
  * What `--system-prompt` and `--append-system-prompt` give, each a text or the file that has it; undefined without them.
  * @throws BonsaiError `wrong_usage` for what can only be a file and is none, or cannot be read
  */
-export function givenPrompt({ options, io }: Pick<AgentCall, "options" | "io">): GivenPrompt | undefined {
+type GivenPrompt = Parameters<typeof openAgent>[0]["givenPrompt"];
+
+export function givenPrompt({ options, io }: Pick<AgentCall, "options" | "io">): GivenPrompt {
   const { systemPrompt: replaced, appendSystemPrompt: appended } = options;
   if (replaced === undefined && appended === undefined) return undefined;
   return {

@@ -1,18 +1,19 @@
 import { realpathSync } from "node:fs";
-import type { Expansion, Skill } from "@bonsai-agent/agent";
 import {
-  commandCall,
-  expandTemplate,
-  isInside,
+  type Expansion,
+  expandResourceCall,
   type PromptInput,
-  type PromptTemplate,
-  skillMessage,
-} from "@bonsai-agent/agent/host";
+  type readPromptTemplates,
+  type Skill,
+} from "@bonsai-agent/agent";
+import { isInside } from "@bonsai-agent/agent/host";
 import { quotedFiles } from "@bonsai-agent/messages/host";
 import { mentionedFiles } from "./file-mentions.ts";
 import type { ResourcePlace } from "./resource-places.ts";
 
-type Called = (Skill & { place: ResourcePlace }) | PromptTemplate<ResourcePlace>;
+export type ReadTemplates = Awaited<ReturnType<typeof readPromptTemplates<ResourcePlace>>>;
+type PromptTemplate = NonNullable<ReturnType<ReadTemplates["templates"]["get"]>>;
+export type Called = (Skill & { place: ResourcePlace }) | PromptTemplate;
 
 interface ExpandCallOptions extends Required<Pick<PromptInput, "text">> {
   /** Those that come with the text. */
@@ -24,9 +25,8 @@ interface ExpandCallOptions extends Required<Pick<PromptInput, "text">> {
 /** What is sent for a call of a template or a skill. @throws BonsaiError `skill_unreadable` */
 export function expandCall(called: Called, options: ExpandCallOptions): Expansion {
   const { typed, behind } = partsOf(options.text);
-  const { args } = commandCall(typed) ?? { args: "" };
-  if (!("body" in called)) return { text: [skillMessage(called, args), behind].filter(Boolean).join("\n\n") };
-  const { text, commands } = expandTemplate(called, args);
+  const { text, commands } = expandResourceCall(called, typed);
+  if (!("body" in called)) return { text: [text, behind].filter(Boolean).join("\n\n") };
   notifyFields(called, commands, options);
   const files = filesOf(text, called, options);
   const quotes = files.quotes.filter((quote) => !behind.includes(quote));
@@ -46,7 +46,7 @@ function partsOf(text: string): { typed: string; behind: string } {
 }
 
 /** Files that the text names are sent as if it had been typed; one that cannot be sent is a notice. */
-function filesOf(text: string, { path, place }: PromptTemplate<ResourcePlace>, options: ExpandCallOptions) {
+function filesOf(text: string, { path, place }: PromptTemplate, options: ExpandCallOptions) {
   const { cwd, onNotice } = options;
   // What the user keeps may name what it likes; what came with a project or a package, only what is in the project.
   const isOwn = place.origin === "user" || place.origin === "settings" || place.origin === "flag";
@@ -70,7 +70,7 @@ function filesOf(text: string, { path, place }: PromptTemplate<ResourcePlace>, o
 }
 
 function notifyFields(
-  { path, name, model }: PromptTemplate<ResourcePlace>,
+  { path, name, model }: PromptTemplate,
   commands: readonly string[],
   { onNotice }: ExpandCallOptions,
 ): void {

@@ -5,14 +5,15 @@ import {
   type AgentSettings,
   type Expansion,
   type LifecycleEvents,
+  type PromptInput,
   readSkills,
   type Skill,
 } from "@bonsai-agent/agent";
-import type { PromptInput, PromptTemplate, PromptTemplates } from "@bonsai-agent/agent/host";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { builtInSkills } from "./built-in-skill.ts";
 import { absolutePath, shownPath } from "./paths.ts";
+import type { Called, ReadTemplates } from "./resource-call.ts";
 import { type ResourceKind, type ResourcePlace, resourceKinds, resourcePlaces } from "./resource-places.ts";
 
 type PathSettings = Pick<AgentSettings, ResourceKind>;
@@ -71,9 +72,9 @@ export class Resources {
   /** What packages and extensions bring. */
   #packages: Promise<readonly (ResourcePlace & { kind: ResourceKind })[]> | undefined;
   #discovered: readonly (ResourcePlace & { kind: ResourceKind })[] = [];
-  #templates: Promise<PromptTemplates<ResourcePlace>> | undefined;
+  #templates: Promise<ReadTemplates> | undefined;
   /** The same, once they are there. */
-  #readTemplatesNow: PromptTemplates<ResourcePlace>["templates"] = new Map();
+  #readTemplatesNow: ReadTemplates["templates"] = new Map();
   #skills: readonly PlacedSkill[] = [];
   readonly #notified = new Set<string>();
 
@@ -217,7 +218,7 @@ export class Resources {
     });
   }
 
-  async #called(text: string): Promise<PlacedSkill | PromptTemplate<ResourcePlace> | undefined> {
+  async #called(text: string): Promise<Called | undefined> {
     const [, name] = /^\s*\/(\S+)/.exec(text) ?? [];
     if (name === undefined) return undefined;
     const { templates } = await this.#readTemplates();
@@ -231,15 +232,15 @@ export class Resources {
     return new Set([...front, ...extensions]);
   }
 
-  #readTemplates(): Promise<PromptTemplates<ResourcePlace>> {
+  #readTemplates(): Promise<ReadTemplates> {
     this.#templates ??= this.#templatesOf();
     return this.#templates;
   }
 
-  async #templatesOf(): Promise<PromptTemplates<ResourcePlace>> {
+  async #templatesOf(): Promise<ReadTemplates> {
     const places = await this.places("prompts");
     this.#notifyMissing(places);
-    const { readPromptTemplates } = await import("@bonsai-agent/agent/host");
+    const { readPromptTemplates } = await import("@bonsai-agent/agent");
     const read = await readPromptTemplates(places);
     this.#notifyEach(read.problems, (problem) =>
       this.#notify({
@@ -254,7 +255,7 @@ export class Resources {
   }
 
   /** Commands come first; a template of that name is a mistake, or was there before the command. */
-  #notifyTaken({ templates }: PromptTemplates<ResourcePlace>): void {
+  #notifyTaken({ templates }: ReadTemplates): void {
     const { front, extensions } = this.#options.takenNames();
     for (const { name, path } of templates.values()) {
       const owner = front.includes(name) ? "Bonsai" : extensions.includes(name) ? "an extension" : undefined;

@@ -1,5 +1,4 @@
 import { type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
-import { compactionEventNames } from "@bonsai-agent/agent/host";
 import { CallExtensions } from "@bonsai-agent/app/call-extensions";
 import { extensionChoice, mayHaveExtensions } from "@bonsai-agent/app/extension-choice";
 import type { Invocation } from "@bonsai-agent/app/invocation";
@@ -7,6 +6,7 @@ import { type ModelRegistry, openModels } from "@bonsai-agent/app/model-choice";
 import { pausedWhileAsking } from "@bonsai-agent/app/questions";
 import { agentCallSettings } from "@bonsai-agent/app/settings";
 import { isTrusted } from "@bonsai-agent/app/trust";
+import { compactionEventRules } from "@bonsai-agent/compaction";
 import type { ExtensionHost, FlagOptions } from "@bonsai-agent/extension/host";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel } from "@bonsai-agent/models";
@@ -61,7 +61,7 @@ export async function openSessionExtensions({
   const lifecycle = new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
     setTimer,
-    passesSlowHandlers: compactionEventNames,
+    passesSlowHandlers: new Set(Object.keys(compactionEventRules)),
     onNotice: (notice) => onNotice(extensions.noticeOf(notice)),
   });
   const models = once(() => openModels({ io, home, settings, onNotice: (notice) => output.notify(notice) }));

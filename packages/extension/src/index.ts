@@ -1,13 +1,11 @@
-export type { LifecycleEvents } from "@bonsai-agent/agent";
 export {
-  environmentKeys,
-  fitArguments,
-  globMatcher,
+  type LifecycleEvents,
   MAX_RESULT_BYTES,
   MAX_RESULT_LINES,
   maskKeys,
   outputFolder,
-} from "@bonsai-agent/agent/host";
+} from "@bonsai-agent/agent";
+export { environmentKeys, fitArguments, globMatcher } from "@bonsai-agent/agent/host";
 export {
   type CompactionPreparation,
   type CompactionReason,

@@ -14,7 +14,11 @@ test("/compact preview shows requests and price; an unknown price is not free", 
   };
   const shown = (prices?: CatalogueModel["usdPerMillionTokens"]) => {
     const priced = prices === undefined ? model : { ...model, usdPerMillionTokens: prices };
-    const { lines } = compactionPreview({ session, settings, model: priced, fixedTexts: () => [] });
+    const summariser = { name: "some/model", contextWindow: 100_000, maxOutputTokens: 32_000 };
+    const { lines } = compactionPreview({
+      ...{ session, settings, model: priced, summariser },
+      fixedTexts: () => [],
+    });
     return [...lines(120)].map((line) => renderLine(line, false)).join("\n");
   };
   expect(shown()).toMatch(/1 request to some\/model: ~[\d,]+ tokens of input; cost unknown\./);

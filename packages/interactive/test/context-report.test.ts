@@ -1,10 +1,10 @@
-import { systemPrompt } from "@bonsai-agent/agent";
 import { lineWidth, renderLine } from "@bonsai-agent/app/line";
 import { compactionPresets, compactionSettings, thresholdTokens } from "@bonsai-agent/compaction";
 import type { Session } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { systemPrompt } from "../../agent/src/prompt/system-prompt.ts";
 import { contextReportView } from "../src/slash/context.ts";
 import { type ContextReport, type ContextReportOptions, contextReport } from "../src/slash/context-report.ts";
 

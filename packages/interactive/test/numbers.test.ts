@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import { overheadTexts } from "@bonsai-agent/agent/host";
+import { requestOverhead } from "@bonsai-agent/agent/host";
 import { renderLine } from "@bonsai-agent/app/line";
 import { compactionSettings, runCompaction } from "@bonsai-agent/compaction";
 import type { Session } from "@bonsai-agent/session";
@@ -114,7 +114,7 @@ test("Law: /context says right after a compaction what the compaction said", asy
       const result = await runCompaction({
         session,
         settings,
-        fixedTexts: overheadTexts(() => ({ systemPrompt, tools })),
+        fixedTexts: () => requestOverhead({ systemPrompt, tools }).texts,
       });
       const after = reportOf(session, each);
       expect([result.tokensBefore, result.estimatedTokensBefore]).toEqual([

@@ -238,7 +238,7 @@ export class SystemPromptInUse {
 }
 
 /** The parts of every request before its messages. */
-export interface RequestOverhead {
+interface RequestOverhead {
   /** The system prompt without the skills and the instructions. */
   readonly prompt: string;
   /** The section of skills in it; empty for none. */
@@ -247,6 +247,8 @@ export interface RequestOverhead {
   readonly instructions: readonly string[];
   /** The declarations of the tools, as JSON. */
   readonly tools: readonly string[];
+  /** All these texts. */
+  readonly texts: readonly string[];
 }
 
 interface BeforeMessages {
@@ -265,8 +267,10 @@ export function requestOverhead({ systemPrompt, tools }: BeforeMessages): Reques
     instructions.push(part.slice(open) + close);
     return part.slice(0, open);
   });
-  const { skills, others } = splitSkills(whole.join(""));
-  return { prompt: others, skills, instructions, tools: tools.map((tool) => JSON.stringify(tool)) };
+  const { skills, others: prompt } = splitSkills(whole.join(""));
+  const declared = tools.map((tool) => JSON.stringify(tool));
+  const texts = [prompt, skills, ...instructions, ...declared].filter(Boolean);
+  return { prompt, skills, instructions, tools: declared, texts };
 }
 
 /** The lines around each file of instructions. A file cannot end its own frame. */
@@ -289,10 +293,8 @@ export function overheadTexts(current: () => BeforeMessages): () => readonly str
   return () => {
     const { systemPrompt, tools } = current();
     const now = [systemPrompt, ...tools];
-    if (now.length !== known.length || now.some((part, at) => part !== known[at])) {
-      const { prompt, skills, instructions, tools: declared } = requestOverhead({ systemPrompt, tools });
-      texts = [prompt, skills, ...instructions, ...declared].filter(Boolean);
-    }
+    if (now.length !== known.length || now.some((part, at) => part !== known[at]))
+      texts = requestOverhead({ systemPrompt, tools }).texts;
     known = now;
     return texts;
   };

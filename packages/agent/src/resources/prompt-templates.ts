@@ -6,6 +6,7 @@ import { count } from "@bonsai-agent/messages/numbers";
 import { messageOf } from "../notice.ts";
 import { readRegularFile } from "../tools/files/open-file.ts";
 import { folderEntries, parseFrontmatter } from "./resource-files.ts";
+import { type CalledSkill, skillMessage } from "./skills.ts";
 
 /** A Markdown file whose text is a prompt, with places for arguments. */
 export interface PromptTemplate<Place = unknown> {
@@ -140,10 +141,23 @@ function descriptionOf(value: unknown, body: string): string {
 }
 
 /**
+ * Returns the text of a message that calls a template or a skill, and the commands of the template.
+ * @param typed the user's text, from the slash on: the arguments come after the name
+ * @throws BonsaiError `skill_unreadable`
+ */
+export function expandResourceCall(
+  called: Pick<PromptTemplate, "body"> | CalledSkill,
+  typed: string,
+): { text: string; commands: readonly string[] } {
+  const args = typed.replace(/^\s*\/\S+/, "").trim();
+  return "body" in called ? expandTemplate(called, args) : { text: skillMessage(called, args), commands: [] };
+}
+
+/**
  * Puts the arguments into the places of a template, or after it if it has none. `commands` are those of `` !`command` ``.
  * They are not run, because a file wrote them: the model can run them with its own tools, under their guards.
  */
-export function expandTemplate(
+function expandTemplate(
   { body }: Pick<PromptTemplate, "body">,
   args: string,
 ): { text: string; commands: readonly string[] } {
@@ -165,13 +179,6 @@ const command = /(?<=^|\s)!`([^`\n]+)`|^```!\s*\n([\s\S]*?)\n```$/gm;
 
 const notRun =
   "(The commands marked with ! above were not run, so their output is missing. Run the commands whose output you need.)";
-
-/** Parses a call of a template: its name and the text after it. Returns undefined for other texts. */
-export function commandCall(text: string): { name: string; args: string } | undefined {
-  const [, name, args = ""] =
-    /^\s*\/([\p{L}\p{N}_][\p{L}\p{M}\p{N}_.:-]*)(?:\s+([\s\S]*))?$/u.exec(text) ?? [];
-  return name === undefined ? undefined : { name, args: args.trim() };
-}
 
 /** The arguments after the name of a template, parsed as in a shell. */
 interface TemplateArguments {

@@ -237,15 +237,14 @@ function textOf(path: string, maxBytes: number, owners?: ReadonlySet<number>): s
   return bytes.toString("utf8");
 }
 
+export type CalledSkill = Pick<Skill, "name" | "path" | "folder">;
+
 /**
  * Reads a skill and returns the text of a message that calls it.
  * @param args the user's text after its name; replaces `$ARGUMENTS` in the skill
  * @throws BonsaiError `skill_unreadable`
  */
-export function skillMessage(
-  { name, path, folder }: Pick<Skill, "name" | "path" | "folder">,
-  args = "",
-): string {
+export function skillMessage({ name, path, folder }: CalledSkill, args = ""): string {
   let text: string;
   try {
     text = textOf(path, MAX_BODY_BYTES + 1);

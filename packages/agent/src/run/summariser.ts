@@ -89,23 +89,12 @@ function summariserOf(model: () => CatalogueModel, summarise: Summariser["summar
       return model().contextWindow ?? 0;
     },
     get maxOutputTokens() {
-      return summariserSizes(model()).maxOutputTokens;
+      return Math.min(model().maxOutputTokens || MAX_OUTPUT_TOKENS, MAX_OUTPUT_TOKENS);
     },
     get isFree() {
       return isFreeModel(model());
     },
     summarise,
-  };
-}
-
-/** Returns how much a model can read and write as summariser. */
-export function summariserSizes(
-  model: CatalogueModel,
-): Required<Pick<Summariser, "name" | "contextWindow" | "maxOutputTokens">> {
-  return {
-    name: referenceOf(model),
-    contextWindow: model.contextWindow ?? 0,
-    maxOutputTokens: Math.min(model.maxOutputTokens || MAX_OUTPUT_TOKENS, MAX_OUTPUT_TOKENS),
   };
 }
 

@@ -1,10 +1,8 @@
 import { type BashExecutionMessage, BonsaiError } from "@bonsai-agent/messages";
-import { raceAbort } from "@bonsai-agent/messages/host";
-import type { CommandOperations, CommandOutput, RunCommand } from "../events.ts";
+import type { CommandOutput, RunCommand } from "../events.ts";
 import { messageOf } from "../notice.ts";
-import { OutputRecord, TerminalText } from "../tools/command-output.ts";
 import { environmentKeys, maskKeys, type NamedSecret } from "../tools/mask-keys.ts";
-import { type ShellCommandOptions, type ShellOutcome, shellCommand } from "../tools/shell-command.ts";
+import { type ShellOutcome, shellCommand, shellElsewhere } from "../tools/shell-command.ts";
 import type { AgentParts } from "./agent-parts.ts";
 import { recordMessage } from "./answer.ts";
 
@@ -72,48 +70,6 @@ function blocked(command: string, reason = "an extension refused it."): BonsaiEr
     message: `The command ${JSON.stringify(command)} was not run: ${reason}`,
     hint: "Change the command, or unload the extension that blocks it.",
   });
-}
-
-/** Runs commands with the operations of an extension. Bounds and keeps their output as that of a local command. */
-export function shellElsewhere(
-  operations: CommandOperations,
-): (
-  options: Partial<ShellCommandOptions> & Pick<ShellCommandOptions, "command" | "cwd" | "signal">,
-) => Promise<ShellOutcome> {
-  return async ({ command, cwd, env, timeoutMs, signal, onText }) => {
-    const started = performance.now();
-    const output = new OutputRecord();
-    const text = new TerminalText();
-    const take = (plain: string) => {
-      output.append(plain);
-      if (plain !== "") onText?.(plain);
-    };
-    let onData = (data: Buffer) => take(text.push(data));
-    const exec = async () => {
-      const timeout = timeoutMs === undefined ? {} : { timeout: timeoutMs / 1_000 };
-      const options = { onData: (data: Buffer) => onData(data), signal, ...timeout, ...(env && { env }) };
-      // After an abort, it does not wait for the operations.
-      const { exitCode } = await raceAbort(operations.exec(command, cwd, options), signal);
-      return { end: "exit" as const, exitCode: exitCode ?? undefined };
-    };
-    try {
-      const ended = await exec().catch((error: unknown) => ({ end: endOf(error, signal) }));
-      take(text.end());
-      const elapsedMs = performance.now() - started;
-      return { ...ended, output, isBinary: text.isBinary, background: [], elapsedMs };
-    } finally {
-      onData = () => {};
-      output.close();
-    }
-  };
-}
-
-/** @throws the error, unless it says how the command ended */
-function endOf(error: unknown, signal: AbortSignal): "abort" | "timeout" {
-  const message = messageOf(error);
-  if (signal.aborted || message === "aborted") return "abort";
-  if (message.startsWith("timeout:")) return "timeout";
-  throw error;
 }
 
 /** The stored output of a command. */

@@ -7,6 +7,7 @@ import type { NamedSecret } from "./mask-keys.ts";
 import { type ConfirmPath, pathGuard } from "./path-guard.ts";
 import { findTool } from "./search/find-tool.ts";
 import { grepTool } from "./search/grep-tool.ts";
+import { type CommandOperations, shellElsewhere } from "./shell-command.ts";
 import type { Tool } from "./tool-registry.ts";
 
 export interface BuiltinToolsOptions {
@@ -16,8 +17,8 @@ export interface BuiltinToolsOptions {
   paths: { allow: readonly string[] };
   /** Files and folders outside the project that file tools may read; called at each use. Default: none. */
   readable?: () => readonly string[];
-  /** Default time limit of a command; 0 for no limit. */
-  bash: { timeoutSeconds: number };
+  /** Default time limit of a command, 0 for no limit; and where commands run. Default: a shell of this machine. */
+  bash: { timeoutSeconds: number; operations?: CommandOperations | undefined };
   /** Environment of commands. Default: the environment of this process. */
   env?: NodeJS.ProcessEnv;
   /** Masked in outputs of commands; called at each command. Default: only the keys of `env`. */
@@ -34,7 +35,10 @@ export function builtinTools(options: BuiltinToolsOptions): Tool[] {
     readTool(guard),
     writeTool(guard),
     editTool(guard),
-    bashTool({ cwd, env, secrets, timeoutSeconds: bash.timeoutSeconds }),
+    bashTool({
+      ...{ cwd, env, secrets, timeoutSeconds: bash.timeoutSeconds },
+      run: bash.operations && shellElsewhere(bash.operations),
+    }),
     grepTool(guard, env),
     findTool(guard),
     lsTool(guard),

@@ -1,4 +1,5 @@
 import { type ChildProcess, execFile, type SpawnOptions, spawn, spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { accessSync, closeSync, constants, existsSync, openSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
@@ -81,7 +82,7 @@ function notStarted(command: string, cwd: SpawnOptions["cwd"], cause: unknown): 
 }
 
 /** The variable that marks every process of one command. */
-export const PROCESS_MARK = "BONSAI_COMMAND_ID";
+const PROCESS_MARK = "BONSAI_COMMAND_ID";
 
 /** Time to end in order: enough to flush a file. */
 const GRACE_MS = 1_000;
@@ -89,8 +90,39 @@ const POLL_MS = 20;
 /** Each round finds the processes that were started before the last one. */
 const KILL_ROUNDS = 10;
 
+/** A program with all processes that it starts. */
 export interface ProcessTree {
   /** The first process, which leads a group of its own. */
+  child: ChildProcess;
+  /** The running processes. */
+  processes(): Promise<{ pid: number; name: string }[]>;
+  /** Ends all processes: SIGTERM first, SIGKILL after a second. */
+  kill(): Promise<void>;
+  /** Call it when the program has ended: `killRunningCommands` no longer ends it. */
+  forget(): void;
+}
+
+/** Starts a program in a group of its own and marks its processes. @throws BonsaiError `process_not_started` */
+export async function startTree(options: ProcessToStart): Promise<ProcessTree> {
+  const mark = randomUUID();
+  const child = await startProcess({
+    ...options,
+    env: { ...options.env, [PROCESS_MARK]: mark },
+    // A group and a session of its own, without a terminal.
+    detached: process.platform !== "win32",
+    windowsHide: true,
+  });
+  const tree = { pid: child.pid!, mark };
+  running.add(tree.pid);
+  return {
+    child,
+    processes: () => treeProcesses(tree),
+    kill: () => killTree(tree),
+    forget: () => void running.delete(tree.pid),
+  };
+}
+
+interface MarkedTree {
   pid: number;
   /** The value of `PROCESS_MARK` in its environment. */
   mark: string;
@@ -104,8 +136,7 @@ interface ProcessRow {
   name: string;
 }
 
-/** Ends a command and all its processes: SIGTERM first, SIGKILL after a second. */
-export async function killTree(tree: ProcessTree): Promise<void> {
+async function killTree(tree: MarkedTree): Promise<void> {
   if (process.platform === "win32") {
     // It fails for a tree that has already ended.
     await promisify(execFile)("taskkill", ["/pid", String(tree.pid), "/T", "/F"]).catch(() => {});
@@ -121,7 +152,7 @@ export async function killTree(tree: ProcessTree): Promise<void> {
   }
 }
 
-async function killProcesses(tree: ProcessTree): Promise<void> {
+async function killProcesses(tree: MarkedTree): Promise<void> {
   // When a process ends, its children leave the tree.
   const seen = new Set<number>();
   const deadline = performance.now() + GRACE_MS;
@@ -142,8 +173,8 @@ async function killProcesses(tree: ProcessTree): Promise<void> {
 }
 
 /** Processes of a command: its group, all descendants and, on Linux, all with its mark. `known` ones still belong to it. */
-export async function treeProcesses(
-  { pid, mark }: ProcessTree,
+async function treeProcesses(
+  { pid, mark }: MarkedTree,
   known: ReadonlySet<number> = new Set(),
 ): Promise<{ pid: number; name: string }[]> {
   if (process.platform === "win32") return [];
@@ -210,16 +241,6 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
 
 /** First processes of the running commands; each leads a group. */
 const running = new Set<number>();
-
-/**
- * Lets `killRunningCommands` end a command. Call the returned function when it has ended.
- * @param pid of the leader of its group; undefined if it did not start
- */
-export function runningCommand(pid: number | undefined): () => void {
-  if (pid === undefined) return () => {};
-  running.add(pid);
-  return () => void running.delete(pid);
-}
 
 /** Kills all running commands at once, for an exit that cannot wait. Does not reach processes that left their group. */
 export function killRunningCommands(): void {

@@ -1,18 +1,11 @@
 import type { ChildProcess } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
+import { raceAbort } from "@bonsai-agent/messages/host";
+import { messageOf } from "../notice.ts";
 import { OutputRecord, TerminalText } from "./command-output.ts";
 import { environmentKeys, maskedText, type NamedSecret } from "./mask-keys.ts";
-import {
-  findShell,
-  killTree,
-  PROCESS_MARK,
-  type ProcessTree,
-  runningCommand,
-  startProcess,
-  treeProcesses,
-} from "./process.ts";
+import { findShell, type ProcessTree, startTree } from "./process.ts";
 import { shownBytes } from "./result-text.ts";
 
 /** The longest argument on Linux has 128 KB. */
@@ -64,8 +57,8 @@ export interface ShellOutcome {
 export async function shellCommand(options: ShellCommandOptions): Promise<ShellOutcome> {
   await checkRunnable(options);
   const started = performance.now();
-  const mark = randomUUID();
-  const child = await start(options, mark);
+  const tree = await start(options);
+  const { child } = tree;
   const text = new TerminalText();
   const output = new OutputRecord();
   const masked = maskedText([...environmentKeys(options.env), ...(options.secrets ?? [])]);
@@ -80,18 +73,16 @@ export async function shellCommand(options: ShellCommandOptions): Promise<ShellO
   };
   child.stdout!.on("data", onData);
   child.stderr!.on("data", onData);
-  const tree = { pid: child.pid!, mark };
-  const forget = runningCommand(child.pid);
   try {
-    const { end, ...exit } = await ended(child, tree, options);
+    const { end, ...exit } = await ended(tree, options);
     await drained(child, () => lastData);
-    const background = end === "exit" ? await leftRunning(child, tree) : [];
+    const background = end === "exit" ? await leftRunning(tree) : [];
     letGo(child, onData);
     take(masked.push(text.end()) + masked.end());
     const elapsedMs = performance.now() - started;
     return { end, ...exit, output, isBinary: text.isBinary, background, elapsedMs };
   } finally {
-    forget();
+    tree.forget();
     output.close();
   }
 }
@@ -108,33 +99,30 @@ async function checkRunnable({ command, cwd, signal }: ShellCommandOptions): Pro
   if (!stats?.isDirectory()) throw new Error(`The working folder ${cwd} no longer exists.`);
 }
 
-function start({ command, cwd, env }: ShellCommandOptions, mark: string): Promise<ChildProcess> {
+function start({ command, cwd, env }: ShellCommandOptions): Promise<ProcessTree> {
   const shell = findShell(env);
   // One pipe for both streams keeps their order.
-  return startProcess({
+  return startTree({
     command: shell,
     args: ["-c", 'exec "$0" -c "$1" 2>&1', shell, command],
     cwd,
-    env: { ...env, ...unattended, [PROCESS_MARK]: mark },
-    // A group and a session of its own, without a terminal.
-    detached: process.platform !== "win32",
+    env: { ...env, ...unattended },
     stdio: ["ignore", "pipe", "pipe"],
-    windowsHide: true,
   });
 }
 
 function ended(
-  child: ChildProcess,
   tree: ProcessTree,
   { timeoutMs, signal }: ShellCommandOptions,
 ): Promise<Pick<ShellOutcome, "end" | "exitCode" | "endSignal">> {
+  const { child } = tree;
   return new Promise((resolve, reject) => {
     let end: ShellOutcome["end"] = "exit";
     let killed: Promise<void> | undefined;
     const kill = (why: ShellOutcome["end"]) => {
       if (killed !== undefined) return;
       end = why;
-      killed = killTree(tree);
+      killed = tree.kill();
       // Settles even if the first process cannot be killed.
       killed.then(() => settle(child.exitCode, child.signalCode), reject);
     };
@@ -161,10 +149,10 @@ async function drained(child: ChildProcess, lastData: () => number): Promise<voi
   while (isOpen() && isTalking() && performance.now() - since < MAX_LINGER_MS) await delay(5);
 }
 
-async function leftRunning(child: ChildProcess, tree: ProcessTree): Promise<ShellOutcome["background"]> {
+async function leftRunning({ child, processes }: ProcessTree): Promise<ShellOutcome["background"]> {
   // Usually both streams have ended. Then no process is left, and a search of all processes is not needed.
   if (child.stdout!.readableEnded && child.stderr!.readableEnded) return [];
-  const rows = await treeProcesses(tree).catch(() => []);
+  const rows = await processes().catch(() => []);
   return rows.map(({ pid, name }) => ({ pid, name }));
 }
 
@@ -175,4 +163,65 @@ function letGo(child: ChildProcess, onData: (bytes: Buffer) => void): void {
     stream.resume();
     (stream as { unref?: () => void }).unref?.();
   }
+}
+
+/** Runs commands elsewhere than in the project's shell: on another machine, in a container. */
+export interface CommandOperations {
+  /**
+   * Rejects if the command cannot be run; with the message `aborted` or `timeout:SECONDS` if it was stopped. An exit code
+   * of null is unknown.
+   */
+  exec(
+    command: string,
+    cwd: string,
+    options: {
+      onData: (data: Buffer) => void;
+      signal: AbortSignal;
+      /** Time limit in seconds, enforced by this function. Absent: no limit. */
+      timeout?: number;
+      env?: NodeJS.ProcessEnv;
+    },
+  ): Promise<{ exitCode: number | null }>;
+}
+
+/** Runs commands with the operations of an extension. Bounds and keeps their output as that of a local command. */
+export function shellElsewhere(
+  operations: CommandOperations,
+): (
+  options: Partial<ShellCommandOptions> & Pick<ShellCommandOptions, "command" | "cwd" | "signal">,
+) => Promise<ShellOutcome> {
+  return async ({ command, cwd, env, timeoutMs, signal, onText }) => {
+    const started = performance.now();
+    const output = new OutputRecord();
+    const text = new TerminalText();
+    const take = (plain: string) => {
+      output.append(plain);
+      if (plain !== "") onText?.(plain);
+    };
+    let onData = (data: Buffer) => take(text.push(data));
+    const exec = async () => {
+      const timeout = timeoutMs === undefined ? {} : { timeout: timeoutMs / 1_000 };
+      const options = { onData: (data: Buffer) => onData(data), signal, ...timeout, ...(env && { env }) };
+      // After an abort, it does not wait for the operations.
+      const { exitCode } = await raceAbort(operations.exec(command, cwd, options), signal);
+      return { end: "exit" as const, exitCode: exitCode ?? undefined };
+    };
+    try {
+      const ended = await exec().catch((error: unknown) => ({ end: endOf(error, signal) }));
+      take(text.end());
+      const elapsedMs = performance.now() - started;
+      return { ...ended, output, isBinary: text.isBinary, background: [], elapsedMs };
+    } finally {
+      onData = () => {};
+      output.close();
+    }
+  };
+}
+
+/** @throws the error, unless it says how the command ended */
+function endOf(error: unknown, signal: AbortSignal): "abort" | "timeout" {
+  const message = messageOf(error);
+  if (signal.aborted || message === "aborted") return "abort";
+  if (message.startsWith("timeout:")) return "timeout";
+  throw error;
 }

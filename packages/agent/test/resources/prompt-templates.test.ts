@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { expect, test } from "vitest";
-import { commandCall, expandTemplate, readPromptTemplates } from "../../src/resources/prompt-templates.ts";
+import { expandResourceCall, readPromptTemplates } from "../../src/resources/prompt-templates.ts";
 
 function folderWith(files: Readonly<Record<string, string | Buffer>>): string {
   const folder = mkdtempSync(join(tmpdir(), "bonsai-templates-"));
@@ -25,7 +25,7 @@ async function read(folder: string, ...paths: readonly string[]) {
   };
 }
 
-const expanded = (body: string, args = "") => expandTemplate({ body }, args);
+const expanded = (body: string, args = "") => expandResourceCall({ body }, `/template ${args}`);
 
 test("a file is a template by its name, and folders stand before it", async () => {
   const folder = folderWith({
@@ -116,15 +116,12 @@ test("commands of a template are not run, and the model is told so", () => {
 });
 
 test.each([
-  ["/review", { name: "review", args: "" }],
-  ["  /frontend:component  a b ", { name: "frontend:component", args: "a b" }],
-  ["/v1.2 x\ny", { name: "v1.2", args: "x\ny" }],
-  ["/überblick", { name: "überblick", args: "" }],
-  ["/usr/bin/x", undefined],
-  ["review /x", undefined],
-  ["/", undefined],
-])("%j calls %j", (text, call) => {
-  expect(commandCall(text)).toEqual(call);
+  ["/review", ""],
+  ["  /frontend:component  a b ", "a b"],
+  ["/v1.2 x\ny", "x\ny"],
+  ["/überblick", ""],
+])("the arguments of %j are %j", (typed, args) => {
+  expect(expandResourceCall({ body: "<$ARGUMENTS>" }, typed).text).toBe(`<${args}>`);
 });
 
 test("a pipe that somebody names is no template, and nobody waits for it", async () => {

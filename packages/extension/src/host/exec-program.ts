@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { runningCommand, startProcess } from "@bonsai-agent/agent/host";
+import { startTree } from "@bonsai-agent/agent/host";
 import { count } from "@bonsai-agent/messages/numbers";
 import type { ExecOptions, ExecResult } from "../api/extension-api.ts";
 
@@ -22,29 +22,29 @@ export async function execProgram(
 ): Promise<ExecResult> {
   if (options.signal?.aborted) return { stdout: "", stderr: "", code: 1, killed: true };
   try {
-    const child = await startProcess({
+    const tree = await startTree({
       command,
       args,
       cwd: options.cwd,
       env: { ...process.env, ...options.env },
       shell: false,
-      detached: process.platform !== "win32",
       stdio: ["ignore", "pipe", "pipe"],
-      windowsHide: true,
     });
-    return await ended(child, options);
+    return await ended(tree, options);
   } catch (error) {
     return notStarted(error);
   }
 }
 
-function ended(child: ChildProcess, { signal, timeout }: ExecProgramOptions): Promise<ExecResult> {
+function ended(
+  { child, forget }: Awaited<ReturnType<typeof startTree>>,
+  { signal, timeout }: ExecProgramOptions,
+): Promise<ExecResult> {
   return new Promise((resolve) => {
     const stdout = new BoundedText(MOST_BYTES);
     const stderr = new BoundedText(MOST_BYTES);
     child.stdout?.on("data", (bytes: Buffer) => stdout.push(bytes));
     child.stderr?.on("data", (bytes: Buffer) => stderr.push(bytes));
-    const forget = runningCommand(child.pid);
     let killed = false;
     const timers: NodeJS.Timeout[] = [];
     const kill = () => {

@@ -1,9 +1,8 @@
 /// <reference path="./cross-spawn.d.ts" />
-import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { killTree, PROCESS_MARK, runningCommand, startProcess } from "@bonsai-agent/agent/host";
+import { startProcess, startTree } from "@bonsai-agent/agent/host";
 
 /** A program that is to run beside the session. */
 export interface ProgramToStart {
@@ -74,18 +73,14 @@ async function startable({ command, args, cwd, env }: ProgramToStart) {
  * @throws BonsaiError `process_not_started`
  */
 export async function startProgram({ command, args, cwd, env }: ProgramToStart): Promise<RunningProgram> {
-  const mark = randomUUID();
-  const child = await startProcess({
+  const { child, kill, forget } = await startTree({
     ...(await startable({ command, args, cwd, env })),
     cwd,
-    env: { ...env, [PROCESS_MARK]: mark },
+    env,
     shell: false,
-    detached: process.platform !== "win32",
     stdio: ["pipe", "pipe", "pipe"],
-    windowsHide: true,
   });
   const { pid, stdin, stdout, stderr } = child;
-  const forget = runningCommand(pid);
   const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
   // Not waited for: what the program says meanwhile would be lost.
   const guarded = guardGroup(pid);
@@ -94,7 +89,7 @@ export async function startProgram({ command, args, cwd, env }: ProgramToStart):
     stdin?.end();
     await Promise.race([ended, delay(CLOSED_INPUT_MS, undefined, { ref: false })]);
     // Also where it has ended by itself: what it started may be left.
-    if (pid !== undefined) await killTree({ pid, mark });
+    await kill();
     for (const stream of [stdin, stdout, stderr]) stream?.destroy();
     (await guarded)();
     forget();

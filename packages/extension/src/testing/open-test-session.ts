@@ -11,7 +11,6 @@ import {
   openAgent,
   type RunResult,
 } from "@bonsai-agent/agent";
-import type { ResourcePaths } from "@bonsai-agent/agent/host";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { CatalogueModel, ProviderCall } from "@bonsai-agent/models";
@@ -111,7 +110,9 @@ export async function openTestSession(options: OpenTestSessionOptions = {}): Pro
 }
 
 /** Asked once, as at the start of a program. */
-async function discovered({ lifecycle, cwd }: ExtensionHost): Promise<Required<ResourcePaths>> {
+type DiscoveredPaths = Record<"skillPaths" | "promptPaths" | "themePaths", readonly string[]>;
+
+async function discovered({ lifecycle, cwd }: ExtensionHost): Promise<DiscoveredPaths> {
   const event = { type: "resources_discover" as const, cwd, reason: "startup" as const };
   const { result } = await lifecycle.decide("resources_discover", event);
   return { skillPaths: [], promptPaths: [], themePaths: [], ...result };
@@ -229,7 +230,7 @@ export interface TestSession {
   /** What models were asked, in order; `purpose` parts turns from summaries and from what extensions asked. */
   readonly requests: readonly ProviderCall[];
   /** What extensions answered to `resources_discover`, once they were started; the agent itself is given none of it. */
-  readonly resources: Readonly<Required<ResourcePaths>>;
+  readonly resources: Readonly<DiscoveredPaths>;
   /** True once an extension asked for the end of the program. */
   readonly isShutdown: boolean;
   /** What the user says. Resolves when the agent has nothing more to do. */

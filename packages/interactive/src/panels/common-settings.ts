@@ -1,6 +1,7 @@
-import { agentSettingDescription } from "@bonsai-agent/agent/host";
+import { agentSettingsSchema } from "@bonsai-agent/agent";
 import type { SettingPath } from "@bonsai-agent/app/settings-file";
 import { compactionPresets } from "@bonsai-agent/compaction";
+import { settingDescription } from "@bonsai-agent/messages/host";
 import { thinkingLevels } from "@bonsai-agent/models";
 
 /** How a value is chosen or typed. */
@@ -24,7 +25,7 @@ export interface CommonSetting {
 
 const setting = (path: string, value: SettingKind, holds: CommonSetting["holds"] = "now"): CommonSetting => {
   const keys = path.split(".");
-  return { path: keys, value, meaning: agentSettingDescription(keys), holds };
+  return { path: keys, value, meaning: settingDescription(agentSettingsSchema, keys), holds };
 };
 const onOff: SettingKind = { kind: "switch" };
 const number: SettingKind = { kind: "number" };

@@ -1,5 +1,4 @@
-import type { RunResult, StreamingBehavior } from "@bonsai-agent/agent";
-import type { PromptInput } from "@bonsai-agent/agent/host";
+import type { PromptInput, RunResult, StreamingBehavior } from "@bonsai-agent/agent";
 import { mentionedFiles } from "@bonsai-agent/app/file-mentions";
 import { defaultModel } from "@bonsai-agent/models";
 import { withLiveOutput } from "../chat/command-block.ts";

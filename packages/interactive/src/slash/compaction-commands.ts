@@ -1,5 +1,5 @@
 import type { CompactOptions } from "@bonsai-agent/agent";
-import { overheadTexts, summariserSizes } from "@bonsai-agent/agent/host";
+import { requestOverhead } from "@bonsai-agent/agent/host";
 import { compactView, plannedCost } from "@bonsai-agent/app/compact-view";
 import {
   compactionName,
@@ -102,17 +102,15 @@ function previewOf(
   { useDigest = false, ...asked }: CompactOptions & { isLittle?: boolean },
   { host: { agent, app } }: InteractiveContext,
 ): ReturnType<typeof compactionPreview> {
-  const { session, model } = agent;
+  const { session, model, systemPrompt, tools, summariser } = agent;
+  const { texts } = requestOverhead({ systemPrompt, tools: tools.declarations() });
   return compactionPreview({
     ...asked,
     session,
     settings: app.settings.compaction,
-    model: isNoModel(model) ? undefined : model,
+    ...(isNoModel(model) ? {} : { model, summariser }),
     useDigest,
-    fixedTexts: overheadTexts(() => ({
-      systemPrompt: agent.systemPrompt,
-      tools: agent.tools.declarations(),
-    })),
+    fixedTexts: () => texts,
   });
 }
 
@@ -196,8 +194,10 @@ function isSame(one: CompactionOutcome, other: CompactionOutcome): boolean {
 export function compactionPreview(asked: {
   session: Session;
   settings: CompactionSettings;
-  /** It would summarise; undefined where there is none. */
-  model: CatalogueModel | undefined;
+  /** The session's model; undefined if there is none. */
+  model?: CatalogueModel | undefined;
+  /** Summarises with that model. */
+  summariser?: Parameters<typeof planCompaction>[0]["summariser"];
   /** The digest would, whatever model there is. Default false. */
   useDigest?: boolean;
   focus?: string;
@@ -209,15 +209,15 @@ export function compactionPreview(asked: {
   fixedTexts: () => readonly string[];
 }): { result: CompactionResult; lines: (width: number) => Iterable<Line> } {
   const { session, replacesLatest = false } = asked;
-  const model = asked.useDigest === true ? undefined : asked.model;
-  const summariser = model && { summariser: summariserSizes(model) };
-  const result = planCompaction({ ...asked, model: asked.model ?? {}, reason: "manual", ...summariser });
+  const { model, summariser, ...others } = asked;
+  const asks = asked.useDigest || summariser === undefined ? {} : { summariser };
+  const result = planCompaction({ ...others, model: model ?? {}, reason: "manual", ...asks });
   const before =
     replacesLatest && session.projection().compaction !== undefined
       ? originalProjection(session)
       : session.projection();
   const picture = planPicture(result, before.items);
-  const cost = model && plannedCost(result, model);
+  const cost = model && !asked.useDigest ? plannedCost(result, model) : undefined;
   return { result, lines: (width) => previewLines(width) };
 
   function* previewLines(width: number): Generator<Line> {

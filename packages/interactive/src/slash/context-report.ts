@@ -1,4 +1,4 @@
-import { type RequestOverhead, requestOverhead } from "@bonsai-agent/agent/host";
+import { requestOverhead } from "@bonsai-agent/agent/host";
 import { economyText } from "@bonsai-agent/app/economy-text";
 import { callsOf, kindWord, type Preview } from "@bonsai-agent/app/preview";
 import {
@@ -86,7 +86,7 @@ export function contextReport(options: ContextReportOptions): ContextReport {
   const { session, settings, model } = options;
   const { items } = session.projection();
   const fixed = requestOverhead(options);
-  const fixedTexts = () => [fixed.prompt, fixed.skills, ...fixed.instructions, ...fixed.tools];
+  const fixedTexts = () => fixed.texts;
   const reading = readContext({ session, estimator: settings.estimator, fixedTexts, model });
   const { estimator, tokens, source, trailingTokens } = reading;
   const estimated = [...fixedParts(fixed, estimator), ...messageParts(items, estimator)];
@@ -112,7 +112,7 @@ function sumOf(parts: readonly ContextPart[]): number {
 
 /** What stands before the messages of every request. */
 function fixedParts(
-  { prompt, skills, instructions, tools }: RequestOverhead,
+  { prompt, skills, instructions, tools }: ReturnType<typeof requestOverhead>,
   estimator: TokenEstimator,
 ): ContextPart[] {
   const part = (name: string, texts: readonly string[]): ContextPart => ({

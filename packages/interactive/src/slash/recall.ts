@@ -1,4 +1,4 @@
-import { findRecalled } from "@bonsai-agent/agent/host";
+import { findRecalled } from "@bonsai-agent/agent";
 import { summariesOf } from "@bonsai-agent/app/summary-sources";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { textHead } from "@bonsai-agent/messages";

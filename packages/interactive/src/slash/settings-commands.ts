@@ -1,4 +1,4 @@
-import { overheadTexts } from "@bonsai-agent/agent/host";
+import { requestOverhead } from "@bonsai-agent/agent/host";
 import { economyText } from "@bonsai-agent/app/economy-text";
 import type { ProjectPlace } from "@bonsai-agent/app/project-parts";
 import { isNothing, type ProjectUse, projectUse, projectUseLines } from "@bonsai-agent/app/project-use";
@@ -55,9 +55,9 @@ function meaningHere(setting: CommonSetting, { host }: InteractiveContext): stri
   if (settingName(setting) !== "compaction.economy" || !settings.enabled) return undefined;
   if (isNoModel(agent.model)) return undefined;
   const { session, model, systemPrompt } = agent;
-  const fixed = overheadTexts(() => ({ systemPrompt, tools: agent.tools.declarations() }));
+  const { texts } = requestOverhead({ systemPrompt, tools: agent.tools.declarations() });
   const nowMs = app.call.io.now();
-  const text = economyText({ session, settings, model, nowMs, fixedTexts: fixed });
+  const text = economyText({ session, settings, model, nowMs, fixedTexts: () => texts });
   const subject = settings.economy === "off" ? "auto" : "Bonsai";
   return text === undefined ? undefined : `In this session, ${subject} ${text}.`;
 }

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { extname } from "node:path";
-import { fileKind, HEAD_BYTES } from "@bonsai-agent/agent/host";
+import { fileKind } from "@bonsai-agent/agent/host";
 import { clipboardWriters, writeClipboard } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome, SESSION_VERSION } from "@bonsai-agent/session";
@@ -194,8 +194,7 @@ export function getShellConfig(shellPath?: string): { shell: string; args: strin
 export async function detectSupportedImageMimeTypeFromFile(path: string): Promise<string | null> {
   const file = await open(path);
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    const kind = await fileKind(buffer.subarray(0, bytesRead));
+    const kind = await fileKind(file);
     return kind.kind === "image" ? kind.mimeType : null;
   } finally {
     await file.close();

@@ -5,11 +5,12 @@ import {
   type AgentSettings,
   agentSettings,
   type Expansion,
+  expandResourceCall,
   type LifecycleEvents,
   lifecycleEventRules,
   openAgent,
+  type PromptInput,
 } from "@bonsai-agent/agent";
-import { commandCall, expandTemplate, type PromptInput, skillMessage } from "@bonsai-agent/agent/host";
 import type { ExtensionTool } from "@bonsai-agent/extension";
 import {
   type ExtensionHost,
@@ -238,14 +239,13 @@ async function expanded(
   { text }: Pick<PromptInput, "text">,
   loader: DefaultResourceLoader,
 ): Promise<Expansion | undefined> {
-  const call = commandCall(text);
-  if (call === undefined) return undefined;
-  const template = loader.templates.get(call.name);
-  if (template !== undefined) return { text: expandTemplate(template, call.args).text };
-  const skill = loader.getSkills().skills.find(({ name }) => call.name === `skill:${name}`);
+  const [, called = ""] = /^\s*\/(\S+)/.exec(text) ?? [];
+  const template = loader.templates.get(called);
+  if (template !== undefined) return { text: expandResourceCall(template, text).text };
+  const skill = loader.getSkills().skills.find(({ name }) => called === `skill:${name}`);
   if (skill === undefined) return undefined;
   const { name, filePath: path, baseDir: folder } = skill;
-  return { text: skillMessage({ name, path, folder }, call.args) };
+  return { text: expandResourceCall({ name, path, folder }, text).text };
 }
 
 function notOurs(): BonsaiError {

@@ -1,12 +1,14 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { agentSettings, projectInstructions } from "@bonsai-agent/agent";
-import { type ProjectInstruction, type PromptTemplate, readPromptTemplates } from "@bonsai-agent/agent/host";
+import { agentSettings, projectInstructions, readPromptTemplates } from "@bonsai-agent/agent";
 import type { ExtensionFactory } from "@bonsai-agent/extension";
 import { type FoundExtension, findExtensions } from "@bonsai-agent/extension/host";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { hostInUse } from "../models/requests.ts";
 import { type LoadedSkills, loadSkills } from "../modules/skills.ts";
+
+type ProjectInstruction = Awaited<ReturnType<typeof projectInstructions>>[number];
+type PromptTemplates = Awaited<ReturnType<typeof readPromptTemplates>>["templates"];
 
 /** A function, or one with a name. */
 export type GivenFactory = ExtensionFactory | { name: string; factory: ExtensionFactory };
@@ -58,7 +60,7 @@ export class DefaultResourceLoader {
   readonly agentDir: string;
   #extensions: ExtensionList = noExtensions();
   #skills: LoadedSkills = { skills: [], diagnostics: [] };
-  #templates: ReadonlyMap<string, PromptTemplate> = new Map();
+  #templates: PromptTemplates = new Map();
   #prompts: Prompts = { prompts: [], diagnostics: [] };
   #instructions: readonly ProjectInstruction[] = [];
   #more = { skillPaths: [] as string[], promptPaths: [] as string[] };
@@ -105,7 +107,7 @@ export class DefaultResourceLoader {
     return this.#prompts;
   }
 
-  get templates(): ReadonlyMap<string, PromptTemplate> {
+  get templates(): PromptTemplates {
     return this.#templates;
   }
 

@@ -1,5 +1,8 @@
 import type { ChildProcess } from "node:child_process";
-import { type CommandOperations, startProcess } from "@bonsai-agent/agent/host";
+import type { builtinTools } from "@bonsai-agent/agent";
+import { startProcess } from "@bonsai-agent/agent/host";
+
+type CommandOperations = NonNullable<Parameters<typeof builtinTools>[0]["bash"]["operations"]>;
 
 /** Where commands run, as extensions of pi give it: they can also be called without a signal. */
 export interface BashOperations {

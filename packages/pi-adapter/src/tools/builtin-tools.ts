@@ -10,6 +10,7 @@ import {
 import { fitArguments, inFileQueue } from "@bonsai-agent/agent/host";
 import { BonsaiError, contentText, isRecord } from "@bonsai-agent/messages";
 import { confirmPathInUse } from "../models/requests.ts";
+import type { BashOperations } from "./bash-operations.ts";
 import { formatSize, truncateHead } from "./truncate.ts";
 
 /** What a tool reports while it works and when it is done. */
@@ -38,6 +39,8 @@ interface BuiltinToolOptions {
   cwd: string;
   /** Default: the environment of this process. */
   env?: NodeJS.ProcessEnv;
+  /** Where commands run. Default: a shell of this machine. */
+  operations?: BashOperations | undefined;
 }
 
 /**
@@ -50,11 +53,11 @@ const confirmPath: ConfirmPath = async (request) => {
 };
 
 /** Bonsai's own tool for a folder. */
-export function builtinTool(name: BuiltinToolName, { cwd, env }: BuiltinToolOptions): PiTool {
+export function builtinTool(name: BuiltinToolName, { cwd, env, operations }: BuiltinToolOptions): PiTool {
   const tools = builtinTools({
     cwd,
     paths: { allow: [] },
-    bash: { timeoutSeconds: 0 },
+    bash: { timeoutSeconds: 0, operations },
     env,
     confirmPath,
   });
@@ -68,7 +71,7 @@ interface InputSchema {
 }
 
 /** A tool as pi has it: what is an error here rejects there. */
-export function piTool(tool: Tool): PiTool {
+function piTool(tool: Tool): PiTool {
   const { name, label = name, description } = tool;
   const checks = tool.parameters as InputSchema;
   const registry = new ToolRegistry();

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { bashTool, inFileQueue, shellElsewhere } from "@bonsai-agent/agent/host";
+import { inFileQueue } from "@bonsai-agent/agent/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { BashOperations } from "./bash-operations.ts";
 import {
@@ -7,7 +7,6 @@ import {
   builtinTool,
   type FileOperations,
   type PiTool,
-  piTool,
   realPathOf,
   remoteFileTool,
 } from "./builtin-tools.ts";
@@ -36,14 +35,10 @@ export function createBashTool(cwd: string, options: BashOptions = {}): PiTool {
       const input = params as { command: string; timeout?: number };
       const command = commandPrefix === undefined ? input.command : `${commandPrefix}\n${input.command}`;
       const place = spawnHook({ command, cwd, env: { ...process.env } });
-      const tool = operations === undefined ? builtinTool("bash", place) : bashElsewhere(operations, place);
+      const tool = builtinTool("bash", { ...place, operations });
       return tool.execute(toolCallId, { ...input, command: place.command }, signal, onUpdate);
     },
   };
-}
-
-function bashElsewhere(operations: BashOperations, { cwd, env }: SpawnContext): PiTool {
-  return piTool(bashTool({ cwd, env, timeoutSeconds: 0, run: shellElsewhere(operations) }));
 }
 
 export const createReadTool = fileTool("read");

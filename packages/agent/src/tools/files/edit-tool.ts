@@ -5,7 +5,7 @@ import { shownBytes, shownCount, shownLines } from "../result-text.ts";
 import { defineTool, type Tool, type ToolResult } from "../tool-registry.ts";
 import { applyChanges, planEdits, type TextChange, type TextEdit } from "./edit-plan.ts";
 import { type FileDiff, fileDiff, inFileQueue, replaceFile } from "./file-change.ts";
-import { decodeText, encodeText, fileKind, HEAD_BYTES, openFile, type TextFormat } from "./open-file.ts";
+import { decodeText, encodeText, fileKind, openFile, type TextFormat } from "./open-file.ts";
 
 /** Larger files are data. An edit holds several copies of the file in memory. */
 const MAX_EDITED_BYTES = 10 << 20;
@@ -88,15 +88,14 @@ async function readWhole(file: GuardedPath): Promise<{ text: string; format: Tex
       throw new Error(
         `${file.shown} has ${shownBytes(stats.size)}; edit accepts files up to ${shownBytes(MAX_EDITED_BYTES)}. Change it with a program in bash.`,
       );
-    const bytes = await handle.readFile();
-    const kind = await fileKind(bytes.subarray(0, HEAD_BYTES));
+    const kind = await fileKind(handle);
     if (kind.kind !== "text") {
       const what = kind.kind === "image" ? kind.mimeType : kind.what;
       throw new Error(
         `${file.shown} is not text: ${what}, ${shownBytes(stats.size)}. edit changes text files only.`,
       );
     }
-    return { text: decoded(file, bytes, kind), format: kind };
+    return { text: decoded(file, await handle.readFile(), kind), format: kind };
   } finally {
     await handle.close();
   }

@@ -120,7 +120,7 @@ export class LineSplitter {
 }
 
 /** Bytes that decide on the kind of a file. */
-export const HEAD_BYTES = 4_100;
+const HEAD_BYTES = 4_100;
 
 /** Types that providers accept. */
 const imageTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];
@@ -131,7 +131,8 @@ type FileKind =
   | { kind: "binary"; what: string };
 
 /** Decides by the first bytes. File names are not reliable. */
-export async function fileKind(head: Buffer): Promise<FileKind> {
+export async function fileKind(handle: FileHandle): Promise<FileKind> {
+  const head = await fileHead(handle, HEAD_BYTES);
   const marked = formatOfBom(head);
   if (marked !== undefined) return { kind: "text", ...marked };
   const isPlain = !head.includes(0) && isUtf8(head);

@@ -15,9 +15,7 @@ import {
 import { defineTool, type Tool, type ToolResult } from "../tool-registry.ts";
 import {
   type FileLine,
-  fileHead,
   fileKind,
-  HEAD_BYTES,
   LineSplitter,
   type OpenedFile,
   openFile,
@@ -47,7 +45,7 @@ export function readTool(guard: PathGuard): Tool {
       const file = await existingPath(guard, { toolName: "read", path: input.path, access: "read", signal });
       const opened = await openFile(file);
       try {
-        const kind = await fileKind(await fileHead(opened.handle, HEAD_BYTES));
+        const kind = await fileKind(opened.handle);
         if (kind.kind === "text") {
           const { handle, stats } = opened;
           const { offset = 1, limit = MAX_RESULT_LINES } = input;
