@@ -8,7 +8,7 @@ import {
   navigateTree,
   type Summariser,
 } from "@bonsai-agent/compaction";
-import type { BackgroundCounts, NavigateTreeOptions } from "@bonsai-agent/compaction/host";
+import type { NavigateTreeOptions } from "@bonsai-agent/compaction/host";
 import type { PayloadOf } from "@bonsai-agent/lifecycle";
 import { type BashExecutionMessage, BonsaiError } from "@bonsai-agent/messages";
 import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
@@ -96,11 +96,6 @@ export class Agent {
   /** True during any compaction. */
   get isCompacting(): boolean {
     return this.#compaction.isRunning;
-  }
-
-  /** Background summaries: whether one is in progress, and the results of the others. */
-  get background(): BackgroundCounts {
-    return this.#parts.controller.background;
   }
 
   /** Aborted when the current work is stopped; undefined without work. */

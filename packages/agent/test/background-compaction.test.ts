@@ -1,31 +1,36 @@
 import { setImmediate as soon } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { stage } from "./extension-stage.ts";
+import { stage, told } from "./extension-stage.ts";
 
-const close = { sizes: [7_000, 6_000] };
+async function working(settings: { background?: boolean } = {}) {
+  const run = await stage({ sizes: [7_000, 6_000], settings: { compaction: settings } });
+  const events = told(run, "background_compaction");
+  return { ...run, states: () => events.map(({ state }) => state) };
+}
 
-test("a run goes on while a summary is made, which the next look writes", async () => {
-  const run = await stage(close);
-  await run.agent.prompt("And now?");
+test("a run continues during a background summary, and the next check of the threshold writes the summary", async () => {
+  const { agent, session, states } = await working();
+  await agent.prompt("And now?");
   await soon();
-  expect(run.agent.background.isUnderway).toBe(true);
-  await run.agent.prompt("Go on.");
-  expect(run.agent.background).toMatchObject({ isUnderway: false, committed: 1, discarded: 0 });
-  const [summary, ...kept] = run.session.projection().items;
+  expect(states()).not.toContain("committed");
+  await agent.prompt("Go on.");
+  expect(states()).toEqual(["ready", "committed"]);
+  const [summary, ...kept] = session.projection().items;
   expect(summary?.message.role).toBe("compactionSummary");
   expect(JSON.stringify(kept.map(({ message }) => message))).toContain("And now?");
 });
 
 test("starts no background summary when the setting is off", async () => {
-  const run = await stage({ ...close, settings: { compaction: { background: false } } });
-  await run.agent.prompt("And now?");
+  const { agent, states } = await working({ background: false });
+  await agent.prompt("And now?");
   await soon();
-  expect(run.agent.background).toMatchObject({ isUnderway: false, committed: 0 });
+  expect(states()).toEqual([]);
 });
 
-test("closing the session leaves nothing of it in the file", async () => {
-  const run = await stage(close);
-  await run.agent.close();
-  expect(run.agent.background.isUnderway).toBe(false);
-  expect(run.bytes()).not.toContain('"type":"compaction"');
+test("closing the session discards the background summary", async () => {
+  const { agent, bytes, states } = await working();
+  await agent.prompt("And now?");
+  await agent.close();
+  expect(states().at(-1)).toBe("discarded");
+  expect(bytes()).not.toContain('"type":"compaction"');
 });

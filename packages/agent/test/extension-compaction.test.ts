@@ -1,4 +1,4 @@
-import type { BeforeCompactResult } from "@bonsai-agent/compaction";
+import type { CustomCompaction } from "@bonsai-agent/compaction";
 import { expect, test } from "vitest";
 import { type Stage, stage, told } from "./extension-stage.ts";
 import { calls, echo, filler, sentText } from "./scripted-agent.ts";
@@ -18,7 +18,7 @@ const usage = {
 const small = { sizes: [2_000, 3_000], settings: { compaction: { keepRecentTokens: 2_000 } } };
 
 /** A summary of an extension's own, kept from the plan's place. */
-function own(run: Stage, source: string, more: Partial<NonNullable<BeforeCompactResult["compaction"]>> = {}) {
+function own(run: Stage, source: string, more: Partial<CustomCompaction> = {}) {
   run.lifecycle.on(
     "session_before_compact",
     ({ preparation: { firstKeptEntryId, tokensBefore } }) => ({

@@ -1,4 +1,4 @@
-import { type Calibration, isRecord, textHead } from "@bonsai-agent/messages";
+import { isRecord, textHead } from "@bonsai-agent/messages";
 import { type CompactionEntry, customTypes, type Entry } from "@bonsai-agent/session";
 import { z } from "zod";
 
@@ -14,50 +14,6 @@ export type RungName = (typeof RUNGS)[number];
 /** True for a rung that asks a model. */
 export function isModelRung(rung: RungName | undefined): boolean {
   return rung === "summarise" || rung === "chunks";
-}
-
-/** The record in a compaction entry: the kept, masked, summarised and lost parts, and the cost. */
-export interface CompactionManifest {
-  reason: CompactionReason;
-  /** The focus that the user gave for the summary. Absent without one. */
-  focus?: string | undefined;
-  rung: RungName;
-  tokensBefore: number;
-  /** The estimated part of `tokensBefore`. Absent in older records. */
-  estimatedTokensBefore?: number | undefined;
-  tokensAfter: number;
-  splitTurn: boolean;
-  summarised: EntryRange;
-  turnPrefix: EntryRange;
-  kept: EntryRange;
-  /** Entries whose content a mask replaced in the kept part. */
-  masked: string[];
-  /** Entries of the kept part that lost their images or were shortened. */
-  lost: { media: string[]; truncated: string[] };
-  /** Counts of the user's words and terms that the summary carries. */
-  carried?: CarriedCounts | undefined;
-  /** Facts that the summary left out, and those that were put back. Absent without a check. */
-  loss?: LossReport | undefined;
-  /** True if the user edited the summary's prose before it was written. */
-  isEdited?: boolean | undefined;
-  /** True if it was made from a snapshot while the agent worked on. */
-  isBackground?: boolean | undefined;
-  /** True if only `compaction.economy` required it: the context was below the threshold. */
-  isEconomic?: boolean | undefined;
-  /** The compaction whose summary this one updated. */
-  previousCompactionId?: string | undefined;
-  /** Requests to the summariser, refused answers included. */
-  requests: number;
-  /** Absent if the cost of these requests is unknown; older records have 0 then. */
-  costUsd?: number | undefined;
-  /** Calibration from the session's usage. The compaction hides the entries that it came from. */
-  calibration?: Calibration | undefined;
-  /** True if measured usage supports the calibration, not a refusal alone. Absent in older records. */
-  isMeasured?: boolean | undefined;
-  /** The settings in use. A later compaction with a smaller budget may cut this context again. */
-  settings: z.infer<typeof manifestSettingsSchema>;
-  /** Model and thinking level at the cut, for a reader that opens only the tail. */
-  state: { provider?: string | undefined; modelId?: string | undefined; thinkingLevel?: string | undefined };
 }
 
 export const MAX_REPORTED_TERMS = 20;
@@ -211,7 +167,6 @@ const calibrationSchema = z.object({
 
 /** Messages of the context, as a range: a list of ids would grow with the session. */
 const rangeSchema = z.object({ count, first: text, last: text });
-export type EntryRange = z.infer<typeof rangeSchema>;
 
 /** Counts of the data that a summary carries. */
 const carriedSchema = z.object({
@@ -261,32 +216,52 @@ const manifestSettingsSchema = z.object({
   windowTokens: optional(amount),
 });
 
+/** Every field is optional: a stored part can be damaged, and older records lack some. */
 const manifestSchema = z.object({
   reason: optional(z.enum(REASONS)),
+  /** The focus that the user gave for the summary. Absent without one. */
   focus: text,
   rung: optional(z.enum(RUNGS)),
   tokensBefore: optional(amount),
+  /** The estimated part of `tokensBefore`. */
   estimatedTokensBefore: optional(amount),
   tokensAfter: optional(amount),
   splitTurn: flag,
   summarised: optional(rangeSchema),
   turnPrefix: optional(rangeSchema),
   kept: optional(rangeSchema),
+  /** Entries whose content a mask replaced in the kept part. */
   masked: list,
+  /** Entries of the kept part that lost their images or were shortened. */
   lost: optional(z.object({ media: list, truncated: list })),
+  /** Counts of the user's words and terms that the summary carries. */
   carried: optional(carriedSchema),
+  /** Facts that the summary left out, and those that were put back. Absent without a check. */
   loss: optional(lossSchema),
+  /** True if the user edited the summary's prose before it was written. */
   isEdited: flag,
+  /** True if it was made from a snapshot while the agent worked on. */
   isBackground: flag,
+  /** True if only `compaction.economy` required it: the context was below the threshold. */
   isEconomic: flag,
+  /** The compaction whose summary this one updated. */
   previousCompactionId: text,
+  /** Requests to the summariser, refused answers included. */
   requests: optional(amount),
+  /** Absent if the cost of these requests is unknown; older records have 0 then. */
   costUsd: optional(amount),
+  /** Calibration from the session's usage. The compaction hides the entries that it came from. */
   calibration: optional(calibrationSchema),
+  /** True if measured usage supports the calibration, not a refusal alone. */
   isMeasured: flag,
+  /** The settings in use. A later compaction with a smaller budget may cut this context again. */
   settings: optional(manifestSettingsSchema),
+  /** Model and thinking level at the cut, for a reader that opens only the tail. */
   state: optional(z.object({ provider: text, modelId: text, thinkingLevel: text })),
 });
+
+/** The record in a compaction entry: the kept, masked, summarised and lost parts, and the cost. */
+export type CompactionManifest = Partial<z.infer<typeof manifestSchema>>;
 
 const detailsSchema = z.object({
   /** The summary's own text, without its frame and the carried data. Absent in the details of other programs. */
@@ -364,9 +339,6 @@ export function readDetails(details: unknown): StoredDetails {
 }
 
 /** The manifest of a compaction of ours, with its sound parts. */
-export function manifestOf(compaction: CompactionEntry | undefined): StoredManifest | undefined {
+export function manifestOf(compaction: CompactionEntry | undefined): CompactionManifest | undefined {
   return storedDetails(compaction).manifest;
 }
-
-/** A manifest as a session file has it: any part can be missing. */
-type StoredManifest = { [Part in keyof CompactionManifest]?: CompactionManifest[Part] | undefined };

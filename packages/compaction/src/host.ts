@@ -1,13 +1,13 @@
 // Shared by Bonsai's own packages. May change in any release.
+
+export type { NavigateTreeOptions } from "./branch/branch.ts";
 export { branchWords } from "./branch/branch.ts";
 export type { BranchSide } from "./branch/diff.ts";
-export type { NavigateTreeOptions } from "./branch/moves.ts";
 export type { SummaryLoss } from "./carry/loss.ts";
 export { pinnedSoon } from "./carry/pins.ts";
 export type { SummaryEntry, SummaryLine } from "./carry/sources.ts";
 export type { RungName } from "./details.ts";
 export type { CompactionLifecycle, CompactionSteps } from "./events.ts";
-export type { BackgroundChange, BackgroundCounts } from "./flow/background.ts";
 export type { CompactionSite } from "./flow/controller.ts";
 export { sizeBeforeText, stepsText } from "./flow/result.ts";
 export { serialise } from "./ladder/prompt.ts";

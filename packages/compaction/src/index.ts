@@ -1,26 +1,24 @@
 export { MASK_PLACEHOLDER } from "@bonsai-agent/session/host";
-export { type BranchDiff, branchDiff } from "./branch/diff.ts";
-export { type BranchMerge, mergeBranch, type Navigation, navigateTree } from "./branch/moves.ts";
+export { type BranchMerge, mergeBranch, type Navigation, navigateTree } from "./branch/branch.ts";
+export { branchDiff } from "./branch/diff.ts";
 export { summariseEntries } from "./branch/summary.ts";
 export { lossLines, summaryLoss } from "./carry/loss.ts";
 export { pinMessage, pinnedTexts, unpinMessage } from "./carry/pins.ts";
 export { summarySources } from "./carry/sources.ts";
-export { type CompactionManifest, type CompactionReason, manifestOf } from "./details.ts";
+export { type CompactionReason, manifestOf } from "./details.ts";
 export {
-  type BeforeCompact,
-  type BeforeCompactResult,
   type CompactionEvents,
   type CompactionOutcome,
   type CompactionPreparation,
   type CustomCompaction,
   compactionEventRules,
 } from "./events.ts";
-export { planCompaction, type RunCompactionOptions, runCompaction } from "./flow/compaction.ts";
-export { CompactionController, type ControllerOptions, type ManualCompaction } from "./flow/controller.ts";
+export { planCompaction, runCompaction } from "./flow/compaction.ts";
+export { CompactionController, type ManualCompaction } from "./flow/controller.ts";
 export type { CompactionResult } from "./flow/result.ts";
 export type { CompactionDraft, ReviewCompaction, ReviewDecision } from "./flow/review.ts";
+export { digestSummariser } from "./ladder/digest-summariser.ts";
 export { summarisePreparation } from "./ladder/extension-rung.ts";
-export { digestSummariser } from "./ladder/summary-rungs.ts";
 export { type ContextReading, readContext } from "./plan/context.ts";
 export { cutPlaces, startsTurn } from "./plan/cut.ts";
 export { budgetsFor, contextLimit, type ModelSizes, thresholdTokens } from "./plan/limits.ts";
@@ -35,7 +33,6 @@ export {
 export {
   type Summariser,
   type SummaryAnswer,
-  type SummaryKind,
   type SummaryRequest,
   summarySections,
 } from "./summariser.ts";

@@ -99,13 +99,19 @@ const parts = {
 const presetSettingsSchema = z.strictObject({ ...switches, ...parts });
 
 const policyObject = z.strictObject({
+  /** Recent messages that `/compact` keeps: as many as at the threshold, a quarter (2,048 to 8,192 tokens), or none. */
   manualKeep: z.enum(["same", "quarter", "nothing"]).default("same"),
+  /** Lowers the reserve (to 25%) and the kept tokens (to 35%) in small windows. */
   scaleBudgets: z.boolean().default(true),
+  /** Counts tokens: by script and corrected by the session's usage, or by four characters each. */
   estimator: z.enum(["calibrated", "chars4", "chars4Floor"]).default("calibrated"),
+  /** Moments at which the threshold is checked. */
   sites: z
     .array(z.enum(["beforePrompt", "betweenTools", "afterAnswer"]))
     .default(["beforePrompt", "betweenTools", "afterAnswer"]),
+  /** After a compaction between tools: continue, wait for the user, or continue with a message. */
   afterThreshold: z.enum(["goOn", "wait", "continueMessage"]).default("goOn"),
+  /** Treats a 429 without a body as an overflow. */
   bodyless429IsOverflow: z.boolean().default(false),
 });
 
@@ -113,20 +119,7 @@ const policyObject = z.strictObject({
  * The part of a preset that imitates an agent's habits. It is not in the settings file: users choose a preset, callers
  * of the library can override a field.
  */
-export interface CompactionPolicy {
-  /** Recent messages that `/compact` keeps: as many as at the threshold, a quarter (2,048 to 8,192 tokens), or none. */
-  readonly manualKeep: "same" | "quarter" | "nothing";
-  /** Lowers the reserve (to 25%) and the kept tokens (to 35%) in small windows. */
-  readonly scaleBudgets: boolean;
-  /** Counts tokens: by script and corrected by the session's usage, or by four characters each. */
-  readonly estimator: "calibrated" | "chars4" | "chars4Floor";
-  /** Moments at which the threshold is checked. */
-  readonly sites: ReadonlyArray<"beforePrompt" | "betweenTools" | "afterAnswer">;
-  /** After a compaction between tools: continue, wait for the user, or continue with a message. */
-  readonly afterThreshold: "goOn" | "wait" | "continueMessage";
-  /** Treats a 429 without a body as an overflow. */
-  readonly bodyless429IsOverflow: boolean;
-}
+export type CompactionPolicy = z.output<typeof policyObject>;
 
 /** A compaction policy. Absent fields have Bonsai's defaults. */
 export interface CompactionPreset {

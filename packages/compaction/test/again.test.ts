@@ -8,9 +8,9 @@ import { afterAll, expect, test } from "vitest";
 import { countAhead } from "../src/host.ts";
 import {
   type CompactionEvents,
-  type CompactionManifest,
   compactionEventRules,
   compactionSettings,
+  manifestOf,
   planCompaction,
   readContext,
   runCompaction,
@@ -41,8 +41,7 @@ test("right after a compaction, a smaller keep budget compacts further; the same
     expect(result.tokensAfter).toBeLessThan(tokens);
     expect(result.tokensAfter).toBe(tokensNow(session));
     tokens = result.tokensAfter;
-    const { manifest } = result.entry!.details as { manifest: CompactionManifest };
-    expect(manifest.settings).toMatchObject({ keepTokens, windowTokens: 200_000 });
+    expect(manifestOf(result.entry)?.settings).toMatchObject({ keepTokens, windowTokens: 200_000 });
     const before = readFileSync(file);
     for (const again of [keepTokens, keepTokens * 2]) {
       const { status } = await runCompaction({ session, settings: keeping(again), model });

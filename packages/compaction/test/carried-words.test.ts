@@ -9,6 +9,7 @@ import {
 } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
+import type { RunCompactionOptions } from "../src/flow/compaction.ts";
 import {
   type CompactionEvents,
   type CompactionSettingsInput,
@@ -16,7 +17,6 @@ import {
   compactionSettings,
   digestSummariser,
   navigateTree,
-  type RunCompactionOptions,
   runCompaction,
 } from "../src/index.ts";
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";

@@ -3,11 +3,11 @@ import type { Session } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { ControllerOptions } from "../src/flow/controller.ts";
 import {
   budgetsFor,
   CompactionController,
   type CompactionSettingsInput,
-  type ControllerOptions,
   compactionSettings,
   contextLimit,
   type ModelSizes,

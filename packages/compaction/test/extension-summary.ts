@@ -7,12 +7,12 @@ import {
   type Session,
 } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
+import type { BeforeCompact } from "../src/events.ts";
+import type { RunCompactionOptions } from "../src/flow/compaction.ts";
 import {
-  type BeforeCompact,
   type CompactionEvents,
   compactionEventRules,
   compactionSettings,
-  type RunCompactionOptions,
   runCompaction,
   type Summariser,
   summarisePreparation,

@@ -2,13 +2,8 @@ import { emptyUsage, estimateTokens, type Message } from "@bonsai-agent/messages
 import { createSession, type Session } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import { isEmptySummary, joinedProse } from "../src/carry/summary-text.ts";
-import {
-  compactionSettings,
-  digestSummariser,
-  runCompaction,
-  type SummaryKind,
-  summarySections,
-} from "../src/index.ts";
+import { compactionSettings, digestSummariser, runCompaction, summarySections } from "../src/index.ts";
+import type { SummaryKind } from "../src/summariser.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settings = compactionSettings({ keepRecentTokens: 200 }, { estimator: "chars4" });

@@ -1,9 +1,9 @@
 import { Lifecycle, type LifecycleNotice } from "@bonsai-agent/lifecycle";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
+import type { BeforeCompactResult } from "../src/events.ts";
 import { compact } from "../src/flow/compaction.ts";
 import {
-  type BeforeCompactResult,
   CompactionController,
   type CompactionEvents,
   type CompactionSettingsInput,

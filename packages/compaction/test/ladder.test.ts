@@ -1,10 +1,10 @@
 import { type Message, messageText } from "@bonsai-agent/messages";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
+import type { ControllerOptions } from "../src/flow/controller.ts";
 import {
   CompactionController,
   type CompactionSettingsInput,
-  type ControllerOptions,
   compactionSettings,
   runCompaction,
 } from "../src/index.ts";

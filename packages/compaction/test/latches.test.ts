@@ -1,6 +1,7 @@
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { CompactionController, type ControllerOptions, compactionSettings } from "../src/index.ts";
+import type { ControllerOptions } from "../src/flow/controller.ts";
+import { CompactionController, compactionSettings } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const LONG = "U:30000 A:30000 | U:100 A:100";

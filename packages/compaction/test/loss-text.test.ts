@@ -3,9 +3,9 @@ import { createSession, type Entry, type Session } from "@bonsai-agent/session";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { LossReport } from "../src/details.ts";
+import type { BeforeCompactResult } from "../src/events.ts";
 import type { SummaryLoss } from "../src/host.ts";
 import {
-  type BeforeCompactResult,
   type CompactionEvents,
   compactionEventRules,
   compactionSettings,

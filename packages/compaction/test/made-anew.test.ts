@@ -3,6 +3,7 @@ import type { Session } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { RunCompactionOptions } from "../src/flow/compaction.ts";
 import { type CompactionPolicy, cutRefusal, originalProjection } from "../src/host.ts";
 import {
   CompactionController,
@@ -13,7 +14,6 @@ import {
   cutPlaces,
   manifestOf,
   planCompaction,
-  type RunCompactionOptions,
   readContext,
   runCompaction,
 } from "../src/index.ts";

@@ -13,8 +13,8 @@ import {
   summaryText,
 } from "../src/carry/summary-text.ts";
 import { emptyRecord, readDetails, type SpanRecord } from "../src/details.ts";
+import type { BeforeCompactResult } from "../src/events.ts";
 import {
-  type BeforeCompactResult,
   type CompactionEvents,
   compactionEventRules,
   compactionSettings,

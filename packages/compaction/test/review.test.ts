@@ -6,6 +6,7 @@ import { createSession, type Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
+import type { RunCompactionOptions } from "../src/flow/compaction.ts";
 import {
   CompactionController,
   type CompactionDraft,
@@ -16,7 +17,6 @@ import {
   compactionSettings,
   manifestOf,
   type ReviewDecision,
-  type RunCompactionOptions,
   runCompaction,
 } from "../src/index.ts";
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
@@ -221,7 +221,7 @@ test("an edited prose is what the model sees and the next summary starts from; t
   const never = { ...settings, confirm: "never" as const };
   const next = await runCompaction({ session, settings: never, model, summariser });
   expect(summariser.requests[0]?.previousSummary).toContain("The port is 8123.");
-  expect(manifestOf(next.entry)).not.toHaveProperty("isEdited");
+  expect(manifestOf(next.entry)?.isEdited).toBeUndefined();
 });
 
 test("nothing that the user writes reads as a mark of a summary", async () => {

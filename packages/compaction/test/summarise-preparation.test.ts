@@ -3,8 +3,8 @@ import { emptyUsage } from "@bonsai-agent/messages";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import type { BeforeCompact } from "../src/events.ts";
 import {
-  type BeforeCompact,
   type CompactionEvents,
   compactionEventRules,
   digestSummariser,

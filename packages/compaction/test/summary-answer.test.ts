@@ -1,7 +1,8 @@
 import { chars4Estimator } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
-import { type SummaryKind, type SummaryRequest, summarySections } from "../src/index.ts";
+import { type SummaryRequest, summarySections } from "../src/index.ts";
 import { validateAnswer } from "../src/ladder/ask.ts";
+import type { SummaryKind } from "../src/summariser.ts";
 
 function check(text: string, kind: SummaryKind = "history", expectSections = true): string {
   const request: SummaryRequest = {

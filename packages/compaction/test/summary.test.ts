@@ -2,12 +2,7 @@ import { chars4Estimator } from "@bonsai-agent/messages";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  type CompactionManifest,
-  type CompactionSettingsInput,
-  compactionSettings,
-  runCompaction,
-} from "../src/index.ts";
+import { type CompactionSettingsInput, compactionSettings, manifestOf, runCompaction } from "../src/index.ts";
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
 
 const settingsFor = (input: CompactionSettingsInput = {}) =>
@@ -224,7 +219,7 @@ test("the manifest records what was kept, masked, summarised and lost, and what 
   const { session, id } = history("m k U:900 A:900 | U:900 A:900 | U:100 A:100");
   const summariser = scriptedSummariser();
   const { entry, tokensAfter } = await runCompaction({ session, settings: keeping(200), summariser });
-  const { manifest } = entry!.details as { manifest: CompactionManifest };
+  const manifest = manifestOf(entry)!;
   expect(manifest).toEqual({
     reason: "manual",
     rung: "summarise",
@@ -297,6 +292,6 @@ test("the record of a compaction has the focus, without its secrets", async () =
   const focus = `the parser, ${token}`;
   const run = { session, settings: keeping(200), summariser: scriptedSummariser(), focus };
   const { entry } = await runCompaction(run);
-  const { manifest } = entry!.details as { manifest: CompactionManifest };
+  const manifest = manifestOf(entry)!;
   expect(manifest.focus).toMatch(/^the parser, \[redacted: /);
 });

@@ -1,5 +1,5 @@
 import type { LifecycleEvents } from "@bonsai-agent/agent";
-import type { CompactionManifest, CompactionOutcome, CompactionReason } from "@bonsai-agent/compaction";
+import { type CompactionOutcome, type CompactionReason, manifestOf } from "@bonsai-agent/compaction";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { callParts, contentText, messageText, readableSummary, shortened } from "@bonsai-agent/messages";
 import type { CompactionEntry } from "@bonsai-agent/session";
@@ -147,15 +147,12 @@ export class DemoView implements DemoViewer {
 }
 
 /** Who summarised what, as the compaction's own record has it. */
-function howSummarised({ details }: CompactionEntry): string {
-  const { manifest } = (details ?? {}) as { manifest?: CompactionManifest };
-  if (manifest === undefined) return "";
-  const by = manifest.rung === "digest" ? "The built-in digest, without a model," : "The model";
-  const { summarised, turnPrefix, kept } = manifest;
+function howSummarised(compaction: CompactionEntry): string {
+  const { rung, summarised, turnPrefix, kept, splitTurn } = manifestOf(compaction) ?? {};
+  if (summarised === undefined || turnPrefix === undefined || kept === undefined) return "";
+  const by = rung === "digest" ? "The built-in digest, without a model," : "The model";
   const older = summarised.count === 0 ? [] : [counted(summarised.count, "message")];
-  const early = manifest.splitTurn
-    ? [`the first ${count(turnPrefix.count)} messages of the current turn`]
-    : [];
+  const early = splitTurn ? [`the first ${count(turnPrefix.count)} messages of the current turn`] : [];
   return `${by} summarised ${[...older, ...early].join(" and ")}; ${count(kept.count)} ${kept.count === 1 ? "is" : "are"} kept word for word.`;
 }
 

@@ -23,15 +23,14 @@ import { isOwnDetails, readDetails } from "../details.ts";
 import type { BeforeTreeResult, CompactionLifecycle, TreePreparation } from "../events.ts";
 import { RunCost } from "../ladder/ask.ts";
 import { summariseSpan } from "../ladder/chunks.ts";
+import { digestSummariser } from "../ladder/digest-summariser.ts";
 import { checkCustomSummary } from "../ladder/extension-rung.ts";
-import { digestSummariser } from "../ladder/summary-rungs.ts";
 import { readContext } from "../plan/context.ts";
 import { type Budgets, budgetsFor, type ModelSizes } from "../plan/limits.ts";
 import { originalMessage, type ViewItem, viewOf } from "../plan/view.ts";
 import { otherClosings } from "../record/statements.ts";
 import { type CompactionSettings, compactionSettings } from "../settings.ts";
 import type { Summariser } from "../summariser.ts";
-import type { Branch } from "./branch.ts";
 
 /** Options for the summary of a branch. */
 export interface BranchSummaryOptions {
@@ -53,14 +52,26 @@ export interface BranchSummaryOptions {
   signal?: AbortSignal;
 }
 
-interface BranchRequest extends BranchSummaryOptions {
+/** The entries of one path below its common ancestor with another path. */
+export interface Branch {
+  /** Its end; null for the place before every entry. */
+  leafId: string | null;
+  /** The deepest entry that both places descend from; null without one. */
+  commonAncestorId: string | null;
+  /** The entries from below the ancestor to the end, oldest first. Read on first access. */
+  readonly entries: readonly Entry[];
+  /** The branch's messages that the model sees. Default: those of the context at its end. */
+  readonly projection?: Projection;
+  /** True for a merge, which leaves no branch. Default: false. */
+  readonly isMerge?: boolean;
+}
+
+interface BranchPlace {
   branch: Branch;
   /** The entry that the summary is appended to. */
   targetId: string | null;
   /** False if the user wants no summary. */
   summarise: boolean;
-  label?: string | undefined;
-  signal: AbortSignal;
 }
 
 export interface BranchDecision {
@@ -76,27 +87,31 @@ export interface BranchDecision {
  * Writes nothing.
  * @throws BonsaiError `branch_summary_failed`, `extension_summary_empty`.
  */
-export async function branchSummaryOrCancel(request: BranchRequest): Promise<BranchDecision | "cancelled"> {
-  const { branch, session, settings, model, summarise, signal } = request;
+export async function branchSummaryOrCancel(
+  options: BranchSummaryOptions & { label?: string },
+  place: BranchPlace,
+): Promise<BranchDecision | "cancelled"> {
+  const { session, settings, model, signal = new AbortController().signal } = options;
+  const { branch, summarise } = place;
   const source = () => {
     const { leafId } = branch;
     const reading = readContext({ session, leafId, model, estimator: settings.estimator });
     const projection = branch.projection ?? reading.projection;
     return { ...reading, settings, model, ...branch, projection, secrets: sessionSecrets(session, leafId) };
   };
-  const asked = await askExtensions(request, source);
+  const asked = await askExtensions(options, place, source, signal);
   if (asked.cancel || signal.aborted) return "cancelled";
   // If the user wants no summary, one of an extension is ignored.
   const given = summarise ? asked.summary : undefined;
   if (given !== undefined) checkCustomSummary("session_before_tree", given.summary);
-  const decided = { fromExtension: given !== undefined, label: asked.label ?? request.label };
-  if (given !== undefined) return { ...decided, summary: customBranchSummary(given, source) };
+  const decided = { fromExtension: given !== undefined, label: asked.label ?? options.label };
+  if (given !== undefined) return { ...decided, summary: customBranchSummary(given, source()) };
   if (!summarise) return { ...decided, summary: undefined };
   try {
     const summary = await summariseBranch(source, {
-      summariser: request.summariser ?? digestSummariser(),
-      focus: asked.customInstructions ?? request.focus,
-      replaceInstructions: asked.replaceInstructions ?? request.replaceInstructions,
+      summariser: options.summariser ?? digestSummariser(),
+      focus: asked.customInstructions ?? options.focus,
+      replaceInstructions: asked.replaceInstructions ?? options.replaceInstructions,
       signal,
     });
     return signal.aborted ? "cancelled" : { ...decided, summary };
@@ -107,42 +122,39 @@ export async function branchSummaryOrCancel(request: BranchRequest): Promise<Bra
 }
 
 async function askExtensions(
-  { branch, focus, replaceInstructions, label, ...request }: BranchRequest,
+  { lifecycle, focus, replaceInstructions, label }: BranchSummaryOptions & { label?: string },
+  { branch, targetId, summarise }: BranchPlace,
   source: () => BranchSource,
+  signal: AbortSignal,
 ): Promise<BeforeTreeResult> {
   const preparation: TreePreparation = {
-    targetId: request.targetId,
+    targetId,
     oldLeafId: branch.leafId,
     commonAncestorId: branch.commonAncestorId,
     get entriesToSummarize() {
       sources.set(branch.entries, source);
       return Object.freeze(branch.entries);
     },
-    userWantsSummary: request.summarise,
+    userWantsSummary: summarise,
     ...(focus !== undefined && { customInstructions: focus }),
     ...(replaceInstructions !== undefined && { replaceInstructions }),
     ...(label !== undefined && { label }),
     ...(branch.isMerge && { isMerge: true }),
   };
-  const { signal } = request;
-  const payload = { type: "session_before_tree" as const, preparation, signal };
-  const decision = await request.lifecycle?.decide("session_before_tree", payload, { signal });
+  const type = "session_before_tree" as const;
+  const decision = await lifecycle?.decide(type, { type, preparation, signal }, { signal });
   return decision?.result ?? {};
 }
 
 /** The entries of a branch, and how their tokens are counted. */
-interface BranchSource {
-  /** Oldest first. */
-  readonly entries: readonly Entry[];
+interface BranchSource
+  extends Pick<Branch, "entries" | "isMerge">,
+    Pick<BranchSummaryOptions, "settings" | "model"> {
   /** The context at the branch's leaf. */
   readonly projection: Projection;
   readonly estimator: TokenEstimator;
-  readonly settings: CompactionSettings;
   /** Redacts the summary and its requests. */
   readonly secrets: SecretFilter;
-  readonly model?: ModelSizes | undefined;
-  /** True for a merge, which leaves no branch. Default: false. */
-  readonly isMerge?: boolean;
 }
 
 /** The branch of each event's entries, as long as a handler has them. */
@@ -158,21 +170,21 @@ export interface BranchSummary {
   usage?: Usage;
 }
 
-interface SummariseBranchOptions {
-  summariser: Summariser;
-  focus?: string | undefined;
-  /** True if the focus replaces the instructions. */
-  replaceInstructions?: boolean | undefined;
-  signal: AbortSignal;
-}
-
 /**
  * Summarises a branch. Returns undefined if the model has seen nothing of it.
  * @throws BonsaiError `branch_summary_failed`; nothing was written
  */
 async function summariseBranch(
   source: () => BranchSource,
-  { summariser, focus, replaceInstructions, signal }: SummariseBranchOptions,
+  {
+    summariser,
+    focus,
+    replaceInstructions,
+    signal,
+  }: Pick<BranchSummaryOptions, "focus" | "replaceInstructions"> & {
+    summariser: Summariser;
+    signal: AbortSignal;
+  },
 ): Promise<BranchSummary | undefined> {
   try {
     const input = branchInput(source());
@@ -260,18 +272,19 @@ function layBranchSummary(
   };
 }
 
-type GivenSummary = NonNullable<BeforeTreeResult["summary"]>;
-
 /** An extension's summary of a branch. One of `summariseEntries` is one of ours: only its prose counts. */
-function customBranchSummary(given: GivenSummary, source: () => BranchSource): GivenSummary {
+function customBranchSummary(
+  given: NonNullable<BeforeTreeResult["summary"]>,
+  source: BranchSource,
+): BranchDecision["summary"] {
   const { details } = given;
-  const summary = source().secrets.text(given.summary);
+  const summary = source.secrets.text(given.summary);
   const usage = reportedUsage(given.usage);
   const cost = usage && { usage };
   if (!isOwnDetails(details))
     return { summary: escapeMarks(summary), ...(details !== undefined && { details }), ...cost };
   const prose = escapeMarks(editedProse(summary));
-  return { ...layBranchSummary(prose, branchInput(source()), readDetails(details).isExtract), ...cost };
+  return { ...layBranchSummary(prose, branchInput(source), readDetails(details).isExtract), ...cost };
 }
 
 export interface SummariseEntriesOptions {

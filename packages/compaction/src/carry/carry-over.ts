@@ -11,8 +11,8 @@ import {
   storedDetails,
   type UserWords,
 } from "../details.ts";
+import type { CompactionPlan } from "../plan/cut.ts";
 import type { Budgets } from "../plan/limits.ts";
-import type { CompactionPlan } from "../plan/plan.ts";
 import { originalMessage, type ViewItem, viewTokens } from "../plan/view.ts";
 import { type RecordedMessage, type RecordOptions, recordAfter } from "../record/record.ts";
 import { clippedWords, wordLines } from "../record/statements.ts";

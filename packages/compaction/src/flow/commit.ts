@@ -1,7 +1,7 @@
 import { type Calibration, redactSecrets } from "@bonsai-agent/messages";
 import { type ContextEditEntry, customTypes, type Entry, type EntryDraftWithId } from "@bonsai-agent/session";
 import { summaryDetails } from "../carry/carry-over.ts";
-import { type CompactionManifest, type EntryRange, manifestOf, type StoredBeside } from "../details.ts";
+import { type CompactionManifest, manifestOf, type StoredBeside } from "../details.ts";
 import type { CompactionLifecycle } from "../events.ts";
 import { isCustomSummaryError } from "../ladder/extension-rung.ts";
 import {
@@ -12,7 +12,7 @@ import {
   type Run,
   type RungFailure,
 } from "../ladder/ladder.ts";
-import { type ContextView, editedIds, totalAfter } from "../plan/view.ts";
+import { editedIds, totalAfter } from "../plan/view.ts";
 import { SummaryFailure } from "../summariser.ts";
 import { type CompactionResult, failedResult, outcomeOf, resultOf } from "./result.ts";
 
@@ -36,17 +36,22 @@ function isTooShort({ plan, failures }: LadderState): boolean {
 }
 
 function write(run: Run, state: LadderState): CompactionResult {
-  const { summary } = state;
+  const { summary, view } = state;
   // Everything that can fail comes before the append: a written compaction is never reported as failed.
-  const result = resultOf(run, state, summary === undefined ? "masked" : "compacted");
   const calibration = calibrationAfter(run, state);
-  const drafts = editDrafts(state.view);
   const beside = besideData(run, summary, calibration);
+  const inForce = settingsInForce(run, state);
+  const result = resultOf(run, state, summary === undefined ? "masked" : "compacted");
+  const drafts: EntryDraftWithId[] = view.edits.map(({ entryId, content }) => ({
+    type: "context_edit",
+    targetId: entryId,
+    replacement: { content },
+  }));
   if (Object.keys(beside).length > 0)
     drafts.push({ type: "custom", customType: customTypes.beside, data: beside });
   if (summary !== undefined) {
-    const manifest = manifestFrom(result, { run, state, calibration });
-    drafts.push(compactionDraft(run, summary, manifest));
+    const manifest = manifestFrom(result, { run, state, calibration, inForce });
+    drafts.push(compactionDraft({ run, state }, summary, manifest));
   }
   const entries = run.session.append(drafts);
   const edits = entries.filter((entry): entry is ContextEditEntry => entry.type === "context_edit");
@@ -69,36 +74,30 @@ function besideData(
   return {
     ...learned,
     ...(pinned.length > 0 && { pinned }),
-    ...(record && { record, firstKeptEntryId: firstKeptEntryId ?? undefined, loss }),
-    ...(record && isEdited && { isEdited }),
+    record,
+    firstKeptEntryId: firstKeptEntryId ?? undefined,
+    loss,
+    ...(isEdited && { isEdited }),
   };
 }
 
-function editDrafts({ edits }: ContextView): EntryDraftWithId[] {
-  return edits.map(({ entryId, content }) => ({
-    type: "context_edit",
-    targetId: entryId,
-    replacement: { content },
-  }));
-}
-
 function compactionDraft(
-  run: Run,
+  { run }: ClimbResult,
   { draft, text, carried }: LaidSummary,
   manifest: CompactionManifest,
 ): EntryDraftWithId {
   const { prose, own, firstKeptEntryId, rung } = draft;
-  const { usage } = run.cost;
-  const id = run.session.newId();
+  const { session, size, cost, former } = run;
+  const id = session.newId();
   const details = own === undefined ? { ...summaryDetails(carried, prose), manifest } : own.details;
   return {
     type: "compaction",
     id,
     summary: text,
     firstKeptEntryId: firstKeptEntryId ?? id,
-    tokensBefore: run.size.totalTokens,
-    ...(usage && { usage }),
-    ...(run.former && { replacesCompactionId: run.former.id }),
+    tokensBefore: size.totalTokens,
+    ...(cost.usage && { usage: cost.usage }),
+    ...(former && { replacesCompactionId: former.id }),
     ...(details !== undefined && { details }),
     ...(rung === "extension" && { fromHook: true }),
   };
@@ -107,13 +106,14 @@ function compactionDraft(
 /** The stored part of a result. */
 function manifestFrom(
   result: CompactionResult,
-  { run, state, calibration }: ClimbResult & { calibration: Calibration | undefined },
+  of: ClimbResult & { calibration: Calibration | undefined; inForce: CompactionManifest["state"] },
 ): CompactionManifest {
+  const { run, state, calibration, inForce } = of;
   const { reason, rung, tokensBefore, estimatedTokensBefore, tokensAfter, splitTurn } = result;
   const { carried, loss, requests, costUsd, maskedEntryIds: masked } = result;
   const { preset, estimator } = run.settings;
   const { keepTokens, reserveTokens, windowTokens } = run.budgets;
-  return {
+  const manifest = {
     reason,
     focus: run.focus && redactSecrets(run.focus),
     rung: rung!,
@@ -126,22 +126,23 @@ function manifestFrom(
     kept: range(result.keptEntryIds),
     masked,
     lost: { media: editedIds(state.view, "media"), truncated: editedIds(state.view, "truncate") },
-    ...(carried && { carried }),
+    carried,
     loss,
-    ...(state.summary?.draft.isEdited && { isEdited: true }),
-    ...(run.isBackground && { isBackground: true }),
-    ...(run.isEconomic && { isEconomic: true }),
+    isEdited: state.summary?.draft.isEdited || undefined,
+    isBackground: run.isBackground || undefined,
+    isEconomic: run.isEconomic || undefined,
     previousCompactionId: state.plan?.previous?.id,
     requests,
     costUsd: costUsd ?? undefined,
     calibration,
     isMeasured: true,
     settings: { preset, estimator, keepTokens, reserveTokens, windowTokens },
-    state: settingsInForce(run, state),
+    state: inForce,
   };
+  return manifest satisfies Record<keyof CompactionManifest, unknown>;
 }
 
-function range(ids: readonly string[]): EntryRange {
+function range(ids: readonly string[]): NonNullable<CompactionManifest["kept"]> {
   const [first] = ids;
   const last = ids.at(-1);
   return first === undefined ? { count: 0 } : { count: ids.length, first, last };
@@ -178,16 +179,15 @@ export async function notifyEnd(
   lifecycle: CompactionLifecycle | undefined,
 ): Promise<void> {
   if (lifecycle === undefined) return;
-  const { status, reason, entry, edits, error } = result;
-  const outcome = outcomeOf(result);
+  const { status, reason, entry, edits, error, sizes } = result;
   const aborted = status === "cancelled";
   const willRetry = reason === "overflow" && (status === "compacted" || status === "masked");
-  const errorMessage = error && { errorMessage: error.message };
-  const masks = edits.filter((edit) => result.maskedEntryIds.includes(edit.targetId));
-  if (masks.length > 0) {
-    const freedTokens = result.sizes.maskedTokens;
-    await lifecycle.notify("session_mask", { type: "session_mask", entries: masks, freedTokens, reason });
-  }
+  const outcome = outcomeOf(result);
+  const ending = { reason, outcome, aborted, ...(error && { errorMessage: error.message }) };
+  const entries = edits.filter((edit) => result.maskedEntryIds.includes(edit.targetId));
+  const freedTokens = sizes.maskedTokens;
+  if (entries.length > 0)
+    await lifecycle.notify("session_mask", { type: "session_mask", entries, freedTokens, reason });
   if (entry !== undefined)
     await lifecycle.notify("session_compact", {
       type: "session_compact",
@@ -200,21 +200,15 @@ export async function notifyEnd(
   if (status === "failed" || aborted)
     await lifecycle.notify("session_compact_failed", {
       type: "session_compact_failed",
-      reason,
-      outcome,
+      ...ending,
       ...(error && { error }),
-      ...errorMessage,
-      aborted,
       willRetry: reason === "overflow",
       fromExtension: isCustomSummaryError(error),
     });
   await lifecycle.notify("auto_compaction_end", {
     type: "auto_compaction_end",
-    reason,
-    outcome,
+    ...ending,
     ...(entry && { result: entry }),
-    aborted,
     willRetry,
-    ...errorMessage,
   });
 }

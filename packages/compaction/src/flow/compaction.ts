@@ -5,7 +5,7 @@ import { pinnedTexts } from "../carry/pins.ts";
 import { type CompactionReason, manifestOf } from "../details.ts";
 import type { CompactionLifecycle } from "../events.ts";
 import { RunCost } from "../ladder/ask.ts";
-import { layDraft } from "../ladder/draft.ts";
+import { digestSummariser } from "../ladder/digest-summariser.ts";
 import {
   type ClimbResult,
   CompactionCancelled,
@@ -16,17 +16,19 @@ import {
   plannedState,
   type Run,
 } from "../ladder/ladder.ts";
-import { ladderRungs, maskedState } from "../ladder/rungs.ts";
-import { digestSummariser } from "../ladder/summary-rungs.ts";
+import { ladderRungs, maskedState, masksFor } from "../ladder/rungs.ts";
+import { layDraft } from "../ladder/summary-rungs.ts";
 import { type ContextReading, readContext } from "../plan/context.ts";
-import { checkChosenCut, formerCut } from "../plan/cut.ts";
+import { checkChosenCut, formerCut, planSpan } from "../plan/cut.ts";
 import {
   type Budgets,
   commandShareTokens,
+  type Decision,
+  type DecisionOptions,
   decide,
+  type Goals,
   goalsFor,
   type ModelSizes,
-  type Refusal,
 } from "../plan/limits.ts";
 import { readOriginals } from "../plan/originals.ts";
 import {
@@ -43,7 +45,7 @@ import type { Summariser } from "../summariser.ts";
 import { commit, notifyEnd } from "./commit.ts";
 import { type PlannedSummariser, plannedResult } from "./dry-run.ts";
 import { type CompactionResult, failedResult, resultOf, unpreparedResult } from "./result.ts";
-import { isReviewed, type ReviewCompaction, reviewedClimb } from "./review.ts";
+import { type ReviewCompaction, reviewedClimb } from "./review.ts";
 
 /** Options of one compaction. */
 export interface RunCompactionOptions {
@@ -83,22 +85,15 @@ export interface RunCompactionOptions {
 }
 
 /** Adds the options that only the controller, a plan and the background set. */
-export interface CompactionRequest extends RunCompactionOptions {
+export interface CompactionRequest
+  extends RunCompactionOptions,
+    Pick<DecisionOptions, "refusal" | "isMidTask" | "nowMs"> {
   /** The end of the path. Default: the session's leaf. */
   leafId?: string | undefined;
-  /** For the reason "overflow": the numbers that the provider reported. */
-  refusal?: Refusal | undefined;
-  /**
-   * True inside a task. The compaction then keeps as much as one by threshold, because the model has not seen the newest
-   * results. Default: false.
-   */
-  isMidTask?: boolean | undefined;
   /** True for a draft of a snapshot, made while the agent works. Default: false. */
   isBackground?: boolean | undefined;
   /** A sentence for the user: why the request has no summariser although a model is available. */
   skippedModelReason?: string | undefined;
-  /** Now, in milliseconds since the epoch, to detect an expired cache. Default: the cache is kept. */
-  nowMs?: number | undefined;
   /** True if `auto_compaction_start` was sent. Default: false. */
   startNotified?: boolean | undefined;
   /** A lower limit than the decision's: the size at which a background draft begins. */
@@ -118,19 +113,18 @@ export const runCompaction: (options: RunCompactionOptions) => Promise<Compactio
 
 /** The one compaction flow, for every reason: draft, commit, notify. */
 export async function compact(request: CompactionRequest): Promise<CompactionResult> {
-  await notifyStart(request);
+  const { reason = "manual", lifecycle, startNotified } = request;
+  if (!startNotified) await notifyStart(reason, lifecycle);
   const result = await attempt(request);
   try {
     request.onCommitted?.();
   } finally {
-    await notifyEnd(result, request.lifecycle);
+    await notifyEnd(result, lifecycle);
   }
   return result;
 }
 
-/** Sends the start event, once for each compaction. */
-export async function notifyStart({ lifecycle, reason = "manual", startNotified }: CompactionRequest) {
-  if (startNotified) return;
+export async function notifyStart(reason: CompactionReason, lifecycle?: CompactionLifecycle): Promise<void> {
   await lifecycle?.notify("auto_compaction_start", { type: "auto_compaction_start", reason });
 }
 
@@ -155,6 +149,44 @@ async function climbFor(run: Run, { earlier, review }: CompactionRequest): Promi
   if (review !== undefined && earlier === undefined && isReviewed(run.settings, run.reason))
     return reviewedClimb(run, review);
   return { run, state: await climb(run, ladderRungs, earlier && layAgain(run, earlier)) };
+}
+
+/** True if a compaction of this reason is shown before it is written, provided that there is a reviewer. */
+export function isReviewed({ confirm }: CompactionSettings, reason: CompactionReason): boolean {
+  return confirm === "always" || (confirm === "manual" && reason === "manual");
+}
+
+/** A draft of a snapshot, made while the agent works. */
+export interface DraftAhead extends ClimbResult {
+  /** Set if there is no summary. */
+  failure?: CompactionResult;
+}
+
+/**
+ * Begins the draft of the context as it is. Undefined if masks would suffice, which take no time, or if there is nothing
+ * to summarise.
+ */
+export function draftAhead(request: CompactionRequest): Promise<DraftAhead> | undefined {
+  try {
+    const run = prepareRun({ ...request, isBackground: true });
+    const { span, start } = run;
+    const isNeeded =
+      masksFor(start, run).length === 0 && planSpan({ ...span, ...start }).status === "planned";
+    return isNeeded ? climbAhead(run) : undefined;
+  } catch {
+    // The compaction that is due later fails with the same error and reports it.
+    return undefined;
+  }
+}
+
+async function climbAhead(run: Run): Promise<DraftAhead> {
+  try {
+    const state = await climb(run, ladderRungs);
+    if (run.signal.aborted) throw new CompactionCancelled("");
+    return { run, state, ...(state.summary === undefined && { failure: failedResult(run, state) }) };
+  } catch (error) {
+    return { run, state: run.start, failure: failedResult(run, run.start, error) };
+  }
 }
 
 /**
@@ -199,73 +231,84 @@ export function planCompaction({ summariser, ...asked }: PlanCompactionOptions):
 }
 
 /** @throws BonsaiError `cut_not_allowed`, `nothing_to_make_anew`, and the errors of reading the session */
-export function prepareRun(request: CompactionRequest): Run {
-  const { session, settings, reason = "manual", earlier, focus, signal, firstKeptEntryId: cutId } = request;
-  const { model, summariser, digest = digestSummariser(), skippedModelReason, lifecycle } = request;
-  const { fixedTexts, leafId: endId, beginTokens, isMidTask, refusal, nowMs } = request;
-  const context = {
-    session,
-    leafId: endId,
-    fixedTexts,
-    model,
-    estimator: request.estimator ?? settings.estimator,
-  };
+function prepareRun(request: CompactionRequest): Run {
+  const { session, settings, reason = "manual", model, summariser, earlier, focus, signal } = request;
+  const { digest = digestSummariser(), skippedModelReason, lifecycle } = request;
+  const { fixedTexts, leafId: endId, isMidTask, refusal, nowMs } = request;
+  const estimator = request.estimator ?? settings.estimator;
+  const context = { session, leafId: endId, fixedTexts, model, estimator };
   const originals = request.replacesLatest ? readOriginals(context) : undefined;
   const reading = originals?.reading ?? readContext(context);
   const isModelAsked = summariser !== undefined;
   const decision = decide(reading, { reason, settings, model, isModelAsked, isMidTask, refusal, nowMs });
-  const { budgets, total, thresholdTokens } = decision;
-  const compactAboveTokens = beginTokens ?? decision.compactAboveTokens;
   const { leafId, projection } = reading;
   const start = startOf(originals?.view ?? viewOf(projection, reading.estimator));
-  const refusedSize = contextSizeOf({ reading, estimatedTokens: start.tokens, total });
-  const goals = goalsFor(refusedSize, { ...budgets, compactAboveTokens, thresholdTokens });
-  const underestimate = total.tokens / Math.max(1, reading.tokens);
-  const keepTokens =
-    reason === "overflow"
-      ? keptAfterOverflow(start, goals.goalTokens, budgets.keepTokens / underestimate)
-      : budgets.keepTokens;
-  if (cutId !== undefined)
-    checkChosenCut({ session, leafId, items: withoutSummary(start.view.items) }, cutId);
-  const isLowered = thresholdTokens !== undefined && compactAboveTokens !== thresholdTokens;
-  const { words, mask } = settings;
+  const sizes = sizesOf(start, decision, request);
+  const secrets = sessionSecrets(session, leafId);
   return {
     session,
     leafId,
     reason,
     isBackground: request.isBackground ?? earlier !== undefined,
-    isEconomic: reason === "threshold" && isLowered && total.tokens <= thresholdTokens,
     settings,
-    budgets,
+    budgets: decision.budgets,
     reading,
-    // Without usage, a refused size is a goal only: it is neither reported nor stored.
-    size: total.isCounted ? refusedSize : contextSizeOf({ reading, estimatedTokens: start.tokens }),
-    ...goals,
+    ...sizes,
     start,
     former: originals?.former,
-    span: {
-      previous: projection.compaction,
-      justCompacted: isJustCompacted(session, reading),
-      keepsLess: keepsLess(projection.compaction, budgets),
-      keepTokens,
-      commandTokens: mask.enabled ? commandShareTokens(keepTokens) : Number.POSITIVE_INFINITY,
-      firstKeptEntryId: cutId ?? (originals && formerCut(session, leafId, originals.view)),
-      minTokens: reason === "threshold" ? MIN_SPAN_TOKENS : 0,
-    },
+    span: spanOf(start, decision, request, { goalTokens: sizes.goalTokens, originals: originals?.view }),
     summariser,
     skippedModelReason,
     digest,
     focus,
-    recordSource: {
-      session,
-      leafId,
-      secrets: sessionSecrets(session, leafId),
-      wordsTokens: words.maxTokens,
-    },
+    recordSource: { session, leafId, secrets, wordsTokens: settings.words.maxTokens },
     pinned: pinnedAt(session, leafId, request.pinned),
     lifecycle,
     signal: signal ?? new AbortController().signal,
     cost: earlier?.run.cost ?? new RunCost(),
+  };
+}
+
+/** The size of the context, and the sizes that the compaction aims at. */
+function sizesOf(
+  { tokens: estimatedTokens }: LadderState,
+  { reading, budgets, total, ...decision }: Decision,
+  { reason, beginTokens }: CompactionRequest,
+): Pick<Run, "size" | "isEconomic" | keyof Goals> {
+  const { thresholdTokens } = decision;
+  const refusedSize = contextSizeOf({ reading, estimatedTokens, total });
+  const limits = { compactAboveTokens: beginTokens ?? decision.compactAboveTokens, thresholdTokens };
+  const isLowered = thresholdTokens !== undefined && limits.compactAboveTokens !== thresholdTokens;
+  return {
+    // Without usage, a refused size is a goal only: it is neither reported nor stored.
+    size: total.isCounted ? refusedSize : contextSizeOf({ reading, estimatedTokens }),
+    ...goalsFor(refusedSize, { ...budgets, ...limits }),
+    isEconomic: reason === "threshold" && isLowered && total.tokens <= thresholdTokens,
+  };
+}
+
+function spanOf(
+  start: LadderState,
+  { reading, budgets, total }: Decision,
+  { session, settings, reason, firstKeptEntryId: cutId }: CompactionRequest,
+  { goalTokens, originals }: { goalTokens: number | undefined; originals: ContextView | undefined },
+): Run["span"] {
+  const { leafId, projection } = reading;
+  if (cutId !== undefined)
+    checkChosenCut({ session, leafId, items: withoutSummary(start.view.items) }, cutId);
+  const underestimate = total.tokens / Math.max(1, reading.tokens);
+  const keepTokens =
+    reason === "overflow"
+      ? keptAfterOverflow(start, goalTokens, budgets.keepTokens / underestimate)
+      : budgets.keepTokens;
+  return {
+    previous: projection.compaction,
+    justCompacted: isJustCompacted(session, reading),
+    keepsLess: keepsLess(projection.compaction, budgets),
+    keepTokens,
+    commandTokens: settings.mask.enabled ? commandShareTokens(keepTokens) : Number.POSITIVE_INFINITY,
+    firstKeptEntryId: cutId ?? (originals && formerCut(session, leafId, originals)),
+    minTokens: reason === "threshold" ? MIN_SPAN_TOKENS : 0,
   };
 }
 

@@ -2,20 +2,22 @@ import type { BonsaiError } from "@bonsai-agent/messages";
 import { count as digits, tokensText } from "@bonsai-agent/messages/numbers";
 import type { CompactionReason } from "../details.ts";
 import type { CompactionOutcome } from "../events.ts";
+import type { ClimbResult } from "../ladder/ladder.ts";
 import { digestStandsIn } from "../ladder/summary-rungs.ts";
 import { type ContextReading, plainTokens, readContext } from "../plan/context.ts";
 import { type Decision, decide, type ModelSizes, type Refusal, sendableTokens } from "../plan/limits.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { Attempts, pausedError, promptTooLarge } from "./attempts.ts";
+import { type BackgroundChange, BackgroundCompaction, beginTokens } from "./background.ts";
 import {
-  type BackgroundChange,
-  BackgroundCompaction,
-  type BackgroundCounts,
-  beginTokens,
-} from "./background.ts";
-import { type CompactionRequest, compact, notifyStart, type RunCompactionOptions } from "./compaction.ts";
+  type CompactionRequest,
+  compact,
+  draftAhead,
+  isReviewed,
+  notifyStart,
+  type RunCompactionOptions,
+} from "./compaction.ts";
 import { CONTEXT_TOO_LARGE, type CompactionResult, errorOf, outcomeOf } from "./result.ts";
-import { isReviewed } from "./review.ts";
 
 /** A moment at which the threshold is checked. */
 export type CompactionSite = CompactionSettings["sites"][number];
@@ -38,21 +40,12 @@ export interface ControllerOptions
 }
 
 /** A compaction that the user or a program requests. */
-export interface ManualCompaction {
-  /** Topics that the summary must emphasise. */
-  focus?: string;
+export interface ManualCompaction
+  extends Pick<CompactionRequest, "focus" | "firstKeptEntryId" | "replacesLatest" | "isMidTask" | "signal"> {
   /** True to use the digest and ask no model, regardless of the settings. Default: false. */
   useDigest?: boolean;
   /** True to ask a model even if it has just failed. Default: true; a program may set it to false. */
   ignoresRecentFailure?: boolean;
-  /** The first kept entry, one of `cutPlaces`. Default: by the budgets. */
-  firstKeptEntryId?: string;
-  /** Repeats the latest compaction from its original entries. Default: false. */
-  replacesLatest?: boolean;
-  /** True inside a task: keeps as much as a compaction by threshold. Default: false. */
-  isMidTask?: boolean;
-  /** Cancels the compaction. */
-  signal?: AbortSignal;
 }
 
 /**
@@ -82,11 +75,6 @@ export class CompactionController {
 
   get isRunning(): boolean {
     return this.#isRunning;
-  }
-
-  /** Counts of the drafts that were made while the agent worked. */
-  get background(): BackgroundCounts {
-    return this.#background.counts;
   }
 
   /** Cancels and discards the background draft. */
@@ -263,10 +251,10 @@ export class CompactionController {
     if (this.#isRunning) return unchanged(reason, this.#read(), "Another compaction is running.");
     this.#isRunning = true;
     try {
-      const startNotified = this.#background.counts.isUnderway && !this.#background.isReady;
+      const startNotified = this.#background.isUnderway && !this.#background.isReady;
       // Shows why the agent is waiting.
-      if (startNotified) await notifyStart(request);
-      const earlier = await this.#background.take(request);
+      if (startNotified) await notifyStart(reason, request.lifecycle);
+      const earlier = await this.#earlierDraft(request);
       if (earlier !== undefined) {
         const result = await this.#compactOnce({ ...request, earlier, startNotified }, wasNeeded);
         if (result.status !== "compacted" || this.#isEnough(request)) return outcomeOf(result);
@@ -300,11 +288,20 @@ export class CompactionController {
   async #commitReady(request: CompactionRequest): Promise<CompactionOutcome | undefined> {
     this.#isRunning = true;
     try {
-      const earlier = await this.#background.take(request);
+      const earlier = await this.#earlierDraft(request);
       return earlier && outcomeOf(await this.#compactOnce({ ...request, earlier }, false));
     } finally {
       this.#isRunning = false;
     }
+  }
+
+  /** The background draft, if the request has its goal: no focus, cut or other summariser of its own. */
+  async #earlierDraft(request: CompactionRequest): Promise<ClimbResult | undefined> {
+    const { focus, firstKeptEntryId, replacesLatest, summariser, signal, pinned } = request;
+    const isSameGoal = focus === undefined && firstKeptEntryId === undefined && !replacesLatest;
+    if (!isSameGoal || summariser === undefined)
+      this.#background.abandon("Another compaction was requested.");
+    return this.#background.take(signal, pinned);
   }
 
   /** Runs one compaction and notes its ending. */
@@ -333,10 +330,11 @@ export class CompactionController {
     const isWanted = settings.background && !(review !== undefined && isReviewed(settings, "threshold"));
     const begin = isWanted && this.#background.isFree ? beginTokens(decision) : undefined;
     if (begin !== undefined)
-      this.#background.begin({ ...request, review: undefined, beginTokens: begin }, (result) =>
-        this.#attempts.modelAsked(result, summariser.name),
+      this.#background.begin(
+        (signal) => draftAhead({ ...request, beginTokens: begin, signal }),
+        (result) => this.#attempts.modelAsked(result, summariser.name),
       );
-    return this.#background.counts.isUnderway;
+    return this.#background.isUnderway;
   }
 
   /** Leaves out a model that has just failed, if the digest can replace it. */

@@ -10,9 +10,8 @@ import {
   wholeSpan,
 } from "../ladder/ask.ts";
 import { plannedChunks } from "../ladder/chunks.ts";
-import { layDraft } from "../ladder/draft.ts";
 import type { LadderState, Run } from "../ladder/ladder.ts";
-import { jobFor, spansOf } from "../ladder/summary-rungs.ts";
+import { jobFor, layDraft, spansOf } from "../ladder/summary-rungs.ts";
 import { viewTokens } from "../plan/view.ts";
 import { type Summariser, SummaryFailure } from "../summariser.ts";
 import { type CompactionResult, resultOf } from "./result.ts";

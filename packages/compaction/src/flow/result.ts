@@ -13,7 +13,7 @@ import {
 import type { CompactionOutcome, CompactionSteps } from "../events.ts";
 import { RunCost } from "../ladder/ask.ts";
 import { CompactionCancelled, type LadderState, type Run, type RungFailure } from "../ladder/ladder.ts";
-import { splitAt } from "../plan/plan.ts";
+import { splitAt } from "../plan/cut.ts";
 import {
   type CompactionSizes,
   compactionSizes,

@@ -4,7 +4,6 @@ import type { ProjectionItem } from "@bonsai-agent/session";
 import { carriedWords } from "../carry/carry-over.ts";
 import { isEmptySummary } from "../carry/summary-text.ts";
 import { type CompactionReason, isModelRung } from "../details.ts";
-import { carryOverOf, layDraft } from "../ladder/draft.ts";
 import {
   type ClimbResult,
   CompactionCancelled,
@@ -19,10 +18,10 @@ import {
   type Run,
 } from "../ladder/ladder.ts";
 import { ladderRungs, maskRung } from "../ladder/rungs.ts";
+import { carryOverOf, layDraft } from "../ladder/summary-rungs.ts";
 import { type CutPlace, legalPlaces, startsTurn } from "../plan/cut.ts";
 import { originalProjection } from "../plan/originals.ts";
 import { beginsWith, withoutSummary } from "../plan/view.ts";
-import type { CompactionSettings } from "../settings.ts";
 import { plannedResult } from "./dry-run.ts";
 import { type CompactionResult, caveatsOf, resultOf } from "./result.ts";
 
@@ -94,11 +93,6 @@ export function validateDecision(decision: unknown): ReviewDecision {
     message: `The compaction review returned an unknown decision: ${jsonText(decision) || "nothing"}.`,
     hint: `Return {action} with one of ${ACTIONS.join(", ")}. edit needs a text prose, cut needs firstKeptEntryId, again can have a focus.`,
   });
-}
-
-/** True if a compaction of this reason is shown before it is written, provided that there is a reviewer. */
-export function isReviewed({ confirm }: CompactionSettings, reason: CompactionReason): boolean {
-  return confirm === "always" || (confirm === "manual" && reason === "manual");
 }
 
 type Refused = Pick<CompactionDraft, "problem" | "refusedProse">;

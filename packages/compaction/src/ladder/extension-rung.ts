@@ -11,13 +11,11 @@ import type {
   CompactionPreparation,
   CustomCompaction,
 } from "../events.ts";
-import { legalCuts, unseenFrom } from "../plan/cut.ts";
-import { type CompactionPlan, splitAt } from "../plan/plan.ts";
+import { type CompactionPlan, legalCuts, splitAt, unseenFrom } from "../plan/cut.ts";
 import { originalMessage } from "../plan/view.ts";
 import { fileOperations } from "../record/file-operations.ts";
 import type { Summariser } from "../summariser.ts";
 import { RunCost } from "./ask.ts";
-import { layDraft } from "./draft.ts";
 import {
   type ClimbResult,
   CompactionCancelled,
@@ -29,7 +27,7 @@ import {
   type Run,
   type Rung,
 } from "./ladder.ts";
-import { chunksRung, digestRung, summariseRung } from "./summary-rungs.ts";
+import { chunksRung, digestRung, layDraft, summariseRung } from "./summary-rungs.ts";
 
 /** Asks the extensions: one may cancel, or supply the summary. */
 export const extensionRung: Rung = {

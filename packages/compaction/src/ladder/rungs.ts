@@ -1,8 +1,7 @@
-import type { UserContent } from "@bonsai-agent/messages";
-import { contentOf, imageMark, isOutput } from "@bonsai-agent/session/host";
+import type { TokenEstimator, UserContent } from "@bonsai-agent/messages";
+import { contentOf, imageMark, isMasked, isOutput, MASK_PLACEHOLDER } from "@bonsai-agent/session/host";
 import { latestRequestChars } from "../carry/carry-over.ts";
 import { latestAnswer } from "../plan/cut.ts";
-import { freedBy, type MaskedItem, planMasks } from "../plan/plan.ts";
 import {
   type PlannedEdit,
   roleTraits,
@@ -26,9 +25,80 @@ export const maskRung: Rung = {
   },
 };
 
-/** The outputs that the mask rung would mask or shorten. */
+/** A masked output, or a shortened output of a user command. */
+interface MaskedItem {
+  item: ViewItem;
+  edit: PlannedEdit;
+  freedTokens: number;
+}
+
+/** As in opencode: with one request, all results belong to the current task. */
+const MIN_USER_TURNS = 2;
+
+/**
+ * Protects the newest `protectTokens` of outputs of tools and user commands. Masks the output that crosses this limit
+ * and all older ones, if that frees at least `minimumTokens` and the context has two user messages. Shortens the output
+ * of a user command to its share, however new it is. Unanswered outputs count, but are neither masked nor shortened.
+ * @returns the masked outputs, oldest first, then the shortened ones
+ */
 export function masksFor({ view }: LadderState, { settings, span }: Run): readonly MaskedItem[] {
-  return planMasks(view, settings.mask, span.commandTokens);
+  const { enabled, protectTokens, minimumTokens } = settings.mask;
+  if (!enabled) return [];
+  const { items, estimator } = view;
+  const answered = items.slice(0, Math.max(0, latestAnswer(items.map(({ message }) => message))));
+  const isOneTask = items.filter(({ message }) => message.role === "user").length < MIN_USER_TURNS;
+  const old = isOneTask ? [] : oldOutputs(items, answered.length, protectTokens);
+  const masks = old
+    .map((item) =>
+      withEdit(item, { entryId: item.entryId, kind: "mask", content: MASK_PLACEHOLDER }, estimator),
+    )
+    .filter(({ freedTokens }) => freedTokens > 0);
+  const masked = freedBy(masks) < minimumTokens ? [] : masks;
+  const maskedNow = new Set(masked.map(({ item }) => item));
+  const shortened = answered
+    .filter((item) => item.message.role === "bashExecution" && !maskedNow.has(item))
+    .flatMap((item) => shortenedItem(item, span.commandTokens, estimator));
+  return [...masked, ...shortened];
+}
+
+/** The unmasked outputs among the first `answered` items, from the one on that crosses the protected tokens. */
+function oldOutputs(items: readonly ViewItem[], answered: number, protectTokens: number): ViewItem[] {
+  let seenTokens = 0;
+  const found: ViewItem[] = [];
+  for (let index = items.length - 1; index >= 0; index--) {
+    const item = items[index]!;
+    if (!isOutput(item.message)) continue;
+    seenTokens += item.tokens;
+    if (index < answered && seenTokens > protectTokens && !isMasked(item.message)) found.push(item);
+  }
+  return found.reverse();
+}
+
+function freedBy(masks: readonly MaskedItem[]): number {
+  return masks.reduce((sum, { freedTokens }) => sum + freedTokens, 0);
+}
+
+function withEdit(item: ViewItem, edit: PlannedEdit, estimator: TokenEstimator): MaskedItem {
+  const [edited] = withEdits({ items: [item], edits: [], estimator }, [edit]).items;
+  return { item, edit, freedTokens: item.tokens - edited!.tokens };
+}
+
+/** Factor above its share from which an output is shortened: estimates vary. */
+const WORTH_SHORTENING = 1.25;
+/** Each try is this much shorter: characters per token differ by script and language. */
+const CLOSER = 0.9;
+/** Shorter outputs are no use. A long command is not cut, so the share may not be reached. */
+const SHORTEST_CHARS = 400;
+
+function shortenedItem(item: ViewItem, maxTokens: number, estimator: TokenEstimator): MaskedItem[] {
+  if (item.tokens <= maxTokens * WORTH_SHORTENING) return [];
+  for (let chars = maxTokens * 4; ; chars *= CLOSER) {
+    const [edit] = truncated(item, Math.floor(chars));
+    if (edit === undefined) return [];
+    const shortened = withEdit(item, edit, estimator);
+    if (item.tokens - shortened.freedTokens <= maxTokens || chars < SHORTEST_CHARS)
+      return shortened.freedTokens > 0 ? [shortened] : [];
+  }
 }
 
 async function decidedMasks(

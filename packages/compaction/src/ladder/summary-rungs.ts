@@ -1,17 +1,34 @@
-import type { Message } from "@bonsai-agent/messages";
-import { carriedTokens, spanRecord } from "../carry/carry-over.ts";
-import { joinedProse, previousProse } from "../carry/summary-text.ts";
+import { escapeMarks, paragraphs } from "@bonsai-agent/messages/host";
+import { type Entry, pinChange } from "@bonsai-agent/session";
+import { type CarryOver, carriedTokens, carryOver, recordBlocks, spanRecord } from "../carry/carry-over.ts";
+import { renderExtensionCarryOver } from "../carry/extension-carry.ts";
+import { block, type FileLists } from "../carry/files.ts";
+import { checkedCarryOver } from "../carry/loss.ts";
+import { pinsMissingIn } from "../carry/pins.ts";
+import {
+  joinedProse,
+  previousProse,
+  safeProse,
+  summaryText,
+  withCarriedOver,
+} from "../carry/summary-text.ts";
 import { type CompactionReason, storedDetails } from "../details.ts";
-import { originalMessage, type ViewItem } from "../plan/view.ts";
-import { digestText } from "../record/digest.ts";
-import { recordAfter } from "../record/record.ts";
-import { summaryProse } from "../record/statements.ts";
+import { type CompactionPlan, splitAt } from "../plan/cut.ts";
+import { originalMessage, PLANNED_ENTRY_ID, type ViewItem, viewTokens } from "../plan/view.ts";
 import type { CompactionSettings } from "../settings.ts";
-import type { Summariser, SummaryKind, SummaryRequest } from "../summariser.ts";
+import type { Summariser, SummaryKind } from "../summariser.ts";
 import { askSummary, fitsWhole, RunCost, type Span, wholeSpan } from "./ask.ts";
 import { refusedPartTokens, summariseInChunks } from "./chunks.ts";
-import { carryOverOf, digestProseTokens, layDraft } from "./draft.ts";
-import { type LadderState, needsSummary, type Run, type Rung, type RungFailure } from "./ladder.ts";
+import { digestProseTokens, digestTermsTokens, withClosings } from "./digest-summariser.ts";
+import {
+  type Draft,
+  type LadderState,
+  type LaidSummary,
+  needsSummary,
+  type Run,
+  type Rung,
+  type RungFailure,
+} from "./ladder.ts";
 import type { SummaryJob } from "./prompt.ts";
 
 /** Asks the model once for each span. */
@@ -162,49 +179,120 @@ export function jobFor(state: LadderState, run: Run, summariser: Summariser): Su
   };
 }
 
-/** Maximum tokens of the prose of a digest. */
-const DIGEST_TOKENS = 5_900;
-/** Maximum tokens of the user's words in a digest that is not followed by them. */
-const DIGEST_WORDS_TOKENS = 4_000;
-/** A turn prefix and a branch are read beside a history or a live context, so they are shorter. */
-const KIND_SHARE: Record<SummaryKind, number> = { history: 1, turnPrefix: 0.35, branch: 0.6 };
-
-/**
- * The summariser that needs no model. It quotes messages word for word, and reports the outcome of commands. The same
- * messages give the same digest: it uses no clock, chance or locale.
- */
-export function digestSummariser(): Summariser {
-  return {
-    name: "digest",
-    isExtract: true,
-    async summarise(request: SummaryRequest) {
-      if (request.signal.aborted) return { text: "", stopReason: "aborted" };
-      return { text: digestOf(request), stopReason: "stop" };
-    },
-  };
+/** Lays a draft on a planned context: computes the carried data, checks the loss, and replaces the summarised part. */
+export function layDraft(state: LadderState, draft: Draft, run: Run): LadderState {
+  const planned = { ...state, plan: planUpTo(state.plan!, draft.firstKeptEntryId) };
+  const known = carriedBy(draft, planned, run);
+  const next = laidState(planned, draft, known, run);
+  // Beside a short span, the user's words are carried only if they fit.
+  if (!known.isBrief || draft.own !== undefined || next.tokens < state.tokens) return next;
+  return laidState(planned, draft, { ...known, wordsTokens: 0 }, run);
 }
 
-function digestOf(request: SummaryRequest): string {
-  const { kind, messages, following = [], previousSummary, focus, carriesUserWords = false } = request;
-  const source = (message: (typeof messages)[number]) => ({ message });
-  const record =
-    request.record ??
-    recordAfter({
-      messages: messages.map(source),
-      following: following.map(source),
-      wordsTokens: DIGEST_WORDS_TOKENS,
-    });
-  const maxTokens = Math.floor(Math.min(DIGEST_TOKENS, request.maxSummaryTokens) * KIND_SHARE[kind]);
-  return digestText({
-    record,
-    earlierSummary: [previousSummary, ...prosesOf(messages, "compactionSummary")].join("\n"),
-    branchSummaries: prosesOf(messages, "branchSummary"),
+/** The plan with the cut that the draft was made for. */
+function planUpTo(plan: CompactionPlan, firstKeptEntryId: string | null): CompactionPlan {
+  if (firstKeptEntryId === plan.firstKeptEntryId) return plan;
+  const items = [...plan.history, ...plan.turnPrefix, ...plan.kept];
+  const at = items.findIndex(({ entryId }) => entryId === firstKeptEntryId);
+  return { ...plan, ...splitAt(items, at < 0 ? items.length : at) };
+}
+
+/** An extension's own text names the touched files itself. */
+const NO_FILES: FileLists = { readFiles: [], modifiedFiles: [], recentFiles: [], recentEntries: [] };
+
+function carriedBy({ own, focus }: Draft, { plan, carryOver: extensions }: LadderState, run: Run): CarryOver {
+  const all = carryOverOf(plan!, run, own ? run.focus : focus);
+  const known = { ...all, ...(extensions && { extensions }) };
+  if (own === undefined) return known;
+  const wordsTokens = own.carry.includes("userWords") ? all.wordsTokens : 0;
+  return { ...known, ...NO_FILES, latestRequest: undefined, wordsTokens };
+}
+
+/** The data that a summary of a plan carries. */
+export function carryOverOf(plan: CompactionPlan, run: Run, focus: string | undefined): CarryOver {
+  const { recordSource, pinned, settings, budgets } = run;
+  const { windowTokens } = budgets;
+  return carryOver(plan, {
+    record: spanRecord(plan, recordSource, focus),
+    secrets: recordSource.secrets,
+    pinned,
     focus,
-    carriesUserWords,
-    maxTokens,
+    wordsTokens: carriedTokens(plan, settings, windowTokens).words,
+    windowTokens,
   });
 }
 
-function prosesOf(messages: readonly Message[], role: "branchSummary" | "compactionSummary"): string[] {
-  return messages.flatMap((message) => (message.role === role ? [summaryProse(message)] : []));
+function laidState(state: LadderState, given: Draft, known: CarryOver, run: Run): LadderState {
+  const plan = state.plan!;
+  const { own, isExtract } = given;
+  const draft = { ...given, prose: safeText(given, known, { plan, run }) };
+  const most = carriedTokens(plan, run.settings, run.budgets.windowTokens);
+  const ownTerms = own === undefined || own.carry.includes("terms") ? most.terms : 0;
+  const { carried, loss } = checkedCarryOver(
+    isExtract ? withClosings(draft.prose, known, { plan, run }) : known,
+    {
+      prose: draft.prose,
+      kept: plan.kept,
+      settings: run.settings,
+      termsTokens: isExtract ? digestTermsTokens(known, { plan, run }) : ownTerms,
+      // An extract already quotes the facts of the record.
+      putBackTokens: isExtract || own !== undefined ? 0 : most.putBack,
+    },
+  );
+  const text = own ? ownText(draft.prose, carried) : summaryText(draft.prose, carried);
+  return summarisedState(state, { draft, text, carried, loss });
+}
+
+/** The prose without secrets and without our marks. Only the joint of a split turn may remain. */
+function safeText(
+  { prose, own }: Draft,
+  { extensions = {} }: CarryOver,
+  { plan, run }: { plan: CompactionPlan; run: Run },
+): string {
+  const { secrets } = run.recordSource;
+  const tags = Object.keys(extensions);
+  const text = secrets.text(prose);
+  if (own === undefined) return plan.splitTurn ? safeProse(text, tags) : escapeMarks(text, tags);
+  // Pins stay word for word, also in an extension's summary.
+  const pins = run.pinned.map((pin) => [secrets.text(escapeMarks(pin)), escapeMarks(pin)] as const);
+  return escapeMarks(
+    pins.reduce((all, [redacted, pin]) => all.replaceAll(redacted, () => pin), text),
+    tags,
+  );
+}
+
+/** An extension's text, followed by the carried parts and the pins that it does not contain. */
+function ownText(prose: string, carried: CarryOver): string {
+  const pins = block("pinned", pinsMissingIn(prose, carried.pinned));
+  const extensions = renderExtensionCarryOver(carried.extensions);
+  return withCarriedOver(prose, paragraphs([...recordBlocks(carried), pins, extensions]));
+}
+
+function summarisedState(state: LadderState, summary: LaidSummary): LadderState {
+  const { firstKeptEntryId, rung } = summary.draft;
+  const from = state.view.items.findIndex((item) => item.entryId === firstKeptEntryId);
+  const kept = from < 0 ? [] : state.view.items.slice(from);
+  const keptIds = new Set(kept.map((item) => item.entryId));
+  // The summary carries the pins.
+  const others = kept.filter((item) => pinChange(item.entry) === undefined);
+  const items = [summaryItem(state, summary), ...others];
+  const edits = state.view.edits.filter((edit) => keptIds.has(edit.entryId));
+  const view = { ...state.view, items, edits };
+  return { ...state, summary, view, tokens: viewTokens(items), rung };
+}
+
+/** Represents the compaction entry before it is written. */
+function summaryItem({ view }: LadderState, { text }: LaidSummary): ViewItem {
+  const message = { role: "compactionSummary" as const, summary: text, tokensBefore: 0, timestamp: 0 };
+  const entry = {
+    type: "compaction",
+    id: PLANNED_ENTRY_ID,
+    parentId: null,
+    timestamp: "",
+    summary: text,
+    firstKeptEntryId: PLANNED_ENTRY_ID,
+    tokensBefore: 0,
+  } as Entry;
+  const source = { entryId: PLANNED_ENTRY_ID, entry, message };
+  return { ...source, tokens: view.estimator.message(message), source };
 }

@@ -1,9 +1,85 @@
 import { BonsaiError, type Message } from "@bonsai-agent/messages";
 import { callResults } from "@bonsai-agent/messages/host";
-import type { Session } from "@bonsai-agent/session";
+import type { CompactionEntry, Session } from "@bonsai-agent/session";
 import { type ReadContextOptions, readContext } from "./context.ts";
 import { nothingToMakeAnew, readOriginals } from "./originals.ts";
 import { type ContextView, roleTraits, type ViewItem, viewOf, viewTokens, withoutSummary } from "./view.ts";
+
+/** The division of the context by a compaction. Lists are oldest first. */
+export interface CompactionPlan {
+  status: "planned" | "nothing-to-compact" | "already-compacted";
+  /** The compaction whose summary is updated. */
+  previous: CompactionEntry | undefined;
+  /** Summarised as history. */
+  history: readonly ViewItem[];
+  /** The early part of a split turn, which has its own summary. */
+  turnPrefix: readonly ViewItem[];
+  kept: readonly ViewItem[];
+  splitTurn: boolean;
+  /** Null keeps nothing. */
+  firstKeptEntryId: string | null;
+}
+
+export interface PlanOptions {
+  view: ContextView;
+  /** The compaction whose summary begins the view. */
+  previous: CompactionEntry | undefined;
+  /** True if the model sees nothing newer than that compaction. */
+  justCompacted: boolean;
+  /** True if the budget is smaller than that compaction's. */
+  keepsLess: boolean;
+  /** Budget of kept tokens. */
+  keepTokens: number;
+  /** Maximum tokens that a user command and its output count. */
+  commandTokens: number;
+  /** A smaller span is not summarised: its summary would not be shorter. */
+  minTokens: number;
+  /** A chosen legal cut; null keeps nothing. Default: by the budgets. */
+  firstKeptEntryId?: string | null | undefined;
+}
+
+/**
+ * Divides the context into summarised and kept messages.
+ *
+ * Invariant: history, turn prefix and kept are the projection without the previous summary, disjoint and in order.
+ */
+export function planSpan(options: PlanOptions): CompactionPlan {
+  const { previous, justCompacted, firstKeptEntryId } = options;
+  const items = withoutSummary(options.view.items);
+  if (firstKeptEntryId !== undefined) {
+    const at = items.findIndex(({ entryId }) => entryId === firstKeptEntryId);
+    return { status: "planned", previous, ...splitAt(items, at < 0 ? items.length : at) };
+  }
+  const index = justCompacted && !options.keepsLess ? 0 : cutIndex(items, options);
+  if (index > 0 && viewTokens(items.slice(0, index)) >= options.minTokens)
+    return { status: "planned", previous, ...splitAt(items, index) };
+  const status = justCompacted ? "already-compacted" : "nothing-to-compact";
+  return { status, previous, ...splitAt(items, 0) };
+}
+
+/** Cuts a context before an item: 0 keeps everything, the end keeps nothing. */
+export function splitAt(
+  items: readonly ViewItem[],
+  index: number,
+): Omit<CompactionPlan, "status" | "previous"> {
+  const turn = turnStart(items, index);
+  const historyEnd = turn ?? index;
+  return {
+    history: items.slice(0, historyEnd),
+    turnPrefix: items.slice(historyEnd, index),
+    kept: items.slice(index),
+    splitTurn: turn !== undefined,
+    firstKeptEntryId: items[index]?.entryId ?? null,
+  };
+}
+
+/** The start of the turn that this cut splits, if it splits one. */
+function turnStart(items: readonly ViewItem[], cut: number): number | undefined {
+  const first = items[cut];
+  if (first === undefined || cut === 0 || startsTurn(first.message)) return undefined;
+  const start = items.findLastIndex(({ message }, index) => index < cut && startsTurn(message));
+  return start < 0 ? undefined : start;
+}
 
 /**
  * Returns the index of the first kept message. Adds sizes from the end until `keepTokens` is reached and takes the next

@@ -267,14 +267,20 @@ export interface Decision {
   readonly total: { tokens: number; estimatedTokens: number; isCounted?: boolean };
 }
 
-interface DecisionOptions {
+export interface DecisionOptions {
   reason: CompactionReason;
   settings: CompactionSettings;
   /** Default: a model with an unknown window. */
   model?: ModelSizes | undefined;
   isModelAsked: boolean;
+  /**
+   * True inside a task. The compaction then keeps as much as one by threshold, because the model has not seen the newest
+   * results. Default: false.
+   */
   isMidTask?: boolean | undefined;
+  /** For the reason "overflow": the numbers that the provider reported. */
   refusal?: Refusal | undefined;
+  /** Now, in milliseconds since the epoch, to detect an expired cache. Default: the cache is kept. */
   nowMs?: number | undefined;
 }
 

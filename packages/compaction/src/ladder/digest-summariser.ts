@@ -1,0 +1,114 @@
+import { estimateTokens, type Message } from "@bonsai-agent/messages";
+import { type CarryOver, carriedTokens, replacedTokens } from "../carry/carry-over.ts";
+import { summaryText } from "../carry/summary-text.ts";
+import type { CompactionPlan } from "../plan/cut.ts";
+import { digestText } from "../record/digest.ts";
+import { recordAfter } from "../record/record.ts";
+import { otherClosings, summaryProse } from "../record/statements.ts";
+import type { Summariser, SummaryKind, SummaryRequest } from "../summariser.ts";
+import type { Run } from "./ladder.ts";
+
+/** Maximum tokens of the prose of a digest. */
+const DIGEST_PROSE_TOKENS = 5_900;
+/** Maximum tokens of the user's words in a digest that is not followed by them. */
+const DIGEST_WORDS_TOKENS = 4_000;
+/** A turn prefix and a branch are read beside a history or a live context, so they are shorter. */
+const KIND_SHARE: Record<SummaryKind, number> = { history: 1, turnPrefix: 0.35, branch: 0.6 };
+
+/**
+ * The summariser that needs no model. It quotes messages word for word, and reports the outcome of commands. The same
+ * messages give the same digest: it uses no clock, chance or locale.
+ */
+export function digestSummariser(): Summariser {
+  return {
+    name: "digest",
+    isExtract: true,
+    async summarise(request: SummaryRequest) {
+      if (request.signal.aborted) return { text: "", stopReason: "aborted" };
+      return { text: digestOf(request), stopReason: "stop" };
+    },
+  };
+}
+
+function digestOf(request: SummaryRequest): string {
+  const { kind, messages, following = [], previousSummary, focus, carriesUserWords = false } = request;
+  const source = (message: (typeof messages)[number]) => ({ message });
+  const record =
+    request.record ??
+    recordAfter({
+      messages: messages.map(source),
+      following: following.map(source),
+      wordsTokens: DIGEST_WORDS_TOKENS,
+    });
+  const maxTokens = Math.floor(Math.min(DIGEST_PROSE_TOKENS, request.maxSummaryTokens) * KIND_SHARE[kind]);
+  return digestText({
+    record,
+    earlierSummary: [previousSummary, ...prosesOf(messages, "compactionSummary")].join("\n"),
+    branchSummaries: prosesOf(messages, "branchSummary"),
+    focus,
+    carriesUserWords,
+    maxTokens,
+  });
+}
+
+function prosesOf(messages: readonly Message[], role: "branchSummary" | "compactionSummary"): string[] {
+  return messages.flatMap((message) => (message.role === role ? [summaryProse(message)] : []));
+}
+
+/** A span to digest. */
+interface DigestedSpan {
+  plan: CompactionPlan;
+  run: Run;
+}
+
+/**
+ * Tokens of a digest with its frame and everything that it carries. Each compaction after the first `free` ones adds
+ * `perCompaction`. Only a long request adds more.
+ */
+const DIGEST_TOKENS = { usual: 5_750, free: 4, perCompaction: 390, max: 7_300, min: 600 };
+/** Upper bounds as shares of the window and of the newly summarised span: a digest has to shrink the context. */
+const DIGEST_SHARE = { window: 0.15, span: 0.6, shortSpan: 0.8 };
+/** Share of the records in the space beside the user's words; the agent's answers get the rest. */
+const RECORDS_SHARE = 0.6;
+const MIN_PROSE_TOKENS = 1_300;
+/** Factor for the terms in a digest's index, until `free` compactions were made. */
+const DIGEST_TERMS_FACTOR = 1.4;
+
+function digestTokens({ record }: CarryOver, { plan, run }: DigestedSpan): number {
+  const { windowTokens = Number.POSITIVE_INFINITY } = run.budgets;
+  const { previousTokens, newTokens } = replacedTokens(plan);
+  const { usual, free, perCompaction, max, min } = DIGEST_TOKENS;
+  const most = Math.min(usual + perCompaction * Math.max(0, record.spans - free), max);
+  const window = Math.floor(windowTokens * DIGEST_SHARE.window);
+  const span = Math.floor(previousTokens + newTokens * DIGEST_SHARE.span);
+  const least = Math.min(min, Math.floor((previousTokens + newTokens) * DIGEST_SHARE.shortSpan));
+  return Math.min(most, Math.max(least, window), Math.max(least, span));
+}
+
+/** Tokens of the digest's prose beside everything that is carried around it. */
+export function digestProseTokens(carried: CarryOver, span: DigestedSpan): number {
+  const share = carried.wordsTokens > 0 ? RECORDS_SHARE : 1;
+  const most = Math.floor(share * leftTokens("", carried, span));
+  return Math.max(Math.min(MIN_PROSE_TOKENS, digestTokens(carried, span) / 2), most);
+}
+
+/** Tokens of the digest's index of terms. */
+export function digestTermsTokens({ record }: CarryOver, { plan, run }: DigestedSpan): number {
+  const factor = record.spans > DIGEST_TOKENS.free ? 1 : DIGEST_TERMS_FACTOR;
+  return Math.floor(carriedTokens(plan, run.settings, run.budgets.windowTokens).terms * factor);
+}
+
+/** Adds the agent's answers, in order between the user's words, because either can revise the other. */
+export function withClosings(prose: string, carried: CarryOver, span: DigestedSpan): CarryOver {
+  if (carried.wordsTokens === 0) return carried;
+  const left = leftTokens(prose, carried, span);
+  return {
+    ...carried,
+    closings: otherClosings(carried.record.closings, { maxTokens: left, focus: span.run.focus }),
+  };
+}
+
+function leftTokens(prose: string, carried: CarryOver, span: DigestedSpan): number {
+  const text = summaryText(prose, { ...carried, extensions: {} });
+  return Math.max(0, digestTokens(carried, span) - estimateTokens(text) - digestTermsTokens(carried, span));
+}
