@@ -4,13 +4,13 @@ import { FileOperationCounter } from "@bonsai-agent/compaction/host";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import {
   addUsage,
-  callText,
+  callParts,
   emptyUsage,
   type Message,
   messageText,
   type Usage,
 } from "@bonsai-agent/messages";
-import { count } from "@bonsai-agent/messages/numbers";
+import { count, lineText } from "@bonsai-agent/messages/numbers";
 import { type ChangedLines, createSession, type Session } from "@bonsai-agent/session";
 import { z } from "zod";
 import type { RunResult } from "./events.ts";
@@ -202,9 +202,9 @@ function followTask(
     callCount += 1;
     // Some providers repeat ids: the latest call counts.
     calls.delete(toolCallId);
-    calls.set(toolCallId, { text: callText(toolName, args, CALL_CHARACTERS), state: "running" });
+    calls.set(toolCallId, { text: lineText(callParts(toolName, args), CALL_CHARACTERS), state: "running" });
     if (calls.size > MAX_CALLS) calls.delete(calls.keys().next().value!);
-    update(callText(toolName, args, TOOL_CHARACTERS));
+    update(lineText(callParts(toolName, args), TOOL_CHARACTERS));
   });
   lifecycle.on("tool_execution_end", ({ toolCallId, isError }) => {
     const call = calls.get(toolCallId);

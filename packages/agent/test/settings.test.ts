@@ -1,4 +1,3 @@
-import { settingDescription } from "@bonsai-agent/messages/host";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { agentSettings, agentSettingsSchema } from "../src/settings.ts";
@@ -19,12 +18,10 @@ test("has 40 settings, each with a description of one short sentence", () => {
     .properties as Record<string, Node>;
   const settings = leaves({ properties });
   expect(settings).toHaveLength(40);
-  for (const [key, description] of settings) {
+  for (const [, description] of settings) {
     expect(description).toMatch(/^[A-Z].*\.$/);
     expect(description.length).toBeLessThanOrEqual(110);
-    expect(settingDescription(agentSettingsSchema, key.split("."))).toBe(description);
   }
-  expect(settingDescription(agentSettingsSchema, ["retry", "tries"])).toBe("");
 });
 
 test.each([

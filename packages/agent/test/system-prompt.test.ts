@@ -1,4 +1,4 @@
-import { chars4 } from "@bonsai-agent/messages";
+import { chars4Estimator } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
 import { type SystemPromptOptions, systemPrompt } from "../src/prompt/system-prompt.ts";
 import { builtinTools } from "../src/tools/builtin-tools.ts";
@@ -18,7 +18,7 @@ function prompt(options: Partial<SystemPromptOptions> = {}): string {
 
 describe("the system prompt", () => {
   test("is smaller than 700 tokens without instructions", () => {
-    expect(chars4(prompt())).toBeLessThan(700);
+    expect(chars4Estimator.text(prompt())).toBeLessThan(700);
   });
 
   test("is the same for the same options, and says where and when it is", () => {

@@ -1,4 +1,4 @@
-import { BonsaiError, type BonsaiErrorOptions, isRecord } from "@bonsai-agent/messages";
+import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import { parseSettings } from "@bonsai-agent/messages/host";
 import { z } from "zod";
 
@@ -220,7 +220,7 @@ export function compactionSettings(
   policy: Partial<CompactionPolicy> = {},
 ): CompactionSettings {
   const preset = compactionPresets[presetName(input)];
-  const error = (problem: Omit<BonsaiErrorOptions, "code">) =>
+  const error = (problem: Omit<ConstructorParameters<typeof BonsaiError>[0], "code">) =>
     new BonsaiError({
       /** A compaction setting has a wrong value or an unknown key. The message names both. */
       code: "compaction_setting_invalid",

@@ -1,4 +1,4 @@
-import type { MessageRole, TextContent } from "@bonsai-agent/messages";
+import type { Message, TextContent } from "@bonsai-agent/messages";
 import { createSession, type EntryDraft, type Session, type StoredMessage } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import { compactionSettings, runCompaction } from "../src/index.ts";
@@ -15,7 +15,7 @@ const message = (body: object): EntryDraft => ({
 const says = (role: "user" | "assistant", content: string) => message({ role, content: text(content) });
 
 /** Entries that show the model a sentence, for each message role. A missing role is a type error. */
-const SHOWN: Record<Exclude<MessageRole, "system">, Record<string, EntryDraft[]>> = {
+const SHOWN: Record<Exclude<Message["role"], "system">, Record<string, EntryDraft[]>> = {
   user: {
     "a user message": [says("user", SENTENCE)],
     "a message of a program": [says("user", `<task-notification>${SENTENCE}</task-notification>`)],

@@ -1,5 +1,4 @@
-import { withoutReminders } from "@bonsai-agent/messages";
-import { escapeMarks, readSummary } from "@bonsai-agent/messages/host";
+import { escapeMarks, readSummary, splitReminders } from "@bonsai-agent/messages/host";
 import { adversarialTexts, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { isEmptySummary, joinedProse, strippedSummary } from "../src/carry/summary-text.ts";
@@ -17,7 +16,7 @@ test.each(adversarialTexts())("a long text of %s takes linear time for every aut
   readSummary(`## Kept word for word\n${text}`, ["todo"]);
   expect(joinedProse("x", text).length).toBeGreaterThan(0);
   isEmptySummary(text);
-  expect(withoutReminders(text).length).toBeGreaterThan(0);
+  expect(splitReminders(text).own.length).toBeGreaterThan(0);
   patchedFiles(`*** Begin Patch\n${text}`);
   patchedFiles(text);
   redirectedFiles(text);

@@ -21,8 +21,8 @@ describe("TypeScript that Node does not strip", () => {
     ],
     [
       "a type of the host that is",
-      `import { z, ZodType as T, ZodError } from "zod"; import { Model, BonsaiErrorOptions } from "@bonsai-agent/messages";
-      export default (t?: T, m?: Model, o?: BonsaiErrorOptions) => ZodError ? 1 : 0;`,
+      `import { z, ZodType as T, ZodError } from "zod"; import { Model, Usage } from "@bonsai-agent/messages";
+      export default (t?: T, m?: Model, u?: Usage) => ZodError ? 1 : 0;`,
     ],
     [
       "types that a file passes on like values",

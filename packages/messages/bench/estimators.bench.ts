@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import {
   type Calibration,
   calibrate,
-  chars4,
   chars4Estimator,
   estimateTokens,
   inputTokens,
@@ -51,7 +50,7 @@ function textRow(name: string, text: string): string[] {
     name,
     String(text.length),
     String(tokens),
-    ratio(chars4(text) / tokens),
+    ratio(chars4Estimator.text(text) / tokens),
     ratio(estimateTokens(text) / tokens),
     ratio(calibrated),
   ];
@@ -75,7 +74,7 @@ function recordedTextRow(messages: readonly Message[]): string[] {
     "recorded session, texts",
     String(characters),
     String(tokens),
-    ratio(sum(chars4) / tokens),
+    ratio(sum(chars4Estimator.text) / tokens),
     ratio(sum(estimateTokens) / tokens),
     "–",
   ];

@@ -2,7 +2,7 @@
 export { raceAbort, sleep, untilAborted } from "./abort.ts";
 export { answerUsage, chars4FloorEstimator, isGoodAnswer, UNSEEN_TOKENS } from "./count/estimate.ts";
 export { imageProblem } from "./image-file.ts";
-export { jsonProblem, parseSettings, settingDescription, shownValue } from "./settings-problem.ts";
+export { jsonProblem, parseSettings, shownValue } from "./settings-problem.ts";
 export { CALL_ARGUMENTS } from "./text/call-text.ts";
 export {
   escapeTag,
@@ -24,17 +24,14 @@ export {
 } from "./text/marks.ts";
 export { readableLines } from "./text/readable-summary.ts";
 export { isSecretName } from "./text/secret-rules.ts";
-export { secretsOf, withoutRedactionMarks } from "./text/secrets.ts";
+export { withoutRedactionMarks } from "./text/secrets.ts";
 export {
-  bashExecutionText,
   CallPairs,
-  callResults,
   clip,
   closestNames,
   deepCopy,
   exceedsJsonDepth,
   hiddenCharacters,
-  isClipOf,
   MAX_LEVELS,
   splitReminders,
   textPart,
@@ -50,13 +47,10 @@ export {
 } from "./text/thinking-tags.ts";
 export {
   askedText,
-  isOfProgram,
   isProgramText,
-  type QuotedFiles,
   quotedFiles,
   skillCallIn,
   skillCallText,
   typedCommand,
-  withoutSkill,
 } from "./text/typed-text.ts";
-export { isPlausibleCount, MAX_REQUEST_TOKENS, reportedUsage } from "./usage.ts";
+export { isPlausibleCount, reportedUsage } from "./usage.ts";

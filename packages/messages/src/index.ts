@@ -3,13 +3,12 @@ export {
   type Calibration,
   type ContextTokens,
   calibrate,
-  chars4,
   chars4Estimator,
   estimateContextTokens,
   IMAGE_TOKENS,
   type TokenEstimator,
 } from "./count/estimate.ts";
-export { BonsaiError, type BonsaiErrorOptions, messageOf } from "./error.ts";
+export { BonsaiError, messageOf } from "./error.ts";
 export type {
   AssistantContent,
   AssistantMessage,
@@ -17,18 +16,16 @@ export type {
   CustomMessage,
   ImageContent,
   Message,
-  MessageRole,
   Model,
   ModelPrices,
   StopReason,
   TextContent,
-  ThinkingContent,
   ToolCall,
   ToolResultMessage,
   UserContent,
   UserMessage,
 } from "./message.ts";
-export { callParts, callText } from "./text/call-text.ts";
+export { callParts } from "./text/call-text.ts";
 export { readableSummary } from "./text/readable-summary.ts";
 export { redactSecrets, SecretFilter } from "./text/secrets.ts";
 export {
@@ -40,7 +37,6 @@ export {
   messageText,
   shortened,
   textHead,
-  withoutReminders,
 } from "./text/text.ts";
 export { saidText, typedText } from "./text/typed-text.ts";
 export {
@@ -56,6 +52,5 @@ export {
   type KnownCost,
   knownUsd,
   type Usage,
-  type UsageCost,
   usualCacheRules,
 } from "./usage.ts";

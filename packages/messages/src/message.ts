@@ -104,8 +104,6 @@ export type Message =
   | BranchSummaryMessage
   | CompactionSummaryMessage;
 
-export type MessageRole = Message["role"];
-
 /** Plain text. */
 export interface TextContent {
   type: "text";

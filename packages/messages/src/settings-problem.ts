@@ -84,11 +84,6 @@ export function parseSettings<Schema extends z.ZodObject>(
   });
 }
 
-/** The schema's description of a setting; empty if there is no such setting. */
-export function settingDescription(schema: z.ZodType, path: readonly string[]): string {
-  return (schemaAt(schema, path) as z.ZodType | undefined)?.description ?? "";
-}
-
 const MAX_VALUE_CHARS = 80;
 
 /** A value as an error shows it: short, and without keys and the parameters of addresses. */

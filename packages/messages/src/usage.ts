@@ -55,16 +55,20 @@ export function outputTokens(usage: Usage): number {
 }
 
 /** Maximum plausible tokens of a request. The largest windows have ten million. */
-export const MAX_REQUEST_TOKENS = 1_000_000_000;
+const MAX_REQUEST_TOKENS = 1_000_000_000;
 
 /** Maximum plausible ratio of counted to estimated tokens. Estimates err by a half, not by ten. */
 const MAX_ESTIMATES = 10;
 
 /**
- * False for a token count that the request cannot have, by its estimate.
+ * False for a token count that the request cannot have. Without an estimate, only a count beyond all windows is impossible.
  * @param unseenTokens tokens beyond the estimate, such as a server's own instructions
  */
-export function isPlausibleCount(tokens: number, estimatedTokens: number, unseenTokens: number): boolean {
+export function isPlausibleCount(
+  tokens: number,
+  estimatedTokens = Number.POSITIVE_INFINITY,
+  unseenTokens = 0,
+): boolean {
   return tokens <= MAX_REQUEST_TOKENS && tokens <= MAX_ESTIMATES * Math.max(estimatedTokens, unseenTokens);
 }
 

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import {
   calibrate,
-  chars4,
   chars4Estimator,
   inputTokens,
   type Message,
@@ -34,7 +33,7 @@ describe("calibrate", () => {
         fc.double({ min: 0.6, max: 2.4, noNaN: true }),
         fc.integer({ min: 0, max: 40_000 }),
         (lengths, ratio, overheadTokens) => {
-          const counts = (sample: string) => chars4(sample) * ratio;
+          const counts = (sample: string) => chars4Estimator.text(sample) * ratio;
           const messages = simulatedSession({ texts: lengths.map(text), counts, overheadTokens });
           const found = calibrate({ messages, base: chars4Estimator });
           expect(found.ratio).toBeCloseTo(ratio, 1);
@@ -47,7 +46,7 @@ describe("calibrate", () => {
 
   it("does not take system prompt and tools for text that was estimated too low", () => {
     const texts = Array.from({ length: 10 }, () => text(2000));
-    const messages = simulatedSession({ texts, counts: chars4, overheadTokens: 30_000 });
+    const messages = simulatedSession({ texts, counts: chars4Estimator.text, overheadTokens: 30_000 });
     expect(calibrate({ messages, base: chars4Estimator })).toEqual({
       ratio: 1,
       overheadTokens: 30_000,
@@ -71,7 +70,7 @@ describe("calibrate", () => {
   });
 
   it("does not take what the ratio misses for system prompt and tools, where a compaction left little to learn from", () => {
-    const counts = (sample: string) => chars4(sample) * 1.45;
+    const counts = (sample: string) => chars4Estimator.text(sample) * 1.45;
     const before = simulatedSession({
       texts: Array.from({ length: 20 }, () => text(8_000)),
       counts,
@@ -93,7 +92,11 @@ describe("calibrate", () => {
     const texts = Array.from({ length: 10 }, () => text(4000));
     const found = (perToken: number) =>
       calibrate({
-        messages: simulatedSession({ texts, counts: (t) => chars4(t) * perToken, overheadTokens: 0 }),
+        messages: simulatedSession({
+          texts,
+          counts: (t) => chars4Estimator.text(t) * perToken,
+          overheadTokens: 0,
+        }),
         base: chars4Estimator,
       }).ratio;
     expect(found(0.01)).toBe(0.5);
@@ -103,7 +106,7 @@ describe("calibrate", () => {
   it("learns nothing from what no request can have used", () => {
     const texts = Array.from({ length: 40 }, () => text(4000));
     const messages = (perToken: number) =>
-      simulatedSession({ texts, counts: (t) => chars4(t) * perToken, overheadTokens: 0 });
+      simulatedSession({ texts, counts: (t) => chars4Estimator.text(t) * perToken, overheadTokens: 0 });
     expect(calibrate({ messages: messages(1e12), base: chars4Estimator })).toEqual({
       ratio: 1,
       overheadTokens: 0,
@@ -113,7 +116,11 @@ describe("calibrate", () => {
 
   it("is not moved by a few absurd reports", () => {
     const texts = Array.from({ length: 40 }, () => text(4000));
-    const messages = simulatedSession({ texts, counts: (t) => chars4(t) * 1.3, overheadTokens: 2000 });
+    const messages = simulatedSession({
+      texts,
+      counts: (t) => chars4Estimator.text(t) * 1.3,
+      overheadTokens: 2000,
+    });
     messages[21] = answer(3);
     messages[41] = answer(9_000_000);
     expect(calibrate({ messages, base: chars4Estimator }).ratio).toBeCloseTo(1.3, 2);
@@ -121,8 +128,16 @@ describe("calibrate", () => {
 
   it("survives a context that shrank unseen", () => {
     const texts = Array.from({ length: 40 }, () => text(4000));
-    const before = simulatedSession({ texts, counts: (t) => chars4(t) * 1.3, overheadTokens: 2000 });
-    const after = simulatedSession({ texts, counts: (t) => chars4(t) * 1.3, overheadTokens: 2000 });
+    const before = simulatedSession({
+      texts,
+      counts: (t) => chars4Estimator.text(t) * 1.3,
+      overheadTokens: 2000,
+    });
+    const after = simulatedSession({
+      texts,
+      counts: (t) => chars4Estimator.text(t) * 1.3,
+      overheadTokens: 2000,
+    });
     expect(calibrate({ messages: [...before, ...after], base: chars4Estimator }).ratio).toBeCloseTo(1.3, 2);
   });
 
@@ -130,11 +145,16 @@ describe("calibrate", () => {
     const texts = Array.from({ length: 12 }, () => text(4000));
     const dense = simulatedSession({
       texts,
-      counts: (t) => chars4(t) * 2,
+      counts: (t) => chars4Estimator.text(t) * 2,
       overheadTokens: 0,
       model: "dense",
     });
-    const plain = simulatedSession({ texts, counts: chars4, overheadTokens: 0, model: "plain" });
+    const plain = simulatedSession({
+      texts,
+      counts: chars4Estimator.text,
+      overheadTokens: 0,
+      model: "plain",
+    });
     expect(calibrate({ messages: [...plain, ...dense], base: chars4Estimator })).toMatchObject({
       ratio: 2,
       samples: 12,
@@ -147,7 +167,7 @@ describe("calibrate", () => {
 
   it("does not count answers that are stale, failed or without usage", () => {
     const texts = Array.from({ length: 8 }, () => text(4000));
-    const messages = simulatedSession({ texts, counts: chars4, overheadTokens: 0 });
+    const messages = simulatedSession({ texts, counts: chars4Estimator.text, overheadTokens: 0 });
     const bad = [answer(7, "m", "error"), answer(7, "m", "aborted"), answer(0)];
     const found = calibrate({
       messages: [...messages, ...bad],
@@ -161,7 +181,7 @@ describe("calibrate", () => {
     const image = { type: "image", data: "", mimeType: "image/png" } as const;
     const messages = simulatedSession({
       texts: Array.from({ length: 10 }, () => text(4000)),
-      counts: (t) => chars4(t) * 2,
+      counts: (t) => chars4Estimator.text(t) * 2,
       overheadTokens: 0,
     });
     const withImage: Message[] = [

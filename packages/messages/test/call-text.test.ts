@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { callParts, callText } from "../src/text/call-text.ts";
+import { callParts } from "../src/text/call-text.ts";
+import { lineText } from "../src/text/screen-text.ts";
 
 const said: readonly [string, string, unknown][] = [
   ["read src/a.ts", "read", { path: "src/a.ts" }],
@@ -39,7 +40,7 @@ const said: readonly [string, string, unknown][] = [
 ];
 
 test.each(said)("%s", (expected, name, args) => {
-  expect(callText(name, args, 200)).toBe(expected);
+  expect(lineText(callParts(name, args), 200)).toBe(expected);
 });
 
 test("paths are marked with their lines, and nothing else is", () => {
@@ -48,7 +49,7 @@ test("paths are marked with their lines, and nothing else is", () => {
 });
 
 test("a text is cut between characters", () => {
-  expect(callText("say", { text: "😀".repeat(50) }, 10)).toBe(`say ${"😀".repeat(5)}…`);
+  expect(lineText(callParts("say", { text: "😀".repeat(50) }), 10)).toBe(`say ${"😀".repeat(5)}…`);
 });
 
 /** Braces in an argument are shown as they are. */
@@ -61,12 +62,12 @@ const values = [key, fc.boolean(), fc.integer(), fc.double(), fc.constant(null),
 test("any arguments make one line without JSON, in time that does not grow with them", () => {
   fc.assert(
     fc.property(fc.string({ unit: withoutBraces }), fc.object({ key, values, maxDepth: 4 }), (name, args) => {
-      const text = callText(name.trim(), args, 10_000);
+      const text = lineText(callParts(name.trim(), args), 10_000);
       expect(text).not.toMatch(/\n.*\S/);
       expect(text).not.toMatch(/[{}]/);
     }),
   );
   expect(
-    callText("say", { text: "a ".repeat(5_000_000), more: "b".repeat(5_000_000) }, 10_000).length,
+    lineText(callParts("say", { text: "a ".repeat(5_000_000), more: "b".repeat(5_000_000) }), 10_000).length,
   ).toBeLessThan(1_000);
 });

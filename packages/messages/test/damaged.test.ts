@@ -11,7 +11,6 @@ import {
   messageText,
   type Usage,
 } from "@bonsai-agent/messages";
-import { bashExecutionText } from "@bonsai-agent/messages/host";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
@@ -137,7 +136,7 @@ describe("a command of the user", () => {
       "$ sleep 9\n(no output)\n(cancelled)",
     ],
   ])("%j", (message, text) => {
-    expect(bashExecutionText(message)).toBe(text);
+    expect(messageText({ role: "bashExecution", ...message } as Message)).toBe(text);
   });
 });
 

@@ -1,4 +1,4 @@
-import { chars4, chars4Estimator, IMAGE_TOKENS, type Message } from "@bonsai-agent/messages";
+import { chars4Estimator, IMAGE_TOKENS, type Message } from "@bonsai-agent/messages";
 import { chars4FloorEstimator, FRAMES, framed } from "@bonsai-agent/messages/host";
 import { describe, expect, it } from "vitest";
 
@@ -22,7 +22,7 @@ describe("chars4", () => {
     ["12345678", 2, 2],
     ["木", 1, 0],
   ])("counts %j as %i tokens, rounded down as %i", (text, up, down) => {
-    expect(chars4(text)).toBe(up);
+    expect(chars4Estimator.text(text)).toBe(up);
     expect(chars4Estimator.text(text)).toBe(up);
     expect(chars4FloorEstimator.text(text)).toBe(down);
   });
@@ -60,7 +60,7 @@ describe("tokens of messages", () => {
   it("a command that is kept out of the context and a system message count nothing", () => {
     const command = { role: "bashExecution", command: "ls", output: "a", cancelled: false, timestamp: 0 };
     const shown = "[The user ran a command:]\n\n$ ls\na\n\n[End of the command's output.]";
-    expect(chars4Estimator.message(command as Message)).toBe(chars4(shown));
+    expect(chars4Estimator.message(command as Message)).toBe(chars4Estimator.text(shown));
     expect(chars4Estimator.message({ ...command, excludeFromContext: true } as Message)).toBe(0);
     expect(chars4Estimator.message({ role: "system", content: "12345" })).toBe(0);
   });
@@ -72,7 +72,7 @@ describe("tokens of messages", () => {
       { role: "compactionSummary", summary, tokensBefore: 9, timestamp: 0 },
     ];
     expect(views.map((view) => chars4Estimator.message(view))).toEqual(
-      [FRAMES.branchRecord, FRAMES.record].map((frame) => chars4(framed(frame, summary))),
+      [FRAMES.branchRecord, FRAMES.record].map((frame) => chars4Estimator.text(framed(frame, summary))),
     );
   });
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { callText } from "../src/index.ts";
+import { callParts } from "../src/index.ts";
 import { fitPath, lineText } from "../src/text/screen-text.ts";
 
 test.each([
@@ -15,8 +15,8 @@ test.each([
 
 test("a path loses its first folders, so that the file's name stays", () => {
   const file = "/home/ana/shop/packages/services/pricing/discount-rules.ts";
-  expect(callText("read", { path: file }, 41)).toBe("read …/services/pricing/discount-rules.ts");
-  expect(callText("grep", { pattern: "total", path: file }, 41)).toBe(
+  expect(lineText(callParts("read", { path: file }), 41)).toBe("read …/services/pricing/discount-rules.ts");
+  expect(lineText(callParts("grep", { pattern: "total", path: file }), 41)).toBe(
     "grep total in …/pricing/discount-rules.ts",
   );
   expect(fitPath(file, 30)).toBe("…/pricing/discount-rules.ts");

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { askedText, isOfProgram, isProgramText } from "../src/host.ts";
+import { askedText, isProgramText } from "../src/host.ts";
 
 describe("a program's text is known by its form", () => {
   test.each([
@@ -28,10 +28,8 @@ describe("a person's text stays a person's", () => {
     "the system: please continue",
   ])("%s", (text) => expect(isProgramText(text)).toBe(false));
 
-  test("a message that says what was typed", () => {
+  test("the typed text is the request, whatever its form", () => {
     const text = "System: please continue";
-    expect(isOfProgram({ content: text })).toBe(true);
-    expect(isOfProgram({ content: text, typed: text })).toBe(false);
     expect(askedText({ role: "user", content: text, typed: text })).toBe(text);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { jsonProblem, parseSettings, settingDescription } from "../src/host.ts";
+import { jsonProblem, parseSettings } from "../src/host.ts";
 import { BonsaiError } from "../src/index.ts";
 
 const schema = z.strictObject({
@@ -68,10 +68,4 @@ test("hides values that can be secrets", () => {
     file: "a.json",
   });
   expect(problem).toBe("a.json: authorization is (hidden), but must be a number.");
-});
-
-test("reads the description of a setting from the schema", () => {
-  expect(settingDescription(schema, ["retry", "tries"])).toBe("Retries.");
-  expect(settingDescription(schema, ["retry", "none"])).toBe("");
-  expect(settingDescription(schema, ["none", "at", "all"])).toBe("");
 });

@@ -1,13 +1,7 @@
 import { expect, test } from "vitest";
-import {
-  quotedFiles,
-  type SkillCall,
-  skillCallIn,
-  skillCallText,
-  typedText,
-  withoutSkill,
-} from "../src/text/typed-text.ts";
+import { quotedFiles, saidText, skillCallIn, skillCallText, typedText } from "../src/text/typed-text.ts";
 
+type SkillCall = Parameters<typeof skillCallText>[0];
 const call: SkillCall = { name: "pdf", path: "/s/pdf/SKILL.md", body: "Do it.\n\nThen that.", args: "" };
 
 test.each<[string, SkillCall, string]>([
@@ -18,19 +12,19 @@ test.each<[string, SkillCall, string]>([
 ])("a call of a skill comes back: %s", (_, given, typed) => {
   const sent = skillCallText(given);
   expect(skillCallIn(sent)).toEqual(given);
-  expect(withoutSkill(sent)).toBe(typed);
+  expect(saidText({ content: sent })).toBe(typed);
   expect(typedText({ content: sent })).toBe(typed);
 });
 
 test("the skill's text cannot end its own frame", () => {
   const sent = skillCallText({ ...call, body: "x\n</skill>\n\n/skill:other", args: "a" });
-  expect(withoutSkill(sent)).toBe("/skill:pdf a");
+  expect(saidText({ content: sent })).toBe("/skill:pdf a");
 });
 
 test("as pi writes it, and with files behind it", () => {
   const sent =
     '<skill name="a" location="/a/SKILL.md">\nReferences are relative to /a.\n\nDo it.\n</skill>\n\nSee @x.ts';
-  expect(withoutSkill(sent)).toBe("/skill:a See @x.ts");
+  expect(saidText({ content: sent })).toBe("/skill:a See @x.ts");
   expect(quotedFiles(`${sent}\n\n<file path="x.ts">\none\n</file>`)).toEqual({
     text: "/skill:a See @x.ts",
     files: [
@@ -47,7 +41,7 @@ test.each([
   'x <skill name="a" location="b">\n</skill>',
 ])("text without a skill call stays as it is: %j", (text) => {
   expect(skillCallIn(text)).toBeUndefined();
-  expect(withoutSkill(text)).toBe(text);
+  expect(saidText({ content: text })).toBe(text);
   expect(quotedFiles(text)).toEqual({ text, files: [] });
 });
 

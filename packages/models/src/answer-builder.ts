@@ -9,13 +9,11 @@ import {
   textHead,
   tokenEstimator,
   type Usage,
-  type UsageCost,
 } from "@bonsai-agent/messages";
 import {
   answerUsage,
   isPlausibleCount,
   LeadingThinking,
-  MAX_REQUEST_TOKENS,
   TAG_CHARS,
   untaggedThinking,
 } from "@bonsai-agent/messages/host";
@@ -268,11 +266,11 @@ export function impossibleCounts(
   const promptTokens = input + cacheRead + cacheWrite;
   const all = [input, output, cacheRead, cacheWrite, cacheWrite1h, reasoning];
   const isWhole = all.every((count) => Number.isSafeInteger(count) && count >= 0);
-  const largest = all.find((count) => count > MAX_REQUEST_TOKENS);
+  const largest = all.find((count) => !isPlausibleCount(count));
   const fits = (sent: RequestSize) =>
     isPlausibleCount(promptTokens, sent.inputTokens, UNSEEN_INPUT_TOKENS) &&
     (output <= sent.maxOutputTokens * MAX_CAP_RATIO ||
-      isPlausibleCount(output, tokenEstimator.message(answer), 0));
+      isPlausibleCount(output, tokenEstimator.message(answer)));
   if (isWhole && largest === undefined && (request === undefined || fits(request))) return undefined;
   return {
     reportedTokens: isWhole ? (largest ?? promptTokens + output) : Number.NaN,
@@ -288,7 +286,7 @@ const HOUR_CACHE_FACTOR = 2;
 export function usageCost(
   usage: Omit<Usage, "cost" | "totalTokens">,
   prices: ModelPrices | undefined,
-): UsageCost {
+): Usage["cost"] {
   const price = prices ?? { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
   const hour = Math.min(usage.cacheWrite1h ?? 0, usage.cacheWrite);
   const input = (usage.input * price.input) / TOKENS;

@@ -1,5 +1,4 @@
 import { contentBlocks, type Message, type UserContent } from "@bonsai-agent/messages";
-import { isClipOf } from "@bonsai-agent/messages/host";
 import type { ContextEditEntry } from "./entry.ts";
 
 // A compaction edits messages in the model's view in three ways. A reader must tell these edits from deliberate ones.
@@ -54,4 +53,14 @@ export function contentOf(message: Message): UserContent[] {
   const content =
     message.role === "bashExecution" ? message.output : "content" in message ? message.content : undefined;
   return contentBlocks(content) as unknown as UserContent[];
+}
+
+const CLIP_MARKER = /\n\[… \d+ more characters …\]\n/g;
+
+/** True if the texts are equal, or `clip` can have made the first of the second. */
+function isClipOf(clipped: string, text: string): boolean {
+  if (clipped === text) return true;
+  return [...clipped.matchAll(CLIP_MARKER)].some(({ 0: { length }, index }) => {
+    return text.startsWith(clipped.slice(0, index)) && text.endsWith(clipped.slice(index + length));
+  });
 }

@@ -3,7 +3,6 @@ import {
   contentText,
   isRecord,
   type Message,
-  type MessageRole,
   readableSummary,
   type TextContent,
   type ToolCall,
@@ -188,7 +187,7 @@ const withContent = (message: Message, content: unknown) => ({ ...message, conte
 const withBlocks = (message: Message, content: unknown) =>
   withContent(message, isText(content) ? [{ type: "text", text: content } satisfies TextContent] : content);
 
-const ROLES: { readonly [Role in MessageRole]: RoleRow<Extract<Message, { role: Role }>> } = {
+const ROLES: { readonly [Role in Message["role"]]: RoleRow<Extract<Message, { role: Role }>> } = {
   user: { word: "user", fields: [CONTENT, MESSAGE_TIME], isShown: always, withContent },
   assistant: {
     word: "assistant",

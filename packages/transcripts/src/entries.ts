@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { chars4, chars4Estimator, contentText, contextTokens } from "@bonsai-agent/messages";
+import { chars4Estimator, contentText, contextTokens } from "@bonsai-agent/messages";
 import {
   customTypes,
   type Entry,
@@ -115,8 +115,8 @@ function withTokensBefore(entries: Entry[]): Entry[] {
 }
 
 function tokensAfter(entry: Entry, before: number): number {
-  if (entry.type === "compaction") return chars4(entry.summary);
-  if (entry.type === "custom_message") return before + chars4(contentText(entry.content));
+  if (entry.type === "compaction") return chars4Estimator.text(entry.summary);
+  if (entry.type === "custom_message") return before + chars4Estimator.text(contentText(entry.content));
   if (entry.type !== "message") return before;
   const used = entry.message.role === "assistant" ? contextTokens(entry.message.usage) : 0;
   return used || before + chars4Estimator.message(entry.message);

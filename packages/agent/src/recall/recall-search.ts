@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { BonsaiError, callsIn } from "@bonsai-agent/messages";
-import { callResults } from "@bonsai-agent/messages/host";
+import { CallPairs } from "@bonsai-agent/messages/host";
 import { type Entry, openSession, type Session } from "@bonsai-agent/session";
 import { hiddenLookup } from "@bonsai-agent/session/host";
 import type { SearchThread, SessionHit } from "@bonsai-agent/session/search";
@@ -149,9 +149,12 @@ function entriesOf(file: string, found: readonly SessionHit[]): RecalledEntry[] 
 function callsOfHiddenResults(session: Session): ReadonlySet<string> {
   const isHidden = hiddenLookup(session);
   const { items } = session.projection();
-  const pairs = callResults(items.map(({ message }) => message));
-  const hidden = pairs.filter(({ resultIndex }) => isHidden(items[resultIndex]!.entryId) !== undefined);
-  return new Set(hidden.map(({ callIndex }) => items[callIndex]!.entryId));
+  const pairs = new CallPairs();
+  const callIds = items.flatMap(({ message, entryId }) => {
+    const called = pairs.add(message);
+    return called === undefined || isHidden(entryId) === undefined ? [] : [items[called.callIndex]!.entryId];
+  });
+  return new Set(callIds);
 }
 
 /** An entry, and the results of its calls. */

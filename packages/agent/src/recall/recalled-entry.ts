@@ -1,20 +1,17 @@
 import {
+  callParts,
   callsIn,
-  callText,
   contentBlocks,
   contentText,
   type ImageContent,
   isRecord,
   jsonText,
+  messageText,
+  SecretFilter,
   type ToolCall,
 } from "@bonsai-agent/messages";
-import {
-  bashExecutionText,
-  RECALL_TOOL,
-  recalledIds,
-  secretsOf,
-  typedCommand,
-} from "@bonsai-agent/messages/host";
+import { RECALL_TOOL, recalledIds, typedCommand } from "@bonsai-agent/messages/host";
+import { lineText } from "@bonsai-agent/messages/numbers";
 import {
   type Entry,
   findSession,
@@ -50,7 +47,7 @@ export function recalledEntry(session: Session, entry: Entry): RecalledEntry | u
   const said = recallable && entryText(session, recallable);
   if (said === undefined || (said.text.trim() === "" && said.images.length === 0)) return undefined;
   // The session file has secrets, but a recalled text would be sent again and again.
-  const { who, text } = secretsOf(session).value({ who: said.who, text: said.text });
+  const { who, text } = SecretFilter.of(session).value({ who: said.who, text: said.text });
   const timeMs = Date.parse(entry.timestamp);
   const time = Number.isFinite(timeMs) ? new Date(timeMs).toISOString().slice(0, 16).replace("T", " ") : "";
   return {
@@ -75,10 +72,10 @@ function entryText(session: Session, entry: Entry): EntryText | undefined {
       pinChange(entry) !== undefined ? "pin" : (ownEntryWords(entry) ?? `message from ${customType}`);
     return { who, text: contentText(content), images: imagesOf(content) };
   }
-  return entry.type === "message" ? messageText(session, entry) : undefined;
+  return entry.type === "message" ? messageEntryText(session, entry) : undefined;
 }
 
-function messageText(session: Session, entry: Entry & { type: "message" }): EntryText | undefined {
+function messageEntryText(session: Session, entry: Entry & { type: "message" }): EntryText | undefined {
   const { message } = entry;
   switch (message?.role) {
     case "user":
@@ -91,12 +88,12 @@ function messageText(session: Session, entry: Entry & { type: "message" }): Entr
       return { who: "answer", text: answerText(message), images: [] };
     case "bashExecution":
       if (message.excludeFromContext) return undefined;
-      return { who: "user's command", text: bashExecutionText(message), images: [] };
+      return { who: "user's command", text: messageText(message), images: [] };
     case "toolResult": {
       if (recalledIds(message) !== undefined) return undefined;
       const { call, entryId: calledBy } = callOf(session, entry) ?? {};
       const failed = message.isError ? ", failed" : "";
-      const who = `result of ${call === undefined ? message.toolName : callText(call.name, call.arguments, MAX_CALL_CHARS)}${failed}`;
+      const who = `result of ${call === undefined ? message.toolName : lineText(callParts(call.name, call.arguments), MAX_CALL_CHARS)}${failed}`;
       return { who, text: contentText(message.content), images: imagesOf(message.content), calledBy };
     }
     default:

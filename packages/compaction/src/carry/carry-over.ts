@@ -1,5 +1,5 @@
-import { estimateTokens, type SecretFilter } from "@bonsai-agent/messages";
-import { askedText, clip, isOfProgram, secretsOf } from "@bonsai-agent/messages/host";
+import { estimateTokens, SecretFilter } from "@bonsai-agent/messages";
+import { askedText, clip } from "@bonsai-agent/messages/host";
 import { count as digits } from "@bonsai-agent/messages/numbers";
 import { type Entry, type ProjectionItem, project, type Session } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
@@ -15,7 +15,7 @@ import type { CompactionPlan } from "../plan/cut.ts";
 import type { Budgets } from "../plan/limits.ts";
 import { originalMessage, type ViewItem, viewTokens } from "../plan/view.ts";
 import { type RecordedMessage, type RecordOptions, recordAfter } from "../record/record.ts";
-import { clippedWords, wordLines } from "../record/statements.ts";
+import { clippedWords, isOfProgram, wordLines } from "../record/statements.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { type ExtensionCarryOver, renderExtensionCarryOver } from "./extension-carry.ts";
 import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
@@ -275,7 +275,7 @@ const MAX_LEARNED_BYTES = 4_000_000;
 
 /** Redacts what a session's summaries keep. It also knows values whose names only earlier spans contain. */
 export function sessionSecrets(session: Session, leafId: string | null): SecretFilter {
-  const secrets = secretsOf(session);
+  const secrets = SecretFilter.of(session);
   if (learned.has(session)) return secrets;
   learned.add(session);
   secrets.learn(session.sizeBytes <= MAX_LEARNED_BYTES ? session.path(leafId) : session.tail(leafId));

@@ -1,5 +1,12 @@
-import { contentText, estimateTokens, type Message, withoutReminders } from "@bonsai-agent/messages";
-import { escapeMarks, type MARKS, paragraphs, readSummary, skillCallIn } from "@bonsai-agent/messages/host";
+import { contentText, estimateTokens, type Message } from "@bonsai-agent/messages";
+import {
+  escapeMarks,
+  type MARKS,
+  paragraphs,
+  readSummary,
+  skillCallIn,
+  splitReminders,
+} from "@bonsai-agent/messages/host";
 import type { Entry } from "@bonsai-agent/session";
 import { type StoredDetails, storedDetails } from "../details.ts";
 import { originalMessage, type ViewItem } from "../plan/view.ts";
@@ -78,7 +85,9 @@ export function recentEntryOf({ recentFiles, recentEntries }: StoredDetails): Re
 /** The files of the skills that the user called, the latest first. */
 function calledSkills(messages: readonly Message[]): string[] {
   const calls = messages.flatMap((message) =>
-    message.role === "user" ? (skillCallIn(withoutReminders(contentText(message.content)).trim()) ?? []) : [],
+    message.role === "user"
+      ? (skillCallIn(splitReminders(contentText(message.content)).own.trim()) ?? [])
+      : [],
   );
   return calls.map(({ path }) => path).reverse();
 }

@@ -9,9 +9,16 @@ import {
   type TokenEstimator,
   type ToolCall,
   type Usage,
-  withoutReminders,
 } from "@bonsai-agent/messages";
-import { askedText, clip, escapeTags, MARKS, paragraphs, recalledIds } from "@bonsai-agent/messages/host";
+import {
+  askedText,
+  clip,
+  escapeTags,
+  MARKS,
+  paragraphs,
+  recalledIds,
+  splitReminders,
+} from "@bonsai-agent/messages/host";
 import { count as digits } from "@bonsai-agent/messages/numbers";
 import type { SpanRecord } from "../details.ts";
 import type { Budgets } from "../plan/limits.ts";
@@ -174,7 +181,7 @@ function quoted(message: Message): string {
 
 function wordsOf(message: Message): string {
   const text =
-    message.role === "user" ? withoutReminders(contentText(message.content)) : messageText(message);
+    message.role === "user" ? splitReminders(contentText(message.content)).own : messageText(message);
   if (text.trim() !== "") return text;
   return callsIn(message)
     .map((call) => `${call.name}(${jsonText(call.arguments)})`)
@@ -299,7 +306,7 @@ function textIn(value: unknown): string {
 }
 
 function body(content: unknown, maxChars: number, said = contentText(content)): string {
-  const text = withoutReminders(said).trim();
+  const text = splitReminders(said).own.trim();
   const images = contentBlocks(content).filter((block) => block.type === "image");
   const marks = images.map((image) => `[image ${String(image.mimeType ?? "")}]`.replace(" ]", "]"));
   return [safe(clip(text, maxChars)), ...marks].filter((part) => part !== "").join("\n");

@@ -1,5 +1,5 @@
 import { BonsaiError, type Message } from "@bonsai-agent/messages";
-import { callResults } from "@bonsai-agent/messages/host";
+import { CallPairs } from "@bonsai-agent/messages/host";
 import type { CompactionEntry, Session } from "@bonsai-agent/session";
 import { type ReadContextOptions, readContext } from "./context.ts";
 import { nothingToMakeAnew, readOriginals } from "./originals.ts";
@@ -146,9 +146,12 @@ export function startsTurn(message: Message): boolean {
 /** True for each message after a tool call, up to its result: a cut before it would separate them. Linear. */
 function callParts(messages: readonly Message[]): boolean[] {
   const change = new Int32Array(messages.length + 1);
-  for (const { callIndex, resultIndex } of callResults(messages)) {
-    change[callIndex + 1]! += 1;
-    change[resultIndex + 1]! -= 1;
+  const pairs = new CallPairs();
+  for (const [index, message] of messages.entries()) {
+    const called = pairs.add(message);
+    if (called === undefined) continue;
+    change[called.callIndex + 1]! += 1;
+    change[index + 1]! -= 1;
   }
   let open = 0;
   return messages.map((_, index) => {

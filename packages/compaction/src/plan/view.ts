@@ -1,10 +1,4 @@
-import type {
-  ContextTokens,
-  Message,
-  MessageRole,
-  TokenEstimator,
-  UserContent,
-} from "@bonsai-agent/messages";
+import type { ContextTokens, Message, TokenEstimator, UserContent } from "@bonsai-agent/messages";
 import { clip } from "@bonsai-agent/messages/host";
 import type { Projection, ProjectionItem } from "@bonsai-agent/session";
 import { contentOf, editedMessage, unmaskedMessage } from "@bonsai-agent/session/host";
@@ -107,7 +101,7 @@ interface RoleTraits {
 }
 
 /** A role without a row does not compile. */
-const ROLES: Readonly<Record<MessageRole, RoleTraits>> = {
+const ROLES: Readonly<Record<Message["role"], RoleTraits>> = {
   user: { startsTurn: true, mayStartKept: true, mayBeCut: true },
   assistant: { mayStartKept: true },
   toolResult: { mayBeCut: true },

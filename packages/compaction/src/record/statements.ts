@@ -9,9 +9,15 @@ import {
   shortened,
   textHead,
   type UserMessage,
-  withoutReminders,
 } from "@bonsai-agent/messages";
-import { isOfProgram, MESSAGE_TYPES, readSummary, textTail } from "@bonsai-agent/messages/host";
+import {
+  isProgramText,
+  MESSAGE_TYPES,
+  readSummary,
+  splitReminders,
+  textTail,
+  typedCommand,
+} from "@bonsai-agent/messages/host";
 import { counted } from "@bonsai-agent/messages/numbers";
 import type { Closing, SaidMessage, SpanRecord, UserWords } from "../details.ts";
 import { PASTED, withoutPastes } from "./pasted.ts";
@@ -35,6 +41,11 @@ export interface SourceMessage {
 /** A message that a person wrote, or a command that a person ran. */
 export type PersonMessage = UserMessage | BashExecutionMessage;
 
+/** True for a user message of a program. Messages that were typed in Bonsai say so. */
+export function isOfProgram(message: UserMessage): boolean {
+  return typedCommand(message) === undefined && isProgramText(contentText(message.content));
+}
+
 /** True for a person's message to the agent; it begins a turn. */
 export function isUserMessage(message: Message): message is PersonMessage {
   if (message?.role === "user") return !isOfProgram(message);
@@ -56,7 +67,7 @@ const typed = new WeakMap<UserMessage, string>();
 export function typedText(message: UserMessage): string {
   const known = typed.get(message);
   if (known !== undefined) return known;
-  const text = withoutPastes(withoutReminders(saidText(message)).trim()).trim();
+  const text = withoutPastes(splitReminders(saidText(message)).own.trim()).trim();
   typed.set(message, text);
   return text;
 }
@@ -71,7 +82,7 @@ export function programText(message: Message): { by: string; text: string } | un
   const type = programType(message);
   if (type === undefined || IGNORED_TYPES.has(type)) return undefined;
   const { content } = message as CustomMessage | UserMessage;
-  const text = withoutReminders(contentText(content)).trim();
+  const text = splitReminders(contentText(content)).own.trim();
   const by = type === "" || type.startsWith("bonsai.") ? "program" : `extension ${type}`;
   return { by, text: shortened(withoutPastes(text), MAX_PROGRAM_CHARS) || "(no text)" };
 }

@@ -1,11 +1,11 @@
 import {
+  type AssistantContent,
   type AssistantMessage,
   callsIn,
   contentBlocks,
   type ImageContent,
   type Message,
   type TextContent,
-  type ThinkingContent,
   type ToolCall,
   type ToolResultMessage,
 } from "@bonsai-agent/messages";
@@ -27,7 +27,7 @@ export interface ResultPart {
 /** One message of a provider whose roles alternate. Neither side is ever empty. */
 export type ProviderTurn =
   | { role: "user"; content: (ResultPart | TextContent | ImageContent)[] }
-  | { role: "assistant"; content: (TextContent | ThinkingContent | ToolCall)[] };
+  | { role: "assistant"; content: AssistantContent[] };
 
 /**
  * A context in the terms of most providers: roles alternate, the results of calls stand before everything else in their
@@ -70,19 +70,16 @@ function resultPart({ toolCallId, toolName, content, isError }: ToolResultMessag
   };
 }
 
-function answerParts(
-  message: AssistantMessage,
-  model: AskedModel,
-): (TextContent | ThinkingContent | ToolCall)[] {
+function answerParts(message: AssistantMessage, model: AskedModel): AssistantContent[] {
   const isOwn = isOwnAnswer(message, model);
   const calls = callsIn(message);
   let nextCall = 0;
-  return contentBlocks(message.content).flatMap((block): (TextContent | ThinkingContent | ToolCall)[] => {
+  return contentBlocks(message.content).flatMap((block): AssistantContent[] => {
     switch (block.type) {
       case "text":
         return textParts(block, isOwn);
       case "thinking":
-        return isOwn ? [block as unknown as ThinkingContent] : [];
+        return isOwn ? [block as unknown as AssistantContent] : [];
       case "toolCall":
         return callParts(calls[nextCall++], isOwn);
       default:

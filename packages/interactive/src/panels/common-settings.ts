@@ -1,7 +1,6 @@
 import { agentSettingsSchema } from "@bonsai-agent/agent";
 import type { SettingPath } from "@bonsai-agent/app/settings-file";
 import { compactionPresets } from "@bonsai-agent/compaction";
-import { settingDescription } from "@bonsai-agent/messages/host";
 import { thinkingLevels } from "@bonsai-agent/models";
 
 /** How a value is chosen or typed. */
@@ -23,9 +22,22 @@ export interface CommonSetting {
   holds: "now" | "session" | "start";
 }
 
+interface JsonSchema {
+  description?: string;
+  properties?: Readonly<Record<string, JsonSchema>>;
+}
+
+const fields = agentSettingsSchema.toJSONSchema({ io: "input" }) as JsonSchema;
+
+/** The schema's description of a setting. */
+function meaningOf(path: SettingPath): string {
+  const field = path.reduce<JsonSchema | undefined>((schema, key) => schema?.properties?.[key], fields);
+  return field?.description ?? "";
+}
+
 const setting = (path: string, value: SettingKind, holds: CommonSetting["holds"] = "now"): CommonSetting => {
   const keys = path.split(".");
-  return { path: keys, value, meaning: settingDescription(agentSettingsSchema, keys), holds };
+  return { path: keys, value, meaning: meaningOf(keys), holds };
 };
 const onOff: SettingKind = { kind: "switch" };
 const number: SettingKind = { kind: "number" };

@@ -1,7 +1,7 @@
 import type { AgentHost } from "@bonsai-agent/app/agent-host";
 import { mentionedFiles } from "@bonsai-agent/app/file-mentions";
-import { type ImageContent, messageText } from "@bonsai-agent/messages";
-import { quotedFiles, typedCommand, withoutSkill } from "@bonsai-agent/messages/host";
+import { type ImageContent, messageText, saidText } from "@bonsai-agent/messages";
+import { quotedFiles, typedCommand } from "@bonsai-agent/messages/host";
 import type { Session } from "@bonsai-agent/session";
 import { markOf, type PastedImages } from "./pasted-images.ts";
 import type { PromptEditor } from "./prompt-editor.ts";
@@ -37,7 +37,7 @@ export function typedMessage(
 /** Only where sending would quote the same files again: what cannot be read any more stays as it was read. */
 function withoutQuotes(message: string, cwd: string): string {
   // A skill is read again where it is called again.
-  const sent = withoutSkill(message);
+  const sent = saidText({ content: message });
   const { text, files } = quotedFiles(sent);
   const again = filesOf(text, cwd)?.quotes.flatMap((quote) => quotedFiles(`${text}\n\n${quote}`).files) ?? [];
   const paths = new Set(again.map(({ path }) => path));

@@ -57,11 +57,7 @@ function blockText(block: Record<string, unknown>): string {
 }
 
 /** ceil(UTF-16 code units / 4): the field's plain estimate. Too low on code, far too low on CJK text. */
-export function chars4(text: string): number {
-  return Math.ceil(text.length / 4);
-}
-
-export const chars4Estimator: TokenEstimator = estimatorOf("chars4", chars4);
+export const chars4Estimator: TokenEstimator = estimatorOf("chars4", (text) => Math.ceil(text.length / 4));
 
 /** The plain estimate rounded down, for the preset `tunacode`. */
 export const chars4FloorEstimator: TokenEstimator = estimatorOf("chars4Floor", (text) =>

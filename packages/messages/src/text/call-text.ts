@@ -1,4 +1,4 @@
-import { count as digits, type LinePart, lineText } from "./screen-text.ts";
+import { count as digits, type LinePart } from "./screen-text.ts";
 import { isRecord, shortened, textHead } from "./text.ts";
 
 /** Names of arguments that are a path, a list of paths, or a search, and of arguments that change a file. */
@@ -32,11 +32,6 @@ export function callParts(name: unknown, args: unknown): LinePart[] {
   const said = saidOf(isRecord(args) ? args : {});
   const first = typeof name === "string" ? name : "?";
   return said.length === 0 ? [{ text: first }] : [{ text: `${first} ` }, ...said];
-}
-
-/** The same as a text, see `lineText`. */
-export function callText(name: unknown, args: unknown, maxCharacters: number): string {
-  return lineText(callParts(name, args), maxCharacters);
 }
 
 type Arguments = Readonly<Record<string, unknown>>;

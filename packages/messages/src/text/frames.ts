@@ -1,5 +1,5 @@
 import type { CustomMessage, Message, UserContent } from "../message.ts";
-import { bashExecutionText, contentBlocks, isRecord } from "./text.ts";
+import { contentBlocks, isRecord, messageText } from "./text.ts";
 
 // Messages in the user's role that are no prompts. Providers want alternating roles, so such a message is joined with the
 // next prompt, inside a frame that marks its end.
@@ -173,9 +173,7 @@ export function userContent(message: Message): UserContent[] {
     case "custom":
       return customContent(message);
     case "bashExecution":
-      return message.excludeFromContext
-        ? []
-        : [textBlock(inFrame(FRAMES.command, bashExecutionText(message)))];
+      return message.excludeFromContext ? [] : [textBlock(inFrame(FRAMES.command, messageText(message)))];
     case "branchSummary":
       return recordBlocks(
         message.isMerge === true ? FRAMES.mergeRecord : FRAMES.branchRecord,

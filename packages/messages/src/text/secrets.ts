@@ -39,6 +39,15 @@ const MAX_LEARNING_CHARS = 16_000_000;
  * from then on wherever else it occurs.
  */
 export class SecretFilter {
+  static readonly #filters = new WeakMap<object, SecretFilter>();
+
+  /** The filter of a session or document, with the values that their names gave away. It lives as long as the document. */
+  static of(document: object): SecretFilter {
+    const filter = SecretFilter.#filters.get(document) ?? new SecretFilter();
+    SecretFilter.#filters.set(document, filter);
+    return filter;
+  }
+
   /** Number of secrets redacted so far. */
   count = 0;
   readonly #known: readonly string[];
@@ -174,15 +183,6 @@ export class SecretFilter {
 }
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
-const filters = new WeakMap<object, SecretFilter>();
-
-/** The filter of a session or document. It remembers the values that their names gave away, for as long as that exists. */
-export function secretsOf(document: object): SecretFilter {
-  const filter = filters.get(document) ?? new SecretFilter();
-  filters.set(document, filter);
-  return filter;
-}
-
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are searched for
 const HIDDEN = /\\[_-]|[\u001b\u009b]/;
 

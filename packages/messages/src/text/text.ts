@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import type { Message, ToolCall, ToolResultMessage } from "../message.ts";
+import type { Message, ToolCall } from "../message.ts";
 
 // All functions are total: missing and damaged content reads as empty.
 
@@ -28,14 +28,6 @@ export function callsIn(message: Message): ToolCall[] {
     .map((block) => (isSound(block) ? block : mended(block)));
 }
 
-/** A tool call and one of its results, with the indexes of their messages. */
-interface CallResult {
-  call: ToolCall;
-  callIndex: number;
-  result: ToolResultMessage;
-  resultIndex: number;
-}
-
 /**
  * Pairs tool results with their calls, message by message, oldest first. Keeps the calls only, no message.
  *
@@ -51,15 +43,6 @@ export class CallPairs {
     this.#count += 1;
     return message?.role === "toolResult" ? this.#calls.get(message.toolCallId) : undefined;
   }
-}
-
-/** The results among the messages with their calls, in the order of the results. Leaves out results of unknown calls. */
-export function callResults(messages: readonly Message[]): CallResult[] {
-  const pairs = new CallPairs();
-  return messages.flatMap((message, resultIndex) => {
-    const called = pairs.add(message);
-    return called === undefined ? [] : [{ ...called, result: message as ToolResultMessage, resultIndex }];
-  });
 }
 
 /** The text of a message for the model, without thinking, calls and images. */
@@ -78,7 +61,7 @@ export function messageText(message: Message): string {
 }
 
 /** The text of a user's command in the model's context. */
-export function bashExecutionText(message: {
+function bashExecutionText(message: {
   command: string;
   output: string;
   exitCode?: number | undefined;
@@ -215,11 +198,6 @@ export function splitReminders(text: string): { own: string; reminders: string[]
   return { own: own + text.slice(from), reminders };
 }
 
-/** The text without reminders that a program added. */
-export function withoutReminders(text: string): string {
-  return splitReminders(text).own;
-}
-
 /** Minimum likeness of a candidate, from 0 to 1. */
 const MIN_LIKENESS = 0.35;
 
@@ -279,16 +257,6 @@ export function clip(text: string, maxChars: number): string {
   const head = textHead(text, Math.ceil(keptChars / 2));
   const tail = textTail(text, Math.floor(keptChars / 2));
   return `${head}${marker(text.length - head.length - tail.length)}${tail}`;
-}
-
-const CLIP_MARKER = /\n\[… \d+ more characters …\]\n/g;
-
-/** True if the texts are equal, or `clip` can have made the first of the second. */
-export function isClipOf(clipped: string, text: string): boolean {
-  if (clipped === text) return true;
-  return [...clipped.matchAll(CLIP_MARKER)].some(({ 0: { length }, index }) => {
-    return text.startsWith(clipped.slice(0, index)) && text.endsWith(clipped.slice(index + length));
-  });
 }
 
 /** Marks, joiners, selectors and skin tones belong to the character before them. */

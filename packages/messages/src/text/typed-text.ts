@@ -1,5 +1,5 @@
 import { escapeTag } from "./frames.ts";
-import { contentText, withoutReminders } from "./text.ts";
+import { contentText, splitReminders } from "./text.ts";
 
 // Separates the text that a user typed from the text that was sent for it. All functions are total.
 
@@ -34,12 +34,12 @@ export function typedCommand({ typed }: SentMessage): string | undefined {
 /** The text without reminders around a skill call. Empty if there are only reminders. */
 function ownText({ content }: SentMessage): string {
   const text = contentText(content);
-  const own = withoutReminders(text).trim();
+  const own = splitReminders(text).own.trim();
   return own === "" || skillCallIn(own) !== undefined ? own : text;
 }
 
 /** A skill call of the user, as it is sent. */
-export interface SkillCall {
+interface SkillCall {
   name: string;
   /** Its file; absolute if Bonsai sent it. */
   path: string;
@@ -69,7 +69,7 @@ export function skillCallIn(text: string): SkillCall | undefined {
 }
 
 /** A skill call as the user typed it: `/skill:name args`. Other texts stay as they are. */
-export function withoutSkill(text: string): string {
+function withoutSkill(text: string): string {
   const call = skillCallIn(text);
   return call === undefined ? text : `/skill:${call.name}${call.args === "" ? "" : ` ${call.args}`}`;
 }
@@ -83,7 +83,7 @@ function plain(text: string): string {
 }
 
 /** The text of a message and the files sent with it: a called skill, mentioned files, piped input, resources. */
-export interface QuotedFiles {
+interface QuotedFiles {
   /** The typed text. */
   text: string;
   files: { path: string; content: string }[];
@@ -183,9 +183,4 @@ function isMachineFrame(text: string): boolean {
     rest = rest.slice(at + close.length).trimStart();
   }
   return rest === "" && text !== "";
-}
-
-/** True for a user message of a program. Messages that were typed in Bonsai say so. */
-export function isOfProgram(message: { content?: unknown; typed?: unknown }): boolean {
-  return typedCommand(message) === undefined && isProgramText(contentText(message.content));
 }

@@ -1,5 +1,5 @@
 export { convertToLlm, serializeConversation } from "@bonsai-agent/extension";
-export { bashExecutionText as bashExecutionToText } from "@bonsai-agent/messages/host";
+export { messageText as bashExecutionToText } from "@bonsai-agent/messages";
 export { Agent } from "../agent/agent.ts";
 export { agentLoop, agentLoopContinue, runAgentLoop, runAgentLoopContinue } from "../agent/loop.ts";
 export { createBashTool, createEditTool, createReadTool, createWriteTool } from "../tools/create-tools.ts";

@@ -1,5 +1,5 @@
 import { isRecord } from "@bonsai-agent/messages";
-import { MAX_REQUEST_TOKENS } from "@bonsai-agent/messages/host";
+import { isPlausibleCount } from "@bonsai-agent/messages/host";
 
 /** The expected value of a field, and the value read instead of an invalid one. */
 export interface FieldRule {
@@ -75,7 +75,7 @@ function tokens(field: string): FieldRule {
 }
 
 function isCount(value: unknown): boolean {
-  return isAmount(value) && (value as number) <= MAX_REQUEST_TOKENS;
+  return isAmount(value) && isPlausibleCount(value as number);
 }
 
 /** Sets missing and invalid counts of a usage to 0, in place. A missing usage stays missing. */

@@ -11,7 +11,7 @@ import {
   textHead,
   type UserMessage,
 } from "@bonsai-agent/messages";
-import { paragraphs, type QuotedFiles, quotedFiles, typedCommand } from "@bonsai-agent/messages/host";
+import { paragraphs, quotedFiles, typedCommand } from "@bonsai-agent/messages/host";
 import { bytes, counted } from "@bonsai-agent/messages/numbers";
 import {
   type ContextEditEntry,
@@ -164,7 +164,7 @@ function promptMarkdown(message: UserMessage, outside: TextForMarkdown): string 
   return paragraphs([outside.markdown(text), ...folded, imageMarks(content, outside)]) || "*Nothing.*";
 }
 
-function sentParts(message: UserMessage): QuotedFiles {
+function sentParts(message: UserMessage): ReturnType<typeof quotedFiles> {
   const sent = quotedFiles(contentText(message.content));
   const typed = typedCommand(message);
   if (typed === undefined) return sent;
