@@ -7,6 +7,5 @@ export { isRefusedImageLine } from "./exchange/refused-images.ts";
 export { openPrivately } from "./keys/browser.ts";
 export { knownSecrets } from "./keys/secrets.ts";
 export { isOwnAnswer, shownAddress } from "./model.ts";
-export { wireCallId } from "./openai/openai-content.ts";
 export { askedThinking, nextThinkingLevel, withThinkingField } from "./thinking.ts";
-export { retryAfterMs, wireToolName } from "./wire/fields.ts";
+export { retryAfterMs, wireCallId, wireToolName } from "./wire/fields.ts";

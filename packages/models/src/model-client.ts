@@ -30,17 +30,19 @@ export interface ModelClientOptions {
 /** Sends requests to models for one session: repairs, retries, output caps and learned windows. */
 export class ModelClient {
   readonly #host: RequestHost;
-  readonly #providers: ProviderTable;
   readonly #policy: RetryPolicy;
+  readonly #loaders: Readonly<Partial<Record<ProviderApi, ProviderLoader>>>;
+  readonly #loaded = new Map<ProviderApi, Promise<Provider>>();
+  #served: readonly { name: string; provider: Provider }[] = [];
   #connectors: readonly { name: string; connect: OpenAiConnect }[] = [];
 
   constructor(options: ModelClientOptions = {}) {
     const { keys, providers, retry, bodyless429IsOverflow = false } = options;
     const { now = Date.now, random = Math.random, sleep: wait = sleep } = options;
-    this.#providers = new ProviderTable(providers);
+    this.#loaders = { ...builtInProviders, ...providers };
     this.#policy = { ...defaultRetryPolicy, ...retry };
     this.#host = {
-      provider: (model) => this.#providers.provider(model),
+      provider: (model) => this.#providerOf(model),
       connect: (provider) => this.#connectors.findLast(({ name }) => name === provider)?.connect,
       windows: new LearnedWindows(),
       refusedThinking: new RefusedThinking(),
@@ -67,8 +69,12 @@ export class ModelClient {
   }
 
   /** Adds the provider for a name whose `api` is `extension`. The latest one counts. Returns a function that removes it. */
-  serve(provider: string, by: Provider): () => void {
-    return this.#providers.serve(provider, by);
+  serve(name: string, provider: Provider): () => void {
+    const entry = { name, provider };
+    this.#served = [...this.#served, entry];
+    return () => {
+      this.#served = this.#served.filter((each) => each !== entry);
+    };
   }
 
   /** Makes the SDK's clients for a provider in OpenAI's protocols. Returns a function that removes it. */
@@ -89,28 +95,9 @@ export class ModelClient {
   stream(request: ModelRequest): AsyncIterable<StreamEvent> {
     return new Exchange(request, this.#host).events();
   }
-}
-
-/** The providers of one client: those of extensions by name, the others by protocol, loaded at their first use. */
-class ProviderTable {
-  readonly #loaders: Readonly<Partial<Record<ProviderApi, ProviderLoader>>>;
-  readonly #loaded = new Map<ProviderApi, Promise<Provider>>();
-  #served: readonly { name: string; provider: Provider }[] = [];
-
-  constructor(own: Partial<Record<ProviderApi, ProviderLoader>> = {}) {
-    this.#loaders = { ...builtInProviders, ...own };
-  }
-
-  serve(name: string, provider: Provider): () => void {
-    const entry = { name, provider };
-    this.#served = [...this.#served, entry];
-    return () => {
-      this.#served = this.#served.filter((each) => each !== entry);
-    };
-  }
 
   /** @throws BonsaiError `provider_gone`, `protocol_unknown`; what a loader throws. The next request loads again then */
-  async provider({ api, provider: name }: Pick<CatalogueModel, "api" | "provider">): Promise<Provider> {
+  async #providerOf({ api, provider: name }: CatalogueModel): Promise<Provider> {
     if (api !== "extension") return this.#ofProtocol(api);
     const served = this.#served.findLast((each) => each.name === name);
     if (served !== undefined) return served.provider;

@@ -135,18 +135,10 @@ export interface ModelFailure {
   windowTokens?: number | undefined;
   /** The server's count of the input, if the message contains it. */
   inputTokens?: number | undefined;
-  /** The requested output cap, if the message contains it. */
-  outputTokens?: number | undefined;
   /** The model's maximum output cap, if the message contains it. */
   outputLimitTokens?: number | undefined;
-  /** The size of the request, if the message contains it. */
-  requestBytes?: number | undefined;
-  /** The server's maximum size of a request, if the message contains it. */
-  limitBytes?: number | undefined;
   /** True if only the size of the request suggests an overflow: worth one compaction, not two. */
   isGuessed?: boolean | undefined;
-  /** True if the provider reported success. */
-  silent?: boolean | undefined;
 }
 
 /** The faults of a history that providers refuse. */

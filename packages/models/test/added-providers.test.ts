@@ -68,7 +68,7 @@ test("a provider that is added is found by name, and is gone when it is taken aw
     expect.objectContaining({ id: "m2", name: "Two", headers: { "x-team": "a" } }),
   ]);
   expect(await catalogue.find("box/m1")).toMatchObject({ provider: "box", id: "m1" });
-  expect(await catalogue.find("Two", { contextWindow: 1_000, fetch: refuse })).toMatchObject({ id: "m2" });
+  expect(await catalogue.find("Two", { fetch: refuse })).toMatchObject({ id: "m2" });
   takeAway();
   takeAway();
   expect({ providers: catalogue.providers, models: catalogue.models }).toEqual(before);

@@ -7,7 +7,8 @@ import {
 import { FRAMES, framed } from "@bonsai-agent/messages/host";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { anthropicCallId, anthropicContext, type WireMessage } from "../src/anthropic/anthropic-context.ts";
+import { anthropicCallIds, anthropicContext, type WireMessage } from "../src/anthropic/anthropic-context.ts";
+import { wireCallId } from "../src/wire/fields.ts";
 import { claude } from "./anthropic-exchange.ts";
 
 const png = { type: "image", data: "iVBORw0=", mimeType: "image/png" } as const;
@@ -51,6 +52,8 @@ function result(toolCallId: string, parts: Partial<ToolResultMessage> = {}): Mes
 function wire(...messages: Message[]): WireMessage[] {
   return anthropicContext(messages);
 }
+
+const anthropicCallId = (id: string) => wireCallId(id, anthropicCallIds);
 
 describe("user-role messages", () => {
   test("a user's text and images are sent", () => {

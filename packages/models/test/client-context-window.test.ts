@@ -96,7 +96,6 @@ describe("an overflow that was reported as a success", () => {
       type: "error",
       failure: {
         kind: "inputTooLong",
-        silent: true,
         inputTokens: 100_001,
         windowTokens: 100_000,
         retryable: false,
@@ -114,14 +113,14 @@ describe("an overflow that was reported as a success", () => {
     };
   test("no answer, stopped for length, at 99% of the window", async () => {
     expect(await stage([stops({ input: 99_000 }, "length")]).ask()).toMatchObject({
-      failure: { silent: true },
+      failure: { kind: "inputTooLong" },
     });
   });
   test("the provider's own stop reason for a full window", async () => {
     const { ask } = stage([
       stops({ input: 90_000, output: 9_000 }, "length", "model_context_window_exceeded"),
     ]);
-    expect(await ask()).toMatchObject({ failure: { kind: "inputTooLong", silent: true } });
+    expect(await ask()).toMatchObject({ failure: { kind: "inputTooLong" } });
   });
   test.each<[string, Step]>([
     ["exactly the window", says("fine", { input: 50_000, cacheRead: 50_000 })],

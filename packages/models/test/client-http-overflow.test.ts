@@ -156,7 +156,7 @@ test.each<[string, ProviderApi, LoopbackReply]>([
   );
   expect(end).toMatchObject({
     type: "error",
-    failure: { kind: "inputTooLong", silent: true },
+    failure: { kind: "inputTooLong" },
     message: { stopReason: "error" },
   });
   expect(end.message.usage.input).toBeGreaterThan(0);

@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
-import { fileKeys, type KeyNotice } from "../src/keys/keys.ts";
+import { fileKeys } from "../src/keys/keys.ts";
 import type { ProviderConfig } from "../src/model.ts";
 
 const anthropic: ProviderConfig = {
@@ -179,7 +179,7 @@ describe("a file that others can read", () => {
     [0o640, 1],
     [0o600, 0],
   ])("%o is told of %i times", (mode, times) => {
-    const notices: KeyNotice[] = [];
+    const notices: { code: string; message: string }[] = [];
     const home = homeWith({ anthropic: entry }, mode);
     const keys = fileKeys({ home, env: {}, onNotice: (notice) => notices.push(notice) });
     keys.key(anthropic);
@@ -193,7 +193,7 @@ describe("a file that others can read", () => {
   });
 
   test("is reported also if the key comes from the environment", () => {
-    const notices: KeyNotice[] = [];
+    const notices: { code: string; message: string }[] = [];
     const home = homeWith({ other: entry }, 0o644);
     const keys = fileKeys({
       home,
@@ -208,7 +208,7 @@ describe("a file that others can read", () => {
     [{ headers: { "x-api-key": "abc-123-def" } }, 1],
     [{ apiKeyEnv: "BOX_KEY" }, 0],
   ])("models.json with %j gives %i notices", (fields, count) => {
-    const notices: KeyNotice[] = [];
+    const notices: { code: string; message: string }[] = [];
     const home = homeWith();
     const file = join(home, "models.json");
     writeFileSync(file, JSON.stringify({ providers: [{ provider: "box", ...fields }] }));

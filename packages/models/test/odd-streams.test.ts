@@ -161,7 +161,7 @@ describe.each(names)("%s", (api) => {
     const answer = wires[api].answer({ text: "Well.", usage: { input: 480_000, output: 10 } });
     const { final } = await ask(api, answer, "word ".repeat(350_000));
     expect(final).toMatchObject({
-      failure: { kind: "inputTooLong", silent: true, inputTokens: 480_000 },
+      failure: { kind: "inputTooLong", inputTokens: 480_000 },
     });
   });
 

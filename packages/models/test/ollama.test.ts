@@ -87,7 +87,6 @@ describe("an Ollama", () => {
       message: { usage: { input: 90 } },
       failure: {
         kind: "inputTooLong",
-        silent: true,
         windowTokens: 4_096,
         inputTokens: expect.any(Number),
         message: expect.stringContaining("cut it to its context window of 4,096 tokens"),

@@ -4,9 +4,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ProviderCall } from "../src/index.ts";
 import { chatRequest } from "../src/openai/openai-chat.ts";
-import { wireCallId } from "../src/openai/openai-content.ts";
 import { responsesRequest } from "../src/openai/openai-responses.ts";
 import { openAiServer } from "../src/openai/openai-servers.ts";
+import { wireCallId } from "../src/wire/fields.ts";
 import {
   answerOf,
   at,

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type {
   ContentBlockParam,
   ImageBlockParam,
@@ -7,7 +6,7 @@ import type {
 } from "@anthropic-ai/sdk/resources/messages";
 import type { AssistantContent, Message, ToolResultMessage, UserContent } from "@bonsai-agent/messages";
 import { userContent } from "@bonsai-agent/messages/host";
-import { wireToolName } from "../wire/fields.ts";
+import { type CallIds, wireCallId, wireToolName } from "../wire/fields.ts";
 
 /** A message of a request. A breakpoint can be set on each block. */
 export type WireMessage =
@@ -59,7 +58,7 @@ function assistantBlock(block: AssistantContent): AssistantBlock[] {
     }
     case "toolCall": {
       const { id, name, arguments: input } = block;
-      return [{ type: "tool_use", id: anthropicCallId(id), name: wireToolName(name), input }];
+      return [{ type: "tool_use", id: wireCallId(id, anthropicCallIds), name: wireToolName(name), input }];
     }
   }
 }
@@ -92,7 +91,7 @@ function resultBlocks({ toolCallId, content, isError }: ToolResultMessage): User
   const inside = blocks.filter(({ type }) => type === "text" || !isError);
   const result: ToolResultBlockParam = {
     type: "tool_result",
-    tool_use_id: anthropicCallId(toolCallId),
+    tool_use_id: wireCallId(toolCallId, anthropicCallIds),
     ...(inside.length > 0 && { content: inside }),
     ...(isError && { is_error: true }),
   };
@@ -103,16 +102,4 @@ function isImageType(mimeType: string): mimeType is ImageType {
   return imageTypes.includes(mimeType);
 }
 
-const allowed = /^[a-zA-Z0-9_-]{1,128}$/;
-const KEPT_CHARS = 96;
-
-/**
- * A tool call's id as the Messages API allows it. Ids of other providers (long ones, or with `|` and `:`) become
- * the same legal id each time, for the call and for its result.
- */
-export function anthropicCallId(id: string): string {
-  if (allowed.test(id)) return id;
-  const readable = id.slice(0, KEPT_CHARS).replace(/[^a-zA-Z0-9_-]/g, "_");
-  // Cut or replaced characters could make two ids equal: the hash keeps them apart.
-  return `${readable}_${createHash("sha256").update(id).digest("hex").slice(0, 16)}`;
-}
+export const anthropicCallIds: CallIds = { pattern: /^[a-zA-Z0-9_-]{1,128}$/, madeChars: 29 };

@@ -23,10 +23,6 @@ interface LoadCatalogueOptions {
 }
 
 interface FindModelOptions {
-  /** Ends the request to the server. `find` throws the signal's reason then. */
-  signal?: AbortSignal | undefined;
-  /** The window in tokens of a model without one in the catalogue and at its server. */
-  contextWindow?: number | undefined;
   /** The keys of providers. Models with a key count before others with the same name. */
   apiKey?: ((provider: ProviderConfig) => string | undefined) | undefined;
   /** Default: the global one. */
@@ -67,7 +63,7 @@ export class Catalogue {
 
   /**
    * Finds the model for `provider/id`, or for an id or name that only one provider has. An unknown id of a known provider
-   * works: its window comes from the server (within 1.5 s), else it is `contextWindow`, else it stays unknown.
+   * works: its window comes from the server (within 1.5 s), else it stays unknown.
    * `scripted/PATH` is the model of a scenario file.
    * @throws BonsaiError `model_unknown`, `model_ambiguous`, `model_needs_key`, `provider_unknown`
    */
@@ -156,17 +152,13 @@ function scripted(model: CatalogueModel): CatalogueModel {
 
 async function withServerSizes(
   model: CatalogueModel,
-  { signal, contextWindow, apiKey, fetch }: FindModelOptions,
+  { apiKey, fetch }: FindModelOptions,
 ): Promise<CatalogueModel> {
-  const both = AbortSignal.any([AbortSignal.timeout(FAR_TIMEOUT_MS), ...(signal ? [signal] : [])]);
-  const sizes = await serverSizes(
-    { provider: model, apiKey: apiKey?.(model), fetch, signal: both },
-    model.id,
-  );
-  signal?.throwIfAborted();
+  const signal = AbortSignal.timeout(FAR_TIMEOUT_MS);
+  const sizes = await serverSizes({ provider: model, apiKey: apiKey?.(model), fetch, signal }, model.id);
   return {
     ...model,
-    contextWindow: sizes.contextWindow ?? contextWindow,
+    contextWindow: sizes.contextWindow,
     maxOutputTokens: model.maxOutputTokens ?? sizes.maxOutputTokens,
   };
 }

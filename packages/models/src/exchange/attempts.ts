@@ -218,7 +218,6 @@ export function silentOverflow(options: SilentOverflowOptions): ModelFailure | u
     provider: model.provider,
     modelId: model.id,
     retryable: false,
-    silent: true,
     ...(sentTokens > 0 && { inputTokens: sentTokens }),
     ...(windowTokens > 0 && { windowTokens }),
   };

@@ -118,7 +118,6 @@ export function classifyFailure(options: ClassifyOptions): ModelFailure {
     retryable: isRetryable(kind, error, texts),
     retryAfterMs: error.retryAfterMs,
     ...tokens,
-    ...definedFields({ requestBytes: reading.numbers.bytes, limitBytes: reading.numbers.limitBytes }),
   };
 }
 
@@ -171,10 +170,7 @@ function isOverflowBySize(
   return windowTokens > 0 && Math.max(inputTokens, contextTokens) > windowTokens * NEAR_THE_WINDOW;
 }
 
-type ReportedTokens = Pick<
-  ModelFailure,
-  "windowTokens" | "inputTokens" | "outputTokens" | "outputLimitTokens"
->;
+type ReportedTokens = Pick<ModelFailure, "windowTokens" | "inputTokens" | "outputLimitTokens">;
 
 function reportedTokens(
   { numbers: read }: Reading,
@@ -191,7 +187,6 @@ function reportedTokens(
   return definedFields({
     windowTokens: (isExceeded || canBeWindow(window, request)) && window !== 0 ? window : undefined,
     inputTokens: input,
-    outputTokens: numbers.output,
     outputLimitTokens: numbers.outputLimit,
   });
 }

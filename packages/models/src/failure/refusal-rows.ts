@@ -11,7 +11,7 @@ export type RowOutcome =
   | "bytes";
 
 /** The numbers in a refusal. `total` is the sum of input and output cap, or the input alone. */
-export type RowNumber = "window" | "input" | "output" | "total" | "outputLimit" | "bytes" | "limitBytes";
+export type RowNumber = "window" | "input" | "output" | "total" | "outputLimit";
 
 interface RefusalRow {
   outcome: RowOutcome;
@@ -94,7 +94,7 @@ const refusalRows: readonly RefusalRow[] = [
   },
   {
     outcome: "bytes",
-    words: ["total message size {bytes} exceeds limit {limitBytes}", "code request_too_large"],
+    words: ["total message size … exceeds limit", "code request_too_large"],
   },
   { outcome: "bytes", words: ["^413 failed to parse request"], provider: /copilot/ },
   {

@@ -22,14 +22,6 @@ export interface KeySource {
   secrets?(): readonly NamedSecret[];
 }
 
-/** A problem with the file of keys. */
-export interface KeyNotice {
-  /** Stable. */
-  code: "keys_exposed";
-  /** The problem and its remedy. */
-  message: string;
-}
-
 /** The places of keys. */
 export interface FileKeysOptions {
   /** Bonsai's home folder. Keys are stored in its `auth.json`. */
@@ -37,7 +29,7 @@ export interface FileKeysOptions {
   /** The variables of the environment. `apiKeyEnv` of a provider names its own. */
   env: Readonly<Record<string, string | undefined>>;
   /** Called once for each file. Default: nothing. */
-  onNotice?: ((notice: KeyNotice) => void) | undefined;
+  onNotice?: ((notice: { code: "keys_exposed"; message: string }) => void) | undefined;
 }
 
 export function fileKeys(options: FileKeysOptions): KeyFile {

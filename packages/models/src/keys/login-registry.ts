@@ -11,8 +11,6 @@ import {
   type FreshKeyOptions,
   type LoginCallbacks,
   type LoginCredentials,
-  type LoginState,
-  type Logout,
   type ProviderLogin,
 } from "./provider-login.ts";
 
@@ -58,8 +56,8 @@ export class LoginRegistry {
     return credentialsOf(this.#file.entry(provider));
   }
 
-  /** @throws BonsaiError `keys_unreadable` */
-  state(provider: string): LoginState | undefined {
+  /** `expires` is undefined if the login does not expire. @throws BonsaiError `keys_unreadable` */
+  state(provider: string): { expires: number | undefined } | undefined {
     const stored = this.stored(provider);
     return stored && { expires: Number.isFinite(stored.expires) ? stored.expires : undefined };
   }
@@ -88,7 +86,7 @@ export class LoginRegistry {
    * @throws BonsaiError `login_none`, `login_unusable`; the error of the login; the signal's reason after an abort. It
    *   stores nothing then
    */
-  async login(provider: string, callbacks: LoginCallbacks): Promise<LoginState> {
+  async login(provider: string, callbacks: LoginCallbacks): Promise<{ expires: number | undefined }> {
     const way = this.of(provider);
     if (way === undefined) throw noLogin(provider);
     const { signal } = callbacks;
@@ -103,9 +101,12 @@ export class LoginRegistry {
 
   /**
    * Removes the stored login, then revokes it at the provider if possible: a provider that does not answer must not keep the
-   * user logged in here. Returns undefined if nothing is stored.
+   * user logged in here. Returns undefined if nothing is stored. `problem` is the reason why the revocation failed.
    */
-  async logout(provider: string, signal?: AbortSignal): Promise<Logout | undefined> {
+  async logout(
+    provider: string,
+    signal?: AbortSignal,
+  ): Promise<{ isRevoked: boolean; problem?: string } | undefined> {
     let stored: LoginCredentials | undefined;
     const isRemoved =
       this.#file.entry(provider) !== undefined &&

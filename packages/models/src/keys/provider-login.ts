@@ -1,4 +1,5 @@
-import { BonsaiError, isRecord } from "@bonsai-agent/messages";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { z } from "zod";
 import type { AuthEntry } from "./auth-file.ts";
 
 /** The result of a login. `auth.json` stores it with all its fields. */
@@ -63,19 +64,6 @@ export interface ProviderLogin {
   revoke?(credentials: LoginCredentials, signal: AbortSignal): Promise<void>;
 }
 
-/** The stored state of a login. */
-export interface LoginState {
-  /** Milliseconds since the epoch; undefined if the login does not expire. */
-  expires: number | undefined;
-}
-
-/** The result of a logout. */
-export interface Logout {
-  isRevoked: boolean;
-  /** The reason why the revocation failed. */
-  problem?: string;
-}
-
 /** Options of `freshKey`. */
 export interface FreshKeyOptions {
   /** A key that was refused just now. */
@@ -83,21 +71,25 @@ export interface FreshKeyOptions {
   signal?: AbortSignal | undefined;
 }
 
+const NO_ACCESS = "no access token (access must be a non-empty string)";
+const credentialsSchema = z.looseObject(
+  {
+    access: z.string(NO_ACCESS).min(1, NO_ACCESS),
+    refresh: z.string("a refresh token that is not a string").default(""),
+    expires: z
+      .number("an expiry time (expires) that is not a number of milliseconds since 1970")
+      .nullish()
+      .transform((expires) => expires ?? undefined),
+  },
+  "no credentials",
+);
+
 /** Validates the result of a login. @throws BonsaiError `login_unusable`; its message quotes no credentials */
 export function checkedCredentials(provider: string, given: unknown): LoginCredentials {
-  if (!isRecord(given)) throw unusable(provider, "no credentials");
-  const { type: _type, ...fields } = JSON.parse(JSON.stringify(given)) as Record<string, unknown>;
-  const { access, refresh = "", expires } = fields;
-  if (typeof access !== "string" || access === "")
-    throw unusable(provider, "no access token (access must be a non-empty string)");
-  if (typeof refresh !== "string") throw unusable(provider, "a refresh token that is not a string");
-  if (expires === undefined || expires === null) {
-    const { expires: _expires, ...endless } = fields;
-    return { ...endless, access, refresh };
-  }
-  if (typeof expires !== "number")
-    throw unusable(provider, "an expiry time (expires) that is not a number of milliseconds since 1970");
-  return { ...fields, access, refresh, expires };
+  const { data, error } = credentialsSchema.safeParse(JSON.parse(JSON.stringify(given) ?? "null"));
+  if (data === undefined) throw unusable(provider, error.issues[0]?.message ?? "no credentials");
+  const { type: _type, ...credentials } = data;
+  return credentials;
 }
 
 function unusable(provider: string, what: string): BonsaiError {

@@ -6,7 +6,7 @@ import type { ProviderError } from "../provider.ts";
 import { malformed, refusal } from "../wire/errors.ts";
 import { argumentsText, idIn } from "../wire/fields.ts";
 import type { AnswerReading } from "../wire/stream.ts";
-import { openAiUsage } from "./openai-stream.ts";
+import { openAiUsage } from "./openai-wire.ts";
 
 type Fields = Record<string, unknown>;
 

@@ -18,18 +18,17 @@ import type { AnswerBuilder } from "../answer-builder.ts";
 import { isOwnAnswer } from "../model.ts";
 import type { StreamEvent } from "../model-request.ts";
 import type { Provider, ProviderCall } from "../provider.ts";
-import { wireToolName } from "../wire/fields.ts";
+import { wireCallId, wireToolName } from "../wire/fields.ts";
 import { ChatAnswer } from "./openai-chat-answer.ts";
+import { chatThinking, type OpenAiServer, openAiServer } from "./openai-servers.ts";
 import {
   type ConvertOptions,
   dataUrl,
   imagesOfResults,
   jsonObject,
+  openAiStream,
   resultParts,
-  wireCallId,
-} from "./openai-content.ts";
-import { chatThinking, type OpenAiServer, openAiServer } from "./openai-servers.ts";
-import { openAiStream } from "./openai-stream.ts";
+} from "./openai-wire.ts";
 import { RefusedFields } from "./refused-fields.ts";
 
 /** The provider of OpenAI's Chat Completions, for OpenAI and compatible servers. */

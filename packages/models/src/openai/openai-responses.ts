@@ -16,18 +16,17 @@ import type {
 } from "openai/resources/responses/responses";
 import { isOwnAnswer } from "../model.ts";
 import type { Provider, ProviderCall } from "../provider.ts";
-import { wireToolName } from "../wire/fields.ts";
+import { wireCallId, wireToolName } from "../wire/fields.ts";
+import { ResponsesAnswer } from "./openai-responses-answer.ts";
+import { openAiServer, responsesThinking } from "./openai-servers.ts";
 import {
   type ConvertOptions,
   dataUrl,
   imagesOfResults,
   jsonObject,
+  openAiStream,
   resultParts,
-  wireCallId,
-} from "./openai-content.ts";
-import { ResponsesAnswer } from "./openai-responses-answer.ts";
-import { openAiServer, responsesThinking } from "./openai-servers.ts";
-import { openAiStream } from "./openai-stream.ts";
+} from "./openai-wire.ts";
 
 /** The provider of OpenAI's Responses API, for OpenAI and compatible servers. The server stores nothing. */
 export function openaiResponsesProvider(): Provider {

@@ -7,6 +7,7 @@ import {
   thinkingLevels,
   effortWords as words,
 } from "../model.ts";
+import type { CallIds } from "../wire/fields.ts";
 
 /** Efforts by thinking level, for models with a matching id. */
 type ThinkingWords = readonly [models: RegExp, efforts: Readonly<Record<ThinkingLevel, Effort | undefined>>];
@@ -36,7 +37,7 @@ export interface OpenAiServer {
   /** Accepts images in tool results. Responses only: Chat Completions accepts none. */
   takesImagesInResults: boolean;
   /** The accepted ids of tool calls. Others are replaced. */
-  callId: { pattern: RegExp; madeChars: number };
+  callId: CallIds;
   /** The efforts of models. The first row with a matching id counts. */
   efforts: readonly ThinkingWords[];
   /** The field of the effort. Default: `reasoning_effort`. */

@@ -1,99 +1,35 @@
 import { basename } from "node:path";
-import { BonsaiError, type Usage } from "@bonsai-agent/messages";
+import { BonsaiError } from "@bonsai-agent/messages";
 import { jsonProblem } from "@bonsai-agent/messages/host";
 import { z } from "zod";
 import { textFile } from "../json-file.ts";
 import type { CatalogueModel } from "../model.ts";
 import type { ProviderCall } from "../provider.ts";
 
-/** The condition of an answer. All its parts must match. Texts are regular expressions. */
-export interface ScenarioCondition {
-  /** The tool of the latest result after the latest answer. */
-  lastTool?: string;
-  /** Matches the text of the last message. */
-  lastTextMatches?: string;
-  /** Matches the text of the user's last message. */
-  lastUserMatches?: string;
-  /** Matches the text of any message, system prompt included. */
-  anyTextMatches?: string;
-  /** True: the latest tool result is a failure. */
-  lastToolFailed?: boolean;
-}
-
-/** The answer of a scripted model to one request. */
-export interface ScenarioAnswer {
-  /** The answer is for the first matching request. Default: answers are given in order. */
-  when?: ScenarioCondition;
-  /** Maximum uses of an answer with a condition. Default 1. */
-  times?: number;
-  /** Before the text. */
-  thinking?: string;
-  /** Streamed in pieces. */
-  text?: string;
-  /** Tool calls after the text. Their ids are the next of `call-1`, `call-2`, … */
-  calls?: readonly {
-    name: string;
-    /** Default `{}`. */
-    arguments?: Record<string, unknown>;
-    /** Sent instead of `arguments`, for arguments that are no JSON. */
-    argumentsText?: string;
-  }[];
-  /** Default: "toolUse" with calls, else "stop". */
-  stopReason?: "stop" | "length" | "toolUse";
-  /** Refuses the request as a provider would. */
-  error?: { status?: number; code?: string; message: string; retryAfterMs?: number };
-  /** Breaks the connection in the middle of the last piece of the answer. */
-  cut?: boolean;
-  /** Default: estimated from the request, with a cached prefix. */
-  usage?: Partial<Usage>;
-  /** Wait before each piece of the answer. Default 0. */
-  delayMs?: number;
-  /** Characters of a piece. Default 24. */
-  chunkChars?: number;
-}
-
-/** The answers of a scripted model, by the purpose of the request. */
-export interface Scenario {
-  /** Tokens. A longer request is refused. Default: the model's. */
-  contextWindow?: number;
-  /** Tokens. */
-  maxOutputTokens?: number;
-  /** Default: it costs nothing. */
-  usdPerMillionTokens?: { input: number; output: number; cacheRead: number; cacheWrite: number };
-  /** Answers to turns of the conversation. */
-  turn: readonly ScenarioAnswer[];
-  /** Answers to requests for a summary. Default: none. */
-  summary?: readonly ScenarioAnswer[];
-  /** Answers to requests for a title. Default: none. */
-  title?: readonly ScenarioAnswer[];
-  /** Answers to requests of extensions. Default: none. */
-  extension?: readonly ScenarioAnswer[];
-  /** The reaction to a request after the last answer of a list. Default "error". */
-  atEnd?: "error" | "repeat";
-}
-
-/** Answers a request, for tests and demonstrations that inspect requests. */
-export type ScriptedModel = (call: ProviderCall) => ScenarioAnswer;
-
-const pattern = z.string().refine(isPattern, "a regular expression");
+const pattern = z.string().refine(isPattern, "a regular expression").optional();
 const tokens = z.int().nonnegative();
 const price = z.number().nonnegative();
 
-const call = z.strictObject({
-  name: z.string().min(1),
-  arguments: z.record(z.string(), z.unknown()).optional(),
-  argumentsText: z.string().optional(),
+const condition = z.strictObject({
+  /** The tool of the latest result after the latest answer. */
+  lastTool: z.string().min(1).optional(),
+  /** Matches the text of the last message. */
+  lastTextMatches: pattern,
+  /** Matches the text of the user's last message. */
+  lastUserMatches: pattern,
+  /** Matches the text of any message, system prompt included. */
+  anyTextMatches: pattern,
+  /** True: the latest tool result is a failure. */
+  lastToolFailed: z.boolean().optional(),
 });
 
-const condition = z
-  .strictObject({
-    lastTool: z.string().min(1),
-    lastToolFailed: z.boolean(),
-    lastTextMatches: pattern,
-    lastUserMatches: pattern,
-    anyTextMatches: pattern,
-  })
-  .partial();
+const call = z.strictObject({
+  name: z.string().min(1),
+  /** Default `{}`. */
+  arguments: z.record(z.string(), z.unknown()).optional(),
+  /** Sent instead of `arguments`, for arguments that are no JSON. */
+  argumentsText: z.string().optional(),
+});
 
 const error = z.strictObject({
   status: z.int().min(100).max(599).optional(),
@@ -102,36 +38,70 @@ const error = z.strictObject({
   retryAfterMs: z.number().nonnegative().optional(),
 });
 
-const answer = z
-  .strictObject({
-    when: condition,
-    times: z.int().positive(),
-    thinking: z.string(),
-    text: z.string(),
-    calls: z.array(call),
-    stopReason: z.enum(["stop", "length", "toolUse"]),
-    error,
-    cut: z.boolean(),
-    usage: z.strictObject({ input: tokens, output: tokens, cacheRead: tokens, cacheWrite: tokens }).partial(),
-    delayMs: z.number().nonnegative(),
-    chunkChars: z.int().positive(),
-  })
-  .partial();
+const answer = z.strictObject({
+  /** The answer is for the first matching request. Default: answers are given in order. */
+  when: condition.optional(),
+  /** Maximum uses of an answer with a condition. Default 1. */
+  times: z.int().positive().optional(),
+  /** Before the text. */
+  thinking: z.string().optional(),
+  /** Streamed in pieces. */
+  text: z.string().optional(),
+  /** Tool calls after the text. Their ids are the next of `call-1`, `call-2`, … */
+  calls: z.array(call).readonly().optional(),
+  /** Default: "toolUse" with calls, else "stop". */
+  stopReason: z.enum(["stop", "length", "toolUse"]).optional(),
+  /** Refuses the request as a provider would. */
+  error: error.optional(),
+  /** Breaks the connection in the middle of the last piece of the answer. */
+  cut: z.boolean().optional(),
+  /** Default: estimated from the request, with a cached prefix. */
+  usage: z
+    .strictObject({ input: tokens, output: tokens, cacheRead: tokens, cacheWrite: tokens })
+    .partial()
+    .optional(),
+  /** Wait before each piece of the answer. Default 0. */
+  delayMs: z.number().nonnegative().optional(),
+  /** Characters of a piece. Default 24. */
+  chunkChars: z.int().positive().optional(),
+});
+
+const answers = z.array(answer).readonly();
 
 const scenarioSchema = z.strictObject({
   $schema: z.string().optional(),
   note: z.string().optional(),
+  /** Tokens. A longer request is refused. Default: the model's. */
   contextWindow: z.int().positive().optional(),
+  /** Tokens. */
   maxOutputTokens: z.int().positive().optional(),
+  /** Default: it costs nothing. */
   usdPerMillionTokens: z
     .strictObject({ input: price, output: price, cacheRead: price, cacheWrite: price })
     .optional(),
-  turn: z.array(answer),
-  summary: z.array(answer).optional(),
-  title: z.array(answer).optional(),
-  extension: z.array(answer).optional(),
+  /** Answers to turns of the conversation. */
+  turn: answers,
+  /** Answers to requests for a summary. Default: none. */
+  summary: answers.optional(),
+  /** Answers to requests for a title. Default: none. */
+  title: answers.optional(),
+  /** Answers to requests of extensions. Default: none. */
+  extension: answers.optional(),
+  /** The reaction to a request after the last answer of a list. Default "error". */
   atEnd: z.enum(["error", "repeat"]).optional(),
 });
+
+/** The condition of an answer. All its parts must match. Texts are regular expressions. */
+export type ScenarioCondition = z.infer<typeof condition>;
+
+/** The answer of a scripted model to one request. */
+export type ScenarioAnswer = z.infer<typeof answer>;
+
+/** The answers of a scripted model, by the purpose of the request. */
+export type Scenario = z.infer<typeof scenarioSchema>;
+
+/** Answers a request, for tests and demonstrations that inspect requests. */
+export type ScriptedModel = (call: ProviderCall) => ScenarioAnswer;
 
 function isPattern(text: string): boolean {
   try {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { jsonText } from "@bonsai-agent/messages";
 
 /** The JSON of a text, else the text; undefined for an empty text. */
@@ -37,6 +38,27 @@ const MAX_CHARS = 64;
 /** Makes a tool's name acceptable to APIs: models call unknown tools by any name. */
 export function wireToolName(name: string): string {
   return name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, MAX_CHARS) || "unknown";
+}
+
+/** The ids of tool calls that a server accepts. */
+export interface CallIds {
+  pattern: RegExp;
+  /** Characters of a replacement. */
+  madeChars: number;
+}
+
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const PREFIX = "call_";
+
+/**
+ * Makes the id of a tool call acceptable to a server. A replacement depends only on the id, so that call and result agree
+ * and the cached prefix stays.
+ */
+export function wireCallId(id: string, { pattern, madeChars }: CallIds): string {
+  if (pattern.test(id)) return id;
+  const digest = createHash("sha256").update(id).digest();
+  const made = Array.from(digest, (byte) => ALPHABET[byte % ALPHABET.length]).join("");
+  return madeChars > PREFIX.length + 8 ? `${PREFIX}${made}`.slice(0, madeChars) : made.slice(0, madeChars);
 }
 
 /** Reads the wait from `retry-after-ms`, else from `retry-after` in seconds or as a date. */

@@ -1,10 +1,18 @@
-import { isRecord } from "@bonsai-agent/messages";
+import {
+  contentText,
+  type ImageContent,
+  isRecord,
+  type ToolResultMessage,
+  type UserContent,
+} from "@bonsai-agent/messages";
+import { exceedsJsonDepth, FRAMES } from "@bonsai-agent/messages/host";
 import { OpenAI } from "openai";
 import { _iterSSEMessages as parse } from "openai/core/streaming";
+import type { CatalogueModel } from "../model.ts";
 import type { StreamEvent, TokenCounts } from "../model-request.ts";
 import type { OpenAiClientSettings, ProviderCall } from "../provider.ts";
 import { type AnswerReading, wireStream, withoutCustomHeaders } from "../wire/stream.ts";
-import { isOpenAiHost } from "./openai-servers.ts";
+import { isOpenAiHost, type OpenAiServer } from "./openai-servers.ts";
 
 interface OpenAiStreamOptions {
   call: ProviderCall;
@@ -76,4 +84,36 @@ function first(...values: readonly unknown[]): number | undefined {
 
 function record(value: unknown): Record<string, unknown> {
   return isRecord(value) ? value : {};
+}
+
+export interface ConvertOptions {
+  model: CatalogueModel;
+  server: OpenAiServer;
+}
+
+export function resultParts({ content }: ToolResultMessage): { text: string; images: ImageContent[] } {
+  const images = content.filter((block) => block.type === "image");
+  return { text: contentText(content) || "(an image)", images };
+}
+
+/** Images of tool results, for an API that accepts only text there. */
+export function imagesOfResults(images: readonly ImageContent[]): UserContent[] {
+  if (images.length === 0) return [];
+  const { begin, end } = FRAMES.resultImages(images.length);
+  return [{ type: "text", text: begin }, ...images, { type: "text", text: end }];
+}
+
+export function dataUrl({ mimeType, data }: ImageContent): string {
+  return `data:${mimeType};base64,${data}`;
+}
+
+/** The JSON object in one of Bonsai's signatures; undefined for other signatures. */
+export function jsonObject(text: string | undefined): Record<string, unknown> | undefined {
+  if (!text?.startsWith("{")) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return exceedsJsonDepth(value) ? undefined : (value as Record<string, unknown>);
+  } catch {
+    return undefined;
+  }
 }
