@@ -1,9 +1,9 @@
 // For Bonsai's own packages. May change in any release.
-export { HandlerCalls } from "./lifecycle.ts";
 export { modelNotice } from "./notice.ts";
 export { requestOverhead } from "./prompt/system-prompt.ts";
 export { frontmatterParts } from "./resources/resource-files.ts";
 export { readSkillsWith } from "./resources/skills.ts";
+export { HandlerCalls } from "./run/agent-parts.ts";
 export { fileDiff, inFileQueue } from "./tools/files/file-change.ts";
 export { fileKind } from "./tools/files/open-file.ts";
 export { fitArguments } from "./tools/fit-arguments.ts";

@@ -1,12 +1,5 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import { type CompactionEvents, compactionEventRules } from "@bonsai-agent/compaction";
-import {
-  type CallOptions,
-  type DecideRule,
-  describeNotice,
-  type EventRules,
-  Lifecycle,
-} from "@bonsai-agent/lifecycle";
+import { type DecideRule, describeNotice, type EventRules, Lifecycle } from "@bonsai-agent/lifecycle";
 import type { Message, ToolResultMessage } from "@bonsai-agent/messages";
 import { messageSchema, usageSchema, userContentSchema } from "@bonsai-agent/messages/schemas";
 import { z } from "zod";
@@ -168,92 +161,6 @@ export function defaultLifecycle(onNotice: (notice: AgentNotice) => void): Lifec
 }
 
 export type AgentEvents = Pick<Lifecycle<LifecycleEvents>, "hasHandlers" | "notify" | "decide">;
-
-/** The lifecycle as an agent calls it: after an abort, it does not wait for hanging handlers. */
-export function agentEvents(
-  lifecycle: Lifecycle<LifecycleEvents>,
-  { abortGrace, handlerCalls }: { abortGrace: AbortGrace; handlerCalls: HandlerCalls },
-): AgentEvents {
-  const limited = (options: CallOptions = {}) => ({ signal: abortGrace.signal, ...options });
-  return {
-    hasHandlers: (name) => lifecycle.hasHandlers(name),
-    notify: (name, payload, options) =>
-      handlerCalls.run(() => lifecycle.notify(name, payload, limited(options))),
-    decide: (name, payload, options) =>
-      handlerCalls.run(() => lifecycle.decide(name, payload, limited(options))),
-  };
-}
-
-/** Time that handlers and tools have to end after an abort. */
-const GRACE_MS = 5_000;
-
-/** Aborts its signal some time after the work was stopped: a hanging handler or tool cannot keep the agent busy. */
-export class AbortGrace {
-  #over = new AbortController();
-  #timer: NodeJS.Timeout | undefined;
-
-  /** Aborted when the agent no longer waits for handlers and tools. */
-  get signal(): AbortSignal {
-    return this.#over.signal;
-  }
-
-  /** Starts the timer: the work was stopped. */
-  begin(): void {
-    clearTimeout(this.#timer);
-    const over = this.#over;
-    const reason = `It was still running ${GRACE_MS / 1_000} seconds after the stop.`;
-    this.#timer = setTimeout(() => over.abort(new Error(reason)), GRACE_MS);
-  }
-
-  /** Stops waiting for the current handlers at once. */
-  expire(): void {
-    this.#over.abort(new Error("The user stopped waiting."));
-    this.reset();
-  }
-
-  /** Restarts the timer for one more event, if it has run out. */
-  extend(): void {
-    if (!this.#over.signal.aborted) return;
-    this.reset();
-    this.begin();
-  }
-
-  /** Stops the timer: new work begins. */
-  reset(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    if (this.#over.signal.aborted) this.#over = new AbortController();
-  }
-}
-
-/** Detects calls from a handler or tool that their caller waits for: if they waited for it too, both would wait for ever. */
-export class HandlerCalls {
-  readonly #calls = new AsyncLocalStorage<{ hasEnded: boolean }>();
-
-  /** Runs a handler or a tool. */
-  async run<Result>(work: () => Promise<Result>): Promise<Result> {
-    const call = { hasEnded: false };
-    try {
-      return await this.#calls.run(call, work);
-    } finally {
-      call.hasEnded = true;
-    }
-  }
-
-  /** True for code that runs inside a handler or a tool. */
-  get isInside(): boolean {
-    return this.#calls.getStore()?.hasEnded === false;
-  }
-
-  /** Returns the promise, or `instead` to a handler or tool that waits for it. */
-  async awaited<Result>(promise: Promise<Result>, instead: Result): Promise<Result> {
-    const call = this.#calls.getStore();
-    if (call === undefined) return promise;
-    // Most handlers have ended by then: a promise that they kept settles as usual.
-    const later = new Promise<void>((resolve) => setImmediate(resolve));
-    return Promise.race([promise, later.then(() => (call.hasEnded ? promise : instead))]);
-  }
-}
 
 /** The replacement of a message must have the same role, and a result the same call. */
 function isMessageResult({ message }: { message?: unknown }, payload: object): boolean {

@@ -1,18 +1,10 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { CompactionController, type ReviewCompaction, type Summariser } from "@bonsai-agent/compaction";
-import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import { type ImageContent, jsonText, type UserContent } from "@bonsai-agent/messages";
+import type { CallOptions, Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel, ModelClient, ThinkingLevel } from "@bonsai-agent/models";
-import { isRefusedImageLine } from "@bonsai-agent/models/host";
-import type { ContextEditEntry, Entry, Session } from "@bonsai-agent/session";
+import type { Session } from "@bonsai-agent/session";
 import type { InputSource, PromptInput, RunCommand, StreamingBehavior } from "../events.ts";
-import {
-  AbortGrace,
-  type AgentEvents,
-  agentEvents,
-  defaultLifecycle,
-  HandlerCalls,
-  type LifecycleEvents,
-} from "../lifecycle.ts";
+import { type AgentEvents, defaultLifecycle, type LifecycleEvents } from "../lifecycle.ts";
 import { type AgentNotice, modelNotice } from "../notice.ts";
 import { overheadTexts, type PromptChange, SystemPromptInUse } from "../prompt/system-prompt.ts";
 import type { AgentSettings } from "../settings.ts";
@@ -213,59 +205,104 @@ export class ModelSelection {
     await this.#parts.events.notify("thinking_level_select", event);
   }
 
-  /** Appends the model and the level to the session, if they changed or the recent entries do not name them. */
-  record(): void {
+  /**
+   * Appends the model and the level to the session, if they changed or the recent entries do not name them. Returns true
+   * for a changed model.
+   */
+  record(): boolean {
     const { session } = this.#parts;
     const { model, thinkingLevel, isWhole } = session.recentSettings();
     const { provider, id } = this.#model;
-    if (model?.provider !== provider || model.modelId !== id) {
-      session.append({ type: "model_change", provider, modelId: id });
-      if (this.#model.input.includes("image")) restoreImages(session);
-    }
+    const isChanged = model?.provider !== provider || model.modelId !== id;
+    if (isChanged) session.append({ type: "model_change", provider, modelId: id });
     if ((thinkingLevel ?? (isWhole ? "off" : undefined)) !== this.#thinking)
       session.append({ type: "thinking_level_change", thinkingLevel: this.#thinking });
+    return isChanged;
   }
 }
 
-type Block = { type: string; data?: unknown; text?: unknown };
+/** The lifecycle as an agent calls it: after an abort, it does not wait for hanging handlers. */
+function agentEvents(
+  lifecycle: Lifecycle<LifecycleEvents>,
+  { abortGrace, handlerCalls }: { abortGrace: AbortGrace; handlerCalls: HandlerCalls },
+): AgentEvents {
+  const limited = (options: CallOptions = {}) => ({ signal: abortGrace.signal, ...options });
+  return {
+    hasHandlers: (name) => lifecycle.hasHandlers(name),
+    notify: (name, payload, options) =>
+      handlerCalls.run(() => lifecycle.notify(name, payload, limited(options))),
+    decide: (name, payload, options) =>
+      handlerCalls.run(() => lifecycle.decide(name, payload, limited(options))),
+  };
+}
 
-/** Replaces images in the model's view with a line of text: the provider refuses every request that contains them. */
-export function omitImages(session: Session, images: readonly ImageContent[], line: string): void {
-  const refused = new Set<unknown>(images.map(({ data }) => data));
-  const isRefused = ({ type, data }: Block) => type === "image" && refused.has(data);
-  for (const { entryId, message } of session.projection().items) {
-    const { content } = message as { content?: unknown };
-    if (!Array.isArray(content) || !content.some(isRefused)) continue;
-    const text: UserContent = { type: "text", text: line };
-    const replaced = content.map((block: UserContent) => (isRefused(block) ? text : block));
-    session.append({ type: "context_edit", targetId: entryId, replacement: { content: replaced } });
+/** Time that handlers and tools have to end after an abort. */
+const GRACE_MS = 5_000;
+
+/** Aborts its signal some time after the work was stopped: a hanging handler or tool cannot keep the agent busy. */
+export class AbortGrace {
+  #over = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Aborted when the agent no longer waits for handlers and tools. */
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** Starts the timer: the work was stopped. */
+  begin(): void {
+    clearTimeout(this.#timer);
+    const over = this.#over;
+    const reason = `It was still running ${GRACE_MS / 1_000} seconds after the stop.`;
+    this.#timer = setTimeout(() => over.abort(new Error(reason)), GRACE_MS);
+  }
+
+  /** Stops waiting for the current handlers at once. */
+  expire(): void {
+    this.#over.abort(new Error("The user stopped waiting."));
+    this.reset();
+  }
+
+  /** Restarts the timer for one more event, if it has run out. */
+  extend(): void {
+    if (!this.#over.signal.aborted) return;
+    this.reset();
+    this.begin();
+  }
+
+  /** Stops the timer: new work begins. */
+  reset(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#over.signal.aborted) this.#over = new AbortController();
   }
 }
 
-/** Restores the images that a provider refused: another model may accept them. */
-function restoreImages(session: Session): void {
-  for (const { entryId, entry, edit } of session.projection().items) {
-    if (edit === undefined || !isImageEdit(edit, entry)) continue;
-    const before = blocksOf(entry.type === "message" ? entry.message : entry) ?? [];
-    const after = blocksOf(edit.replacement) ?? [];
-    const isRefusal = before.some(
-      ({ type }, at) => type === "image" && isRefusedImageLine(String(after[at]?.text)),
-    );
-    if (!isRefusal) continue;
-    const content = before as UserContent[];
-    session.append({ type: "context_edit", targetId: entryId, replacement: { content } });
+/** Detects calls from a handler or tool that their caller waits for: if they waited for it too, both would wait for ever. */
+export class HandlerCalls {
+  readonly #calls = new AsyncLocalStorage<{ hasEnded: boolean }>();
+
+  /** Runs a handler or a tool. */
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    const call = { hasEnded: false };
+    try {
+      return await this.#calls.run(call, work);
+    } finally {
+      call.hasEnded = true;
+    }
   }
-}
 
-/** True for an edit that only replaces images with text. The later answers already saw that text. */
-export function isImageEdit({ replacement }: ContextEditEntry, edited: Entry | undefined): boolean {
-  const before = blocksOf(edited?.type === "message" ? edited.message : edited);
-  const after = blocksOf(replacement);
-  if (before === undefined || after === undefined || before.length !== after.length) return false;
-  return before.every((block, at) => block?.type === "image" || jsonText(block) === jsonText(after[at]));
-}
+  /** True for code that runs inside a handler or a tool. */
+  get isInside(): boolean {
+    return this.#calls.getStore()?.hasEnded === false;
+  }
 
-function blocksOf(holder: unknown): Block[] | undefined {
-  const content = (holder as { content?: unknown } | null | undefined)?.content;
-  return Array.isArray(content) ? content : undefined;
+  /** Returns the promise, or `instead` to a handler or tool that waits for it. */
+  async awaited<Result>(promise: Promise<Result>, instead: Result): Promise<Result> {
+    const call = this.#calls.getStore();
+    if (call === undefined) return promise;
+    // Most handlers have ended by then: a promise that they kept settles as usual.
+    const later = new Promise<void>((resolve) => setImmediate(resolve));
+    return Promise.race([promise, later.then(() => (call.hasEnded ? promise : instead))]);
+  }
 }

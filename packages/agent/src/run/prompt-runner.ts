@@ -1,7 +1,6 @@
 import { BonsaiError, type Message } from "@bonsai-agent/messages";
 import type { CustomInput, PromptInput, RunResult, StreamingBehavior } from "../events.ts";
-import type { AbortGrace } from "../lifecycle.ts";
-import type { AgentParts } from "./agent-parts.ts";
+import type { AbortGrace, AgentParts } from "./agent-parts.ts";
 import { appendQueued } from "./answer.ts";
 import type { RunCompactions } from "./compactions.ts";
 import { isMessage, type Queued, type QueuedInput, type SendMessageOptions } from "./queue.ts";

@@ -1,3 +1,4 @@
+import type { CompactionSite } from "@bonsai-agent/compaction/host";
 import {
   type AssistantMessage,
   BonsaiError,
@@ -6,16 +7,33 @@ import {
   type ImageContent,
   type Message,
   type ToolCall,
+  type ToolResultMessage,
 } from "@bonsai-agent/messages";
+import { count } from "@bonsai-agent/messages/numbers";
 import { project, type Session } from "@bonsai-agent/session";
-import type { CustomInput, PromptInput, RunResult } from "../events.ts";
+import type { CustomInput, PromptInput, RunResult, StreamingBehavior } from "../events.ts";
 import { messageOf } from "../notice.ts";
 import { errorResult } from "../tools/tool-registry.ts";
 import type { AgentParts } from "./agent-parts.ts";
-import { recordCustom, recordMessage, recordQueued, recordResult } from "./answer.ts";
-import type { RunCompactions } from "./compactions.ts";
-import { isMessage, preparedInput, type SaidInput, userMessage } from "./queue.ts";
-import { RunLoop } from "./run-loop.ts";
+import {
+  type Recorded,
+  recordCustom,
+  recordMessage,
+  recordQueued,
+  recordResult,
+  requestAnswer,
+  restoreImages,
+} from "./answer.ts";
+import type { Recovery, RunCompactions } from "./compactions.ts";
+import {
+  isMessage,
+  preparedInput,
+  type QueuedInput,
+  type QueuePhase,
+  type SaidInput,
+  userMessage,
+} from "./queue.ts";
+import { runToolBatch } from "./tool-call.ts";
 
 /** The first input of a run: a text, or a message of an extension. */
 export type RunStart = PromptInput | { message: CustomInput };
@@ -87,20 +105,18 @@ async function runOpened(options: RunOptions, opening: Opening): Promise<RunResu
   return result;
 }
 
+const NO_RESULT = "No result: the work stopped before this call ended.";
+
 /** Stores the start of the run, so that it is on disk before the first request, then runs the loop. */
-async function resultOf(
-  { parts, compaction, start: given, signal }: RunOptions,
-  { start, custom }: Opening,
-): Promise<RunResult> {
-  const loop = new RunLoop({ parts, compaction, signal });
+async function resultOf(options: RunOptions, { start, custom }: Opening): Promise<RunResult> {
+  const { parts, start: given } = options;
+  const loop = new RunLoop(options);
   let isStored = false;
   try {
     for (const call of openCalls(parts.session))
-      await recordResult(
-        parts,
-        errorResult(call, "No result: the work stopped before this call ended.", parts.now()),
-      );
-    parts.selection.record();
+      await recordResult(parts, errorResult(call, NO_RESULT, parts.now()));
+    if (parts.selection.record() && parts.selection.model.input.includes("image"))
+      restoreImages(parts.session);
     await loop.beginTurn();
     if (isMessage(start)) await recordCustom(parts, start.message);
     else await recordMessage(parts, userMessage(start, parts.now()));
@@ -108,7 +124,7 @@ async function resultOf(
     isStored = true;
     if (!isMessage(start)) await recordWithPrompt(parts);
     for (const message of custom) await recordCustom(parts, message);
-    return await loop.run();
+    return { ...(await loop.run()), answer: loop.answer };
   } catch (error) {
     const isExpanded = !isMessage(start) && start.typed !== undefined;
     const unsent = isStored ? {} : unsentTexts(parts, isExpanded ? given : start);
@@ -163,4 +179,199 @@ function openCalls(session: Session): ToolCall[] {
     items.slice(at + 1).flatMap(({ message }) => (message.role === "toolResult" ? [message.toolCallId] : [])),
   );
   return callsIn(answer).filter((call) => !answered.has(call.id));
+}
+
+/**
+ * The run loop's next step after a request. `results`: ask again, with the results of tools. `stopped`: the model has
+ * nothing more to do. `retry`: ask again, the context is smaller now. `modelChanged`: ask the new model. `cancelled`: the
+ * user cancelled a compaction that the request needs.
+ */
+type Next = "results" | "stopped" | "retry" | "modelChanged" | "cancelled";
+
+const aborted: RunResult = { status: "aborted" };
+
+/** One run, from the user's message to the last answer: request, tools, request, until the model stops and no text waits. */
+class RunLoop {
+  readonly #options: Pick<RunOptions, "parts" | "compaction" | "signal">;
+  #turnIndex = 0;
+  #isInTurn = false;
+  /** Requests since the user's latest message or confirmation. The user need not have read text beside tool calls. */
+  #requests = 0;
+  /** True after a retry with another model, until a good answer. */
+  #triedOtherModel = false;
+  /** The latest answer. */
+  answer: AssistantMessage | undefined;
+
+  constructor(options: Pick<RunOptions, "parts" | "compaction" | "signal">) {
+    this.#options = options;
+  }
+
+  /** Begins a turn with the user's message, or with the request. */
+  async beginTurn(): Promise<void> {
+    const { events, now } = this.#options.parts;
+    if (this.#isInTurn) return;
+    this.#isInTurn = true;
+    const event = { type: "turn_start" as const, turnIndex: this.#turnIndex, timestamp: now() };
+    await events.notify("turn_start", event);
+  }
+
+  /**
+   * Runs until no text waits: the outer loop goes from text to text, the inner one from request to request.
+   * @throws what appending to the session throws.
+   */
+  async run(): Promise<RunResult> {
+    while (true) {
+      let next: Next | undefined;
+      do {
+        const turn = (await this.#beforeRequest(next)) ?? (await this.#turn());
+        if (typeof turn === "object") return turn;
+        next = turn;
+        // A stopped model continues for a steering text.
+      } while (next !== "cancelled" && (next !== "stopped" || (await this.#deliver("answer"))));
+      if (next === "stopped" && (await this.#compact("afterAnswer")) === "aborted") return aborted;
+      // This run also answers a follow-up that is delivered here.
+      if (!(await this.#deliver("end"))) return next === "stopped" ? { status: "done" } : aborted;
+    }
+  }
+
+  /** Compacts if necessary, delivers waiting texts and checks the limit of requests. */
+  async #beforeRequest(last: Next | undefined): Promise<RunResult | undefined> {
+    const { signal } = this.#options;
+    const next = await this.#compact(siteAfter(last));
+    if (next === "aborted") return aborted;
+    if (next === "wait") {
+      // The run waits for the user, unless a text waits already.
+      if (!(await this.#deliver("end"))) return signal.aborted ? aborted : { status: "paused" };
+    } else if (last === "results") await this.#deliver("request");
+    const error = signal.aborted ? undefined : await this.#countRequest();
+    if (signal.aborted) return aborted;
+    return error && { status: "failed", error };
+  }
+
+  /** Returns the error that ends the run if it may make no more requests. */
+  async #countRequest(): Promise<BonsaiError | undefined> {
+    const { parts, signal } = this.#options;
+    const { runRequests } = parts.settings.limits;
+    const requests = this.#requests;
+    if (runRequests > 0 && requests >= runRequests) {
+      if (!(await parts.confirmMoreRequests?.({ requests, signal }))) return tooManyRequests(requests);
+      this.#requests = 0;
+    }
+    this.#requests += 1;
+    return undefined;
+  }
+
+  /** A requested compaction comes first: after it, the context is mostly below the threshold. */
+  async #compact(site: CompactionSite | undefined): Promise<"goOn" | "wait" | "aborted"> {
+    const { compaction, signal } = this.#options;
+    if (signal.aborted) return "aborted";
+    await compaction.runRequested(signal, { isMidTask: site !== "afterAnswer" });
+    if (signal.aborted) return "aborted";
+    const next = site === undefined ? "goOn" : await compaction.threshold(site, signal);
+    return signal.aborted ? "aborted" : next;
+  }
+
+  /** One request, and the tools that its answer calls. */
+  async #turn(): Promise<Next | RunResult> {
+    const { parts, compaction, signal } = this.#options;
+    await parts.systemPrompt.renew();
+    const notSendable = await compaction.fitBeforeSending(signal);
+    if (notSendable !== undefined) return this.#afterRecovery(notSendable);
+    await this.beginTurn();
+    const answer = await requestAnswer(parts, signal);
+    this.answer = answer.message;
+    const results: Recorded<ToolResultMessage>[] = [];
+    const isLast = answer.status !== "good" || (await this.#runTools(answer.message, results));
+    const turnIndex = this.#turnIndex++;
+    this.#isInTurn = false;
+    await parts.events.notify("turn_end", {
+      type: "turn_end",
+      turnIndex,
+      message: answer.message,
+      toolResults: results.map(({ message }) => message),
+      messageEntryId: answer.entryId,
+      toolResultEntryIds: results.map(({ entryId }) => entryId),
+    });
+    if (answer.status === "failed") return this.#afterRecovery(await compaction.recover(answer, signal));
+    if (answer.status === "aborted" || signal.aborted) return aborted;
+    return results.length > 0 && !isLast ? "results" : "stopped";
+  }
+
+  /** After an abort, each call gets a result too. Returns true if the run needs no further request. */
+  #runTools(answer: AssistantMessage, results: Recorded<ToolResultMessage>[]): Promise<boolean> {
+    const { parts, signal } = this.#options;
+    parts.controller.answerArrived();
+    this.#triedOtherModel = false;
+    const onResult = async (result: ToolResultMessage) => {
+      results.push(await recordResult(parts, result));
+    };
+    return runToolBatch(parts, callsIn(answer), signal, onResult);
+  }
+
+  /** A text that cannot be expanded waits again, and is `unsent` at the end of the run. */
+  async #prepared(queued: QueuedInput): Promise<SaidInput | undefined> {
+    const { parts, signal } = this.#options;
+    try {
+      return await preparedInput(parts, queued, signal);
+    } catch (error) {
+      parts.queue.putBack(queued);
+      throw error;
+    }
+  }
+
+  /** Continues after an overflow; other failures end the run. */
+  #afterRecovery({ status, error }: Recovery): Next | RunResult {
+    switch (status) {
+      case "retry":
+      case "cancelled":
+        return status;
+      case "modelChanged":
+        // Once: the model may change at every request.
+        if (this.#triedOtherModel) return { status: "failed", error };
+        this.#triedOtherModel = true;
+        return status;
+      case "aborted":
+        return aborted;
+      case "failed":
+        return { status, error };
+    }
+  }
+
+  /** Stores the waiting messages of this phase and the next text. Returns false if there were none. */
+  async #deliver(phase: QueuePhase): Promise<boolean> {
+    const { parts, signal } = this.#options;
+    const { queue, controller } = parts;
+    let isDelivered = false;
+    for (let next = queue.next(phase); next !== undefined; next = queue.next(phase)) {
+      const text = signal.aborted || isMessage(next) ? undefined : await this.#prepared(next);
+      if (signal.aborted) {
+        queue.putBack(next);
+        return false;
+      }
+      if (!isMessage(next) && text === undefined) continue;
+      await this.beginTurn();
+      if (isMessage(next)) await recordQueued(parts, next);
+      isDelivered = true;
+      if (text === undefined) continue;
+      await recordMessage(parts, userMessage(text, parts.now()));
+      controller.userMessageArrived();
+      if (text.source !== "extension") this.#requests = 0;
+      if (queue.delivery[next.behavior as StreamingBehavior] === "one-at-a-time") return true;
+    }
+    return isDelivered;
+  }
+}
+
+/** The place of the next threshold check; undefined after a recovery, which has just made the context smaller. */
+function siteAfter(last: Next | undefined): CompactionSite | undefined {
+  if (last === "retry") return undefined;
+  return last === "results" || last === "stopped" ? "betweenTools" : "beforePrompt";
+}
+
+function tooManyRequests(requests: number): BonsaiError {
+  return new BonsaiError({
+    code: "run_request_limit",
+    message: `The agent stopped after ${count(requests)} requests without your input.`,
+    hint: "The work so far is kept. Ask the agent to continue. To change the limit, set limits.runRequests; 0 means no limit.",
+  });
 }
