@@ -2,10 +2,11 @@ import {
   createSession,
   type Entry,
   type EntryDraftWithId,
-  OverlayStore,
+  MemoryStore,
   openSession,
   SESSION_VERSION,
   type Session,
+  type SessionStore,
 } from "@bonsai-agent/session";
 
 /** A session for trying out what must not be written, with the ids of the one that it stands for. */
@@ -48,4 +49,40 @@ export function pathInMemory(session: Session, leafId: string | null): Session {
 /** What an entry holds apart from its place. */
 export function draftOf({ parentId: _parentId, timestamp: _timestamp, ...draft }: Entry): EntryDraftWithId {
   return draft as EntryDraftWithId;
+}
+
+/**
+ * A store over another one, which it only reads. Appended text stays in memory, to try changes without writing them.
+ * It does not see later changes to the other store.
+ */
+export class OverlayStore implements SessionStore {
+  readonly file = undefined;
+  readonly readOnly = undefined;
+  readonly #base: SessionStore;
+  readonly #baseBytes: number;
+  readonly #added = new MemoryStore();
+
+  constructor(base: SessionStore) {
+    this.#base = base;
+    this.#baseBytes = base.size();
+  }
+
+  size(): number {
+    return this.#baseBytes + this.#added.size();
+  }
+
+  read(target: Uint8Array, offset: number): number {
+    const inBase = Math.max(0, Math.min(target.length, this.#baseBytes - offset));
+    const done = inBase === 0 ? 0 : this.#base.read(target.subarray(0, inBase), offset);
+    if (done < inBase || done === target.length) return done;
+    return done + this.#added.read(target.subarray(done), offset + done - this.#baseBytes);
+  }
+
+  append(text: string): number {
+    return this.#added.append(text);
+  }
+
+  flush(): void {}
+
+  close(): void {}
 }

@@ -123,17 +123,22 @@ function carriedMetadata(
   { ids, end, now }: { ids: Set<string>; end: string | null; now: Date },
 ): Entry[] {
   const index = session.index();
-  const numbers = [...index.numbersOf("label"), ...index.numbersOf("session_info")].sort((a, b) => a - b);
-  const entries = Array.from(session.entriesAt(numbers), ({ entry }) => entry);
-  const wanted = metadataOf(entries);
-  const copied = metadataOf(entries.filter(({ id }) => ids.has(id)));
-  const drafts: EntryDraft[] = [];
-  for (const [targetId, label] of wanted.labels) {
-    if (!ids.has(targetId) || copied.labels.get(targetId) === label) continue;
-    drafts.push({ type: "label", targetId, ...(label !== undefined && { label }) });
+  const numbers = [...index.numbersOf("label"), ...index.numbersOf("session_info")];
+  const inPath = numbers.filter((number) => ids.has(index.id(number))).sort((a, b) => a - b);
+  const labels = new Map<string, string | undefined>();
+  let name: string | undefined;
+  for (const { entry } of session.entriesAt(inPath)) {
+    if (entry.type === "label") labels.set(entry.targetId, entry.label || undefined);
+    if (entry.type === "session_info") name = entry.name || undefined;
   }
-  if (wanted.name !== copied.name)
-    drafts.push({ type: "session_info", ...(wanted.name !== undefined && { name: wanted.name }) });
+  const drafts: EntryDraft[] = [];
+  for (const targetId of new Set([...labels.keys(), ...session.labels().keys()])) {
+    const label = session.label(targetId);
+    if (ids.has(targetId) && labels.get(targetId) !== label)
+      drafts.push({ type: "label", targetId, ...(label !== undefined && { label }) });
+  }
+  if (name !== session.name)
+    drafts.push({ type: "session_info", ...(session.name !== undefined && { name: session.name }) });
   if (drafts.length === 0) return [];
   const timestamp = now.toISOString();
   let parentId = end;
@@ -143,20 +148,6 @@ function carriedMetadata(
     return entry;
   });
   return [...chain, { ...LEAF_RECORD, id: newId(ids), parentId: end, timestamp }];
-}
-
-/** The labels and the name after entries in file order. */
-function metadataOf(entries: readonly Entry[]): {
-  labels: Map<string, string | undefined>;
-  name: string | undefined;
-} {
-  const labels = new Map<string, string | undefined>();
-  let name: string | undefined;
-  for (const entry of entries) {
-    if (entry.type === "label") labels.set(entry.targetId, entry.label);
-    if (entry.type === "session_info") name = entry.name;
-  }
-  return { labels, name };
 }
 
 function newId(taken: Set<string>): string {

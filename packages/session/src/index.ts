@@ -44,5 +44,5 @@ export {
   newSessionFile,
   sessionFolder,
 } from "./store/new-file.ts";
-export { MemoryStore, OverlayStore, type SessionStore } from "./store/store.ts";
+export { MemoryStore, type SessionStore } from "./store/store.ts";
 export { answeringModel, UsageCounter } from "./usage-counter.ts";

@@ -1,7 +1,6 @@
 import { isRecord } from "@bonsai-agent/messages";
 import { MESSAGE_TYPES } from "@bonsai-agent/messages/host";
 import { customTypes, type Entry, type EntryDraft, type FormatFields } from "./entry.ts";
-import { type FieldRule, type Fields, mendFields, text } from "./read/field-rules.ts";
 
 /** The record of a moved leaf: its parent is the session's position. */
 export const LEAF_RECORD: EntryDraft = { type: "custom", customType: customTypes.leaf };
@@ -154,35 +153,6 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** By `customType`: the field with the data of an entry of ours, and the texts in it. */
-const OWN_DATA = new Map<unknown, { field: "data" | "details"; rules: readonly FieldRule[] }>([
-  [customTypes.undo, { field: "data", rules: [text("compactionId")] }],
-  [customTypes.redo, { field: "data", rules: [text("compactionId")] }],
-  [customTypes.pin, { field: "details", rules: [text("text"), text("line")] }],
-  [customTypes.unpin, { field: "details", rules: [text("text"), text("line")] }],
-]);
-
-/**
- * Makes the data of our own entries safe to read, in place. Compaction reads its own data with its own schema.
- * @param repaired gets the names of the fields that had an invalid value
- */
-export function repairOwnData(entry: Fields, repaired: string[] | undefined): void {
-  const { type, customType } = entry;
-  // Only the parent of a moved leaf counts.
-  if (type === "custom" && customType === customTypes.leaf && entry.data !== undefined) {
-    repaired?.push("data");
-    delete entry.data;
-  }
-  const own = OWN_DATA.get(customType);
-  if (own === undefined || type !== (own.field === "data" ? "custom" : "custom_message")) return;
-  const { field, rules } = own;
-  const value = entry[field];
-  if (!isRecord(value)) repaired?.push(field);
-  const data = isRecord(value) ? value : {};
-  mendFields(data, rules, { invalidFields: data === value ? repaired : undefined, prefix: `${field}.` });
-  entry[field] = data;
-}
-
 /** Custom types of our entries whose line can have a type of the format, for other programs. */
 const HOLDING: ReadonlySet<unknown> = new Set([customTypes.companion, customTypes.undo, customTypes.redo]);
 const HELD: ReadonlySet<unknown> = new Set<FormatFields["type"]>(["compaction", "context_edit"]);
@@ -196,7 +166,7 @@ export function asStored(entry: Entry): Entry {
 }
 
 /** Converts the object of a line to an entry: a line that contains an entry of ours becomes that entry. */
-export function fromStored(line: Fields): Fields {
+export function fromStored(line: Record<string, unknown>): Record<string, unknown> {
   if (!HELD.has(line.type) || !HOLDING.has(line.customType)) return line;
   const { type, id, parentId, timestamp, customType, data, ...fields } = line;
   const own = { type: "custom", id, parentId, timestamp, customType, inFormat: { type, ...fields } };

@@ -58,15 +58,10 @@ export function listSessions(options: ListSessionsOptions = {}): SessionList {
 /** Lists sessions of other working directories that were continued in this one, as lines of JSON. */
 const CONTINUED_FILE = "continued-here.txt";
 
-interface ContinuedSession {
-  cwd: string;
-  file: string;
-}
-
 /** Remembers that a session of another working directory was continued here, so that the list here includes it. */
 export function rememberContinued(file: string, options: ListSessionsOptions & { cwd: string }): void {
   const { folder = sessionFolder(options) } = options;
-  const line: ContinuedSession = { cwd: resolve(options.cwd), file };
+  const line = { cwd: resolve(options.cwd), file };
   try {
     if (sessionsContinuedHere(options).has(file)) return;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -83,7 +78,7 @@ function sessionsContinuedHere({ folder, cwd, home }: ListSessionsOptions): Read
   const list = join(folder ?? sessionFolder({ cwd, home }), CONTINUED_FILE);
   const lines = existsSync(list) ? readFileSync(list, "utf8").split("\n") : [];
   const files = lines.flatMap((line) => {
-    const { cwd: of, file } = (parseBytes(Buffer.from(line)) ?? {}) as Partial<ContinuedSession>;
+    const { cwd: of, file } = (parseBytes(Buffer.from(line)) ?? {}) as Record<string, unknown>;
     return of === resolve(cwd) && typeof file === "string" && existsSync(file) ? [file] : [];
   });
   return new Set(files);

@@ -13,14 +13,7 @@ import { type Projection, type ProjectOptions, project } from "./projection.ts";
 import type { EntryIndex } from "./read/entry-index.ts";
 import { entryNotFound, LatestEntries, type ScannedEntry, SessionReader } from "./read/session-reader.ts";
 import { type Durability, SessionWriter } from "./read/session-writer.ts";
-import {
-  LiveView,
-  type PathSettings,
-  type RecentSettings,
-  recentSettings,
-  type Tail,
-  walkBack,
-} from "./read/tail.ts";
+import { LiveView, type PathSettings, type RecentSettings, recentSettings, type Tail } from "./read/tail.ts";
 import { countBranches, recordKinds, SessionTree } from "./read/tree.ts";
 import { readOnlyFailure, type SessionStore } from "./store/store.ts";
 
@@ -180,8 +173,7 @@ export class Session {
 
   /** All entries in file order, those of other processes included. Reads the whole file. */
   entries(): readonly Entry[] {
-    this.#lookForForeign();
-    return this.#reader.entries();
+    return Array.from(this.scan(), ({ entry }) => entry);
   }
 
   /** All entries in file order, one after the other, so that no more than one of them has to be in memory. */
@@ -218,9 +210,10 @@ export class Session {
    * @throws BonsaiError `entry_not_found`.
    */
   *tail(leafId: string | null = this.#leafId, projection = this.projection(leafId)): Generator<Entry> {
-    for (const entry of walkBack(leafId, (id) => this.entry(id))) {
-      yield entry;
-      if (entry.id === projection.compaction?.firstKeptEntryId) return;
+    const { entries } = leafId === this.#leafId ? this.#view : this.#tailOf(leafId);
+    for (let at = entries.length - 1; at >= 0; at -= 1) {
+      yield entries[at]!;
+      if (entries[at]!.id === projection.compaction?.firstKeptEntryId) return;
     }
   }
 
@@ -267,7 +260,7 @@ export class Session {
 
   /** The label of an entry: that of the latest label entry in file order. */
   label(entryId: string): string | undefined {
-    return this.#latest.label(entryId);
+    return this.#latest.labels().get(entryId);
   }
 
   /** All labels by entry id. */

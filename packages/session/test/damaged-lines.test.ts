@@ -133,3 +133,21 @@ test("a session without its stored leaf reports the damage that hid it", () => {
     expect(session.notices.map(({ code }) => code)).toEqual(["damaged_lines"]);
   }
 });
+
+test("an entry after a line that was cut off at any place is read", () => {
+  const entry = (id: string, parentId: string | null) => {
+    const message = { role: "assistant", content: [{ type: "text", text: 'a\\ "b" {c}' }], timestamp: 0 };
+    return JSON.stringify({ type: "message", id, parentId, timestamp: "2026-01-01T00:00:00.000Z", message });
+  };
+  const header = JSON.stringify({ type: "session", version: 3, id: "s", timestamp: "2026-01-01", cwd: "/" });
+  const [first, torn, next] = [entry("a", null), entry("b", "a"), entry("c", "a")];
+  for (let cut = 1; cut < torn.length; cut += 1) {
+    const store = new MemoryStore(`${header}\n${first}\n${torn.slice(0, cut)}${next}\n`);
+    expect([
+      cut,
+      openSession({ store })
+        .path()
+        .map(({ id }) => id),
+    ]).toEqual([cut, ["a", "c"]]);
+  }
+});

@@ -14,7 +14,6 @@ import {
   JsonlStore,
   MemoryStore,
   newSessionFile,
-  OverlayStore,
   openSession,
   type SessionStore,
 } from "../src/index.ts";
@@ -33,28 +32,6 @@ describe("conformance: jsonl", () => {
     reopen: (store: SessionStore) => JsonlStore.open(store.file!),
   };
   for (const { name, run } of sessionStoreCases(factory)) test(name, run);
-});
-
-describe("conformance: overlay", () => {
-  const factory = {
-    create: (content: string) => new OverlayStore(new MemoryStore(content)),
-    reopen: (store: SessionStore) => store,
-  };
-  for (const { name, run } of sessionStoreCases(factory)) test(name, run);
-});
-
-test("entries appended to an overlay do not reach the store below it", () => {
-  const session = createSession({ cwd: "/", file: pathOf("below.jsonl") });
-  const first = session.append(said("kept"));
-  const before = readFileSync(session.file!);
-  const over = openSession({ store: new OverlayStore(session.store) });
-  const tried = over.append(said("tried"));
-  expect(tried.parentId).toBe(first.id);
-  session.append(said("others"));
-  expect(over.projection().items.map(({ entryId }) => entryId)).toEqual([first.id, tried.id]);
-  expect(over.entries()).toHaveLength(2);
-  expect(readFileSync(session.file!).subarray(0, before.length)).toEqual(before);
-  expect(readFileSync(session.file!, "utf8")).not.toContain("tried");
 });
 
 describe("conformance: memory", () => {

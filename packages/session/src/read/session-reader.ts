@@ -1,5 +1,5 @@
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
-import type { Entry, EntryOf } from "../entry.ts";
+import type { Entry } from "../entry.ts";
 import { leafAfter } from "../own-entries.ts";
 import { LineWindow, readBytes } from "../store/line-reader.ts";
 import type { SessionStore } from "../store/store.ts";
@@ -15,23 +15,16 @@ export interface ScannedEntry {
   readonly number: number;
 }
 
-const FIRST_SWEEP_ENTRIES = 4096;
 /** Instead of a record's number: no record; the place before the first entry. */
 const ABSENT = -1;
 const ROOT = -2;
 
-/**
- * Reads one stored session: its end from the end, all else through the index, which is made when somebody
- * asks for the first time. Owner of the index and of the parsed entries in memory, which it lets go of when
- * nobody else holds them.
- */
+/** Reads one stored session: its end from the end, all else through the index, which the first use makes. */
 export class SessionReader {
   readonly store: SessionStore;
   /** 1, 2 or 3. */
   readonly version: number;
   #index: EntryIndex | undefined;
-  readonly #entries = new Map<number, WeakRef<Entry>>();
-  #sweepAt = FIRST_SWEEP_ENTRIES;
 
   constructor(options: { store: SessionStore; version: number }) {
     this.store = options.store;
@@ -41,16 +34,14 @@ export class SessionReader {
   /** The index, with all that was stored until now. */
   index(): EntryIndex {
     if (this.#index?.catchUp() === true) return this.#index;
-    this.forget();
     this.#index = new EntryIndex({ store: this.store, version: this.version });
     this.#index.catchUp();
     return this.#index;
   }
 
-  /** Drops the index and the entries: the store has other content now. */
+  /** Drops the index: the store has other content now. */
   forget(): void {
     this.#index = undefined;
-    this.#entries.clear();
   }
 
   /** The index if it was made before, as it was then. */
@@ -58,10 +49,9 @@ export class SessionReader {
     return this.#index;
   }
 
-  /** The entry of a record; undefined for a damaged body. Does not keep it: a caller may read millions. */
+  /** The entry of a record; undefined for a damaged body. */
   entryAt(number: number): Entry | undefined {
-    const known = this.#entries.get(number)?.deref();
-    return known ?? this.parse(number, readBytes(this.store, this.#madeIndex().place(number)));
+    return this.parse(number, readBytes(this.store, this.#madeIndex().place(number)));
   }
 
   /**
@@ -87,42 +77,35 @@ export class SessionReader {
 
   /** The newest entry with this id. */
   entry(id: string): Entry | undefined {
-    const number = this.find(id);
-    return number < 0 ? undefined : this.#rememberedAt(number);
+    return this.#newest(id)?.entry;
   }
 
   /** Number of the newest undamaged record with this id; -1 for none. */
   find(id: string): number {
+    return this.#newest(id)?.number ?? ABSENT;
+  }
+
+  #newest(id: string): ScannedEntry | undefined {
     const index = this.index();
-    let number = index.find(id);
-    while (number >= 0 && this.#rememberedAt(number) === undefined) number = index.earlierOfSameId(number);
-    return number;
+    for (let number = index.find(id); number >= 0; number = index.earlierOfSameId(number)) {
+      const entry = this.entryAt(number);
+      if (entry !== undefined) return { entry, number };
+    }
+    return undefined;
   }
 
-  #rememberedAt(number: number): Entry | undefined {
-    const entry = this.entryAt(number);
-    const isNew = entry !== undefined && !this.#entries.get(number)?.deref();
-    if (isNew && !this.#madeIndex().isOpenLine(number)) this.#remember(number, entry);
-    return entry;
-  }
-
-  /** All entries in file order, one after the other, with the numbers of their records; none of them is remembered. */
+  /** All entries in file order, one after the other, with the numbers of their records. */
   scan(): Generator<ScannedEntry> {
     return this.entriesAt(new Array(this.index().count).keys());
   }
 
-  /** The entries of these records, one after the other, without those that turn out to be damaged; none is remembered. */
+  /** The entries of these records, one after the other, without those that turn out to be damaged. */
   *entriesAt(numbers: Iterable<number>): Generator<ScannedEntry> {
     const lines = new LineWindow(this.store);
     for (const number of numbers) {
       const entry = this.#entryIn(lines, number);
       if (entry !== undefined) yield { entry, number };
     }
-  }
-
-  /** All entries in file order. */
-  entries(): Entry[] {
-    return Array.from(this.scan(), ({ entry }) => entry);
   }
 
   /**
@@ -214,10 +197,9 @@ export class SessionReader {
     return this.#index ?? this.index();
   }
 
-  /** As `entryAt` for one of many in a row: fewer reads, and nothing is remembered. */
+  /** As `entryAt` for one of many in a row: fewer reads. */
   #entryIn(lines: LineWindow, number: number): Entry | undefined {
-    const known = this.#entries.get(number)?.deref();
-    return known ?? this.parse(number, lines.bytes(this.#madeIndex().place(number)));
+    return this.parse(number, lines.bytes(this.#madeIndex().place(number)));
   }
 
   /** Number of the record of the stored leaf. */
@@ -232,13 +214,6 @@ export class SessionReader {
     }
     return ROOT;
   }
-
-  #remember(number: number, entry: Entry): void {
-    this.#entries.set(number, new WeakRef(entry));
-    if (this.#entries.size < this.#sweepAt) return;
-    for (const [key, reference] of this.#entries) if (!reference.deref()) this.#entries.delete(key);
-    this.#sweepAt = Math.max(FIRST_SWEEP_ENTRIES, 2 * this.#entries.size);
-  }
 }
 
 /** The labels and the name: of each, the latest entry in file order counts. Reads only new entries each time. */
@@ -247,43 +222,37 @@ export class LatestEntries {
   readonly #labels = new Map<string, string>();
   #name: string | undefined;
   #index: EntryIndex | undefined;
-  /** By type of entry: number of the records that were read. */
-  readonly #readCounts = new Map<string, number>();
+  /** Number of the records that were read. */
+  #readCount = 0;
 
   constructor(reader: SessionReader) {
     this.#reader = reader;
   }
 
-  label(entryId: string): string | undefined {
-    return this.labels().get(entryId);
-  }
-
   labels(): ReadonlyMap<string, string> {
-    for (const entry of this.#newEntries("label")) {
-      if (entry.label) this.#labels.set(entry.targetId, entry.label);
-      else this.#labels.delete(entry.targetId);
-    }
+    this.#readNew();
     return this.#labels;
   }
 
   name(): string | undefined {
-    for (const entry of this.#newEntries("session_info")) this.#name = entry.name || undefined;
+    this.#readNew();
     return this.#name;
   }
 
-  *#newEntries<Type extends "label" | "session_info">(type: Type): Generator<EntryOf<Type>> {
+  #readNew(): void {
     const index = this.#reader.index();
     if (index !== this.#index) {
       this.#index = index;
       this.#labels.clear();
       this.#name = undefined;
-      this.#readCounts.clear();
+      this.#readCount = 0;
     }
-    const numbers = index.numbersOf(type, this.#readCounts.get(type));
-    this.#readCounts.set(type, index.settledCount);
-    for (const number of numbers) {
-      const entry = this.#reader.entryAt(number);
-      if (entry?.type === type) yield entry as EntryOf<Type>;
+    const numbers = ["label", "session_info"].flatMap((type) => index.numbersOf(type, this.#readCount));
+    this.#readCount = index.settledCount;
+    for (const { entry } of this.#reader.entriesAt(numbers)) {
+      if (entry.type === "session_info") this.#name = entry.name || undefined;
+      else if (entry.type === "label" && entry.label) this.#labels.set(entry.targetId, entry.label);
+      else if (entry.type === "label") this.#labels.delete(entry.targetId);
     }
   }
 }

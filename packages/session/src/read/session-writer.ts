@@ -314,7 +314,7 @@ function holds(store: LineSource, { offset, bytes }: StoredBytes): boolean {
 }
 
 function joined(lines: readonly string[]): string {
-  return lines.length === 1 ? `${lines[0]}\n` : `${lines.join("\n")}\n`;
+  return `${lines.join("\n")}\n`;
 }
 
 /** A long session of work appends less. */

@@ -1,6 +1,6 @@
 import type { Entry } from "../entry.ts";
 import { entryType, messageRole } from "../entry-types.ts";
-import { asStored, fromStored, repairOwnData } from "../own-entries.ts";
+import { asStored, fromStored } from "../own-entries.ts";
 import { chainedId, unnamedId } from "./entry-index.ts";
 import { type FieldRule, type Fields, isText, mendFields, mendUsage, text } from "./field-rules.ts";
 
@@ -16,7 +16,8 @@ const ROLE: readonly FieldRule[] = [text("role", "unknown")];
 
 /**
  * Makes an entry of a known type safe to read, in place. An invalid field gets a harmless value. An entry without its
- * essential fields becomes a `custom` entry with the other ones. Unknown types stay as they are.
+ * essential fields becomes a `custom` entry with the other ones. Unknown types, and the data of custom entries, stay as
+ * they are: their readers check them.
  * @param invalidFields gets the names of the fields that had an invalid value
  */
 function soundEntry(entry: Fields, invalidFields?: string[]): Fields {
@@ -33,7 +34,6 @@ function soundEntry(entry: Fields, invalidFields?: string[]): Fields {
     mendUsage(entry, { invalidFields, prefix: "" });
   }
   if (entry.type === "message") mendMessage(entry.message as Fields, invalidFields);
-  repairOwnData(entry, invalidFields);
   return entry;
 }
 

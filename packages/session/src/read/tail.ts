@@ -283,25 +283,6 @@ export function lacksKeptEntry(path: readonly Entry[]): boolean {
   return ViewFinder.in(path).lacksKeptEntry;
 }
 
-/** The entries from `leafId` back to a root, newest first. A cycle, which a damaged file may hold, ends the walk. */
-export function* walkBack(
-  leafId: string | null,
-  entryOf: (id: string) => Entry | undefined,
-): Generator<Entry> {
-  // Marks an id from time to time: reaching it again ends the walk.
-  let marked: string | undefined;
-  let markAt = 64;
-  let steps = 0;
-  for (let id = leafId; id !== null && id !== marked; ) {
-    steps += 1;
-    if (steps === markAt) [marked, markAt] = [id, markAt * 2];
-    const entry = entryOf(id);
-    if (entry === undefined) return;
-    yield entry;
-    id = entry.parentId;
-  }
-}
-
 /** The last model and thinking level of a path; absent if no entry names them. */
 export interface PathSettings {
   model?: { provider: string; modelId: string };

@@ -45,7 +45,9 @@ export class SessionTree {
     this.#reader = reader;
     this.#index = reader.index();
     this.#labels = labels;
-    for (const [number, kind] of isParsed ? parsedKinds(reader) : recordKinds(reader)) {
+    // Parsing marks records with a damaged body.
+    if (isParsed) for (const _ of reader.scan());
+    for (const [number, kind] of recordKinds(reader)) {
       this.#numbers.push(number);
       this.#kinds.push(kind);
     }
@@ -234,7 +236,9 @@ type EntrySource = Pick<SessionReader, "index" | "entryAt">;
 export function countBranches(session: EntrySource): number {
   const index = session.index();
   const moves = new Set(index.numbersOf("custom").filter((number) => isMove(session, index, number)));
-  const numbers = new Uint32Array(index.count).map((_, at) => at).filter((number) => !index.isDamaged(number));
+  const numbers = new Uint32Array(index.count)
+    .map((_, at) => at)
+    .filter((number) => !index.isDamaged(number));
   const hasChild = new Uint8Array(index.count);
   const hasShownChild = new Uint8Array(index.count);
   const mark = (marks: Uint8Array, number: number) => {
@@ -252,10 +256,6 @@ function isMove(session: EntrySource, index: EntryIndex, number: number): boolea
   if (detail !== undefined) return detail === customTypes.leaf;
   const entry = session.entryAt(number);
   return entry !== undefined && isLeafRecord(entry);
-}
-
-function* parsedKinds(reader: SessionReader): Generator<[number: number, kind: RecordKind]> {
-  for (const { entry, number } of reader.scan()) yield [number, parsedKind(entry)!];
 }
 
 /** Undefined where only the body tells. */

@@ -5,7 +5,6 @@ import {
   fstatSync,
   openSync,
   readSync,
-  type Stats,
   statSync,
   writeFileSync,
   writeSync,
@@ -92,9 +91,13 @@ export class JsonlStore implements SessionStore {
 
   isGone(): boolean {
     const own = fstatSync(this.#open());
-    const there = statsOf(this.#file);
-    // A moved file still has a name.
-    return there === undefined ? own.nlink === 0 : there.ino !== own.ino || there.dev !== own.dev;
+    try {
+      const there = statSync(this.#file);
+      return there.ino !== own.ino || there.dev !== own.dev;
+    } catch {
+      // A moved file still has a name.
+      return own.nlink === 0;
+    }
   }
 
   continueInCopy(write: (fd: number) => void): void {
@@ -133,15 +136,6 @@ export function readFrom(fd: number, target: Uint8Array, offset: number): number
   return done;
 }
 
-/** Undefined where there is nothing of that name, or nothing that can be looked at. */
-function statsOf(file: string): Stats | undefined {
-  try {
-    return statSync(file, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
-}
-
 /** To read from a pipe or a terminal would wait for somebody to write. @throws BonsaiError `session_unreadable` */
 export function refusePipe(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false });
@@ -158,14 +152,13 @@ function refusesWriting(cause: unknown): boolean {
 }
 
 function openFailure(file: string, cause: unknown): BonsaiError {
-  if (codeOf(cause) === "ENOENT") {
+  if (codeOf(cause) === "ENOENT")
     return new BonsaiError({
       code: "session_not_found",
       message: `${file} does not exist.`,
       hint: "Run `bonsai session list` to list sessions.",
       cause,
     });
-  }
   return new BonsaiError({
     code: "session_unreadable",
     message: `Cannot open ${file} (${codeOf(cause)}).`,

@@ -6,17 +6,14 @@ import type { Entry, SessionHeader } from "../entry.ts";
 import { entryLine } from "../read/sound-entry.ts";
 import type { SessionStore } from "./store.ts";
 
-/**
- * A file that appears whole or not at all, and never in the place of another. It grows under a temporary name beside
- * its own; a process killed meanwhile leaves that one behind, where it blocks nobody.
- */
+/** A file that appears whole or not at all. It grows under a temporary name beside its own. */
 export class NewFile {
   readonly path: string;
   /** The path to write until `publish`, with mode 0600. */
   readonly temporaryPath: string;
   readonly #taken: (path: string) => Error;
 
-  /** @param taken what `publish` throws when somebody else took the name meanwhile; default BonsaiError `session_exists` */
+  /** @param taken the error of `publish` if the name is taken meanwhile. Default: BonsaiError `session_exists` */
   constructor(path: string, taken: (path: string) => Error = fileExists) {
     this.path = path;
     this.temporaryPath = `${path}.${randomHex(6)}.tmp`;
@@ -24,7 +21,7 @@ export class NewFile {
     makeFolder(dirname(path));
   }
 
-  /** Gives what was written its name. A link fails where the name is taken, a rename replaces; some file systems know no links. */
+  /** Gives the file its name. A link fails if the name is taken, a rename replaces; some file systems have no links. */
   publish(): void {
     try {
       linkSync(this.temporaryPath, this.path);
@@ -42,7 +39,12 @@ export class NewFile {
 
   /** Removes what was not published; does nothing after `publish`. */
   discard(): void {
-    removeIfThere(this.temporaryPath);
+    try {
+      rmSync(this.temporaryPath, { force: true });
+    } catch (error) {
+      // In a folder that cannot be written there is no temporary file either.
+      if (errorCode(error) === undefined) throw error;
+    }
   }
 }
 
@@ -56,7 +58,12 @@ export function writeNewFile(path: string, write: (fd: number) => void): void {
   let file: NewFile | undefined;
   try {
     file = new NewFile(path);
-    writeAndClose(file.temporaryPath, write);
+    const fd = openSync(file.temporaryPath, "wx", 0o600);
+    try {
+      write(fd);
+    } finally {
+      closeSync(fd);
+    }
     file.publish();
   } catch (cause) {
     throw creationFailure(path, cause);
@@ -80,24 +87,6 @@ export function writeFirstFree(nameOf: (number: number) => string, write: (fd: n
     } catch (error) {
       if (!BonsaiError.is(error) || error.code !== "session_exists") throw error;
     }
-  }
-}
-
-function writeAndClose(file: string, write: (fd: number) => void): void {
-  const fd = openSync(file, "wx", 0o600);
-  try {
-    write(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-function removeIfThere(file: string): void {
-  try {
-    rmSync(file, { force: true });
-  } catch (error) {
-    // In a folder that cannot be written there is no temporary file either.
-    if (errorCode(error) === undefined) throw error;
   }
 }
 
@@ -126,23 +115,20 @@ function creationFailure(file: string, cause: unknown): unknown {
 }
 
 /**
- * Makes a folder and those above it that are missing, private to the user. One by one: asked to make a whole
- * path below `/proc`, Node tries for ever.
+ * Makes a folder and the missing folders above it, private to the user. One by one: a recursive `mkdir` below `/proc`
+ * never ends.
  * @throws what the file system throws.
  */
 export function makeFolder(folder: string): void {
   const missing: string[] = [];
   for (let at = folder; !existsSync(at) && at !== dirname(at); at = dirname(at)) missing.push(at);
-  for (const each of missing.reverse()) makeOne(each);
-}
-
-/** Somebody else may have made it meanwhile. */
-function makeOne(folder: string): void {
-  try {
-    mkdirSync(folder, { mode: 0o700 });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  }
+  for (const each of missing.reverse())
+    try {
+      mkdirSync(each, { mode: 0o700 });
+    } catch (error) {
+      // Another process may have made it meanwhile.
+      if (errorCode(error) !== "EEXIST") throw error;
+    }
 }
 
 /**
