@@ -4,15 +4,13 @@ import { bonsaiHome } from "@bonsai-agent/session";
 import { SearchThread } from "@bonsai-agent/session/search";
 import { Agent } from "./agent.ts";
 import { defaultLifecycle, type LifecycleEvents } from "./lifecycle.ts";
-import { SessionBlurbs } from "./listing/session-blurb.ts";
-import { SessionTitles } from "./listing/session-title.ts";
+import { SessionListing } from "./listing/session-listing.ts";
 import type { AgentNotice } from "./notice.ts";
-import { InstructionFiles } from "./prompt/instruction-files.ts";
+import { InstructionFiles } from "./prompt/project-instructions.ts";
 import { type GivenPrompt, skillTokens, systemPrompt } from "./prompt/system-prompt.ts";
 import { recallTool } from "./recall/recall-tool.ts";
 import type { Skill } from "./resources/skills.ts";
 import type { AgentOptions } from "./run/agent-parts.ts";
-import type { RunFollower } from "./run/queue.ts";
 import { commandRunner } from "./run/user-command.ts";
 import type { AgentSettings } from "./settings.ts";
 import { taskTool } from "./task-tool.ts";
@@ -83,7 +81,14 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
         skillTokens: skillTokens(agent.model.contextWindow),
       }),
     runCommand: commandRunner(cwd, () => models.secrets()),
-    followers: followersFor(options, lifecycle),
+    followers: isSubAgent
+      ? []
+      : [
+          new SessionListing({
+            ...{ session, models, lifecycle, onNotice },
+            ...{ names: settings.titles, smallModel: options.smallModel },
+          }),
+        ],
     onClose: () => search.close(),
   });
   // A sub-agent lacks `task` on purpose, and its parent has notified of the others.
@@ -133,16 +138,6 @@ function asNow(parent: Agent, own: readonly Tool[]): Pick<OpenAgentOptions, "mod
   const tools = parent.tools.activeTools().filter((tool) => !own.includes(tool));
   const { thinking } = parent.state;
   return { model: parent.model, tools, settings: { ...parent.settings, thinking, tools: names } };
-}
-
-function followersFor(
-  { session, models, settings, smallModel, onNotice = () => {}, isSubAgent = false }: OpenAgentOptions,
-  lifecycle: Lifecycle<LifecycleEvents>,
-): RunFollower[] {
-  if (isSubAgent) return [];
-  const common = { session, models, smallModel, onNotice };
-  const blurbs = new SessionBlurbs(common);
-  return settings.titles ? [new SessionTitles({ ...common, lifecycle }), blurbs] : [blurbs];
 }
 
 function reportUnknownTools(

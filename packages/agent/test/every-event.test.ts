@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { lifecycleEventRules } from "../src/lifecycle.ts";
-import { SessionTitles } from "../src/listing/session-title.ts";
+import { SessionListing } from "../src/listing/session-listing.ts";
 import { type Stage, stage } from "./extension-stage.ts";
 import { calls, echo, recordEvents, sentText } from "./scripted-agent.ts";
 
@@ -283,7 +283,8 @@ async function opened(name: Name): Promise<Stage> {
 function follower(name: Name, run: () => Stage) {
   const named = () => {
     const { session, lifecycle } = run();
-    return new SessionTitles({
+    return new SessionListing({
+      names: true,
       session,
       lifecycle,
       models: {} as never,

@@ -1,9 +1,11 @@
+import { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { Message } from "@bonsai-agent/messages";
 import { type CatalogueModel, ModelClient, type ProviderCall } from "@bonsai-agent/models";
 import { type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models/scripted";
 import { createSession, type Session, type SessionSummary } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
-import { SessionBlurbs } from "../src/listing/session-blurb.ts";
+import { lifecycleEventRules } from "../src/lifecycle.ts";
+import { SessionListing } from "../src/listing/session-listing.ts";
 import type { AgentNotice } from "../src/notice.ts";
 import { answer, edit, used } from "./changed-messages.ts";
 
@@ -34,7 +36,9 @@ function blurbsFor(session: Session, play?: (call: ProviderCall) => ScenarioAnsw
         }),
     },
   });
-  const blurbs = new SessionBlurbs({
+  const blurbs = new SessionListing({
+    names: false,
+    lifecycle: new Lifecycle({ rules: lifecycleEventRules }),
     session,
     models,
     ...(play === undefined ? {} : { smallModel: small }),

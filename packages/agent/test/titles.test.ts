@@ -5,7 +5,7 @@ import { createSession, openSession, type Session } from "@bonsai-agent/session"
 import { history } from "@bonsai-agent/testkit";
 import { expect, test, vi } from "vitest";
 import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle.ts";
-import { SessionTitles } from "../src/listing/session-title.ts";
+import { SessionListing } from "../src/listing/session-listing.ts";
 import { cleanTitle } from "../src/listing/title-text.ts";
 import type { AgentNotice } from "../src/notice.ts";
 import { secrets } from "./secret-examples.ts";
@@ -39,7 +39,8 @@ function titlesFor(session: Session, options: { play?: (call: ProviderCall) => S
         }),
     },
   });
-  const titles = new SessionTitles({
+  const titles = new SessionListing({
+    names: true,
     session,
     lifecycle,
     models,

@@ -1,9 +1,13 @@
 import type { Stats } from "node:fs";
 import { lstat, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { basename, dirname, extname, join, resolve, sep } from "node:path";
+import { basename, dirname, extname, join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import type { AgentNotice } from "../notice.ts";
 import { formatOfBom, readRegularFile, unmarkedUtf16 } from "../tools/files/open-file.ts";
+import { isInside } from "../tools/path-guard.ts";
 import { errorCode, firstBytes } from "../tools/result-text.ts";
+import { instructionSection, type ProjectInstruction, type PromptChange } from "./system-prompt.ts";
 
 /** Folders of other agents with instructions for all projects. Bonsai reads the first one if it has none of its own. */
 const userFolders = [".claude", ".pi/agent"];
@@ -13,17 +17,7 @@ const MAX_IMPORTS = 20;
 /** About 8,000 tokens, in every request. Longer texts belong in files that are read on demand. */
 const MAX_INSTRUCTION_BYTES = 32 * 1024;
 
-/** One file of instructions for the model. */
-export interface ProjectInstruction {
-  /** Absolute. */
-  path: string;
-  /** Empty if it could not be read. */
-  text: string;
-  /** The reason why it was not read, or only in part. */
-  problem?: string | undefined;
-}
-
-export interface ProjectInstructionsOptions {
+interface ProjectInstructionsOptions {
   /** Absolute. */
   cwd: string;
   /** The folder of Bonsai's own files, whose instructions come first; see `bonsaiHome()`. */
@@ -72,7 +66,7 @@ export async function projectInstructions({
 }
 
 /** Every path at which an instruction file can be. */
-export async function instructionPaths(options: ProjectInstructionsOptions): Promise<string[]> {
+async function instructionPaths(options: ProjectInstructionsOptions): Promise<string[]> {
   const { cwd, home, fileNames } = options;
   const folders = await foldersDownTo(resolve(cwd));
   return [...ownPaths(home, fileNames), ...folders.flatMap((folder) => pathsIn(folder, fileNames))];
@@ -129,7 +123,7 @@ const mention = /(?<=^|[\s(])@([^\s"'`<>()[\]{}]+)/gm;
 const code = /^(?:```|~~~)[^\n]*\n[\s\S]*?(?:^(?:```|~~~)[ \t]*$|(?![\s\S]))|(`+)(?!`)[^\n]*?[^`\n]\1(?!`)/gm;
 
 /** Returns the files that a text names with `@` outside code, in order, each once. They may not exist. */
-export function importsIn(text: string, path: string): string[] {
+function importsIn(text: string, path: string): string[] {
   const named = [...text.replaceAll(code, "").matchAll(mention)].map(([, name = ""]) =>
     name.replace(/[.,;:!?]+$/, ""),
   );
@@ -147,8 +141,7 @@ async function isFile(path: string): Promise<boolean> {
 }
 
 async function isWithin(boundary: string, real: string): Promise<boolean> {
-  const project = await realpath(boundary).catch(() => boundary);
-  return real.startsWith(project.endsWith(sep) ? project : `${project}${sep}`);
+  return isInside(await realpath(boundary).catch(() => boundary), real);
 }
 
 /** True for a link out of the project, except to Markdown. The project is not trusted yet: it could link to a private key. */
@@ -247,4 +240,104 @@ function textOf(bytes: Buffer): string | undefined {
   if (encoding === "utf-8" && bytes.includes(0)) return undefined;
   const first = encoding === "utf-8" ? firstBytes(bytes, MAX_INSTRUCTION_BYTES) : bytes;
   return new TextDecoder(encoding).decode(first).trim();
+}
+
+/** Files to check before each request. */
+const MAX_NAMED = 100;
+
+/** The instructions of a session. They are in the system prompt, and are read again when one of their files changes. */
+export class InstructionFiles {
+  readonly #options: ProjectInstructionsOptions;
+  readonly #onNotice: (notice: AgentNotice) => void;
+  #current: readonly ProjectInstruction[] = [];
+  /** Files named with `@`. A missing file can appear later. */
+  #named: readonly string[] = [];
+  /** State of each path before it was read, missing ones too. */
+  #seen: ReadonlyMap<string, string> = new Map();
+
+  private constructor(options: ProjectInstructionsOptions, onNotice: (notice: AgentNotice) => void) {
+    this.#options = options;
+    this.#onNotice = onNotice;
+  }
+
+  /** @param onNotice called for unreadable and for changed files, now and later */
+  static async open(
+    options: ProjectInstructionsOptions,
+    onNotice: (notice: AgentNotice) => void,
+  ): Promise<InstructionFiles> {
+    const files = new InstructionFiles(options, onNotice);
+    await files.#read(await files.#look());
+    for (const { problem } of files.#current) files.#notifyUnread(problem);
+    return files;
+  }
+
+  /** The most general first. */
+  get current(): readonly ProjectInstruction[] {
+    return this.#current;
+  }
+
+  /** Reads the files again if one has changed. Returns the change of the prompt. */
+  async renew(): Promise<PromptChange | undefined> {
+    const seen = await this.#look();
+    if (isDeepStrictEqual(seen, this.#seen)) return undefined;
+    const before = this.#current;
+    await this.#read(seen);
+    this.#notifyChanges(before);
+    const [from, to] = [instructionSection(before), instructionSection(this.#current)];
+    return from === to ? undefined : { from, to };
+  }
+
+  /** @param seen the state before: a file that changes while it is read is read again the next time */
+  async #read(seen: ReadonlyMap<string, string>): Promise<void> {
+    this.#current = await projectInstructions(this.#options);
+    const named = this.#current.flatMap(({ text, path }) => importsIn(text, path));
+    this.#named = named.slice(0, MAX_NAMED);
+    // The named files are known only now.
+    const later = [...this.#current.map(({ path }) => path), ...this.#named].filter(
+      (path) => !seen.has(path),
+    );
+    this.#seen = new Map([...seen, ...(await looksOf(later))]);
+  }
+
+  async #look(): Promise<ReadonlyMap<string, string>> {
+    const read = this.#current.map(({ path }) => path);
+    const places = await instructionPaths(this.#options);
+    return looksOf([...new Set([...places, ...read, ...this.#named])]);
+  }
+
+  #notifyChanges(before: readonly ProjectInstruction[]): void {
+    const old = new Map(before.map((each) => [each.path, each]));
+    const now = new Set(this.#current.map(({ path }) => path));
+    const changed = this.#current.filter(({ path, text }) => text !== (old.get(path)?.text ?? ""));
+    const gone = before.filter(({ path, text }) => text !== "" && !now.has(path));
+    for (const { path, problem } of this.#current)
+      if (problem !== old.get(path)?.problem) this.#notifyUnread(problem);
+    const sentences = [
+      ...changed.map(({ path, text }) =>
+        text === "" ? `${path} is empty and no longer applies.` : `${path} was read again.`,
+      ),
+      ...gone.map(({ path }) => `${path} was removed and no longer applies.`),
+    ];
+    if (sentences.length === 0) return;
+    const message = `Instructions changed: ${sentences.join(" ")}`;
+    this.#onNotice({ level: "info", code: "instructions_changed", message });
+  }
+
+  #notifyUnread(message: string | undefined): void {
+    if (message !== undefined) this.#onNotice({ level: "warning", code: "instructions_unread", message });
+  }
+}
+
+async function looksOf(paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  return new Map(await Promise.all(paths.map(async (path) => [path, await lookOf(path)] as const)));
+}
+
+/** Returns a text that changes with the file. Follows links. */
+async function lookOf(path: string): Promise<string> {
+  try {
+    const { ino, size, mtimeMs, ctimeMs } = await stat(path);
+    return `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
+  } catch (error) {
+    return String((error as NodeJS.ErrnoException).code);
+  }
 }

@@ -5,7 +5,6 @@ import { lineText } from "@bonsai-agent/messages/numbers";
 import type { ToolDeclaration } from "@bonsai-agent/models";
 import type { Skill } from "../resources/skills.ts";
 import type { Tool } from "../tools/tool-registry.ts";
-import type { ProjectInstruction } from "./project-instructions.ts";
 
 export interface SystemPromptOptions {
   /** Absolute. */
@@ -24,6 +23,16 @@ export interface SystemPromptOptions {
   platform: string;
   /** The user's parts of the prompt. Default: none. */
   given?: GivenPrompt | undefined;
+}
+
+/** One file of instructions for the model. */
+export interface ProjectInstruction {
+  /** Absolute. */
+  path: string;
+  /** Empty if it could not be read. */
+  text: string;
+  /** The reason why it was not read, or only in part. */
+  problem?: string | undefined;
 }
 
 /** The user's parts of the system prompt. */

@@ -1,18 +1,132 @@
-import { foldedText, type QueryTerm } from "./query-terms.ts";
 import type { RecalledEntry } from "./recalled-entry.ts";
 
-/** An entry that says something of what was asked for. */
+/** One term of a query, in all its spellings; folded, see `foldedText`. */
+interface QueryTerm {
+  variants: ReadonlyArray<{ text: string; weight: number }>;
+}
+
+/** A query with more terms names nothing special. */
+const MAX_TERMS = 60;
+const MAX_CHARS = 4_000;
+/** Scripts that write no spaces between words, and Korean, whose words have many endings. */
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Hangul}ー々]/u;
+const UNSPACED_RUN = new RegExp(`${UNSPACED.source}+`, "gu");
+/** Paths, identifiers, values and plain words, without the punctuation around them. */
+const WORD = /[\p{L}\p{N}_$#@~/\\.:+-]*[\p{L}\p{N}_$]/gu;
+/** A position in a file. */
+const POSITION = /(?::\d+)+$/;
+/** A path's folders, an object and its method. */
+const BETWEEN_NAMES = /[./\\:#@+]+/;
+/** Words of one letter say nothing; two may be a name. */
+const MIN_CHARS = 2;
+const MIN_PART_CHARS = 3;
+
+/** Weights of a term, of its stem and of its parts. */
+const WEIGHT = { quoted: 1.5, specific: 1.5, last: 0.8, word: 1, stem: 0.8, part: 0.5, pair: 0.5 };
+
+/**
+ * Returns the terms of a query in plain words, the most specific first: quoted texts; paths and identifiers, whole and in
+ * parts; words, with and without their ending; pairs of characters in scripts without spaces.
+ */
+export function queryTerms(query: string): QueryTerm[] {
+  const terms = new Map<string, QueryTerm>();
+  const add = (...variants: QueryTerm["variants"][number][]) => {
+    const [first] = variants;
+    if (first !== undefined && !terms.has(first.text)) terms.set(first.text, { variants });
+  };
+  const rest = query
+    .slice(0, MAX_CHARS)
+    .normalize("NFC")
+    .replaceAll(/"([^"\n]+)"/g, (_, quoted: string) => {
+      add({ text: foldedText(quoted.trim()), weight: WEIGHT.quoted });
+      return ` ${quoted} `;
+    });
+  const words = (rest.replaceAll(UNSPACED_RUN, " ").match(WORD) ?? []).map((word) =>
+    word.replace(POSITION, ""),
+  );
+  const specific = words.filter(isSpecific);
+  for (const word of specific) add(...writings(word));
+  for (const word of words) if (!isSpecific(word)) add(...inflections(word));
+  for (const [run] of rest.matchAll(UNSPACED_RUN)) for (const pair of pairsOf(run)) add(pair);
+  for (const word of specific) {
+    const names = word.split(BETWEEN_NAMES);
+    for (const name of names)
+      if (name !== word && isSpecific(name)) add({ text: foldedText(name), weight: WEIGHT.word });
+    for (const part of names.flatMap(partsOf)) add({ text: part, weight: WEIGHT.part });
+  }
+  return [...terms.values()]
+    .filter(
+      ({ variants }) => variants[0]!.text.length >= MIN_CHARS || !/^[\0-\x7f]*$/.test(variants[0]!.text),
+    )
+    .slice(0, MAX_TERMS);
+}
+
+/** In lower case, each character in its place. */
+export function foldedText(text: string): string {
+  const lower = text.toLowerCase();
+  if (lower.length === text.length) return lower;
+  return Array.from({ length: text.length }, (_, at) => {
+    const character = text[at]!.toLowerCase();
+    return character.length === 1 ? character : text[at]!;
+  }).join("");
+}
+
+/** True for a path, an identifier of several words and a value: they hardly have two meanings. */
+function isSpecific(word: string): boolean {
+  return /\p{N}|[\p{L}\p{N}][_./\\:@-][\p{L}\p{N}]|\p{Ll}\p{Lu}|^[#@$]/u.test(word);
+}
+
+/** A text may name a path from another folder, or only by its last part. */
+function writings(word: string): QueryTerm["variants"][number][] {
+  const whole = foldedText(word.replace(/^[./~\\]+(?=.)/, ""));
+  const last = whole.split(/[/\\]/).at(-1)!;
+  const variants = [{ text: whole, weight: WEIGHT.specific }];
+  if (last !== whole && last.length >= MIN_PART_CHARS) variants.push({ text: last, weight: WEIGHT.last });
+  return variants;
+}
+
+/** Minimum letters of a word that is also searched with other endings. */
+const MIN_INFLECTED_CHARS = 5;
+
+function inflections(word: string): QueryTerm["variants"][number][] {
+  const bare = foldedText(word.replaceAll(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ""));
+  const variants = [{ text: bare, weight: WEIGHT.word }];
+  if (bare.length >= MIN_INFLECTED_CHARS) {
+    const kept = Math.max(4, Math.ceil(bare.length * 0.7));
+    if (kept < bare.length) variants.push({ text: bare.slice(0, kept), weight: WEIGHT.stem });
+  }
+  return variants;
+}
+
+function pairsOf(run: string): QueryTerm["variants"][number][] {
+  const characters = [...foldedText(run)];
+  if (characters.length < 3) return [{ text: characters.join(""), weight: WEIGHT.word }];
+  return characters
+    .slice(1)
+    .map((character, at) => ({ text: characters[at]! + character, weight: WEIGHT.pair }));
+}
+
+function partsOf(word: string): string[] {
+  return word
+    .replaceAll(/(\p{Ll})(\p{Lu})/gu, "$1 $2")
+    .split(/[^\p{L}\p{N}]+/u)
+    .map(foldedText)
+    .filter((part) => part.length >= MIN_PART_CHARS);
+}
+
+/** An entry that matches the query. */
 export interface RankedEntry {
   entry: RecalledEntry;
-  /** The lines to show, from 1, oldest first: those that say most of what was asked for. */
+  /** Numbers of the lines that match best, from 1, in order. */
   lines: readonly number[];
-  /** Others that are much the same, best first. */
+  /** Ids of similar entries, best first. */
   also: readonly string[];
 }
 
 interface Hit extends RankedEntry {
   also: string[];
-  /** Its lines: who would show only such is the same again. */
+  /** Its lines: a later hit that shows only these is a repetition. */
   said: ReadonlySet<string>;
 }
 
@@ -20,17 +134,17 @@ function textLines({ text }: RecalledEntry): string[] {
   return text.split("\n").map((line) => line.trim());
 }
 
-/** How soon a term that comes again counts little more, and how much a long text counts less (BM25). */
+/** BM25: limits the weight of repetitions, and lowers the weight of long texts. */
 const SATURATION = 1.2;
 const LENGTH_WEIGHT = 0.3;
 const USUAL_CHARACTERS = 1_000;
-/** Terms that stand so near each other, in lines, are about each other. */
+/** Terms within this many lines belong together. */
 const WINDOW_LINES = 5;
 /** Weight of a term inside a longer word. */
 const INSIDE = 0.6;
-/** Weight of a term that an earlier hit shows already. */
+/** Weight of a term that an earlier hit shows. */
 const KNOWN = 0.35;
-/** The newest counts so much more than the oldest. */
+/** Additional weight of the newest entry. */
 const RECENCY = 0.1;
 /** Weight of a person's text: it is meant more often than a program's output. */
 const SPOKEN = 1.15;
@@ -40,7 +154,7 @@ const SHOWN_LINES = 4;
 
 interface Scored {
   entry: RecalledEntry;
-  /** By number of the term: the weight of how it is written there, and that by how often. */
+  /** By number of the term: the weight of its spelling, and the same with the number of occurrences. */
   weights: number[];
   strengths: number[];
   window: { from: number; strengths: number[] };
@@ -48,10 +162,10 @@ interface Scored {
 }
 
 /**
- * The best entries for some terms: by how rare the terms are that stand there, how near each other, how often, and how
- * late; each hit counts for what those before it do not show. What is much the same is one hit.
+ * Ranks entries by the rarity of their terms, and by how near, frequent and recent they are. A term that an earlier hit
+ * shows counts less. Similar entries are one hit.
  * @param entries oldest first
- * @param options.turn called between two entries: others have theirs meanwhile
+ * @param options.turn called between two entries, to let other work run
  */
 export async function rankedEntries(
   entries: readonly RecalledEntry[],
@@ -64,7 +178,7 @@ export async function rankedEntries(
   }
   const rarity = terms.map((_, term) => {
     const holding = scored.filter(({ strengths }) => strengths[term]! > 0).length;
-    // Squared: a few words that stand everywhere must not outweigh the one that hardly stands anywhere.
+    // Squared: a few frequent words must not outweigh a rare one.
     return Math.log(1 + (entries.length - holding + 0.5) / (holding + 0.5)) ** 2;
   });
   const known = terms.map(() => 1);
@@ -91,7 +205,7 @@ export async function rankedEntries(
       continue;
     }
     first.weights.forEach((weight, term) => {
-      // A variant in the text may stand for the term of the query.
+      // The text may contain another spelling of the term.
       const isWhole = weight >= terms[term]!.variants[0]!.weight * INSIDE;
       if (weight > 0) known[term] = Math.min(known[term]!, isWhole ? KNOWN : 1 - KNOWN);
     });
@@ -141,15 +255,14 @@ function occurrences(text: string, { variants }: QueryTerm): Occurrences {
 }
 
 const LETTER = /[\p{L}\p{N}_]/u;
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Hangul}]/u;
 
-/** True where a word ends between two characters; scripts without spaces do not say. */
+/** True if a word ends between two characters; scripts without spaces do not show it. */
 function isBorder(text: string, before: number, behind: number): boolean {
   const [one, other] = [text[before] ?? " ", text[behind] ?? " "];
   return !LETTER.test(one) || !LETTER.test(other) || UNSPACED.test(one) || UNSPACED.test(other);
 }
 
-/** The lines next to each other that hold most of the terms. */
+/** The neighbouring lines with the most terms. */
 function bestWindow(text: string, found: readonly Occurrences[]): Scored["window"] {
   const lineOf = lineFinder(text);
   const places = found
@@ -185,7 +298,7 @@ function lineFinder(text: string): (place: number) => number {
   };
 }
 
-/** The lines that say most, each for what those before it do not; at least the first of the best place. */
+/** The best lines, each for terms that the earlier ones lack; at least the first line with text. */
 function shownLines(
   { entry, window }: Scored,
   terms: readonly QueryTerm[],

@@ -4,8 +4,7 @@ import { CallPairs } from "@bonsai-agent/messages/host";
 import { type Entry, openSession, type Session } from "@bonsai-agent/session";
 import { hiddenLookup } from "@bonsai-agent/session/host";
 import type { SearchThread, SessionHit } from "@bonsai-agent/session/search";
-import { queryTerms } from "./query-terms.ts";
-import { type RankedEntry, rankedEntries } from "./ranking.ts";
+import { queryTerms, type RankedEntry, rankedEntries } from "./ranking.ts";
 import { type RecalledEntry, recalledEntry, scopeOf } from "./recalled-entry.ts";
 
 /** Searched in addition to the hidden entries of the path to the leaf. */
@@ -16,7 +15,7 @@ export interface RecallScope {
   sessions: boolean;
 }
 
-/** A `SearchThread`, for whoever must not be held up, or a `SessionSearch`. */
+/** A `SearchThread` or a `SessionSearch`. */
 export type FindsEntries = Pick<SearchThread, "find">;
 
 interface FindRecalledOptions extends RecallScope {

@@ -7,8 +7,7 @@ import type { AgentSettings } from "../settings.ts";
 import { shownCount } from "../tools/result-text.ts";
 import { defineTool, type Tool, type ToolExecution, type ToolResult } from "../tools/tool-registry.ts";
 import { openedText } from "./open-entry.ts";
-import { foldedText, queryTerms } from "./query-terms.ts";
-import type { RankedEntry } from "./ranking.ts";
+import { foldedText, queryTerms, type RankedEntry } from "./ranking.ts";
 import { type FindsEntries, findRecalled, type RecallScope } from "./recall-search.ts";
 import { displayId, type RecalledEntry, resolveIds } from "./recalled-entry.ts";
 
