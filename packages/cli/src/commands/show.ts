@@ -89,9 +89,7 @@ function readOnce(session: Session) {
   const files = new FileOperationCounter();
   const { length: problemCount } = session.problems((entry) => {
     counter.add(entry);
-    const message = entry.type === "message" ? entry.message : undefined;
-    // Calls, and failures of calls.
-    if (message && (message.role !== "toolResult" || message.isError)) files.add(message);
+    if (entry.type === "message") files.add(entry.message);
   });
   return {
     branchCount: session.branchCount,

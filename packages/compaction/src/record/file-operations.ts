@@ -23,24 +23,31 @@ export function fileOperations(messages: readonly Message[]): FileOperations {
   return new FileOperationCounter(messages).operations();
 }
 
-/** Files that a call or a sub-agent touched. */
-interface Touched extends FileOperations {
-  created: readonly string[];
-  /** Lines by file, as the arguments show them. */
-  lines: readonly ChangedLines[];
+/** A call, or a result that lists files. */
+interface Source {
   /** Place in the order of calls and results. In one message, the first call has the highest place. */
   place: number;
   entryId: string | undefined;
 }
+
+/** Files that a call or a sub-agent touched. */
+interface Touched extends FileOperations, Source {
+  created: readonly string[];
+  /** Lines by file, as the arguments show them. */
+  lines: readonly ChangedLines[];
+}
+
+/** The last touch of each file: its source, and the index of the file in it. */
+type LastTouches = Map<string, Source & { index: number }>;
 
 /**
  * Collects file operations like `fileOperations`, message by message, oldest first, and counts changed lines. Keeps the
  * names of files, but no message. The first result of a call decides whether it failed.
  */
 export class FileOperationCounter {
-  /** By file, the last touch that was no failed call. */
-  readonly #read = new Map<string, Touched>();
-  readonly #modified = new Map<string, Touched>();
+  /** Without failed calls and calls without a result. */
+  readonly #read: LastTouches = new Map();
+  readonly #modified: LastTouches = new Map();
   readonly #created = new Set<string>();
   /** Calls without a result, by id. */
   readonly #openCalls = new Map<string, Touched>();
@@ -65,14 +72,16 @@ export class FileOperationCounter {
 
   operations(): FileOperations {
     const { read, modified } = this.#latest();
-    return { read: [...read.keys()], modified: [...modified.keys()] };
+    return { read: read.map(([file]) => file), modified: modified.map(([file]) => file) };
   }
 
   /** The entries that changed each modified file last, and read each read file last. Only files with a known entry. */
   entries(): ReadonlyMap<string, string> {
     const { read, modified } = this.#latest();
-    const known = [...read, ...modified].filter((row): row is [string, string] => row[1] !== undefined);
-    return new Map(known);
+    const entries = new Map<string, string>();
+    for (const [file, { entryId }] of [...read, ...modified])
+      if (entryId !== undefined) entries.set(file, entryId);
+    return entries;
   }
 
   /** New files among the modified ones, if a call or its result shows that they are new. */
@@ -97,16 +106,15 @@ export class FileOperationCounter {
     addLines(this.#lines, change);
   }
 
-  #latest(): Record<keyof FileOperations, Map<string, string | undefined>> {
-    const touched = [...this.#read.values(), ...this.#modified.values(), ...this.#openCalls.values()];
-    const read = new Map<string, string | undefined>();
-    const modified = new Map<string, string | undefined>();
-    for (const each of touched.sort((one, other) => other.place - one.place)) {
-      for (const file of each.modified) if (!modified.has(file)) modified.set(file, each.entryId);
-      for (const file of each.read) if (!read.has(file)) read.set(file, each.entryId);
+  /** Counts calls without a result as done. */
+  #latest() {
+    const [read, modified] = [new Map(this.#read), new Map(this.#modified)];
+    for (const call of this.#openCalls.values()) {
+      noteTouches(read, call.read, call);
+      noteTouches(modified, call.modified, call);
     }
     for (const file of modified.keys()) read.delete(file);
-    return { read, modified };
+    return { read: newestFirst(read), modified: newestFirst(modified) };
   }
 
   /** Notes the end of a call, and the files that a sub-agent lists in its result. */
@@ -125,14 +133,20 @@ export class FileOperationCounter {
   /** Notes the files of a call that did not fail. */
   #done(touched: Touched | undefined): void {
     if (touched === undefined) return;
-    noteLast(this.#read, touched.read, touched);
-    noteLast(this.#modified, touched.modified, touched);
+    noteTouches(this.#read, touched.read, touched);
+    noteTouches(this.#modified, touched.modified, touched);
     for (const file of touched.created) this.#created.add(file);
   }
 }
 
-function noteLast(last: Map<string, Touched>, files: readonly string[], touched: Touched): void {
-  for (const file of files) if ((last.get(file)?.place ?? 0) < touched.place) last.set(file, touched);
+function noteTouches(last: LastTouches, files: readonly string[], { place, entryId }: Source): void {
+  files.forEach((file, index) => {
+    if ((last.get(file)?.place ?? 0) < place) last.set(file, { place, entryId, index });
+  });
+}
+
+function newestFirst(touches: LastTouches): [file: string, source: Source][] {
+  return [...touches].sort(([, one], [, other]) => other.place - one.place || one.index - other.index);
 }
 
 function addLines(byPath: Map<string, ChangedLines>, { path, added, removed }: ChangedLines): void {
@@ -160,7 +174,7 @@ function projectPath(path: string, cwd: string): string {
   return inside === "" || inside.startsWith("..") || isAbsolute(inside) ? path : inside.replaceAll("\\", "/");
 }
 
-function touchedBy(call: ToolCall, from: Pick<Touched, "place" | "entryId">): Touched {
+function touchedBy(call: ToolCall, source: Source): Touched {
   const args = call.arguments ?? {};
   const patches = patchTexts(args).flatMap(patchedFiles);
   const isChange =
@@ -176,7 +190,7 @@ function touchedBy(call: ToolCall, from: Pick<Touched, "place" | "entryId">): To
     modified,
     created: patches.flatMap(({ paths, isNew }) => (isNew ? paths.slice(0, 1) : [])),
     lines: patches.length > 0 ? patches.map(linesOfPatch) : replacedLines(args, modified[0]),
-    ...from,
+    ...source,
   };
 }
 
