@@ -15,9 +15,10 @@ export class UsageCounter {
   }
 
   add(entry: Entry): void {
-    const usage = usageOf(entry);
-    this.#usage = addUsage(this.#usage, usage);
     this.#model = answeringModel(entry) ?? this.#model;
+    const usage = usageOf(entry);
+    if (usage === undefined) return;
+    this.#usage = addUsage(this.#usage, usage);
     this.cost.add(usage, entry.type === "usage" ? `${entry.provider}/${entry.model}` : this.#model);
   }
 }
@@ -29,14 +30,11 @@ export function answeringModel(entry: Entry): string | undefined {
   return `${typeof provider === "string" ? provider : "?"}/${typeof model === "string" ? model : "?"}`;
 }
 
-function usageOf(entry: Entry): Usage {
-  if (entry.type === "message") {
-    const { message } = entry;
-    // A sub-agent's requests count for the tool's result.
-    if (message?.role === "toolResult") return message.usage ?? emptyUsage();
-    // A recording can lack the usage.
-    if (message?.role === "assistant") return message.usage ? answerUsage(message) : emptyUsage();
-    return emptyUsage();
-  }
-  return ("usage" in entry ? entry.usage : undefined) ?? emptyUsage();
+function usageOf(entry: Entry): Usage | undefined {
+  if (entry.type !== "message") return "usage" in entry ? entry.usage : undefined;
+  const { message } = entry;
+  // A sub-agent's requests count for the tool's result.
+  if (message?.role === "toolResult") return message.usage;
+  // A recording can lack the usage.
+  return message?.role === "assistant" && message.usage ? answerUsage(message) : undefined;
 }

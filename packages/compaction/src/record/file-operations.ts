@@ -30,7 +30,7 @@ interface Source {
   entryId: string | undefined;
 }
 
-/** Files that a call or a sub-agent touched. */
+/** Files that a call touched. */
 interface Touched extends FileOperations, Source {
   created: readonly string[];
   /** Lines by file, as the arguments show them. */
@@ -125,9 +125,10 @@ export class FileOperationCounter {
     if (call !== undefined && details.created === true) call.created = call.modified;
     if (!result.isError) this.#done(call);
     for (const change of changesBy(result, details, call)) this.addLines(change);
-    const listed = { read: texts(details.readFiles), modified: texts(details.modifiedFiles) };
     this.#placeCount += 1;
-    this.#done({ ...listed, created: [], lines: [], place: this.#placeCount, entryId });
+    const source = { place: this.#placeCount, entryId };
+    noteTouches(this.#read, texts(details.readFiles), source);
+    noteTouches(this.#modified, texts(details.modifiedFiles), source);
   }
 
   /** Notes the files of a call that did not fail. */

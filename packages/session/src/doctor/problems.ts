@@ -69,7 +69,11 @@ export function findProblems(reader: SessionReader, visit?: (entry: Entry) => vo
     const invalidFields: string[] = [];
     const entry = reader.parse(number, line, invalidFields);
     if (entry !== undefined) visit?.(entry);
-    problems.push(...recordProblems({ index, number, line, invalidFields, isDamaged: entry === undefined }));
+    const isText = isUtf8(line);
+    const isRepeated = index.earlierOfSameId(number) >= 0;
+    if (entry === undefined) problems.push(damagedBody(index, number));
+    else if (!isText || isRepeated || invalidFields.length > 0)
+      problems.push(...bodyProblems(index.record(number), { isText, isRepeated, invalidFields }));
   }
   for (const damaged of index.damagedLines()) {
     // The first line is reported already.
@@ -121,32 +125,33 @@ function lineProblem({ line, kind, ended, keeps }: DamagedLine): Problem {
   return problem({ line }, kind === "header" ? "not_an_entry" : kind, lineMessages[kind], repair);
 }
 
-function* recordProblems(of: {
-  index: EntryIndex;
-  number: number;
-  line: Buffer;
-  /** Names of fields with an invalid value. */
-  invalidFields: readonly string[];
-  isDamaged: boolean;
-}): Generator<Problem> {
-  const { index, number, line, invalidFields, isDamaged } = of;
-  const isText = isUtf8(line);
-  const isRepeated = index.earlierOfSameId(number) >= 0;
-  if (!isDamaged && invalidFields.length === 0 && isText && !isRepeated) return;
+function damagedBody(index: EntryIndex, number: number): Problem {
   const record = index.record(number);
-  if (isDamaged) {
-    const repair = "removed; its children move to its parent";
-    yield index.isOpenLine(number)
-      ? problem(record, "torn_line", "The last line was cut off.", "removed")
-      : problem(record, "damaged_line", "The entry's body is damaged.", repair);
-    return;
-  }
-  if (!isText) yield problem(record, "invalid_utf8", "Some bytes are not UTF-8.", "each becomes U+FFFD");
-  if (isRepeated) {
+  return index.isOpenLine(number)
+    ? problem(record, "torn_line", "The last line was cut off.", "removed")
+    : problem(
+        record,
+        "damaged_line",
+        "The entry's body is damaged.",
+        "removed; its children move to its parent",
+      );
+}
+
+function* bodyProblems(
+  record: EntryRecord,
+  of: {
+    isText: boolean;
+    isRepeated: boolean;
+    /** Names of fields with an invalid value. */
+    invalidFields: readonly string[];
+  },
+): Generator<Problem> {
+  if (!of.isText) yield problem(record, "invalid_utf8", "Some bytes are not UTF-8.", "each becomes U+FFFD");
+  if (of.isRepeated) {
     const repair = "it gets a new id; its children follow it";
     yield problem(record, "duplicate_id", `The id ${record.id} is already in use.`, repair);
   }
-  for (const field of invalidFields) yield fieldProblem(record, field);
+  for (const field of of.invalidFields) yield fieldProblem(record, field);
 }
 
 function fieldProblem(record: EntryRecord, field: string): Problem {

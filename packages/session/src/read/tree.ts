@@ -236,18 +236,19 @@ type EntrySource = Pick<SessionReader, "index" | "entryAt">;
 export function countBranches(session: EntrySource): number {
   const index = session.index();
   const moves = new Set(index.numbersOf("custom").filter((number) => isMove(session, index, number)));
-  const numbers = new Uint32Array(index.count)
-    .map((_, at) => at)
-    .filter((number) => !index.isDamaged(number));
-  const hasChild = new Uint8Array(index.count);
-  const hasShownChild = new Uint8Array(index.count);
-  const mark = (marks: Uint8Array, number: number) => {
-    if (number >= 0) marks[number] = 1;
+  const parentsOf = (isChild: (number: number) => boolean): Uint8Array => {
+    const parents = new Uint8Array(index.count);
+    for (let number = 0; number < index.count; number += 1) {
+      const parent = index.isDamaged(number) || !isChild(number) ? NONE : index.parent(number);
+      if (parent !== NONE) parents[parent] = 1;
+    }
+    return parents;
   };
-  for (const number of numbers) mark(hasChild, index.parent(number));
-  for (const number of numbers)
-    if (!moves.has(number) || hasChild[number] === 1) mark(hasShownChild, index.parent(number));
-  return numbers.filter((number) => !moves.has(number) && hasShownChild[number] === 0).length;
+  const hasChild = parentsOf(() => true);
+  const hasShownChild = parentsOf((number) => !moves.has(number) || hasChild[number] === 1);
+  return hasShownChild.reduce((ends, hasOne, number) => {
+    return hasOne === 1 || index.isDamaged(number) || moves.has(number) ? ends : ends + 1;
+  }, 0);
 }
 
 /** True for the record of a moved leaf. Reads the entry if its head does not tell. */
@@ -295,12 +296,16 @@ function sharedKind(type: string, kind: string, isLeaf = false): RecordKind {
  * made for it.
  */
 export function withoutAncestor(index: EntryIndex, named: ReadonlyMap<number, string>): number[] {
-  const wanted = new Set(named.values());
+  if (named.size === 0) return [];
+  /** The wanted id of each record that has one. */
+  const wanted = new Map<number, string>();
+  for (const id of new Set(named.values()))
+    for (let at = index.find(id); at >= 0; at = index.earlierOfSameId(at)) wanted.set(at, id);
   /** How many entries on the current path have the id. */
   const onPath = new Map<string, number>();
   const count = (number: number, change: number) => {
-    const id = index.id(number);
-    if (wanted.has(id)) onPath.set(id, (onPath.get(id) ?? 0) + change);
+    const id = wanted.get(number);
+    if (id !== undefined) onPath.set(id, (onPath.get(id) ?? 0) + change);
   };
   const lacking: number[] = [];
   walk(index, {
