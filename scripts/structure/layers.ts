@@ -97,7 +97,7 @@ const FOLDERS: FolderOrder["folders"] = {
   ],
   models: [
     ...["call-arguments.ts", "file-lock.ts", "json-file.ts", "model.ts", "model-request.ts"],
-    ...["answer-builder.ts", "provider.ts", "failure", "repair", "wire"],
+    ...["thinking-tags.ts", "answer-builder.ts", "provider.ts", "failure", "repair", "wire"],
     ...["openai", "anthropic", "thinking.ts", "scripted", "catalogue", "keys", "exchange"],
     ...["login.ts", "model-client.ts", "host.ts", "index.ts"],
   ],

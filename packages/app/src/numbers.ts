@@ -1,21 +1,54 @@
-import { tokenDigits, tokensText } from "@bonsai-agent/messages/numbers";
+import { counted, duration, tokenDigits, tokensText } from "@bonsai-agent/messages/numbers";
 
 export {
-  age,
   bytes,
   count,
   counted,
   duration,
-  elapsed,
-  largestUnit,
   moment,
   percent,
-  price,
   shortTokens,
   tokenDigits,
   tokensText,
   usdText as usd,
 } from "@bonsai-agent/messages/numbers";
+
+/** A running clock, in whole seconds. */
+export function elapsed(ms: number): string {
+  return duration(Math.max(0, Math.floor(ms / 1_000)) * 1_000);
+}
+
+const prices = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 4 });
+
+/** US dollars per million tokens, without a sign. */
+export function price(value: number | undefined): string {
+  return value === undefined ? "–" : prices.format(value);
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+const AGES: ReadonlyArray<readonly [ms: number, name: string]> = [
+  [365.25 * DAY_MS, "year"],
+  [30.44 * DAY_MS, "month"],
+  [DAY_MS, "day"],
+  [HOUR_MS, "hour"],
+  [MINUTE_MS, "minute"],
+];
+
+/** The time since a moment in its largest unit: `16 hours ago`, `just now`; `?` if the moment is unknown. */
+export function age(thenMs: number, nowMs: number): string {
+  if (Number.isNaN(thenMs)) return "?";
+  const span = largestUnit(nowMs - thenMs);
+  return span === "" ? "just now" : `${span} ago`;
+}
+
+/** A length of time in its largest unit only: `16 hours`; empty below a minute. */
+export function largestUnit(ms: number): string {
+  const unit = AGES.find(([unitMs]) => ms >= unitMs);
+  return unit === undefined ? "" : counted(Math.floor(ms / unit[0]), unit[1]);
+}
 
 /** The largest of the values, or `least`; for lists of any length, which a spread into `Math.max` is not. */
 export function largest(values: Iterable<number>, least = 0): number {

@@ -12,7 +12,7 @@ import {
   type Summariser,
 } from "@bonsai-agent/compaction";
 import { emptyUsage, readableSummary } from "@bonsai-agent/messages";
-import { FRAMES, framed, MARKS, restoreMarks } from "@bonsai-agent/messages/host";
+import { FRAMES, framed, MARKS } from "@bonsai-agent/messages/host";
 import { SessionPage } from "@bonsai-agent/page";
 import { createSession, type Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
@@ -146,7 +146,7 @@ test("Law: no screen shows a frame or a reference that the user did not type, an
         for (const screen of await screensOf(session))
           for (const frame of frames.filter((each) => !typed.includes(each)))
             expect(screen.includes(frame), `${frame} in ${around(screen, frame)}`).toBe(false);
-        const shown = texts.map((each) => restoreMarks(each));
+        const shown = texts.map((each) => readableSummary(each));
         for (const { entry } of session.scan()) {
           if (entry.type === "message" && entry.message.role === "user")
             expect(texts.map((each) => oneLine(each))).toContain(previewOf(entry));

@@ -1,9 +1,9 @@
-import { clip } from "@bonsai-agent/messages/host";
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { compactionSettings } from "../src/index.ts";
 import { serialise } from "../src/ladder/prompt.ts";
+import { clip } from "../src/plan/view.ts";
 
 const limits = compactionSettings().serialize;
 const text = (notation: string) =>

@@ -20,14 +20,12 @@ export {
   MARKS,
   placedLines,
   readSummary,
-  restoreMarks,
 } from "./text/marks.ts";
 export { readableLines } from "./text/readable-summary.ts";
 export { isSecretName } from "./text/secret-rules.ts";
 export { withoutRedactionMarks } from "./text/secrets.ts";
 export {
   CallPairs,
-  clip,
   closestNames,
   deepCopy,
   exceedsJsonDepth,
@@ -38,13 +36,6 @@ export {
   textTail,
   withoutTerminalControls,
 } from "./text/text.ts";
-export {
-  LeadingThinking,
-  splitThinking,
-  TAG_CHARS,
-  untaggedThinking,
-  withoutThinking,
-} from "./text/thinking-tags.ts";
 export {
   askedText,
   isProgramText,

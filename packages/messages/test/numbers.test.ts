@@ -1,10 +1,8 @@
 import {
-  age,
   bytes,
   count,
   counted,
   duration,
-  elapsed,
   moment,
   percent,
   shortTokens,
@@ -29,10 +27,6 @@ test.each([
   [Number.NaN, "?"],
 ])("writes a duration of %i ms as %s", (ms, text) => {
   expect(duration(ms)).toBe(text);
-});
-
-test("writes a running clock in whole seconds", () => {
-  expect([1_900, 65_999, -5].map(elapsed)).toEqual(["1 s", "1 min 5 s", "0 s"]);
 });
 
 const local = (text: string) => new Date(text).getTime();
@@ -72,7 +66,6 @@ test("writes counts, shares, tokens and costs", () => {
   expect([4_636, 189_400, 1_200_000, null].map(shortTokens)).toEqual(["4.6k", "189k", "1.2M", "?"]);
   expect([tokensText(4636, false), tokensText(1, true)]).toEqual(["4,636 tokens", "~1 token"]);
   expect([0, 0.0123, 0.5, 1234.5].map(usdText)).toEqual(["$0", "$0.0123", "$0.50", "$1,234.50"]);
-  expect([age(0, 59_000), age(0, 7_200_000)]).toEqual(["just now", "2 hours ago"]);
 });
 
 test("a longer duration never reads as a shorter one", () => {

@@ -1,7 +1,8 @@
 import { readableSummary } from "@bonsai-agent/messages";
-import { escapeMarks, FRAMES, MARKS, readableLines, restoreMarks } from "@bonsai-agent/messages/host";
+import { escapeMarks, FRAMES, MARKS, readableLines } from "@bonsai-agent/messages/host";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { restoreMarks } from "../src/text/marks.ts";
 
 const stored = [
   FRAMES.record.begin,

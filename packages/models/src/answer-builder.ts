@@ -10,13 +10,7 @@ import {
   tokenEstimator,
   type Usage,
 } from "@bonsai-agent/messages";
-import {
-  answerUsage,
-  isPlausibleCount,
-  LeadingThinking,
-  TAG_CHARS,
-  untaggedThinking,
-} from "@bonsai-agent/messages/host";
+import { answerUsage, isPlausibleCount } from "@bonsai-agent/messages/host";
 import { MALFORMED_ARGUMENTS, parseArguments } from "./call-arguments.ts";
 import type { CatalogueModel } from "./model.ts";
 import { definedFields } from "./model.ts";
@@ -27,6 +21,7 @@ import {
   type TokenCounts,
   UNSEEN_INPUT_TOKENS,
 } from "./model-request.ts";
+import { LeadingThinking, TAG_CHARS, untaggedThinking } from "./thinking-tags.ts";
 
 const BEGINNING_CHARS = 8_000;
 

@@ -8,4 +8,5 @@ export { openPrivately } from "./keys/browser.ts";
 export { knownSecrets } from "./keys/secrets.ts";
 export { isOwnAnswer, shownAddress } from "./model.ts";
 export { askedThinking, nextThinkingLevel, withThinkingField } from "./thinking.ts";
+export { splitThinking } from "./thinking-tags.ts";
 export { retryAfterMs, wireCallId, wireToolName } from "./wire/fields.ts";

@@ -1,7 +1,7 @@
 import { lossLines, manifestOf, summaryLoss, summarySources } from "@bonsai-agent/compaction";
 import type { SummaryEntry } from "@bonsai-agent/compaction/host";
 import { CostSum, costText, isRecord, type Message, tokenEstimator } from "@bonsai-agent/messages";
-import { readableLines, restoreMarks } from "@bonsai-agent/messages/host";
+import { readableLines } from "@bonsai-agent/messages/host";
 import { tokenDigits, usdText } from "@bonsai-agent/messages/numbers";
 import type { CompactionEntry, Entry, ProjectionItem, Session } from "@bonsai-agent/session";
 import type { MapRun, SummaryBody } from "./page-data.ts";
@@ -24,14 +24,17 @@ export function summaryBody({ session, rowOf, shown }: OpenedSession, entry: Sum
   }));
   const lines = readableLines(stored.map(({ text }) => text).join("\n")).map(({ at, text, isHeading }) => ({
     ...stored[at]!,
+    at,
     text,
     isHeading,
   }));
+  const from = stored.findIndex(({ text }) => text.trim() === "<user-words>");
+  const to = stored.findIndex(({ text }) => text.trim() === "</user-words>");
   const body: SummaryBody = {
-    lines,
+    lines: lines.map(({ at: _, ...line }) => line),
     loss: [],
     facts: summaryFacts(entry),
-    words: carriedWords(stored),
+    words: from < 0 ? [] : carriedWords(lines.filter(({ at }) => at > from && at < to)),
     before: [],
     after: [],
   };
@@ -137,18 +140,16 @@ function range(value: unknown): string | undefined {
 
 /** The user's own messages in a summary: numbered items, each with indented lines below. The agent's answers are between them. */
 function carriedWords(lines: readonly { text: string; rows: number[] }[]): SummaryBody["words"] {
-  const from = lines.findIndex(({ text }) => text.trim() === "<user-words>");
-  const to = lines.findIndex(({ text }) => text.trim() === "</user-words>");
   const words: SummaryBody["words"] = [];
   let open: SummaryBody["words"][number] | undefined;
-  for (const { text, rows } of from < 0 ? [] : lines.slice(from + 1, Math.max(to, from))) {
+  for (const { text, rows } of lines) {
     if (open !== undefined && (text === "" || text.startsWith("  "))) {
-      open.text += `\n${restoreMarks(text.slice(2))}`;
+      open.text += `\n${text.slice(2)}`;
       continue;
     }
     const [item, agent] = /^\d+\. (agent )?(?:\[[^[\]\s]+\] )?/.exec(text) ?? [];
     const isUser = item !== undefined && agent === undefined;
-    open = isUser ? { text: restoreMarks(text.slice(item.length)), rows } : undefined;
+    open = isUser ? { text: text.slice(item.length), rows } : undefined;
     if (open !== undefined) words.push(open);
   }
   return words;

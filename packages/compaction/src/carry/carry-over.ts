@@ -1,5 +1,5 @@
 import { estimateTokens, SecretFilter } from "@bonsai-agent/messages";
-import { askedText, clip } from "@bonsai-agent/messages/host";
+import { askedText } from "@bonsai-agent/messages/host";
 import { count as digits } from "@bonsai-agent/messages/numbers";
 import { type Entry, type ProjectionItem, project, type Session } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
@@ -13,7 +13,7 @@ import {
 } from "../details.ts";
 import type { CompactionPlan } from "../plan/cut.ts";
 import type { Budgets } from "../plan/limits.ts";
-import { originalMessage, type ViewItem, viewTokens } from "../plan/view.ts";
+import { clip, originalMessage, type ViewItem, viewTokens } from "../plan/view.ts";
 import { type RecordedMessage, type RecordOptions, recordAfter } from "../record/record.ts";
 import { clippedWords, isOfProgram, wordLines } from "../record/statements.ts";
 import type { CompactionSettings } from "../settings.ts";

@@ -1,4 +1,5 @@
-import { clip, MARKS, paragraphs } from "@bonsai-agent/messages/host";
+import { MARKS, paragraphs } from "@bonsai-agent/messages/host";
+import { clip } from "../plan/view.ts";
 import { block, estimateUpward } from "./files.ts";
 
 /** Texts that extensions carry, by tag. */

@@ -8,7 +8,7 @@ import {
   textHead,
   type Usage,
 } from "@bonsai-agent/messages";
-import { raceAbort, withoutThinking } from "@bonsai-agent/messages/host";
+import { raceAbort } from "@bonsai-agent/messages/host";
 import { count as digits, tokensText } from "@bonsai-agent/messages/numbers";
 import { strippedSummary } from "../carry/summary-text.ts";
 import type { Budgets } from "../plan/limits.ts";
@@ -181,6 +181,36 @@ export function validateAnswer(
     );
   }
   return text;
+}
+
+/** Tags that are no content in notes: thinking, analysis and attempted tool calls. */
+const NOTE_TAGS =
+  "(?:seed:)?think(?:ing)?|thoughts?|analysis|reasoning|reflection|scratchpad|tool_calls?|function_calls?|tool_use|invoke";
+const LEADING_BLOCK = new RegExp(
+  `^\\s*(?:<(${NOTE_TAGS})\\b[^>]{0,200}>[\\s\\S]*?(?:<\\/\\1>|$)|\\[think\\][\\s\\S]*?(?:\\[\\/think\\]|$)|◁think▷[\\s\\S]*?(?:◁\\/think▷|$)|<\\/(?:${NOTE_TAGS})>)`,
+  "i",
+);
+const BLOCK_INSIDE = new RegExp(
+  `^[ \\t]*<(${NOTE_TAGS})\\b[^>\\n]{0,200}>[\\s\\S]*?(?:<\\/\\1>|(?![\\s\\S]))[ \\t]*\\n?`,
+  "gim",
+);
+const NOTE_END = new RegExp(
+  `(?:^|\\n)[ \\t]*(?:<\\/(?:${NOTE_TAGS})>|\\[\\/think\\]|◁\\/think▷)|(?:<\\/(?:${NOTE_TAGS})>|\\[\\/think\\]|◁\\/think▷)[ \\t]*(?:\\n|$|(?=#))`,
+  "gi",
+);
+
+const NOTE_OPENER = new RegExp(`<(?:${NOTE_TAGS})\\b|\\[think\\]|◁think▷`, "i");
+
+/** Removes thinking and attempted tool calls from a model's notes. The result may be empty. */
+export function withoutThinking(notes: string): string {
+  let text = notes;
+  for (let block = LEADING_BLOCK.exec(text); block !== null; block = LEADING_BLOCK.exec(text))
+    text = text.slice(block[0].length);
+  // Inside a block of code the tags are quoted.
+  if (!/^ {0,3}(?:```|~~~)/m.test(text)) text = text.replaceAll(BLOCK_INSIDE, "");
+  const opener = text.search(NOTE_OPENER);
+  const last = [...text.matchAll(NOTE_END)].findLast(({ index }) => opener < 0 || index < opener);
+  return (last === undefined ? text : text.slice(last.index + last[0].length)).trim();
 }
 
 function checkStop({ stopReason, errorMessage, overflow }: SummaryAnswer): void {

@@ -1,5 +1,5 @@
 import type { Message, TokenEstimator } from "@bonsai-agent/messages";
-import { clip } from "@bonsai-agent/messages/host";
+import { clip } from "../plan/view.ts";
 import { SummaryFailure } from "../summariser.ts";
 import {
   askSummary,

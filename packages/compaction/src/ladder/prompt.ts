@@ -12,7 +12,6 @@ import {
 } from "@bonsai-agent/messages";
 import {
   askedText,
-  clip,
   escapeTags,
   MARKS,
   paragraphs,
@@ -22,6 +21,7 @@ import {
 import { count as digits } from "@bonsai-agent/messages/numbers";
 import type { SpanRecord } from "../details.ts";
 import type { Budgets } from "../plan/limits.ts";
+import { clip } from "../plan/view.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { type Summariser, type SummaryKind, summarySections } from "../summariser.ts";
 

@@ -1,5 +1,11 @@
-import type { ContextTokens, Message, TokenEstimator, UserContent } from "@bonsai-agent/messages";
-import { clip } from "@bonsai-agent/messages/host";
+import {
+  type ContextTokens,
+  type Message,
+  type TokenEstimator,
+  textHead,
+  type UserContent,
+} from "@bonsai-agent/messages";
+import { textTail } from "@bonsai-agent/messages/host";
 import type { Projection, ProjectionItem } from "@bonsai-agent/session";
 import { contentOf, editedMessage, unmaskedMessage } from "@bonsai-agent/session/host";
 
@@ -231,4 +237,14 @@ export function compactionSizes(
 /** The size of a context after a change of its messages. */
 export function totalAfter(size: ContextSize, estimatedTokens: number): number {
   return size.fixedTokens + size.ofEstimate(estimatedTokens);
+}
+
+/** Removes the middle of a text longer than `maxChars`. Head and tail stay, because errors stand at the end. */
+export function clip(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  const marker = (missing: number) => `\n[… ${missing} more characters …]\n`;
+  const keptChars = Math.max(0, maxChars - marker(text.length).length - 1);
+  const head = textHead(text, Math.ceil(keptChars / 2));
+  const tail = textTail(text, Math.floor(keptChars / 2));
+  return `${head}${marker(text.length - head.length - tail.length)}${tail}`;
 }

@@ -1,5 +1,4 @@
 import { type AssistantMessage, emptyUsage, jsonText, type TextContent } from "@bonsai-agent/messages";
-import { splitThinking } from "@bonsai-agent/messages/host";
 import { textContentSchema, thinkingContentSchema, usageSchema } from "@bonsai-agent/messages/schemas";
 import {
   type AnswerBuilder,
@@ -8,6 +7,7 @@ import {
   ProviderError,
   type StreamEvent,
 } from "@bonsai-agent/models";
+import { splitThinking } from "@bonsai-agent/models/host";
 import { z } from "zod";
 import type { ProviderAnswer, ProviderOptions, ProviderStreamRequest } from "../api/provider-options.ts";
 import { readableError } from "../load/thrown-error.ts";

@@ -81,24 +81,12 @@ function usdIn(usd: number, digits: number): string {
   return usd === 0 ? "$0" : `$${usd.toFixed(digits).replace(/\B(?=(\d{3})+\.)/g, ",")}`;
 }
 
-const prices = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 4 });
-
-/** US dollars per million tokens, without a sign. */
-export function price(value: number | undefined): string {
-  return value === undefined ? "–" : prices.format(value);
-}
-
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
-
 /** A length of time in at most two units: `0.3 s`, `14 s`, `2 min 10 s`, `2 h 5 min`, `3 days 4 h`. */
 export function duration(ms: number): string {
   if (!Number.isFinite(ms)) return "?";
   const tenths = Math.max(0, Math.round(ms / 100)) / 10;
   if (tenths < 10) return `${tenths} s`;
-  const seconds = Math.round(ms / SECOND_MS);
+  const seconds = Math.round(ms / 1_000);
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return inTwo(`${minutes} min`, seconds % 60, "s");
@@ -107,34 +95,8 @@ export function duration(ms: number): string {
   return inTwo(counted(Math.floor(hours / 24), "day"), hours % 24, "h");
 }
 
-/** The same for a running clock, in whole seconds. */
-export function elapsed(ms: number): string {
-  return duration(Math.max(0, Math.floor(ms / SECOND_MS)) * SECOND_MS);
-}
-
 function inTwo(first: string, value: number, unit: string): string {
   return value === 0 ? first : `${first} ${value} ${unit}`;
-}
-
-const AGES: ReadonlyArray<readonly [ms: number, name: string]> = [
-  [365.25 * DAY_MS, "year"],
-  [30.44 * DAY_MS, "month"],
-  [DAY_MS, "day"],
-  [HOUR_MS, "hour"],
-  [MINUTE_MS, "minute"],
-];
-
-/** The time since a moment in its largest unit: `16 hours ago`, `just now`; `?` if the moment is unknown. */
-export function age(thenMs: number, nowMs: number): string {
-  if (Number.isNaN(thenMs)) return "?";
-  const span = largestUnit(nowMs - thenMs);
-  return span === "" ? "just now" : `${span} ago`;
-}
-
-/** A length of time in its largest unit only: `16 hours`; empty below a minute. */
-export function largestUnit(ms: number): string {
-  const unit = AGES.find(([unitMs]) => ms >= unitMs);
-  return unit === undefined ? "" : counted(Math.floor(ms / unit[0]), unit[1]);
 }
 
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");

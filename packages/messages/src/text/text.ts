@@ -249,16 +249,6 @@ export function shortened(text: string, maxChars: number): string {
   return text.length <= maxChars ? text : `${textHead(text, maxChars - 1).trimEnd()}…`;
 }
 
-/** Removes the middle of a text longer than `maxChars`. Head and tail stay, because errors stand at the end. */
-export function clip(text: string, maxChars: number): string {
-  if (text.length <= maxChars) return text;
-  const marker = (missing: number) => `\n[… ${missing} more characters …]\n`;
-  const keptChars = Math.max(0, maxChars - marker(text.length).length - 1);
-  const head = textHead(text, Math.ceil(keptChars / 2));
-  const tail = textTail(text, Math.floor(keptChars / 2));
-  return `${head}${marker(text.length - head.length - tail.length)}${tail}`;
-}
-
 /** Marks, joiners, selectors and skin tones belong to the character before them. */
 const JOINED = /^(?:\p{M}|\p{Emoji_Modifier}|\u200d)/u;
 const JOINER = "\u200d";

@@ -6,9 +6,10 @@ import {
   type TextContent,
   type UserContent,
 } from "@bonsai-agent/messages";
-import { exceedsJsonDepth, splitThinking } from "@bonsai-agent/messages/host";
+import { exceedsJsonDepth } from "@bonsai-agent/messages/host";
 import { type CatalogueModel, isOwnAnswer, type ProviderApi } from "../model.ts";
 import type { RepairKind } from "../model-request.ts";
+import { splitThinking } from "../thinking-tags.ts";
 
 /** The context of a repair pass. */
 export interface RepairContext {

@@ -12,7 +12,7 @@ const pairs = TAGS.flatMap(([open, close, names]) =>
 );
 
 /** A part of an answer's text. */
-export interface TextPiece {
+interface TextPiece {
   isThinking: boolean;
   text: string;
 }
@@ -139,34 +139,4 @@ export function splitThinking(answer: string): { thinking: string; text: string 
   const text = joined(false);
   const untagged = thinking === "" ? untaggedThinking(text) : undefined;
   return untagged === undefined ? { thinking, text } : { thinking: untagged.thinking, text: untagged.rest };
-}
-
-/** Tags that are no content in notes: thinking, analysis and attempted tool calls. */
-const noteTags =
-  "(?:seed:)?think(?:ing)?|thoughts?|analysis|reasoning|reflection|scratchpad|tool_calls?|function_calls?|tool_use|invoke";
-const leadingBlock = new RegExp(
-  `^\\s*(?:<(${noteTags})\\b[^>]{0,200}>[\\s\\S]*?(?:<\\/\\1>|$)|\\[think\\][\\s\\S]*?(?:\\[\\/think\\]|$)|◁think▷[\\s\\S]*?(?:◁\\/think▷|$)|<\\/(?:${noteTags})>)`,
-  "i",
-);
-const blockInside = new RegExp(
-  `^[ \\t]*<(${noteTags})\\b[^>\\n]{0,200}>[\\s\\S]*?(?:<\\/\\1>|(?![\\s\\S]))[ \\t]*\\n?`,
-  "gim",
-);
-const noteEnd = new RegExp(
-  `(?:^|\\n)[ \\t]*(?:<\\/(?:${noteTags})>|\\[\\/think\\]|◁\\/think▷)|(?:<\\/(?:${noteTags})>|\\[\\/think\\]|◁\\/think▷)[ \\t]*(?:\\n|$|(?=#))`,
-  "gi",
-);
-
-const noteOpener = new RegExp(`<(?:${noteTags})\\b|\\[think\\]|◁think▷`, "i");
-
-/** Removes thinking and attempted tool calls from a model's notes. The result may be empty. */
-export function withoutThinking(notes: string): string {
-  let text = notes;
-  for (let block = leadingBlock.exec(text); block !== null; block = leadingBlock.exec(text))
-    text = text.slice(block[0].length);
-  // Inside a block of code the tags are quoted.
-  if (!/^ {0,3}(?:```|~~~)/m.test(text)) text = text.replaceAll(blockInside, "");
-  const opener = text.search(noteOpener);
-  const last = [...text.matchAll(noteEnd)].findLast(({ index }) => opener < 0 || index < opener);
-  return (last === undefined ? text : text.slice(last.index + last[0].length)).trim();
 }
