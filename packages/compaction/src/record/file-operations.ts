@@ -209,15 +209,19 @@ type Arguments = Readonly<Record<string, unknown>>;
 function namedFiles(args: Arguments): string[] {
   const lists = [...CALL_ARGUMENTS.pathList, "edits"].map((key) => args[key]).filter(Array.isArray);
   const values: unknown[] = [...CALL_ARGUMENTS.path.map((key) => args[key]), ...lists.flat()];
-  return values.flatMap((value) => {
-    const path = isRecord(value) ? textOf(value, CALL_ARGUMENTS.path) : value;
-    return typeof path !== "string" || path.trim() === "" || path.includes("\n") ? [] : [path];
-  });
+  return values
+    .map((value) => (isRecord(value) ? textOf(value, CALL_ARGUMENTS.path) : value))
+    .filter((path) => typeof path === "string")
+    .filter((path) => path.trim() !== "" && !path.includes("\n"));
 }
 
 /** The first of these arguments that is a text. */
 function textOf(args: Arguments, keys: readonly string[]): string | undefined {
-  return keys.map((key) => args[key]).find((value) => typeof value === "string");
+  for (const key of keys) {
+    const value = args[key];
+    if (typeof value === "string") return value;
+  }
+  return undefined;
 }
 
 const oldKeys = ["oldText", "old_string", "oldString", "old_str", "oldStr"];
@@ -225,14 +229,15 @@ const newKeys = [
   ...["newText", "new_string", "newString", "new_str", "newStr", "replacement", "new_source"],
   ...["content", "contents", "file_text", "fileText", "insert_text", "code_edit"],
 ];
-const patchKeys = ["patch", "diff", "input", "patchText", "patch_text"];
+const patchKeys = ["patch", "diff", "input", "patchText", "patch_text", "command"];
 
 /** Counts the lines of an edit or write, by its arguments. Empty for other calls. */
 function replacedLines(args: Arguments, file: string | undefined): ChangedLines[] {
+  if (file === undefined) return [];
   const edits = Array.isArray(args.edits) ? args.edits.filter(isRecord) : [];
   return [args, ...edits].flatMap((edit) => {
     const [before, after] = [textOf(edit, oldKeys), textOf(edit, newKeys)];
-    if (file === undefined || (before === undefined && after === undefined)) return [];
+    if (before === undefined && after === undefined) return [];
     const path = textOf(edit, CALL_ARGUMENTS.path) ?? file;
     return [{ path, ...difference(linesOf(before ?? ""), linesOf(after ?? "")) }];
   });
@@ -254,9 +259,7 @@ function linesOf(text: string): string[] {
 
 /** Texts that can contain a patch: an argument of its own, or a command such as `["apply_patch", "…"]`. */
 function patchTexts(args: Arguments): string[] {
-  return [...patchKeys.map((key) => args[key]), args.command]
-    .flat()
-    .filter((text) => typeof text === "string");
+  return patchKeys.flatMap((key) => args[key] ?? []).filter((text) => typeof text === "string");
 }
 
 /** A file of a patch. */
