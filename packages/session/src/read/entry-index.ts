@@ -184,12 +184,8 @@ export class EntryIndex {
 
   /** The undamaged records from `from` on, in file order. */
   *records(from = 0): Generator<EntryRecord> {
-    for (const number of this.#sound(from)) yield this.record(number);
-  }
-
-  /** Numbers of the undamaged records. */
-  *#sound(from = 0): Generator<number> {
-    for (let number = from; number < this.count; number += 1) if (!this.isDamaged(number)) yield number;
+    for (let number = from; number < this.count; number += 1)
+      if (!this.isDamaged(number)) yield this.record(number);
   }
 
   /** Numbers of the undamaged records of this type from `from` on, in file order. */

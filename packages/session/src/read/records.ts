@@ -96,6 +96,7 @@ export class Names {
 }
 
 const NONE = -1;
+const HEX_ID = /^[\da-f]{8}$/;
 
 /**
  * The ids of numbered records, and the records of an id. An id of 8 hexadecimal characters takes four bytes;
@@ -223,14 +224,7 @@ function hexKey(bytes: Uint8Array, start: number): number {
 }
 
 function hexKeyOf(id: string): number {
-  if (id.length !== 8) return NONE;
-  let key = 0;
-  for (let at = 0; at < 8; at += 1) {
-    const digit = hexDigit(id.charCodeAt(at));
-    if (digit < 0) return NONE;
-    key = key * 16 + digit;
-  }
-  return key;
+  return HEX_ID.test(id) ? Number.parseInt(id, 16) : NONE;
 }
 
 function hexDigit(code: number): number {

@@ -7,7 +7,7 @@ import { parseBytes } from "./entry-head.ts";
 import { EntryIndex } from "./entry-index.ts";
 import { firstWholeEntry } from "./glued-entries.ts";
 import { entryFrom } from "./sound-entry.ts";
-import { type PathSettings, readLeaf, readTail, SettingsFinder, type Tail } from "./tail.ts";
+import { emptyTail, type PathSettings, SettingsFinder, type Tail, TailReader } from "./tail.ts";
 
 /** An entry, and the number of its record in the index. */
 export interface ScannedEntry {
@@ -113,7 +113,7 @@ export class SessionReader {
    * @param onPath gets the path to it if only the whole file can tell: the damage that hid it lies outside that path
    */
   leaf(onPath?: (path: Tail) => void): string | null {
-    const found = readLeaf({ store: this.store, version: this.version });
+    const found = this.version === 1 ? undefined : new TailReader(this).readLeaf();
     if (found !== undefined) return found;
     const path = this.wholePath()!;
     onPath?.(path);
@@ -145,14 +145,11 @@ export class SessionReader {
 
   /** The end of the path to a leaf; undefined when there is no such entry. @param leafId default: as stored. */
   tail(leafId?: string | null, without?: Iterable<string>): Tail | undefined {
-    const tail = readTail({
-      store: this.store,
-      version: this.version,
-      ...(leafId !== undefined && { leafId }),
-      without,
-      endOffset: typeof leafId === "string" ? this.#endOf(leafId) : undefined,
-    });
-    return tail ?? this.wholePath(leafId);
+    if (leafId === null) return emptyTail();
+    if (this.version === 1) return this.wholePath(leafId);
+    const { store, version } = this;
+    const endOffset = leafId === undefined ? undefined : this.#endOf(leafId);
+    return new TailReader({ store, version, leafId, without, endOffset }).read() ?? this.wholePath(leafId);
   }
 
   /** The end of the newest line with this id, if the index knows it already. */
@@ -164,8 +161,8 @@ export class SessionReader {
   }
 
   /** As `tail`, through the index and back to the root. */
-  wholePath(leafId?: string | null): Tail | undefined {
-    const leaf = typeof leafId === "string" ? this.find(leafId) : leafId === null ? ROOT : this.#storedLeaf();
+  wholePath(leafId?: string): Tail | undefined {
+    const leaf = leafId === undefined ? this.#storedLeaf() : this.find(leafId);
     if (leaf === ABSENT) return undefined;
     const entries = this.#pathTo(leaf);
     const view = { leafId: entries.at(-1)?.id ?? null, entries, reachesRoot: true };

@@ -44,11 +44,9 @@ interface SessionWriterOptions {
 
 /** Makes entries and appends them, each call as one write. Notices other writers, and the loss of entries. */
 export class SessionWriter {
+  readonly #options: SessionWriterOptions;
   readonly #reader: SessionReader;
   readonly #lines: LineAppender;
-  readonly #durability: Durability;
-  readonly #onForeign: () => void;
-  readonly #onLost: SessionWriterOptions["onLost"];
   /** The entries appended here last, and those before them: together at least the last 16 MB. */
   #ownEntries: Entry[] = [];
   #earlierOwnEntries: Entry[] = [];
@@ -61,10 +59,8 @@ export class SessionWriter {
   #lookedAtMs = 0;
 
   constructor(options: SessionWriterOptions) {
+    this.#options = options;
     this.#reader = options.reader;
-    this.#durability = options.durability;
-    this.#onForeign = options.onForeign;
-    this.#onLost = options.onLost;
     this.#lines = new LineAppender(options.reader.store);
     this.#knownIds = options.isNew ? "new" : this.#lines.bytes <= KNOWN_IDS_BYTES ? "indexed" : "many";
   }
@@ -137,7 +133,7 @@ export class SessionWriter {
     const isAlone = this.#append(lines, entries);
     if (!isAlone) this.look(entries);
     this.#remember(entries, lines);
-    if (this.#durability === "power" && entries.some(holdsMessage)) this.#reader.store.flush();
+    if (this.#options.durability === "power" && entries.some(holdsMessage)) this.#reader.store.flush();
     this.#sinceLook += 1;
   }
 
@@ -184,14 +180,14 @@ export class SessionWriter {
     const { store } = this.#reader;
     this.#sinceLook = LOOK_EVERY_APPENDS;
     const isLost = store.continueInCopy !== undefined && (store.isGone?.() || !this.#lines.isIntact());
-    if (isLost) this.#onLost(unacknowledged);
+    if (isLost) this.#options.onLost(unacknowledged);
     const isForeign = !isLost && store.size() !== this.#lines.bytes;
     this.#lines.look();
     this.#sinceLook = 0;
     this.#lookedAtMs = Date.now();
     if (!isForeign) return;
     this.#knownIds = "many";
-    this.#onForeign();
+    this.#options.onForeign();
   }
 }
 

@@ -25,38 +25,16 @@ export interface Tail {
   readonly damagedLines?: number;
 }
 
-interface TailOptions {
-  store: SessionStore;
-  version: number;
-  /** Default: the stored leaf. */
-  leafId?: string | null;
-  /** Compactions that are to count as undone. Default: none */
-  without?: Iterable<string> | undefined;
-  /** The path ends before this byte. Default: the end of the file */
-  endOffset?: number | undefined;
-}
-
-/**
- * Reads a file from its end backwards, until the model's view of a leaf is complete.
- * @returns undefined if the whole file must be read: there is no such leaf, or a parent is not before its child
- */
-export function readTail(options: TailOptions): Tail | undefined {
-  if (options.version === 1) return undefined;
-  if (options.leafId === null) return { leafId: null, entries: [], reachesRoot: true };
-  return new TailReader(options).read();
-}
-
-/**
- * Reads a file from its end backwards, to the session's leaf.
- * @returns the leaf's id, null before the first entry; undefined if the whole file must be read
- */
-export function readLeaf(options: { store: SessionStore; version: number }): string | null | undefined {
-  return options.version === 1 ? undefined : new TailReader(options).readLeaf();
-}
+/** The path before the first entry. */
+export const emptyTail = (): Tail => ({ leafId: null, entries: [], reachesRoot: true });
 
 const DAMAGED_KINDS: ReadonlySet<LineKind> = new Set(["damaged_line", "nul_bytes", "not_an_entry"]);
 
-class TailReader {
+/**
+ * Reads a file from its end backwards. Undefined results mean that the index must read the whole file: there is no such
+ * leaf, or a parent is not before its child.
+ */
+export class TailReader {
   readonly #store: SessionStore;
   readonly #version: number;
   readonly #endOffset: number | undefined;
@@ -66,14 +44,25 @@ class TailReader {
   /** Undefined until it is known. */
   #leafId: string | null | undefined;
   /** The leaf that was asked for, until it is found. */
-  #askedLeafId: string | null | undefined;
+  #askedLeafId: string | undefined;
   /** The id of the entry to find next; undefined while any entry may be the leaf. */
   #wanted: string | null | undefined;
   /** True once a line was met that only the index can place. */
   #unclear = false;
   #damagedLines = 0;
 
-  constructor(options: TailOptions) {
+  /**
+   * @param options.leafId default: the stored leaf
+   * @param options.without compactions that count as undone. Default: none
+   * @param options.endOffset the path ends before this byte. Default: the end of the file
+   */
+  constructor(options: {
+    store: SessionStore;
+    version: number;
+    leafId?: string | undefined;
+    without?: Iterable<string> | undefined;
+    endOffset?: number | undefined;
+  }) {
     this.#endOffset = options.endOffset;
     this.#finder = new ViewFinder(options.without);
     this.#store = options.store;
@@ -81,15 +70,16 @@ class TailReader {
     this.#leafId = this.#wanted = this.#askedLeafId = options.leafId;
   }
 
+  /** The session's leaf; null before the first entry. */
   readLeaf(): string | null | undefined {
     const isComplete = this.#readUntil(1);
     return isComplete || this.#newestFirst.length === 1 ? this.#leafId : this.#beforeFirst();
   }
 
+  /** The path to the leaf, as far back as the model's view. */
   read(): Tail | undefined {
-    if (!this.#readUntil(Number.POSITIVE_INFINITY)) {
-      return this.#beforeFirst() === null ? { leafId: null, entries: [], reachesRoot: true } : undefined;
-    }
+    if (!this.#readUntil(Number.POSITIVE_INFINITY))
+      return this.#beforeFirst() === null ? emptyTail() : undefined;
     return {
       leafId: this.#leafId ?? null,
       entries: this.#newestFirst.reverse(),

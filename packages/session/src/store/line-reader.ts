@@ -47,90 +47,72 @@ export function forEachLine(range: {
   until: number;
   /** Number of the first line; default 1. */
   firstNumber?: number;
-  /** Memory of `WINDOW_BYTES` for who reads many files: fresh one for each costs more than reading a small one. */
+  /** Memory of `WINDOW_BYTES` for callers that read many files: new memory takes longer than reading a small file. */
   window?: Buffer;
   visit: (line: Line) => void;
 }): number {
-  const { store, until, visit } = range;
+  const { store, until, visit, firstNumber = 1 } = range;
   const window = range.window ?? Buffer.allocUnsafe(Math.min(WINDOW_BYTES, Math.max(0, until - range.from)));
   const line = emptyLine();
-  line.number = range.firstNumber ?? 1;
+  line.number = firstNumber;
   for (let offset = range.from; offset < until; ) {
     const asked = Math.min(window.length, until - offset);
     const bytes = window.subarray(0, store.read(window.subarray(0, asked), offset));
     if (bytes.length === 0) break;
-    const last = offset + bytes.length >= until || bytes.length < asked;
-    const visitedBytes = visitWindow({ line, bytes, offset, last, visit });
-    if (last) break;
-    if (visitedBytes > 0) offset += visitedBytes;
-    else offset = visitLongLine({ store, line, bytes, offset, until, visit });
+    line.bytes = bytes;
+    const isLast = offset + bytes.length >= until || bytes.length < asked;
+    const visitedBytes = visitWindow(line, { offset, isLast, visit });
+    if (isLast) break;
+    offset += visitedBytes;
+    if (visitedBytes > 0) continue;
+    // A line that is longer than the window is visited by its beginning.
+    const end = newlineAfter(store, { from: offset + bytes.length, until });
+    line.whole = false;
+    line.ended = end < until;
+    place(line, { start: 0, end: bytes.length, offset });
+    line.lengthBytes = end - offset;
+    visit(line);
+    line.number += line.ended ? 1 : 0;
+    offset = end + 1;
   }
-  return line.number - (range.firstNumber ?? 1);
+  return line.number - firstNumber;
 }
 
-/** Visits the lines that end in the window, and the last one of all; returns the bytes of those that ended. */
-function visitWindow(part: {
-  line: Line;
-  bytes: Buffer;
-  offset: number;
-  last: boolean;
-  visit: (line: Line) => void;
-}): number {
-  const { line, bytes, offset, visit } = part;
+/** Visits the lines that end in the window, and the last line of all. Returns the bytes of the ended lines. */
+function visitWindow(
+  line: Line,
+  { offset, isLast, visit }: { offset: number; isLast: boolean; visit: (line: Line) => void },
+): number {
+  const { bytes } = line;
   let start = 0;
-  line.bytes = bytes;
   line.whole = true;
   line.ended = true;
   for (let newline = bytes.indexOf(NEWLINE); newline >= 0; newline = bytes.indexOf(NEWLINE, start)) {
-    if (newline > start) place(line, { start, end: newline, offset: offset + start }, visit);
+    if (newline > start) {
+      place(line, { start, end: newline, offset: offset + start });
+      visit(line);
+    }
     line.number += 1;
     start = newline + 1;
-    // Blank lines are every second one in what earlier versions wrote: no search for those.
+    // Earlier versions wrote a blank line after each line: no search for those.
     while (bytes[start] === NEWLINE) {
       line.number += 1;
       start += 1;
     }
   }
-  if (part.last && start < bytes.length) {
+  if (isLast && start < bytes.length) {
     line.ended = false;
-    place(line, { start, end: bytes.length, offset: offset + start }, visit);
+    place(line, { start, end: bytes.length, offset: offset + start });
+    visit(line);
   }
   return start;
 }
 
-function place(
-  line: Line,
-  at: { start: number; end: number; offset: number },
-  visit: (line: Line) => void,
-): void {
+function place(line: Line, at: { start: number; end: number; offset: number }): void {
   line.start = at.start;
   line.end = at.end;
   line.offset = at.offset;
   line.lengthBytes = at.end - at.start;
-  visit(line);
-}
-
-/** Visits a line that is longer than the window by its beginning; returns where the next one starts. */
-function visitLongLine(part: {
-  store: LineSource;
-  line: Line;
-  bytes: Buffer;
-  offset: number;
-  until: number;
-  visit: (line: Line) => void;
-}): number {
-  const { store, line, bytes, offset, until, visit } = part;
-  const end = newlineAfter(store, { from: offset + bytes.length, until });
-  line.bytes = bytes;
-  line.start = 0;
-  line.end = bytes.length;
-  line.whole = false;
-  line.offset = offset;
-  line.lengthBytes = end - offset;
-  line.ended = end < until;
-  visit(line);
-  line.number += line.ended ? 1 : 0;
-  return end + 1;
 }
 
 function newlineAfter(store: LineSource, range: { from: number; until: number }): number {
@@ -249,21 +231,14 @@ export class LineWindow {
   }
 
   /** The bytes of a range, valid until the next call. */
-  bytes(range: { offset: number; lengthBytes: number }): Buffer {
-    if (!this.#holds(range)) this.#load(range);
-    const start = range.offset - this.#offset;
-    return this.#bytes.subarray(start, start + range.lengthBytes);
-  }
-
-  #holds(range: { offset: number; lengthBytes: number }): boolean {
-    const start = range.offset - this.#offset;
-    return start >= 0 && start + range.lengthBytes <= this.#bytes.length;
-  }
-
-  #load(range: { offset: number; lengthBytes: number }): void {
-    const size = Math.max(WINDOW_BYTES, range.lengthBytes);
-    if (this.#memory.length < size) this.#memory = Buffer.allocUnsafe(size);
-    this.#bytes = this.#memory.subarray(0, this.#store.read(this.#memory, range.offset));
-    this.#offset = range.offset;
+  bytes({ offset, lengthBytes }: { offset: number; lengthBytes: number }): Buffer {
+    if (offset < this.#offset || offset + lengthBytes > this.#offset + this.#bytes.length) {
+      const size = Math.max(WINDOW_BYTES, lengthBytes);
+      if (this.#memory.length < size) this.#memory = Buffer.allocUnsafe(size);
+      this.#bytes = this.#memory.subarray(0, this.#store.read(this.#memory, offset));
+      this.#offset = offset;
+    }
+    const start = offset - this.#offset;
+    return this.#bytes.subarray(start, start + lengthBytes);
   }
 }
