@@ -17,6 +17,6 @@ export { dailySaving } from "./plan/economy.ts";
 export type { ContextLimit } from "./plan/limits.ts";
 export { originalProjection } from "./plan/originals.ts";
 export { type ContextSize, contextSizeOf } from "./plan/view.ts";
-export { commandRuns } from "./record/command-runs.ts";
 export { FileOperationCounter } from "./record/file-operations.ts";
+export { commandRuns } from "./record/outcomes.ts";
 export type { CompactionPolicy } from "./settings.ts";

@@ -5,8 +5,8 @@ import { UndoneCompactions } from "@bonsai-agent/session/host";
 import { recordOfItems } from "../carry/carry-over.ts";
 import { manifestOf, type UserWords } from "../details.ts";
 import { startsTurn } from "../plan/cut.ts";
-import { type CommandRun, commandRuns } from "../record/command-runs.ts";
 import { FileOperationCounter } from "../record/file-operations.ts";
+import { type CommandRun, commandRuns } from "../record/outcomes.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { branchBetween, unknownPlace } from "./branch.ts";
 

@@ -13,7 +13,7 @@ import {
   type TermUse,
 } from "../details.ts";
 import type { ViewItem } from "../plan/view.ts";
-import { failingLine, irreversibleLine, newestLines, todoLine } from "../record/outcomes.ts";
+import { newestLines, outcomeLine } from "../record/outcomes.ts";
 import { contentWords, isMeasure, termsIn, textsIn } from "../record/sentence.ts";
 import { termLines } from "../record/terms.ts";
 import type { CompactionSettings } from "../settings.ts";
@@ -53,9 +53,9 @@ export function checkLoss(
   const lostTerms = used.filter(({ term }) => !indexed.has(term) && !context.hasTerm(term));
 
   const back = new PutBack(putBackTokens);
-  const failingBack = back.add("Failing commands:", lostFailing.map(failingLine));
-  const irreversibleBack = back.add("Irreversible commands:", lostIrreversible.map(irreversibleLine));
-  const todosBack = back.add("Open to-dos:", lostTodos.map(todoLine));
+  const failingBack = back.add("Failing commands:", lostFailing.map(outcomeLine));
+  const irreversibleBack = back.add("Irreversible commands:", lostIrreversible.map(outcomeLine));
+  const todosBack = back.add("Open to-dos:", lostTodos.map(outcomeLine));
   const termsBack = back.addTerms(lostTerms);
   return {
     lines: back.lines,

@@ -7,7 +7,7 @@ import {
 } from "@bonsai-agent/session";
 import { emptyRecord, storedDetails } from "../details.ts";
 import { isDigest } from "../record/digest.ts";
-import { outcomeLines } from "../record/outcomes.ts";
+import { outcomeLine } from "../record/outcomes.ts";
 import { contentWords, termsIn } from "../record/sentence.ts";
 import { fileIn, recentEntryOf } from "./files.ts";
 
@@ -72,8 +72,8 @@ class SourcedLines {
     this.#span = span;
     this.#isDigest = isDigest(prose);
     this.#requestId = latestRequest?.entryId;
-    const outcomes = outcomeLines(record.outcomes);
-    this.#outcomes = new Map(outcomes.map(({ line, entryId }) => [escapeMarks(line), entryId]));
+    const outcomes = Object.values(record.outcomes).flat();
+    this.#outcomes = new Map(outcomes.map((outcome) => [escapeMarks(outcomeLine(outcome)), outcome.entryId]));
     this.#entriesOfTerm = new Map(record.terms.uses.map(({ term, entries }) => [term, entries]));
     this.#statements = [...record.words.said, ...record.closings].flatMap(({ text, entryId }) =>
       entryId === undefined ? [] : [{ entryId, words: contentWords(text) }],

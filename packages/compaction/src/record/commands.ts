@@ -1,7 +1,7 @@
 import { textHead } from "@bonsai-agent/messages";
 
 /** One program with its arguments, without redirections, leading variable assignments and shell keywords. */
-export interface SimpleCommand {
+interface SimpleCommand {
   /** The value of each argument, quotes resolved. */
   words: readonly string[];
   /** Each argument as it is written. */
@@ -12,8 +12,20 @@ export interface SimpleCommand {
   folder?: string | undefined;
 }
 
+export interface Command extends SimpleCommand {
+  /** As written, but without wrappers such as `sudo`; runners such as `npx` stay. */
+  text: string;
+  /** The program or its script, and the words that may be verbs: no options, files or quoted texts. */
+  names: readonly string[];
+  /** Two runs with the same words here are the same command. */
+  identity: readonly string[];
+  isLookup: boolean;
+  /** True if it tests, builds or checks. */
+  isCheck: boolean;
+}
+
 /** Commands that share one exit code: they are between `;`, `&` and line ends. */
-export interface CommandGroup<Command extends SimpleCommand = SimpleCommand> {
+export interface CommandGroup {
   /** Excludes commands that run only after a failure: `b` in `a || b`. */
   commands: readonly Command[];
   hasFallback: boolean;
@@ -22,8 +34,11 @@ export interface CommandGroup<Command extends SimpleCommand = SimpleCommand> {
 /** Only the beginning of a longer script is read. */
 const MAX_SCRIPT_CHARS = 20_000;
 
-/** Reads a shell command, or a whole script. Never throws; an unclosed quote reaches to the end. */
-export function commandGroups(written: string): CommandGroup[] {
+/**
+ * Reads a shell command or a whole script, without wrappers and runners such as `sudo`, `timeout 60` and `npx`. Never
+ * throws; an unclosed quote reaches to the end.
+ */
+export function readCommands(written: string): CommandGroup[] {
   const reader = new ScriptReader();
   for (const { 0: token, groups = {} } of withoutHereDocuments(written).matchAll(TOKEN))
     reader.read(token, groups);
@@ -52,7 +67,7 @@ const NO_COMMAND = /^(?:for|case|select|done|fi|esac|\}|function|\[\[?)$/;
 
 class ScriptReader {
   readonly #groups: CommandGroup[] = [];
-  #commands: SimpleCommand[] = [];
+  #commands: Command[] = [];
   #words: Array<{ value: string; raw: string }> = [];
   #isInWord = false;
   #isPiped = false;
@@ -91,7 +106,7 @@ class ScriptReader {
     this.#words = [];
     const [words, raws] = [own.map(({ value }) => value), own.map(({ raw }) => raw)];
     if (words.length === 0 || NO_COMMAND.test(words[0]!) || this.#hasFallback) return;
-    this.#commands.push({ words, raws, isPiped: this.#isPiped, folder: this.#folder });
+    this.#commands.push(readCommand({ words, raws, isPiped: this.#isPiped, folder: this.#folder }));
     if (words[0] === "cd" && words[1] !== undefined) this.#folder = words[1];
   }
 }
@@ -103,7 +118,7 @@ function unquoted(raw: string): string {
 
 // Names of programs and subcommands: they are the same in every human language.
 
-export const wordSet = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/));
+const wordSet = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/));
 
 /** Programs that only look, control the shell, or move files: their failures are not recorded. */
 const LOOKUPS = wordSet(
@@ -113,33 +128,17 @@ const LOOKUPS = wordSet(
   jobs kill pkill yes clear md5sum sha256sum curl wget http https exit return shift read local trap command journalctl
   mkdir rm rmdir touch cp mv chmod chown ln sed tee tar zip unzip gzip mktemp vim vi nano dd patch`,
 );
-export const LOOKING_VERBS = wordSet(
+const LOOKING_VERBS = wordSet(
   `get list ls describe show view status log logs diff info help search inspect cat explain history query find outdated tail
   why fetch read browse count`,
 );
 /** Programs and verbs that test, build or check. */
-export const CHECKS = wordSet(
+const CHECKS = wordSet(
   `test tests spec e2e check lint typecheck build compile vet fmt format verify clippy audit bench coverage ci vitest jest
   pytest unittest mocha rspec phpunit ctest playwright cypress tox tsc tsgo eslint biome prettier oxlint mypy pyright ruff flake8
   stylelint webpack esbuild vite gradle gradlew mvn mvnw cmake ninja bazel gcc clang rustc`,
 );
 const INTERPRETER = /^(?:node|python[\d.]*|bash|sh|zsh|ruby|perl|php|tsx|ts-node|deno|bun|go)$/;
-export interface Command extends SimpleCommand {
-  /** As written, but without wrappers such as `sudo`; runners such as `npx` stay. */
-  text: string;
-  /** The program or its script, and the words that may be verbs: no options, files or quoted texts. */
-  names: readonly string[];
-  /** Two runs with the same words here are the same command. */
-  identity: readonly string[];
-  isLookup: boolean;
-  /** True if it tests, builds or checks. */
-  isCheck: boolean;
-}
-
-/** Reads the commands of a shell command, without wrappers and runners such as `sudo`, `timeout 60` and `npx`. */
-export function readCommands(written: string): CommandGroup<Command>[] {
-  return commandGroups(written).map((group) => ({ ...group, commands: group.commands.map(readCommand) }));
-}
 
 const WRAPPER =
   /^(?:(?:sudo|doas|env|time|nohup|nice|exec|stdbuf|setsid|g?timeout|xargs)(?: -[ugs] \S+| -\S+| \w+=\S*| \d[\d.]*[smhd]?)* )+/;
@@ -182,7 +181,7 @@ function baseName(path: string): string {
 }
 
 /** Splits a name into lower-case words: `db:migrate`, `delete-stack`, `publishToMavenLocal`. */
-export function partsOf(name: string): string[] {
+function partsOf(name: string): string[] {
   const spaced = name.slice(0, 80).replace(/([a-z\d])([A-Z])/g, "$1 $2");
   return spaced.toLowerCase().match(/[a-z\d]+/g) ?? [];
 }
@@ -213,4 +212,94 @@ export function covers(passed: Command, failed: Command): boolean {
 function contains(outer: string, inner: string): boolean {
   const folder = outer.replace(/\/(?:\.\.\.)?$/, "");
   return inner === outer || (inner.startsWith(folder) && /^[/:]/.test(inner.slice(folder.length)));
+}
+
+/** Verbs of irreversible actions, as a subcommand or as the name of a script. */
+const ACTS = wordSet(
+  `push publish unpublish deploy redeploy undeploy release migrate rollback delete del destroy drop dropdb truncate purge wipe
+  flush apply upload terminate promote merge yank transfer send submit email`,
+);
+/** Verbs without lasting effects outside the project, and verbs that only prepare the object of an acting verb. */
+const LOCAL = wordSet(
+  `version login plan preview validate template dry notes local new generate gen init add install i start serve dev watch
+  download assemble freeze config make patch edit edits draft write todo context`,
+);
+/** Programs that take several verbs at once. */
+const SEVERAL = /^(?:g?make|mvnw?|gradlew?|just|task|rake)$/;
+/** Irreversible commands that need more than one verb to identify. Matches a program with its unquoted arguments. */
+const PHRASES =
+  /^(?:git (?:push|filter-\w|reset .*--hard|clean .*-(?:-force|[a-z]*f)|branch .*-(?:[dD]\b|-delete)|stash (?:drop|clear))|git tag (?!(?:.* )?(?:-l|-n\d*|-v|--(?:list|contains|no-contains|points-at|merged|no-merged|verify))\b)(?:.* )?[^-\s]|(?:docker|podman) .*(?:prune|volume rm|stack rm|down .*(?:-v\b|--volumes)|build .*--push)|(?:p?npm|yarn) (?:version [^-]|dist-tag (?:add|rm)|deprecate)|alembic (?:up|down)grade|dotnet (?:nuget (?:push|delete)|ef database (?:update|drop))|ansible-playbook |vercel .*--prod|redis-cli (?:flush|del)|find (?!.*\.(?:pyc|log|tmp)\b).*-delete|(?:scp|rsync) .* [\w.@-]{2,}:\S*$|(?:aws s3|gsutil) .*(?:cp|mv|sync) .* \w+:\/\/\S+$|(?:aws|gsutil) .*\b(?:rm|rb)\b|helm (?:.* )?(?:un)?install\b|helm (?:.* )?upgrade\b|kubectl .*(?:undo|scale)\b|(?:gh|glab) \w+ (?:create|close|comment)\b|heroku \S*reset|(?:fly|heroku) \S*(?: |:)set\b|gh api .*(?:-X|--method)[ =]?(?:POST|PUT|PATCH|DELETE))/i;
+const DRY =
+  / (?:--?(?:dry-?run|dry|help|snapshot|check|what-?if|no-?op|plan|list|simulate)(?!=(?:false|none))(?:[= ]|$)|(?:-h|--version)$)|^(?:git (?:push|clean)|make) (?:.* )?-\w*n/i;
+
+/** True if the command cannot be undone. False for dry runs, listings and help. */
+export function isIrreversible(command: Command): boolean {
+  const [program = ""] = command.names;
+  const own = command.words.slice(1, 60).filter((word) => word.length < 200 && !/\s/.test(word));
+  const text = [program, ...own]
+    .join(" ")
+    .slice(0, 2_000)
+    .replace(/ -[Cc] \S+/, "");
+  if (DRY.test(text)) return false;
+  if (PHRASES.test(text) || RULES.some(([programs, rule]) => programs.test(program) && rule(command)))
+    return true;
+  return !/^(?:git|dotnet)$/.test(program) && (!command.isLookup || ACTS.has(program)) && actsByName(command);
+}
+
+/** The first known verb decides. If the program takes several verbs, one acting verb is enough. */
+function actsByName({ names }: Command): boolean {
+  const [program = ""] = names;
+  const isSeveral = SEVERAL.test(program);
+  const told = names.slice(0, isSeveral ? 12 : 5).map((name, at) => actsBy(name, names[at + 1] ?? ""));
+  return isSeveral ? told.includes(true) : (told.find((acts) => acts !== undefined) ?? false);
+}
+
+function actsBy(name: string, next: string): boolean | undefined {
+  const stops = (part: string) => LOCAL.has(part) || CHECKS.has(part) || LOOKING_VERBS.has(part);
+  const parts = partsOf(name);
+  if (parts.some((part) => ACTS.has(part)) && !parts.some(stops))
+    // Some verbs are nouns too: `gh release list`, `prisma migrate status`.
+    return !(/^(?:release|deploy|migrate|tag)$/.test(name) && partsOf(next).some(stops) && next !== "deploy");
+  return parts.some(stops) ? false : undefined;
+}
+
+const RULES: ReadonlyArray<[programs: RegExp, rule: (command: Command) => boolean]> = [
+  [/^rm$/, removesMore],
+  [/^(?:curl|wget|https?)$/, writesByHttp],
+  [/^(?:psql|mysql|mariadb|sqlite3|mongosh|clickhouse-client)$/, changesData],
+];
+
+/** True for a folder, a glob or a path outside the project. A single file of the project is new, or is in git. */
+function removesMore({ words }: Command): boolean {
+  const isRecursive = words.some((word) => /^-(?:[a-z]*r|-recursive)/i.test(word));
+  const isMore = (path: string) => isRecursive || /[*?]|^(?:~|\/|\$HOME|\.\.)/.test(path);
+  const paths = words.slice(1).filter((word) => !word.startsWith("-"));
+  return paths.some((path) => !isTemporary(path) && isMore(path)) || (isRecursive && paths.length === 0);
+}
+
+const TEMPORARY =
+  /^(?:te?mp(?:[-_.].*)?|.*\.(?:te?mp|bak|log|pyc|o|orig|swp|tsbuildinfo|tgz|lock)|\$\{?te?mp.*|\$\(mktemp.*|dist(?:[-_].*)?|build|out|target|obj|node_modules|\.?[\w-]*cache|coverage|__pycache__|\.(?:next|nuxt|output|turbo|v?env|tox|gradle|terraform)|venv|test-results|vendor|(?:package|pnpm)-lock\.\w+)$/i;
+
+/** True for files that can be created again: builds, caches, installed packages, temporary files. */
+function isTemporary(path: string): boolean {
+  const parts = path.slice(-500).split("/");
+  return /^\/(?:private\/)?(?:var\/)?tmp\/./.test(path) || parts.some((part) => TEMPORARY.test(part));
+}
+
+const DATA_CHANGE =
+  /(?:^|[;"'\s])(?:(?:drop|truncate|alter)\s+\w|delete\s+from\s|insert\s+into\s|update\s+\S{1,200}\s+set\s)|\.(?:drop|delete|remove|update)\w*\(|migrations?\/\S{1,200}\.sql$/i;
+
+function changesData({ words }: Command): boolean {
+  return words.slice(1).some((text) => DATA_CHANGE.test(text.slice(0, 20_000)));
+}
+
+const HERE = /^(?:\w+:\/\/)?(?:localhost|127\.|0\.0\.0\.0|\[::1\]|[\w-]+\.(?:local|test)\b|:\d)/i;
+const WRITES =
+  /^(?:(?:-X|(?:--request|--method)=)?(?:POST|PUT|PATCH|DELETE)$|(?:-d|--data(?:-\w+)?|--json|-F|--form|-T|--upload-file|--post-(?:data|file))(?:=|$))/;
+
+/** Requests to a server on this machine do not count: they are trials. */
+function writesByHttp({ words }: Command): boolean {
+  const own = words.slice(1, 200);
+  const reads = own.some((word) => HERE.test(word) || /^(?:-G|--get|(?:-X)?GET)$/.test(word));
+  return !reads && own.some((word) => WRITES.test(word));
 }

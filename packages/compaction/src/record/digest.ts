@@ -1,7 +1,7 @@
 import { estimateTokens } from "@bonsai-agent/messages";
 import { counted } from "@bonsai-agent/messages/numbers";
 import type { SpanRecord } from "../details.ts";
-import { failingLine, irreversibleLine, newestLines, todoLine } from "./outcomes.ts";
+import { newestLines, outcomeLine } from "./outcomes.ts";
 import { clippedTexts, reportShape } from "./sentence.ts";
 import {
   clippedClosings,
@@ -53,9 +53,9 @@ function textWithin(options: DigestOptions): string {
   const { record, earlierSummary = "", branchSummaries = [], maxTokens, focus } = options;
   const { failing, irreversible, openTodos } = record.outcomes;
   const budget = new Budget(maxTokens - estimateTokens(INTRODUCTION) - HEADINGS_TOKENS);
-  const undone = budget.newest(irreversible.map(irreversibleLine), SHARES.irreversible);
-  const failed = budget.newest(failing.map(failingLine), SHARES.failing);
-  const todos = budget.newest(openTodos.map(todoLine), SHARES.todos);
+  const undone = budget.newest(irreversible.map(outcomeLine), SHARES.irreversible);
+  const failed = budget.newest(failing.map(outcomeLine), SHARES.failing);
+  const todos = budget.newest(openTodos.map(outcomeLine), SHARES.todos);
   const standing = budget.take(standingLines(record, budget.left * SHARES.standing, focus));
   const notes = [notesOf(earlierSummary), ...branchSummaries.map((summary) => branchNotes(summary, record))];
   const earlier = budget.take(clippedNotes(notes.join("\n"), budget.left * SHARES.earlier));

@@ -1,23 +1,22 @@
-import { contentText, estimateTokens, isRecord, type ToolCall, textHead } from "@bonsai-agent/messages";
-import { CallPairs, recalledIds } from "@bonsai-agent/messages/host";
-import type { FailedCommand, IrreversibleCommand, Outcomes, Todo } from "../details.ts";
 import {
-  clipped,
-  commandIn,
-  counts,
-  decisiveLine,
-  groupStates,
-  type RunResult,
-  resultOf,
-} from "./command-runs.ts";
-import { type Command, covers, readCommands } from "./commands.ts";
-import { isIrreversible } from "./irreversible.ts";
+  contentText,
+  estimateTokens,
+  isRecord,
+  type Message,
+  shortened,
+  type ToolCall,
+  textHead,
+} from "@bonsai-agent/messages";
+import { CallPairs, recalledIds, withoutTerminalControls } from "@bonsai-agent/messages/host";
+import type { FailedCommand, IrreversibleCommand, Outcomes, Todo } from "../details.ts";
+import { type Command, type CommandGroup, covers, isIrreversible, readCommands } from "./commands.ts";
+import { PLACED_ERROR, RAISED_ERROR } from "./pasted.ts";
 import { normalForm } from "./sentence.ts";
 import { address, type SourceMessage } from "./statements.ts";
 
 /** Maximum length of each list; the oldest are dropped first. */
 const MAX_KEPT = { failing: 40, irreversible: 60 };
-const MAX_COMMAND_CHARS = 160;
+const MAX_IRREVERSIBLE_CHARS = 160;
 const MAX_KEY_CHARS = 400;
 
 /**
@@ -48,22 +47,17 @@ class OutcomeTracker {
   }
 
   read({ message, entryId }: SourceMessage): void {
-    const role = message?.role;
     const call = this.#calls.add(message)?.call;
-    if (role === "assistant" || role === "user")
+    if (recalledIds(message) !== undefined) return;
+    const command = commandIn(message, call);
+    if (command !== undefined) this.#ran(command, resultOf({ ...message }), entryId);
+    else if (message?.role === "assistant" || message?.role === "user")
       this.#listed(boxesOf(contentText(message.content)), undefined, entryId);
-    else if (role === "bashExecution" && typeof message.command === "string")
-      this.#ran(message.command, resultOf({ ...message }), entryId);
-    else if (call !== undefined && message !== undefined && recalledIds(message) === undefined)
-      this.#called(call, { ...message }, entryId);
-  }
-
-  #called(call: ToolCall, message: Record<string, unknown>, entryId: string | undefined): void {
-    const command = commandIn(call.arguments);
-    const isKnown = this.outcomes.openTodos.some(({ tool }) => tool === call.name);
-    const list = listOf(call.arguments, isKnown) ?? listOf(message.details, isKnown);
-    if (command !== undefined) this.#ran(command, resultOf(message), entryId);
-    else if (message.isError !== true && list !== undefined) this.#listed(list, call.name, entryId);
+    else if (call !== undefined && message.role === "toolResult") {
+      const isKnown = this.outcomes.openTodos.some(({ tool }) => tool === call.name);
+      const list = listOf(call.arguments, isKnown) ?? listOf(message.details, isKnown);
+      if (message.isError !== true && list !== undefined) this.#listed(list, call.name, entryId);
+    }
   }
 
   #listed(list: readonly ListedTodo[], tool: string | undefined, entryId: string | undefined): void {
@@ -115,7 +109,7 @@ class OutcomeTracker {
 
   #did(text: string, entryId: string | undefined): void {
     if (!this.adds) return;
-    const command = clipped(text, MAX_COMMAND_CHARS);
+    const command = clipped(text, MAX_IRREVERSIBLE_CHARS);
     const before = this.outcomes.irreversible.find((done) => done.command === command);
     const others = this.outcomes.irreversible.filter((done) => done !== before);
     const all = [...others, { command, times: (before?.times ?? 0) + 1, entryId }];
@@ -131,7 +125,7 @@ function isSameFolder(a: string | undefined, b: string | undefined): boolean {
   return a === undefined || b === undefined || a === b || a.endsWith(`/${b}`) || b.endsWith(`/${a}`);
 }
 
-export interface ListedTodo {
+interface ListedTodo {
   text: string;
   isDone: boolean;
 }
@@ -149,7 +143,7 @@ const DONE = /^(?:completed?|done|finished|closed|cancell?ed|skipped|resolved|de
  * Finds a to-do list in a tool's arguments or details, by its shape: records with a text and a state.
  * @param isKnown true if the tool has a list already: an empty list then counts
  */
-export function listOf(fields: unknown, isKnown: boolean): ListedTodo[] | undefined {
+function listOf(fields: unknown, isKnown: boolean): ListedTodo[] | undefined {
   for (const list of Object.values(isRecord(fields) ? fields : {})) {
     if (!Array.isArray(list) || list.length > MAX_ITEMS) continue;
     const items = list.flatMap(itemOf);
@@ -170,7 +164,7 @@ const BOX =
   /^[ \t>]{0,12}(?:(?:[-*+•]|\d{1,3}[.)])[ \t]{1,4})?(?:\[([ xX✓✔~/-])\]|([☐☑☒✅✔✓]))[ \t]{1,4}(\S.*)$/u;
 
 /** The check boxes of a text, in order. Ignores boxes in a code fence: they belong to a quoted document. */
-export function boxesOf(text: string): ListedTodo[] {
+function boxesOf(text: string): ListedTodo[] {
   if (!/\[[ xX✓✔~/-]\]|[☐☑☒✅✔✓]/u.test(text)) return [];
   let isFenced = false;
   const found = text.split("\n").flatMap((line): ListedTodo[] => {
@@ -188,42 +182,31 @@ export function boxesOf(text: string): ListedTodo[] {
  * begins other work, and both stay. Boxes in a text add and tick off.
  * @param adds false if the list only ticks off
  */
-export function afterTodos(
+function afterTodos(
   todos: readonly Todo[],
   list: readonly ListedTodo[],
   { adds, tool, entryId }: Omit<Todo, "text"> & { adds: boolean },
 ): Todo[] {
   const states = new Map(list.map(({ text, isDone }) => [normalForm(text), isDone]));
   const isDone = ({ text }: Todo) => states.get(normalForm(text));
-  const own = todos.filter((todo) => tool !== undefined && todo.tool === tool);
-  const goesOn = list.length === 0 || own.some((todo) => isDone(todo) !== undefined);
-  const open = todos.filter(
-    (todo) => isDone(todo) === false || (isDone(todo) === undefined && !(goesOn && own.includes(todo))),
-  );
+  const isOwn = (todo: Todo) => tool !== undefined && todo.tool === tool;
+  const isSameWork = list.length === 0 || todos.some((todo) => isOwn(todo) && isDone(todo) !== undefined);
+  const open = todos.filter((todo) => !(isDone(todo) ?? (isSameWork && isOwn(todo))));
   const known = new Set(open.map(({ text }) => normalForm(text)));
   const added = list.filter((item) => adds && !item.isDone && !known.has(normalForm(item.text)));
   return [...open, ...added.map(({ text }) => ({ text, tool, entryId }))].slice(-MAX_TODOS);
 }
 
-/** One line for each outcome, as the digest writes it, with the outcome's entry. */
-export function outcomeLines({ irreversible, failing, openTodos }: Outcomes) {
-  return [
-    ...irreversible.map((each) => ({ line: irreversibleLine(each), entryId: each.entryId })),
-    ...failing.map((each) => ({ line: failingLine(each), entryId: each.entryId })),
-    ...openTodos.map((each) => ({ line: todoLine(each), entryId: each.entryId })),
-  ];
+/** The line of an outcome in a summary, with its entry. */
+export function outcomeLine(outcome: IrreversibleCommand | FailedCommand | Todo): string {
+  return `- ${outcomeText(outcome)}${address(outcome.entryId)}`;
 }
 
-export function irreversibleLine({ command, times, entryId }: IrreversibleCommand): string {
-  return `- \`${command}\`${times > 1 ? ` (${times} times)` : ""}${address(entryId)}`;
-}
-
-export function failingLine({ key, line, entryId }: FailedCommand): string {
-  return `- \`${key}\`${line === "" ? "" : `: ${line}`}${address(entryId)}`;
-}
-
-export function todoLine({ text, entryId }: Todo): string {
-  return `- [ ] ${text}${address(entryId)}`;
+function outcomeText(outcome: IrreversibleCommand | FailedCommand | Todo): string {
+  if ("text" in outcome) return `[ ] ${outcome.text}`;
+  if ("times" in outcome)
+    return `\`${outcome.command}\`${outcome.times > 1 ? ` (${outcome.times} times)` : ""}`;
+  return `\`${outcome.key}\`${outcome.line === "" ? "" : `: ${outcome.line}`}`;
 }
 
 /** The newest lines that fit into `maxTokens`. */
@@ -234,4 +217,201 @@ export function newestLines(lines: readonly string[], maxTokens: number): string
     return tokens > maxTokens;
   });
   return lines.slice(from + 1);
+}
+
+/** A finished shell command that a tool or the user ran. */
+export interface CommandRun {
+  /** On one line, without a leading `cd`, at most 400 characters long. */
+  command: string;
+  /** The folder in which the command ran, if a `cd` in it names one. */
+  folder?: string | undefined;
+  state: RunResult["state"];
+  /** True if the command only looked or moved files. */
+  isLookup: boolean;
+  /** The decisive line of a failure, if there is one. */
+  line?: string | undefined;
+  /** The entry of its result. */
+  entryId?: string | undefined;
+}
+
+const MAX_COMMAND_CHARS = 400;
+/** `cd packages/tui && ` */
+const FOLDER_CHANGE = /^\s{0,9}cd\s{1,9}(?:"[^"\n]*"|'[^'\n]*'|[^\s;&|]+)\s{0,9}(?:&&|;)\s{0,9}(?=\S)/;
+
+/** The commands that tools and the user ran, in order. Skips calls without a result among the messages. */
+export function commandRuns(messages: readonly SourceMessage[]): CommandRun[] {
+  const calls = new CallPairs();
+  return messages.flatMap(({ message, entryId }) => {
+    const written = commandIn(message, calls.add(message)?.call);
+    return written === undefined ? [] : [commandRun(written, resultOf({ ...message }), entryId)];
+  });
+}
+
+function commandRun(written: string, result: RunResult, entryId: string | undefined): CommandRun {
+  const groups = readCommands(written);
+  const isFailed = groupStates(groups, result).some(([, state]) => state === "failed");
+  const state = isFailed && result.state !== "aborted" ? "failed" : result.state;
+  const line = state === "failed" ? decisiveLine(result) : undefined;
+  const folder = groups.at(-1)?.commands.at(-1)?.folder;
+  return {
+    command: clipped(written.replace(FOLDER_CHANGE, ""), MAX_COMMAND_CHARS),
+    ...(folder !== undefined && { folder }),
+    state,
+    isLookup: !groups.some(({ commands }) => commands.some(counts)),
+    ...(line !== undefined && { line }),
+    entryId,
+  };
+}
+
+/**
+ * The shell command that a message is the result of. Only the arguments of its call decide: each agent names its tools
+ * differently.
+ */
+function commandIn(message: Message, call: ToolCall | undefined): string | undefined {
+  const fields: Record<string, unknown> =
+    message?.role === "bashExecution" ? { ...message } : { ...call?.arguments };
+  // Some edit tools have a `path`, and a `command` that names the edit.
+  if ("path" in fields) return undefined;
+  const values = ["command", "cmd", "script", "shell_command", "CommandLine"].map((field) => fields[field]);
+  const value = values.find((one) => typeof one === "string" || Array.isArray(one));
+  if (!Array.isArray(value)) return value as string | undefined;
+  return /(?:^|\/)(?:ba|z)?sh$/.test(String(value[0])) ? String(value.at(-1)) : value.join(" ");
+}
+
+/** False for a lookup, unless it is irreversible. */
+const counts = (command: Command): boolean => !command.isLookup || isIrreversible(command);
+const checks = ({ commands }: CommandGroup): boolean => commands.some(({ isCheck }) => isCheck);
+
+/** A search for error messages: if it finds none, that is a success. */
+const SEEKS_ERRORS = /grep.*(?:err|fail|warn|fatal|TS\d)/i;
+
+/** The state of each group; undefined if unknown, because the result has only the exit code of the last group. */
+function groupStates(
+  all: readonly CommandGroup[],
+  result: RunResult,
+): Array<[CommandGroup, RunResult["state"] | undefined]> {
+  // `cargo test; echo $?` prints the exit code of the group before it.
+  const groups = all.filter(({ commands: [first] }) => !/^echo .*\$\?/.test(first?.text.slice(0, 200) ?? ""));
+  const last = groups.at(-1);
+  // A lookup at the end of a pipe, or a fallback, replaces the exit code of the command that matters.
+  const isSeen =
+    last?.hasFallback === false && !last.commands.some(({ isPiped, isLookup }) => isPiped && isLookup);
+  const isLastToBlame = isSeen && result.state === "failed" && last.commands.some(counts);
+  const isBad = !isLastToBlame && saysFailed(result.lines);
+  const hasCheck = groups.some(checks);
+  return groups.map((group) => {
+    if (group === last && isSeen) return [group, result.state];
+    if (isLastToBlame) return [group, undefined];
+    if (isBad && checks(group) === hasCheck) return [group, "failed"];
+    const search = group.commands.find(({ isPiped, text }) => isPiped && /^(?:[ef]?grep|rg|wc)\b/.test(text));
+    if (search === undefined) return [group, group === last ? result.state : "passed"];
+    return [group, SEEKS_ERRORS.test(search.text) ? "passed" : undefined];
+  });
+}
+
+/** The output of a command or tool, and how it ended. */
+interface RunResult {
+  state: "passed" | "failed" | "aborted";
+  /** False if nothing shows that the command ran: it was refused, or the tool broke. */
+  hasExitCode: boolean;
+  lines: readonly string[];
+}
+
+/** Only the last lines of a longer output are read. */
+const MAX_LINES = 3_500;
+const MAX_LINE_CHARS = 400;
+
+/** Reads the result of a tool, or of a command that the user ran by hand. */
+function resultOf(message: Record<string, unknown>): RunResult {
+  const lines = linesOf(contentText(message.content ?? message.output));
+  const details = isRecord(message.details) ? message.details : {};
+  const code =
+    exitCodeIn(message) ?? exitCodeIn(details) ?? exitCodeIn(details.metadata) ?? exitCodeSaid(lines);
+  const isStopped = message.cancelled === true || details.end === "abort" || details.aborted === true;
+  const isAborted = isStopped || (code === undefined && lines.slice(-3).some((line) => ABORTED.test(line)));
+  const isFailed = message.isError === true || (code !== undefined && code !== 0);
+  const state = isAborted ? "aborted" : isFailed ? "failed" : "passed";
+  return { state, hasExitCode: code !== undefined, lines };
+}
+
+function linesOf(text: string): string[] {
+  return text
+    .split("\n")
+    .slice(-MAX_LINES)
+    .map((line) => withoutTerminalControls(textHead(line, MAX_LINE_CHARS)).replace(/^[\s│╷╵┃]+|\s+$/gu, ""))
+    .filter((line) => line !== "");
+}
+
+function exitCodeIn(fields: unknown): number | undefined {
+  if (!isRecord(fields)) return undefined;
+  const codes = [fields.exitCode, fields.exit_code, fields.exitcode, fields.returncode, fields.exit];
+  return codes.find((code) => typeof code === "number") as number | undefined;
+}
+
+/** A line with only an exit code, at either end of the output: `Command exited with code 1`, `[Exit code 1.]`, `EXIT=1`. */
+const EXIT_LINE =
+  /^\W*(?:(?:the )?(?:shell )?(?:command|process|program|script|task) (?:has )?)?(?:failed with )?(?:exit(?:ed)?|return(?:ed)?|rc)(?:[ _-]?(?:with|code|status|value))*\W{1,4}(-?\d{1,3})\W*(?:\/\w+>?)?$/i;
+
+function exitCodeSaid(lines: readonly string[]): number | undefined {
+  for (const line of [...lines.slice(-3).reverse(), ...lines.slice(0, 3)]) {
+    const said = line.length < 80 ? EXIT_LINE.exec(line) : null;
+    const code = said ?? /"exit_?code"\s{0,3}:\s{0,3}(-?\d{1,3})\b/i.exec(line);
+    if (code !== null) return Number(code[1]);
+  }
+  return undefined;
+}
+
+const ABORTED =
+  /^\W*(?:(?:command|operation) aborted|stopped by the user|aborted|request interrupted|interrupted by user|cancelled)\b/i;
+
+/** `3 failed`, `Failures: 1`, `failures=2`. */
+const COUNTS_FAILED =
+  /\b[1-9]\d* (?:(?:tests?|specs?|examples?|suites?) )?(?:failed|failing|failures?|errors?)\b|\b(?:fail(?:ed|ures?|ing)?|errors?)["']?(?:: |=| )[1-9]\d*\b/i;
+const COUNTS_PASSED =
+  /\b[1-9]\d* (?:(?:tests?|specs?|examples?) )?pass(?:ed|ing)?\b|\bpass(?:ed)?(?:: | )[1-9]|\btest result: ok|^OK\b|^ok\s|\b(?:0|no) (?:errors?|problems|failures|failed|issues)\b|\bBUILD SUCCESS/i;
+const SAYS_FAILED =
+  /^npm (?:ERR!|error)|\bELIFECYCLE\b|^(?:---? )?FAIL(?:ED)?\b|^(?:✗|✖|×) |^not ok \d|^Traceback |\bBUILD FAIL|\bSegmentation fault|: command not found|^! \[|^make(?:\[\d+\])?: \*\*\*/;
+
+/** True if the output clearly reports a failure: by its counts, else by one of its lines. */
+function saysFailed(lines: readonly string[]): boolean {
+  const end = lines.slice(-30);
+  if (end.some((line) => COUNTS_FAILED.test(line))) return true;
+  if (end.some((line) => COUNTS_PASSED.test(line))) return false;
+  return lines.some((line) => [SAYS_FAILED, PLACED_ERROR, RAISED_ERROR].some((shape) => shape.test(line)));
+}
+
+const MENTIONED = /\berrors?\b|\bfail(?:ed|ure|ures|ing)?\b|\bexception\b|\bfatal\b|✗|✖|❌|\bkilled\b/i;
+
+/** Shapes of lines that name the error, the most specific first. */
+const DECISIVE = [
+  PLACED_ERROR,
+  RAISED_ERROR,
+  /: (?:command )?not found\b|permission denied|\bno such file\b|\bassert(?:ion)?\b.{0,100}\bfail|\bexpected\b.{0,100}\b(?:got|received|actual|but|to)\b|\bgot\b.{0,100}\bwant\b|^[^\s:]{1,200}\.\w{1,5}:\d+(?::\d+)?: (?!warning|note|info)/i,
+  /\b(?:ECONN[A-Z]+|E[A-Z]{3,}(?=[: ,])|ERR_[A-Z_]+)\b|\b\w{1,80}(?:Error|Exception):/,
+  /^(?:--- )?FAIL(?:ED)?\b.|^(?:✗|✖|×|✘|●) |^not ok \d|\b(?:denied|refused|rejected|unauthori[sz]ed|forbidden|timed out|unreachable|not found|cannot|could not|unable to|invalid|missing|conflict)\b/i,
+  MENTIONED,
+];
+/** Lines around the error: notes of wrappers, stack frames, progress. */
+const NOISE =
+  /^(?:npm (?:warn|notice|(?:ERR!|error) (?:code |path |command |A complete |Lifecycle |errno ))|pnpm: |yarn run|error Command failed|ELIFECYCLE|make(?:\[\d+\])?: |at .{1,300}[():]|at \S+:\d+|File "|Debugger |\(node:|\(Use `node|node:internal|\^|>|\d+ ?\||=+ |-{3,}|✓|√|✔|ok\b|PASS\b|(?:\S+ )?(?:INFO|DEBUG|TRACE|WARN(?:ING)?)\b|warning\b|\[?(?:exit code|command exited)|error: (?:aborting due to|could not compile|test failed, to rerun|linker command failed)|To see|FAILURE: Build failed|For more|Some errors have|Traceback )|\bld returned \d|\b0 (?:errors?|failed|failures)\b/i;
+
+/** The line that names the error, by its shape; else the last line, if the command is known to have run. */
+function decisiveLine({ lines, hasExitCode }: RunResult): string | undefined {
+  const telling = lines.filter((line) => !NOISE.test(line) && !EXIT_LINE.test(line));
+  for (const shape of DECISIVE) {
+    const fits = (line: string) => shape.test(line);
+    // A compiler's first error causes the later ones. The last thrown error is the outcome of the earlier ones.
+    const isLast = shape === RAISED_ERROR || shape === MENTIONED;
+    const at = isLast ? telling.findLastIndex(fits) : telling.findIndex(fits);
+    // A line that ends in a colon announces the next one.
+    const next = telling[at]?.endsWith(":") ? (telling[at + 1] ?? "") : "";
+    if (at >= 0) return clipped(`${telling[at]} ${next}`, 240);
+  }
+  return hasExitCode && telling.length > 0 ? clipped(telling.at(-1)!, 240) : undefined;
+}
+
+/** Joins the text into one line of at most `chars` characters. Never cuts within a character. */
+function clipped(text: string, chars: number): string {
+  const line = textHead(text, chars * 8).replace(/[\r\n]+\s*/g, " ");
+  return shortened(line.trim(), chars);
 }

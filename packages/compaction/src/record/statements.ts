@@ -13,6 +13,7 @@ import {
 import {
   isProgramText,
   MESSAGE_TYPES,
+  quotedFiles,
   readSummary,
   splitReminders,
   textTail,
@@ -20,7 +21,7 @@ import {
 } from "@bonsai-agent/messages/host";
 import { counted } from "@bonsai-agent/messages/numbers";
 import type { Closing, SaidMessage, SpanRecord, UserWords } from "../details.ts";
-import { PASTED, withoutPastes } from "./pasted.ts";
+import { fileMark, PASTED, withoutPastes } from "./pasted.ts";
 import {
   type ClipOptions,
   clippedTexts,
@@ -63,11 +64,13 @@ export function ranCommand({ command, output, exitCode }: BashExecutionMessage) 
 
 const typed = new WeakMap<UserMessage, string>();
 
-/** The text that a person typed, with a line for each pasted block, and calls of skills as typed. Cached per message. */
+/** The text that a person typed, with a line for each pasted block and sent file, and calls of skills as typed. Cached. */
 export function typedText(message: UserMessage): string {
   const known = typed.get(message);
   if (known !== undefined) return known;
-  const text = withoutPastes(splitReminders(saidText(message)).own.trim()).trim();
+  const said = quotedFiles(splitReminders(saidText(message)).own.trim());
+  const files = said.files.map(({ path, content }) => fileMark(path, content));
+  const text = [withoutPastes(said.text).trim(), ...files].filter((part) => part !== "").join("\n");
   typed.set(message, text);
   return text;
 }

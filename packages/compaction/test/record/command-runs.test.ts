@@ -1,6 +1,6 @@
 import type { Message } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
-import { commandRuns } from "../../src/record/command-runs.ts";
+import { commandRuns } from "../../src/record/outcomes.ts";
 
 const call = (id: string, fields: Record<string, unknown>) =>
   ({

@@ -50,6 +50,12 @@ test("a call of a template or a skill is shown as typed; a damaged line is ignor
   ).toEqual(["/review src", "/skill:pdf Read a.pdf", "Mend the roof of the house"]);
 });
 
+test("a file that was sent with the text becomes one line", () => {
+  const file = `<file path="src/a.ts">\n${"Prose in a file.\n".repeat(120)}</file>`;
+  const sent = `Explain @src/a.ts to me.\n\n${file}`;
+  expect(texts(wordsOf(user(sent)))).toEqual(["Explain @src/a.ts to me.\n[file src/a.ts, 120 lines]"]);
+});
+
 const LOG = Array.from({ length: 40 }, (_, at) => `2024-01-01T00:00:${10 + at} INFO request ${at} done`);
 
 test("a pasted text becomes one line, and the words around it stay", () => {
@@ -59,7 +65,7 @@ test("a pasted text becomes one line, and the words around it stay", () => {
   const lines = text.split("\n").filter((line) => line !== "");
   expect(lines).toHaveLength(3);
   expect(lines[0]).toBe("Why is this slow?");
-  expect(lines[1]).toMatch(/^\[pasted: log, 40 lines/);
+  expect(lines[1]).toMatch(/^\[pasted: output, 40 lines/);
   expect(lines[2]).toBe("Start with the database.");
 });
 
