@@ -98,6 +98,11 @@ export class Agent {
     return this.#compaction.isRunning;
   }
 
+  /** True while a background summary is being made, or waits to be written. */
+  get isCompactingInBackground(): boolean {
+    return this.#parts.controller.isDraftUnderway;
+  }
+
   /** Aborted when the current work is stopped; undefined without work. */
   get signal(): AbortSignal | undefined {
     return this.#activity.signal;

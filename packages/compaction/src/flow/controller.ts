@@ -77,6 +77,11 @@ export class CompactionController {
     return this.#isRunning;
   }
 
+  /** True while a background draft is being made, or waits to be committed. */
+  get isDraftUnderway(): boolean {
+    return this.#background.isUnderway;
+  }
+
   /** Cancels and discards the background draft. */
   abandonBackground(why: string): void {
     this.#background.abandon(why);

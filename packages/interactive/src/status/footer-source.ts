@@ -115,7 +115,7 @@ export class FooterSource {
     this.#facts = undefined;
   }
 
-  #read({ session, state, background }: Agent, statuses: readonly string[]): FooterFacts {
+  #read({ session, state, isCompactingInBackground }: Agent, statuses: readonly string[]): FooterFacts {
     const { model, askedThinking, sessionName } = state;
     const cost = this.cost.cost(freeAmong([model]));
     return {
@@ -128,7 +128,7 @@ export class FooterSource {
       costUsd: cost.usd,
       isCostPartial: cost.certainty !== "known",
       isCostUnknown: cost.certainty === "unknown" && model.usdPerMillionTokens !== undefined,
-      isSummarising: background.isUnderway,
+      isSummarising: isCompactingInBackground,
       used: usedTokens(this.cost.usage),
       statuses,
     };
