@@ -5,10 +5,12 @@ import {
   type ModelSizes,
   readContext,
 } from "@bonsai-agent/compaction";
-import { type ContextLimit, dailySaving } from "@bonsai-agent/compaction/host";
+import { isGoodAnswer } from "@bonsai-agent/messages/host";
 import { usdText } from "@bonsai-agent/messages/numbers";
 import type { Entry, Session } from "@bonsai-agent/session";
 import { counted, shortTokens } from "./numbers.ts";
+
+type ContextLimit = NonNullable<ReturnType<typeof contextLimit>>;
 
 interface EconomyTextOptions {
   session: Session;
@@ -54,11 +56,16 @@ function whyThere({ size }: ContextLimit, { usdPerMillionTokens }: ModelSizes): 
 /** What is no cent of a day is not spoken of. */
 const LEAST_USD = 0.01;
 
-function savingText(limit: ContextLimit, path: readonly Entry[]): string {
+const DAY_MS = 24 * 60 * 60_000;
+
+/** The saving against the threshold in a day like the latest: the 24 hours up to the latest answer. */
+function savingText({ size, thresholdTokens }: ContextLimit, path: readonly Entry[]): string {
+  if (size === undefined) return "";
   const messages = path.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
-  const saving = dailySaving(limit, messages);
-  if (saving === undefined) return "";
-  const { usd, requests } = saving;
+  const times = messages.filter(isGoodAnswer).map(({ timestamp }) => timestamp);
+  const latest = times.at(-1) ?? 0;
+  const requests = times.filter((atMs) => latest - atMs < DAY_MS && atMs <= latest).length;
+  const usd = size.usdOver(requests, thresholdTokens) - size.usdOver(requests, size.tokens);
   const day = `a day of ${counted(requests, "request")}`;
   if (Math.abs(usd) < LEAST_USD) return `: ${day} does not reach this size`;
   return `: about ${usdText(Math.abs(usd))} a day ${usd > 0 ? "less" : "more"} (${counted(requests, "request")})`;

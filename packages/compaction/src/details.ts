@@ -296,7 +296,6 @@ const besideSchema = z.object({
   /** The first entry that the record does not cover. */
   firstKeptEntryId: text,
   loss: optional(lossSchema),
-  /** True if the user edited the summary's prose. */
   isEdited: flag,
 });
 export type StoredBeside = z.infer<typeof besideSchema>;
@@ -304,20 +303,26 @@ export type StoredBeside = z.infer<typeof besideSchema>;
 /** Reads the sound parts of such an entry; undefined for any other. */
 export function besideOf(entry: Entry | undefined): StoredBeside | undefined {
   if (entry?.type !== "custom" || entry.customType !== customTypes.beside) return undefined;
-  const known = parsedBeside.get(entry) ?? besideSchema.safeParse(entry.data).data;
-  if (known !== undefined) parsedBeside.set(entry, known);
-  return known;
+  return isRecord(entry.data) ? readBeside(entry.data) : undefined;
 }
 
-/** Cache by entry, because entries never change. */
-const parsedBeside = new WeakMap<object, StoredBeside>();
+/** Reads each stored object once, because entries never change. */
+function readOnce<Value>(schema: z.ZodType<Value>): (stored: object) => Value {
+  const known = new WeakMap<object, Value>();
+  return (stored) => {
+    const value = known.get(stored) ?? schema.parse(stored);
+    known.set(stored, value);
+    return value;
+  };
+}
+
+const readBeside = readOnce(besideSchema);
 
 /** The sound parts of a summary's details. Missing or damaged parts are absent or empty. */
 export type StoredDetails = z.infer<typeof detailsSchema>;
 
 const NO_DETAILS = detailsSchema.parse({});
-/** Cache by stored object, because entries never change. */
-const parsed = new WeakMap<object, StoredDetails>();
+const readOwn = readOnce(detailsSchema);
 
 /** Reads the details of a summary entry. Details of an extension, and of other entries, have no values. */
 export function storedDetails(entry: Entry | undefined): StoredDetails {
@@ -332,10 +337,7 @@ export function isOwnDetails(details: unknown): details is { prose: string; rece
 
 /** Reads details that `isOwnDetails` accepts, or those of another program. */
 export function readDetails(details: unknown): StoredDetails {
-  if (!isRecord(details)) return NO_DETAILS;
-  const known = parsed.get(details) ?? detailsSchema.parse(details);
-  parsed.set(details, known);
-  return known;
+  return isRecord(details) ? readOwn(details) : NO_DETAILS;
 }
 
 /** The manifest of a compaction of ours, with its sound parts. */

@@ -125,14 +125,6 @@ export interface BeforeCompactResult {
   carryOver?: ExtensionCarryOver;
 }
 
-interface MaskedResult {
-  entryId: string;
-  /** Empty for a command of the user. */
-  toolName: string;
-  /** Estimated tokens of its content. */
-  tokens: number;
-}
-
 /** The planned move or merge. Read-only. */
 export interface TreePreparation {
   /** The entry to go to; for a merge, the leaf, which the summary is added to. */
@@ -157,7 +149,7 @@ export interface TreePreparation {
 export interface BeforeTreeResult {
   cancel?: boolean;
   /** Ignored if the user wants none. */
-  summary?: { summary: string; details?: unknown; usage?: Usage };
+  summary?: Pick<CustomCompaction, "summary" | "details" | "usage">;
   customInstructions?: string;
   replaceInstructions?: boolean;
   label?: string;
@@ -233,7 +225,8 @@ export interface CompactionEvents {
   session_before_mask: DecideEvent<
     {
       type: "session_before_mask";
-      results: readonly MaskedResult[];
+      /** `toolName` is empty for a command of the user; `tokens` are estimated. */
+      results: ReadonlyArray<{ entryId: string; toolName: string; tokens: number }>;
       freedTokens: number;
       reason: CompactionReason;
       signal: AbortSignal;

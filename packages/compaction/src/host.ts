@@ -13,8 +13,6 @@ export { sizeBeforeText, stepsText } from "./flow/result.ts";
 export { serialise } from "./ladder/prompt.ts";
 export { contradictedSizes, countAhead } from "./plan/context.ts";
 export { type CutPlace, cutIndex, cutRefusal } from "./plan/cut.ts";
-export { dailySaving } from "./plan/economy.ts";
-export type { ContextLimit } from "./plan/limits.ts";
 export { originalProjection } from "./plan/originals.ts";
 export { type ContextSize, contextSizeOf } from "./plan/view.ts";
 export { FileOperationCounter } from "./record/file-operations.ts";

@@ -1,5 +1,4 @@
 import type { AssistantMessage, Model } from "@bonsai-agent/messages";
-import { z } from "zod";
 
 /** The protocols of providers. `scripted` plays a scenario file. `extension` is a provider given to `ModelClient.serve`. */
 export type ProviderApi =
@@ -64,23 +63,21 @@ export const thinkingStyles = {
 } as const;
 
 /** The user's settings for a server. Default of each: the known dialect of the server. */
-export const compatSchema = z.strictObject({
+export interface ModelCompat {
   /**
    * The way to ask for thinking. Anthropic Messages: `budget` (a number of tokens), `adaptive` (an effort). Chat
    * Completions: the field `reasoning_effort`, the field `reasoning` (`{effort}`), `switch` (`thinking: {type}`).
    */
-  thinking: z.enum([...thinkingStyles["anthropic-messages"], ...thinkingStyles["openai-chat"]]).optional(),
+  thinking?: (typeof thinkingStyles)[keyof typeof thinkingStyles][number] | undefined;
   /** The efforts of the model. With `none`, thinking can be switched off. Default: low, medium, high. */
-  efforts: z.array(z.enum(effortWords)).min(1).readonly().optional(),
+  efforts?: readonly Effort[] | undefined;
   /** Chat Completions: the field for earlier thinking. */
-  thinkingBack: z.enum(["reasoning_content", "reasoning_details", "none"]).optional(),
+  thinkingBack?: "reasoning_content" | "reasoning_details" | "none" | undefined;
   /** Chat Completions: the field of the output cap. */
-  maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
+  maxTokensField?: "max_tokens" | "max_completion_tokens" | undefined;
   /** Chat Completions: sends `stream_options`. Many servers send no usage without it. */
-  streamOptions: z.boolean().optional(),
-});
-
-export type ModelCompat = z.infer<typeof compatSchema>;
+  streamOptions?: boolean | undefined;
+}
 
 /** A model's name in settings, flags and messages: `provider/id`. */
 export function referenceOf({ provider, id }: Pick<CatalogueModel, "provider" | "id">): string {

@@ -1,5 +1,5 @@
 import { BonsaiError, contentText, saidText } from "@bonsai-agent/messages";
-import { count as digits } from "@bonsai-agent/messages/numbers";
+import { counted } from "@bonsai-agent/messages/numbers";
 import {
   type BranchSummaryEntry,
   type Entry,
@@ -116,7 +116,7 @@ export async function mergeBranch(options: MergeBranchOptions): Promise<BranchMe
     return { status: "cancelled", ...here, detail: "Merge cancelled. Nothing changed." };
   if (decision.summary === undefined) return unchanged;
   const summaryEntry = (await write(options, decision, place))!;
-  const news = entryIds.length === 1 ? "1 entry" : `${digits(entryIds.length)} entries`;
+  const news = counted(entryIds.length, "entry", "entries");
   const detail = `Merged the branch that ends at ${branchId}: summary ${summaryEntry.id} replaces ${news}.`;
   return { status: "merged", ...here, leafId: session.leafId, summaryEntry, detail };
 }

@@ -1,6 +1,13 @@
 import { resolve } from "node:path";
 import { type Message, messageText, SecretFilter } from "@bonsai-agent/messages";
-import { type Entry, type ProjectionItem, pinChange, project, type Session } from "@bonsai-agent/session";
+import {
+  type CompactionEntry,
+  type Entry,
+  type ProjectionItem,
+  pinChange,
+  project,
+  type Session,
+} from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
 import { recordOfItems } from "../carry/carry-over.ts";
 import { manifestOf, type UserWords } from "../details.ts";
@@ -10,7 +17,7 @@ import { type CommandRun, commandRuns } from "../record/outcomes.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { branchBetween, unknownPlace } from "./branch.ts";
 
-export interface BranchDiffOptions {
+interface BranchDiffOptions {
   session: Session;
   /** The limit of the user's words applies to each side. */
   settings: CompactionSettings;
@@ -66,11 +73,8 @@ interface SideFiles {
   read: string[];
 }
 
-interface SideCompaction {
+interface SideCompaction extends Pick<CompactionEntry, "timestamp" | "tokensBefore"> {
   entryId: string;
-  /** ISO 8601. */
-  timestamp: string;
-  tokensBefore: number;
   /** Absent if it was not recorded. */
   tokensAfter?: number;
   /** True if it was undone on this side. */

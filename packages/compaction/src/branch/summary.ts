@@ -7,7 +7,7 @@ import {
   type Usage,
 } from "@bonsai-agent/messages";
 import { escapeMarks, paragraphs, reportedUsage } from "@bonsai-agent/messages/host";
-import { type Entry, type Projection, pinChange, project, type Session } from "@bonsai-agent/session";
+import { type Entry, type Projection, pinChange, project } from "@bonsai-agent/session";
 import {
   type CarryOver,
   carriedTokens,
@@ -20,36 +20,27 @@ import { filesOf, renderFiles } from "../carry/files.ts";
 import { checkedCarryOver } from "../carry/loss.ts";
 import { branchSummaryText, editedProse } from "../carry/summary-text.ts";
 import { isOwnDetails, readDetails } from "../details.ts";
-import type { BeforeTreeResult, CompactionLifecycle, TreePreparation } from "../events.ts";
+import type { BeforeTreeResult, TreePreparation } from "../events.ts";
+import type { RunCompactionOptions } from "../flow/compaction.ts";
 import { RunCost } from "../ladder/ask.ts";
 import { summariseSpan } from "../ladder/chunks.ts";
-import { digestSummariser } from "../ladder/digest-summariser.ts";
-import { checkCustomSummary } from "../ladder/extension-rung.ts";
+import { builtInDigest } from "../ladder/digest-summariser.ts";
+import { checkCustomSummary, type SummarisePreparationOptions } from "../ladder/extension-rung.ts";
 import { readContext } from "../plan/context.ts";
-import { type Budgets, budgetsFor, type ModelSizes } from "../plan/limits.ts";
+import { type Budgets, budgetsFor } from "../plan/limits.ts";
 import { originalMessage, type ViewItem, viewOf } from "../plan/view.ts";
 import { otherClosings } from "../record/statements.ts";
-import { type CompactionSettings, compactionSettings } from "../settings.ts";
+import { compactionSettings } from "../settings.ts";
 import type { Summariser } from "../summariser.ts";
 
-/** Options for the summary of a branch. */
-export interface BranchSummaryOptions {
-  /** The move or merge changes its leaf. */
-  session: Session;
-  /** Made by `compactionSettings`. */
-  settings: CompactionSettings;
-  /** The session's model. Default: a model with an unknown window. */
-  model?: ModelSizes | undefined;
-  /** Default: the built-in digest. */
-  summariser?: Summariser | undefined;
-  /** Topics that the summary must emphasise. */
-  focus?: string | undefined;
+/** Options for the summary of a branch. The move or merge changes the session's leaf. */
+export interface BranchSummaryOptions
+  extends Pick<
+    RunCompactionOptions,
+    "session" | "settings" | "model" | "summariser" | "focus" | "lifecycle" | "signal"
+  > {
   /** True if `focus` replaces the instructions. Default: false. */
   replaceInstructions?: boolean | undefined;
-  /** Receives the events. Default: no events. */
-  lifecycle?: CompactionLifecycle;
-  /** Cancels the summary. */
-  signal?: AbortSignal;
 }
 
 /** The entries of one path below its common ancestor with another path. */
@@ -77,7 +68,6 @@ interface BranchPlace {
 export interface BranchDecision {
   /** Undefined if the user wants none, or if the model saw nothing of the branch. */
   summary: BeforeTreeResult["summary"];
-  /** True if an extension supplied the summary. */
   fromExtension: boolean;
   label: string | undefined;
 }
@@ -109,7 +99,7 @@ export async function branchSummaryOrCancel(
   if (!summarise) return { ...decided, summary: undefined };
   try {
     const summary = await summariseBranch(source, {
-      summariser: options.summariser ?? digestSummariser(),
+      summariser: options.summariser ?? builtInDigest,
       focus: asked.customInstructions ?? options.focus,
       replaceInstructions: asked.replaceInstructions ?? options.replaceInstructions,
       signal,
@@ -150,10 +140,8 @@ async function askExtensions(
 interface BranchSource
   extends Pick<Branch, "entries" | "isMerge">,
     Pick<BranchSummaryOptions, "settings" | "model"> {
-  /** The context at the branch's leaf. */
   readonly projection: Projection;
   readonly estimator: TokenEstimator;
-  /** Redacts the summary and its requests. */
   readonly secrets: SecretFilter;
 }
 
@@ -223,9 +211,7 @@ interface BranchInput extends BranchSource {
   /** The messages of the branch that the model saw, oldest first, without pins. */
   items: readonly ViewItem[];
   budgets: Budgets;
-  /** Maximum tokens of the carried parts. */
   limits: ReturnType<typeof carriedTokens>;
-  /** The data that every summary of the branch carries. */
   known: CarryOver;
 }
 
@@ -287,17 +273,11 @@ function customBranchSummary(
   return { ...layBranchSummary(prose, branchInput(source), readDetails(details).isExtract), ...cost };
 }
 
-export interface SummariseEntriesOptions {
+export interface SummariseEntriesOptions
+  extends Pick<SummarisePreparationOptions, "customInstructions" | "replaceInstructions" | "signal"> {
   /** Oldest first: `entriesToSummarize` of a `session_before_tree` event, or other entries of one branch. */
   entries: readonly Entry[];
-  /** Makes the summary. */
   summariser: Summariser;
-  /** Topics that the summary must emphasise. */
-  customInstructions?: string | undefined;
-  /** True if `customInstructions` replaces the instructions. Default: false. */
-  replaceInstructions?: boolean | undefined;
-  /** Cancels the summary. */
-  signal?: AbortSignal | undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { isGoodAnswer } from "@bonsai-agent/messages/host";
-import { count as digits, tokensText } from "@bonsai-agent/messages/numbers";
+import { counted, count as digits, tokensText } from "@bonsai-agent/messages/numbers";
 import { type CompactionReason, isModelRung } from "../details.ts";
 import type { ContextReading } from "../plan/context.ts";
 import { type ModelSizes, sendableTokens } from "../plan/limits.ts";
@@ -64,19 +64,16 @@ export class Attempts {
     this.#requests += 1;
   }
 
-  /** Another model may succeed. */
   modelChanged(): void {
     this.#closeBreaker();
     this.#failedModel = undefined;
     this.#isPauseReported = false;
   }
 
-  /** The context is below the threshold. */
   contextIsSmall(): void {
     this.#isCrowded = false;
   }
 
-  /** Why this task gets no further attempt by threshold. */
   taskRefusal(isNeeded: boolean): string | undefined {
     return this.#task.refusal ?? (isNeeded ? undefined : this.#task.economyRefusal);
   }
@@ -105,7 +102,7 @@ export class Attempts {
     const elapsedMs = this.#now() - this.#failedModel.atMs;
     // After the clock was set back, the elapsed time is unknown.
     if (elapsedMs < 0 || elapsedMs >= FAILED_MODEL_MS) return undefined;
-    const left = minutes(Math.ceil((FAILED_MODEL_MS - elapsedMs) / MINUTE_MS));
+    const left = counted(Math.ceil((FAILED_MODEL_MS - elapsedMs) / MINUTE_MS), "minute");
     return `The model's summary failed ${ago(elapsedMs)}. Bonsai asks the model again in ${left}, after you run /compact, or after you change the model.`;
   }
 
@@ -157,11 +154,7 @@ export class Attempts {
 
 function ago(elapsedMs: number): string {
   const whole = Math.floor(elapsedMs / MINUTE_MS);
-  return whole === 0 ? "less than a minute ago" : `${minutes(whole)} ago`;
-}
-
-function minutes(count: number): string {
-  return `${count} minute${count === 1 ? "" : "s"}`;
+  return whole === 0 ? "less than a minute ago" : `${counted(whole, "minute")} ago`;
 }
 
 /**

@@ -20,7 +20,6 @@ export interface BackgroundChange {
 interface Underway {
   abort: AbortController;
   done: Promise<DraftAhead>;
-  /** Undefined until the draft is finished. */
   made?: DraftAhead;
 }
 
@@ -46,7 +45,6 @@ export class BackgroundCompaction {
     return this.#underway?.made !== undefined;
   }
 
-  /** True if a draft may begin. */
   get isFree(): boolean {
     return !this.isUnderway && !this.#isSpent;
   }
@@ -108,7 +106,6 @@ export class BackgroundCompaction {
     this.#notify("committed");
   }
 
-  /** Cancels and discards the draft. */
   abandon(why: string): void {
     const underway = this.#underway;
     if (underway === undefined) return;

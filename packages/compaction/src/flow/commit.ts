@@ -103,7 +103,6 @@ function compactionDraft(
   };
 }
 
-/** The stored part of a result. */
 function manifestFrom(
   result: CompactionResult,
   of: ClimbResult & { calibration: Calibration | undefined; inForce: CompactionManifest["state"] },

@@ -5,7 +5,7 @@ import { pinnedTexts } from "../carry/pins.ts";
 import { type CompactionReason, manifestOf } from "../details.ts";
 import type { CompactionLifecycle } from "../events.ts";
 import { RunCost } from "../ladder/ask.ts";
-import { digestSummariser } from "../ladder/digest-summariser.ts";
+import { builtInDigest } from "../ladder/digest-summariser.ts";
 import {
   type ClimbResult,
   CompactionCancelled,
@@ -233,7 +233,7 @@ export function planCompaction({ summariser, ...asked }: PlanCompactionOptions):
 /** @throws BonsaiError `cut_not_allowed`, `nothing_to_make_anew`, and the errors of reading the session */
 function prepareRun(request: CompactionRequest): Run {
   const { session, settings, reason = "manual", model, summariser, earlier, focus, signal } = request;
-  const { digest = digestSummariser(), skippedModelReason, lifecycle } = request;
+  const { digest = builtInDigest, skippedModelReason, lifecycle } = request;
   const { fixedTexts, leafId: endId, isMidTask, refusal, nowMs } = request;
   const estimator = request.estimator ?? settings.estimator;
   const context = { session, leafId: endId, fixedTexts, model, estimator };
@@ -269,7 +269,6 @@ function prepareRun(request: CompactionRequest): Run {
   };
 }
 
-/** The size of the context, and the sizes that the compaction aims at. */
 function sizesOf(
   { tokens: estimatedTokens }: LadderState,
   { reading, budgets, total, ...decision }: Decision,

@@ -82,7 +82,6 @@ export class CompactionController {
     return this.#background.isUnderway;
   }
 
-  /** Cancels and discards the background draft. */
   abandonBackground(why: string): void {
     this.#background.abandon(why);
   }
@@ -93,7 +92,6 @@ export class CompactionController {
     this.#attempts.userMessageArrived();
   }
 
-  /** Another model may succeed after a failure of the former one. */
   modelChanged(): void {
     this.#isPrefixNew = true;
     this.#attempts.modelChanged();
@@ -113,7 +111,16 @@ export class CompactionController {
 
   /** Compacts after the provider refused a request as too long, once for each user message. Never rejects. */
   recoverFromOverflow(at: { refusal?: Refusal; signal?: AbortSignal } = {}): Promise<CompactionOutcome> {
-    return this.#settled("overflow", () => this.#overflow(at));
+    return this.#settled("overflow", async () => {
+      const { request: tried } = this.#attempts;
+      if (!this.#options.settings.onOverflow)
+        return unchanged("overflow", this.#read(), "compaction.onOverflow is off.");
+      if (tried.isOverflowRecovered)
+        return tooLarge(this.#read(), "Cause: the request was still too long after a compaction.");
+      tried.isOverflowRecovered = true;
+      // A pause does not apply: without a recovery the session cannot continue, and a good answer separates two of them.
+      return this.#run(this.#request({ reason: "overflow", ...at }));
+    });
   }
 
   /**
@@ -190,16 +197,6 @@ export class CompactionController {
     const error = pausedError(reading, thresholdTokens, pause);
     if (this.#attempts.reportsPause()) this.#options.onWarning?.(error);
     return skip(error.message);
-  }
-
-  async #overflow(at: { refusal?: Refusal; signal?: AbortSignal }): Promise<CompactionOutcome> {
-    if (!this.#options.settings.onOverflow)
-      return unchanged("overflow", this.#read(), "compaction.onOverflow is off.");
-    if (this.#attempts.request.isOverflowRecovered)
-      return tooLarge(this.#read(), "Cause: the request was still too long after a compaction.");
-    this.#attempts.request.isOverflowRecovered = true;
-    // A pause does not apply: without a recovery the session cannot continue, and a good answer separates two of them.
-    return this.#run(this.#request({ reason: "overflow", ...at }));
   }
 
   async #sendable({ signal }: { signal?: AbortSignal }) {
@@ -309,19 +306,15 @@ export class CompactionController {
     return this.#background.take(signal, pinned);
   }
 
-  /** Runs one compaction and notes its ending. */
   async #compactOnce(request: CompactionRequest, wasNeeded: boolean): Promise<CompactionResult> {
     const result = await compact(request);
     const { status, reason, error, isDeclined = false } = result;
     if (request.earlier !== undefined) this.#background.committed(request.earlier, result);
-    if (error !== undefined) {
-      if (this.#attempts.failed(reason, wasNeeded)) this.#options.onWarning?.(error);
-    } else if (status === "cancelled" && (request.signal?.aborted || isDeclined)) {
-      // A cancel by an extension stops only this compaction.
+    if (error !== undefined && this.#attempts.failed(reason, wasNeeded)) this.#options.onWarning?.(error);
+    // A cancel by an extension stops only this compaction.
+    if (status === "cancelled" && (request.signal?.aborted || isDeclined))
       this.#attempts.cancelled(wasNeeded);
-    } else if (status === "compacted" || status === "masked") {
-      this.#attempts.compacted(reason);
-    }
+    if (status === "compacted" || status === "masked") this.#attempts.compacted(reason);
     return result;
   }
 

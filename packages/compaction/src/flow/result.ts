@@ -1,5 +1,5 @@
 import { BonsaiError, chars4Estimator, messageOf } from "@bonsai-agent/messages";
-import { count as digits, tokensText } from "@bonsai-agent/messages/numbers";
+import { counted, count as digits, tokensText } from "@bonsai-agent/messages/numbers";
 import type { CompactionEntry, ContextEditEntry } from "@bonsai-agent/session";
 import { carriedCounts, planFiles } from "../carry/carry-over.ts";
 import {
@@ -25,29 +25,14 @@ import {
 } from "../plan/view.ts";
 import type { SummaryKind } from "../summariser.ts";
 
-/** A request to a summariser that has not been sent. */
-export interface PlannedRequest {
-  kind: SummaryKind;
-  /** Estimated. */
-  inputTokens: number;
-  /** The longest answer that is accepted. */
-  maxOutputTokens: number;
-}
-
-export type CompactionStatus =
-  | "planned"
-  | "compacted"
-  | "masked"
-  | "nothing-to-compact"
-  | "already-compacted"
-  | "cancelled"
-  | "failed";
-
 /** The effect of a compaction, or of a planned one. Ids are of entries of the context, oldest first. */
-export interface CompactionResult
-  extends Omit<CompactionOutcome, "status" | "digestIsUntried" | "isAtMinimum"> {
+export interface CompactionResult extends Omit<CompactionOutcome, "status"> {
   /** `masked`: masks alone were enough, without a summary. */
-  status: CompactionStatus;
+  status:
+    | Exclude<CompactionOutcome["status"], "skipped">
+    | "planned"
+    | "nothing-to-compact"
+    | "already-compacted";
   /** The last rung that shrank the context; null if none was needed or none did. */
   rung: RungName | null;
   /** The parts of both sizes. */
@@ -81,8 +66,11 @@ export interface CompactionResult
   carried?: CarriedCounts;
   /** Requests to the summariser. */
   requests: number;
-  /** In a plan for a given summariser: the requests to it. Empty if `failures` has the reason. */
-  plannedRequests?: readonly PlannedRequest[];
+  /**
+   * In a plan for a given summariser: the requests to it, with estimated input and the longest accepted answer. Empty if
+   * `failures` has the reason.
+   */
+  plannedRequests?: ReadonlyArray<{ kind: SummaryKind; inputTokens: number; maxOutputTokens: number }>;
   /** Null if the cost of a request is unknown. */
   costUsd: number | null;
   /** Rungs that failed. */
@@ -91,31 +79,28 @@ export interface CompactionResult
   error?: BonsaiError;
 }
 
-/** Picks the outcome from a result. */
 export function outcomeOf(result: CompactionResult): CompactionOutcome {
-  const { status, reason, detail, tokensBefore, estimatedTokensBefore, tokensAfter, failures } = result;
-  const { steps, decidedBy, isAllRecent, isDeclined } = result;
-  const isDone = status === "compacted" || status === "masked";
-  const isFailed = status === "failed";
-  const rungs = failures.map(({ rung }) => rung);
+  const { status, reason, detail, tokensBefore, estimatedTokensBefore, tokensAfter } = result;
+  const { steps, decidedBy, isAllRecent, isDeclined, digestIsUntried, isAtMinimum } = result;
+  const isSkipped = status === "planned" || status === "nothing-to-compact" || status === "already-compacted";
   return {
-    status: isDone || isFailed || status === "cancelled" ? status : "skipped",
-    reason,
-    detail,
-    tokensBefore,
-    estimatedTokensBefore,
-    tokensAfter,
-    ...(isDone && steps && { steps }),
+    status: isSkipped ? "skipped" : status,
+    ...{ reason, detail, tokensBefore, estimatedTokensBefore, tokensAfter },
+    ...(steps && { steps }),
     ...(decidedBy && { decidedBy }),
     ...(isAllRecent && { isAllRecent }),
     ...(isDeclined && { isDeclined }),
-    ...(isFailed && rungs.some(isModelRung) && !rungs.includes("digest") && { digestIsUntried: true }),
-    ...(isFailed && rungs.length === 0 && { isAtMinimum: true }),
+    ...(digestIsUntried && { digestIsUntried }),
+    ...(isAtMinimum && { isAtMinimum }),
   };
 }
 
 /** The result of a run in this state. With a status that changes nothing, it describes the context at the start. */
-export function resultOf(run: Run, reached: LadderState, status: CompactionStatus): CompactionResult {
+export function resultOf(
+  run: Run,
+  reached: LadderState,
+  status: CompactionResult["status"],
+): CompactionResult {
   const { reason, size, start, cost } = run;
   const isChanged = status === "planned" || status === "compacted" || status === "masked";
   const state = isChanged ? reached : { ...start, plan: reached.plan, failures: reached.failures };
@@ -157,7 +142,7 @@ export function resultOf(run: Run, reached: LadderState, status: CompactionStatu
 }
 
 /** Only a plan divides the context, and only if it was carried out or is shown as a plan. Else everything is kept. */
-function spansOf({ plan, view }: LadderState, status: CompactionStatus) {
+function spansOf({ plan, view }: LadderState, status: CompactionResult["status"]) {
   const isDivided = plan !== undefined && !["failed", "cancelled", "masked"].includes(status);
   const parts = isDivided ? plan : splitAt(withoutSummary(view.items), 0);
   return {
@@ -190,9 +175,17 @@ export function failedResult(run: Run, state: LadderState, cause?: unknown): Com
       ...(isDeclined && { isDeclined }),
     };
   }
-  const hints = state.failures.some(({ rung }) => rung === "digest") ? [] : [DIGEST_HINT];
+  const rungs = state.failures.map(({ rung }) => rung);
+  const isDigestTried = rungs.includes("digest");
+  const hints = isDigestTried ? [] : [DIGEST_HINT];
   const error = errorOf(run.reason, cause, { causes: causesOf(run, state, cause), hints });
-  return { ...resultOf(run, state, "failed"), detail: error.message, error };
+  return {
+    ...resultOf(run, state, "failed"),
+    detail: error.message,
+    error,
+    ...(rungs.some(isModelRung) && !isDigestTried && { digestIsUntried: true }),
+    ...(rungs.length === 0 && { isAtMinimum: true }),
+  };
 }
 
 /** The result of a run that could not begin, because the session or its settings could not be read. */
@@ -204,13 +197,13 @@ export function unpreparedResult(reason: CompactionReason, cause: unknown): Comp
   // An empty context needs no more of a run.
   const nothing = { reason, size, start, cost: new RunCost() } as unknown as Run;
   const error = errorOf(reason, cause);
-  return { ...resultOf(nothing, start, "failed"), detail: error.message, error };
+  return { ...resultOf(nothing, start, "failed"), detail: error.message, error, isAtMinimum: true };
 }
 
 /** "masked 5 old results, shortened 1 message", in the order of the steps. */
 export function stepsText({ masked, summarised, withoutMedia, shortened }: CompactionSteps): string {
   const step = (verb: string, count: number, noun = "message") =>
-    count === 0 ? [] : [`${verb} ${digits(count)} ${noun}${count === 1 ? "" : "s"}`];
+    count === 0 ? [] : [`${verb} ${counted(count, noun)}`];
   return [
     ...step("masked", masked, "old result"),
     ...step("summarised", summarised),
@@ -227,7 +220,12 @@ export function sizeBeforeText(compaction: CompactionEntry): string | undefined 
 }
 
 /** Says what a compaction did, or why it did nothing. */
-function detailOf(run: Run, state: LadderState, status: CompactionStatus, steps: CompactionSteps): string {
+function detailOf(
+  run: Run,
+  state: LadderState,
+  status: CompactionResult["status"],
+  steps: CompactionSteps,
+): string {
   const done = stepsText(steps);
   switch (status) {
     case "planned":
@@ -264,9 +262,9 @@ function isAllRecent({ start }: Run, { plan }: LadderState): boolean {
 function nothingText(run: Run, state: LadderState): string {
   const { plan } = state;
   if (isAllRecent(run, state)) return "Nothing to compact: the whole context is recent.";
-  if (run.start.view.items.length === 0) return "Nothing to compact: the session has no messages.";
-  const replaced =
-    plan?.status === "planned" ? viewTokens([...plan.history, ...plan.turnPrefix]) : run.start.tokens;
+  const { view, tokens } = run.start;
+  if (view.items.length === 0) return "Nothing to compact: the session has no messages.";
+  const replaced = plan?.status === "planned" ? viewTokens([...plan.history, ...plan.turnPrefix]) : tokens;
   return `Nothing to compact: a summary would be larger than the ${tokensText(replaced, true)} that it replaces.`;
 }
 
@@ -274,10 +272,14 @@ function nothingText(run: Run, state: LadderState): string {
 export function caveatsOf(run: Run, { summary, failures, tokens }: LadderState): string[] {
   const { skippedModelReason, size, budgets } = run;
   const caveats: string[] = [];
-  const failed = failures.findLast(({ rung }) => isModelRung(rung));
-  if (summary?.draft.rung === "digest" && skippedModelReason !== undefined) caveats.push(skippedModelReason);
-  else if (summary?.draft.rung === "digest" && failed !== undefined)
-    caveats.push(`Used the built-in digest because the model's summary failed: ${sentence(failed.message)}`);
+  if (summary?.draft.rung === "digest") {
+    const failed = failures.findLast(({ rung }) => isModelRung(rung));
+    if (skippedModelReason !== undefined) caveats.push(skippedModelReason);
+    else if (failed !== undefined)
+      caveats.push(
+        `Used the built-in digest because the model's summary failed: ${sentence(failed.message)}`,
+      );
+  }
   if (run.isEconomic) caveats.push("It came before the threshold because of compaction.economy.");
   const tokensAfter = totalAfter(size, tokens);
   const { windowTokens = Number.POSITIVE_INFINITY } = budgets;

@@ -115,7 +115,6 @@ export async function reviewedClimb(run: Run, review: ReviewCompaction): Promise
 /** Owner of the shown plan or draft, and of the draft to go back to. */
 class DraftReview {
   readonly #review: ReviewCompaction;
-  /** The run as it was requested. */
   readonly #asked: Run;
   /** Each attempt begins here, so that nothing is masked twice. */
   readonly #masked: LadderState;
@@ -188,14 +187,12 @@ class DraftReview {
     const decision = validateDecision(
       await raceAbort(this.#review(draft), draft.signal, () => new CompactionCancelled("")),
     );
-    const isOtherModel = this.#asked.summariser?.name !== model;
-    this.#refused = {};
-    if (!draft.actions.has(decision.action))
-      this.#refused = { problem: `This compaction has no action "${decision.action}".` };
-    else if (isOtherModel && decision.action === "apply")
-      this.#refused = { problem: `The model changed to ${this.#asked.summariser?.name}.` };
-    else return decision;
-    return undefined;
+    const { name } = this.#asked.summariser ?? {};
+    let problem: string | undefined;
+    if (!draft.actions.has(decision.action)) problem = `This compaction has no action "${decision.action}".`;
+    else if (name !== model && decision.action === "apply") problem = `The model changed to ${name}.`;
+    this.#refused = problem === undefined ? {} : { problem };
+    return problem === undefined ? decision : undefined;
   }
 
   async #carryOut(decision: ReviewDecision): Promise<void> {
@@ -322,11 +319,10 @@ function actionsOf({ stage, state: { summary } }: Shown, hasDraft: boolean): Rev
 
 /** Messages that came after the reviewed context are kept. A context that changed is not written to. */
 function checkCurrent({ session, former, start }: Run): void {
-  const { compaction } = session.projection();
-  const isSameFormer = former === undefined || former.id === compaction?.id;
-  const { items } =
-    former === undefined || !isSameFormer ? session.projection() : originalProjection(session);
-  if (isSameFormer && beginsWith(items, start.view)) return;
+  const { compaction, items } = session.projection();
+  const isSame = former === undefined || former.id === compaction?.id;
+  const now = former !== undefined && isSame ? originalProjection(session).items : items;
+  if (isSame && beginsWith(now, start.view)) return;
   throw new BonsaiError({
     code: "draft_outdated",
     message: "The session or its context changed during the review.",

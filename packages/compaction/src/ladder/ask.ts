@@ -1,7 +1,6 @@
 import {
   addUsage,
   emptyUsage,
-  type Message,
   messageOf,
   redactSecrets,
   type TokenEstimator,
@@ -20,7 +19,14 @@ import {
   type SummaryRequest,
   summarySections,
 } from "../summariser.ts";
-import { type SummaryJob, type SummaryPart, serialise, summaryInstruction, summaryPrompt } from "./prompt.ts";
+import {
+  type Span,
+  type SummaryJob,
+  type SummaryPart,
+  serialise,
+  summaryInstruction,
+  summaryPrompt,
+} from "./prompt.ts";
 
 /** The sizes of a summariser's model. */
 export type SummariserSizes = Pick<Summariser, "contextWindow" | "maxOutputTokens">;
@@ -48,14 +54,6 @@ export function requestCapacity(summariser: SummariserSizes): number {
   if (!contextWindow) return Number.POSITIVE_INFINITY;
   const outputTokens = Math.max(Math.min(maxOutputTokens, contextWindow / 2), contextWindow * WINDOW_SHARE);
   return Math.floor(contextWindow - outputTokens);
-}
-
-/** A span of messages to summarise: history, turn prefix, or a branch. */
-export interface Span {
-  kind: SummaryKind;
-  messages: readonly Message[];
-  following?: readonly Message[] | undefined;
-  previousSummary?: string | undefined;
 }
 
 /** The request for a whole span. */

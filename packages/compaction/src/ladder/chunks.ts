@@ -7,12 +7,11 @@ import {
   maxSummaryTokens,
   promptTokens,
   requestCapacity,
-  type Span,
   summaryRequest,
   tooLargeError,
   wholeSpan,
 } from "./ask.ts";
-import { type SummaryJob, type SummaryPart, serialise } from "./prompt.ts";
+import { type Span, type SummaryJob, type SummaryPart, serialise } from "./prompt.ts";
 
 /** A smaller request is not worth its instructions. */
 const MIN_PART_TOKENS = 100;
@@ -55,30 +54,28 @@ export async function summariseSpan(job: SummaryJob, span: Span): Promise<string
 export async function summariseInChunks(
   job: SummaryJob,
   span: Span,
-  maxPartTokens = Number.POSITIVE_INFINITY,
+  maxPartTokens?: number,
 ): Promise<string> {
-  let progress = firstProgress(job, span, maxPartTokens);
+  const parts = new Parts(job, span, maxPartTokens);
   do {
-    const chunk = nextChunk(job, span, progress);
+    const part = parts.next();
     try {
-      const summary = await askSummary(job, chunk.request);
-      progress = { ...chunk.progress, summary, rest: chunk.rest };
+      parts.answered(await askSummary(job, part));
     } catch (error) {
-      progress = { ...chunk.progress, limit: halveLimit(error, chunk.tokens) };
+      parts.refused(error);
     }
-  } while (progress.rest.length > 0);
-  return progress.summary ?? "";
+  } while (!parts.isDone);
+  return parts.summary ?? "";
 }
 
 /** The requests that a span needs, if each is answered with this summary. */
 export function plannedChunks(job: SummaryJob, span: Span, summary: string): SummaryPart[] {
+  const parts = new Parts(job, span);
   const requests: SummaryPart[] = [];
-  let progress = firstProgress(job, span);
   do {
-    const { request, rest, ...chunk } = nextChunk(job, span, progress);
-    requests.push(request);
-    progress = { ...chunk.progress, summary, rest };
-  } while (progress.rest.length > 0);
+    requests.push(parts.next());
+    parts.answered(summary);
+  } while (!parts.isDone);
   return requests;
 }
 
@@ -89,61 +86,92 @@ interface Piece {
   tokens: number;
 }
 
-/** A span with its first part summarised. */
-interface Progress {
-  rest: readonly Piece[];
+/** Divides a span into requests. Owner of the remaining messages and of the summary so far. */
+class Parts {
+  readonly #job: SummaryJob;
+  readonly #span: Span;
+  #rest: readonly Piece[];
+  /** The pieces of the latest request. */
+  #asked: readonly Piece[] = [];
+  /** Maximum tokens of conversation in one request, from refusals. */
+  #maxTokens: number;
+  /** True until the summary so far was checked against the maximum. */
+  #isMaximumNew = true;
   summary: string | undefined;
-  /**
-   * Maximum tokens of conversation in one request, from refusals. `isNew` until the summary so far was checked against
-   * it.
-   */
-  limit: { maxTokens: number; isNew: boolean };
-}
 
-interface Chunk {
-  request: SummaryPart;
-  tokens: number;
-  /** The pieces after the chunk. */
-  rest: readonly Piece[];
-  progress: Progress;
-}
-
-function firstProgress(job: SummaryJob, span: Span, maxTokens = Number.POSITIVE_INFINITY): Progress {
-  const rest = piecesOf(job, span.messages);
-  return { rest, summary: span.previousSummary, limit: { maxTokens, isNew: true } };
-}
-
-/** @throws SummaryFailure if a request has no room for conversation, and nothing was refused yet */
-function nextChunk(job: SummaryJob, span: Span, given: Progress): Chunk {
-  let progress = given;
-  let size = partSize(job, span, progress);
-  if (size === undefined) {
-    // The summary so far was made for a larger window: read it in parts, too.
-    const rest = [...summaryPieces(job, progress.summary ?? ""), ...progress.rest];
-    progress = { rest, summary: undefined, limit: { ...progress.limit, isNew: false } };
-    size = partSize(job, span, progress)!;
+  constructor(job: SummaryJob, span: Span, maxTokens = Number.POSITIVE_INFINITY) {
+    this.#job = job;
+    this.#span = span;
+    this.#rest = piecesOf(job, span.messages);
+    this.#maxTokens = maxTokens;
+    this.summary = span.previousSummary;
   }
-  const { tokens: maxTokens, ...sizes } = size;
-  const pieces = firstPieces(progress.rest, maxTokens, job.estimator);
-  const request: SummaryPart = {
-    ...span,
-    messages: pieces.map((piece) => piece.message),
-    conversation: () => pieces.map((piece) => piece.text).join(JOINT),
-    previousSummary: progress.summary,
-    ...sizes,
-  };
-  const tokens = pieces.reduce((sum, piece) => sum + piece.tokens, 0);
-  return { request, tokens, rest: progress.rest.slice(Math.max(1, pieces.length)), progress };
-}
 
-function isTooLong(error: unknown): boolean {
-  return error instanceof SummaryFailure && error.overflow;
-}
+  get isDone(): boolean {
+    return this.#rest.length === 0;
+  }
 
-/** @throws the error, unless the request was too long and the part can be smaller */
-function halveLimit(error: unknown, tokens: number): Progress["limit"] {
-  if (!isTooLong(error) || tokens <= MIN_PART_TOKENS) throw error;
-  return { maxTokens: Math.max(MIN_PART_TOKENS, Math.floor(tokens / 2)), isNew: true };
+  /** @throws SummaryFailure if a request has no room for conversation, and nothing was refused yet */
+  next(): SummaryPart {
+    let size = this.#size();
+    if (size === undefined) {
+      // The summary so far was made for a larger window: read it in parts, too.
+      this.#rest = [...summaryPieces(this.#job, this.summary ?? ""), ...this.#rest];
+      this.summary = undefined;
+      this.#isMaximumNew = false;
+      size = this.#size()!;
+    }
+    const { tokens, ...sizes } = size;
+    const pieces = firstPieces(this.#rest, tokens, this.#job.estimator);
+    this.#asked = pieces;
+    return {
+      ...this.#span,
+      messages: pieces.map((piece) => piece.message),
+      conversation: () => pieces.map((piece) => piece.text).join(JOINT),
+      previousSummary: this.summary,
+      ...sizes,
+    };
+  }
+
+  answered(summary: string): void {
+    this.summary = summary;
+    this.#rest = this.#rest.slice(Math.max(1, this.#asked.length));
+  }
+
+  /** Halves the parts. @throws the error, unless the request was too long and the part can be smaller */
+  refused(error: unknown): void {
+    const tokens = this.#asked.reduce((sum, piece) => sum + piece.tokens, 0);
+    if (!isTooLong(error) || tokens <= MIN_PART_TOKENS) throw error;
+    this.#maxTokens = Math.max(MIN_PART_TOKENS, Math.floor(tokens / 2));
+    this.#isMaximumNew = true;
+  }
+
+  /**
+   * The size of the next request, by the window that is known now, possibly from a refusal: tokens of conversation, and
+   * of the whole request. Undefined if the summary so far leaves no room. If an empty request has no room either, the
+   * refusal's number was wrong, and only halving finds a size that fits.
+   */
+  #size(): { tokens: number; capacityTokens: number; maxSummaryTokens: number } | undefined {
+    const { summariser, estimator, budgets } = this.#job;
+    const rest = { previousSummary: this.summary, maxSummaryTokens: 0 };
+    const empty = { ...this.#span, messages: [], conversation: () => "", ...rest };
+    const emptyTokens = promptTokens(summaryRequest(this.#job, empty).prompt, estimator) + ROUNDING_TOKENS;
+    const capacityTokens = requestCapacity(summariser);
+    const maxTokens = this.#maxTokens;
+    // A refusal shows that the known window is wrong.
+    const answerTokens = Math.max(MIN_ANSWER_TOKENS, Math.floor((emptyTokens + maxTokens) * ANSWER_SHARE));
+    if (capacityTokens - emptyTokens >= MIN_PART_TOKENS) {
+      const maxAnswerTokens = maxSummaryTokens(this.#span.kind, summariser, budgets);
+      return {
+        tokens: Math.min(capacityTokens - emptyTokens, maxTokens),
+        capacityTokens,
+        maxSummaryTokens: Math.min(answerTokens, maxAnswerTokens),
+      };
+    }
+    if (this.#isMaximumNew && this.summary !== undefined) return undefined;
+    if (maxTokens === Number.POSITIVE_INFINITY) throw tooLargeError(this.#job, emptyTokens + MIN_PART_TOKENS);
+    return { tokens: maxTokens, capacityTokens: Number.POSITIVE_INFINITY, maxSummaryTokens: answerTokens };
+  }
 }
 
 /** Share of the request that an answer may take after a refusal: the next request contains the answer. */
@@ -151,45 +179,8 @@ const ANSWER_SHARE = 0.5;
 /** Fewer tokens are too few for six headings. */
 const MIN_ANSWER_TOKENS = 1_000;
 
-/** The largest answer to a request of this size, after a refusal showed that the known window is wrong. */
-function maxAnswerTokens(requestTokens: number): number {
-  return Math.max(MIN_ANSWER_TOKENS, Math.floor(requestTokens * ANSWER_SHARE));
-}
-
-interface PartSize {
-  /** Tokens of conversation. */
-  tokens: number;
-  /** Tokens of the whole request. */
-  capacityTokens: number;
-  maxSummaryTokens: number;
-}
-
-/**
- * The size of the next request, by the window that is known now, possibly from a refusal. Undefined if the summary so
- * far leaves no room. If an empty request has no room either, the refusal's number was wrong, and only halving finds a
- * size that fits.
- */
-function partSize(job: SummaryJob, span: Span, { summary, limit }: Progress): PartSize | undefined {
-  const { maxTokens, isNew } = limit;
-  const empty = {
-    ...span,
-    messages: [],
-    conversation: () => "",
-    previousSummary: summary,
-    maxSummaryTokens: 0,
-  };
-  const emptyTokens = promptTokens(summaryRequest(job, empty).prompt, job.estimator) + ROUNDING_TOKENS;
-  const capacityTokens = requestCapacity(job.summariser);
-  const leftTokens = capacityTokens - emptyTokens;
-  const answerTokens = maxAnswerTokens(emptyTokens + maxTokens);
-  if (leftTokens >= MIN_PART_TOKENS) {
-    const maxTokensOfAnswer = maxSummaryTokens(span.kind, job.summariser, job.budgets);
-    const tokens = Math.min(leftTokens, maxTokens);
-    return { tokens, capacityTokens, maxSummaryTokens: Math.min(answerTokens, maxTokensOfAnswer) };
-  }
-  if (isNew && summary !== undefined) return undefined;
-  if (maxTokens === Number.POSITIVE_INFINITY) throw tooLargeError(job, emptyTokens + MIN_PART_TOKENS);
-  return { tokens: maxTokens, capacityTokens: Number.POSITIVE_INFINITY, maxSummaryTokens: answerTokens };
+function isTooLong(error: unknown): boolean {
+  return error instanceof SummaryFailure && error.overflow;
 }
 
 function piecesOf({ limits, secrets, estimator }: SummaryJob, messages: readonly Message[]): Piece[] {

@@ -19,15 +19,18 @@ const KIND_SHARE: Record<SummaryKind, number> = { history: 1, turnPrefix: 0.35, 
  * The summariser that needs no model. It quotes messages word for word, and reports the outcome of commands. The same
  * messages give the same digest: it uses no clock, chance or locale.
  */
+export const builtInDigest: Summariser = {
+  name: "digest",
+  isExtract: true,
+  async summarise(request: SummaryRequest) {
+    if (request.signal.aborted) return { text: "", stopReason: "aborted" };
+    return { text: digestOf(request), stopReason: "stop" };
+  },
+};
+
+/** Returns the built-in digest, a summariser that needs no model. */
 export function digestSummariser(): Summariser {
-  return {
-    name: "digest",
-    isExtract: true,
-    async summarise(request: SummaryRequest) {
-      if (request.signal.aborted) return { text: "", stopReason: "aborted" };
-      return { text: digestOf(request), stopReason: "stop" };
-    },
-  };
+  return builtInDigest;
 }
 
 function digestOf(request: SummaryRequest): string {

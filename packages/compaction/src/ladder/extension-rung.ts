@@ -81,7 +81,7 @@ async function askExtensions(
   const event: BeforeCompact = {
     type,
     preparation: preparationOf(state, run),
-    ...(focus === undefined ? {} : { customInstructions: focus }),
+    ...(focus !== undefined && { customInstructions: focus }),
     reason,
     ...(isBackground && { background: true }),
     willRetry: reason === "overflow",
@@ -123,7 +123,7 @@ function preparationOf(state: LadderState, run: Run): CompactionPreparation {
     turnPrefixMessages,
     isSplitTurn: splitTurn,
     tokensBefore: run.size.totalTokens,
-    ...(previousSummary === undefined ? {} : { previousSummary }),
+    ...(previousSummary !== undefined && { previousSummary }),
     userWords: words.said,
     terms: terms.uses.map(({ term, entries }) => ({ term, entries })),
     fileOps: fileOperations([...messagesToSummarize, ...turnPrefixMessages]),
@@ -161,15 +161,11 @@ function checkCut({ view }: LadderState, firstKeptEntryId: string | null): void 
   });
 }
 
-const CODES: ReadonlySet<string> = new Set([
-  "extension_summary_empty",
-  "first_kept_entry_unknown",
-  "first_kept_entry_illegal",
-]);
+const CODES = ["extension_summary_empty", "first_kept_entry_unknown", "first_kept_entry_illegal"];
 
 /** True if an extension's summary was refused. */
 export function isCustomSummaryError(error: BonsaiError | undefined): boolean {
-  return error !== undefined && CODES.has(error.code);
+  return error !== undefined && CODES.includes(error.code);
 }
 
 export interface SummarisePreparationOptions {
@@ -221,7 +217,7 @@ async function preparedSummary(
   { run, state }: ClimbResult,
   cost: RunCost,
 ): Promise<LaidSummary> {
-  const { customInstructions, replaceInstructions, keepNothing = false, mayGrow = false, signal } = options;
+  const { customInstructions, replaceInstructions, keepNothing = false, mayGrow, signal } = options;
   const summariser = options.summariser ?? run.summariser ?? run.digest;
   const isDigest = summariser === run.digest || summariser?.isExtract === true;
   const plan = keepNothing ? allSummarised(state.plan!) : state.plan!;
@@ -235,14 +231,13 @@ async function preparedSummary(
       : { focus: customInstructions ?? run.focus }),
     signal: signal === undefined ? run.signal : AbortSignal.any([run.signal, signal]),
     cost,
+    mayGrow,
   };
   const rungs = isDigest ? [digestRung] : [summariseRung, chunksRung];
-  const { summary, failures } = await climb(asked, mayGrow ? rungs.map(withoutLimit) : rungs).catch(
-    (error: unknown) => {
-      if (error instanceof CompactionCancelled) asked.signal.throwIfAborted();
-      throw error;
-    },
-  );
+  const { summary, failures } = await climb(asked, rungs).catch((error: unknown) => {
+    if (error instanceof CompactionCancelled) asked.signal.throwIfAborted();
+    throw error;
+  });
   if (summary !== undefined) return summary;
   const causes = failures.map(({ message }) => message).join(" | ") || "the settings do not allow it.";
   throw new BonsaiError({
@@ -251,18 +246,6 @@ async function preparedSummary(
     hint: "Return nothing to get the default summary, or summarise in another way.",
     cause: failures.at(-1)?.cause,
   });
-}
-
-/** The rung without its limit: an extension's summary may be of any size. */
-function withoutLimit(rung: Rung): Rung {
-  return {
-    ...rung,
-    async attempt(state, run) {
-      const { summary, ...next } = await rung.attempt(state, run);
-      if (summary === undefined) return { ...next, summary };
-      return { ...next, summary: { ...summary, draft: { ...summary.draft, rung: "extension" } } };
-    },
-  };
 }
 
 /** The plan that keeps only unanswered messages, if they begin later than its own cut. */

@@ -17,27 +17,20 @@ import type { RunCost } from "./ask.ts";
 /** One compaction: its request with all defaults, the context at its start, its goals, and its cost so far. */
 export interface Run extends Goals {
   readonly session: Session;
-  /** The end of the path. */
   readonly leafId: string | null;
   readonly reason: CompactionReason;
-  /** True for a draft of a snapshot, made while the agent works. Default: false. */
   readonly isBackground?: boolean | undefined;
-  /** True if only the economy asks for it: the context is below the threshold. */
   readonly isEconomic: boolean;
   readonly settings: CompactionSettings;
   readonly budgets: Budgets;
-  /** The context as it was read. */
   readonly reading: ContextReading;
-  /** The size of the context before the compaction. */
   readonly size: ContextSize;
   readonly start: LadderState;
   /** The compaction that this one repeats. */
   readonly former: CompactionEntry | undefined;
-  /** Rules of the plan. */
   readonly span: Omit<PlanOptions, "view">;
   /** Undefined for the digest alone. */
   readonly summariser: Summariser | undefined;
-  /** A sentence for the user: why there is no summariser although a model is available. */
   readonly skippedModelReason?: string | undefined;
   readonly digest: Summariser | undefined;
   readonly focus: string | undefined;
@@ -45,7 +38,8 @@ export interface Run extends Goals {
   readonly instructions?: string | undefined;
   /** True if the user chose the digest: summaries of extensions are ignored. Default: false. */
   readonly isDigestWanted?: boolean;
-  /** The path, to make the record of a span. */
+  /** True if a summary may be longer than the messages that it replaces. Default: false. */
+  readonly mayGrow?: boolean | undefined;
   readonly recordSource: RecordSource;
   readonly pinned: readonly string[];
   readonly lifecycle: CompactionLifecycle | undefined;
@@ -60,7 +54,6 @@ export interface LadderState {
   readonly summary: LaidSummary | undefined;
   /** Texts that extensions carry after the summary, bounded. */
   readonly carryOver?: ExtensionCarryOver | undefined;
-  /** Estimated tokens of the view. */
   readonly tokens: number;
   /** The last rung that shrank the context. */
   readonly rung: RungName | undefined;
@@ -76,7 +69,6 @@ export interface RungFailure {
   overflow?: boolean;
 }
 
-/** One step of the ladder. */
 export interface Rung {
   readonly name: RungName;
   /** The state after the step. The same state if there is nothing to do. */
@@ -91,15 +83,11 @@ export interface Draft {
   prose: string;
   /** Null keeps nothing. */
   firstKeptEntryId: string | null;
-  /** The rung that made it. */
   rung: RungName;
-  /** The extension that supplied it. */
   extension?: string | undefined;
   /** True for quotes of the record, as the digest makes them. */
   isExtract?: boolean | undefined;
-  /** The focus that it was made with. */
   focus?: string | undefined;
-  /** True if the user edited the prose. */
   isEdited?: boolean | undefined;
   /** For an extension's own text: the parts that it carries, and its details. */
   own?: { carry: readonly ("userWords" | "terms")[]; details: unknown } | undefined;
@@ -108,14 +96,12 @@ export interface Draft {
 /** A draft with the data that it carries into a context. */
 export interface LaidSummary {
   draft: Draft;
-  /** As the model will see it. */
   text: string;
   carried: CarryOver;
   /** Facts that the context loses. Absent without a check. */
   loss?: LossReport | undefined;
 }
 
-/** The run and its last state. Nothing is written yet. */
 export interface ClimbResult {
   run: Run;
   state: LadderState;
@@ -215,7 +201,7 @@ const MAX_EXTRA_TOKENS = 500;
 export function mayGrow(before: LadderState, { summary, tokens }: LadderState, run: Run): boolean {
   if (summary === undefined) return false;
   const { rung } = summary.draft;
-  if (rung === "extension") return true;
+  if (rung === "extension" || run.mayGrow) return true;
   return run.reason === "manual" && isModelRung(rung) && tokens - before.tokens <= MAX_EXTRA_TOKENS;
 }
 

@@ -6,6 +6,7 @@ import {
   type Message,
   messageText,
   SecretFilter,
+  shortened,
   type TokenEstimator,
   type ToolCall,
   type Usage,
@@ -19,46 +20,36 @@ import {
   splitReminders,
 } from "@bonsai-agent/messages/host";
 import { count as digits } from "@bonsai-agent/messages/numbers";
-import type { SpanRecord } from "../details.ts";
 import type { Budgets } from "../plan/limits.ts";
 import { clip } from "../plan/view.ts";
 import type { CompactionSettings } from "../settings.ts";
-import { type Summariser, type SummaryKind, summarySections } from "../summariser.ts";
+import { type Summariser, type SummaryKind, type SummaryRequest, summarySections } from "../summariser.ts";
 
 /** The part that all requests for one summary share. */
-export interface SummaryJob {
+export interface SummaryJob extends Pick<SummaryRequest, "focus" | "record" | "carriesUserWords" | "signal"> {
   summariser: Summariser;
   estimator: TokenEstimator;
   budgets: Budgets;
   /** Maximum lengths of serialised messages. */
   limits: CompactionSettings["serialize"];
-  signal: AbortSignal;
   cost: { addRequest(usage: Usage | undefined): void };
-  focus?: string | undefined;
   /** Replaces the instructions. The answer then needs no sections. */
   instructions?: string | undefined;
   /** Tags that extensions carried earlier: a summariser that sees the context can repeat them. */
   echoedTags?: readonly string[] | undefined;
-  /** The data of the span, for the digest. */
-  record?: SpanRecord | undefined;
-  /** Redacts the messages. */
   secrets: SecretFilter;
-  /** True if the user's messages follow the summary word for word. */
-  carriesUserWords?: boolean | undefined;
   /** True if a summariser can read the span in the context instead of as text. */
   mayUseContext?: boolean | undefined;
 }
 
+/** A span of messages to summarise: history, turn prefix, or a branch. */
+export type Span = Pick<SummaryRequest, "kind" | "messages" | "following" | "previousSummary">;
+
 /** One request for a summary. */
-export interface SummaryPart {
-  kind: SummaryKind;
-  messages: readonly Message[];
-  following?: readonly Message[] | undefined;
-  /** The messages as text. */
+export interface SummaryPart extends Span {
   conversation: () => string;
   /** True if the messages and `following` are the whole context. */
   isWhole?: boolean | undefined;
-  previousSummary?: string | undefined;
   maxSummaryTokens: number;
   /** Maximum tokens of the request. Default: the summariser's capacity. */
   capacityTokens?: number | undefined;
@@ -112,7 +103,6 @@ const guides: Record<string, string> = {
   "Needed to Continue": "- [facts that the later part relies on]",
 };
 
-/** The whole request as text. */
 export function summaryPrompt(
   { instructions, focus, carriesUserWords }: SummaryJob,
   { kind, conversation, previousSummary }: SummaryPart,
@@ -166,38 +156,17 @@ function fromTheEnd(count: number): string {
   return count === 1 ? "the last message" : `message ${digits(count)} counted from the end`;
 }
 
-const QUOTE_CHARACTERS = 160;
+const QUOTE_CHARS = 160;
 
 /** Quotes the speaker and the start of the message. */
 function quoted(message: Message): string {
+  const { role } = message;
   const whose =
-    message.role === "user"
-      ? "the user's message"
-      : message.role === "assistant"
-        ? "your message"
-        : "the message";
-  return `${whose} ${JSON.stringify(beginning(wordsOf(message)))}`;
-}
-
-function wordsOf(message: Message): string {
-  const text =
-    message.role === "user" ? splitReminders(contentText(message.content)).own : messageText(message);
-  if (text.trim() !== "") return text;
-  return callsIn(message)
-    .map((call) => `${call.name}(${jsonText(call.arguments)})`)
-    .join("; ");
-}
-
-function beginning(text: string): string {
-  const characters = [
-    ...text
-      .replaceAll(/\s+/g, " ")
-      .trim()
-      .slice(0, 2 * QUOTE_CHARACTERS),
-  ];
-  return characters.length <= QUOTE_CHARACTERS
-    ? characters.join("")
-    : `${characters.slice(0, QUOTE_CHARACTERS).join("")}…`;
+    role === "user" ? "the user's message" : role === "assistant" ? "your message" : "the message";
+  const said = role === "user" ? splitReminders(contentText(message.content)).own : messageText(message);
+  const calls = callsIn(message).map((call) => `${call.name}(${jsonText(call.arguments)})`);
+  const text = (said.trim() === "" ? calls.join("; ") : said).replaceAll(/\s+/g, " ").trim();
+  return `${whose} ${JSON.stringify(shortened(text, QUOTE_CHARS))}`;
 }
 
 function capitalised(text: string): string {

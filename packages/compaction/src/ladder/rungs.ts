@@ -139,7 +139,6 @@ const TRUNCATED_CHARS = [64_000, 32_000, 16_000, 8_000, 4_000, 2_000];
 /** After an overflow, or for a request that would not be sent, an error is worse than a short result. */
 const FORCED_CHARS = [...TRUNCATED_CHARS, 1_000, 500, 200];
 
-/** Replaces images by a mark. */
 const dropMediaRung: Rung = {
   name: "media",
   attempt(state, run) {
@@ -159,7 +158,7 @@ const truncateRung: Rung = {
     let next = state;
     const isForced = run.reason === "overflow" || isUnsendable(state.tokens, run.sendableTokens);
     const lengths = isForced ? FORCED_CHARS : TRUNCATED_CHARS;
-    const latest = latestRequest(state);
+    const latest = state.view.items.findLast(({ message }) => message.role === "user");
     for (const { of, latestChars, goalTokens } of passes(state, run)) {
       for (const chars of lengths) {
         if (next.tokens <= goalTokens) break;
@@ -190,19 +189,15 @@ function passes(state: LadderState, run: Run): Pass[] {
   const seen = latestAnswer(items.map(({ message }) => message)) + 1;
   const atMost = reason === "overflow" ? goalTokens : Math.max(goalTokens, windowShareTokens);
   const cuts: Pass[] = [
-    { of: items.slice(0, seen).filter(holdsOutput), latestChars: 0, goalTokens },
-    { of: items.slice(seen).filter(holdsOutput), latestChars: 0, goalTokens: atMost },
+    { of: items.slice(0, seen).filter(hasOutput), latestChars: 0, goalTokens },
+    { of: items.slice(seen).filter(hasOutput), latestChars: 0, goalTokens: atMost },
   ];
   // Messages of the user are shortened only if a summary exists and the kept part alone is too large.
   if (state.summary === undefined) return cuts;
-  const of = items.filter((item) => roleTraits(item.message).mayBeCut && !holdsOutput(item));
+  const of = items.filter((item) => roleTraits(item.message).mayBeCut && !hasOutput(item));
   cuts.push({ of, latestChars: latestRequestChars(budgets), goalTokens: atMost });
   if (reason === "overflow") cuts.push({ of, latestChars: MIN_REQUEST_CHARS, goalTokens: atMost });
   return cuts;
-}
-
-function latestRequest({ view }: LadderState): ViewItem | undefined {
-  return view.items.findLast(({ message }) => message.role === "user");
 }
 
 /**
@@ -220,7 +215,7 @@ function edited(state: LadderState, edits: readonly PlannedEdit[]): LadderState 
   return view === state.view ? state : { ...state, view, tokens: viewTokens(view.items) };
 }
 
-function holdsOutput({ message }: ViewItem): boolean {
+function hasOutput({ message }: ViewItem): boolean {
   return isOutput(message);
 }
 

@@ -17,7 +17,7 @@ import { type CompactionPlan, splitAt } from "../plan/cut.ts";
 import { originalMessage, PLANNED_ENTRY_ID, type ViewItem, viewTokens } from "../plan/view.ts";
 import type { CompactionSettings } from "../settings.ts";
 import type { Summariser, SummaryKind } from "../summariser.ts";
-import { askSummary, fitsWhole, RunCost, type Span, wholeSpan } from "./ask.ts";
+import { askSummary, fitsWhole, RunCost, wholeSpan } from "./ask.ts";
 import { refusedPartTokens, summariseInChunks } from "./chunks.ts";
 import { digestProseTokens, digestTermsTokens, withClosings } from "./digest-summariser.ts";
 import {
@@ -29,7 +29,7 @@ import {
   type Rung,
   type RungFailure,
 } from "./ladder.ts";
-import type { SummaryJob } from "./prompt.ts";
+import type { Span, SummaryJob } from "./prompt.ts";
 
 /** Asks the model once for each span. */
 export const summariseRung: Rung = {
@@ -115,7 +115,6 @@ async function allOrNone(
   return done;
 }
 
-/** The spans of a plan: history, turn prefix, or both. */
 export function spansOf({ plan }: LadderState): Span[] {
   const { history, turnPrefix, kept, previous } = plan!;
   const spans: Span[] = [];
@@ -157,7 +156,6 @@ export function digestStandsIn({ summarizer }: CompactionSettings, reason: Compa
   return fallback === "always" || (fallback === "overflow" && reason === "overflow");
 }
 
-/** The summary job of a run. */
 export function jobFor(state: LadderState, run: Run, summariser: Summariser): SummaryJob {
   const { signal, focus, instructions, cost, settings, budgets, reason, former } = run;
   const plan = state.plan!;

@@ -55,7 +55,7 @@ export interface ContextReading extends ContextTokens {
 export function readContext(options: ReadContextOptions): ContextReading {
   const { session, leafId = session.leafId, fixedTexts, estimator: asked = "calibrated" } = options;
   const place = { session, leafId, projection: session.projection(leafId) };
-  const { calibration, ...counting } = countingAt(place, asked, getsImages(options.model));
+  const { calibration, ...counting } = countingAt(place, asked, options.model);
   const estimator = typeof asked === "string" ? counting.estimator : asked;
   const overheadTokens = () => {
     const learned = calibration();
@@ -67,14 +67,11 @@ export function readContext(options: ReadContextOptions): ContextReading {
 }
 
 /** The size of the context by its latest usage, else by estimate, without learned corrections. */
-export function plainTokens({
-  session,
-  fixedTexts,
-  model,
-}: Pick<ReadContextOptions, "session" | "fixedTexts" | "model">): number {
+export function plainTokens(of: Pick<ReadContextOptions, "session" | "fixedTexts" | "model">): number {
+  const { session, fixedTexts, model } = of;
   const place = { session, leafId: session.leafId, projection: session.projection() };
   const overheadTokens = () => fixedTokens(fixedTexts?.() ?? [], tokenEstimator);
-  const estimator = getsImages(model) ? tokenEstimator : imagelessEstimator(tokenEstimator);
+  const estimator = estimators.calibrated[getsImages(model) ? "withImages" : "withoutImages"];
   return contextTokens(place, { estimator, overheadTokens }).tokens;
 }
 
@@ -164,15 +161,12 @@ type Counting = Pick<ContextReading, "estimator" | "calibration">;
 function countingAt(
   place: Place,
   asked: NonNullable<ReadContextOptions["estimator"]>,
-  withImages: boolean,
+  model: ReadContextOptions["model"],
 ): Counting {
-  const named = (base: TokenEstimator) => (withImages ? base : imagelessEstimator(base));
-  if (asked === "chars4" || asked === "chars4Floor") {
-    const plain = named(asked === "chars4" ? chars4Estimator : chars4FloorEstimator);
-    return { estimator: plain, calibration: () => recordedCalibration(place) };
-  }
+  const name = typeof asked === "string" ? asked : "calibrated";
+  const base = estimators[name][getsImages(model) ? "withImages" : "withoutImages"];
+  if (name !== "calibrated") return { estimator: base, calibration: () => recordedCalibration(place) };
   const { countings } = knownContext(place);
-  const base = named(imageful);
   const known = countings.get(base) ?? calibratedCounting(place, base);
   countings.set(base, known);
   return known;
@@ -184,17 +178,30 @@ function getsImages(model: ReadContextOptions["model"]): boolean {
 
 /** Approximate tokens of the text that replaces an image for a model without images. */
 const OMITTED_IMAGE_TOKENS = 12;
-const imageless = new WeakMap<TokenEstimator, TokenEstimator>();
 
-function imagelessEstimator(estimator: TokenEstimator): TokenEstimator {
-  const known = imageless.get(estimator) ?? {
-    ...estimator,
-    message: (each: Message) =>
-      estimator.message(each) - imageCount(each) * (IMAGE_TOKENS - OMITTED_IMAGE_TOKENS),
-  };
-  imageless.set(estimator, known);
-  return known;
+function forImages(withImages: TokenEstimator): Record<"withImages" | "withoutImages", TokenEstimator> {
+  const message = (each: Message) =>
+    withImages.message(each) - imageCount(each) * (IMAGE_TOKENS - OMITTED_IMAGE_TOKENS);
+  return { withImages, withoutImages: { ...withImages, message } };
 }
+
+/** Cache by message, because the context is counted before every request. */
+const counted = new WeakMap<Message, number>();
+const imageful: TokenEstimator = {
+  ...tokenEstimator,
+  message(message) {
+    const tokens = counted.get(message) ?? tokenEstimator.message(message);
+    counted.set(message, tokens);
+    return tokens;
+  },
+};
+
+/** The estimators without a calibration, by the name in the settings. */
+const estimators = {
+  calibrated: forImages(imageful),
+  chars4: forImages(chars4Estimator),
+  chars4Floor: forImages(chars4FloorEstimator),
+};
 
 function calibratedCounting(place: Place, base: TokenEstimator): Counting {
   let cached: Calibration | undefined;
@@ -241,17 +248,6 @@ function learnedCalibration(place: Place, base: TokenEstimator): Calibration {
   });
   return found.samples >= ENOUGH_SAMPLES ? found : (prior ?? found);
 }
-
-/** Cache by message, because the context is counted before every request. */
-const counted = new WeakMap<Message, number>();
-const imageful: TokenEstimator = {
-  ...tokenEstimator,
-  message(message) {
-    const tokens = counted.get(message) ?? tokenEstimator.message(message);
-    counted.set(message, tokens);
-    return tokens;
-  },
-};
 
 /** Counts the messages of the context, one per step, so that a later estimate takes no time. */
 export function* countAhead(session: Session): Generator<void> {
@@ -337,15 +333,10 @@ function changesContext(entry: Entry): boolean {
   return entry.type === "compaction" || entry.type === "context_edit";
 }
 
-/** A calibration that usage rules out, for the list of a file's problems. */
-export interface ContradictedSize {
-  line: number;
-  entryId: string;
-  message: string;
-}
-
 /** The stored sizes of all branches that usage rules out, in file order. Reads the records of compactions. */
-export function* contradictedSizes(session: Session): Generator<ContradictedSize> {
+export function* contradictedSizes(
+  session: Session,
+): Generator<{ line: number; entryId: string; message: string }> {
   for (const { id, type, line } of session.index().records()) {
     if (type !== "compaction" && type !== "custom") continue;
     const entry = session.entry(id);

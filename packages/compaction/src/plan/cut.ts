@@ -10,7 +10,6 @@ export interface CompactionPlan {
   status: "planned" | "nothing-to-compact" | "already-compacted";
   /** The compaction whose summary is updated. */
   previous: CompactionEntry | undefined;
-  /** Summarised as history. */
   history: readonly ViewItem[];
   /** The early part of a split turn, which has its own summary. */
   turnPrefix: readonly ViewItem[];
@@ -28,7 +27,6 @@ export interface PlanOptions {
   justCompacted: boolean;
   /** True if the budget is smaller than that compaction's. */
   keepsLess: boolean;
-  /** Budget of kept tokens. */
   keepTokens: number;
   /** Maximum tokens that a user command and its output count. */
   commandTokens: number;
@@ -234,19 +232,11 @@ export function cutPlaces(options: CutOptions): CutPlace[] {
   return legalPlaces(contextItems(options));
 }
 
-/** Why the kept entries cannot start at an entry. */
-export interface CutRefusal {
-  /** A sentence. */
-  reason: string;
-  /** The nearest legal cut, if there is one. */
-  nearest: CutPlace | undefined;
-}
-
 /**
- * Why the kept entries cannot start at an entry; undefined if they can.
+ * Why the kept entries cannot start at an entry, in a sentence, and the nearest legal cut; undefined if they can.
  * @throws what reading the session throws
  */
-export function cutRefusal(options: CutOptions & { firstKeptEntryId: string }): CutRefusal | undefined {
+export function cutRefusal(options: CutOptions & { firstKeptEntryId: string }) {
   const { session, leafId = session.leafId, firstKeptEntryId } = options;
   return refusalAt({ session, leafId, items: contextItems(options) }, firstKeptEntryId);
 }
@@ -257,7 +247,6 @@ function contextItems(options: CutOptions): readonly ViewItem[] {
   return withoutSummary(viewOf(projection, estimator).items);
 }
 
-/** The context that is to be cut. */
 interface CutContext {
   session: Session;
   leafId: string | null;
@@ -280,7 +269,10 @@ export function checkChosenCut(context: CutContext, firstKeptEntryId: string): v
   });
 }
 
-function refusalAt({ session, leafId, items }: CutContext, entryId: string): CutRefusal | undefined {
+function refusalAt(
+  { session, leafId, items }: CutContext,
+  entryId: string,
+): { reason: string; nearest: CutPlace | undefined } | undefined {
   const places = placesOf(items);
   const index = places.findIndex((place) => place.entryId === entryId);
   const { fault: reason } = places[index] ?? {};

@@ -12,13 +12,10 @@ import type { CompactionSettings } from "../settings.ts";
 import type { ContextReading } from "./context.ts";
 import { startsTurn, unseenFrom } from "./cut.ts";
 
-/** Prices and cache rules of a model. */
-export type ModelRates = Pick<Model, "usdPerMillionTokens" | "cacheRules">;
-
 /** Input for the limit of a context. */
 export interface EconomicLimitOptions {
   settings: CompactionSettings;
-  model: ModelRates;
+  model: Pick<Model, "usdPerMillionTokens" | "cacheRules">;
   budgets: { keepTokens: number; windowTokens: number | undefined };
   reading: ContextReading;
   /** By the threshold's rule. */
@@ -41,53 +38,22 @@ export interface EconomicLimit {
 
 /** The limit by `compaction.economy` for the context as it is. */
 export function economicLimit(options: EconomicLimitOptions): EconomicLimit {
-  const { settings, model, reading, nowMs, thresholdTokens: threshold } = options;
+  const { settings, model, reading, nowMs, thresholdTokens, isModelAsked = true } = options;
   const { usdPerMillionTokens: prices, cacheRules = usualCacheRules } = model;
   const messages = reading.projection.items.map(({ message }) => message);
   const pace = paceOf(messages, cacheRules.keptMs);
   const needs = needsOf(options, pace);
-  const { economy } = settings;
-  const size =
-    prices &&
-    workingSize({
-      ...needs,
-      ...pace,
-      prices,
-      cacheRules,
-      thresholdTokens: threshold,
-      isModelAsked: options.isModelAsked ?? true,
-      ...(typeof economy === "number" && { wantedTokens: economy }),
-    });
-  const wanted = size?.tokens ?? (typeof economy === "number" ? economy : threshold);
-  const compactAboveTokens = Math.min(threshold, Math.max(needs.floorTokens, wanted));
+  const wantedTokens = typeof settings.economy === "number" ? settings.economy : undefined;
+  const sizes = { ...needs, ...pace, cacheRules, thresholdTokens, isModelAsked, wantedTokens };
+  const size = prices && workingSize({ ...sizes, prices });
+  const wanted = size?.tokens ?? wantedTokens ?? thresholdTokens;
+  const compactAboveTokens = Math.min(thresholdTokens, Math.max(needs.floorTokens, wanted));
   const isExpired = size !== undefined && hasExpired(messages, cacheRules.keptMs, nowMs);
   return {
     compactAboveTokens: isExpired ? size.expiredTokens : compactAboveTokens,
     isExpired: isExpired && size.expiredTokens < compactAboveTokens,
     ...(size && { size }),
   };
-}
-
-/** The expected saving of a working size. */
-export interface DailySaving {
-  /** US dollars of a day; negative if the size costs more than the threshold. */
-  usd: number;
-  /** Requests in the 24 hours up to the latest answer. */
-  requests: number;
-}
-
-const DAY_MS = 24 * 60 * 60_000;
-
-/** The saving of the limit against the threshold in a day like the latest; undefined for unknown costs. */
-export function dailySaving(
-  { size, thresholdTokens }: { size?: WorkingSize; thresholdTokens: number },
-  messages: readonly Message[],
-): DailySaving | undefined {
-  if (size === undefined) return undefined;
-  const times = messages.filter(isGoodAnswer).map(({ timestamp }) => timestamp);
-  const latest = times.at(-1) ?? 0;
-  const requests = times.filter((atMs) => latest - atMs < DAY_MS && atMs <= latest).length;
-  return { requests, usd: size.usdOver(requests, thresholdTokens) - size.usdOver(requests, size.tokens) };
 }
 
 /** Number of latest requests that show how the session grows. */
@@ -98,24 +64,22 @@ const USUAL = { growthTokens: 1_000, pauses: 0.02, requests: 10 };
 /** Learns the pace from the usage of the answers in view, and from the times between them. */
 function paceOf(messages: readonly Message[], keptMs: number): Pace {
   const answers = messages.filter(isGoodAnswer).slice(-LATEST_REQUESTS - 1);
-  const total = {
-    growthTokens: USUAL.growthTokens * USUAL.requests,
-    grown: USUAL.requests,
-    pauses: USUAL.pauses * USUAL.requests,
-    requests: USUAL.requests,
+  const pairs = answers.slice(1).map((answer, at) => ({ answer, before: answers[at]! }));
+  const pauses = pairs.filter(({ answer, before }) => answer.timestamp - before.timestamp > keptMs);
+  // A smaller request follows a compaction, a mask or an undo.
+  const growths = pairs
+    .map(({ answer, before }) => inputTokens(answer.usage) - inputTokens(before.usage))
+    .filter((tokens) => tokens >= 0);
+  const mean = (usual: number, sum: number, count: number) =>
+    (usual * USUAL.requests + sum) / (USUAL.requests + count);
+  return {
+    growthTokens: mean(
+      USUAL.growthTokens,
+      growths.reduce((sum, tokens) => sum + tokens, 0),
+      growths.length,
+    ),
+    pauses: mean(USUAL.pauses, pauses.length, pairs.length),
   };
-  answers.slice(1).forEach((answer, at) => {
-    const before = answers[at]!;
-    const grown = inputTokens(answer.usage) - inputTokens(before.usage);
-    // A smaller request follows a compaction, a mask or an undo.
-    if (grown >= 0) {
-      total.growthTokens += grown;
-      total.grown += 1;
-    }
-    if (answer.timestamp - before.timestamp > keptMs) total.pauses += 1;
-    total.requests += 1;
-  });
-  return { growthTokens: total.growthTokens / total.grown, pauses: total.pauses / total.requests };
 }
 
 /** Usual length of a model's summary. */
@@ -178,7 +142,6 @@ export interface WorkingSizeOptions extends Pace {
   /** US dollars per million tokens. */
   prices: ModelPrices;
   cacheRules: CacheRules;
-  /** The threshold. */
   thresholdTokens: number;
   /** Minimum size for the task: the kept messages and room for some requests. The threshold has priority. */
   floorTokens: number;
@@ -284,12 +247,12 @@ interface Way {
 
 function warmWays(options: WorkingSizeOptions, rates: Rates): Way[] {
   const { fixedTokens, baseTokens, cacheRules } = options;
-  const { read, write } = rates;
+  const { read, write, output } = rates;
   const stays = fixedTokens < cacheRules.minimumTokens ? 0 : fixedTokens;
   const always = (write - read) * Math.max(0, baseTokens - stays) + lookedAtAgain(rates);
   if (!options.isModelAsked) return [{ a: always, b: 0 }];
   const text = textWay(rates);
-  const a = read * baseTokens + write * INSTRUCTION_TOKENS + rates.output * ANSWER_TOKENS;
+  const a = read * baseTokens + write * INSTRUCTION_TOKENS + output * ANSWER_TOKENS;
   return [
     { a: always + text.a, b: text.b },
     { a: always + a, b: read },

@@ -244,16 +244,15 @@ export function contextLimit(
   options: Omit<EconomicLimitOptions, "thresholdTokens" | "budgets"> & { budgets: Budgets },
 ): ContextLimit | undefined {
   const { settings, budgets } = options;
-  const threshold = thresholdTokens(settings, budgets);
-  if (threshold === undefined) return undefined;
-  const atThreshold = { thresholdTokens: threshold, compactAboveTokens: threshold, isExpired: false };
-  return settings.economy === "off"
-    ? atThreshold
-    : { ...atThreshold, ...economicLimit({ ...options, thresholdTokens: threshold }) };
+  const tokens = thresholdTokens(settings, budgets);
+  if (tokens === undefined) return undefined;
+  if (settings.economy === "off")
+    return { thresholdTokens: tokens, compactAboveTokens: tokens, isExpired: false };
+  return { thresholdTokens: tokens, ...economicLimit({ ...options, thresholdTokens: tokens }) };
 }
 
 /** The size of the context and its limits. The controller and its run share one. */
-export interface Decision {
+export interface Decision extends Partial<Pick<ContextLimit, "isExpired">> {
   readonly reading: ContextReading;
   /** Scaled to the model's window; after a refusal, to the window that the refusal showed. */
   readonly budgets: Budgets;
@@ -261,8 +260,6 @@ export interface Decision {
   readonly compactAboveTokens: number | undefined;
   /** The same without the economy, which may lower the limit. */
   readonly thresholdTokens: number | undefined;
-  /** True if the limit is lower because the cache has expired: the next request pays for its whole prefix anyway. */
-  readonly isExpired?: boolean;
   /** As read, or more if a refusal showed that the reading was too low. */
   readonly total: { tokens: number; estimatedTokens: number; isCounted?: boolean };
 }
@@ -289,10 +286,8 @@ export function decide(reading: ContextReading, options: DecisionOptions): Decis
   const { reason, settings, model = {}, isMidTask = false, isModelAsked, nowMs } = options;
   if (reason === "overflow") return decisionAfterRefusal(reading, settings, model, options.refusal);
   const budgets = budgetsFor({ settings, model, reason: isMidTask ? "threshold" : reason });
-  const isManual = reason === "manual";
-  const limit = isManual
-    ? undefined
-    : contextLimit({ settings, model, budgets, reading, isModelAsked, nowMs });
+  const asked = { settings, model, budgets, reading, isModelAsked, nowMs };
+  const limit = reason === "manual" ? undefined : contextLimit(asked);
   return {
     reading,
     budgets,

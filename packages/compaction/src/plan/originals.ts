@@ -2,7 +2,6 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import {
   type CompactionEntry,
   type ContextEditEntry,
-  type Entry,
   type Projection,
   type ProjectionItem,
   project,
@@ -13,7 +12,6 @@ import { type ContextView, viewOf, viewTokens } from "./view.ts";
 
 /** The context that a repeated compaction starts from: the former one's input, and everything since. */
 interface Originals {
-  /** The compaction that is repeated. */
   former: CompactionEntry;
   reading: ContextReading;
   /** Messages that the former compaction cut or masked have their full content as sources. */
@@ -75,25 +73,21 @@ function replaced(session: Session, former: CompactionEntry): CompactionEntry[] 
   return found;
 }
 
-/** The edits that a compaction wrote before itself. It saw the edited messages whole. */
+/**
+ * The edits that a compaction wrote before itself, and the latest edit before them of each edited entry. The compaction
+ * saw the edited messages whole.
+ */
 interface OwnEdits {
-  /** Ids of these edits. */
   ids: ReadonlySet<string>;
-  /** By edited entry: the latest edit before them. */
   earlier: ReadonlyMap<string, ContextEditEntry>;
 }
 
 function ownEdits(session: Session, former: CompactionEntry): OwnEdits {
-  const ids = new Set<string>();
-  const targets = new Set<string>();
-  for (const { parentId } of replaced(session, former))
-    for (const edit of editsInFront(session, parentId)) {
-      ids.add(edit.id);
-      targets.add(edit.targetId);
-    }
+  const edits = replaced(session, former).flatMap(({ parentId }) => [...editsInFront(session, parentId)]);
+  const ids = new Set(edits.map(({ id }) => id));
+  const targets = new Set(edits.map(({ targetId }) => targetId));
   const earlier = new Map<string, ContextEditEntry>();
-  if (targets.size === 0) return { ids, earlier };
-  for (const entry of session.tail(former.parentId))
+  for (const entry of targets.size === 0 ? [] : session.tail(former.parentId))
     if (entry.type === "context_edit" && targets.has(entry.targetId) && !ids.has(entry.id))
       if (!earlier.has(entry.targetId)) earlier.set(entry.targetId, entry);
   return { ids, earlier };
@@ -101,18 +95,12 @@ function ownEdits(session: Session, former: CompactionEntry): OwnEdits {
 
 /** The edits that were written in one append with a compaction. */
 function* editsInFront(session: Session, parentId: string | null): Generator<ContextEditEntry> {
-  for (
-    let entry = entryAt(session, parentId);
-    entry !== undefined;
-    entry = entryAt(session, entry.parentId)
-  ) {
-    if (entry.type === "context_edit" && entry.replacement !== null) yield entry;
-    else if (entry.type !== "custom") return;
+  for (let id = parentId; id !== null; ) {
+    const entry = session.entry(id);
+    if (entry?.type === "context_edit" && entry.replacement !== null) yield entry;
+    else if (entry?.type !== "custom") return;
+    id = entry.parentId;
   }
-}
-
-function entryAt(session: Session, id: string | null): Entry | undefined {
-  return id === null ? undefined : session.entry(id);
 }
 
 /** The view with the messages that the former compaction saw as sources. */

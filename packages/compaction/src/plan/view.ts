@@ -18,7 +18,6 @@ export interface PlannedEdit {
 
 /** One message as the model would see it after the planned edits, with its size. */
 export interface ViewItem extends ProjectionItem {
-  /** Estimated tokens of `message`. */
   readonly tokens: number;
   /** The item as projected today. */
   readonly source: ProjectionItem;
@@ -31,7 +30,6 @@ export interface ContextView {
   readonly estimator: TokenEstimator;
 }
 
-/** The view of a projection, without edits. */
 export function viewOf(projection: Projection, estimator: TokenEstimator): ContextView {
   const items = projection.items.map((source) => ({
     ...source,
@@ -57,12 +55,10 @@ function editedItem(item: ViewItem, edit: PlannedEdit, estimator: TokenEstimator
   return { ...item, message, tokens: estimator.message(message) };
 }
 
-/** The entries that the planned edits of a kind change. */
 export function editedIds({ edits }: ContextView, kind: PlannedEdit["kind"]): string[] {
   return edits.filter((edit) => edit.kind === kind).map((edit) => edit.entryId);
 }
 
-/** The items without the summary of an earlier compaction. */
 export function withoutSummary(items: readonly ViewItem[]): readonly ViewItem[] {
   return items.filter(({ entry }) => entry.type !== "compaction");
 }
@@ -74,7 +70,6 @@ export function beginsWith(items: readonly ProjectionItem[], { items: before }: 
   );
 }
 
-/** The view's estimated tokens. */
 export function viewTokens(items: readonly ViewItem[]): number {
   return items.reduce((sum, item) => sum + item.tokens, 0);
 }
@@ -98,9 +93,7 @@ export function truncated({ entryId, message }: ViewItem, maxChars: number): Pla
 
 /** Rules for messages of a role. */
 interface RoleTraits {
-  /** Begins a turn, like a user's message. */
   startsTurn?: true;
-  /** The kept part may begin here. */
   mayStartKept?: true;
   /** A context edit may shorten it. */
   mayBeCut?: true;
