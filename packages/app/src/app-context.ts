@@ -8,7 +8,7 @@ import {
 import { compactionEventRules, type ReviewCompaction } from "@bonsai-agent/compaction";
 import type { ExtensionHost, ExtensionMode, FrontEndUI, SessionControl } from "@bonsai-agent/extension/host";
 import { Lifecycle, type SlowAnswer } from "@bonsai-agent/lifecycle";
-import { untilAborted } from "@bonsai-agent/messages/host";
+import { raceAbort } from "@bonsai-agent/messages/host";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { CallExtensions } from "./call-extensions.ts";
 import { type DebugLog, debugLog } from "./debug-log.ts";
@@ -83,10 +83,7 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
   const { signal = new AbortController().signal } = options;
   try {
     const opening = extensions.open();
-    if (opening !== undefined) {
-      await untilAborted(opening, signal);
-      signal.throwIfAborted();
-    }
+    if (opening !== undefined) await raceAbort(opening, signal);
     for (const name of call.takenFlags(extensions.flags)) onNotice(flagTaken(name));
     const flagged = call.withFlags(extensions.flags);
     state.flags = flagged.values;

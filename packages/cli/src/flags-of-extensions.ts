@@ -4,7 +4,7 @@ import type { CliIo } from "@bonsai-agent/app/io";
 import { agentCallSettings } from "@bonsai-agent/app/settings";
 import type { FlagOptions } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { untilAborted } from "@bonsai-agent/messages/host";
+import { raceAbort } from "@bonsai-agent/messages/host";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { agentCall } from "./agent-call.ts";
 
@@ -39,7 +39,7 @@ export async function foundFlags(argv: readonly string[], io: CliIo): Promise<Na
   const words = argv.filter((word) => !["--help", "-h", "help"].includes(word));
   try {
     const flags = flagsOfExtensions(agentCall([...words, "--quiet"], io));
-    return (await untilAborted(flags, AbortSignal.timeout(mostWaitMs))) ?? [];
+    return (await raceAbort(flags, AbortSignal.timeout(mostWaitMs), () => undefined)) ?? [];
   } catch (error) {
     // What is wrong with settings or extensions, the call itself will say.
     if (BonsaiError.is(error)) return [];

@@ -4,7 +4,7 @@ import type { Output } from "@bonsai-agent/app/output";
 import { dialogEnd, oneAfterTheOther } from "@bonsai-agent/app/questions";
 import { printableLines } from "@bonsai-agent/app/terminal-text";
 import type { DialogOptions, FrontEndUI } from "@bonsai-agent/extension/host";
-import { untilAborted } from "@bonsai-agent/messages/host";
+import { raceAbort } from "@bonsai-agent/messages/host";
 import { linesIn } from "./modes/json-lines.ts";
 
 interface TerminalUiOptions {
@@ -157,7 +157,7 @@ class AnswerLines {
   /** The next line; undefined when the input has ended, or at the abort. */
   async line(signal: AbortSignal): Promise<string | undefined> {
     this.#next ??= this.#read();
-    const line = await untilAborted(this.#next, signal);
+    const line = await raceAbort(this.#next, signal, () => undefined);
     if (!signal.aborted) this.#next = undefined;
     return line;
   }

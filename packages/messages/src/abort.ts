@@ -1,45 +1,36 @@
 /**
  * Waits for a promise, at most until the signal aborts. Leaves no listener on the signal.
- * @param reason makes the error for an abort. Default: the signal's own reason
+ * @param onAbort makes the result, or throws the error, for an abort. Default: throws the signal's reason
  * @throws the promise's error, or the error for an abort
  */
-export async function raceAbort<Value>(
+export async function raceAbort<Value, Aborted = never>(
   promise: Promise<Value>,
   signal: AbortSignal | undefined,
-  reason: (signal: AbortSignal) => unknown = ({ reason }) => reason,
-): Promise<Value> {
+  onAbort: (signal: AbortSignal) => Aborted = ({ reason }) => {
+    throw reason;
+  },
+): Promise<Value | Aborted> {
   if (signal === undefined) return promise;
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(reason(signal));
-  if (signal.aborted) onAbort();
-  else signal.addEventListener("abort", onAbort, { once: true });
+  const aborted = Promise.withResolvers<symbol>();
+  const abort = () => aborted.resolve(ABORTED);
+  if (signal.aborted) abort();
+  else signal.addEventListener("abort", abort, { once: true });
   try {
-    return await Promise.race([aborted.promise, promise]);
+    const settled = await Promise.race([aborted.promise, promise]);
+    return settled === ABORTED ? onAbort(signal) : (settled as Value);
   } finally {
-    signal.removeEventListener("abort", onAbort);
+    signal.removeEventListener("abort", abort);
   }
 }
 
-/** As `raceAbort`, but returns undefined after an abort. */
-export async function untilAborted<Value>(
-  promise: Promise<Value>,
-  signal: AbortSignal,
-): Promise<Value | undefined> {
-  const aborted = new Error("aborted");
-  try {
-    return await raceAbort(promise, signal, () => aborted);
-  } catch (error) {
-    if (error === aborted) return undefined;
-    throw error;
-  }
-}
+const ABORTED = Symbol("aborted");
 
 /** Waits. Returns early, without an error, when the signal aborts. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
   try {
-    await (signal === undefined ? promise : untilAborted(promise, signal));
+    await raceAbort(promise, signal, () => undefined);
   } finally {
     clearTimeout(timer);
   }

@@ -1,8 +1,8 @@
 // Shared by Bonsai's own packages. May change in any release.
-export { raceAbort, sleep, untilAborted } from "./abort.ts";
+export { raceAbort, sleep } from "./abort.ts";
 export { answerUsage, chars4FloorEstimator, isGoodAnswer, UNSEEN_TOKENS } from "./count/estimate.ts";
 export { imageProblem } from "./image-file.ts";
-export { jsonProblem, parseSettings, shownValue } from "./settings-problem.ts";
+export { parseSettings, shownValue } from "./settings-problem.ts";
 export { CALL_ARGUMENTS } from "./text/call-text.ts";
 export {
   escapeTag,

@@ -42,14 +42,9 @@ function settingProblem({ error, input, schema }: Rejection): SettingProblem {
   };
 }
 
-/** Describes the first rejected value of a JSON file: file, key, value, allowed values. */
-export function jsonProblem({ file, ...rejection }: Rejection & { file: string }): string {
-  const { key, found, allowed, knownKeys } = settingProblem(rejection);
-  if (knownKeys !== undefined) return `${file}: unknown key ${key}. Known keys: ${knownKeys}.`;
-  return `${file}: ${key || "the whole file"} is ${found}, but must be ${allowed}.`;
-}
-
 interface ParseSettingsOptions {
+  /** The JSON file with the value. Its name begins the message. Default: the value is a part of the settings. */
+  file?: string;
   /** The settings' own key among all settings. Default: the schema is of all settings. */
   section?: string;
   /** Makes the error. Its message names the key, the value and the allowed values. */
@@ -57,17 +52,25 @@ interface ParseSettingsOptions {
 }
 
 /**
- * Validates settings and fills in the defaults.
+ * Validates settings, or the value of a JSON file, and fills in the defaults.
  * @throws the error that `error` makes
  */
-export function parseSettings<Schema extends z.ZodObject>(
+export function parseSettings<Schema extends z.ZodType>(
   schema: Schema,
   input: unknown,
-  { section, error: errorOf }: ParseSettingsOptions,
+  { file, section, error: errorOf }: ParseSettingsOptions,
 ): z.output<Schema> {
   const { success, data, error } = schema.safeParse(input);
   if (success) return data;
   const { key, found, allowed, knownKeys } = settingProblem({ error, input, schema });
+  const wrong = `is ${found}, but must be ${allowed}.`;
+  if (file !== undefined) {
+    const problem =
+      knownKeys === undefined
+        ? `${key || "the whole file"} ${wrong}`
+        : `unknown key ${key}. Known keys: ${knownKeys}.`;
+    throw errorOf({ message: `${file}: ${problem}`, hint: "Correct the file.", cause: error });
+  }
   const name = [section, key].filter(Boolean).join(".");
   if (name === "")
     throw errorOf({
@@ -75,10 +78,8 @@ export function parseSettings<Schema extends z.ZodObject>(
       hint: 'Write an object such as {"thinking": "low"}.',
       cause: error,
     });
-  const problem =
-    knownKeys === undefined ? `is ${found}, but must be ${allowed}` : `is unknown. Known keys: ${knownKeys}`;
   throw errorOf({
-    message: `The setting ${name} ${problem}.`,
+    message: `The setting ${name} ${knownKeys === undefined ? wrong : `is unknown. Known keys: ${knownKeys}.`}`,
     hint: `Correct or remove ${name} in the settings file.`,
     cause: error,
   });

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { raceAbort, sleep, untilAborted } from "../src/host.ts";
+import { raceAbort, sleep } from "../src/host.ts";
 
 const never = new Promise<never>(() => {});
 
@@ -38,14 +38,16 @@ test("raceAbort rejects with the signal's reason when it aborts, and leaves no l
 
 test("raceAbort makes its own error for an abort", async () => {
   const signal = AbortSignal.abort(new Error("stopped"));
-  const error = (aborted: AbortSignal) => new RangeError(`cancelled: ${(aborted.reason as Error).message}`);
-  await expect(raceAbort(never, signal, error)).rejects.toThrow(new RangeError("cancelled: stopped"));
+  const cancel = (aborted: AbortSignal) => {
+    throw new RangeError(`cancelled: ${(aborted.reason as Error).message}`);
+  };
+  await expect(raceAbort(never, signal, cancel)).rejects.toThrow(new RangeError("cancelled: stopped"));
 });
 
 test("an abort wins over a promise that has settled already", async () => {
   const signal = AbortSignal.abort(new Error("stopped"));
   await expect(raceAbort(Promise.resolve(1), signal)).rejects.toThrow("stopped");
-  expect(await untilAborted(Promise.resolve(1), signal)).toBeUndefined();
+  expect(await raceAbort(Promise.resolve(1), signal, () => undefined)).toBeUndefined();
 });
 
 test("raceAbort without a signal waits for the promise", async () => {
@@ -57,18 +59,13 @@ test("a failure after the abort is no unhandled rejection", async () => {
   process.on("unhandledRejection", unhandled);
   const controller = new AbortController();
   const work = Promise.withResolvers<number>();
-  const raced = untilAborted(work.promise, controller.signal);
+  const raced = raceAbort(work.promise, controller.signal, () => undefined);
   controller.abort();
   expect(await raced).toBeUndefined();
   work.reject(new Error("too late"));
   await new Promise(setImmediate);
   process.off("unhandledRejection", unhandled);
   expect(unhandled).not.toHaveBeenCalled();
-});
-
-test("untilAborted passes on the promise's error", async () => {
-  const { signal } = new AbortController();
-  await expect(untilAborted(Promise.reject(new Error("broken")), signal)).rejects.toThrow("broken");
 });
 
 test("sleep waits for its time", async () => {

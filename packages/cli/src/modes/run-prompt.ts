@@ -6,7 +6,7 @@ import { openAppContext } from "@bonsai-agent/app/app-context";
 import { type AgentCall, ExitCode } from "@bonsai-agent/app/invocation";
 import { didYouMean } from "@bonsai-agent/app/nearest-word";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import { untilAborted } from "@bonsai-agent/messages/host";
+import { raceAbort } from "@bonsai-agent/messages/host";
 import { terminalUi } from "../terminal-ui.ts";
 import { type PromptInput, requiredPrompt } from "./prompt-input.ts";
 
@@ -88,8 +88,8 @@ async function runCommandToEnd(host: AgentHost, text: string, signal: AbortSigna
     last = result;
   });
   try {
-    await untilAborted(extensions.runCommand(text), signal);
-    while (host.agent.isBusy && !signal.aborted) await untilAborted(host.agent.idle(), signal);
+    await raceAbort(extensions.runCommand(text), signal, () => undefined);
+    while (host.agent.isBusy && !signal.aborted) await raceAbort(host.agent.idle(), signal, () => undefined);
   } finally {
     stopListening();
   }

@@ -5,7 +5,7 @@ import { FactCounter, freeAmong } from "@bonsai-agent/app/session-facts";
 import { resolveEntryId } from "@bonsai-agent/app/session-file";
 import { treeRows } from "@bonsai-agent/app/session-tree";
 import { BonsaiError, knownUsd, messageText } from "@bonsai-agent/messages";
-import { untilAborted } from "@bonsai-agent/messages/host";
+import { raceAbort } from "@bonsai-agent/messages/host";
 import { usableModels } from "@bonsai-agent/models";
 import { errorJson, modelJson } from "../modes/event-json.ts";
 import { noticeUnknown } from "../modes/run-prompt.ts";
@@ -156,7 +156,7 @@ async function prompt(
     await noticeUnknown(work.host, input.message);
     return send(work, input, streamingBehavior);
   }
-  await untilAborted(extensions.runCommand(input.message), work.stopped);
+  await raceAbort(extensions.runCommand(input.message), work.stopped, () => undefined);
   return { queued: false };
 }
 

@@ -185,7 +185,9 @@ class DraftReview {
     const { name: model } = this.#asked.summariser ?? {};
     const draft = draftOf(this.#shown, { hasDraft: this.#draft !== undefined, refused: this.#refused });
     const decision = validateDecision(
-      await raceAbort(this.#review(draft), draft.signal, () => new CompactionCancelled("")),
+      await raceAbort(this.#review(draft), draft.signal, () => {
+        throw new CompactionCancelled("");
+      }),
     );
     const { name } = this.#asked.summariser ?? {};
     let problem: string | undefined;

@@ -5,7 +5,7 @@ import type {
   DrawnComponent,
   FrontEndDrawing,
 } from "@bonsai-agent/extension/host";
-import { untilAborted } from "@bonsai-agent/messages/host";
+import { raceAbort } from "@bonsai-agent/messages/host";
 import { FieldPanel } from "../panels/panel-frame.ts";
 import type { Screen } from "../terminal/screen.ts";
 import type { Component, OverlayHandle } from "../terminal/tui.ts";
@@ -84,7 +84,7 @@ async function madeUntil(
   made: DrawnComponent | Promise<DrawnComponent>,
 ): Promise<DrawnComponent | undefined> {
   const making = Promise.resolve(made);
-  const drawn = await untilAborted(making, end);
+  const drawn = await raceAbort(making, end, () => undefined);
   if (drawn === undefined)
     making.then(
       (late) => late.dispose(),

@@ -1,6 +1,6 @@
 import { type DraftChoice, decisionOf, isCutChoice } from "@bonsai-agent/app/draft-view";
 import type { CompactionDraft, ReviewCompaction, ReviewDecision } from "@bonsai-agent/compaction";
-import { untilAborted } from "@bonsai-agent/messages/host";
+import { raceAbort } from "@bonsai-agent/messages/host";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { type DraftAnswer, DraftPanel } from "../panels/draft-panel.ts";
 import { EditorPanel, InputPanel } from "../panels/question-panels.ts";
@@ -44,7 +44,7 @@ export function panelReview({ context, untilRest }: PanelReviewOptions): ReviewC
   function edited({ signal, prose = "", refusedProse }: CompactionDraft, isOutside: boolean) {
     const prefill = refusedProse ?? prose;
     // Its end is waited for by nobody who has aborted; its own key ends it then.
-    if (isOutside) return untilAborted(editedOutside(context, prefill), signal);
+    if (isOutside) return raceAbort(editedOutside(context, prefill), signal, () => undefined);
     return screen.show<string>(
       (done) => new EditorPanel({ screen, title: "Edit the summary", prefill, onDone: done }),
       signal,

@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from "node:path";
 import { BonsaiError, usualCacheRules } from "@bonsai-agent/messages";
-import { exceedsJsonDepth, jsonProblem, MAX_LEVELS, shownValue } from "@bonsai-agent/messages/host";
+import { exceedsJsonDepth, MAX_LEVELS, parseSettings, shownValue } from "@bonsai-agent/messages/host";
 import { z } from "zod";
 import { parseJson, textFile } from "../json-file.ts";
 import { effortWords, type ModelCompat, type ProviderApi, thinkingStyles } from "../model.ts";
@@ -144,14 +144,14 @@ function unreadable(file: string, cause: unknown): BonsaiError {
 }
 
 function valid<Schema extends z.ZodType>(input: unknown, schema: Schema, file: string): z.output<Schema> {
-  const { data, error } = schema.safeParse(input);
-  if (error === undefined) return data as z.output<Schema>;
-  throw new BonsaiError({
-    code: "models_invalid",
-    message: jsonProblem({ error, input, schema, file }),
-    hint: 'Example: {"providers": [{"provider": "box", "baseUrl": "http://127.0.0.1:8000/v1", "models": [{"id": "coder", "contextWindow": 32768}]}]}',
-    cause: error,
-  });
+  const error = ({ message, cause }: { message: string; cause?: unknown }) =>
+    new BonsaiError({
+      code: "models_invalid",
+      message,
+      cause,
+      hint: 'Example: {"providers": [{"provider": "box", "baseUrl": "http://127.0.0.1:8000/v1", "models": [{"id": "coder", "contextWindow": 32768}]}]}',
+    });
+  return parseSettings(schema, input, { file, error });
 }
 
 /** Refuses a way of thinking of another protocol, which would be ignored. */

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { jsonProblem } from "@bonsai-agent/messages/host";
+import { parseSettings } from "@bonsai-agent/messages/host";
 import { z } from "zod";
 import { textFile } from "../json-file.ts";
 import type { CatalogueModel } from "../model.ts";
@@ -130,15 +130,16 @@ export function readScenario(path: string): Scenario {
       cause,
     });
   }
-  const { error } = scenarioSchema.safeParse(input);
-  if (error === undefined) return input as Scenario;
-  throw new BonsaiError({
-    /** A scenario file has an invalid value. The message names file, key and allowed values. */
-    code: "scenario_invalid",
-    message: jsonProblem({ error, input, schema: scenarioSchema, file: path }),
-    hint: 'The smallest valid scenario is {"turn": [{"text": "Good day."}]}.',
-    cause: error,
-  });
+  const error = ({ message, cause }: { message: string; cause?: unknown }) =>
+    new BonsaiError({
+      /** A scenario file has an invalid value. The message names file, key and allowed values. */
+      code: "scenario_invalid",
+      message,
+      cause,
+      hint: 'The smallest valid scenario is {"turn": [{"text": "Good day."}]}.',
+    });
+  parseSettings(scenarioSchema, input, { file: path, error });
+  return input as Scenario;
 }
 
 const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
