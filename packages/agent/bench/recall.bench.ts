@@ -88,7 +88,7 @@ function row(name: string, { needed, queries, ...of }: Measured): string[] {
   ];
 }
 
-/** Where in the session a question is asked: before this message. */
+/** A question with its place in the session: before this message. */
 interface Placed extends Question {
   at: number;
 }
@@ -193,11 +193,11 @@ function textOf(message: Message): string {
   return [messageText(message), ...calls].join("\n");
 }
 
-/** What ends a plant later names it: the user takes it back, changes it, the command runs again. */
+/** Later requests that name a plant and end it: the user withdraws or changes it, or the command runs again. */
 function laterRequests(messages: readonly Message[], plants: readonly Plant[]): Placed[] {
   return plants.flatMap(({ key, at, ended }) => {
     if (ended === undefined) return [];
-    // Where a result ends it, the call before it is the request.
+    // If a result ends it, the call before that result is the request.
     const from = messages[ended.at]!.role === "toolResult" ? ended.at - 1 : ended.at;
     const request = messages[from]!;
     const query = request.role === "user" ? requestTexts(request).join("\n") : textOf(request);
@@ -206,7 +206,7 @@ function laterRequests(messages: readonly Message[], plants: readonly Plant[]): 
   });
 }
 
-/** Where a paste stands before what is asked, its beginning would ask for nothing. */
+/** The beginning and the end: a request can follow a long paste. */
 function ends(text: string): string {
   return text.length <= 600 ? text : `${text.slice(0, 300)}\n${text.slice(-300)}`;
 }
@@ -247,7 +247,7 @@ async function recordedDay(folder: string): Promise<Measured | undefined> {
   return sum;
 }
 
-/** What the recorded future asked for, where the past had it and what is kept has not. */
+/** Requests of the recorded future for texts of the past that were not kept. */
 function futureOf(messages: readonly Message[], at: number, played: Played): Placed[] {
   const keptFrom = played.keptFrom(at);
   const hidden = messages.slice(0, keptFrom).map(textOf).join("\n");

@@ -12,16 +12,16 @@ import { agentSettings } from "../src/settings.ts";
 /** How a run against a misbehaving server ended, and what it left. */
 export interface FaultOutcome {
   status: RunResult["status"];
-  /** Of the error; absent without one. */
+  /** The code of the error; absent without one. */
   code?: string;
   message?: string;
   /** Requests that reached the server or timed out before. */
   requests: number;
   /** Codes, each once, in the order in which they came. */
   notices: string[];
-  /** What is wrong in the session's file, and with the messages in it. */
+  /** Problems of the session's file and of its messages. */
   problems: string[];
-  /** What a server that is well says to the next prompt, in the session opened anew. */
+  /** The answer of a healthy server to the next prompt, in the reopened session. */
   next: string;
 }
 
@@ -29,7 +29,7 @@ export interface RunFaultOptions {
   server: MisbehavingServer;
   wire: WireName;
   fault: FaultName;
-  /** Where a folder of its own is made for the run. */
+  /** The run gets its own folder in this one. */
   folder: string;
 }
 

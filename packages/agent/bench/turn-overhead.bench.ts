@@ -12,7 +12,7 @@ const TURNS = 150;
 const DELTAS = 20;
 const ROUNDS = 3;
 
-/** What a turn of the agent costs beyond a bare call of the SDK: events, the session file, checks, the meter. */
+/** Cost of a turn of the agent beyond a bare call of the SDK: events, the session file, checks, the meter. */
 export default async function bench(): Promise<BenchTable> {
   const server = await loopbackServer(() => ({
     headers: { "content-type": "text/event-stream" },

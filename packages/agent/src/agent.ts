@@ -13,7 +13,7 @@ import type { PayloadOf } from "@bonsai-agent/lifecycle";
 import { type BashExecutionMessage, BonsaiError } from "@bonsai-agent/messages";
 import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
-import type { CustomInput, RunCommand, RunResult, SessionStartReason, StreamingBehavior } from "./events.ts";
+import type { CustomInput, RunResult, SessionStartReason, StreamingBehavior } from "./events.ts";
 import type { LifecycleEvents } from "./lifecycle.ts";
 import { messageOf } from "./notice.ts";
 import { type AgentOptions, type AgentParts, agentParts, type PromptOptions } from "./run/agent-parts.ts";
@@ -36,23 +36,17 @@ export class Agent {
   readonly #parts: AgentParts;
   readonly #compaction: RunCompactions;
   readonly #promptRunner: PromptRunner;
-  readonly #followers: readonly RunFollower[];
-  readonly #runCommand: RunCommand;
-  readonly #onClose: () => void;
+  readonly #options: Pick<AgentOptions, "followers" | "runCommand" | "onClose">;
   #closed: Promise<void> | undefined;
 
   constructor(options: AgentOptions) {
-    const { followers = [], onClose = () => {} } = options;
-    const { runCommand = () => Promise.reject(new Error("This agent has no shell.")) } = options;
+    this.#options = options;
     this.#parts = agentParts(options);
     this.#compaction = new RunCompactions(this.#parts);
     this.#promptRunner = new PromptRunner({
       ...{ parts: this.#parts, compaction: this.#compaction },
       onEnd: (messages, result) => this.#follow({ messages, result }),
     });
-    this.#followers = followers;
-    this.#runCommand = runCommand;
-    this.#onClose = onClose;
   }
 
   get #activity(): Activity {
@@ -229,7 +223,7 @@ export class Agent {
    */
   async runUserCommand(command: string, options: UserCommandOptions = {}): Promise<BashExecutionMessage> {
     const run = (signal: AbortSignal) =>
-      runUserCommand(this.#parts, this.#runCommand, command, { ...options, signal });
+      runUserCommand(this.#parts, this.#options.runCommand, command, { ...options, signal });
     return this.#alone("command", run, options.signal);
   }
 
@@ -262,8 +256,8 @@ export class Agent {
     await this.#activity.idle();
     await events.notify("session_shutdown", event);
     abortGrace.reset();
-    for (const follower of this.#followers) await follower.close();
-    this.#onClose();
+    for (const follower of this.#options.followers ?? []) await follower.close();
+    this.#options.onClose?.();
     this.session.close();
   }
 
@@ -302,7 +296,7 @@ export class Agent {
   }
 
   #follow(run: Parameters<RunFollower["runEnded"]>[0]): void {
-    for (const follower of this.#followers) {
+    for (const follower of this.#options.followers ?? []) {
       try {
         follower.runEnded(run);
       } catch (error) {

@@ -66,14 +66,13 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
   });
   const { skills = [] } = options;
   const currentSkills = typeof skills === "function" ? skills : () => skills;
-  const own = { instructions, search, skills: currentSkills, parent: () => agent };
   // The day of the start: the prompt stays the same for the provider's cache.
   const date = new Date().toISOString().slice(0, 10);
   const fixed = { cwd, given: options.givenPrompt, platform: process.platform, date };
   const agent: Agent = new Agent({
     ...{ session, models, model, settings, lifecycle, excludedTools, isSubAgent, onNotice },
     ...(isSubAgent ? {} : { expandInput, confirmMoreRequests, reviewCompaction }),
-    tools: toolsFor(options, lifecycle, own),
+    tools: toolsFor(options, lifecycle, { instructions, search, skills: currentSkills, parent: () => agent }),
     renewPrompt: () => instructions.renew(),
     systemPrompt: (tools) =>
       systemPrompt({
@@ -81,14 +80,7 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
         skillTokens: skillTokens(agent.model.contextWindow),
       }),
     runCommand: commandRunner(cwd, () => models.secrets()),
-    followers: isSubAgent
-      ? []
-      : [
-          new SessionListing({
-            ...{ session, models, lifecycle, onNotice },
-            ...{ names: settings.titles, smallModel: options.smallModel },
-          }),
-        ],
+    followers: isSubAgent ? [] : [new SessionListing({ ...options, lifecycle, onNotice })],
     onClose: () => search.close(),
   });
   // A sub-agent lacks `task` on purpose, and its parent has notified of the others.

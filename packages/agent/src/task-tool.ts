@@ -17,13 +17,10 @@ import type { RunResult } from "./events.ts";
 import { type LifecycleEvents, lifecycleEventRules } from "./lifecycle.ts";
 import { defineTool, type Tool, type ToolExecution, type ToolResult } from "./tools/tool-registry.ts";
 
-/** The methods of an agent that the task tool uses. */
+/** The methods of `Agent` that the task tool uses. */
 interface SubAgent {
-  /** As `Agent.prompt`. */
   prompt(text: string): Promise<RunResult>;
-  /** As `Agent.abort`. */
   abort(): Promise<void>;
-  /** As `Agent.close`. */
   close(): Promise<void>;
 }
 

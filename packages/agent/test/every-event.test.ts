@@ -284,7 +284,7 @@ function follower(name: Name, run: () => Stage) {
   const named = () => {
     const { session, lifecycle } = run();
     return new SessionListing({
-      names: true,
+      settings: { titles: true },
       session,
       lifecycle,
       models: {} as never,

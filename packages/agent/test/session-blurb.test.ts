@@ -37,7 +37,7 @@ function blurbsFor(session: Session, play?: (call: ProviderCall) => ScenarioAnsw
     },
   });
   const blurbs = new SessionListing({
-    names: false,
+    settings: { titles: false },
     lifecycle: new Lifecycle({ rules: lifecycleEventRules }),
     session,
     models,

@@ -40,7 +40,7 @@ function titlesFor(session: Session, options: { play?: (call: ProviderCall) => S
     },
   });
   const titles = new SessionListing({
-    names: true,
+    settings: { titles: true },
     session,
     lifecycle,
     models,

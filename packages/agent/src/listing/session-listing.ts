@@ -7,6 +7,7 @@ import type { LifecycleEvents } from "../lifecycle.ts";
 import { type AgentNotice, messageOf } from "../notice.ts";
 import type { RunFollower } from "../run/queue.ts";
 import { completedAnswer } from "../run/summariser.ts";
+import type { AgentSettings } from "../settings.ts";
 import { SessionChanges } from "./session-changes.ts";
 import { cleanTitle, cut, proseOf, requestText, titleOf, withoutSecrets } from "./title-text.ts";
 
@@ -14,8 +15,8 @@ interface ListingOptions {
   session: Session;
   models: ModelClient;
   lifecycle: Lifecycle<LifecycleEvents>;
-  /** True: names the session. */
-  names: boolean;
+  /** Without `titles`, it names no session. */
+  settings: Pick<AgentSettings, "titles">;
   /** Writes the texts. Default: they quote the session. */
   smallModel?: CatalogueModel | undefined;
   onNotice: (notice: AgentNotice) => void;
@@ -74,7 +75,7 @@ export class SessionListing implements RunFollower {
   constructor(options: ListingOptions) {
     this.#options = options;
     this.#changes = new SessionChanges(options.session);
-    this.#namesNext = options.names;
+    this.#namesNext = options.settings.titles;
   }
 
   runEnded({ result, messages }: Parameters<RunFollower["runEnded"]>[0]): void {

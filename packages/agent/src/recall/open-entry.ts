@@ -5,7 +5,7 @@ import { foldedText } from "./ranking.ts";
 import type { RecalledEntry } from "./recalled-entry.ts";
 
 /** The wanted part of an entry. Default: all of it. */
-export interface EntryPart {
+interface EntryPart {
   /** First line, from 1. A negative number counts from the end, and prefers the last lines. */
   fromLine?: number | undefined;
   /** Last line, from 1. */

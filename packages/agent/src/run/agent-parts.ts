@@ -92,45 +92,37 @@ export function agentParts(options: AgentOptions): AgentParts {
   const promptCache = new PromptCache();
   const makePrompt = typeof prompt === "string" ? () => prompt : () => prompt(tools.activeTools());
   const systemPrompt = new SystemPromptInUse(makePrompt, options.renewPrompt);
-  const parts: AgentParts = {
+  const known = {
     ...{ session, models, settings, onNotice, now, events, abortGrace, handlerCalls, tools, selection },
     ...{ promptCache, systemPrompt, expandInput, confirmMoreRequests, queue: new InputQueue() },
     summariser: modelSummariser({
       ...{ models, selection, session, promptCache, now },
       onNotice: (notice) => onNotice(modelNotice(notice)),
     }),
-    controller: compactionController(options, () => parts),
     overheadTexts: overheadTexts(() => ({
       systemPrompt: systemPrompt.current,
       tools: tools.declarations(),
     })),
   };
+  const parts: AgentParts = Object.assign(known, { controller: compactionController(options, known) });
   return parts;
 }
 
-/** @param parts called at each decision: settings and model change during the work */
+/** @param parts its settings change during the work */
 function compactionController(
-  { session, reviewCompaction, isSubAgent = false, onNotice = () => {} }: AgentOptions,
-  parts: () => AgentParts,
+  { reviewCompaction, isSubAgent = false }: AgentOptions,
+  parts: Omit<AgentParts, "controller">,
 ): CompactionController {
+  const { session, events, selection, summariser, now, overheadTexts: fixedTexts, onNotice } = parts;
   const notifyFirstLoss = onlyFirst(onNotice);
   return new CompactionController({
-    session,
+    ...{ session, lifecycle: events, summariser, now, fixedTexts, isSubAgent },
     get settings() {
-      return parts().settings.compaction;
+      return parts.settings.compaction;
     },
-    get lifecycle() {
-      return parts().events;
-    },
+    model: () => selection.model,
     // A sub-agent needs no notice: the setting is about the compactions of its parent.
     review: reviewCompaction ?? (isSubAgent ? undefined : reviewWithoutUi(onNotice)),
-    model: () => parts().selection.model,
-    get summariser() {
-      return parts().summariser;
-    },
-    now: () => parts().now(),
-    fixedTexts: () => parts().overheadTexts(),
-    isSubAgent,
     onBackground: ({ detail, lostRequests }) => {
       if (lostRequests === 0) return;
       notifyFirstLoss({

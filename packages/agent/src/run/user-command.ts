@@ -21,7 +21,7 @@ export interface UserCommandOptions {
  */
 export async function runUserCommand(
   parts: AgentParts,
-  runCommand: RunCommand,
+  runCommand: RunCommand | undefined,
   command: string,
   { excludeFromContext = false, signal = new AbortController().signal, onOutput }: UserCommandOptions,
 ): Promise<BashExecutionMessage> {
@@ -34,7 +34,7 @@ export async function runUserCommand(
   const run = async () =>
     operations
       ? outputOf(await shellElsewhere(operations)({ command, cwd, signal, onText: onOutput }))
-      : runCommand({ command, signal, onOutput });
+      : (runCommand ?? noShell)({ command, signal, onOutput });
   const ran = result?.result ?? (await started(command, run));
   const { exitCode, cancelled, truncated, fullOutputPath } = ran;
   const message: BashExecutionMessage = {
@@ -71,6 +71,8 @@ function blocked(command: string, reason = "an extension refused it."): BonsaiEr
     hint: "Change the command, or unload the extension that blocks it.",
   });
 }
+
+const noShell: RunCommand = () => Promise.reject(new Error("This agent has no shell."));
 
 /** The stored output of a command. */
 function outputOf({ end, exitCode, output }: ShellOutcome): CommandOutput {
