@@ -112,7 +112,6 @@ export type FailedCommand = z.infer<typeof failedCommandSchema>;
 
 /** A command that ran and cannot be undone, with the entry of its last run. */
 const irreversibleSchema = z.object({ command: z.string(), times: number, entryId: text });
-export type IrreversibleCommand = z.infer<typeof irreversibleSchema>;
 
 const todoSchema = z.object({
   text: z.string(),

@@ -4,7 +4,6 @@ export type { NavigateTreeOptions } from "./branch/branch.ts";
 export { branchWords } from "./branch/branch.ts";
 export type { BranchSide } from "./branch/diff.ts";
 export type { SummaryLoss } from "./carry/loss.ts";
-export { pinnedSoon } from "./carry/pins.ts";
 export type { SummaryEntry, SummaryLine } from "./carry/sources.ts";
 export type { RungName } from "./details.ts";
 export type { CompactionLifecycle, CompactionSteps } from "./events.ts";

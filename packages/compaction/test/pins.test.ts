@@ -4,7 +4,6 @@ import { createSession, openSession, type Session } from "@bonsai-agent/session"
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { pinnedSoon } from "../src/host.ts";
 import {
   type CompactionEvents,
   compactionEventRules,
@@ -221,7 +220,7 @@ test("waiting messages count: what they pin is pinned already, and takes space",
   pin(session, RULE);
   const other = { customType: "theirs", details: { text: "x", line: "x" } };
   const waiting = [pinMessage(session, "Soon."), unpinMessage(RULE), other];
-  expect(pinnedSoon(session, waiting)).toEqual(["Soon."]);
+  expect(pinnedTexts(session, session.leafId, waiting)).toEqual(["Soon."]);
   const large = Array.from({ length: 4 }, (_, at) => pinMessage(session, `${at}${"x".repeat(3_900)}`));
   expect(() => pinMessage(session, "y".repeat(500), large)).toThrow(
     expect.objectContaining({ code: "pins_full" }),

@@ -13,61 +13,51 @@ import {
   type TermUse,
 } from "../details.ts";
 import type { ViewItem } from "../plan/view.ts";
-import { newestLines, outcomeLine } from "../record/outcomes.ts";
+import { newestLines, type Outcome, outcomeLine } from "../record/outcomes.ts";
 import { contentWords, isMeasure, termsIn, textsIn } from "../record/sentence.ts";
 import { termLines } from "../record/terms.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { type CarryOver, carriedBlocks } from "./carry-over.ts";
 
-export interface LossCheck {
-  report: LossReport;
-  /** Lost facts to put back, as lines. */
-  lines: readonly string[];
-}
+/** The checked kinds of facts, in the order in which they are put back. */
+const OUTCOME_KINDS = [
+  ["failing", "failing command"],
+  ["irreversible", "irreversible command"],
+  ["openTodos", "open to-do"],
+] as const;
+const KINDS = [...OUTCOME_KINDS, ["terms", "term"]] as const;
 
 const CHECKED_TERMS = 100;
 
-/** The text that a context shows after a summary. */
-export interface ShownContext {
-  text: string;
-  /** Lines that only name terms. A command counts as lost even if they name its files. Default: none. */
-  index?: readonly string[];
-}
-
 /**
- * Compares the facts of a span with the context after its summary.
+ * Compares the facts of a span with the text of the context after its summary. Returns the report, and the lost facts to
+ * put back as lines.
+ * @param index lines that only name terms: a command counts as lost even if they name its files
  * @param putBackTokens maximum tokens of facts to put back
  */
 export function checkLoss(
-  record: SpanRecord,
-  { text, index = [] }: ShownContext,
+  { outcomes, terms }: SpanRecord,
+  { text, index = [] }: { text: string; index?: readonly string[] },
   putBackTokens: number,
-): LossCheck {
+): { report: LossReport; lines: readonly string[] } {
   const context = new ShownText(text);
-  const indexed = termsIn(index.join("\n"));
-  const { failing, irreversible, openTodos } = record.outcomes;
-  const lostFailing = failing.filter(({ key, line }) => !context.hasCommand(key) && !context.hasLine(line));
-  const lostIrreversible = irreversible.filter(({ command }) => !context.hasCommand(command));
-  const lostTodos = openTodos.filter(({ text }) => !context.hasLine(text));
-  const used = record.terms.uses.filter(({ term }) => !isMeasure(term)).slice(0, CHECKED_TERMS);
-  const lostTerms = used.filter(({ term }) => !indexed.has(term) && !context.hasTerm(term));
-
   const back = new PutBack(putBackTokens);
-  const failingBack = back.add("Failing commands:", lostFailing.map(outcomeLine));
-  const irreversibleBack = back.add("Irreversible commands:", lostIrreversible.map(outcomeLine));
-  const todosBack = back.add("Open to-dos:", lostTodos.map(outcomeLine));
-  const termsBack = back.addTerms(lostTerms);
+  const counts = OUTCOME_KINDS.map(([kind, noun]) => {
+    const lost = outcomes[kind].filter((outcome) => !context.hasOutcome(outcome));
+    const putBack = back.add(`${noun[0]!.toUpperCase()}${noun.slice(1)}s:`, lost.map(outcomeLine));
+    return [kind, count(outcomes[kind].length, lost.length, putBack)] as const;
+  });
+  const indexed = termsIn(index.join("\n"));
+  const used = terms.uses.filter(({ term }) => !isMeasure(term)).slice(0, CHECKED_TERMS);
+  const lost = used.filter(({ term }) => !indexed.has(term) && !context.hasTerm(term));
+  const termsBack = back.addTerms(lost);
+  const lostTerms = lost.filter(({ term }) => !termsBack.has(term)).slice(0, MAX_REPORTED_TERMS);
   return {
     lines: back.lines,
     report: {
-      failing: count(failing.length, lostFailing.length, failingBack),
-      irreversible: count(irreversible.length, lostIrreversible.length, irreversibleBack),
-      openTodos: count(openTodos.length, lostTodos.length, todosBack),
-      terms: count(used.length, lostTerms.length, termsBack.size),
-      lostTerms: lostTerms
-        .filter(({ term }) => !termsBack.has(term))
-        .slice(0, MAX_REPORTED_TERMS)
-        .map(({ term, entries: [entryId] }) => ({ term, entryId })),
+      ...(Object.fromEntries(counts) as Record<keyof SpanRecord["outcomes"], LossCount>),
+      terms: count(used.length, lost.length, termsBack.size),
+      lostTerms: lostTerms.map(({ term, entries: [entryId] }) => ({ term, entryId })),
     },
   };
 }
@@ -88,6 +78,12 @@ class ShownText {
     this.#words = contentWords(text);
   }
 
+  hasOutcome(outcome: Outcome): boolean {
+    if ("text" in outcome) return this.#hasLine(outcome.text);
+    if ("times" in outcome) return this.#hasCommand(outcome.command);
+    return this.#hasCommand(outcome.key) || this.#hasLine(outcome.line);
+  }
+
   hasTerm(term: string): boolean {
     if (this.#terms.has(term)) return true;
     const text = plain(term);
@@ -97,14 +93,14 @@ class ShownText {
   }
 
   /** True if the text has the command, or all its terms and most of its words. */
-  hasCommand(command: string): boolean {
+  #hasCommand(command: string): boolean {
     if (this.#text.includes(plain(command))) return true;
     const terms = [...termsIn(command)];
     return terms.length > 0 && terms.every((term) => this.hasTerm(term)) && this.#sharesWords(command);
   }
 
   /** True if the text has the beginning of the line, or most of its words. */
-  hasLine(line: string): boolean {
+  #hasLine(line: string): boolean {
     const text = plain(line);
     if (text === "") return false;
     return this.#text.includes(text.slice(0, BEGINNING_CHARS)) || this.#sharesWords(line);
@@ -162,13 +158,6 @@ class PutBack {
   }
 }
 
-/** The carry-over for a known prose, and the facts that the context still lacks. */
-export interface CheckedCarryOver {
-  carried: CarryOver;
-  /** Absent if the check is off. */
-  loss?: LossReport | undefined;
-}
-
 interface CheckOptions {
   prose: string;
   /** The kept messages, which the context shows beside the summary. Default: none. */
@@ -182,9 +171,12 @@ interface CheckOptions {
 
 /**
  * Adds the parts that depend on the prose: terms that the context does not show anyway, and facts that the summary left
- * out.
+ * out. Returns the loss too, unless the check is off.
  */
-export function checkedCarryOver(carried: CarryOver, options: CheckOptions): CheckedCarryOver {
+export function checkedCarryOver(
+  carried: CarryOver,
+  options: CheckOptions,
+): { carried: CarryOver; loss?: LossReport | undefined } {
   const { prose, kept = [], settings, termsTokens, putBackTokens } = options;
   const { record } = carried;
   const keptTexts = kept.map(({ message }) => shownText(message));
@@ -229,14 +221,6 @@ function carriedText({ words, wordsLeftOut, knownTerms }: CarriedCounts): string
   const leftOut = wordsLeftOut === 0 ? "" : `, ${digits(wordsLeftOut)} left out`;
   return `Kept word for word: ${counted(words, "user message")}${leftOut}. Exact terms recorded: ${digits(knownTerms)}.`;
 }
-
-/** The checked kinds of facts, in the order in which they are put back. */
-const KINDS = [
-  ["failing", "failing command"],
-  ["irreversible", "irreversible command"],
-  ["openTodos", "open to-do"],
-  ["terms", "term"],
-] as const satisfies readonly (readonly [keyof LossReport, string])[];
 
 function checkedLines(loss: LossReport, isPlan: boolean): LossLine[] {
   const checked = KINDS.map(([kind, noun]) => ({ ...loss[kind], noun }));

@@ -5,8 +5,6 @@ import { customTypes, type Entry, type EntryOf, pinChange, type Session } from "
 import { UndoneCompactions } from "@bonsai-agent/session/host";
 import { besideOf, storedDetails } from "../details.ts";
 
-type PinChange = NonNullable<ReturnType<typeof pinChange>>;
-
 /** A message that pins or unpins a text. Append it to the session, or let the agent send it. */
 type PinMessage = Pick<EntryOf<"custom_message">, "customType" | "content" | "display" | "details">;
 
@@ -14,48 +12,38 @@ type PinMessage = Pick<EntryOf<"custom_message">, "customType" | "content" | "di
 const MAX_PIN_CHARS = 4_000;
 const MAX_PINS_CHARS = 16_000;
 
-/**
- * Returns the pinned texts of a path, oldest first, without duplicates. Reads only the part that the model sees.
- * @param leafId the end of the path. Default: the session's leaf
- */
-export function pinnedTexts(session: Session, leafId: string | null = session.leafId): string[] {
-  const { before, changes } = changesSince(session, leafId);
-  return changed(before, changes);
-}
-
-/**
- * Returns the pinned texts at the session's leaf once the waiting messages are stored.
- * @param waiting messages that are not stored yet, oldest first; only those of pins count
- */
-export function pinnedSoon(session: Session, waiting: readonly WaitingMessage[]): string[] {
-  const changes = waiting.map((message) => pinChange(message)).filter((change) => change !== undefined);
-  return changed(pinnedTexts(session), changes);
-}
-
 /** A message that waits to be stored. */
 type WaitingMessage = Pick<EntryOf<"custom_message">, "customType" | "details">;
 
-function changed(before: readonly string[], changes: readonly PinChange[]): string[] {
-  const held = new Set(before);
-  for (const { text, isPinned } of changes) {
-    if (!isPinned) held.delete(text);
-    else held.add(text);
-  }
-  return [...held];
-}
-
-/** The latest stored list of pins on a path, and the changes after it, oldest first. */
-function changesSince(session: Session, leafId: string | null) {
-  const changes: PinChange[] = [];
+/**
+ * Returns the pinned texts of a path, oldest first, without duplicates. Reads only the part that the model sees.
+ * @param leafId the end of the path. Default: the session's leaf
+ * @param waiting messages after the path that are not stored yet, oldest first; only those of pins count. Default: none
+ */
+export function pinnedTexts(
+  session: Session,
+  leafId: string | null = session.leafId,
+  waiting: readonly WaitingMessage[] = [],
+): string[] {
+  let stored: readonly string[] = [];
+  const newestFirst = waiting.map((message) => pinChange(message)).reverse();
   const undone = new UndoneCompactions();
   for (const entry of session.tail(leafId)) {
     undone.addOlder(entry);
     const before = undone.has(entry.id) ? undefined : pinnedBefore(entry);
-    if (before !== undefined) return { before, changes: changes.reverse() };
+    if (before !== undefined) {
+      stored = before;
+      break;
+    }
     const change = pinChange(entry);
-    if (change !== undefined) changes.push(change);
+    if (change !== undefined) newestFirst.push(change);
   }
-  return { before: [], changes: changes.reverse() };
+  const pinned = new Set(stored);
+  for (const change of newestFirst.reverse()) {
+    if (change?.isPinned) pinned.add(change.text);
+    else if (change !== undefined) pinned.delete(change.text);
+  }
+  return [...pinned];
 }
 
 /** The list of pins that an entry stores; undefined without one. */
@@ -68,7 +56,7 @@ function pinnedBefore(entry: Entry): readonly string[] | undefined {
 /**
  * Returns the message that pins a text. The model sees the text from then on, after every compaction too. A text that
  * is pinned already counts once.
- * @param waiting as for `pinnedSoon`. Default: none
+ * @param waiting as for `pinnedTexts`. Default: none
  * @throws BonsaiError `pin_empty`, `pin_too_long`, `pins_full`
  */
 export function pinMessage(
@@ -89,7 +77,7 @@ export function pinMessage(
       message: `The text is too long to pin: ${digits(text.length)} characters, and the limit is ${digits(MAX_PIN_CHARS)}.`,
       hint: "Save it in a file of the project, and pin the path.",
     });
-  const pinned = pinnedSoon(session, waiting);
+  const pinned = pinnedTexts(session, session.leafId, waiting);
   const usedChars = pinned.reduce((sum, each) => sum + each.length, 0);
   if (!pinned.includes(text) && usedChars + text.length > MAX_PINS_CHARS)
     throw new BonsaiError({

@@ -47,8 +47,8 @@ const MAX_CITED = 8;
 const MIN_SHARED = 0.6;
 const MIN_SHARED_WORDS = 3;
 
-/** The stored entry of a line, `none` for the frame, or `words` to search by the words and terms of the line. */
-type Source = { entryId: string } | "none" | "words";
+/** The stored entry of a line, empty for the frame; undefined to search by the words and terms of the line. */
+type Source = string | undefined;
 
 /** Finds the sources of a summary's lines, in the order of the lines. */
 class SourcedLines {
@@ -63,7 +63,7 @@ class SourcedLines {
   /** One for each line of the block of pins. */
   readonly #pins: (string | undefined)[];
   /** The source of the current message, which may continue in the next line. */
-  #current: Source = "none";
+  #current: Source = "";
 
   constructor(entry: SummaryEntry, span: SummarisedSpan) {
     const details = storedDetails(entry);
@@ -85,12 +85,9 @@ class SourcedLines {
   next({ text, place }: ReturnType<typeof placedLines>[number]): SummaryLine {
     const source = this.#sourceIn(place, text);
     this.#current = source;
-    if (source !== "words") {
-      const known = source === "none" ? [] : this.#span.known([source.entryId]);
-      return { text, entryIds: known, isMatched: false };
-    }
+    if (source !== undefined) return { text, entryIds: this.#span.known([source]), isMatched: false };
     const found = [...this.#quoted(text), ...this.#naming(termsIn(text))];
-    const entryIds = unique([...this.#cited(text), ...found.slice(0, MAX_MATCHED)]);
+    const entryIds = [...new Set([...this.#cited(text), ...found.slice(0, MAX_MATCHED)])];
     return { text, entryIds, isMatched: entryIds.length > 0 };
   }
 
@@ -123,58 +120,33 @@ class SourcedLines {
   #sourceIn(place: string, text: string): Source {
     switch (place) {
       case "mark":
-        return "none";
+        return "";
       case "pinned":
-        return sourceOf(this.#pins.shift());
+        return this.#pins.shift() ?? "";
       case "user-words":
-        return this.#saidSource(text) ?? "none";
+        return this.#saidSource(text);
       case "terms":
       case "put-back":
-        return this.#listedSource(text);
+        return this.#outcomes.get(text) ?? /^\[([^[\]\s]+)\] /.exec(text)?.[1] ?? "";
       case "latest-request":
-        return this.#requestId === undefined ? "words" : { entryId: this.#requestId };
+        return this.#requestId;
       case "read-files":
       case "modified-files":
-        return this.#fileSource(fileIn(text));
-      case "prose":
-        return this.#proseSource(text);
+        // Older summaries do not store the entry.
+        return this.#entryOfFile.get(fileIn(text)) || undefined;
       default:
-        return isBlankOrHeading(text) ? "none" : "words";
+        if (isBlankOrHeading(text)) return "";
+        if (place !== "prose" || !this.#isDigest) return undefined;
+        return this.#outcomes.get(text) ?? (this.#saidSource(text) || undefined);
     }
   }
 
-  /** The source of a line of a message, or of its continuation; undefined for the introduction. */
-  #saidSource(line: string): Source | undefined {
+  /** The source of a line of a message, or of its continuation; empty for the introduction. */
+  #saidSource(line: string): Source {
     if (line.startsWith("  ") || line === "") return this.#current;
-    const [item, entryId] = /^\d+\. (?:agent )?(?:\[([^[\]\s]+)\])?/.exec(line) ?? [];
-    if (item === undefined) return undefined;
-    return entryId === undefined ? "words" : { entryId };
+    const said = /^\d+\. (?:agent )?(?:\[([^[\]\s]+)\])?/.exec(line);
+    return said === null ? "" : said[1];
   }
-
-  /** The entry that touched a file last. Older summaries do not store it. */
-  #fileSource(file: string): Source {
-    const entryId = this.#entryOfFile.get(file) ?? "";
-    return entryId === "" ? "words" : { entryId };
-  }
-
-  /** The source of a line of the index of terms, or of an added fact. */
-  #listedSource(line: string): Source {
-    const [, entryId] = /^\[([^[\]\s]+)\] /.exec(line) ?? [];
-    return sourceOf(this.#outcomes.get(line) ?? entryId);
-  }
-
-  /** The quotes of a digest store their entries. */
-  #proseSource(line: string): Source {
-    if (isBlankOrHeading(line)) return "none";
-    const outcome = this.#isDigest ? this.#outcomes.get(line) : undefined;
-    if (outcome !== undefined) return { entryId: outcome };
-    const said = this.#isDigest ? this.#saidSource(line) : undefined;
-    return said === undefined || said === "none" ? "words" : said;
-  }
-}
-
-function sourceOf(entryId: string | undefined): Source {
-  return entryId === undefined ? "none" : { entryId };
 }
 
 function isBlankOrHeading(line: string): boolean {
@@ -197,10 +169,7 @@ class SummarisedSpan {
 
   /** Filters the entries that a line may name, without duplicates. */
   known(entryIds: readonly string[]): string[] {
-    return unique(entryIds).filter((id) => {
-      const number = this.#index.find(id);
-      return number >= 0 && this.#nameable[number] === 1;
-    });
+    return [...new Set(entryIds)].filter((id) => this.#nameable[this.#index.find(id)] === 1);
   }
 
   /** The latest entries that pin these texts. */
@@ -227,8 +196,4 @@ class SummarisedSpan {
       if (branch?.type === "branch_summary" && !seen.has(branch.id)) this.#allow(branch, seen);
     }
   }
-}
-
-function unique(values: readonly string[]): string[] {
-  return [...new Set(values)];
 }

@@ -8,7 +8,7 @@ import {
   textHead,
 } from "@bonsai-agent/messages";
 import { CallPairs, recalledIds, withoutTerminalControls } from "@bonsai-agent/messages/host";
-import type { FailedCommand, IrreversibleCommand, Outcomes, Todo } from "../details.ts";
+import type { FailedCommand, Outcomes, Todo } from "../details.ts";
 import { type Command, type CommandGroup, covers, isIrreversible, readCommands } from "./commands.ts";
 import { PLACED_ERROR, RAISED_ERROR } from "./pasted.ts";
 import { normalForm } from "./sentence.ts";
@@ -197,12 +197,14 @@ function afterTodos(
   return [...open, ...added.map(({ text }) => ({ text, tool, entryId }))].slice(-MAX_TODOS);
 }
 
+export type Outcome = Outcomes[keyof Outcomes][number];
+
 /** The line of an outcome in a summary, with its entry. */
-export function outcomeLine(outcome: IrreversibleCommand | FailedCommand | Todo): string {
+export function outcomeLine(outcome: Outcome): string {
   return `- ${outcomeText(outcome)}${address(outcome.entryId)}`;
 }
 
-function outcomeText(outcome: IrreversibleCommand | FailedCommand | Todo): string {
+function outcomeText(outcome: Outcome): string {
   if ("text" in outcome) return `[ ] ${outcome.text}`;
   if ("times" in outcome)
     return `\`${outcome.command}\`${outcome.times > 1 ? ` (${outcome.times} times)` : ""}`;

@@ -20,11 +20,12 @@ import {
   contextLimit,
   cutPlaces,
   pinMessage,
+  pinnedTexts,
   planCompaction,
   readContext,
   unpinMessage,
 } from "@bonsai-agent/compaction";
-import { originalProjection, pinnedSoon } from "@bonsai-agent/compaction/host";
+import { originalProjection } from "@bonsai-agent/compaction/host";
 import { redactSecrets } from "@bonsai-agent/messages";
 import type { CatalogueModel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
@@ -305,7 +306,7 @@ async function pinText(text: string, context: InteractiveContext): Promise<void>
 
 /** With those that wait for the agent's next request. */
 function pinsOf({ host: { agent } }: InteractiveContext): string[] {
-  return pinnedSoon(agent.session, agent.waitingMessages);
+  return pinnedTexts(agent.session, agent.session.leafId, agent.waitingMessages);
 }
 
 async function showPins(context: InteractiveContext): Promise<void> {
