@@ -1,10 +1,17 @@
 import type { ErasedDecideRule, RegisteredHandler } from "./event.ts";
-import { errorText, type LifecycleNotice } from "./notice.ts";
+import { describeNotice, errorText, type LifecycleNotice } from "./notice.ts";
 
-interface HandlerRunnerOptions {
-  onNotice: (notice: LifecycleNotice) => void;
-  slowHandlerMs: number;
-  setTimer: SetTimer;
+export interface HandlerRunnerOptions {
+  /** Must not throw. Default: a process warning for each, so that no failure is silent. */
+  onNotice?: (notice: LifecycleNotice) => void;
+  /** Time in milliseconds after which a notice names a slow handler, once. The handler keeps running. Default 30,000. */
+  slowHandlerMs?: number;
+  /** Default: a timer that does not keep the process alive. */
+  setTimer?: SetTimer;
+  /**
+   * Called with each handler that does not answer at once. The returned function is called when the wait for the handler
+   * ends. Neither must throw. Default: none.
+   */
   onSlowAnswer?: ((slow: SlowAnswer) => () => void) | undefined;
 }
 
@@ -18,10 +25,14 @@ export interface SlowAnswer {
 export type SetTimer = (callback: () => void, delayMs: number) => () => void;
 
 /** A timer that does not keep the process alive. */
-export const unrefTimer: SetTimer = (callback, delayMs) => {
+const unrefTimer: SetTimer = (callback, delayMs) => {
   const timer = setTimeout(callback, delayMs).unref();
   return () => clearTimeout(timer);
 };
+
+function warn(notice: LifecycleNotice): void {
+  process.emitWarning(describeNotice(notice), { type: "BonsaiLifecycle", code: notice.type });
+}
 
 /** The end of a handler's call. */
 export type HandlerOutcome =
@@ -46,7 +57,7 @@ export class HandlerRunner {
   readonly #options: HandlerRunnerOptions;
 
   constructor(options: HandlerRunnerOptions) {
-    this.notice = options.onNotice;
+    this.notice = options.onNotice ?? warn;
     this.#options = options;
   }
 
@@ -73,7 +84,7 @@ export class HandlerRunner {
   }
 
   async #settled(returned: PromiseLike<unknown>, run: HandlerRun): Promise<HandlerOutcome> {
-    const { slowHandlerMs, setTimer, onSlowAnswer } = this.#options;
+    const { slowHandlerMs = 30_000, setTimer = unrefTimer, onSlowAnswer } = this.#options;
     const { event, signal, isPassed = false } = run;
     const { source } = run.handler;
     const { promise: passed, resolve: pass } = Promise.withResolvers<HandlerOutcome>();

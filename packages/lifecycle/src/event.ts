@@ -56,10 +56,6 @@ export interface DecideRule<Result extends object> {
   isResult?(value: object, payload: object): boolean | string;
 }
 
-export interface NotifyRule {
-  readonly kind: "notify";
-}
-
 /** The handling of an event's payload. */
 export interface PayloadRule<Payload, Result> {
   /**
@@ -75,7 +71,7 @@ export interface PayloadRule<Payload, Result> {
 export type EventRules<Events> = {
   readonly [Name in keyof Events]: Events[Name] extends DecideEvent<infer Payload, infer Result>
     ? DecideRule<Result> & PayloadRule<Payload, Result>
-    : NotifyRule & Pick<PayloadRule<PayloadOf<Events[Name]>, never>, "readOnly">;
+    : { readonly kind: "notify" } & Pick<PayloadRule<PayloadOf<Events[Name]>, never>, "readOnly">;
 };
 
 /** A decide rule without the type of its event. */

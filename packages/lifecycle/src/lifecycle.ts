@@ -1,13 +1,10 @@
-import { EventEmitter } from "eventemitter3";
 import {
   type Decision,
   decide,
   freezeFields,
   HandlerRunner,
+  type HandlerRunnerOptions,
   readOnlyView,
-  type SetTimer,
-  type SlowAnswer,
-  unrefTimer,
 } from "./decision.ts";
 import type {
   DecideNames,
@@ -21,23 +18,11 @@ import type {
   RegisteredHandler,
   ResultOf,
 } from "./event.ts";
-import { describeNotice, type LifecycleNotice } from "./notice.ts";
 
-export interface LifecycleOptions<Events> {
+export interface LifecycleOptions<Events> extends HandlerRunnerOptions {
   rules: EventRules<Events>;
-  /** Must not throw. Default: a process warning for each, so that no failure is silent. */
-  onNotice?: (notice: LifecycleNotice) => void;
-  /** Time in milliseconds after which a notice names a slow handler, once. The handler keeps running. Default 30,000. */
-  slowHandlerMs?: number;
   /** Notify events that continue without a slow handler: a notice names it, and the next handler runs. Default: none. */
   passesSlowHandlers?: ReadonlySet<string> | undefined;
-  /** Default: a timer that does not keep the process alive. */
-  setTimer?: SetTimer;
-  /**
-   * Called with each handler that does not answer at once. The returned function is called when the wait for the handler
-   * ends. Neither must throw. Default: none.
-   */
-  onSlowAnswer?: ((slow: SlowAnswer) => () => void) | undefined;
 }
 
 export interface CallOptions {
@@ -55,12 +40,7 @@ export class Lifecycle<Events> {
   constructor(options: LifecycleOptions<Events>) {
     this.#rules = options.rules;
     this.#passesSlowHandlers = options.passesSlowHandlers ?? new Set();
-    this.#runner = new HandlerRunner({
-      onNotice: options.onNotice ?? warn,
-      slowHandlerMs: options.slowHandlerMs ?? 30_000,
-      setTimer: options.setTimer ?? unrefTimer,
-      onSlowAnswer: options.onSlowAnswer,
-    });
+    this.#runner = new HandlerRunner(options);
   }
 
   /**
@@ -139,17 +119,10 @@ export class Lifecycle<Events> {
   }
 }
 
-function warn(notice: LifecycleNotice): void {
-  process.emitWarning(describeNotice(notice), { type: "BonsaiLifecycle", code: notice.type });
-}
-
-type Collect = (handler: RegisteredHandler) => void;
-
 /** Owner of the handlers and of the order of sources. */
 class HandlerRegistry {
-  readonly #emitter = new EventEmitter();
+  readonly #handlers = new Map<string, readonly RegisteredHandler[]>();
   readonly #rankOfSource = new Map<string, number>();
-  readonly #undosOfSource = new Map<string, Set<() => void>>();
   #nextRank = 0;
 
   /** Gives a source its place in the order, unless it has one. */
@@ -158,42 +131,32 @@ class HandlerRegistry {
   }
 
   removeSource(source: string): void {
-    for (const undo of [...(this.#undosOfSource.get(source) ?? [])]) undo();
-    this.#undosOfSource.delete(source);
+    for (const name of this.#handlers.keys()) this.#keep(name, (handler) => handler.source !== source);
     this.#rankOfSource.delete(source);
   }
 
   /** Returns a function that removes this registration. Its second call does nothing. */
   add(name: string, handler: RegisteredHandler): () => void {
     this.addSource(handler.source);
-    const listener = (collect: Collect) => collect(handler);
-    const undos = this.#undosOf(handler.source);
-    const undo = () => {
-      if (undos.delete(undo)) this.#emitter.off(name, listener);
-    };
-    undos.add(undo);
-    this.#emitter.on(name, listener);
-    return undo;
+    this.#handlers.set(name, [...this.#named(name), handler]);
+    return () => this.#keep(name, (each) => each !== handler);
   }
 
   has(name: string): boolean {
-    return this.#emitter.listenerCount(name) > 0;
+    return this.#named(name).length > 0;
   }
 
   /** A copy in the order of sources, then of registration, so that changes during a call do not disturb it. */
   handlersOf(name: string): RegisteredHandler[] {
-    const handlers: RegisteredHandler[] = [];
-    this.#emitter.emit(name, (handler: RegisteredHandler) => handlers.push(handler));
-    return handlers.sort((a, b) => this.#rank(a) - this.#rank(b));
+    const rank = ({ source }: RegisteredHandler) => this.#rankOfSource.get(source)!;
+    return this.#named(name).toSorted((a, b) => rank(a) - rank(b));
   }
 
-  #rank(handler: RegisteredHandler): number {
-    return this.#rankOfSource.get(handler.source) ?? this.#nextRank;
+  #named(name: string): readonly RegisteredHandler[] {
+    return this.#handlers.get(name) ?? [];
   }
 
-  #undosOf(source: string): Set<() => void> {
-    const undos = this.#undosOfSource.get(source) ?? new Set();
-    this.#undosOfSource.set(source, undos);
-    return undos;
+  #keep(name: string, isKept: (handler: RegisteredHandler) => boolean): void {
+    this.#handlers.set(name, this.#named(name).filter(isKept));
   }
 }
