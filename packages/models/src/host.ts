@@ -4,7 +4,6 @@ export { malformedArguments } from "./call-arguments.ts";
 export { whyUnusable } from "./catalogue/usable-models.ts";
 export { isWithheld } from "./exchange/attempts.ts";
 export { isRefusedImageLine } from "./exchange/refused-images.ts";
-export { openPrivately } from "./keys/browser.ts";
 export { knownSecrets } from "./keys/secrets.ts";
 export { isOwnAnswer, shownAddress } from "./model.ts";
 export { askedThinking, nextThinkingLevel, withThinkingField } from "./thinking.ts";

@@ -1,6 +1,5 @@
 export { locked } from "./file-lock.ts";
 export { writePrivateFile } from "./keys/auth-file.ts";
-export { openBrowser } from "./keys/browser.ts";
 export { openLoopback } from "./keys/loopback.ts";
 export { oauthLogin } from "./keys/oauth.ts";
 export {

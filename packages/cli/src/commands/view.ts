@@ -19,7 +19,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const named =
     invocation.args[0] === undefined ? { ...invocation, args: [latestFile(invocation)] } : invocation;
   const source = await sourceOf(named);
-  const { openPrivately } = await import("@bonsai-agent/models/host");
+  const { openPrivately } = await import("@bonsai-agent/extension/login");
   return io.interruptible(async (signal) => {
     const page = await serve(source, portOf(options.port));
     signal.addEventListener("abort", () => void page.close(), { once: true });

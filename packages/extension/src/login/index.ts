@@ -4,8 +4,8 @@ export {
   type LoginCredentials,
   locked,
   oauthLogin,
-  openBrowser,
   openLoopback,
   type ProviderLogin,
   writePrivateFile,
 } from "@bonsai-agent/models/login";
+export { openBrowser, openPrivately } from "./browser.ts";

@@ -15,7 +15,7 @@ export async function openBrowserView(context: InteractiveContext): Promise<void
   served ??= serve(context);
   try {
     const { url, ended } = await served;
-    const { openPrivately } = await import("@bonsai-agent/models/host");
+    const { openPrivately } = await import("@bonsai-agent/extension/login");
     const { isOpen, forget } = await openPrivately(url, { env: context.host.app.call.io.env });
     void ended.then(forget);
     context.notify(

@@ -1,5 +1,6 @@
+import { openBrowser } from "@bonsai-agent/extension/login";
 import type { ProviderConfig } from "@bonsai-agent/models";
-import { type LoginCallbacks, openBrowser, type ProviderLogin } from "@bonsai-agent/models/login";
+import type { LoginCallbacks, ProviderLogin } from "@bonsai-agent/models/login";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { askPick } from "../panels/ask.ts";
 import { LoginPanel } from "../panels/login-panel.ts";

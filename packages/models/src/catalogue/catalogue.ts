@@ -9,7 +9,7 @@ import {
 import { scenarioModel } from "../scripted/scenario.ts";
 import { withThinkingField } from "../thinking.ts";
 import { type AddedProvider, builtInCatalogue, type CatalogueData, withProvider } from "./catalogue-data.ts";
-import { type DividedReference, divideReference, resolveReference } from "./model-reference.ts";
+import { divideReference, resolveReference } from "./model-reference.ts";
 import { withModelsFile } from "./models-file.ts";
 import { FAR_TIMEOUT_MS, serverSizes } from "./server-models.ts";
 
@@ -80,7 +80,7 @@ export class Catalogue {
    * Takes a thinking level off the end of a reference: `provider/id:high`. Keeps colons of the model, as in
    * `ollama/llama3:8b`, and a level at the end of a known model's name.
    */
-  divide(reference: string): DividedReference {
+  divide(reference: string): ReturnType<typeof divideReference> {
     return divideReference(reference, this.models);
   }
 

@@ -10,14 +10,11 @@ import {
 } from "../model.ts";
 import type { CatalogueData } from "./catalogue-data.ts";
 
-/** A reference without the thinking level at its end. */
-export interface DividedReference {
-  reference: string;
-  thinking?: ThinkingLevel;
-}
-
 /** See `Catalogue.divide`. */
-export function divideReference(reference: string, models: readonly CatalogueModel[]): DividedReference {
+export function divideReference(
+  reference: string,
+  models: readonly CatalogueModel[],
+): { reference: string; thinking?: ThinkingLevel } {
   const wanted = reference.trim();
   const at = wanted.lastIndexOf(":");
   const thinking = thinkingLevels.find((level) => level === wanted.slice(at + 1).toLowerCase());

@@ -7,31 +7,21 @@ import { type ErrorTexts, errorTexts } from "./error-texts.ts";
 import { isPassing, judgeRefusal, type Reading } from "./refusal-judge.ts";
 import { matchRow } from "./refusal-rows.ts";
 
-interface RequestFailureOptions {
+interface RequestFailureOptions extends Omit<ClassifyOptions, "error" | "provider" | "modelId"> {
   error: unknown;
   model: CatalogueModel;
-  apiKey: string | undefined;
-  request: RefusedRequest | undefined;
-  bodyless429IsOverflow: boolean;
 }
 
 /** Turns any thrown value into the failure of a request. Never throws. */
 export function requestFailure(options: RequestFailureOptions): ModelFailure {
-  const { error, model, apiKey, request, bodyless429IsOverflow } = options;
+  const { error, model, ...others } = options;
   const { provider, id: modelId } = model;
   if (BonsaiError.is(error)) {
     const { message, hint, code } = error;
     return { kind: "other", message: `${message} ${hint}`.trim(), provider, modelId, code, retryable: false };
   }
   const provided = error instanceof ProviderError ? error : foreign(error);
-  const failure = classifyFailure({
-    error: provided,
-    provider,
-    modelId,
-    bodyless429IsOverflow,
-    apiKey,
-    ...(request === undefined ? {} : { request }),
-  });
+  const failure = classifyFailure({ error: provided, provider, modelId, ...others });
   const isUnreachable = failure.status === undefined && /\bECONNREFUSED\b/.test(errorTexts(provided).all);
   return isUnreachable ? { ...failure, message: unreachableMessage(model) } : failure;
 }
@@ -86,9 +76,9 @@ export interface ClassifyOptions {
   /** The id after the slash. */
   modelId: string;
   /** Classify a 429 without a body as an overflow. Default: false. */
-  bodyless429IsOverflow?: boolean;
+  bodyless429IsOverflow?: boolean | undefined;
   /** Tells an output cap that is too large from an input that is, if the message leaves it open. */
-  request?: RefusedRequest;
+  request?: RefusedRequest | undefined;
   /** Redacted in the message. */
   apiKey?: string | undefined;
 }

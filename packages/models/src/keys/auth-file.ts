@@ -21,9 +21,24 @@ export class AuthFile {
     this.path = path;
   }
 
-  /** @throws BonsaiError `keys_unreadable` */
+  /** A missing file has none. @throws BonsaiError `keys_unreadable`; its message quotes nothing of the file */
   entries(): AuthEntries {
-    return readAuthFile(this.path);
+    let value: unknown;
+    try {
+      value = JSON.parse(textFile(this.path) ?? "{}");
+    } catch (cause) {
+      // The parser's own message quotes the text.
+      const isJson = !(cause instanceof SyntaxError);
+      throw damaged(this.path, isJson ? `cannot be read: ${(cause as Error).message}` : "is not valid JSON");
+    }
+    if (!isRecord(value)) throw damaged(this.path, "is not a JSON object");
+    // Each saved key rewrites the whole file.
+    if (exceedsJsonDepth(value)) throw damaged(this.path, `is nested deeper than ${MAX_LEVELS} levels`);
+    for (const [provider, entry] of Object.entries(value)) {
+      if (!isRecord(entry))
+        throw damaged(this.path, `has a value for ${JSON.stringify(provider)} that is not an object`);
+    }
+    return value as AuthEntries;
   }
 
   /** @throws BonsaiError `keys_unreadable` */
@@ -67,29 +82,6 @@ export function exposure(path: string): string | undefined {
   const mode = stat.mode & 0o777;
   if (!stat.isFile() || (mode & 0o077) === 0) return undefined;
   return `Other users can read your API keys: ${path} has mode ${mode.toString(8)}. Run: chmod 600 ${path}`;
-}
-
-/**
- * Reads a file of keys. A missing file has none.
- * @throws BonsaiError `keys_unreadable`; its message quotes nothing of the file
- */
-function readAuthFile(file: string): AuthEntries {
-  let value: unknown;
-  try {
-    value = JSON.parse(textFile(file) ?? "{}");
-  } catch (cause) {
-    // The parser's own message quotes the text.
-    const isJson = !(cause instanceof SyntaxError);
-    throw damaged(file, isJson ? `cannot be read: ${(cause as Error).message}` : "is not valid JSON");
-  }
-  if (!isRecord(value)) throw damaged(file, "is not a JSON object");
-  // Each saved key rewrites the whole file.
-  if (exceedsJsonDepth(value)) throw damaged(file, `is nested deeper than ${MAX_LEVELS} levels`);
-  for (const [provider, entry] of Object.entries(value)) {
-    if (!isRecord(entry))
-      throw damaged(file, `has a value for ${JSON.stringify(provider)} that is not an object`);
-  }
-  return value as AuthEntries;
 }
 
 /** Writes a file atomically, readable by its owner only. Follows a link and makes the folder. */

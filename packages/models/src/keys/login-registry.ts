@@ -88,7 +88,12 @@ export class LoginRegistry {
    */
   async login(provider: string, callbacks: LoginCallbacks): Promise<{ expires: number | undefined }> {
     const way = this.of(provider);
-    if (way === undefined) throw noLogin(provider);
+    if (way === undefined)
+      throw new BonsaiError({
+        code: "login_none",
+        message: `Bonsai has no login for ${provider}.`,
+        hint: "Load the extension that adds this login, or store an API key with /login.",
+      });
     const { signal } = callbacks;
     signal.throwIfAborted();
     const running = Promise.resolve().then(() => way.login(callbacks));
@@ -229,14 +234,6 @@ function refreshFailure(provider: string, stale: LoginCredentials, error: unknow
 function safeMessage(error: unknown, { access, refresh }: LoginCredentials): string {
   const message = error instanceof Error ? error.message : String(error);
   return redactSecrets(message, { known: [access, refresh], isStrict: true });
-}
-
-function noLogin(provider: string): BonsaiError {
-  return new BonsaiError({
-    code: "login_none",
-    message: `Bonsai has no login for ${provider}.`,
-    hint: "Load the extension that adds this login, or store an API key with /login.",
-  });
 }
 
 function ended(provider: string, reason: string): BonsaiError {

@@ -129,7 +129,12 @@ const MIN_STATE_CHARS = 16;
 export async function openLoopback(options: LoopbackOptions): Promise<Loopback> {
   const { state, ports = [0], signal } = options;
   signal?.throwIfAborted();
-  if (state.length < MIN_STATE_CHARS) throw weakState(state);
+  if (state.length < MIN_STATE_CHARS)
+    throw new BonsaiError({
+      code: "login_state_weak",
+      message: `The state of the login has ${state.length} characters. It needs at least ${MIN_STATE_CHARS}, so that nobody can guess it.`,
+      hint: "Create it with crypto.randomUUID().",
+    });
   const receiver = new Receiver(options);
   await receiver.listen(ports);
   return receiver;
@@ -271,13 +276,5 @@ function timedOut(timeoutMs: number): BonsaiError {
     code: "login_timeout",
     message: `The browser did not finish the login within ${Math.round(timeoutMs / 1000)} s.`,
     hint: "Start the login again. If the browser runs on another machine, paste its final address here.",
-  });
-}
-
-function weakState(state: string): BonsaiError {
-  return new BonsaiError({
-    code: "login_state_weak",
-    message: `The state of the login has ${state.length} characters. It needs at least ${MIN_STATE_CHARS}, so that nobody can guess it.`,
-    hint: "Create it with crypto.randomUUID().",
   });
 }

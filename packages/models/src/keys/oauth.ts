@@ -31,7 +31,12 @@ export interface OAuthLoginOptions {
  */
 export function oauthLogin(options: OAuthLoginOptions): ProviderLogin {
   const { name, authorizeUrl, deviceUrl, revokeUrl } = options;
-  if (authorizeUrl === undefined && deviceUrl === undefined) throw noWay(name);
+  if (authorizeUrl === undefined && deviceUrl === undefined)
+    throw new BonsaiError({
+      code: "login_options_invalid",
+      message: `The login to ${name} has neither an authorizeUrl nor a deviceUrl.`,
+      hint: "Pass one of them to oauthLogin, or both.",
+    });
   const client = new OAuthClient(options);
   return {
     name,
@@ -95,14 +100,6 @@ async function deviceLogin(client: OAuthClient, callbacks: LoginCallbacks): Prom
     expiresInSeconds: device.expires_in,
   });
   return pollDevice({ client, device, signal });
-}
-
-function noWay(name: string): BonsaiError {
-  return new BonsaiError({
-    code: "login_options_invalid",
-    message: `The login to ${name} has neither an authorizeUrl nor a deviceUrl.`,
-    hint: "Pass one of them to oauthLogin, or both.",
-  });
 }
 
 const TIMEOUT_MS = 30_000;
@@ -187,7 +184,12 @@ export class OAuthClient {
   }
 
   async refresh({ refresh }: LoginCredentials, signal: AbortSignal): Promise<LoginCredentials> {
-    if (refresh === "") throw notRefreshable(this.options.name);
+    if (refresh === "")
+      throw new BonsaiError({
+        code: "login_expired",
+        message: `${this.options.name} gave no refresh token`,
+        hint: "Log in again with /login.",
+      });
     const tokens = await this.#request(signal, async (oauth, http) =>
       oauth.processRefreshTokenResponse(
         ...this.#parties,
@@ -259,14 +261,6 @@ function unanswered(name: string, error: unknown): BonsaiError {
 function refusedStatus(error: unknown): number | undefined {
   const { cause } = error as { cause?: unknown };
   return cause instanceof Response && !cause.ok ? cause.status : undefined;
-}
-
-function notRefreshable(name: string): BonsaiError {
-  return new BonsaiError({
-    code: "login_expired",
-    message: `${name} gave no refresh token`,
-    hint: "Log in again with /login.",
-  });
 }
 
 interface DevicePoll {

@@ -14,9 +14,7 @@ import type {
   ChatCompletionCreateParamsStreaming,
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
-import type { AnswerBuilder } from "../answer-builder.ts";
 import { isOwnAnswer } from "../model.ts";
-import type { StreamEvent } from "../model-request.ts";
 import type { Provider, ProviderCall } from "../provider.ts";
 import { wireCallId, wireToolName } from "../wire/fields.ts";
 import { ChatAnswer } from "./openai-chat-answer.ts";
@@ -38,7 +36,10 @@ export function openaiChatProvider(): Provider {
     async *stream(call, answer) {
       for (;;) {
         try {
-          return yield* attemptEvents({ ...call, model: fields.withLearned(call.model) }, answer);
+          const attempt = { ...call, model: fields.withLearned(call.model) };
+          const request = chatRequest(attempt);
+          const reading = new ChatAnswer(answer);
+          return yield* openAiStream({ call: attempt, path: "/chat/completions", request, reading });
         } catch (error) {
           if (answer.message.content.length > 0 || !fields.learn(call.model, error))
             throw fields.withAdvice(call.model, error);
@@ -46,15 +47,6 @@ export function openaiChatProvider(): Provider {
       }
     },
   };
-}
-
-function attemptEvents(call: ProviderCall, answer: AnswerBuilder): AsyncIterable<StreamEvent> {
-  return openAiStream({
-    call,
-    path: "/chat/completions",
-    request: chatRequest(call),
-    reading: new ChatAnswer(answer),
-  });
 }
 
 /** Makes a request to Chat Completions. Its prefix is stable from turn to turn, for the server's cache. */

@@ -1,5 +1,5 @@
 import { BonsaiError, isRecord, jsonText, shortened } from "@bonsai-agent/messages";
-import { ProviderError } from "../provider.ts";
+import { ProviderError, type ProviderErrorOptions } from "../provider.ts";
 import { jsonOrText, retryAfterMs } from "./fields.ts";
 
 interface SdkError extends Error {
@@ -61,15 +61,8 @@ function notSent(error: unknown): ProviderError {
   });
 }
 
-interface RootCause {
-  /** The error of our own fetch, inside the SDK's. */
-  own: ProviderError | undefined;
-  isTimeout: boolean;
-  message: string;
-}
-
-/** Finds the innermost cause: `fetch failed` explains nothing. */
-function rootCause(error: unknown): RootCause {
+/** Finds the innermost cause: `fetch failed` explains nothing. `own` is the error of our own fetch, inside the SDK's. */
+function rootCause(error: unknown): { own: ProviderError | undefined; isTimeout: boolean; message: string } {
   const chain = causes(error);
   const inner = chain.at(-1);
   const coded = chain.findLast((cause) => typeof (cause as { code?: unknown }).code === "string");
@@ -93,16 +86,11 @@ function causes(error: unknown): unknown[] {
 
 const SHOWN_CHARS = 500;
 
-interface RefusalOptions {
-  /** Parsed JSON, or text. */
-  body: unknown;
-  /** Absent for an error inside a stream. */
-  status?: number | undefined;
+interface RefusalOptions extends Pick<ProviderErrorOptions, "body" | "status" | "cause"> {
   headers?: Headers | undefined;
-  cause?: unknown;
 }
 
-/** The error of a refusal, as an answer or inside a stream. */
+/** The error of a refusal, as an answer or, without a status, inside a stream. */
 export function refusal({ body, status, headers, cause }: RefusalOptions): ProviderError {
   const error = errorObject(body);
   return new ProviderError({

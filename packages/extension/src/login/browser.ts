@@ -25,19 +25,15 @@ export async function openBrowser(url: string, desktop: BrowserPlace = {}): Prom
   return opener !== undefined && (await run(opener, new URL(url).href, env));
 }
 
-/** The result of `openPrivately`. */
-export interface PrivatelyOpened {
-  isOpen: boolean;
-  /** Removes the file with the address. */
-  forget: () => void;
-}
-
 /**
  * Opens a secret address. Other users can read a program's arguments, so the browser gets a file that redirects there and
  * that only its owner can read. Opens nothing where `openBrowser` opens nothing, or if the browser belongs to another
- * system and cannot read the file.
+ * system and cannot read the file. `forget` removes the file.
  */
-export async function openPrivately(url: string, desktop: BrowserPlace = {}): Promise<PrivatelyOpened> {
+export async function openPrivately(
+  url: string,
+  desktop: BrowserPlace = {},
+): Promise<{ isOpen: boolean; forget: () => void }> {
   const { env = process.env } = desktop;
   const opener = openerOf(url, desktop);
   if (opener === undefined || env.WSL_DISTRO_NAME) return { isOpen: false, forget: () => {} };

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openBrowser } from "../src/login.ts";
+import { openBrowser } from "../src/login/browser.ts";
 
 /** A folder with a program of this name that writes what it is called with, and ends so. */
 function programFolder(name: string, code = 0): { folder: string; called(): string | undefined } {
