@@ -18,7 +18,7 @@ export { CompactionController, type ManualCompaction } from "./flow/controller.t
 export type { CompactionResult } from "./flow/result.ts";
 export type { CompactionDraft, ReviewCompaction, ReviewDecision } from "./flow/review.ts";
 export { digestSummariser } from "./ladder/digest-summariser.ts";
-export { summarisePreparation } from "./ladder/extension-rung.ts";
+export { summarisePreparation } from "./ladder/preparation.ts";
 export { type ContextReading, readContext } from "./plan/context.ts";
 export { cutPlaces, startsTurn } from "./plan/cut.ts";
 export { budgetsFor, contextLimit, type ModelSizes, thresholdTokens } from "./plan/limits.ts";

@@ -17,7 +17,7 @@ import {
   type Summariser,
   summarisePreparation,
 } from "../src/index.ts";
-import type { SummarisePreparationOptions } from "../src/ladder/extension-rung.ts";
+import type { SummarisePreparationOptions } from "../src/ladder/preparation.ts";
 
 export const settings = compactionSettings({ keepRecentTokens: 200 }, { estimator: "chars4" });
 export const model = { contextWindow: 60_000 };

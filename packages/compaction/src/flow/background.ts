@@ -1,6 +1,6 @@
 import { manifestOf } from "../details.ts";
 import type { BackgroundState } from "../events.ts";
-import type { ClimbResult } from "../ladder/ladder.ts";
+import type { ClimbResult } from "../ladder/run.ts";
 import type { Decision } from "../plan/limits.ts";
 import { type DraftAhead, isCurrent } from "./compaction.ts";
 import type { CompactionResult } from "./result.ts";

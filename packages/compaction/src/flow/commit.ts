@@ -4,14 +4,8 @@ import { summaryDetails } from "../carry/carry-over.ts";
 import { type CompactionManifest, manifestOf, type StoredBeside } from "../details.ts";
 import type { CompactionLifecycle } from "../events.ts";
 import { isCustomSummaryError } from "../ladder/extension-rung.ts";
-import {
-  type ClimbResult,
-  isWorthWriting,
-  type LadderState,
-  type LaidSummary,
-  type Run,
-  type RungFailure,
-} from "../ladder/ladder.ts";
+import { isWorthWriting } from "../ladder/ladder.ts";
+import type { ClimbResult, LadderState, LaidSummary, Run, RungFailure } from "../ladder/run.ts";
 import { editedIds, totalAfter } from "../plan/view.ts";
 import { SummaryFailure } from "../summariser.ts";
 import { type CompactionResult, failedResult, outcomeOf, resultOf } from "./result.ts";

@@ -7,16 +7,15 @@ import type { CompactionLifecycle } from "../events.ts";
 import { RunCost } from "../ladder/ask.ts";
 import { builtInDigest } from "../ladder/digest-summariser.ts";
 import {
-  type ClimbResult,
-  CompactionCancelled,
   climb,
   isReached,
-  type LadderState,
+  ladderRungs,
+  maskedState,
+  masksFor,
   masksSuffice,
   plannedState,
-  type Run,
 } from "../ladder/ladder.ts";
-import { ladderRungs, maskedState, masksFor } from "../ladder/rungs.ts";
+import { type ClimbResult, CompactionCancelled, type LadderState, type Run } from "../ladder/run.ts";
 import { layDraft } from "../ladder/summary-rungs.ts";
 import { type ContextReading, readContext } from "../plan/context.ts";
 import { checkChosenCut, formerCut, planSpan } from "../plan/cut.ts";

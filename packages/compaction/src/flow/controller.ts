@@ -2,7 +2,7 @@ import type { BonsaiError } from "@bonsai-agent/messages";
 import { count as digits, tokensText } from "@bonsai-agent/messages/numbers";
 import type { CompactionReason } from "../details.ts";
 import type { CompactionOutcome } from "../events.ts";
-import type { ClimbResult } from "../ladder/ladder.ts";
+import type { ClimbResult } from "../ladder/run.ts";
 import { digestStandsIn } from "../ladder/summary-rungs.ts";
 import { type ContextReading, plainTokens, readContext } from "../plan/context.ts";
 import { type Decision, decide, type ModelSizes, type Refusal, sendableTokens } from "../plan/limits.ts";

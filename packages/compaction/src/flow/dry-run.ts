@@ -10,7 +10,7 @@ import {
   wholeSpan,
 } from "../ladder/ask.ts";
 import { plannedChunks } from "../ladder/chunks.ts";
-import type { LadderState, Run } from "../ladder/ladder.ts";
+import type { LadderState, Run } from "../ladder/run.ts";
 import { jobFor, layDraft, spansOf } from "../ladder/summary-rungs.ts";
 import { viewTokens } from "../plan/view.ts";
 import { type Summariser, SummaryFailure } from "../summariser.ts";

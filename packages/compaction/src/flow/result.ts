@@ -12,7 +12,7 @@ import {
 } from "../details.ts";
 import type { CompactionOutcome, CompactionSteps } from "../events.ts";
 import { RunCost } from "../ladder/ask.ts";
-import { CompactionCancelled, type LadderState, type Run, type RungFailure } from "../ladder/ladder.ts";
+import { CompactionCancelled, type LadderState, type Run, type RungFailure } from "../ladder/run.ts";
 import { splitAt } from "../plan/cut.ts";
 import {
   type CompactionSizes,

@@ -5,19 +5,17 @@ import { carriedWords } from "../carry/carry-over.ts";
 import { isEmptySummary } from "../carry/summary-text.ts";
 import { type CompactionReason, isModelRung } from "../details.ts";
 import {
-  type ClimbResult,
-  CompactionCancelled,
   climb,
   isReached,
   isWorthWriting,
-  type LadderState,
+  ladderRungs,
+  maskRung,
   mayGrow,
   needsSummary,
   noShorterText,
   plannedState,
-  type Run,
 } from "../ladder/ladder.ts";
-import { ladderRungs, maskRung } from "../ladder/rungs.ts";
+import { type ClimbResult, CompactionCancelled, type LadderState, type Run } from "../ladder/run.ts";
 import { carryOverOf, layDraft } from "../ladder/summary-rungs.ts";
 import { type CutPlace, legalPlaces, startsTurn } from "../plan/cut.ts";
 import { originalProjection } from "../plan/originals.ts";

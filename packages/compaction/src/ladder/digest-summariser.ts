@@ -6,7 +6,7 @@ import { digestText } from "../record/digest.ts";
 import { recordAfter } from "../record/record.ts";
 import { otherClosings, summaryProse } from "../record/statements.ts";
 import type { Summariser, SummaryKind, SummaryRequest } from "../summariser.ts";
-import type { Run } from "./ladder.ts";
+import type { Run } from "./run.ts";
 
 /** Maximum tokens of the prose of a digest. */
 const DIGEST_PROSE_TOKENS = 5_900;

@@ -1,7 +1,7 @@
 import { BonsaiError, jsonText, type Message } from "@bonsai-agent/messages";
 import { reportedUsage } from "@bonsai-agent/messages/host";
 import type { Entry } from "@bonsai-agent/session";
-import { spanRecord, summaryDetails } from "../carry/carry-over.ts";
+import { spanRecord } from "../carry/carry-over.ts";
 import { boundedCarryOver } from "../carry/extension-carry.ts";
 import { editedProse, previousProse } from "../carry/summary-text.ts";
 import { isOwnDetails, readDetails } from "../details.ts";
@@ -11,29 +11,24 @@ import type {
   CompactionPreparation,
   CustomCompaction,
 } from "../events.ts";
-import { type CompactionPlan, legalCuts, splitAt, unseenFrom } from "../plan/cut.ts";
+import { legalCuts } from "../plan/cut.ts";
 import { originalMessage } from "../plan/view.ts";
 import { fileOperations } from "../record/file-operations.ts";
-import type { Summariser } from "../summariser.ts";
-import { RunCost } from "./ask.ts";
 import {
   type ClimbResult,
   CompactionCancelled,
-  climb,
   type Draft,
   type LadderState,
-  type LaidSummary,
-  needsSummary,
   type Run,
   type Rung,
-} from "./ladder.ts";
-import { chunksRung, digestRung, layDraft, summariseRung } from "./summary-rungs.ts";
+} from "./run.ts";
+import { layDraft } from "./summary-rungs.ts";
 
 /** Asks the extensions: one may cancel, or supply the summary. */
 export const extensionRung: Rung = {
   name: "extension",
+  isForSummary: true,
   async attempt(state, run) {
-    if (!needsSummary(state)) return state;
     const { result, by } = await askExtensions(state, run);
     if (run.signal.aborted) throw new CompactionCancelled("");
     if (result.cancel)
@@ -99,7 +94,7 @@ async function askExtensions(
 const prepared = new WeakMap<readonly Message[], ClimbResult>();
 
 /** The compaction that a preparation belongs to. @throws BonsaiError `preparation_unknown` */
-function preparedCompaction({ messagesToSummarize }: CompactionPreparation): ClimbResult {
+export function preparedCompaction({ messagesToSummarize }: CompactionPreparation): ClimbResult {
   const found = prepared.get(messagesToSummarize);
   if (found !== undefined) return found;
   throw new BonsaiError({
@@ -166,91 +161,4 @@ const CODES = ["extension_summary_empty", "first_kept_entry_unknown", "first_kep
 /** True if an extension's summary was refused. */
 export function isCustomSummaryError(error: BonsaiError | undefined): boolean {
   return error !== undefined && CODES.includes(error.code);
-}
-
-export interface SummarisePreparationOptions {
-  /** From a `session_before_compact` event. */
-  preparation: CompactionPreparation;
-  /** Default: the summariser that the compaction would use without an extension. */
-  summariser?: Summariser | undefined;
-  /** Topics that the summary must emphasise. Default: the user's focus. */
-  customInstructions?: string | undefined;
-  /** True if `customInstructions` replaces the instructions; the answer then needs no sections. Default: false. */
-  replaceInstructions?: boolean | undefined;
-  /**
-   * Summarises the kept messages too, except those that the model has not answered yet: the prompt or the tool results
-   * of its next request. Default: false.
-   */
-  keepNothing?: boolean;
-  /** Accepts a summary that is not shorter than the messages. Default: false, which throws. */
-  mayGrow?: boolean;
-  /** Default: only the compaction's own signal cancels. */
-  signal?: AbortSignal | undefined;
-}
-
-/**
- * Makes the summary that the compaction would make without an extension: chunks, earlier summary and carried data included.
- * Return it from `session_before_compact`, unchanged or with another prose; edits of the carried blocks are ignored. Writes
- * nothing. The cost of a failed attempt is added to the compaction.
- * @throws BonsaiError `summary_failed`, `preparation_unknown`; the signal's reason after an abort
- */
-export async function summarisePreparation(
-  options: SummarisePreparationOptions,
-): Promise<{ compaction: CustomCompaction }> {
-  const source = preparedCompaction(options.preparation);
-  const cost = new RunCost();
-  try {
-    const { draft, text, carried } = await preparedSummary(options, source, cost);
-    const { prose, firstKeptEntryId, isExtract } = draft;
-    const details = { ...summaryDetails(carried, prose), ...(isExtract && { isExtract }) };
-    const tokensBefore = source.run.size.totalTokens;
-    const usage = cost.usage && { usage: cost.usage };
-    return { compaction: { summary: text, firstKeptEntryId, tokensBefore, details, ...usage } };
-  } catch (error) {
-    source.run.cost.include(cost);
-    throw error;
-  }
-}
-
-async function preparedSummary(
-  options: SummarisePreparationOptions,
-  { run, state }: ClimbResult,
-  cost: RunCost,
-): Promise<LaidSummary> {
-  const { customInstructions, replaceInstructions, keepNothing = false, mayGrow, signal } = options;
-  const summariser = options.summariser ?? run.summariser ?? run.digest;
-  const isDigest = summariser === run.digest || summariser?.isExtract === true;
-  const plan = keepNothing ? allSummarised(state.plan!) : state.plan!;
-  const asked: Run = {
-    ...run,
-    start: { ...state, plan, failures: [] },
-    summariser: isDigest ? undefined : summariser,
-    digest: isDigest ? summariser : undefined,
-    ...(replaceInstructions && customInstructions !== undefined
-      ? { instructions: customInstructions }
-      : { focus: customInstructions ?? run.focus }),
-    signal: signal === undefined ? run.signal : AbortSignal.any([run.signal, signal]),
-    cost,
-    mayGrow,
-  };
-  const rungs = isDigest ? [digestRung] : [summariseRung, chunksRung];
-  const { summary, failures } = await climb(asked, rungs).catch((error: unknown) => {
-    if (error instanceof CompactionCancelled) asked.signal.throwIfAborted();
-    throw error;
-  });
-  if (summary !== undefined) return summary;
-  const causes = failures.map(({ message }) => message).join(" | ") || "the settings do not allow it.";
-  throw new BonsaiError({
-    code: "summary_failed",
-    message: `${summariser?.name ?? "The summariser"} made no summary: ${causes}`,
-    hint: "Return nothing to get the default summary, or summarise in another way.",
-    cause: failures.at(-1)?.cause,
-  });
-}
-
-/** The plan that keeps only unanswered messages, if they begin later than its own cut. */
-function allSummarised(plan: CompactionPlan): CompactionPlan {
-  const items = [...plan.history, ...plan.turnPrefix, ...plan.kept];
-  const index = unseenFrom(items.map(({ message }) => message));
-  return index <= items.length - plan.kept.length ? plan : { ...plan, ...splitAt(items, index) };
 }

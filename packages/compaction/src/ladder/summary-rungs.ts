@@ -20,22 +20,15 @@ import type { Summariser, SummaryKind } from "../summariser.ts";
 import { askSummary, fitsWhole, RunCost, wholeSpan } from "./ask.ts";
 import { refusedPartTokens, summariseInChunks } from "./chunks.ts";
 import { digestProseTokens, digestTermsTokens, withClosings } from "./digest-summariser.ts";
-import {
-  type Draft,
-  type LadderState,
-  type LaidSummary,
-  needsSummary,
-  type Run,
-  type Rung,
-  type RungFailure,
-} from "./ladder.ts";
 import type { Span, SummaryJob } from "./prompt.ts";
+import type { Draft, LadderState, LaidSummary, Run, Rung, RungFailure } from "./run.ts";
 
 /** Asks the model once for each span. */
 export const summariseRung: Rung = {
   name: "summarise",
+  isForSummary: true,
   attempt(state, run) {
-    if (!needsSummary(state) || run.summariser === undefined) return state;
+    if (run.summariser === undefined) return state;
     if (!fitsWhole(jobFor(state, run, run.summariser), spansOf(state))) return state;
     return modelSummary("summarise", state, run, (job, span) => askSummary(job, wholeSpan(job, span)));
   },
@@ -44,8 +37,9 @@ export const summariseRung: Rung = {
 /** Asks the model in several requests, each updating the last summary, if one is too long for it. */
 export const chunksRung: Rung = {
   name: "chunks",
+  isForSummary: true,
   attempt(state, run) {
-    if (!needsSummary(state) || run.summariser === undefined || !wasTooLong(state)) return state;
+    if (run.summariser === undefined || !wasTooLong(state)) return state;
     const isRefused = state.failures.some(isRefusal);
     const job = jobFor(state, run, run.summariser);
     const maxTokens = isRefused ? refusedPartTokens(job, spansOf(state)) : undefined;
@@ -56,10 +50,11 @@ export const chunksRung: Rung = {
 /** Summarises without a model. */
 export const digestRung: Rung = {
   name: "digest",
+  isForSummary: true,
   async attempt(state, run) {
     const { plan } = state;
     const { focus, digest } = run;
-    if (!needsSummary(state) || digest === undefined || !isDigestAllowed(run)) return state;
+    if (digest === undefined || !isDigestAllowed(run)) return state;
     const carried = {
       ...carryOverOf(plan!, run, focus),
       ...(state.carryOver && { extensions: state.carryOver }),
