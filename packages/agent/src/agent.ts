@@ -36,7 +36,7 @@ export class Agent {
   readonly #parts: AgentParts;
   readonly #compaction: RunCompactions;
   readonly #promptRunner: PromptRunner;
-  readonly #options: Pick<AgentOptions, "followers" | "runCommand" | "onClose">;
+  readonly #options: Pick<AgentOptions, "followers" | "onClose">;
   #closed: Promise<void> | undefined;
 
   constructor(options: AgentOptions) {
@@ -222,8 +222,7 @@ export class Agent {
    * @throws BonsaiError `agent_busy`, `agent_closed`, `command_blocked`, `command_failed`, and what appending throws.
    */
   async runUserCommand(command: string, options: UserCommandOptions = {}): Promise<BashExecutionMessage> {
-    const run = (signal: AbortSignal) =>
-      runUserCommand(this.#parts, this.#options.runCommand, command, { ...options, signal });
+    const run = (signal: AbortSignal) => runUserCommand(this.#parts, command, { ...options, signal });
     return this.#alone("command", run, options.signal);
   }
 

@@ -109,16 +109,6 @@ interface InputResult {
   images?: ImageContent[];
 }
 
-/** A command that the user typed after `!`. */
-export interface CommandRun {
-  /** Without the `!`. */
-  command: string;
-  /** Ends the command and its child processes. */
-  signal: AbortSignal;
-  /** Called with each piece of output. */
-  onOutput?: ((text: string) => void) | undefined;
-}
-
 /** Result of a command. */
 export interface CommandOutput {
   /** Shown to the user and, except for `!!`, to the model: bounded like the output of the bash tool. */
@@ -132,9 +122,6 @@ export interface CommandOutput {
   /** File with the full output, if it was truncated. */
   fullOutputPath?: string | undefined;
 }
-
-/** Runs a shell command in the project and kills its process tree on abort. Rejects if it cannot be started. */
-export type RunCommand = (run: CommandRun) => Promise<CommandOutput>;
 
 /** A handler's decision about a command that the user typed. */
 export interface CommandGuardResult {

@@ -11,7 +11,6 @@ import { type GivenPrompt, skillTokens, systemPrompt } from "./prompt/system-pro
 import { recallTool } from "./recall/recall-tool.ts";
 import type { Skill } from "./resources/skills.ts";
 import type { AgentOptions } from "./run/agent-parts.ts";
-import { commandRunner } from "./run/user-command.ts";
 import type { AgentSettings } from "./settings.ts";
 import { taskTool } from "./task-tool.ts";
 import { builtinTools } from "./tools/builtin-tools.ts";
@@ -70,7 +69,7 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
   const date = new Date().toISOString().slice(0, 10);
   const fixed = { cwd, given: options.givenPrompt, platform: process.platform, date };
   const agent: Agent = new Agent({
-    ...{ session, models, model, settings, lifecycle, excludedTools, isSubAgent, onNotice },
+    ...{ session, models, model, settings, cwd, lifecycle, excludedTools, isSubAgent, onNotice },
     ...(isSubAgent ? {} : { expandInput, confirmMoreRequests, reviewCompaction }),
     tools: toolsFor(options, lifecycle, { instructions, search, skills: currentSkills, parent: () => agent }),
     renewPrompt: () => instructions.renew(),
@@ -79,7 +78,6 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
         ...{ ...fixed, tools, instructions: instructions.current, skills: currentSkills() },
         skillTokens: skillTokens(agent.model.contextWindow),
       }),
-    runCommand: commandRunner(cwd, () => models.secrets()),
     followers: isSubAgent ? [] : [new SessionListing({ ...options, lifecycle, onNotice })],
     onClose: () => search.close(),
   });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { calls, filler, recordEvents, type ScriptedAgentOptions, scriptedAgent } from "./scripted-agent.ts";
+import { shellSaying } from "./shell-saying.ts";
 
 /** The events of what is done after the preparation, as one list; repeated updates count once. */
 async function orderOf(
@@ -126,9 +127,8 @@ test("a failure", async () => {
 
 test("a manual compaction, a move in the tree, a command of the user's", async () => {
   const turn = [{ text: "done" }, { text: "done" }];
-  const runCommand = async () => ({ output: "", exitCode: 0, cancelled: false, truncated: false });
   const order = await orderOf(
-    { turn, runCommand },
+    { turn, shell: shellSaying("") },
     {
       prepare: [filler(4_000), filler(8_000)],
       act: async ({ agent, session }) => {

@@ -3,6 +3,7 @@ import { lifecycleEventRules } from "../src/lifecycle.ts";
 import { SessionListing } from "../src/listing/session-listing.ts";
 import { type Stage, stage } from "./extension-stage.ts";
 import { calls, echo, recordEvents, sentText } from "./scripted-agent.ts";
+import { shellSaying } from "./shell-saying.ts";
 
 type Name = keyof typeof lifecycleEventRules;
 
@@ -273,7 +274,7 @@ async function opened(name: Name): Promise<Stage> {
     tools: [shows],
     turn: isMask ? [...big, { text: "done" }] : toolTurn,
     ...(isMask ? { settings: { compaction: { mask: masks } } } : {}),
-    runCommand: async () => ({ output: "local", exitCode: 0, cancelled: false, truncated: false }),
+    shell: shellSaying("local"),
     followers: [follower(name, () => run)],
   });
   return run;

@@ -138,7 +138,7 @@ test.each([
   ["another event's fields", { cancel: true }, "fields {cancel}"],
   ["a block that is no flag", { block: "yes" }, "fields {block}"],
 ])("a guard that gives back %s blocks, and is named", async (_what, answer, received) => {
-  const run = scriptedAgent({ turn: [calls(), done], runCommand: () => Promise.reject(new Error("ran")) });
+  const run = scriptedAgent({ turn: [calls(), done], shell: () => Promise.reject(new Error("ran")) });
   for (const name of ["tool_call", "user_bash"] as const)
     run.lifecycle.on(name, () => answer as never, { source: "guard" });
   await run.agent.prompt("go");

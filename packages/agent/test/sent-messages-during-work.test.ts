@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { calls, filler, scriptedAgent } from "./scripted-agent.ts";
 import { done, message, said } from "./sent-message.ts";
+import { shellSaying } from "./shell-saying.ts";
 
 const failing = { error: { status: 401, message: "invalid key" } };
 
@@ -134,8 +135,7 @@ test("a prompt that comes while a message is stored is delivered behind it", asy
 });
 
 test("a command that comes meanwhile waits for it, and a move in the tree too", async () => {
-  const runCommand = async () => ({ output: "", exitCode: 0, cancelled: false, truncated: false });
-  const run = scriptedAgent({ turn: [done], runCommand });
+  const run = scriptedAgent({ turn: [done], shell: shellSaying("") });
   await run.agent.prompt("go");
   void run.agent.sendMessage(message("first"));
   await run.agent.runUserCommand("true");

@@ -1,8 +1,9 @@
-import { readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scriptedAgent } from "./scripted-agent.ts";
-
-const ran = { output: "out", exitCode: 0, cancelled: false, truncated: false };
+import { shellSaying } from "./shell-saying.ts";
 
 test.each([
   ["blocks", () => ({ block: true, reason: "no rm" }), "no rm"],
@@ -15,11 +16,11 @@ test.each([
   ],
 ])("a command of the user's is not run when a guard %s", async (_what, guard, reason) => {
   let isRun = false;
-  const runCommand = async () => {
+  const shell = async () => {
     isRun = true;
-    return ran;
+    return shellSaying("out")();
   };
-  const run = scriptedAgent({ turn: [], runCommand });
+  const run = scriptedAgent({ turn: [], shell });
   run.lifecycle.on("user_bash", guard);
   await expect(run.agent.runUserCommand("rm -rf /")).rejects.toMatchObject({
     code: "command_blocked",
@@ -30,7 +31,7 @@ test.each([
 });
 
 test("a command that an extension has run is stored with what it put out, and not run again", async () => {
-  const run = scriptedAgent({ turn: [], runCommand: () => Promise.reject(new Error("ran twice")) });
+  const run = scriptedAgent({ turn: [], shell: () => Promise.reject(new Error("ran twice")) });
   const result = {
     output: "remote",
     exitCode: 3,
@@ -51,7 +52,7 @@ test("a command that an extension has run is stored with what it put out, and no
 });
 
 test("a command runs where an extension says, its output shown as it comes and made plain", async () => {
-  const run = scriptedAgent({ turn: [], runCommand: () => Promise.reject(new Error("ran here")) });
+  const run = scriptedAgent({ turn: [], shell: () => Promise.reject(new Error("ran here")) });
   const operations = {
     code: 3,
     async exec(command: string, cwd: string, { onData }: { onData: (data: Buffer) => void }) {
@@ -135,7 +136,7 @@ test("a command that an abort stops elsewhere is cancelled, whatever error it en
 });
 
 test("a command that cannot run elsewhere is an error, and nothing runs here in its place", async () => {
-  const run = scriptedAgent({ turn: [], runCommand: async () => ran });
+  const run = scriptedAgent({ turn: [], shell: shellSaying("out") });
   const exec = () => Promise.reject(new Error("no such host"));
   run.lifecycle.on("user_bash", () => ({ operations: { exec } }));
   await expect(run.agent.runUserCommand("ls")).rejects.toMatchObject({
@@ -162,14 +163,33 @@ test.each([
   { result: { output: 7, cancelled: false, truncated: false } },
   { operations: {} },
 ])("a command is blocked where an extension answers %j, which is no result", async (answer) => {
-  const run = scriptedAgent({ turn: [], runCommand: async () => ran });
+  const run = scriptedAgent({ turn: [], shell: shellSaying("out") });
   run.lifecycle.on("user_bash", () => answer as never);
   await expect(run.agent.runUserCommand("ls")).rejects.toMatchObject({ code: "command_blocked" });
   expect(run.session.path()).toEqual([]);
 });
 
-test("a command that cannot be started, and one without a shell, are errors that say so", async () => {
-  const failing = scriptedAgent({ turn: [], runCommand: () => Promise.reject(new Error("ENOENT")) });
+test("a command that cannot be started, and one in a missing folder, are errors", async () => {
+  const failing = scriptedAgent({ turn: [], shell: () => Promise.reject(new Error("ENOENT")) });
   for (const { agent } of [failing, scriptedAgent({ turn: [] })])
     await expect(agent.runUserCommand("true")).rejects.toMatchObject({ code: "command_failed" });
+});
+
+test("a command runs in the folder of the tools, which may differ from the session's, and can be cancelled", async () => {
+  const cwd = realpathSync(mkdtempSync(join(tmpdir(), "bonsai-command-")));
+  const run = scriptedAgent({ turn: [], cwd });
+  const asked: string[] = [];
+  run.lifecycle.on("user_bash", (event) => void asked.push(event.cwd));
+  const heard: string[] = [];
+  const onOutput = (text: string) => heard.push(text);
+  expect(await run.agent.runUserCommand("pwd -P; exit 4", { onOutput })).toMatchObject({
+    ...{ output: `${cwd}\n`, exitCode: 4, cancelled: false, truncated: false },
+  });
+  expect([heard.join(""), asked]).toEqual([`${cwd}\n`, [cwd]]);
+  const abort = new AbortController();
+  const options = { signal: abort.signal, onOutput: () => abort.abort() };
+  expect(await run.agent.runUserCommand("echo hi; sleep 1000", options)).toMatchObject({
+    ...{ output: "hi\n", cancelled: true },
+  });
+  rmSync(cwd, { recursive: true });
 });

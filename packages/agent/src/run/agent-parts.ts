@@ -3,11 +3,12 @@ import { CompactionController, type ReviewCompaction, type Summariser } from "@b
 import type { CallOptions, Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel, ModelClient, ThinkingLevel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
-import type { InputSource, PromptInput, RunCommand, StreamingBehavior } from "../events.ts";
+import type { InputSource, PromptInput, StreamingBehavior } from "../events.ts";
 import { type AgentEvents, defaultLifecycle, type LifecycleEvents } from "../lifecycle.ts";
 import { type AgentNotice, modelNotice } from "../notice.ts";
 import { overheadTexts, type PromptChange, SystemPromptInUse } from "../prompt/system-prompt.ts";
 import type { AgentSettings } from "../settings.ts";
+import { shellCommand } from "../tools/shell-command.ts";
 import { type Tool, ToolRegistry } from "../tools/tool-registry.ts";
 import { type ConfirmMoreRequests, type ExpandInput, InputQueue, type RunFollower } from "./queue.ts";
 import { modelSummariser, PromptCache } from "./summariser.ts";
@@ -33,8 +34,10 @@ export interface AgentOptions {
   renewPrompt?: (() => Promise<PromptChange | undefined>) | undefined;
   /** True: no threshold compaction, no sub-agents of its own, and no title. Default false. */
   isSubAgent?: boolean | undefined;
-  /** Runs the commands that the user types after `!`. Default: refuses them. */
-  runCommand?: RunCommand;
+  /** The commands that the user types after `!` run here. Default: the session's folder. */
+  cwd?: string;
+  /** Runs these commands. Default: a shell of this machine. */
+  shell?: typeof shellCommand;
   /** Expands a text that calls a template or a skill. Default: sends each text as it is. */
   expandInput?: ExpandInput | undefined;
   /** Called after each run, in this order. */
@@ -53,7 +56,7 @@ export interface AgentOptions {
 
 /** The parts of one agent. */
 export interface AgentParts
-  extends Required<Pick<AgentOptions, "session" | "models" | "onNotice" | "now">>,
+  extends Required<Pick<AgentOptions, "session" | "models" | "onNotice" | "now" | "cwd" | "shell">>,
     Pick<AgentOptions, "settings" | "expandInput" | "confirmMoreRequests"> {
   readonly events: AgentEvents;
   readonly abortGrace: AbortGrace;
@@ -81,6 +84,7 @@ export interface PromptOptions extends Pick<PromptInput, "images" | "isExpanded"
 export function agentParts(options: AgentOptions): AgentParts {
   const { session, models, model, settings, onNotice = () => {}, now = Date.now } = options;
   const { systemPrompt: prompt, expandInput, confirmMoreRequests } = options;
+  const { cwd = session.cwd, shell = shellCommand } = options;
   const abortGrace = new AbortGrace();
   const handlerCalls = new HandlerCalls();
   const lifecycle = options.lifecycle ?? defaultLifecycle(onNotice);
@@ -94,7 +98,7 @@ export function agentParts(options: AgentOptions): AgentParts {
   const systemPrompt = new SystemPromptInUse(makePrompt, options.renewPrompt);
   const known = {
     ...{ session, models, settings, onNotice, now, events, abortGrace, handlerCalls, tools, selection },
-    ...{ promptCache, systemPrompt, expandInput, confirmMoreRequests, queue: new InputQueue() },
+    ...{ cwd, shell, promptCache, systemPrompt, expandInput, confirmMoreRequests, queue: new InputQueue() },
     summariser: modelSummariser({
       ...{ models, selection, session, promptCache, now },
       onNotice: (notice) => onNotice(modelNotice(notice)),

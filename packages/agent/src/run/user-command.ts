@@ -1,8 +1,8 @@
 import { type BashExecutionMessage, BonsaiError } from "@bonsai-agent/messages";
-import type { CommandOutput, RunCommand } from "../events.ts";
+import type { CommandOutput } from "../events.ts";
 import { messageOf } from "../notice.ts";
-import { environmentKeys, maskKeys, type NamedSecret } from "../tools/mask-keys.ts";
-import { type ShellOutcome, shellCommand, shellElsewhere } from "../tools/shell-command.ts";
+import { environmentKeys, maskKeys } from "../tools/mask-keys.ts";
+import { type ShellOutcome, shellElsewhere } from "../tools/shell-command.ts";
 import type { AgentParts } from "./agent-parts.ts";
 import { recordMessage } from "./answer.ts";
 
@@ -21,26 +21,27 @@ export interface UserCommandOptions {
  */
 export async function runUserCommand(
   parts: AgentParts,
-  runCommand: RunCommand | undefined,
   command: string,
   { excludeFromContext = false, signal = new AbortController().signal, onOutput }: UserCommandOptions,
 ): Promise<BashExecutionMessage> {
-  const { cwd } = parts.session;
+  const { cwd, shell } = parts;
   const asked = { type: "user_bash" as const, command, excludeFromContext, cwd };
   const { result } = await parts.events.decide("user_bash", asked, { signal });
   if (result?.block)
     throw blocked(command, signal.aborted ? "you stopped it before it began." : result.reason);
   const { operations } = result ?? {};
-  const run = async () =>
-    operations
-      ? outputOf(await shellElsewhere(operations)({ command, cwd, signal, onText: onOutput }))
-      : (runCommand ?? noShell)({ command, signal, onOutput });
+  const secrets = parts.models.secrets();
+  const run = async () => {
+    const options = { command, cwd, signal, onText: onOutput };
+    if (operations) return outputOf(await shellElsewhere(operations)(options));
+    return outputOf(await shell({ ...options, env: process.env, secrets }));
+  };
   const ran = result?.result ?? (await started(command, run));
   const { exitCode, cancelled, truncated, fullOutputPath } = ran;
   const message: BashExecutionMessage = {
     ...{ role: "bashExecution", command },
     // An extension may have run it.
-    output: maskKeys([...environmentKeys(process.env), ...parts.models.secrets()])(ran.output),
+    output: maskKeys([...environmentKeys(process.env), ...secrets])(ran.output),
     ...(exitCode === undefined ? {} : { exitCode }),
     ...{ cancelled, truncated },
     ...(fullOutputPath === undefined ? {} : { fullOutputPath }),
@@ -72,23 +73,8 @@ function blocked(command: string, reason = "an extension refused it."): BonsaiEr
   });
 }
 
-const noShell: RunCommand = () => Promise.reject(new Error("This agent has no shell."));
-
 /** The stored output of a command. */
 function outputOf({ end, exitCode, output }: ShellOutcome): CommandOutput {
   const { tail, isLong: truncated, path: fullOutputPath } = output;
   return { output: tail, exitCode, cancelled: end === "abort", truncated, fullOutputPath };
-}
-
-/**
- * Runs commands of the user as the bash tool does, but without a time limit.
- * @param secrets masked in outputs; called at each command
- */
-export function commandRunner(
-  cwd: string,
-  secrets: () => readonly NamedSecret[] = () => [],
-  env: NodeJS.ProcessEnv = process.env,
-): RunCommand {
-  return async ({ command, signal, onOutput }) =>
-    outputOf(await shellCommand({ command, cwd, env, signal, secrets: secrets(), onText: onOutput }));
 }

@@ -4,7 +4,6 @@ import { join, relative } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
-import { commandRunner } from "../../src/run/user-command.ts";
 import type { BashDetails } from "../../src/tools/bash-tool.ts";
 import { OutputRecord } from "../../src/tools/command-output.ts";
 import { maskedText } from "../../src/tools/mask-keys.ts";
@@ -291,39 +290,6 @@ describe("a process in the background", () => {
     writeFileSync(join(folder.path, "gate"), "go\n");
     await made;
     expect(existsSync(join(folder.path, "out", "done"))).toBe(true);
-  });
-});
-
-describe("a command typed by the user", () => {
-  test("gives its output and exit code", async () => {
-    using folder = toolFolder();
-    const run = commandRunner(folder.path);
-    const heard: string[] = [];
-    const ran = await run({
-      command: "echo hi; exit 4",
-      signal: new AbortController().signal,
-      onOutput: (text) => heard.push(text),
-    });
-    expect(ran).toEqual({
-      output: "hi\n",
-      exitCode: 4,
-      cancelled: false,
-      truncated: false,
-      fullOutputPath: undefined,
-    });
-    expect(heard.join("")).toBe("hi\n");
-  });
-
-  test("can be cancelled", async () => {
-    using folder = toolFolder();
-    const abort = new AbortController();
-    const run = commandRunner(folder.path);
-    const ran = await run({
-      command: "echo hi; sleep 1000",
-      signal: abort.signal,
-      onOutput: () => abort.abort(),
-    });
-    expect(ran).toMatchObject({ output: "hi\n", cancelled: true });
   });
 });
 
