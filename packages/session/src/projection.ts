@@ -205,67 +205,50 @@ export function withCompanions(
 ): Entry[] {
   const path = [...before, ...added];
   const entries = [...added];
-  const edits = pinEdits(path);
+  const projection = project(path);
+  const from = path.length - ViewFinder.in(path).keptCount;
+  const edits = pinEdits(path.slice(from), projection);
   const at = added.findLastIndex((entry) => compactionChange(entry) !== undefined);
-  const base = at < 0 ? undefined : restated(path);
-  if (base !== undefined) {
+  const restating = at < 0 ? undefined : restated(path, { ...projection, from });
+  if (restating !== undefined) {
     const change = added[at] as CustomEntry & Entry;
-    entries[at] = { ...change, inFormat: base.compaction };
-    if (base.isOmitted) edits.push({ type: "context_edit", targetId: change.id, replacement: null });
+    entries[at] = { ...change, inFormat: restating.compaction };
+    if (restating.isOmitted) edits.push({ type: "context_edit", targetId: change.id, replacement: null });
   }
   const { timestamp, parentId } = added[0]!;
+  const { companion: customType } = customTypes;
   const companions = edits.map(
-    (inFormat): Entry => ({
-      type: "custom",
-      id: newId(),
-      parentId: null,
-      timestamp,
-      customType: customTypes.companion,
-      inFormat,
-    }),
+    (inFormat): Entry => ({ type: "custom", id: newId(), parentId: null, timestamp, customType, inFormat }),
   );
   entries.splice(-1, 0, ...companions);
   return entries.map((entry, place) => ({ ...entry, parentId: entries[place - 1]?.id ?? parentId }));
 }
 
-/** The beginning of a view. */
-interface Base {
-  /** Undefined if the view is the whole path. */
-  summary: string | undefined;
-  /** Place in the path of the first entry that is kept. */
-  from: number;
-}
+/** Shown by programs that cannot leave a summary out. */
+const WHOLE = "Nothing is summarised here. The full conversation follows.";
 
-/** The compaction that other programs must count at the end of a path; undefined if they count the right one. */
-function restated(path: readonly Entry[]): { compaction: CompactionFields; isOmitted: boolean } | undefined {
-  const { compaction, from } = ownBase(path);
-  const shown = shownSummary(path, compaction);
+/**
+ * The compaction that other programs must count at the end of a path; undefined if they count the right one.
+ * @param view.from place in the path of the first entry that is kept
+ */
+function restated(
+  path: readonly Entry[],
+  { items, compaction, from }: Projection & { from: number },
+): { compaction: CompactionFields; isOmitted: boolean } | undefined {
+  const isShown = compaction !== undefined && items[0]?.entryId === compaction.id;
   const theirs = formatBase(path);
-  if (theirs.summary === shown && theirs.from === from) return undefined;
+  if (theirs.summary === (isShown ? compaction.summary : undefined) && theirs.from === from) return undefined;
   const restating: CompactionFields = {
     type: "compaction",
     summary: compaction?.summary ?? WHOLE,
     firstKeptEntryId: path[from]!.id,
     tokensBefore: compaction?.tokensBefore ?? 0,
   };
-  return { compaction: restating, isOmitted: shown === undefined };
+  return { compaction: restating, isOmitted: !isShown };
 }
 
-/** Shown by programs that cannot leave a summary out. */
-const WHOLE = "Nothing is summarised here. The full conversation follows.";
-
-function ownBase(path: readonly Entry[]): { compaction: CompactionEntry | undefined; from: number } {
-  const { compaction, keptCount } = ViewFinder.in(path);
-  return { compaction, from: path.length - keptCount };
-}
-
-function shownSummary(path: readonly Entry[], compaction: CompactionEntry | undefined): string | undefined {
-  const isShown = compaction !== undefined && project(path).items[0]?.entryId === compaction.id;
-  return isShown ? compaction.summary : undefined;
-}
-
-/** The base by the format's own rule: the latest compaction of the path counts, and an edit can leave its summary out. */
-function formatBase(path: readonly Entry[]): Base {
+/** The view by the format's own rule: the latest compaction of the path counts, and an edit can leave its summary out. */
+function formatBase(path: readonly Entry[]): { summary: string | undefined; from: number } {
   const at = path.findLastIndex((entry) => formatOf(entry)?.type === "compaction");
   if (at < 0) return { summary: undefined, from: 0 };
   const { summary, firstKeptEntryId } = formatOf(path[at]!) as CompactionFields;
@@ -276,10 +259,8 @@ function formatBase(path: readonly Entry[]): Base {
 }
 
 /** Edits that make the pins of other programs' view the same as ours. */
-function pinEdits(path: readonly Entry[]): ContextEditFields[] {
-  const shown = new Map(project(path).items.map((item) => [item.entryId, item]));
-  const visible = path.slice(ownBase(path).from);
-  if (!visible.some((entry) => pinChange(entry) !== undefined)) return [];
+function pinEdits(visible: readonly Entry[], { items }: Projection): ContextEditFields[] {
+  const shown = new Map(items.map((item) => [item.entryId, item]));
   const latest = latestEdits(visible);
   return visible.flatMap((entry): ContextEditFields[] => {
     if (entry.type !== "custom_message" || pinChange(entry) === undefined) return [];
