@@ -11,17 +11,28 @@ import { quotedFiles } from "@bonsai-agent/messages/host";
 import type { LinePart } from "@bonsai-agent/messages/numbers";
 import type { Entry, EntryOf, EntryType } from "./entry.ts";
 import { ownEntryWords, pinChange } from "./own-entries.ts";
-import {
-  amount,
-  CONTENT,
-  type FieldRule,
-  flag,
-  isContent,
-  isText,
-  optional,
-  text,
-} from "./read/field-rules.ts";
 import { contentLine, flat, messageParts, pinText, summaryLine, word } from "./read/message-line.ts";
+
+/** The expected value of a field. `sound-entry.ts` has the rules. A field whose kind ends in `?` may be absent. */
+export type FieldKind =
+  | "text"
+  | "text?"
+  | "full text"
+  | "name"
+  | "id"
+  | "time"
+  | "number?"
+  | "exit code"
+  | "amount"
+  | "amount?"
+  | "tokens"
+  | "tokens?"
+  | "flag"
+  | "content"
+  | "record"
+  | "replacement";
+
+export type FieldKinds = Readonly<Record<string, FieldKind>>;
 
 /** Describes a type of entry. */
 interface EntryTypeRow<Stored extends Entry> {
@@ -32,21 +43,14 @@ interface EntryTypeRow<Stored extends Entry> {
   /** The texts that a search looks at, see `entryTexts`. */
   readonly texts: (entry: Stored) => Iterable<string>;
   /** Fields without which the entry is read as a lost one. Default: none. */
-  readonly essential?: readonly FieldRule[];
+  readonly essential?: FieldKinds;
   /** Fields with a harmless value, which is read instead of a damaged one. The usage is one of them. Default: none. */
-  readonly fields?: readonly FieldRule[];
+  readonly fields?: FieldKinds;
   /** The message for the model, before edits. Default: none. */
   readonly message?: (entry: Stored) => Message | undefined;
 }
 
-const essential = (field: string, isSound: (value: unknown) => boolean = isText): FieldRule => ({
-  field,
-  isSound,
-  safe: () => undefined,
-});
-const isReplacement = (value: unknown) => value === null || (isRecord(value) && isContent(value.content));
-/** An empty summary would hide all earlier entries without replacing them. */
-const isFullText = (value: unknown) => isText(value) && value.trim() !== "";
+const isText = (value: unknown) => typeof value === "string";
 const always = () => true;
 
 const textsIn = (...values: unknown[]) => values.filter(isText);
@@ -67,20 +71,20 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
     word: "message",
     preview: ({ message }, call) => (isRecord(message) ? messageParts(message, call) : "(no message)"),
     texts: ({ message }) => messageTexts(message),
-    essential: [essential("message", isRecord)],
+    essential: { message: "record" },
     message: ({ message }) => (messageRole(message?.role)?.isShown(message) ? message : undefined),
   },
   compaction: {
     word: "compaction",
     preview: ({ summary }) => summaryLine(summary),
     texts: ({ summary }) => summaryTexts(summary),
-    essential: [essential("summary", isFullText)],
-    fields: [
-      text("firstKeptEntryId"),
-      amount("tokensBefore"),
-      flag("fromHook"),
-      optional(text("replacesCompactionId")),
-    ],
+    essential: { summary: "full text" },
+    fields: {
+      firstKeptEntryId: "text",
+      tokensBefore: "amount",
+      fromHook: "flag",
+      replacesCompactionId: "text?",
+    },
     message: ({ summary, tokensBefore, timestamp }) => ({
       role: "compactionSummary",
       summary,
@@ -92,8 +96,8 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
     word: "branch",
     preview: ({ summary }) => summaryLine(summary),
     texts: ({ summary }) => summaryTexts(summary),
-    essential: [essential("summary")],
-    fields: [text("fromId"), flag("fromHook"), flag("isMerge")],
+    essential: { summary: "text" },
+    fields: { fromId: "text", fromHook: "flag", isMerge: "flag" },
     message: ({ summary, fromId, isMerge, timestamp }) =>
       summary === ""
         ? undefined
@@ -109,7 +113,7 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
     word: "edit",
     preview: ({ replacement, targetId }) => `${replacement === null ? "hides" : "masks"} ${word(targetId)}`,
     texts: ({ replacement }) => contentTexts(replacement?.content),
-    essential: [essential("targetId"), essential("replacement", isReplacement)],
+    essential: { targetId: "text", replacement: "replacement" },
   },
   custom_message: {
     word: "extension",
@@ -118,7 +122,7 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
       const pin = pinChange(entry);
       return pin === undefined ? contentTexts(entry.content) : [pin.text];
     },
-    fields: [text("customType", "unknown"), CONTENT, flag("display")],
+    fields: { customType: "name", content: "content", display: "flag" },
     message: ({ customType, content, display, details, timestamp }) => ({
       role: "custom",
       customType,
@@ -132,39 +136,39 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
     word: "extension",
     preview: (entry) => ownEntryWords(entry) ?? word(entry.customType ?? ""),
     texts: () => [],
-    fields: [text("customType", "unknown")],
+    fields: { customType: "name" },
   },
   label: {
     word: "label",
     preview: ({ label, targetId }) =>
       `${label === undefined ? "removed from" : `${word(label)} at`} ${word(targetId)}`,
     texts: ({ label }) => textsIn(label),
-    essential: [essential("targetId")],
-    fields: [optional(text("label"))],
+    essential: { targetId: "text" },
+    fields: { label: "text?" },
   },
   model_change: {
     word: "model",
     preview: ({ provider, modelId }) => `${word(provider)}/${word(modelId)}`,
     texts: ({ modelId }) => textsIn(modelId),
-    essential: [essential("provider"), essential("modelId")],
+    essential: { provider: "text", modelId: "text" },
   },
   thinking_level_change: {
     word: "thinking",
     preview: ({ thinkingLevel }) => word(thinkingLevel),
     texts: () => [],
-    essential: [essential("thinkingLevel")],
+    essential: { thinkingLevel: "text" },
   },
   session_info: {
     word: "info",
     preview: ({ name }) => word(name ?? ""),
     texts: ({ name }) => textsIn(name),
-    fields: [optional(text("name"))],
+    fields: { name: "text?" },
   },
   usage: {
     word: "usage",
     preview: ({ kind, provider, model }) => `${usageWords(kind)}: ${word(provider)}/${word(model)}`,
     texts: () => [],
-    fields: [text("kind", "unknown"), text("provider", "unknown"), text("model", "unknown")],
+    fields: { kind: "name", provider: "name", model: "name" },
   },
 };
 
@@ -173,70 +177,69 @@ interface RoleRow<Shown extends Message> {
   /** Its name in a column of a tree or a list. */
   readonly word: string;
   /** Fields with a harmless value, as for a type of entry. Content may be missing or null everywhere. */
-  readonly fields?: readonly FieldRule[];
+  readonly fields?: FieldKinds;
   /** False if no model sees the message. */
   readonly isShown: (message: Shown) => boolean;
   /** The message with another content. Left out if its content cannot be replaced. */
   readonly withContent?: (message: Shown, content: unknown) => Message;
 }
 
-const number = (field: string): FieldRule => ({ field, isSound: Number.isFinite, safe: () => undefined });
-const MESSAGE_TIME = optional(number("timestamp"));
-const someText = (...fields: string[]) => fields.map((field) => optional(text(field)));
+const SAID = { content: "content", timestamp: "number?" } as const;
 const withContent = (message: Message, content: unknown) => ({ ...message, content }) as Message;
 const withBlocks = (message: Message, content: unknown) =>
   withContent(message, isText(content) ? [{ type: "text", text: content } satisfies TextContent] : content);
 
 const ROLES: { readonly [Role in Message["role"]]: RoleRow<Extract<Message, { role: Role }>> } = {
-  user: { word: "user", fields: [CONTENT, MESSAGE_TIME], isShown: always, withContent },
+  user: { word: "user", fields: SAID, isShown: always, withContent },
   assistant: {
     word: "assistant",
-    fields: [
-      CONTENT,
-      MESSAGE_TIME,
-      ...someText("api", "provider", "model", "stopReason", "rawStopReason", "errorMessage"),
-      ...someText("responseModel", "responseId"),
-    ],
+    fields: {
+      ...SAID,
+      api: "text?",
+      provider: "text?",
+      model: "text?",
+      stopReason: "text?",
+      rawStopReason: "text?",
+      errorMessage: "text?",
+      responseModel: "text?",
+      responseId: "text?",
+    },
     isShown: always,
     withContent: withBlocks,
   },
   toolResult: {
     word: "result",
-    fields: [CONTENT, MESSAGE_TIME, text("toolCallId"), text("toolName", "unknown"), flag("isError")],
+    fields: { ...SAID, toolCallId: "text", toolName: "name", isError: "flag" },
     isShown: always,
     withContent: withBlocks,
   },
   bashExecution: {
     word: "command",
-    fields: [
-      MESSAGE_TIME,
-      text("command"),
-      text("output"),
-      {
-        field: "exitCode",
-        isSound: (value) => value === null || value === undefined || Number.isFinite(value),
-        safe: () => undefined,
-      },
-      flag("cancelled"),
-      flag("truncated"),
-      flag("excludeFromContext"),
-      optional(text("fullOutputPath")),
-    ],
+    fields: {
+      timestamp: "number?",
+      command: "text",
+      output: "text",
+      exitCode: "exit code",
+      cancelled: "flag",
+      truncated: "flag",
+      excludeFromContext: "flag",
+      fullOutputPath: "text?",
+    },
     isShown: (message) => !message.excludeFromContext,
     withContent: (message, content) => ({
       ...message,
       output: isText(content) ? content : contentText(content),
     }),
   },
-  branchSummary: { word: "branch", fields: [MESSAGE_TIME, text("summary")], isShown: always },
+  branchSummary: { word: "branch", fields: { timestamp: "number?", summary: "text" }, isShown: always },
   compactionSummary: {
     word: "summary",
-    fields: [MESSAGE_TIME, text("summary"), optional(amount("tokensBefore"))],
+    fields: { timestamp: "number?", summary: "text", tokensBefore: "amount?" },
     isShown: always,
   },
   custom: {
     word: "extension",
-    fields: [CONTENT, MESSAGE_TIME, text("customType", "unknown"), flag("display")],
+    fields: { ...SAID, customType: "name", display: "flag" },
     isShown: always,
     withContent,
   },

@@ -1,5 +1,4 @@
-import type { Message } from "@bonsai-agent/messages";
-import { isDeliberateEdit, isMasked, isMaskedContent } from "./edited-content.ts";
+import { isDeliberateEdit, isMasked } from "./edited-content.ts";
 import { type ContextEditEntry, customTypes, type Entry } from "./entry.ts";
 import { editedMessage, type ProjectionItem, projectEntry, ViewFinder } from "./projection.ts";
 import type { EntryIndex } from "./read/entry-index.ts";
@@ -132,13 +131,4 @@ export function recallableEntry(session: Session, entry: Entry): Entry | undefin
   const { content } = edit.replacement;
   if (entry.type === "message") return { ...entry, message: editedMessage(entry.message, content) } as Entry;
   return entry.type === "custom_message" ? ({ ...entry, content } as Entry) : entry;
-}
-
-/** A shown message with its full content instead of a mask. A deliberate edit before the mask stays. */
-export function unmaskedMessage({ edit, entry, message, formerEdits = [] }: ProjectionItem): Message {
-  if (edit === undefined || !isMaskedContent(edit.replacement?.content)) return message;
-  const original = projectEntry(entry)?.message ?? message;
-  const meant = formerEdits.findLast(({ replacement }) => isDeliberateEdit(replacement, original));
-  if (meant === undefined) return original;
-  return meant.replacement ? editedMessage(original, meant.replacement.content) : message;
 }

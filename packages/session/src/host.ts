@@ -1,8 +1,8 @@
 /** For programs that keep session files and read entries themselves; an agent needs `.` alone. */
 
 export { contentOf, imageMark, isMasked, isOutput, MASK_PLACEHOLDER } from "./edited-content.ts";
-export { hiddenLookup, recallableEntry, unmaskedMessage } from "./hidden.ts";
+export { hiddenLookup, recallableEntry } from "./hidden.ts";
 export { asStored, compactionChange, isLeafRecord, UndoneCompactions } from "./own-entries.ts";
-export { editedMessage, projectEntry } from "./projection.ts";
+export { editedMessage, projectEntry, unmaskedMessage } from "./projection.ts";
 export { recentSettings } from "./read/tail.ts";
 export { NewFile, writeSessionFile } from "./store/new-file.ts";

@@ -1,4 +1,5 @@
 import type { Message } from "@bonsai-agent/messages";
+import { isDeliberateEdit, isMaskedContent } from "./edited-content.ts";
 import {
   type CompactionEntry,
   type CompactionFields,
@@ -69,6 +70,15 @@ export function projectEntry(entry: Entry, edit?: ContextEditEntry): ProjectionI
 /** A message with another content, or for a command of the user with another output. Summaries stay as they are. */
 export function editedMessage(message: Message, content: unknown): Message {
   return messageRole(message.role)?.withContent?.(message, content) ?? message;
+}
+
+/** A shown message with its full content instead of a mask. A deliberate edit before the mask stays. */
+export function unmaskedMessage({ edit, entry, message, formerEdits = [] }: ProjectionItem): Message {
+  if (edit === undefined || !isMaskedContent(edit.replacement?.content)) return message;
+  const original = projectEntry(entry)?.message ?? message;
+  const meant = formerEdits.findLast(({ replacement }) => isDeliberateEdit(replacement, original));
+  if (meant === undefined) return original;
+  return meant.replacement ? editedMessage(original, meant.replacement.content) : message;
 }
 
 /** True for an entry that changes how the model sees earlier entries, or other entries of the path. */

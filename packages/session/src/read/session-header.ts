@@ -3,8 +3,7 @@ import { SESSION_VERSION, type SessionHeader } from "../entry.ts";
 import { forEachLine, readBytes } from "../store/line-reader.ts";
 import type { SessionStore } from "../store/store.ts";
 import { EntryHead, parseBytes } from "./entry-head.ts";
-import { type FieldRule, type Fields, isText, mendFields, optional, text } from "./field-rules.ts";
-import { TIMESTAMP } from "./sound-entry.ts";
+import { type Fields, mendFields } from "./sound-entry.ts";
 
 /** A header hardly ever is longer. */
 const HEADER_BYTES = 1 << 12;
@@ -63,12 +62,7 @@ function headerReading(value: Fields): HeaderReading {
   };
 }
 
-const HEADER_FIELDS: readonly FieldRule[] = [
-  { field: "id", isSound: (value) => isText(value) && value !== "", safe: () => "unknown" },
-  TIMESTAMP,
-  text("cwd"),
-  optional(text("parentSession")),
-];
+const HEADER_FIELDS = { id: "id", timestamp: "time", cwd: "text", parentSession: "text?" } as const;
 
 function firstLines(store: HeaderSource, lookBytes: number): Array<{ kind: string; bytes: Buffer }> {
   const lines: Array<{ kind: string; bytes: Buffer }> = [];

@@ -1,18 +1,151 @@
+import { isRecord } from "@bonsai-agent/messages";
+import { isPlausibleCount } from "@bonsai-agent/messages/host";
 import type { Entry } from "../entry.ts";
-import { entryType, messageRole } from "../entry-types.ts";
+import { entryType, type FieldKind, type FieldKinds, messageRole } from "../entry-types.ts";
 import { asStored, fromStored } from "../own-entries.ts";
 import { chainedId, unnamedId } from "./entry-index.ts";
-import { type FieldRule, type Fields, isText, mendFields, mendUsage, text } from "./field-rules.ts";
+
+export type Fields = Record<string, unknown>;
+
+/** The expected value of a field, and the value read instead of an invalid one; undefined removes the field. */
+interface FieldRule {
+  readonly isSound: (value: unknown) => boolean;
+  readonly safe: (value: unknown) => unknown;
+}
+
+const isText = (value: unknown): value is string => typeof value === "string";
+const isAmount = (value: unknown) => Number.isFinite(value) && (value as number) >= 0;
+/** A count that one request can have: a larger one is a server's error, and would spoil all sums. */
+const isTokens = (value: unknown) => isAmount(value) && isPlausibleCount(value as number);
+const nothing = () => undefined;
+
+const RULES: Readonly<Record<FieldKind, FieldRule>> = {
+  text: { isSound: isText, safe: () => "" },
+  "text?": optional(isText),
+  /** An empty summary would hide all earlier entries without replacing them. */
+  "full text": { isSound: (value) => isText(value) && value.trim() !== "", safe: nothing },
+  name: { isSound: isText, safe: () => "unknown" },
+  id: { isSound: (value) => isText(value) && value !== "", safe: () => "unknown" },
+  time: { isSound: isTime, safe: timeOf },
+  "number?": optional(Number.isFinite),
+  "exit code": optional((value) => value === null || Number.isFinite(value)),
+  amount: { isSound: isAmount, safe: () => 0 },
+  "amount?": optional(isAmount),
+  tokens: { isSound: isTokens, safe: () => 0 },
+  "tokens?": optional(isTokens),
+  /** Null is read as absent. */
+  flag: { isSound: (value) => typeof (value ?? false) === "boolean", safe: Boolean },
+  content: { isSound: isContent, safe: soundContent },
+  record: { isSound: isRecord, safe: () => ({}) },
+  replacement: {
+    isSound: (value) => value === null || (isRecord(value) && isContent(value.content)),
+    safe: nothing,
+  },
+};
+
+/** A field that may be absent: an invalid value is removed. */
+function optional(isSound: (value: unknown) => boolean): FieldRule {
+  return { isSound: (value) => value === undefined || isSound(value), safe: nothing };
+}
+
+type NamedRule = FieldRule & { readonly field: string };
+const namedRules = new WeakMap<FieldKinds, readonly NamedRule[]>();
+
+function rulesOf(kinds: FieldKinds): readonly NamedRule[] {
+  const known = namedRules.get(kinds);
+  if (known !== undefined) return known;
+  const rules = Object.entries(kinds).map(([field, kind]) => ({ field, ...RULES[kind] }));
+  namedRules.set(kinds, rules);
+  return rules;
+}
+
+/** Replaces invalid values by safe ones, in place. @param note.invalidFields gets the names of the replaced fields */
+export function mendFields(
+  record: Fields,
+  kinds: FieldKinds,
+  note: { invalidFields: string[] | undefined; prefix?: string },
+): void {
+  for (const { field, isSound, safe } of rulesOf(kinds)) {
+    const value = record[field];
+    if (isSound(value)) continue;
+    const mended = safe(value);
+    if (mended === undefined) delete record[field];
+    else record[field] = mended;
+    note.invalidFields?.push(`${note.prefix ?? ""}${field}`);
+  }
+}
+
+const COUNTS: FieldKinds = {
+  input: "tokens",
+  output: "tokens",
+  cacheRead: "tokens",
+  cacheWrite: "tokens",
+  cacheWrite1h: "tokens?",
+  reasoning: "tokens?",
+  totalTokens: "tokens?",
+};
+const COSTS: FieldKinds = {
+  input: "amount",
+  output: "amount",
+  cacheRead: "amount",
+  cacheWrite: "amount",
+  total: "amount",
+};
+
+/** Sets missing and invalid counts of a usage to 0, in place. A missing usage stays missing. */
+function mendUsage(record: Fields, note: { invalidFields: string[] | undefined; prefix: string }): void {
+  const { usage } = record;
+  const { invalidFields } = note;
+  if (usage === undefined) return;
+  const prefix = `${note.prefix}usage`;
+  if (!isRecord(usage)) {
+    delete record.usage;
+    invalidFields?.push(prefix);
+    return;
+  }
+  // The cost of an invented count is invented too.
+  const isInvented = (field: string) => isAmount(usage[field]) && !isTokens(usage[field]);
+  if (rulesOf(COUNTS).some(({ field }) => isInvented(field))) usage.cost = undefined;
+  mendFields(usage, COUNTS, { invalidFields, prefix: `${prefix}.` });
+  const hasCost = isRecord(usage.cost);
+  if (!hasCost && usage.cost !== undefined) invalidFields?.push(`${prefix}.cost`);
+  if (!hasCost) usage.cost = {};
+  const ofCost = { invalidFields: hasCost ? invalidFields : undefined, prefix: `${prefix}.cost.` };
+  mendFields(usage.cost as Fields, COSTS, ofCost);
+}
+
+const BLOCKS = new Map<unknown, FieldKinds>([
+  ["text", { text: "text", textSignature: "text?" }],
+  ["thinking", { thinking: "text", thinkingSignature: "text?" }],
+  ["image", { data: "text", mimeType: "name" }],
+  ["toolCall", { id: "text", name: "name", arguments: "record" }],
+]);
+const NO_FIELDS: FieldKinds = {};
+
+function isContent(content: unknown): boolean {
+  if (content === undefined || content === null || isText(content)) return true;
+  return Array.isArray(content) && content.every(isBlock);
+}
+
+/** The blocks that can be read. */
+function soundContent(content: unknown): unknown {
+  if (!Array.isArray(content)) return [];
+  const blocks = content.filter((block): block is Fields => isRecord(block) && isText(block.type));
+  for (const block of blocks)
+    mendFields(block, BLOCKS.get(block.type) ?? NO_FIELDS, { invalidFields: undefined });
+  return blocks;
+}
+
+function isBlock(block: unknown): boolean {
+  if (!isRecord(block) || !isText(block.type)) return false;
+  return rulesOf(BLOCKS.get(block.type) ?? NO_FIELDS).every(({ field, isSound }) => isSound(block[field]));
+}
 
 /** `customType` of an entry that replaces one without its essential fields. */
 const LOST_CUSTOM_TYPE = "bonsai.lost";
 const LATEST_TIME_MS = 8.64e15;
-
-/** A field of every entry and of the header. */
-export const TIMESTAMP: FieldRule = { field: "timestamp", isSound: isTime, safe: timeOf };
-const PLACE: readonly FieldRule[] = [TIMESTAMP];
-
-const ROLE: readonly FieldRule[] = [text("role", "unknown")];
+const PLACE: FieldKinds = { timestamp: "time" };
+const ROLE: FieldKinds = { role: "name" };
 
 /**
  * Makes an entry of a known type safe to read, in place. An invalid field gets a harmless value. An entry without its
@@ -24,7 +157,7 @@ function soundEntry(entry: Fields, invalidFields?: string[]): Fields {
   const row = entryType(entry.type);
   mendFields(entry, PLACE, { invalidFields: row && invalidFields });
   if (row === undefined) return entry;
-  const missing = row.essential?.find(({ field, isSound }) => !isSound(entry[field]));
+  const missing = rulesOf(row.essential ?? NO_FIELDS).find(({ field, isSound }) => !isSound(entry[field]));
   if (missing !== undefined) {
     invalidFields?.push(missing.field);
     return lostEntry(entry);
@@ -49,7 +182,7 @@ function mendMessage(message: Fields, invalidFields: string[] | undefined): void
 
 /** True for a field without which an entry of this type is lost. */
 export function isEssential(type: string, field: string): boolean {
-  return entryType(type)?.essential?.some((rule) => rule.field === field) ?? false;
+  return field in (entryType(type)?.essential ?? NO_FIELDS);
 }
 
 /** Keeps the fields of a lost entry as data, and its place in the tree. */
