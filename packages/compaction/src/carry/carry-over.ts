@@ -79,8 +79,17 @@ export function carryOver(
   };
 }
 
+/** Cache by plan, because each rung of a run needs the files. */
+const files = new WeakMap<SummarisedPlan, FileLists>();
+
 /** The files of the summarised messages and of earlier summaries. */
-export function planFiles({ previous, history, turnPrefix }: SummarisedPlan): FileLists {
+export function planFiles(plan: SummarisedPlan): FileLists {
+  const known = files.get(plan) ?? spanFiles(plan);
+  files.set(plan, known);
+  return known;
+}
+
+function spanFiles({ previous, history, turnPrefix }: SummarisedPlan): FileLists {
   const span = [...history, ...turnPrefix];
   return filesOf(span, [previous, ...span.map((item) => item.entry)]);
 }
@@ -104,7 +113,7 @@ const CARRY_LIMITS = {
 /** Tokens that a summary replaces: those of the earlier summary, and those of the newly summarised messages. */
 export function replacedTokens({ previous, history, turnPrefix }: SummarisedPlan) {
   const previousTokens = typeof previous?.summary === "string" ? estimateTokens(previous.summary) : 0;
-  return { previousTokens, newTokens: viewTokens([...history, ...turnPrefix]) };
+  return { previousTokens, newTokens: viewTokens(history) + viewTokens(turnPrefix) };
 }
 
 type SummarisedPlan = Pick<CompactionPlan, "previous" | "history" | "turnPrefix">;

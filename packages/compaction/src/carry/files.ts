@@ -43,7 +43,7 @@ export function filesOf(
     counter.add(message, span[at]!.entryId);
   });
   const now = counter.operations();
-  const earlier = earlierSummaries.map(listedFiles).reverse();
+  const earlier = earlierSummaries.filter(isSummary).map(listedFiles).reverse();
   const modified = unique([...now.modified, ...earlier.flatMap(latestFirst("modifiedFiles"))]);
   const isModified = new Set(modified);
   const read = unique([...calledSkills(messages), ...now.read, ...earlier.flatMap(latestFirst("readFiles"))])
@@ -60,6 +60,10 @@ export function filesOf(
     recentFiles,
     recentEntries: recentFiles.map(entryOf),
   };
+}
+
+function isSummary(entry: Entry | undefined): boolean {
+  return entry?.type === "compaction" || entry?.type === "branch_summary";
 }
 
 /** The details of an earlier summary. If they have no lists, the lists at the end of its text. */

@@ -62,6 +62,7 @@ function withoutSecrets({ messages, following = [] }: RecordOptions, secrets: Se
   const all: readonly RecordedMessage[] = [...messages, ...following];
   const redacted = secrets.values(all.map(({ message }) => message)).map((message, at): RecordedMessage => {
     const { record } = all[at]!;
+    if (record === undefined && message === all[at]!.message) return all[at]!;
     return { ...all[at], message, record: record && recordWithoutSecrets(record, secrets) };
   });
   return { messages: redacted.slice(0, messages.length), following: redacted.slice(messages.length) };

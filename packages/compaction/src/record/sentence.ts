@@ -81,32 +81,30 @@ export function isQuestion(sentence: string): boolean {
   return QUESTION.test(sentence.trim());
 }
 
-const TOKEN = /[\w\u00c0-\u024f@~$#./-]+/g;
+const NAME_CHAR = String.raw`[\w\u00c0-\u024f@~$#./-]`;
+/** Tokens that can be specific. Skips plain words, because they are most of a text. */
+const TOKEN = new RegExp(
+  String.raw`(?<!${NAME_CHAR})(?=${NAME_CHAR}*?(?:\d|[./_][\w$@#]|[a-z][A-Z]))${NAME_CHAR}{4,}`,
+  "g",
+);
 /** Longer tokens are not names: hashes of data, minified code, lines of dots. */
 const MAX_TERM_CHARS = 160;
-/** Plain words are most of a text; they are skipped first. */
-const PLAIN_WORD = /^[A-Za-z]?[a-z]+[.-]?$/;
 /** Names that every project has. */
 const EVERYWHERE = new Set(["node_modules", "package.json", "console.log", "README.md", "i.e", "e.g"]);
 
 /** The specific terms of a text: paths, dotted names, identifiers, hexadecimal and long decimal numbers. */
 export function termsIn(text: string): Set<string> {
   const found = new Set<string>();
-  for (const token of new Set(text.match(TOKEN))) {
-    if (token.length < 4 || token.length > MAX_TERM_CHARS || PLAIN_WORD.test(token)) continue;
+  for (const token of text.match(TOKEN) ?? []) {
+    if (token.length > MAX_TERM_CHARS) continue;
     const term = token.replace(/^[./~-]+/, "").replace(/[./-]+$/, "");
-    if (term.length > 3 && isSpecific(term) && !EVERYWHERE.has(term)) found.add(term);
+    if (term.length > 3 && !found.has(term) && isSpecific(term) && !EVERYWHERE.has(term)) found.add(term);
   }
   return found;
 }
 
 function isSpecific(term: string): boolean {
-  return (
-    /[\w$@#][./_]+[\w$@#]/.test(term) ||
-    /[a-z][A-Z]/.test(term) ||
-    /[A-Za-z]-?\d/.test(term) ||
-    isNumber(term)
-  );
+  return /[\w$@#][./_]+[\w$@#]|[a-z][A-Z]|[A-Za-z]-?\d/.test(term) || isNumber(term);
 }
 
 export function isNumber(term: string): boolean {

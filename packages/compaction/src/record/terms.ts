@@ -14,37 +14,42 @@ const MIN_PLACE = 0.3;
 
 /** Extends the index with more messages. */
 export function termsAfter(earlier: TermIndex, messages: readonly SourceMessage[]): TermIndex {
-  return joined(earlier, messages.length, usesIn(messages));
+  const uses = new Map<string, TermUse>();
+  for (let at = messages.length - 1; at >= 0; at--) {
+    const { message, entryId } = messages[at]!;
+    const entries = entryId === undefined ? [] : [entryId];
+    for (const [term, weight] of weightedTerms(message))
+      addUse(uses, { term, weight, placed: weight * (earlier.messages + at + 1), entries });
+  }
+  return ranked(uses, earlier, messages.length);
 }
 
 /** Joins the index of a branch, as later messages, into another index. */
 export function joinedTerms(index: TermIndex, branch: TermIndex): TermIndex {
-  return joined(index, branch.messages, branch.uses);
+  const uses = new Map<string, TermUse>();
+  for (const use of branch.uses) addUse(uses, { ...use, placed: use.placed + use.weight * index.messages });
+  return ranked(uses, index, branch.messages);
 }
 
-function joined(index: TermIndex, messages: number, added: Iterable<TermUse>): TermIndex {
-  const uses = new Map(index.uses.map((use) => [use.term, { ...use }]));
-  for (const { term, weight, placed, entries } of added) {
-    const use = uses.get(term) ?? { term, weight: 0, placed: 0, entries: [] };
-    use.weight += weight;
-    use.placed += placed + weight * index.messages;
-    use.entries = [...new Set([...entries, ...use.entries])].slice(0, MAX_ENTRIES);
+/** Adds an earlier use, so that the latest entries stay. */
+function addUse(uses: Map<string, TermUse>, { term, weight, placed, entries }: TermUse): void {
+  let use = uses.get(term);
+  if (use === undefined) {
+    use = { term, weight: 0, placed: 0, entries: [] };
     uses.set(term, use);
   }
-  return ranked({ messages: index.messages + messages, uses: [...uses.values()] });
+  use.weight += weight;
+  use.placed += placed;
+  for (const entry of entries)
+    if (use.entries.length < MAX_ENTRIES && !use.entries.includes(entry)) use.entries.push(entry);
 }
 
-function* usesIn(messages: readonly SourceMessage[]): Generator<TermUse> {
-  for (const [at, { message, entryId }] of messages.entries()) {
-    const entries = entryId === undefined ? [] : [entryId];
-    for (const [term, weight] of weightedTerms(message))
-      yield { term, weight, placed: weight * (at + 1), entries };
-  }
-}
-
-function ranked({ messages, uses }: TermIndex): TermIndex {
+/** The index of these uses, in `added` messages, and of an earlier index. */
+function ranked(uses: Map<string, TermUse>, earlier: TermIndex, added: number): TermIndex {
+  for (const use of earlier.uses) addUse(uses, use);
+  const messages = earlier.messages + added;
   const score = ({ weight, placed }: TermUse) => MIN_PLACE * weight + placed / Math.max(1, messages);
-  const scored = uses.map((use) => ({ use, score: score(use) }));
+  const scored = Array.from(uses.values(), (use) => ({ use, score: score(use) }));
   scored.sort((a, b) => b.score - a.score || (a.use.term < b.use.term ? -1 : 1));
   return { messages, uses: scored.slice(0, MAX_TERMS).map(({ use }) => use) };
 }

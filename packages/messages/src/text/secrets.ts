@@ -114,6 +114,8 @@ export class SecretFilter {
 
   #redacted(text: string): string {
     this.#readChars += text.length;
+    // Most texts of a message are short words: names of its fields, and its role.
+    if (text.length < MIN_SECRET_CHARS && /^\w*$/.test(text)) return text;
     let redacted = this.#without(text, this.#known, "stored key");
     for (const { hint, rules } of RULE_GROUPS)
       if (hint.test(redacted)) for (const rule of rules) redacted = this.#apply(rule, redacted);
@@ -170,15 +172,17 @@ export class SecretFilter {
     // Lists of settings name a value beside it: {"name": "API_KEY", "value": "…"}.
     const beside = [value.name, value.key].find((each) => typeof each === "string") ?? name;
     const isImage = typeof value.mimeType === "string" && BASE64.test(String(value.data));
-    const before = Object.entries(value);
-    const after = before.map(([key, each]) => {
-      if ((isImage && key === "data") || typeof each === "number" || typeof each === "boolean")
-        return [key, each] as const;
+    const fields = Object.entries(value);
+    let isSame = true;
+    for (const field of fields) {
+      const [key, each] = field;
+      if ((isImage && key === "data") || typeof each === "number" || typeof each === "boolean") continue;
       const isNamedBeside = key === "value" || key === "default" || /^\d+$/.test(key);
-      return [this.text(key), this.#value(each, isNamedBeside ? String(beside) : key, level)] as const;
-    });
-    const isSame = after.every(([key, each], at) => key === before[at]![0] && each === before[at]![1]);
-    return isSame ? value : Object.fromEntries(after);
+      field[0] = this.text(key);
+      field[1] = this.#value(each, isNamedBeside ? String(beside) : key, level);
+      isSame &&= field[0] === key && field[1] === each;
+    }
+    return isSame ? value : Object.fromEntries(fields);
   }
 }
 
