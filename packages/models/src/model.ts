@@ -1,4 +1,5 @@
 import type { AssistantMessage, Model } from "@bonsai-agent/messages";
+import { z } from "zod";
 
 /** The protocols of providers. `scripted` plays a scenario file. `extension` is a provider given to `ModelClient.serve`. */
 export type ProviderApi =
@@ -63,21 +64,23 @@ export const thinkingStyles = {
 } as const;
 
 /** The user's settings for a server. Default of each: the known dialect of the server. */
-export interface ModelCompat {
+export const compatSchema = z.strictObject({
   /**
    * The way to ask for thinking. Anthropic Messages: `budget` (a number of tokens), `adaptive` (an effort). Chat
    * Completions: the field `reasoning_effort`, the field `reasoning` (`{effort}`), `switch` (`thinking: {type}`).
    */
-  thinking?: (typeof thinkingStyles)[keyof typeof thinkingStyles][number] | undefined;
+  thinking: z.enum([...thinkingStyles["anthropic-messages"], ...thinkingStyles["openai-chat"]]).optional(),
   /** The efforts of the model. With `none`, thinking can be switched off. Default: low, medium, high. */
-  efforts?: readonly Effort[] | undefined;
+  efforts: z.array(z.enum(effortWords)).min(1).readonly().optional(),
   /** Chat Completions: the field for earlier thinking. */
-  thinkingBack?: "reasoning_content" | "reasoning_details" | "none" | undefined;
+  thinkingBack: z.enum(["reasoning_content", "reasoning_details", "none"]).optional(),
   /** Chat Completions: the field of the output cap. */
-  maxTokensField?: "max_tokens" | "max_completion_tokens" | undefined;
+  maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
   /** Chat Completions: sends `stream_options`. Many servers send no usage without it. */
-  streamOptions?: boolean | undefined;
-}
+  streamOptions: z.boolean().optional(),
+});
+
+export type ModelCompat = z.infer<typeof compatSchema>;
 
 /** A model's name in settings, flags and messages: `provider/id`. */
 export function referenceOf({ provider, id }: Pick<CatalogueModel, "provider" | "id">): string {

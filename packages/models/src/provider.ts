@@ -1,21 +1,12 @@
-import type { Message } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "./answer-builder.ts";
 import type { CatalogueModel, ThinkingLevel } from "./model.ts";
-import type { ProviderResponse, RequestPurpose, StreamEvent, ToolDeclaration } from "./model-request.ts";
+import type { ModelRequest, ProviderResponse, StreamEvent } from "./model-request.ts";
 
-/** One attempt of a request: defaults filled in, history repaired. */
-export interface ProviderCall {
-  model: CatalogueModel;
-  /** For logs and scenario files only. */
-  purpose: RequestPurpose;
+/** One attempt of a request: defaults filled in, messages repaired. `purpose` is for logs and scenario files only. */
+export interface ProviderCall
+  extends Pick<ModelRequest, "model" | "purpose" | "systemPrompt" | "tools" | "messages"> {
   /** Undefined if none is needed. */
   apiKey: string | undefined;
-  /** May be empty. */
-  systemPrompt: string;
-  /** In a stable order. */
-  tools: readonly ToolDeclaration[];
-  /** Oldest first, repaired. */
-  messages: readonly Message[];
   /** The cap of the answer in tokens, with thinking. */
   maxOutputTokens: number;
   thinking: ThinkingLevel;

@@ -3,20 +3,12 @@ import { BonsaiError, usualCacheRules } from "@bonsai-agent/messages";
 import { exceedsJsonDepth, MAX_LEVELS, parseSettings, shownValue } from "@bonsai-agent/messages/host";
 import { z } from "zod";
 import { parseJson, textFile } from "../json-file.ts";
-import { effortWords, type ModelCompat, type ProviderApi, thinkingStyles } from "../model.ts";
+import { compatSchema, type ModelCompat, type ProviderApi, thinkingStyles } from "../model.ts";
 import { type CatalogueData, type FileProvider, withProvider } from "./catalogue-data.ts";
 import { piModelsSchema, piProviders } from "./pi-models-file.ts";
 
 const pricePerMillion = z.number().nonnegative();
 const tokens = z.int().positive();
-
-const compatSchema = z.strictObject({
-  thinking: z.enum([...thinkingStyles["anthropic-messages"], ...thinkingStyles["openai-chat"]]).optional(),
-  efforts: z.array(z.enum(effortWords)).min(1).optional(),
-  thinkingBack: z.enum(["reasoning_content", "reasoning_details", "none"]).optional(),
-  maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
-  streamOptions: z.boolean().optional(),
-});
 
 const modelSchema = z.strictObject({
   id: z.string().min(1),

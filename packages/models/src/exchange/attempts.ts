@@ -13,16 +13,13 @@ import {
 } from "../model-request.ts";
 import { type Provider, type ProviderCall, ProviderError } from "../provider.ts";
 
-interface AttemptOptions {
+/** `silenceMs` and `contentMs` are those of the policy. */
+interface AttemptOptions extends Pick<RetryPolicy, "silenceMs" | "contentMs"> {
   provider: Provider;
   call: Omit<ProviderCall, "signal" | "onAlive">;
   answer: AnswerBuilder;
   /** Ends the attempt at once, even if the provider ignores it. */
   signal: AbortSignal | undefined;
-  /** Maximum time without a sign of life. 0 waits for ever. */
-  silenceMs: number;
-  /** Maximum time without text, thinking and calls. 0 waits for ever. */
-  contentMs: number;
 }
 
 /** Ten times an answer of the largest output cap. */

@@ -16,8 +16,8 @@ import {
   usualOutputCap,
 } from "../model.ts";
 import type { ModelFailure, ModelRequest, Repair } from "../model-request.ts";
-import { type RepairMessagesOptions, repairMessages, repairOf } from "../repair/repair.ts";
-import { imagesOf, withoutImages, withoutOlderImages } from "../repair/repair-content.ts";
+import { repairMessages, repairOf } from "../repair/repair.ts";
+import { imagesOf, type RepairOptions, withoutImages, withoutOlderImages } from "../repair/repair-content.ts";
 import type { RefusedImages, WithoutThinking } from "./learned.ts";
 import { imagesToOmit, refusedImageLine } from "./refused-images.ts";
 
@@ -63,7 +63,7 @@ export class SentRequest {
 
   #repaired(
     messages: readonly Message[],
-    options: Pick<RepairMessagesOptions, "prefixChangedAtMs" | "dropThinkingUpToMs">,
+    options: Omit<RepairOptions, "messages" | "model">,
   ): readonly Message[] {
     const repaired = repairMessages({ messages, model: this.#model, ...options });
     this.#onRepairs(repaired.repairs);

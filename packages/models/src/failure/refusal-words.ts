@@ -1,46 +1,17 @@
-/** The subjects and relations that a refusal speaks of. */
-export type Concept =
-  /** The model's context window. */
-  | "context"
-  | "input"
-  /** The whole request. Its tokens or its bytes may be too many. */
-  | "request"
-  | "tokens"
-  | "length"
-  /** The limit of the answer, `max_tokens` by any name. */
-  | "cap"
-  | "over"
-  /** "Too many" names a counted thing, not a length. */
-  | "tooMany"
-  /** A limit was met: reached, full, exhausted. */
-  | "reached"
-  | "limit"
-  /** The size of a request in bytes. */
-  | "bytes"
-  /** Images and files have limits of their own in bytes, pixels and pages. */
-  | "media"
-  /** A parameter or a field with a limit of its own. */
-  | "field"
-  /** Requests or tokens in a stretch of time. */
-  | "rate"
-  /** Keys, payment and rules: who may ask, and about what. */
-  | "account"
-  /** Deadlines and syntax. */
-  | "process"
-  /** Any other named cause. */
-  | "cause";
-
 /**
  * Words and phrases of up to three words. The ablation in `bench/overflow-wordings.bench.ts` decides about concepts and
  * languages. An ending does not count (`exceeds`, `exceeded`). An identifier such as `context_length_exceeded` is
  * three words.
  */
-const VOCABULARY: Record<Concept, string> = {
+const VOCABULARY = {
+  /** The model's context window. */
   context: "context, window, out of context, context length error",
   input: "prompt, input, message, conversation, chat, history, sequence, seq, text",
+  /** The whole request. Its tokens or its bytes may be too many. */
   request: "request",
   tokens: "token, input ids",
   length: "length, size, characters",
+  /** The limit of the answer, `max_tokens` by any name. */
   cap:
     "outputcap, num predict, n predict, output, completion, generate, generation, maximum tokens you, reply, " +
     "answer",
@@ -48,32 +19,44 @@ const VOCABULARY: Record<Concept, string> = {
     "exceed, surpass, overflow, over, above, beyond, too long, too large, too big, too much, overlong, oversized, " +
     "longer than, larger than, greater than, bigger than, higher than, more than, more tokens than, not hold, " +
     "cannot hold, shorter, shorten, reduce the length",
+  /** "Too many" names a counted thing, not a length. */
   tooMany: "too many, too frequent",
+  /** A limit was met: reached, full, exhausted. */
   reached:
     "reached, out of context, context length error, hit, full, exhausted, run out, not enough, no room, outof",
   limit:
     "maximum, max, limit, allow, support, accept, at most, up to, no more than, less than, shorter than, " +
     "smaller than, only, between, range, bound",
+  /** The size of a request in bytes. */
   bytes: "byte, kb, mb, gb, kib, mib, megabytes, body, payload, entity",
+  /** Images and files have limits of their own in bytes, pixels and pages. */
   media: "image, document, file, attachment, pdf, audio, video",
+  /** A parameter or a field with a limit of its own. */
   field:
     "name, title, description, field, string, schema, id, ids, url, stop, temperature, top logprobs, logit bias, " +
     "penalty, seed, cache control, cache key, batch, number of tools, number of functions, number of messages, " +
     "number of items, too many tools, too many messages, dimensions, pages, grammar, effort, retries, " +
     "steps, recursion, role, keys, value, thinking, reasoning tokens",
+  /** Requests or tokens in a stretch of time. */
   rate:
     "rate, throttle, tpm, tpd, concurrency, concurrent, quota, hourly, per day, per hour, per minute, per min, " +
     "per second, hour, usage limit, request limit, number of requests, message limit, message cap, traffic, queue, too frequent",
+  /** Keys, payment and rules: who may ask, and about what. */
   account:
     "access token, session token, csrf, issued, expired, billing, credits, balance, subscription, upgrade, spend, per month, " +
     "this month, trial, free tier, plan, recharge, token budget, funds, policy, flagged, filter, safety, sensitive, " +
     "prohibited",
+  /** Deadlines and syntax. */
   process:
     "deadline, time out, timed out, timeout, time limit, took, lifetime, seconds, minute, json, malformed",
+  /** Any other named cause. */
   cause:
     "unsupported, not supported, unknown, unrecognized, missing, requires, not found, not allowed, not available, " +
     "expected, must, not enabled, empty, functions, tool call",
 };
+
+/** A subject or a relation that a refusal speaks of. */
+export type Concept = keyof typeof VOCABULARY;
 
 /** Chinese, Japanese and Korean have no spaces between words: their parts of a sentence become English words. */
 const UNSPACED: readonly [RegExp, string][] = [

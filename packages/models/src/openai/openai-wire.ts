@@ -11,18 +11,13 @@ import { _iterSSEMessages as parse } from "openai/core/streaming";
 import type { CatalogueModel } from "../model.ts";
 import type { StreamEvent, TokenCounts } from "../model-request.ts";
 import type { OpenAiClientSettings, ProviderCall } from "../provider.ts";
-import { type AnswerReading, wireStream, withoutCustomHeaders } from "../wire/stream.ts";
+import { type WireRequest, wireStream, withoutCustomHeaders } from "../wire/stream.ts";
 import { isOpenAiHost, type OpenAiServer } from "./openai-servers.ts";
 
-interface OpenAiStreamOptions {
-  call: ProviderCall;
-  path: string;
-  request: object;
-  reading: AnswerReading;
-}
-
 /** Runs one attempt of a request, in either protocol. Throws what an extension's `connect` throws. */
-export function openAiStream(options: OpenAiStreamOptions): AsyncIterable<StreamEvent> {
+export function openAiStream(
+  options: Pick<WireRequest, "call" | "path" | "request" | "reading">,
+): AsyncIterable<StreamEvent> {
   const { call } = options;
   const { model, apiKey, connect } = call;
   return wireStream({

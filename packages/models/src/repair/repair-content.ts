@@ -7,16 +7,18 @@ import {
   type UserContent,
 } from "@bonsai-agent/messages";
 import { exceedsJsonDepth } from "@bonsai-agent/messages/host";
-import { type CatalogueModel, isOwnAnswer, type ProviderApi } from "../model.ts";
-import type { RepairKind } from "../model-request.ts";
+import { isOwnAnswer, type ProviderApi } from "../model.ts";
+import type { ModelRequest, RepairKind } from "../model-request.ts";
 import { splitThinking } from "../thinking-tags.ts";
 
+/** A context to repair. Its messages may be damaged in any way. */
+export interface RepairOptions extends Pick<ModelRequest, "messages" | "model" | "prefixChangedAtMs"> {
+  /** Leaves out all thinking of answers up to this time, in milliseconds since the epoch. Default: none. */
+  dropThinkingUpToMs?: number | undefined;
+}
+
 /** The context of a repair pass. */
-export interface RepairContext {
-  model: CatalogueModel;
-  /** The context changed at this time. Thinking of earlier answers is bound to the earlier one. */
-  prefixChangedAtMs: number | undefined;
-  dropThinkingUpToMs: number | undefined;
+export interface RepairContext extends Omit<RepairOptions, "messages"> {
   found(kind: RepairKind, count?: number): void;
 }
 

@@ -9,12 +9,12 @@ import {
 } from "@bonsai-agent/messages";
 import { FRAMES, framed } from "@bonsai-agent/messages/host";
 import { count as digits } from "@bonsai-agent/messages/numbers";
-import type { CatalogueModel } from "../model.ts";
 import type { Repair, RepairKind } from "../model-request.ts";
 import {
   mended,
   mendedBlocks,
   type RepairContext,
+  type RepairOptions,
   type RepairPass,
   repairAnswers,
   repairContent,
@@ -162,79 +162,31 @@ const repairBeginning: RepairPass = (messages, { found }) => {
   return [...messages.slice(0, at), line, ...messages.slice(at)];
 };
 
-/** Singular and plural; `#` is the count. */
-const details: Readonly<Record<RepairKind, readonly [one: string, several: string]>> = {
-  damaged_content: ["Omitted a damaged part of a message.", "Omitted # damaged parts of messages."],
-  unpaired_call: [
-    "Added a placeholder result to a tool call without a result.",
-    "Added placeholder results to # tool calls without a result.",
-  ],
-  unpaired_result: [
-    "Sent a tool result as text, or omitted it if empty: its call is missing.",
-    "Sent # tool results as text, or omitted them if empty: their calls are missing.",
-  ],
-  misplaced_result: ["Moved a tool result to its call.", "Moved # tool results to their calls."],
-  duplicate_result: [
-    "Omitted a second result of the same call.",
-    "Omitted # repeated results of the same calls.",
-  ],
-  empty_message: [
-    'Omitted the empty parts of a message, or replaced them with "(no output)".',
-    'Omitted the empty parts of # messages, or replaced them with "(no output)".',
-  ],
-  failed_answer: [
-    "Omitted an interrupted answer, or sent only its text.",
-    "Omitted # interrupted answers, or sent only their text.",
-  ],
-  bound_thinking: [
-    "Omitted thinking from another model or from an earlier context.",
-    "Omitted # parts of thinking from another model or from an earlier context.",
-  ],
-  lone_surrogate: [
-    "Replaced invalid Unicode characters in a message.",
-    "Replaced invalid Unicode characters in # messages.",
-  ],
-  call_id: [
-    "Gave a tool call a new id: an earlier call has the same id.",
-    "Gave # tool calls new ids: earlier calls have the same ids.",
-  ],
-  image_not_supported: [
-    "Omitted an image: the model accepts only text.",
-    "Omitted # images: the model accepts only text.",
-  ],
-  too_many_bytes: [
-    "Omitted an image: the request would be too large.",
-    "Omitted # images: the request would be too large.",
-  ],
-  no_user_first: [
-    "Added a placeholder for the first user message: a conversation must start with the user.",
-    "Added a placeholder for the first user message: a conversation must start with the user.",
-  ],
+/** `#` is the count, `{one|several}` a part that depends on it. */
+const details: Readonly<Record<RepairKind, string>> = {
+  damaged_content: "Omitted {a damaged part of a message|# damaged parts of messages}.",
+  unpaired_call:
+    "Added {a placeholder result to a tool call|placeholder results to # tool calls} without a result.",
+  unpaired_result:
+    "Sent {a tool result|# tool results} as text, or omitted {it|them} if empty: {its call is|their calls are} missing.",
+  misplaced_result: "Moved {a tool result to its call|# tool results to their calls}.",
+  duplicate_result: "Omitted {a second result of the same call|# repeated results of the same calls}.",
+  empty_message: 'Omitted the empty parts of {a message|# messages}, or replaced them with "(no output)".',
+  failed_answer:
+    "Omitted {an interrupted answer, or sent only its text|# interrupted answers, or sent only their text}.",
+  bound_thinking: "Omitted {thinking|# parts of thinking} from another model or from an earlier context.",
+  lone_surrogate: "Replaced invalid Unicode characters in {a message|# messages}.",
+  call_id:
+    "Gave {a tool call a new id: an earlier call has the same id|# tool calls new ids: earlier calls have the same ids}.",
+  image_not_supported: "Omitted {an image|# images}: the model accepts only text.",
+  too_many_bytes: "Omitted {an image|# images}: the request would be too large.",
+  no_user_first: "Added a placeholder for the first user message: a conversation must start with the user.",
 };
 
 /** Describes a repair for users. */
 export function repairOf(kind: RepairKind, count: number): Repair {
-  const [one, several] = details[kind];
-  return { kind, count, detail: count === 1 ? one : several.replace("#", digits(count)) };
-}
-
-export interface RepairMessagesOptions {
-  /** The context, oldest first. May be damaged in any way. */
-  messages: readonly Message[];
-  model: CatalogueModel;
-  /**
-   * The time of the latest edit of the context, in milliseconds since the epoch. Leaves out signed thinking of earlier
-   * answers. Compactions need no time. Default: never.
-   */
-  prefixChangedAtMs?: number | undefined;
-  /** Leaves out all thinking of answers up to this time, in milliseconds since the epoch. Default: none. */
-  dropThinkingUpToMs?: number | undefined;
-}
-
-interface RepairedMessages {
-  /** The same array if nothing was wrong. */
-  messages: readonly Message[];
-  repairs: readonly Repair[];
+  const detail = details[kind].replaceAll(/\{([^|]*)\|([^}]*)\}/g, count === 1 ? "$1" : "$2");
+  return { kind, count, detail: detail.replace("#", digits(count)) };
 }
 
 /** Each pass relies on the passes before it. */
@@ -256,13 +208,15 @@ const passes: readonly RepairPass[] = [
  *
  * Invariant: a sound context is returned as the same array, and a repaired one is sound.
  */
-export function repairMessages(options: RepairMessagesOptions): RepairedMessages {
-  const { messages, model, prefixChangedAtMs, dropThinkingUpToMs } = options;
+export function repairMessages(options: RepairOptions): {
+  /** The same array if nothing was wrong. */
+  messages: readonly Message[];
+  repairs: readonly Repair[];
+} {
+  const { messages } = options;
   const counts = new Map<RepairKind, number>();
   const context: RepairContext = {
-    model,
-    prefixChangedAtMs,
-    dropThinkingUpToMs,
+    ...options,
     found: (kind, count = 1) => {
       counts.set(kind, (counts.get(kind) ?? 0) + count);
     },

@@ -29,7 +29,7 @@ export interface AnswerReading {
   end(isDone: boolean): Iterable<StreamEvent>;
 }
 
-interface WireRequest {
+export interface WireRequest {
   call: ProviderCall;
   /** Follows the base URL. */
   path: string;
