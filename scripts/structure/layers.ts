@@ -86,8 +86,8 @@ const FOLDERS: FolderOrder["folders"] = {
     ...["image-file.ts", "settings-problem.ts", "host.ts", "index.ts"],
   ],
   session: [
-    ...["entry.ts", "own-entries.ts", "edited-content.ts", "entry-types.ts", "projection.ts"],
-    ...["usage-counter.ts", "store", "read", "doctor", "notices.ts"],
+    ...["entry.ts", "own-entries.ts", "message-line.ts", "edited-content.ts", "entry-types.ts"],
+    ...["projection.ts", "usage-counter.ts", "store", "read", "doctor", "notices.ts"],
     ...["continued-copy.ts", "session.ts", "hidden.ts", "session-summary.ts", "fork.ts"],
     ...["open-session.ts", "session-list.ts", "search", "host.ts", "index.ts"],
   ],
@@ -135,7 +135,7 @@ const FOLDERS: FolderOrder["folders"] = {
  */
 const UPWARD: FolderOrder["upward"] = {
   messages: ["message.ts > usage.ts"],
-  session: ["entry-types.ts > read", "own-entries.ts > read", "store > read", "store > open-session.ts"],
+  session: ["store > read", "store > open-session.ts"],
 };
 
 /** Checks that imports only go down, use public exports, and match the declared dependencies. */

@@ -10,8 +10,8 @@ import {
 import { quotedFiles } from "@bonsai-agent/messages/host";
 import type { LinePart } from "@bonsai-agent/messages/numbers";
 import type { Entry, EntryOf, EntryType } from "./entry.ts";
+import { contentLine, flat, messageParts, pinText, summaryLine, word } from "./message-line.ts";
 import { ownEntryWords, pinChange } from "./own-entries.ts";
-import { contentLine, flat, messageParts, pinText, summaryLine, word } from "./read/message-line.ts";
 
 /** The expected value of a field. `sound-entry.ts` has the rules. A field whose kind ends in `?` may be absent. */
 export type FieldKind =

@@ -15,6 +15,7 @@ export {
 } from "./entry.ts";
 export { entryKind, entryParts, entryTexts, kindWord } from "./entry-types.ts";
 export { cloneSession, forkSession } from "./fork.ts";
+export { messageParts } from "./message-line.ts";
 export { createSession, openSession } from "./open-session.ts";
 export {
   type ChangedLines,
@@ -29,7 +30,6 @@ export {
   type ProjectionItem,
   project,
 } from "./projection.ts";
-export { messageParts } from "./read/message-line.ts";
 export type { SessionTree } from "./read/tree.ts";
 export { Session } from "./session.ts";
 export {

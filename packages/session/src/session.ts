@@ -32,8 +32,8 @@ interface SessionParts {
 }
 
 /**
- * One open session: owner of the leaf and of every append. What the model sees of the path is read when it is first asked
- * for, and so is what is not needed to go on (other branches, what a compaction hid, labels, the name).
+ * One open session: owner of the leaf and of every append. The model's view, other branches, labels and the name are read
+ * at their first use.
  */
 export class Session {
   #header: SessionHeader;
@@ -45,7 +45,7 @@ export class Session {
   #leafId: string | null;
   /** True once something was appended here, and the session is open. */
   #appended = false;
-  /** How large the store was after the last append, where that failed. */
+  /** Size of the store after the last append, if that failed. */
   #failedBytes: number | undefined;
   readonly #readOnly: string | undefined;
   readonly #durability: Durability;
@@ -103,9 +103,9 @@ export class Session {
   }
 
   /**
-   * Appends entries as one chain, in one write; the last becomes the leaf. What other programs have to read to see the
-   * same is appended with them, before the last, and not returned.
-   * @param options.under the entry that the chain hangs on, null for none; default: the leaf
+   * Appends entries as one chain, in one write; the last becomes the leaf. Companions for other programs are appended
+   * before the last entry, and not returned.
+   * @param options.under the parent of the chain, null for none; default: the leaf
    * @throws BonsaiError `append_failed`, `session_read_only`, `entry_not_serializable`, `entry_not_found`: then nothing
    *   changed.
    */
@@ -176,7 +176,7 @@ export class Session {
     return Array.from(this.scan(), ({ entry }) => entry);
   }
 
-  /** All entries in file order, one after the other, so that no more than one of them has to be in memory. */
+  /** All entries in file order, one after the other: no more than one of them is in memory. */
   scan(): Generator<ScannedEntry> {
     this.#lookForForeign();
     return this.#reader.scan();
@@ -204,9 +204,9 @@ export class Session {
   }
 
   /**
-   * The entries from `leafId` (default: the current leaf) back to where the model's view begins, newest first: what an
-   * open session has in memory, so that looking at it reads nothing.
-   * @param projection that of the leaf, where the caller has it
+   * The entries from `leafId` (default: the current leaf) back to the start of the model's view, newest first. Those of
+   * the current leaf are in memory.
+   * @param projection that of the leaf, if the caller has it
    * @throws BonsaiError `entry_not_found`.
    */
   *tail(leafId: string | null = this.#leafId, projection = this.projection(leafId)): Generator<Entry> {
@@ -225,8 +225,7 @@ export class Session {
 
   /**
    * All entries of all branches as a tree, without their bodies.
-   * @param options.isParsed true to read each of them, so that one whose body turns out to be damaged is left out; default
-   *   false
+   * @param options.isParsed true to parse each entry, so that those with a damaged body are left out. Default: false
    */
   tree({ isParsed = false }: { isParsed?: boolean } = {}): SessionTree {
     this.#lookForForeign();
@@ -240,20 +239,17 @@ export class Session {
     return countBranches(this);
   }
 
-  /** Reads what `tree` has to know of each entry, one at a step: for who has time before it is asked for. */
+  /** Reads the kind of each entry, one at a step, so that a later `tree` does not have to. */
   *readTreeAhead(): Generator<void> {
     for (const _ of recordKinds(this.#reader)) yield;
   }
 
-  /** The entry of an index record, read anew; undefined when its body turns out to be damaged. */
+  /** The entry of an index record; undefined if its body is damaged. */
   entryAt(recordNumber: number): Entry | undefined {
     return this.#reader.entryAt(recordNumber);
   }
 
-  /**
-   * As `entryAt` of many records, one after the other, without those that turn out to be damaged.
-   * @param recordNumbers cost the least in ascending order
-   */
+  /** As `entryAt` of many records, without damaged ones. Fastest in ascending order. */
   entriesAt(recordNumbers: Iterable<number>): Generator<ScannedEntry> {
     return this.#reader.entriesAt(recordNumbers);
   }
@@ -278,13 +274,13 @@ export class Session {
     return this.#reader.settings(this.#view);
   }
 
-  /** The settings as far as `tail` shows them: without reading anything. */
+  /** The settings as far as `tail` shows them. */
   recentSettings(leafId?: string | null): RecentSettings {
     return recentSettings(this.tail(leafId));
   }
 
   /**
-   * Everything that is wrong in the file, in file order. Reads and parses all of it.
+   * All problems of the file, in file order. Reads and parses all of it.
    * @param visit called with each entry, for a caller that needs all of them too. Default: none
    */
   problems(visit?: (entry: Entry) => void): Problem[] {
@@ -319,7 +315,7 @@ export class Session {
     return entries;
   }
 
-  /** Stores the leaf after a failed append: its first entries may be stored, and the next opening would go on behind them. */
+  /** Stores the leaf after a failed append: its first entries may be stored, and the next opening would continue them. */
   #keepLeaf(): void {
     const failedBytes = this.#failedBytes;
     this.#failedBytes = undefined;

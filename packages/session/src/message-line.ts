@@ -11,7 +11,7 @@ import {
 } from "@bonsai-agent/messages";
 import { FRAMES, readableLines } from "@bonsai-agent/messages/host";
 import { type LinePart, lineText } from "@bonsai-agent/messages/numbers";
-import { pinChange } from "../own-entries.ts";
+import { pinChange } from "./own-entries.ts";
 
 // Messages and texts as one line of a screen. The screen decides how much of the line fits.
 
