@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import type { Usage } from "@bonsai-agent/messages";
 import { cloneSession, newSessionFile, openSession, type SessionHeader } from "@bonsai-agent/session";
 import { writeSessionFile } from "@bonsai-agent/session/host";
-import { detectTranscript, type ImportNotice, importTranscript } from "@bonsai-agent/transcripts";
+import { detectTranscript, type ImportResult, importTranscript } from "@bonsai-agent/transcripts";
 import { FactCounter } from "./session-facts.ts";
 import type { SessionPlace } from "./session-file.ts";
 
@@ -40,7 +40,7 @@ export interface ImportedReport {
 }
 
 /** Of a transcript, or of a session that is damaged: then with the code of the session's own notice. */
-export interface ImportedNotice extends Omit<ImportNotice, "kind"> {
+export interface ImportedNotice extends Omit<ImportResult["report"]["notices"][number], "kind"> {
   kind: string;
 }
 

@@ -5,25 +5,8 @@ import { isSecretName } from "./text/secret-rules.ts";
 import { redactSecrets } from "./text/secrets.ts";
 import { jsonText, shortened } from "./text/text.ts";
 
-interface Rejection {
-  error: z.ZodError;
-  /** The validated value. */
-  input: unknown;
-  schema: z.ZodType;
-}
-
-/** The first rejected value: an unknown key, or a wrong value with the allowed ones. */
-interface SettingProblem {
-  /** Such as `models[0].id`; empty for the whole value. */
-  key: string;
-  /** The value as an error shows it. */
-  found: string;
-  allowed: string;
-  /** Only for an unknown key: the known keys beside it. */
-  knownKeys?: string;
-}
-
-function settingProblem({ error, input, schema }: Rejection): SettingProblem {
+/** Describes the first rejected value: its key, such as `models[0].id`, the value as an error shows it, and the allowed ones. */
+function settingProblem(error: z.ZodError, input: unknown, schema: z.ZodType) {
   const issue = error.issues[0]!;
   const unknown = issue.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
   const path = [...issue.path, ...unknown];
@@ -38,7 +21,8 @@ function settingProblem({ error, input, schema }: Rejection): SettingProblem {
       .replace(/^\./, ""),
     found: isHidden ? "(hidden)" : shownValue(valueAt(input, path)),
     allowed: allowedValues(issue),
-    ...(unknown.length > 0 && { knownKeys: keysAt(schema, issue.path).join(", ") }),
+    /** Only for an unknown key: the known keys beside it. */
+    knownKeys: unknown.length > 0 ? keysAt(schema, issue.path).join(", ") : undefined,
   };
 }
 
@@ -62,7 +46,7 @@ export function parseSettings<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const { success, data, error } = schema.safeParse(input);
   if (success) return data;
-  const { key, found, allowed, knownKeys } = settingProblem({ error, input, schema });
+  const { key, found, allowed, knownKeys } = settingProblem(error, input, schema);
   const wrong = `is ${found}, but must be ${allowed}.`;
   if (file !== undefined) {
     const problem =

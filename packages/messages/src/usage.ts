@@ -1,14 +1,5 @@
 import { usdText } from "./text/screen-text.ts";
 
-/** US dollars, by kind of token. */
-export interface UsageCost {
-  input: number;
-  output: number;
-  cacheRead: number;
-  cacheWrite: number;
-  total: number;
-}
-
 /** Tokens and cost of one request. `input` excludes cached tokens. */
 export interface Usage {
   input: number;
@@ -24,7 +15,8 @@ export interface Usage {
   totalTokens?: number | undefined;
   /** True if the server counted nothing or only a part: the counts and the cost are lower bounds. */
   isUncounted?: true | undefined;
-  cost: UsageCost;
+  /** US dollars, by kind of token. */
+  cost: { input: number; output: number; cacheRead: number; cacheWrite: number; total: number };
 }
 
 /** A usage of nothing. */
@@ -83,7 +75,13 @@ export function addUsage(a: Usage, b: Usage): Usage {
     ...partSum("reasoning", a, b),
     totalTokens: contextTokens(a) + contextTokens(b),
     ...((a.isUncounted || b.isUncounted) && { isUncounted: true as const }),
-    cost: addCost(a.cost, b.cost),
+    cost: {
+      input: count(a.cost?.input) + count(b.cost?.input),
+      output: count(a.cost?.output) + count(b.cost?.output),
+      cacheRead: count(a.cost?.cacheRead) + count(b.cost?.cacheRead),
+      cacheWrite: count(a.cost?.cacheWrite) + count(b.cost?.cacheWrite),
+      total: count(a.cost?.total) + count(b.cost?.total),
+    },
   };
 }
 
@@ -100,16 +98,6 @@ export function reportedUsage(value: unknown): Usage | undefined {
 function partSum(part: "cacheWrite1h" | "reasoning", a: Usage, b: Usage): Partial<Usage> {
   const isKnown = a[part] !== undefined || b[part] !== undefined;
   return isKnown ? { [part]: count(a[part]) + count(b[part]) } : {};
-}
-
-function addCost(a: UsageCost | undefined, b: UsageCost | undefined): UsageCost {
-  return {
-    input: count(a?.input) + count(b?.input),
-    output: count(a?.output) + count(b?.output),
-    cacheRead: count(a?.cacheRead) + count(b?.cacheRead),
-    cacheWrite: count(a?.cacheWrite) + count(b?.cacheWrite),
-    total: count(a?.total) + count(b?.total),
-  };
 }
 
 function count(value: unknown): number {
@@ -143,7 +131,7 @@ export const usualCacheRules: CacheRules = { minimumTokens: 1_024, keptMs: 5 * 6
 export function isFreeModel({
   usdPerMillionTokens: prices,
 }: {
-  usdPerMillionTokens?: Readonly<Omit<UsageCost, "total">> | undefined;
+  usdPerMillionTokens?: Readonly<Omit<Usage["cost"], "total">> | undefined;
 }): boolean {
   return prices !== undefined && Object.values(prices).every((price) => price === 0);
 }

@@ -1,5 +1,4 @@
 export { exportMarkdown } from "./export-markdown.ts";
 export { detectTranscript, importedFrom } from "./formats.ts";
-export type { ImportNotice } from "./import/notices.ts";
 export { type ImportedSession, type ImportResult, importTranscript } from "./import-transcript.ts";
 export { codeBlocks } from "./markdown/text.ts";

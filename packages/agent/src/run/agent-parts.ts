@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { CompactionController, type ReviewCompaction, type Summariser } from "@bonsai-agent/compaction";
-import type { CallOptions, Lifecycle } from "@bonsai-agent/lifecycle";
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel, ModelClient, ThinkingLevel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 import type { InputSource, PromptInput, StreamingBehavior } from "../events.ts";
@@ -222,7 +222,7 @@ function agentEvents(
   lifecycle: Lifecycle<LifecycleEvents>,
   { abortGrace, handlerCalls }: { abortGrace: AbortGrace; handlerCalls: HandlerCalls },
 ): AgentEvents {
-  const limited = (options: CallOptions = {}) => ({ signal: abortGrace.signal, ...options });
+  const limited = (options: { signal?: AbortSignal } = {}) => ({ signal: abortGrace.signal, ...options });
   return {
     hasHandlers: (name) => lifecycle.hasHandlers(name),
     notify: (name, payload, options) =>

@@ -4,7 +4,7 @@ import type { Invocation } from "@bonsai-agent/app/invocation";
 import { knownCatalogue } from "@bonsai-agent/app/page-source";
 import { latestSession } from "@bonsai-agent/app/session-choice";
 import { openSessionFile, sessionFile, sessionPlace } from "@bonsai-agent/app/session-file";
-import { type Day, type Recording, recordingOf } from "@bonsai-agent/lab";
+import { type Day, recordingOf } from "@bonsai-agent/lab";
 import { BonsaiError, type ModelPrices, usualCacheRules } from "@bonsai-agent/messages";
 import { listSessions } from "@bonsai-agent/session";
 import { wrongUsage } from "../failure.ts";
@@ -64,7 +64,7 @@ function windowOf(given: unknown): number | undefined {
   );
 }
 
-function recordingsOf(invocation: Invocation, names: readonly string[]): Recording[] {
+function recordingsOf(invocation: Invocation, names: readonly string[]): Day["recording"][] {
   const { io, options, output } = invocation;
   const call = { io, options };
   if (options.all === true) {
@@ -76,7 +76,7 @@ function recordingsOf(invocation: Invocation, names: readonly string[]): Recordi
   return [recorded(latestSession({ cwd: io.cwd, call, onNotice }), invocation)];
 }
 
-function recordingsNamed(name: string, invocation: Invocation): Recording[] {
+function recordingsNamed(name: string, invocation: Invocation): Day["recording"][] {
   const folder = resolve(invocation.io.cwd, name);
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
     return [recorded(name, invocation)];
@@ -87,7 +87,7 @@ function recordingsNamed(name: string, invocation: Invocation): Recording[] {
 }
 
 /** One file of a folder that is no session keeps nobody from the others. */
-function recordedOrPassedOver(file: string, invocation: Invocation): Recording[] {
+function recordedOrPassedOver(file: string, invocation: Invocation): Day["recording"][] {
   try {
     return [recorded(file, invocation)];
   } catch (error) {
@@ -101,7 +101,7 @@ function recordedOrPassedOver(file: string, invocation: Invocation): Recording[]
 }
 
 /** @param name a session, by its file or id, or another agent's transcript */
-function recorded(name: string, invocation: Invocation): Recording {
+function recorded(name: string, invocation: Invocation): Day["recording"] {
   const one = { ...invocation, args: [name] };
   const imported = transcriptSession(one, "Replaying it as a session.");
   const session = imported === undefined ? openSessionFile(sessionFile(one), invocation) : inMemory(imported);

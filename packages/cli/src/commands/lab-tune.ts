@@ -3,9 +3,11 @@ import { type Line, paragraph, span, table } from "@bonsai-agent/app/line";
 import { counted } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
 import { callSettings } from "@bonsai-agent/app/settings";
-import { searchSettings, type Tuned } from "@bonsai-agent/lab";
+import { searchSettings } from "@bonsai-agent/lab";
 import { wrongUsage } from "../failure.ts";
 import { daysOf, named } from "./lab-days.ts";
+
+type Tuned = Awaited<ReturnType<typeof searchSettings>>;
 
 /** Looks for settings that would have been better for recorded sessions than those in use. */
 export async function run(invocation: Invocation): Promise<undefined> {

@@ -3,14 +3,7 @@ import { type Line, paragraph, span, table } from "@bonsai-agent/app/line";
 import { bytes, counted, duration, shortTokens, usd } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
 import { outputFile, writeOutput } from "@bonsai-agent/app/session-file";
-import {
-  compactionCount,
-  type LabRun,
-  labHtml,
-  type PolicyResult,
-  playPolicies,
-  runNotes,
-} from "@bonsai-agent/lab";
+import { compactionCount, type LabRun, labHtml, playPolicies, runNotes } from "@bonsai-agent/lab";
 import { costPhrase } from "@bonsai-agent/messages";
 import { wrongUsage } from "../failure.ts";
 import { daysOf, named } from "./lab-days.ts";
@@ -94,7 +87,7 @@ function labView(run: LabRun, width: number): Line[] {
   ];
 }
 
-function policyTable(policies: readonly PolicyResult[], width: number): Iterable<Line> {
+function policyTable(policies: LabRun["policies"], width: number): Iterable<Line> {
   const all = [columns, ...policies.map(policyCells)];
   const sizes = columns.map((_, at) => Math.max(...all.map((row) => row[at]!.length)) + GAP_COLUMNS);
   const shown = fitting(sizes, width);
@@ -133,7 +126,7 @@ function sumOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-function policyCells(result: PolicyResult): string[] {
+function policyCells(result: LabRun["policies"][number]): string[] {
   const share = (value: number | null) => (value === null ? "" : value.toFixed(2));
   return [
     result.policy,

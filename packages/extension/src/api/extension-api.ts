@@ -1,5 +1,5 @@
 import { type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
-import type { HandlerPayload, ResultOf } from "@bonsai-agent/lifecycle";
+import type { Handler, ResultOf } from "@bonsai-agent/lifecycle";
 import type { ImageContent, TextContent } from "@bonsai-agent/messages";
 import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
 import type { EntryRenderer, ExtensionMessage, MessageRenderer } from "./drawing.ts";
@@ -23,7 +23,7 @@ type Returned<Event> = Abstaining<ResultOf<Event>> | undefined | void;
 
 /** A handler of one event. Handlers run in load order, then registration order, each awaited. */
 type ExtensionHandler<Event> = (
-  event: HandlerPayload<Event>,
+  event: Parameters<Handler<Event>>[0],
   ctx: ExtensionContext,
 ) => Returned<Event> | Promise<Returned<Event>>;
 

@@ -1,6 +1,6 @@
 import { type Agent, type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
 import { HandlerCalls } from "@bonsai-agent/agent/host";
-import type { DecideNames, Lifecycle } from "@bonsai-agent/lifecycle";
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { BonsaiError } from "@bonsai-agent/messages";
 import type {
   ArgumentCompletion,
@@ -277,7 +277,8 @@ async function notifyStart(
 }
 
 const decideEvents = (Object.keys(lifecycleEventRules) as (keyof LifecycleEvents)[]).filter(
-  (name): name is DecideNames<LifecycleEvents> => lifecycleEventRules[name].kind === "decide",
+  (name): name is Parameters<Lifecycle<LifecycleEvents>["decide"]>[0] =>
+    lifecycleEventRules[name].kind === "decide",
 );
 
 /**
