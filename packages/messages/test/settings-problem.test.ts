@@ -34,14 +34,14 @@ test.each([
   [{ retry: { tries: 10 } }, "retry.tries is 10, but must be a number of at most 9"],
   [{ name: ["x".repeat(200)] }, `name is ["${"x".repeat(77)}…, but must be a string`],
 ])("settings and files name the wrong value of %j in the same words", (input, problem) => {
-  expect(() => inFile(input)).toThrow(new Error(`a.json: ${problem}.`));
+  expect(() => inFile(input)).toThrow(`a.json: ${problem}.`);
   expect(() => parsed(input)).toThrow(`The setting ${problem}.`);
   expect(() => parsed(input, "part")).toThrow(`The setting part.${problem}.`);
 });
 
 test("names an unknown key and the known ones beside it", () => {
   const input = { list: [{ id: "a", name: "b" }] };
-  expect(() => inFile(input)).toThrow(new Error("a.json: unknown key list[0].name. Known keys: id."));
+  expect(() => inFile(input)).toThrow("a.json: unknown key list[0].name. Known keys: id.");
   expect(() => parsed({ retry: { tires: 1 } })).toThrow(
     "The setting retry.tires is unknown. Known keys: tries.",
   );
@@ -57,5 +57,5 @@ test("hides values that can be secrets", () => {
   expect(() => parsed(input)).toThrow("The setting apiKey is unknown.");
   const auth = z.object({ authorization: z.number() });
   const problem = "a.json: authorization is (hidden), but must be a number.";
-  expect(() => inFile({ authorization: "open sesame" }, auth)).toThrow(new Error(problem));
+  expect(() => inFile({ authorization: "open sesame" }, auth)).toThrow(problem);
 });
