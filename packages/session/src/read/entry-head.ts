@@ -16,7 +16,6 @@ const LETTER_N = 0x6e;
 const UNKNOWN = -1;
 const ABSENT = -2;
 const NULL = -3;
-const NOT_PLAIN: [number, number] = [UNKNOWN, UNKNOWN];
 
 /**
  * Finds `type`, `id` and `parentId` of a line without parsing its body: it walks the keys of the outermost
@@ -35,6 +34,9 @@ export class EntryHead {
   parentEnd = UNKNOWN;
   /** True if the line does not end like an object: its place in the tree is known, its body is lost. */
   isCutOff = false;
+  /** The plain string that was read last. */
+  stringStart = UNKNOWN;
+  stringEnd = UNKNOWN;
   /** The end of the scanned head in `bytes`, and the key that the scan read last. */
   #at = 0;
   #keyStart = 0;
@@ -104,23 +106,21 @@ export class EntryHead {
 
   /**
    * Reads on after the head: the role of a message, or the `customType` of an entry that has one.
-   * @returns its range; negative if it does not follow the head and the time, or not plainly
+   * @returns false if it does not follow the head and the time, or not plainly
    */
-  detail({ bytes, end }: Pick<Line, "bytes" | "end">): [start: number, end: number] {
-    if (this.bytes !== bytes) return NOT_PLAIN;
+  readDetail({ bytes, end }: Pick<Line, "bytes" | "end">): boolean {
+    if (this.bytes !== bytes) return false;
     for (let keys = 0; keys < 2 && bytes[this.#skipSpace(bytes, end)] === COMMA; keys += 1) {
       this.#at += 1;
-      if (!this.#readKey(bytes, end)) return NOT_PLAIN;
-      if (this.#isAtKey(bytes, CUSTOM_TYPE)) return this.#plainString(bytes, end);
+      if (!this.#readKey(bytes, end)) return false;
+      if (this.#isAtKey(bytes, CUSTOM_TYPE)) return this.#readString(bytes, end);
       if (this.#isAtKey(bytes, MESSAGE)) {
-        if (bytes[this.#at++] !== OPEN_BRACE) return NOT_PLAIN;
-        return this.#readKey(bytes, end) && this.#isAtKey(bytes, ROLE)
-          ? this.#plainString(bytes, end)
-          : NOT_PLAIN;
+        if (bytes[this.#at++] !== OPEN_BRACE) return false;
+        return this.#readKey(bytes, end) && this.#isAtKey(bytes, ROLE) && this.#readString(bytes, end);
       }
-      if (!this.#skipValue(bytes, end)) return NOT_PLAIN;
+      if (!this.#skipValue(bytes, end)) return false;
     }
-    return NOT_PLAIN;
+    return false;
   }
 
   /** True when all three were found; false when in doubt. */
@@ -153,29 +153,37 @@ export class EntryHead {
 
   #value(bytes: Buffer, end: number): boolean {
     if (this.#isAtKey(bytes, TYPE)) {
-      [this.typeStart, this.typeEnd] = this.#plainString(bytes, end);
-      return this.typeStart >= 0;
+      if (!this.#readString(bytes, end)) return false;
+      this.typeStart = this.stringStart;
+      this.typeEnd = this.stringEnd;
+      return true;
     }
     if (this.#isAtKey(bytes, ID)) {
-      [this.idStart, this.idEnd] = this.#plainString(bytes, end);
-      return this.idStart >= 0;
+      if (!this.#readString(bytes, end)) return false;
+      this.idStart = this.stringStart;
+      this.idEnd = this.stringEnd;
+      return true;
     }
     if (!this.#isAtKey(bytes, PARENT_ID)) return this.#skipValue(bytes, end);
     if (bytes[this.#at] === LETTER_N) {
       this.parentStart = NULL;
       return this.#skipValue(bytes, end);
     }
-    [this.parentStart, this.parentEnd] = this.#plainString(bytes, end);
-    return this.parentStart >= 0;
+    if (!this.#readString(bytes, end)) return false;
+    this.parentStart = this.stringStart;
+    this.parentEnd = this.stringEnd;
+    return true;
   }
 
-  #plainString(bytes: Buffer, end: number): [number, number] {
-    if (bytes[this.#at] !== QUOTE) return NOT_PLAIN;
-    const start = this.#at + 1;
-    const close = plainStringEnd(bytes, start, end);
-    if (close < 0) return NOT_PLAIN;
+  /** Reads a plain string. Returns false if there is none here. */
+  #readString(bytes: Buffer, end: number): boolean {
+    if (bytes[this.#at] !== QUOTE) return false;
+    const close = plainStringEnd(bytes, this.#at + 1, end);
+    if (close < 0) return false;
+    this.stringStart = this.#at + 1;
+    this.stringEnd = close;
     this.#at = close + 1;
-    return [start, close];
+    return true;
   }
 
   #skipSpace(bytes: Buffer, end: number): number {

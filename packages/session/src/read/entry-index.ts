@@ -191,9 +191,10 @@ export class EntryIndex {
   /** Numbers of the undamaged records of this type from `from` on, in file order. */
   numbersOf(type: string, from = 0): number[] {
     const wanted = this.#types.number(type);
+    const { count, type: types } = this.#columns;
     const numbers: number[] = [];
-    for (let number = from; number < this.count; number += 1) {
-      if (this.#columns.type[number] === wanted && !this.isDamaged(number)) numbers.push(number);
+    for (let number = from; number < count; number += 1) {
+      if (types[number] === wanted && !this.isDamaged(number)) numbers.push(number);
     }
     return numbers;
   }
@@ -303,7 +304,9 @@ export class EntryIndex {
       lengthBytes: line.lengthBytes,
       line: line.number,
       type: this.#types.numberOf(head.bytes, head.typeStart, head.typeEnd),
-      detail: this.#details.numberOf(head.bytes, ...head.detail(line)),
+      detail: head.readDetail(line)
+        ? this.#details.numberOf(head.bytes, head.stringStart, head.stringEnd)
+        : -1,
       parent: isChained ? this.count - 1 : this.#parentNumber(),
       damaged: head.isCutOff,
     });
@@ -316,7 +319,7 @@ export class EntryIndex {
   #isSecondCopy(line: Line): boolean {
     if (this.#prefixed.size === 0 || !line.ended) return false;
     const { bytes, idStart, idEnd } = this.#head;
-    const first = this.#ids.newest(bytes, { start: idStart, end: idEnd, before: this.count });
+    const first = this.#ids.newest(bytes, idStart, idEnd, this.count);
     if (!this.#prefixed.has(first)) return false;
     const { offset, lengthBytes } = this.place(first);
     const end = { offset: offset + lengthBytes - line.lengthBytes, lengthBytes: line.lengthBytes };
@@ -334,15 +337,9 @@ export class EntryIndex {
   #parentNumber(): number {
     const head = this.#head;
     if (head.isRoot) return -1;
+    // The table already contains this record, which is not its own parent.
     const parent =
-      head.parentStart < 0
-        ? -1
-        : this.#ids.newest(head.bytes, {
-            start: head.parentStart,
-            end: head.parentEnd,
-            // The table already contains this record, which is not its own parent.
-            before: this.count,
-          });
+      head.parentStart < 0 ? -1 : this.#ids.newest(head.bytes, head.parentStart, head.parentEnd, this.count);
     if (parent < 0) this.#parentRepair.add(this.count, head.parentId ?? undefined);
     return parent;
   }

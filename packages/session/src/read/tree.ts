@@ -52,8 +52,10 @@ export class SessionTree {
       this.#kinds.push(kind);
     }
     this.#positions = new Int32Array(this.#index.count).fill(NONE);
-    for (const [at, number] of this.#numbers.entries()) this.#positions[number] = at;
-    this.#parents = Int32Array.from(this.#numbers, (number) => this.#parentOf(number));
+    this.#numbers.forEach((number, at) => {
+      this.#positions[number] = at;
+    });
+    this.#parents = new Int32Array(this.#numbers.map((number) => this.#parentOf(number)));
     this.#active = this.#ancestry(leafId === null ? NONE : this.#positionOf(leafId));
     this.#links = this.#childLinks();
     this.#findUndone();
@@ -168,13 +170,13 @@ export class SessionTree {
   }
 
   #findUndone(): void {
-    for (const [at, { change }] of this.#kinds.entries()) {
+    this.#kinds.forEach(({ change }, at) => {
       const compaction = change === undefined ? NONE : this.#positionOf(change.compactionId);
       // A compaction that is undone on one branch counts on another.
-      if (compaction === NONE || (this.#active[compaction] === 1 && this.#active[at] === 0)) continue;
+      if (compaction === NONE || (this.#active[compaction] === 1 && this.#active[at] === 0)) return;
       if (change?.isUndone) this.#undone.add(compaction);
       else this.#undone.delete(compaction);
-    }
+    });
   }
 }
 
@@ -278,16 +280,19 @@ function parsedKind(entry: Entry | undefined): RecordKind | undefined {
   return change === undefined ? kind : { ...kind, change };
 }
 
-/** There are a dozen; a damaged file can hold any number. */
-const MAX_SHARED = 100;
-const shared = new Map<string, RecordKind>();
+/** There are a dozen kinds. A damaged file can have any number. */
+const MAX_SHARED_WORDS = 100;
+/** Kinds by their word. */
+const shared = new Map<string, RecordKind[]>();
 
-/** The same object for the same words. */
+/** Returns the same object for the same words. */
 function sharedKind(type: string, kind: string, isLeaf = false): RecordKind {
-  const name = `${isLeaf} ${type} ${kind}`;
-  const known = shared.get(name) ?? { type: type as EntryType, kind, isLeafRecord: isLeaf };
-  if (shared.size < MAX_SHARED) shared.set(name, known);
-  return known;
+  const alike = shared.get(kind) ?? [];
+  const known = alike.find((each) => each.type === type && each.isLeafRecord === isLeaf);
+  if (known !== undefined) return known;
+  const added = { type: type as EntryType, kind, isLeafRecord: isLeaf };
+  if (shared.size < MAX_SHARED_WORDS) shared.set(kind, [...alike, added]);
+  return added;
 }
 
 /**

@@ -18,8 +18,8 @@ export interface Line {
 
 /** A longer line is handed out by its beginning. */
 export const WINDOW_BYTES = 1 << 18;
-/** Enough for the last line of most files. */
-const FIRST_BACKWARD_WINDOW_BYTES = 1 << 12;
+/** Enough for most lines. */
+const FIRST_WINDOW_BYTES = 1 << 12;
 const NEWLINE = 10;
 
 function emptyLine(): Line {
@@ -137,7 +137,7 @@ export class BackwardLines {
   #window: Buffer = Buffer.alloc(0);
   #memory = Buffer.alloc(0);
   #windowOffset: number;
-  #windowBytes = FIRST_BACKWARD_WINDOW_BYTES;
+  #windowBytes = FIRST_WINDOW_BYTES;
   readonly #line = emptyLine();
 
   constructor(store: SessionStore, end: number = store.size()) {
@@ -162,7 +162,7 @@ export class BackwardLines {
 
   /** Passes over lines that do not contain these bytes, which are few and no newline. */
   skipLinesWithout(bytes: Buffer): void {
-    if (bytes.length > FIRST_BACKWARD_WINDOW_BYTES / 2) return;
+    if (bytes.length > FIRST_WINDOW_BYTES / 2) return;
     for (;;) {
       const last = this.#end - this.#windowOffset - bytes.length;
       const at = last < 0 ? -1 : this.#window.lastIndexOf(bytes, last);
@@ -219,26 +219,33 @@ export class BackwardLines {
   }
 }
 
-/** Reads line after line with few reads, where most lie one after the other. */
+/** Reads lines one after the other: near ones with few reads, far ones without the bytes between them. */
 export class LineWindow {
   readonly #store: SessionStore;
   #memory = Buffer.alloc(0);
   #bytes = this.#memory;
   #offset = 0;
+  #windowBytes = FIRST_WINDOW_BYTES;
 
   constructor(store: SessionStore) {
     this.#store = store;
   }
 
   /** The bytes of a range, valid until the next call. */
-  bytes({ offset, lengthBytes }: { offset: number; lengthBytes: number }): Buffer {
-    if (offset < this.#offset || offset + lengthBytes > this.#offset + this.#bytes.length) {
-      const size = Math.max(WINDOW_BYTES, lengthBytes);
-      if (this.#memory.length < size) this.#memory = Buffer.allocUnsafe(size);
-      this.#bytes = this.#memory.subarray(0, this.#store.read(this.#memory, offset));
-      this.#offset = offset;
-    }
-    const start = offset - this.#offset;
-    return this.#bytes.subarray(start, start + lengthBytes);
+  bytes(range: { offset: number; lengthBytes: number }): Buffer {
+    const end = this.#offset + this.#bytes.length;
+    if (range.offset < this.#offset || range.offset + range.lengthBytes > end) this.#load(range);
+    const start = range.offset - this.#offset;
+    return this.#bytes.subarray(start, start + range.lengthBytes);
+  }
+
+  #load({ offset, lengthBytes }: { offset: number; lengthBytes: number }): void {
+    const end = this.#offset + this.#bytes.length;
+    const isNear = offset >= this.#offset && offset < end + this.#windowBytes;
+    this.#windowBytes = isNear ? Math.min(2 * this.#windowBytes, WINDOW_BYTES) : FIRST_WINDOW_BYTES;
+    const size = Math.max(this.#windowBytes, lengthBytes);
+    if (this.#memory.length < size) this.#memory = Buffer.allocUnsafe(size);
+    this.#bytes = this.#memory.subarray(0, this.#store.read(this.#memory.subarray(0, size), offset));
+    this.#offset = offset;
   }
 }
