@@ -321,20 +321,12 @@ class RunLoop {
 
   /** Continues after an overflow; other failures end the run. */
   #afterRecovery({ status, error }: Recovery): Next | RunResult {
-    switch (status) {
-      case "retry":
-      case "cancelled":
-        return status;
-      case "modelChanged":
-        // Once: the model may change at every request.
-        if (this.#triedOtherModel) return { status: "failed", error };
-        this.#triedOtherModel = true;
-        return status;
-      case "aborted":
-        return aborted;
-      case "failed":
-        return { status, error };
-    }
+    if (status === "aborted") return aborted;
+    // Once: the model may change at every request.
+    if (status === "failed" || (status === "modelChanged" && this.#triedOtherModel))
+      return { status: "failed", error };
+    if (status === "modelChanged") this.#triedOtherModel = true;
+    return status;
   }
 
   /** Stores the waiting messages of this phase and the next text. Returns false if there were none. */
