@@ -1,7 +1,7 @@
 import { emptyUsage, estimateTokens, type Message } from "@bonsai-agent/messages";
 import { createSession, type Session } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
-import { isEmptySummary, joinedProse } from "../src/carry/summary-text.ts";
+import { isEmptySummary, joinedProse } from "../src/carry/carry-over.ts";
 import { compactionSettings, digestSummariser, runCompaction, summarySections } from "../src/index.ts";
 import type { SummaryKind } from "../src/summariser.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";

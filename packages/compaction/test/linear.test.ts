@@ -1,7 +1,7 @@
 import { escapeMarks, readSummary, splitReminders } from "@bonsai-agent/messages/host";
 import { adversarialTexts, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { isEmptySummary, joinedProse, strippedSummary } from "../src/carry/summary-text.ts";
+import { isEmptySummary, joinedProse, strippedSummary } from "../src/carry/carry-over.ts";
 import { compactionSettings, digestSummariser, runCompaction } from "../src/index.ts";
 import { patchedFiles, redirectedFiles } from "../src/record/file-operations.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";

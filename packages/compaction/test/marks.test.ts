@@ -4,14 +4,14 @@ import type { CompactionEntry, Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { summaryDetails } from "../src/carry/carry-over.ts";
 import {
   branchSummaryText,
   editedProse,
   joinedProse,
   strippedSummary,
+  summaryDetails,
   summaryText,
-} from "../src/carry/summary-text.ts";
+} from "../src/carry/carry-over.ts";
 import { emptyRecord, readDetails, type SpanRecord } from "../src/details.ts";
 import type { BeforeCompactResult } from "../src/events.ts";
 import {

@@ -9,7 +9,7 @@ import {
   type Session,
 } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
-import { recordOfItems } from "../carry/carry-over.ts";
+import { recordOfItems } from "../carry/record.ts";
 import { manifestOf, type UserWords } from "../details.ts";
 import { startsTurn } from "../plan/cut.ts";
 import { FileOperationCounter } from "../record/file-operations.ts";

@@ -9,16 +9,16 @@ import {
 import { escapeMarks, paragraphs, reportedUsage } from "@bonsai-agent/messages/host";
 import { type Entry, type Projection, pinChange, project } from "@bonsai-agent/session";
 import {
+  branchSummaryText,
   type CarryOver,
   carriedTokens,
+  editedProse,
   recordBlocks,
-  recordOfItems,
-  sessionSecrets,
   summaryDetails,
 } from "../carry/carry-over.ts";
 import { filesOf, renderFiles } from "../carry/files.ts";
 import { checkedCarryOver } from "../carry/loss.ts";
-import { branchSummaryText, editedProse } from "../carry/summary-text.ts";
+import { recordOfItems, sessionSecrets } from "../carry/record.ts";
 import { isOwnDetails, readDetails } from "../details.ts";
 import type { BeforeTreeResult, TreePreparation } from "../events.ts";
 import type { RunCompactionOptions } from "../flow/compaction.ts";

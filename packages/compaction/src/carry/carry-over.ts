@@ -1,10 +1,8 @@
-import { estimateTokens, SecretFilter } from "@bonsai-agent/messages";
-import { askedText } from "@bonsai-agent/messages/host";
+import { estimateTokens, redactSecrets, type SecretFilter } from "@bonsai-agent/messages";
+import { askedText, escapeMarks, FRAMES, MARKS, paragraphs, readSummary } from "@bonsai-agent/messages/host";
 import { count as digits } from "@bonsai-agent/messages/numbers";
-import { type Entry, type ProjectionItem, project, type Session } from "@bonsai-agent/session";
-import { UndoneCompactions } from "@bonsai-agent/session/host";
+import type { CompactionEntry } from "@bonsai-agent/session";
 import {
-  besideOf,
   type CarriedCounts,
   type Closing,
   type SpanRecord,
@@ -14,8 +12,7 @@ import {
 import type { CompactionPlan } from "../plan/cut.ts";
 import type { Budgets } from "../plan/limits.ts";
 import { clip, originalMessage, type ViewItem, viewTokens } from "../plan/view.ts";
-import { type RecordedMessage, type RecordOptions, recordAfter } from "../record/record.ts";
-import { clippedWords, isOfProgram, wordLines } from "../record/statements.ts";
+import { clippedWords, closingLine, isOfProgram, wordLines } from "../record/statements.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { type ExtensionCarryOver, renderExtensionCarryOver } from "./extension-carry.ts";
 import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
@@ -243,108 +240,134 @@ export function summaryDetails({ extensions, pinned, closings, ...carried }: Car
   };
 }
 
-/** The path whose spans are recorded. */
-export interface RecordSource {
-  readonly session: Session;
-  readonly leafId: string | null;
-  readonly secrets: SecretFilter;
-  /** Tokens of the user's words that the settings allow. */
-  readonly wordsTokens: number;
+const NO_HISTORY = "No earlier history.";
+
+/** The summary as the model will see it: the framed prose and the carried data. */
+export function summaryText(prose: string, carried: CarryOver): string {
+  return paragraphs([
+    FRAMES.record.begin,
+    prose,
+    setApart(paragraphs(carriedBlocks(carried))),
+    FRAMES.record.end,
+  ]);
 }
 
-/** Cache by plan: each rung of a run needs the record, and an extension may use another focus. */
-const records = new WeakMap<CompactionPlan, { focus: string | undefined; record: SpanRecord }>();
+/** An extension's own summary, followed by the carried data. */
+export function withCarriedOver(summary: string, carried: string): string {
+  return carried === "" ? summary : `${summary.trimEnd()}\n\n${setApart(carried)}`;
+}
+
+/** A branch's summary as the model will see it. */
+export function branchSummaryText(prose: string, files: string, { isMerge }: { isMerge: boolean }): string {
+  const { begin, end } = isMerge ? FRAMES.mergeRecord : FRAMES.branchRecord;
+  return paragraphs([begin, prose, setApart(files), end]);
+}
+
+function setApart(carried: string): string {
+  return carried === "" ? "" : `${MARKS.carried}\n\n${carried}`;
+}
+
+const JOINT = `\n\n---\n\n${MARKS.splitTurn}\n\n`;
+
+/** The prose of a split turn's two summaries, history first. */
+export function joinedProse(history: string | undefined, turnPrefix: string | undefined): string {
+  if (turnPrefix === undefined) return history ?? NO_HISTORY;
+  return `${history ?? NO_HISTORY}${JOINT}${withoutEmptySections(turnPrefix) || "(none)"}`;
+}
+
+/** The text without headings that have nothing below them. */
+function withoutEmptySections(text: string): string {
+  const kept: string[] = [];
+  /** Level of the heading that was kept last: a heading above it with a lower level is its parent. */
+  let levelBelow = 0;
+  for (const block of text.split(/^(?=#{1,6}\s)/m).toReversed()) {
+    const level = /^#*/.exec(block)![0].length;
+    if (isEmptyPortion(block) && level >= levelBelow) continue;
+    kept.push(block);
+    levelBelow = level;
+  }
+  return kept.toReversed().join("").trim();
+}
+
+/** True if each portion has only headings and words for "none". */
+export function isEmptySummary(prose: string): boolean {
+  return prose.split(JOINT).every((portion) => portion.trim() === NO_HISTORY || isEmptyPortion(portion));
+}
+
+function isEmptyPortion(portion: string): boolean {
+  return portion
+    .split("\n")
+    .filter((line) => !/^\s{0,3}#{1,6}(?:\s|$)/.test(line))
+    .map(withoutMarkup)
+    .every((text) => text === "" || NOTHING.test(text));
+}
+
+/** Words for "none", with words that may follow. Models keep the headings, but answer in the user's language. */
+const NOTHING =
+  /^(?:none|nothing|nil|null|n\/?a|n\.\s?a|empty|not applicable|keine?[nrs]?|nichts|entfällt|aucune?|rien|néant|ningun[oa]|nada|nenhuma?|nessun[oa]|niente|geen|niets|brak|ingen|inget|yok|нет|ничего|немає|無|无|無し|没有|沒有|なし|特になし|없음|لا شيء|لا يوجد)(?:\s(?:yet|so far|known|found|applicable|to (?:report|note|add|say)))?$/iu;
+
+/** A longer line is no word for "none". */
+const MAX_EMPTY_LINE_CHARS = 60;
+
+/** A line without list marks, emphasis and punctuation around it; empty for a few words in brackets, such as "(none)". */
+function withoutMarkup(line: string): string {
+  if (line.length > MAX_EMPTY_LINE_CHARS) return /[\p{L}\p{N}]/u.test(line) ? line : "";
+  const item = line.replace(/^[\s>]*(?:[-*+•–—]|\d{1,3}[.)])?\s*(?:\[[ xX]?\])?\s*/, "");
+  if (/^[\s*_`~]*[(（][^()（）\d/\\.]{1,24}[)）][\s*_`~.。]*$/.test(item)) return "";
+  return item.replace(/^[^\p{L}\p{N}]+/u, "").replace(/[^\p{L}\p{N}]+$/u, "");
+}
+
+/** Heading of the agent's answers that a digest quoted beside the user's words. */
+const SAID = "## The agent's answers";
+
+/** The prose of an earlier compaction, without frame and carried data. An update starts from it. */
+export function previousProse(entry: CompactionEntry | undefined): string | undefined {
+  return entry && redactSecrets(storedProse(entry));
+}
+
+function storedProse(entry: CompactionEntry): string {
+  const { prose = "", closings, manifest } = storedDetails(entry);
+  if (prose.trim() !== "") {
+    const said = closings.map(closingLine);
+    const whole = paragraphs([prose, said.length === 0 ? "" : [SAID, ...said].join("\n")]);
+    return manifest?.splitTurn === true ? safeProse(whole) : escapeMarks(whole);
+  }
+  return safeProse(readSummary(typeof entry.summary === "string" ? entry.summary : "").prose).trim();
+}
 
 /**
- * Returns the record of the messages that this plan summarises, with the record of earlier compactions.
- * @param focus topics that the summary must emphasise
+ * A summary without its frame and carried-over data, with all marks in its prose escaped.
+ * @param tags those of extensions that may stand among the carry-over
  */
-export function spanRecord(
-  plan: CompactionPlan,
-  source: RecordSource,
-  focus: string | undefined,
-): SpanRecord {
-  const known = records.get(plan);
-  if (known !== undefined && known.focus === focus) return known.record;
-  const record = recordOfItems({
-    earlier: earlierRecord(plan, source),
-    items: [...plan.history, ...plan.turnPrefix].map(({ source }) => source),
-    following: plan.kept.map(({ source }) => source),
-    wordsTokens: source.wordsTokens,
-    focus,
-    secrets: source.secrets,
-  });
-  records.set(plan, { focus, record });
-  return record;
+export function strippedSummary(summary: string, tags: readonly string[] = []): string {
+  return escapeMarks(readSummary(summary, tags).prose, tags).trim();
 }
 
-const learned = new WeakSet<Session>();
-/** Above this size, only the tail is read for the names of secrets. */
-const MAX_LEARNED_BYTES = 4_000_000;
-
-/** Redacts what a session's summaries keep. It also knows values whose names only earlier spans contain. */
-export function sessionSecrets(session: Session, leafId: string | null): SecretFilter {
-  const secrets = SecretFilter.of(session);
-  if (learned.has(session)) return secrets;
-  learned.add(session);
-  secrets.learn(session.sizeBytes <= MAX_LEARNED_BYTES ? session.path(leafId) : session.tail(leafId));
-  return secrets;
+/** Escapes all marks in a prose except the joint of its two portions. */
+export function safeProse(prose: string, tags: readonly string[] = []): string {
+  const at = prose.lastIndexOf(JOINT);
+  if (at < 0) return escapeMarks(prose, tags);
+  return escapeMarks(prose.slice(0, at), tags) + JOINT + escapeMarks(prose.slice(at + JOINT.length), tags);
 }
 
-interface ItemsOptions extends Omit<RecordOptions, "messages" | "following"> {
-  /** Oldest first. */
-  items: readonly ProjectionItem[];
-  following?: readonly ProjectionItem[];
-}
-
-/** The record of some items of a context. */
-export function recordOfItems({ items, following = [], wordsTokens, ...others }: ItemsOptions): SpanRecord {
-  return recordAfter({
-    ...others,
-    messages: items.map(recorded),
-    following: following.map(recorded),
-    wordsTokens: Math.max(MIN_WORDS_TOKENS, wordsTokens),
-  });
-}
-
-/** The record keeps this much even if the settings show less, because settings can change. */
-const MIN_WORDS_TOKENS = 4_000;
-
-function recorded(source: ProjectionItem): RecordedMessage {
-  const { entryId, entry } = source;
-  return { message: originalMessage({ source }), entryId, record: storedDetails(entry).record };
-}
-
-/** The record of the earlier compaction. If another program made that compaction, its entries are read again, once. */
-function earlierRecord({ previous, ...plan }: CompactionPlan, source: RecordSource): SpanRecord | undefined {
-  const { record } = storedDetails(previous);
-  if (previous === undefined || record !== undefined) return record;
-  const path = source.session.path(source.leafId);
-  const placeOf = (entryId: string) => path.findIndex(({ id }) => id === entryId);
-  const [first] = [...plan.history, ...plan.turnPrefix, ...plan.kept];
-  const end = placeOf(first?.entryId ?? previous.id);
-  const before = path.slice(0, end < 0 ? path.length : end);
-  const former = formerRecord(path.slice(0, placeOf(previous.id)));
-  const entries = before.slice(former.from).filter(({ type }) => type !== "compaction");
-  // Later edits were deliberate, so the record leaves out the content that they removed.
-  const edits = path.slice(before.length).filter(({ type }) => type === "context_edit");
-  const { wordsTokens, secrets } = source;
-  const { items } = project([...entries, ...edits]);
-  return recordOfItems({ earlier: former.record, items, wordsTokens, secrets });
-}
-
-/** The latest valid record on a path, and the index of the first entry that it does not cover. */
-function formerRecord(path: readonly Entry[]): { record?: SpanRecord; from: number } {
-  const undone = new UndoneCompactions();
-  for (const entry of path.toReversed()) {
-    undone.addOlder(entry);
-    if (undone.has(entry.id)) continue;
-    const isCompaction = entry.type === "compaction";
-    const { record } = besideOf(entry) ?? (isCompaction ? storedDetails(entry) : {});
-    if (record === undefined) continue;
-    const firstKeptEntryId = isCompaction ? entry.firstKeptEntryId : besideOf(entry)?.firstKeptEntryId;
-    const from = path.findIndex(({ id }) => id === firstKeptEntryId);
-    return { record, from: from < 0 ? path.indexOf(entry) + 1 : from };
+/** The prose of our summary after an extension edited it: all text outside our frame, heading and blocks. */
+export function editedProse(summary: string, tags: readonly string[] = []): string {
+  const marks = new Set<string>(SUMMARY_FRAMES.flatMap(({ begin, end }) => [begin, end]));
+  const ownTags: readonly string[] = [...MARKS.tags, ...tags];
+  const prose: string[] = [];
+  let isCarried = false;
+  let open: string | undefined;
+  for (const line of summary.split("\n")) {
+    const [, tag = ""] = /^<([a-z][a-z-]*)>$/.exec(line) ?? [];
+    if (open !== undefined) open = line === `</${open}>` ? undefined : open;
+    else if (line === MARKS.carried) isCarried = true;
+    else if (isCarried && ownTags.includes(tag)) open = tag;
+    else if (!marks.has(line)) prose.push(line);
   }
-  return { from: 0 };
+  return prose
+    .join("\n")
+    .replaceAll(/\n{3,}/g, "\n\n")
+    .trim();
 }
+
+const SUMMARY_FRAMES = [FRAMES.record, FRAMES.branchRecord, FRAMES.mergeRecord] as const;

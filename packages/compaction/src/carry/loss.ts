@@ -10,12 +10,12 @@ import {
   MAX_REPORTED_TERMS,
   manifestOf,
   type SpanRecord,
+  type TermIndex,
   type TermUse,
 } from "../details.ts";
 import type { ViewItem } from "../plan/view.ts";
 import { newestLines, type Outcome, outcomeLine } from "../record/outcomes.ts";
 import { contentWords, isMeasure, termsIn, textsIn } from "../record/sentence.ts";
-import { termLines } from "../record/terms.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { type CarryOver, carriedBlocks } from "./carry-over.ts";
 
@@ -157,6 +157,38 @@ class PutBack {
     this.#left -= estimateTokens([heading, ...lines].join("\n"));
   }
 }
+
+/**
+ * The most used terms that fit, each once, grouped by entry.
+ * @param isShown true for a term that the context shows anyway
+ * @returns an introduction and lines such as `[a1b2c3d4] src/a.ts, parseHeader`; empty if no term fits
+ */
+export function termLines(index: TermIndex, maxTokens: number, isShown: (term: string) => boolean): string[] {
+  const chosen: { term: string; entryId: string | undefined }[] = [];
+  const entries = new Set<string | undefined>();
+  let tokens = estimateTokens(TERMS_INTRODUCTION);
+  for (const { term, entries: candidates } of index.uses) {
+    if (isMeasure(term)) continue;
+    if (isShown(term) || chosen.some((other) => other.term.includes(term))) continue;
+    const entryId = candidates.find((each) => entries.has(each)) ?? candidates[0];
+    const size = estimateTokens(`, ${term}`) + (entries.has(entryId) ? 0 : estimateTokens(`\n[${entryId}] `));
+    if (tokens + size > maxTokens) {
+      if (tokens + MINIMUM_TERM_TOKENS > maxTokens) break;
+      continue;
+    }
+    tokens += size;
+    entries.add(entryId);
+    chosen.push({ term, entryId });
+  }
+  const byEntry = [...Map.groupBy(chosen, ({ entryId }) => entryId)].map(
+    ([id, shown]) => `${id === undefined ? "" : `[${id}] `}${shown.map(({ term }) => term).join(", ")}`,
+  );
+  return chosen.length === 0 ? [] : [TERMS_INTRODUCTION, ...byEntry];
+}
+
+const TERMS_INTRODUCTION =
+  "Exact terms from the conversation that appear nowhere else here, each with an entry that contains it:";
+const MINIMUM_TERM_TOKENS = 4;
 
 interface CheckOptions {
   prose: string;

@@ -1,7 +1,7 @@
 import type { TokenEstimator } from "@bonsai-agent/messages";
 import type { CompactionEntry, Session } from "@bonsai-agent/session";
-import { sessionSecrets } from "../carry/carry-over.ts";
 import { pinnedTexts } from "../carry/pins.ts";
+import { sessionSecrets } from "../carry/record.ts";
 import { type CompactionReason, manifestOf } from "../details.ts";
 import type { CompactionLifecycle } from "../events.ts";
 import { RunCost } from "../ladder/ask.ts";

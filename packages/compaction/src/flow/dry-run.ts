@@ -1,5 +1,4 @@
-import { carriedCounts } from "../carry/carry-over.ts";
-import { previousProse } from "../carry/summary-text.ts";
+import { carriedCounts, previousProse } from "../carry/carry-over.ts";
 import {
   fitsWhole,
   maxSummaryTokens,

@@ -1,8 +1,7 @@
 import { BonsaiError, jsonText, messageOf } from "@bonsai-agent/messages";
 import { raceAbort } from "@bonsai-agent/messages/host";
 import type { ProjectionItem } from "@bonsai-agent/session";
-import { carriedWords } from "../carry/carry-over.ts";
-import { isEmptySummary } from "../carry/summary-text.ts";
+import { carriedWords, isEmptySummary } from "../carry/carry-over.ts";
 import { type CompactionReason, isModelRung } from "../details.ts";
 import {
   climb,

@@ -9,7 +9,7 @@ import {
 } from "@bonsai-agent/messages";
 import { raceAbort } from "@bonsai-agent/messages/host";
 import { count as digits, tokensText } from "@bonsai-agent/messages/numbers";
-import { strippedSummary } from "../carry/summary-text.ts";
+import { strippedSummary } from "../carry/carry-over.ts";
 import type { Budgets } from "../plan/limits.ts";
 import {
   type Summariser,

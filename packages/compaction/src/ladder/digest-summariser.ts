@@ -1,9 +1,8 @@
 import { estimateTokens, type Message } from "@bonsai-agent/messages";
-import { type CarryOver, carriedTokens, replacedTokens } from "../carry/carry-over.ts";
-import { summaryText } from "../carry/summary-text.ts";
+import { type CarryOver, carriedTokens, replacedTokens, summaryText } from "../carry/carry-over.ts";
+import { recordAfter } from "../carry/record.ts";
 import type { CompactionPlan } from "../plan/cut.ts";
 import { digestText } from "../record/digest.ts";
-import { recordAfter } from "../record/record.ts";
 import { otherClosings, summaryProse } from "../record/statements.ts";
 import type { Summariser, SummaryKind, SummaryRequest } from "../summariser.ts";
 import type { Run } from "./run.ts";

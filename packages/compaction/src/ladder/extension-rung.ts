@@ -1,9 +1,9 @@
 import { BonsaiError, jsonText, type Message } from "@bonsai-agent/messages";
 import { reportedUsage } from "@bonsai-agent/messages/host";
 import type { Entry } from "@bonsai-agent/session";
-import { spanRecord } from "../carry/carry-over.ts";
+import { editedProse, previousProse } from "../carry/carry-over.ts";
 import { boundedCarryOver } from "../carry/extension-carry.ts";
-import { editedProse, previousProse } from "../carry/summary-text.ts";
+import { spanRecord } from "../carry/record.ts";
 import { isOwnDetails, readDetails } from "../details.ts";
 import type {
   BeforeCompact,

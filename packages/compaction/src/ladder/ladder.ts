@@ -1,8 +1,7 @@
 import { BonsaiError, messageOf, type TokenEstimator, type UserContent } from "@bonsai-agent/messages";
 import { tokenDigits } from "@bonsai-agent/messages/numbers";
 import { contentOf, imageMark, isMasked, isOutput, MASK_PLACEHOLDER } from "@bonsai-agent/session/host";
-import { latestRequestChars } from "../carry/carry-over.ts";
-import { isEmptySummary } from "../carry/summary-text.ts";
+import { isEmptySummary, latestRequestChars } from "../carry/carry-over.ts";
 import { isModelRung } from "../details.ts";
 import { latestAnswer, planSpan } from "../plan/cut.ts";
 import {

@@ -1,6 +1,7 @@
 import type { CompactionEntry, Session } from "@bonsai-agent/session";
-import type { CarryOver, RecordSource } from "../carry/carry-over.ts";
+import type { CarryOver } from "../carry/carry-over.ts";
 import type { ExtensionCarryOver } from "../carry/extension-carry.ts";
+import type { RecordSource } from "../carry/record.ts";
 import type { CompactionReason, LossReport, RungName } from "../details.ts";
 import type { CompactionLifecycle } from "../events.ts";
 import type { ContextReading } from "../plan/context.ts";

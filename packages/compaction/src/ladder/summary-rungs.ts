@@ -1,17 +1,21 @@
 import { escapeMarks, paragraphs } from "@bonsai-agent/messages/host";
 import { type Entry, pinChange } from "@bonsai-agent/session";
-import { type CarryOver, carriedTokens, carryOver, recordBlocks, spanRecord } from "../carry/carry-over.ts";
+import {
+  type CarryOver,
+  carriedTokens,
+  carryOver,
+  joinedProse,
+  previousProse,
+  recordBlocks,
+  safeProse,
+  summaryText,
+  withCarriedOver,
+} from "../carry/carry-over.ts";
 import { renderExtensionCarryOver } from "../carry/extension-carry.ts";
 import { block, type FileLists } from "../carry/files.ts";
 import { checkedCarryOver } from "../carry/loss.ts";
 import { pinsMissingIn } from "../carry/pins.ts";
-import {
-  joinedProse,
-  previousProse,
-  safeProse,
-  summaryText,
-  withCarriedOver,
-} from "../carry/summary-text.ts";
+import { spanRecord } from "../carry/record.ts";
 import { type CompactionReason, storedDetails } from "../details.ts";
 import { type CompactionPlan, splitAt } from "../plan/cut.ts";
 import { originalMessage, PLANNED_ENTRY_ID, type ViewItem, viewTokens } from "../plan/view.ts";

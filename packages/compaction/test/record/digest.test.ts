@@ -2,9 +2,9 @@ import { estimateTokens } from "@bonsai-agent/messages";
 import { plantedLanguages, plantedSession } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { recordAfter } from "../../src/carry/record.ts";
 import { emptyRecord, type SpanRecord } from "../../src/details.ts";
 import { digestText } from "../../src/record/digest.ts";
-import { recordAfter } from "../../src/record/record.ts";
 import type { SourceMessage } from "../../src/record/statements.ts";
 import { ran, said } from "./run-messages.ts";
 

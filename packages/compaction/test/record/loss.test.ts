@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { checkLoss } from "../../src/carry/loss.ts";
+import { recordAfter } from "../../src/carry/record.ts";
 import type { SpanRecord } from "../../src/details.ts";
-import { recordAfter } from "../../src/record/record.ts";
 import { isMeasure } from "../../src/record/sentence.ts";
 import type { SourceMessage } from "../../src/record/statements.ts";
 import { ran, said } from "./run-messages.ts";

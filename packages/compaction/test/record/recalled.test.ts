@@ -1,7 +1,7 @@
 import { emptyUsage, type Message } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
+import { recordAfter } from "../../src/carry/record.ts";
 import { emptyRecord } from "../../src/details.ts";
-import { recordAfter } from "../../src/record/record.ts";
 
 const answer = (name: string, args: Record<string, unknown>): Message => ({
   role: "assistant",

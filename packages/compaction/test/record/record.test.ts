@@ -2,8 +2,8 @@ import type { Message } from "@bonsai-agent/messages";
 import { type PlantedLanguage, plantedSession } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { type RecordedMessage, recordAfter } from "../../src/carry/record.ts";
 import { emptyRecord, recordSchema, type SpanRecord } from "../../src/details.ts";
-import { type RecordedMessage, recordAfter } from "../../src/record/record.ts";
 import { ran, said } from "./run-messages.ts";
 
 const user = (text: string, entryId: string) => said("user", text, entryId);

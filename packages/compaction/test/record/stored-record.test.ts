@@ -1,7 +1,7 @@
 import type { Message } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
+import { recordAfter } from "../../src/carry/record.ts";
 import { recordSchema } from "../../src/details.ts";
-import { recordAfter } from "../../src/record/record.ts";
 import { said } from "./run-messages.ts";
 
 const record = recordAfter({

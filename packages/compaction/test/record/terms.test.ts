@@ -2,10 +2,11 @@ import { estimateTokens } from "@bonsai-agent/messages";
 import { adversarialTexts } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { termLines } from "../../src/carry/loss.ts";
+import { termsAfter } from "../../src/carry/record.ts";
 import { emptyRecord, type TermIndex } from "../../src/details.ts";
 import { termsIn } from "../../src/record/sentence.ts";
 import type { SourceMessage } from "../../src/record/statements.ts";
-import { termLines, termsAfter } from "../../src/record/terms.ts";
 import { said, toolRun } from "./run-messages.ts";
 
 test.each<[text: string, expected: string[]]>([
