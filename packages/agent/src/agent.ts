@@ -8,7 +8,6 @@ import {
   navigateTree,
   type Summariser,
 } from "@bonsai-agent/compaction";
-import type { NavigateTreeOptions } from "@bonsai-agent/compaction/host";
 import type { PayloadOf } from "@bonsai-agent/lifecycle";
 import { type BashExecutionMessage, BonsaiError } from "@bonsai-agent/messages";
 import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
@@ -323,7 +322,10 @@ export type CompactOptions = Pick<
 
 /** Options of a move in the tree. */
 export interface NavigateOptions
-  extends Pick<NavigateTreeOptions, "summarise" | "focus" | "replaceInstructions" | "label" | "signal"> {
+  extends Pick<
+    Parameters<typeof navigateTree>[0],
+    "summarise" | "focus" | "replaceInstructions" | "label" | "signal"
+  > {
   /** The digest summarises, also if there is a model. Default false. */
   useDigest?: boolean;
 }

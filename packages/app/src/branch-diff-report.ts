@@ -1,9 +1,10 @@
 import { branchDiff, type CompactionSettings, readContext } from "@bonsai-agent/compaction";
-import type { BranchSide } from "@bonsai-agent/compaction/host";
 import { type KnownCost, knownUsd, SecretFilter, type Usage } from "@bonsai-agent/messages";
 import { type Entry, entryParts, type Session } from "@bonsai-agent/session";
 import { callIn, kindOf, previewText } from "./preview.ts";
 import { FactCounter, type IsFree } from "./session-facts.ts";
+
+type BranchSide = ReturnType<typeof branchDiff>["a"];
 
 /** The JSON of `bonsai session diff`. */
 export interface BranchDiffReport extends Pick<ReturnType<typeof branchDiff>, "relation" | "sharedFiles"> {

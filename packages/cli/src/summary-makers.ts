@@ -1,8 +1,9 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Invocation } from "@bonsai-agent/app/invocation";
-import { digestSummariser, type Summariser } from "@bonsai-agent/compaction";
-import type { CompactionLifecycle } from "@bonsai-agent/compaction/host";
+import { digestSummariser, type runCompaction, type Summariser } from "@bonsai-agent/compaction";
 import type { Session } from "@bonsai-agent/session";
+
+type CompactionLifecycle = NonNullable<Parameters<typeof runCompaction>[0]["lifecycle"]>;
 
 interface SummaryMakersOptions {
   invocation: Invocation;

@@ -1,19 +1,15 @@
 // Shared by Bonsai's own packages. May change in any release.
 
-export type { NavigateTreeOptions } from "./branch/branch.ts";
 export { branchWords } from "./branch/branch.ts";
-export type { BranchSide } from "./branch/diff.ts";
 export type { SummaryLoss } from "./carry/loss.ts";
 export type { SummaryEntry, SummaryLine } from "./carry/sources.ts";
-export type { RungName } from "./details.ts";
-export type { CompactionLifecycle, CompactionSteps } from "./events.ts";
 export type { CompactionSite } from "./flow/controller.ts";
 export { sizeBeforeText, stepsText } from "./flow/result.ts";
 export { serialise } from "./ladder/prompt.ts";
 export { contradictedSizes, countAhead } from "./plan/context.ts";
-export { type CutPlace, cutIndex, cutRefusal } from "./plan/cut.ts";
+export { cutIndex, cutRefusal } from "./plan/cut.ts";
 export { originalProjection } from "./plan/originals.ts";
-export { type ContextSize, contextSizeOf } from "./plan/view.ts";
+export { contextSizeOf } from "./plan/view.ts";
 export { FileOperationCounter } from "./record/file-operations.ts";
 export { commandRuns } from "./record/outcomes.ts";
 export type { CompactionPolicy } from "./settings.ts";

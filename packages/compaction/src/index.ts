@@ -19,7 +19,7 @@ export type { CompactionResult } from "./flow/result.ts";
 export type { CompactionDraft, ReviewCompaction, ReviewDecision } from "./flow/review.ts";
 export { digestSummariser } from "./ladder/digest-summariser.ts";
 export { summarisePreparation } from "./ladder/preparation.ts";
-export { type ContextReading, readContext } from "./plan/context.ts";
+export { readContext } from "./plan/context.ts";
 export { cutPlaces, startsTurn } from "./plan/cut.ts";
 export { budgetsFor, contextLimit, type ModelSizes, thresholdTokens } from "./plan/limits.ts";
 export { fileOperations } from "./record/file-operations.ts";

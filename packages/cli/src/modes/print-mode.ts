@@ -8,7 +8,7 @@ import { resumeCommand } from "@bonsai-agent/app/paths";
 import { callPreview, failurePreview } from "@bonsai-agent/app/preview";
 import { freeAmong } from "@bonsai-agent/app/session-facts";
 import { printable, printableLines } from "@bonsai-agent/app/terminal-text";
-import { type CompactionSteps, stepsText } from "@bonsai-agent/compaction/host";
+import { stepsText } from "@bonsai-agent/compaction/host";
 import type { Lifecycle, PayloadOf } from "@bonsai-agent/lifecycle";
 import {
   addUsage,
@@ -150,7 +150,7 @@ function compactionLine({ outcome }: PayloadOf<LifecycleEvents["auto_compaction_
   return status === "cancelled" ? [`Not compacted: ${detail}`] : undefined;
 }
 
-function stepsSentence(steps: CompactionSteps | undefined): string {
+function stepsSentence(steps: Parameters<typeof stepsText>[0] | undefined): string {
   const done = steps === undefined ? "" : stepsText(steps);
   return done === "" ? "" : ` ${done.slice(0, 1).toUpperCase()}${done.slice(1)}.`;
 }

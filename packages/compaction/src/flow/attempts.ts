@@ -15,13 +15,13 @@ const CROWDED = { compactions: 3, requests: 3 };
 const FAILED_MODEL_MS = 10 * 60_000;
 const MINUTE_MS = 60_000;
 
-/** Latches of one user message: each allows one attempt. A good answer resets those of `request`. */
 const freshTask = () => ({
   /** Why this task gets no further attempt by threshold. */
   refusal: undefined as string | undefined,
   /** The same for attempts that only the economy asks for. */
   economyRefusal: undefined as string | undefined,
 });
+/** Latches: each allows one attempt for a user message, or until a good answer. */
 const freshRequest = () => ({
   isThresholdTried: false,
   isOverflowRecovered: false,
@@ -81,10 +81,9 @@ export class Attempts {
   /** Why compaction by threshold is paused. */
   pauseReason(): string | undefined {
     if (this.#failures >= MAX_FAILURES) return `${this.#failures} compactions in a row failed`;
-    const [oldest] = this.#compactedAt;
     const { compactions, requests } = CROWDED;
-    const isFull = this.#compactedAt.length >= compactions && oldest !== undefined;
-    this.#isCrowded ||= isFull && this.#requests - oldest <= requests;
+    const oldest = this.#compactedAt.at(-compactions) ?? Number.NEGATIVE_INFINITY;
+    this.#isCrowded ||= this.#requests - oldest <= requests;
     if (!this.#isCrowded) return undefined;
     return `${compactions} compactions within ${requests} requests did not keep the context small`;
   }

@@ -24,9 +24,8 @@ function isTooShort({ plan, failures }: LadderState): boolean {
   const isLarger = ({ rung, cause }: RungFailure) =>
     cause instanceof SummaryFailure &&
     (cause.kind === "no-shorter" || (rung === "digest" && cause.kind === "too-large"));
-  return (
-    plan?.status === "planned" && failures.every(isLarger) && failures.some(({ rung }) => rung === "digest")
-  );
+  const isDigestTried = failures.some(({ rung }) => rung === "digest");
+  return plan?.status === "planned" && isDigestTried && failures.every(isLarger);
 }
 
 function write(run: Run, state: LadderState): CompactionResult {

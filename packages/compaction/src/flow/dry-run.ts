@@ -54,8 +54,8 @@ function expectedProseTokens(
   summariser: SummariserSizes = {},
 ): number {
   const expected = (kind: "history" | "turnPrefix") => {
-    const most = maxSummaryTokens(kind, summariser, budgets);
-    return Math.min(most, USUAL_TOKENS[kind], Math.ceil(viewTokens(plan![kind]) * PROSE_SHARE));
+    const share = Math.ceil(viewTokens(plan![kind]) * PROSE_SHARE);
+    return Math.min(maxSummaryTokens(kind, summariser, budgets), USUAL_TOKENS[kind], share);
   };
   const previousTokens = estimator.text(previousProse(plan!.previous) ?? "");
   return Math.max(previousTokens, expected("history")) + expected("turnPrefix");
@@ -65,9 +65,8 @@ function expectedProseTokens(
 function plannedRequests(
   run: Run,
   state: LadderState,
-  sizes: PlannedSummariser,
-): Pick<CompactionResult, "plannedRequests"> & Partial<Pick<CompactionResult, "failures">> {
-  const { name, contextWindow, maxOutputTokens } = sizes;
+  { name, contextWindow, maxOutputTokens }: PlannedSummariser,
+): Partial<Pick<CompactionResult, "plannedRequests" | "failures">> {
   const summarise = () => Promise.reject(new Error("Plan only."));
   const summariser = { name, contextWindow, maxOutputTokens, summarise };
   const job = { ...jobFor(state, run, summariser), cost: new RunCost() };

@@ -177,8 +177,7 @@ export function failedResult(run: Run, state: LadderState, cause?: unknown): Com
   }
   const rungs = state.failures.map(({ rung }) => rung);
   const isDigestTried = rungs.includes("digest");
-  const hints = isDigestTried ? [] : [DIGEST_HINT];
-  const error = errorOf(run.reason, cause, { causes: causesOf(run, state, cause), hints });
+  const error = errorOf(run.reason, cause, causesOf(run, state, cause), isDigestTried);
   return {
     ...resultOf(run, state, "failed"),
     detail: error.message,
@@ -295,17 +294,12 @@ export const CONTEXT_TOO_LARGE = "Context too large. Compaction failed. Use /com
 const DIGEST_HINT =
   "use the built-in digest (`/compact digest`, `bonsai compact FILE --digest`, or the setting compaction.summarizer.fallback)";
 
-/**
- * Any thrown value as an error for the user.
- * @param how.hints further ways out
- */
+/** Any thrown value as an error for the user. */
 export function errorOf(
   reason: CompactionReason,
   cause: unknown,
-  {
-    causes = sentence(`Cause: ${messageOf(cause)}`),
-    hints = [DIGEST_HINT],
-  }: { causes?: string; hints?: string[] } = {},
+  causes = sentence(`Cause: ${messageOf(cause)}`),
+  isDigestTried = false,
 ): BonsaiError {
   if (BonsaiError.is(cause)) return cause;
   if (reason === "overflow") {
@@ -317,10 +311,12 @@ export function errorOf(
       cause,
     });
   }
+  const again = reason === "manual" ? "Try again" : "Run /compact or `bonsai compact FILE`";
+  const digest = isDigestTried ? "" : `, ${DIGEST_HINT}`;
   return new BonsaiError({
     code: "compaction_failed",
     message: `Compaction failed. ${causes}`,
-    hint: `${[reason === "manual" ? "Try again" : "Run /compact or `bonsai compact FILE`", ...hints, "or choose another model"].join(", ")}.`,
+    hint: `${again}${digest}, or choose another model.`,
     cause,
   });
 }
@@ -343,9 +339,9 @@ const MAX_UNDERESTIMATE = 4;
 
 /** No compaction shrinks the part of a request before its messages. */
 function overheadAlone({ reason, budgets, size, start }: Run): string | undefined {
-  const { windowTokens } = budgets;
-  if (reason !== "overflow" || windowTokens === undefined) return undefined;
-  if (size.totalTokens - start.tokens * MAX_UNDERESTIMATE <= windowTokens) return undefined;
+  const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
+  const leastTokens = size.totalTokens - start.tokens * MAX_UNDERESTIMATE;
+  if (reason !== "overflow" || leastTokens <= windowTokens) return undefined;
   const overhead = tokensText(size.totalTokens - start.tokens, true);
   return `Cause: the system prompt and the tools alone take ${overhead}; the model's window is ${digits(windowTokens)}.`;
 }

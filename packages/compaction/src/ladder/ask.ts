@@ -134,11 +134,8 @@ async function answerOf(job: SummaryJob, request: SummaryRequest): Promise<Summa
 }
 
 export function tooLargeError(job: SummaryJob, tokens: number): SummaryFailure {
-  const capacity = digits(requestCapacity(job.summariser));
-  return new SummaryFailure(
-    "does-not-fit",
-    `${job.summariser.name} can read ${capacity} tokens, but the request has ${tokensText(tokens, true)}.`,
-  );
+  const can = `${job.summariser.name} can read ${digits(requestCapacity(job.summariser))} tokens`;
+  return new SummaryFailure("does-not-fit", `${can}, but the request has ${tokensText(tokens, true)}.`);
 }
 
 const refusal =
@@ -162,21 +159,14 @@ export function validateAnswer(
   const text = isExtract ? answer.text.trim() : withoutThinking(answer.text);
   if (text === "") {
     const isEmpty = answer.text.trim() === "";
-    throw new SummaryFailure(
-      "empty",
-      isEmpty
-        ? "The summariser sent an empty answer."
-        : "The summariser sent only thinking or tool calls, and no summary.",
-    );
+    const sent = isEmpty ? "an empty answer" : "only thinking or tool calls, and no summary";
+    throw new SummaryFailure("empty", `The summariser sent ${sent}.`);
   }
   if (expectSections) checkSections(text, request);
   const tokens = estimator.text(text);
   if (tokens > request.maxSummaryTokens * LENGTH_TOLERANCE) {
-    const limit = digits(request.maxSummaryTokens);
-    throw new SummaryFailure(
-      "too-large",
-      `The summary is too long: ${tokensText(tokens, true)} instead of at most ${limit}.`,
-    );
+    const size = `${tokensText(tokens, true)} instead of at most ${digits(request.maxSummaryTokens)}`;
+    throw new SummaryFailure("too-large", `The summary is too long: ${size}.`);
   }
   return text;
 }

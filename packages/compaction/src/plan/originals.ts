@@ -35,14 +35,8 @@ export function readOriginals(options: ReadContextOptions): Originals {
   const known = new Set(before.projection.items.map(({ entryId }) => entryId));
   const tokens = before.tokens + viewTokens(view.items.filter(({ entryId }) => !known.has(entryId)));
   const { usageIndex: _ofAnotherContext, ...counted } = asItIs;
-  const reading: ContextReading = {
-    ...counted,
-    projection,
-    tokens,
-    source: "estimate",
-    trailingTokens: tokens,
-  };
-  return { former, reading, view };
+  const sizes = { tokens, trailingTokens: tokens, source: "estimate" as const };
+  return { former, reading: { ...counted, projection, ...sizes }, view };
 }
 
 /**
@@ -59,8 +53,7 @@ function formerCompaction(session: Session, leafId: string | null): CompactionEn
 }
 
 function projectionWithout(session: Session, leafId: string | null, former: CompactionEntry): Projection {
-  const without = replaced(session, former).map(({ id }) => id);
-  return session.projection(leafId, { without });
+  return session.projection(leafId, { without: replaced(session, former).map(({ id }) => id) });
 }
 
 /** The compaction and the ones that it repeated, latest first. */

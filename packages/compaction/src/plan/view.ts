@@ -45,14 +45,11 @@ export function withEdits(view: ContextView, edits: readonly PlannedEdit[]): Con
   const byId = new Map(edits.map((edit) => [edit.entryId, edit]));
   const items = view.items.map((item) => {
     const edit = byId.get(item.entryId);
-    return edit === undefined ? item : editedItem(item, edit, view.estimator);
+    if (edit === undefined) return item;
+    const message = editedMessage(item.message, edit.content);
+    return { ...item, message, tokens: view.estimator.message(message) };
   });
   return { ...view, items, edits: [...view.edits.filter((edit) => !byId.has(edit.entryId)), ...edits] };
-}
-
-function editedItem(item: ViewItem, edit: PlannedEdit, estimator: TokenEstimator): ViewItem {
-  const message = editedMessage(item.message, edit.content);
-  return { ...item, message, tokens: estimator.message(message) };
 }
 
 export function editedIds({ edits }: ContextView, kind: PlannedEdit["kind"]): string[] {

@@ -1,8 +1,7 @@
 import { caveatOf, requestWords } from "@bonsai-agent/app/compact-view";
 import { counted, sizeChange, tokensText } from "@bonsai-agent/app/numbers";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import { type CompactionOutcome, manifestOf } from "@bonsai-agent/compaction";
-import type { RungName } from "@bonsai-agent/compaction/host";
+import { type CompactionOutcome, type CompactionResult, manifestOf } from "@bonsai-agent/compaction";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import type { Notice } from "../chat/line-block.ts";
 import { errorText } from "../error-text.ts";
@@ -39,6 +38,8 @@ export function compactionNotice(ended: EndedCompaction): Notice | undefined {
     }
   }
 }
+
+type RungName = NonNullable<CompactionResult["rung"]>;
 
 const ways: Readonly<Record<RungName, string>> = {
   mask: "by masking old tool results",

@@ -4,12 +4,11 @@ import { callsOf, kindWord, type Preview } from "@bonsai-agent/app/preview";
 import {
   budgetsFor,
   type CompactionSettings,
-  type ContextReading,
   contextLimit,
   type ModelSizes,
   readContext,
 } from "@bonsai-agent/compaction";
-import { type ContextSize, contextSizeOf } from "@bonsai-agent/compaction/host";
+import { contextSizeOf } from "@bonsai-agent/compaction/host";
 import type { TokenEstimator } from "@bonsai-agent/messages";
 import type { ToolDeclaration } from "@bonsai-agent/models";
 import { messageParts as lineParts, type ProjectionItem, type Session } from "@bonsai-agent/session";
@@ -160,7 +159,7 @@ function messageParts(items: readonly ProjectionItem[], estimator: TokenEstimato
 
 function windowOf(
   options: ContextReportOptions,
-  reading: ContextReading,
+  reading: ReturnType<typeof readContext>,
   fixedTexts: () => readonly string[],
 ): ContextWindow | undefined {
   const { settings, model, nowMs } = options;
@@ -185,7 +184,7 @@ function windowOf(
 function largestOf(
   items: readonly ProjectionItem[],
   estimator: TokenEstimator,
-  size: ContextSize,
+  size: ReturnType<typeof contextSizeOf>,
 ): LargeItem[] {
   const calls = callsOf(items.map(({ message }) => message));
   return items

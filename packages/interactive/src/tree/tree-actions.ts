@@ -1,7 +1,7 @@
 import { counted } from "@bonsai-agent/app/numbers";
 import { callIn, previewOf } from "@bonsai-agent/app/preview";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import { type CutPlace, cutRefusal } from "@bonsai-agent/compaction/host";
+import { cutRefusal } from "@bonsai-agent/compaction/host";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 
@@ -88,7 +88,10 @@ async function legalPlace(context: InteractiveContext, entryId: string): Promise
 
 const previewLength = 60;
 
-function placeText({ host }: InteractiveContext, { entryId, keptTokens }: CutPlace): string {
+function placeText(
+  { host }: InteractiveContext,
+  { entryId, keptTokens }: { entryId: string; keptTokens: number },
+): string {
   const entry = host.agent.session.entry(entryId);
   const preview = entry === undefined ? entryId : previewOf(entry, callIn(host.agent.session, entry));
   const shown = preview.length > previewLength ? `${oneLine(preview, previewLength)}…` : preview;
