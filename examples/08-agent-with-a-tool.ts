@@ -14,7 +14,7 @@ import {
 import { summarySections } from "@bonsai-agent/compaction";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { messageText } from "@bonsai-agent/messages";
-import { type CatalogueModel, fileKeys, loadCatalogue, ModelClient } from "@bonsai-agent/models";
+import { type CatalogueModel, KeyFile, loadCatalogue, ModelClient } from "@bonsai-agent/models";
 import { type Scenario, scriptedProvider } from "@bonsai-agent/models/scripted";
 import { bonsaiHome, createSession } from "@bonsai-agent/session";
 import { z } from "zod";
@@ -64,7 +64,7 @@ async function chosenModel(
   const home = bonsaiHome();
   if (name !== undefined) {
     const catalogue = await loadCatalogue({ home, env: process.env });
-    const keys = fileKeys({ home, env: process.env });
+    const keys = new KeyFile({ home, env: process.env });
     return { model: await catalogue.find(name), models: new ModelClient({ keys }) };
   }
   const provider = scriptedProvider(script());

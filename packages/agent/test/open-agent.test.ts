@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import { fileKeys, type KeyFile, ModelClient, type ProviderCall } from "@bonsai-agent/models";
+import { KeyFile, ModelClient, type ProviderCall } from "@bonsai-agent/models";
 import { type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models/scripted";
 import { createSession } from "@bonsai-agent/session";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -377,7 +377,7 @@ test("no tool and no command of the user shows a stored key, also one that was s
   const provider = { headers: { Authorization: `Bearer ${header}` }, apiKey: given };
   writeFileSync(join(home, "models.json"), JSON.stringify({ providers: { mine: provider } }));
   writeFileSync(join(cwd, "notes.txt"), `${lent} ${fresh}\n`);
-  const keys = fileKeys({ home, env: {} });
+  const keys = new KeyFile({ home, env: {} });
   keys.lend("three", lent);
   const calls = [
     { name: "bash", arguments: { command: "cat home/*.json notes.txt" } },

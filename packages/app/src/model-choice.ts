@@ -7,8 +7,7 @@ import {
   type Catalogue,
   type CatalogueModel,
   defaultModel,
-  fileKeys,
-  type KeyFile,
+  KeyFile,
   loadCatalogue,
   ModelClient,
   type ThinkingLevel,
@@ -191,7 +190,7 @@ export async function openModels({
   onNotice,
 }: OpenModelsOptions): Promise<ModelRegistry> {
   const { env, cwd } = io;
-  const keys = fileKeys({ home, env, onNotice });
+  const keys = new KeyFile({ home, env, onNotice });
   const catalogue = await loadCatalogue({ home, env });
   const { bodyless429IsOverflow } = settings.compaction;
   const client = new ModelClient({ keys, retry: settings.retry, bodyless429IsOverflow });

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
 import { agentSettings } from "@bonsai-agent/agent";
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
-import { fileKeys, loadCatalogue, thinkingLevels } from "@bonsai-agent/models";
+import { KeyFile, loadCatalogue, thinkingLevels } from "@bonsai-agent/models";
 import { readJsonFile } from "./json-file.ts";
 import { userHomeFolder } from "./resource-places.ts";
 import {
@@ -96,7 +96,7 @@ async function importModels(
 
 function importKeys({ folder, taken, left }: PiImport, home: string): void {
   const entries = readPi(folder, "auth.json", left);
-  const keys = fileKeys({ home, env: {} });
+  const keys = new KeyFile({ home, env: {} });
   const before = readJsonFile(join(home, "auth.json")) ?? {};
   for (const [provider, entry] of Object.entries(entries)) {
     const name = `auth.json: ${provider}`;

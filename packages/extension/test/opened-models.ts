@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileKeys, loadCatalogue, ModelClient } from "@bonsai-agent/models";
+import { KeyFile, loadCatalogue, ModelClient } from "@bonsai-agent/models";
 import { onTestFinished } from "vitest";
 import type { ExtensionModels } from "../src/host/index.ts";
 
@@ -12,7 +12,7 @@ export async function ownModels(
   const { env = {}, ...given } = options;
   const home = mkdtempSync(join(tmpdir(), "bonsai-models-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
-  const keys = fileKeys({ home, env });
+  const keys = new KeyFile({ home, env });
   const client = new ModelClient({ keys, retry: { maxRetries: 0 }, ...given });
   return { catalogue: await loadCatalogue({ home, env }), keys, client };
 }

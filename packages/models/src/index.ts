@@ -5,7 +5,7 @@ export { defaultModel, type UsableModel, usableModels } from "./catalogue/usable
 export { defaultRetryPolicy } from "./exchange/attempts.ts";
 export { classifyFailure } from "./failure/classify.ts";
 
-export { fileKeys, type KeyFile } from "./keys/keys.ts";
+export { KeyFile } from "./keys/keys.ts";
 export {
   type CatalogueModel,
   isReachable,

@@ -139,6 +139,11 @@ export function isLoopback({ baseUrl }: Pick<ProviderConfig, "baseUrl">): boolea
   return host === "localhost" || host.endsWith(".localhost") || host === "[::1]" || /^127\./.test(host);
 }
 
+/** True for an address at a host or one of its subdomains. */
+export function isAtHost(baseUrl: string, host: string): boolean {
+  return `.${URL.parse(baseUrl)?.hostname ?? ""}`.endsWith(`.${host}`);
+}
+
 /** A printable address: without user, password and query, which may be secret. */
 export function shownAddress(url: string, base?: string): string {
   const parsed = URL.parse(url, base);

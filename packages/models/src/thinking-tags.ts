@@ -101,20 +101,14 @@ const anyOpener = /<(?:seed:)?(?:think|thinking|thoughts?)>|\[think\]|◁think�
 const closers = "<\\/(?:seed:)?(?:think|thinking|thoughts?)>|\\[\\/think\\]|◁\\/think▷";
 const loneCloser = new RegExp(`(?<=^|\\n)[ \\t]*(${closers})|(${closers})[ \\t]*(?:\\n|$)`, "gi");
 
-interface UntaggedOptions {
-  /** Starts the search here. Default: the beginning. */
-  from?: number;
-  /** False while more text may come: then the text's end does not end a line. Default true. */
-  isWhole?: boolean;
-}
-
 /**
  * Finds the end of thinking that began without a tag, because the server's template wrote the opening tag. The end is at
  * the start or the end of a line; a tag inside a sentence is text.
+ * @param isWhole false while more text may come: then the text's end does not end a line
  */
 export function untaggedThinking(
   text: string,
-  { from = 0, isWhole = true }: UntaggedOptions = {},
+  { from = 0, isWhole = true } = {},
 ): { thinking: string; rest: string } | undefined {
   loneCloser.lastIndex = from;
   const found = loneCloser.exec(text);

@@ -7,9 +7,9 @@ import {
   type AddedProvider,
   type CatalogueModel,
   defaultModel,
-  fileKeys,
   finalEvent,
   isReachable,
+  KeyFile,
   loadCatalogue,
   ModelClient,
   type Provider,
@@ -143,7 +143,7 @@ test("Invariant: after additions are taken away, in whatever order, only what is
 });
 
 test("a key that is lent goes before all others, is written nowhere, and goes back", () => {
-  const keys = fileKeys({ home, env: { BOX_KEY: "from-environment" } });
+  const keys = new KeyFile({ home, env: { BOX_KEY: "from-environment" } });
   const provider = { provider: "box", api: "openai-chat" as const, baseUrl: "", apiKeyEnv: "BOX_KEY" };
   const first = keys.lend("box", "lent-1");
   const second = keys.lend("box", " lent-2 ");
@@ -153,7 +153,7 @@ test("a key that is lent goes before all others, is written nowhere, and goes ba
   expect(keys.key(provider)).toBe("lent-1");
   first();
   expect([keys.key(provider), keys.source(provider)]).toEqual(["from-environment", "environment"]);
-  expect(fileKeys({ home, env: {} }).key(provider)).toBeUndefined();
+  expect(new KeyFile({ home, env: {} }).key(provider)).toBeUndefined();
   expect(() => keys.lend("box", "a b")).toThrow(expect.objectContaining({ code: "keys_invalid" }));
 });
 
@@ -199,7 +199,7 @@ test("the latest registration of a provider serves it, until it is undone", asyn
 
 test("a served provider's models are usable without a server, and the default one is not sought there", async () => {
   const catalogue = await open();
-  const keys = fileKeys({ home, env: {} });
+  const keys = new KeyFile({ home, env: {} });
   catalogue.add({ provider: "own", api: "extension", baseUrl: "", models: [{ id: "m" }] });
   expect((await usableModels({ catalogue, keys, fetch: refuse })).map(({ model }) => model.id)).toEqual([
     "m",
@@ -209,7 +209,7 @@ test("a served provider's models are usable without a server, and the default on
 });
 
 test("a provider is reachable with a key, without need of one, or on this machine", () => {
-  const keys = fileKeys({ home, env: { KEY: "k" } });
+  const keys = new KeyFile({ home, env: { KEY: "k" } });
   const at = (baseUrl: string, apiKeyEnv?: string) =>
     isReachable({ provider: "x", api: "openai-chat", baseUrl, apiKeyEnv }, keys);
   expect(at("https://a.test", "KEY")).toBe(true);

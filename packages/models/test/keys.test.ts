@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
-import { fileKeys } from "../src/keys/keys.ts";
+import { KeyFile } from "../src/keys/keys.ts";
 import type { ProviderConfig } from "../src/model.ts";
 
 const anthropic: ProviderConfig = {
@@ -76,13 +76,13 @@ describe("a key is found", () => {
     ["not in an entry of another provider", { openai: entry }, {}, undefined, undefined],
     ["not in what every object has", {}, {}, undefined, undefined],
   ])("%s", (_where, auth, env, key, source) => {
-    const keys = fileKeys({ home: homeWith(auth), env });
+    const keys = new KeyFile({ home: homeWith(auth), env });
     expect(keys.key(anthropic)).toBe(key);
     expect(keys.source(anthropic)).toBe(source);
   });
 
   test("for a provider without a variable, and for one with an odd name", () => {
-    const keys = fileKeys({ home: homeWith({ local: entry }), env: {} });
+    const keys = new KeyFile({ home: homeWith({ local: entry }), env: {} });
     expect(keys.key(local)).toBe(secret);
     expect(keys.key({ ...local, provider: "constructor" })).toBeUndefined();
   });
@@ -91,7 +91,7 @@ describe("a key is found", () => {
 describe("a key is stored", () => {
   test("for its owner's eyes, in a folder of its own, beside what was there", () => {
     const home = join(homeWith(), "deep", "home");
-    const keys = fileKeys({ home, env: {} });
+    const keys = new KeyFile({ home, env: {} });
     keys.store("anthropic", ` ${secret}\n`);
     keys.store("openai", "other");
     expect(keys.key(anthropic)).toBe(secret);
@@ -106,7 +106,7 @@ describe("a key is stored", () => {
 
   test("in a file that others could read, which they then cannot", () => {
     const home = homeWith({ github: { type: "oauth", refresh: "r" } }, 0o644);
-    fileKeys({ home, env: {} }).store("anthropic", secret);
+    new KeyFile({ home, env: {} }).store("anthropic", secret);
     expect(statSync(join(home, "auth.json")).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(join(home, "auth.json"), "utf8")).github).toEqual({
       type: "oauth",
@@ -118,21 +118,21 @@ describe("a key is stored", () => {
     const real = join(homeWith({}), "auth.json");
     const home = homeWith();
     symlinkSync(real, join(home, "auth.json"));
-    fileKeys({ home, env: {} }).store("anthropic", secret);
+    new KeyFile({ home, env: {} }).store("anthropic", secret);
     expect(lstatSync(join(home, "auth.json")).isSymbolicLink()).toBe(true);
     expect(JSON.parse(readFileSync(real, "utf8"))).toEqual({ anthropic: entry });
   });
 
   test("not in a damaged file, which stays as it is", () => {
     const home = homeWith(`{"anthropic": "${secret}`);
-    expect(failure(() => fileKeys({ home, env: {} }).store("openai", "k")).code).toBe("keys_unreadable");
+    expect(failure(() => new KeyFile({ home, env: {} }).store("openai", "k")).code).toBe("keys_unreadable");
     expect(readFileSync(join(home, "auth.json"), "utf8")).toBe(`{"anthropic": "${secret}`);
     expect(readdirSync(home)).toEqual(["auth.json"]);
   });
 
   test("and removed", () => {
     const home = homeWith({ anthropic: entry, openai: entry });
-    const keys = fileKeys({ home, env: {} });
+    const keys = new KeyFile({ home, env: {} });
     expect(keys.remove("anthropic")).toBe(true);
     expect(keys.remove("anthropic")).toBe(false);
     expect(keys.key(anthropic)).toBeUndefined();
@@ -152,7 +152,7 @@ describe("no error holds a key", () => {
     ["a key in quotation marks", { anthropic: { key: `'${secret}'` } }, "keys_invalid"],
     ["an empty key", { anthropic: { key: " " } }, "keys_invalid"],
   ])("%s", (_name, auth, code) => {
-    const error = failure(() => fileKeys({ home: homeWith(auth), env: {} }).key(anthropic));
+    const error = failure(() => new KeyFile({ home: homeWith(auth), env: {} }).key(anthropic));
     expect(error.code).toBe(code);
     expect(error.message).toContain("auth.json");
     expect(inspect(error, { depth: 9 })).not.toContain(secret.slice(0, 8));
@@ -161,14 +161,14 @@ describe("no error holds a key", () => {
 
   test("nor does one of the environment", () => {
     const env = { ANTHROPIC_API_KEY: `${secret}\u201d` };
-    const error = failure(() => fileKeys({ home: homeWith(), env }).key(anthropic));
+    const error = failure(() => new KeyFile({ home: homeWith(), env }).key(anthropic));
     expect(error.code).toBe("keys_invalid");
     expect(error.message).toContain("ANTHROPIC_API_KEY");
     expect(inspect(error, { depth: 9 })).not.toContain(secret.slice(0, 8));
   });
 
   test("a file of keys is not printed with its owner", () => {
-    const keys = fileKeys({ home: homeWith({ anthropic: entry }), env: { ANTHROPIC_API_KEY: secret } });
+    const keys = new KeyFile({ home: homeWith({ anthropic: entry }), env: { ANTHROPIC_API_KEY: secret } });
     expect(inspect(keys, { depth: 9 }) + JSON.stringify(keys)).not.toContain(secret.slice(0, 8));
   });
 });
@@ -181,7 +181,7 @@ describe("a file that others can read", () => {
   ])("%o is told of %i times", (mode, times) => {
     const notices: { code: string; message: string }[] = [];
     const home = homeWith({ anthropic: entry }, mode);
-    const keys = fileKeys({ home, env: {}, onNotice: (notice) => notices.push(notice) });
+    const keys = new KeyFile({ home, env: {}, onNotice: (notice) => notices.push(notice) });
     keys.key(anthropic);
     keys.key(anthropic);
     expect(notices).toHaveLength(times);
@@ -195,7 +195,7 @@ describe("a file that others can read", () => {
   test("is reported also if the key comes from the environment", () => {
     const notices: { code: string; message: string }[] = [];
     const home = homeWith({ other: entry }, 0o644);
-    const keys = fileKeys({
+    const keys = new KeyFile({
       home,
       env: { ANTHROPIC_API_KEY: secret },
       onNotice: (each) => notices.push(each),
@@ -213,7 +213,7 @@ describe("a file that others can read", () => {
     const file = join(home, "models.json");
     writeFileSync(file, JSON.stringify({ providers: [{ provider: "box", ...fields }] }));
     chmodSync(file, 0o644);
-    fileKeys({ home, env: {}, onNotice: (each) => notices.push(each) }).key(local);
+    new KeyFile({ home, env: {}, onNotice: (each) => notices.push(each) }).key(local);
     expect(notices.map(({ message }) => message)).toEqual(
       Array.from({ length: count }, () => expect.stringContaining("models.json")),
     );
@@ -225,12 +225,12 @@ describe("the known secrets", () => {
     const home = homeWith();
     const providers = [{ provider: "box", apiKeyEnv: "BOX_KEY" }];
     writeFileSync(join(home, "models.json"), JSON.stringify({ providers }));
-    const keys = fileKeys({ home, env: { BOX_KEY: secret, OTHER: "other-value-12345" } });
+    const keys = new KeyFile({ home, env: { BOX_KEY: secret, OTHER: "other-value-12345" } });
     expect(keys.secrets?.()).toEqual([{ name: "BOX_KEY", value: secret }]);
   });
 
   test("include each key that a request was made with", () => {
-    const keys = fileKeys({ home: homeWith(), env: { MY_BOX: secret } });
+    const keys = new KeyFile({ home: homeWith(), env: { MY_BOX: secret } });
     keys.key({ ...local, apiKeyEnv: "MY_BOX" });
     expect(keys.secrets?.()).toEqual([{ name: "MY_BOX", value: secret }]);
   });

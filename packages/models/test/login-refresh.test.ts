@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
 import type { OAuthFault } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
-import { fileKeys } from "../src/keys/keys.ts";
+import { KeyFile } from "../src/keys/keys.ts";
 import type { LoginCredentials } from "../src/keys/provider-login.ts";
 import { oauthLogin } from "../src/login.ts";
 import { finalEvent, ModelClient } from "../src/model-client.ts";
@@ -360,7 +360,7 @@ test("two processes refresh once, even with a dead process's lock, and keep each
 
 test("a login that is added later is used at once", async () => {
   const lab = await openLoggedIn(HOUR_MS);
-  const keys = fileKeys({ home: lab.home, env: {} });
+  const keys = new KeyFile({ home: lab.home, env: {} });
   expect(keys.key(lab.model)).toBeUndefined();
   const remove = keys.logins.add("lab", oauthLogin(lab.options));
   expect(keys.key(lab.model)).toBe(lab.credentials.access);
@@ -374,8 +374,8 @@ test("a user who has only keys loads no part of the login", () => {
     import { registerHooks } from "node:module";
     const seen = [];
     registerHooks({ load(url, context, next) { seen.push(url); return next(url, context); } });
-    const { fileKeys } = await import(${JSON.stringify(entry)});
-    const keys = fileKeys({ home: "/nonexistent", env: { LAB_KEY: "key" } });
+    const { KeyFile } = await import(${JSON.stringify(entry)});
+    const keys = new KeyFile({ home: "/nonexistent", env: { LAB_KEY: "key" } });
     const key = await keys.freshKey({ provider: "lab", api: "openai-chat", baseUrl: "https://lab.example", apiKeyEnv: "LAB_KEY" });
     const loaded = seen.map((url) => /oauth4webapi|(?<=models\\/src\\/keys\\/).*$/.exec(url)?.[0]).filter(Boolean);
     console.log(key, JSON.stringify(loaded.toSorted()));`;

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type OAuthServer, type OAuthServerOptions, oauthServer } from "@bonsai-agent/testkit";
-import { fileKeys, type KeyFile } from "../src/keys/keys.ts";
+import { KeyFile } from "../src/keys/keys.ts";
 import { type OAuthLoginOptions, oauthLogin } from "../src/keys/oauth.ts";
 import type { LoginCallbacks, LoginCredentials, ProviderLogin } from "../src/keys/provider-login.ts";
 import type { CatalogueModel } from "../src/model.ts";
@@ -80,7 +80,7 @@ export async function loginLab(
 ): Promise<LoginLab> {
   const server = await oauthServer(given);
   const home = mkdtempSync(join(tmpdir(), "bonsai-login-"));
-  const keys = fileKeys({ home, env: {} });
+  const keys = new KeyFile({ home, env: {} });
   const options = { ...labOptions(server), ...change };
   const login = oauthLogin(options);
   keys.logins.add("lab", login);

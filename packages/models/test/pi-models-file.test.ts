@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { fileKeys } from "../src/keys/keys.ts";
+import { KeyFile } from "../src/keys/keys.ts";
 import { failure, homeWith, load } from "./home-with-models.ts";
 
 const URL_OF_BOX = "http://127.0.0.1:9999/v1";
@@ -105,7 +105,7 @@ describe("a models.json of pi", () => {
   });
   const keyOf = async (apiKey: string, env: Record<string, string> = {}) => {
     const home = homeWith(boxWith(apiKey));
-    const keys = fileKeys({ home, env: { PATH: process.env.PATH, ...env } });
+    const keys = new KeyFile({ home, env: { PATH: process.env.PATH, ...env } });
     const { providers } = await load(boxWith(apiKey));
     const box = providers.find(({ provider }) => provider === "box")!;
     return { keys, box, key: keys.key(box), home };

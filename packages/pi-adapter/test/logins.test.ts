@@ -1,7 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileKeys, finalEvent, loadCatalogue, ModelClient } from "@bonsai-agent/models";
+import { finalEvent, KeyFile, loadCatalogue, ModelClient } from "@bonsai-agent/models";
 import type { LoginCallbacks, LoginCredentials } from "@bonsai-agent/models/login";
 import { oauthServer } from "@bonsai-agent/testkit";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
@@ -43,7 +43,7 @@ test("a login that was written for pi goes through, and is refreshed", async () 
   vi.stubEnv("LOGIN_SERVER", server.url);
   const { name, options } = await registered();
   const home = mkdtempSync(join(tmpdir(), "bonsai-pi-login-"));
-  const keys = fileKeys({ home, env: {} });
+  const keys = new KeyFile({ home, env: {} });
   keys.logins.add(name, options.oauth!);
   let location = "";
   await keys.logins.login(

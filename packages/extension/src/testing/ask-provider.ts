@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { AssistantMessage } from "@bonsai-agent/messages";
 import {
   type CatalogueModel,
-  fileKeys,
+  KeyFile,
   loadCatalogue,
   ModelClient,
   type ModelFailure,
@@ -97,7 +97,7 @@ async function withProvider<Result>(
 }
 
 async function modelsIn(home: string, maxRetries: number) {
-  const keys = fileKeys({ home, env: process.env });
+  const keys = new KeyFile({ home, env: process.env });
   const client = new ModelClient({ keys, retry: { maxRetries }, sleep: async () => {} });
   return { keys, client, catalogue: await loadCatalogue({ home, env: process.env }) };
 }

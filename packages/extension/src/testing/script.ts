@@ -2,7 +2,7 @@ import { summarySections } from "@bonsai-agent/compaction";
 import {
   type Catalogue,
   type CatalogueModel,
-  fileKeys,
+  KeyFile,
   loadCatalogue,
   ModelClient,
   type ProviderCall,
@@ -41,7 +41,7 @@ export async function scriptedModels(options: ScriptedModelsOptions): Promise<Ex
   });
   const catalogue = await loadCatalogue({ home, env: {} });
   addModels(catalogue, models);
-  const keys = fileKeys({ home, env: {} });
+  const keys = new KeyFile({ home, env: {} });
   const providers = { scripted: async () => provider };
   return { catalogue, keys, client: new ModelClient({ keys, providers, retry: { maxRetries: 0 } }) };
 }

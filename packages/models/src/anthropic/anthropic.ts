@@ -7,6 +7,7 @@ import type {
   Tool,
 } from "@anthropic-ai/sdk/resources/messages";
 import { isRecord } from "@bonsai-agent/messages";
+import { isAtHost } from "../model.ts";
 import type { OpenAiClientSettings, Provider, ProviderCall } from "../provider.ts";
 import { wireStream, withoutCustomHeaders } from "../wire/stream.ts";
 import { anthropicContext, type WireMessage } from "./anthropic-context.ts";
@@ -37,6 +38,8 @@ function isError(event: unknown): boolean {
   return type === "error" || (typeof type !== "string" && Boolean(error ?? message ?? detail));
 }
 
+const ANTHROPIC_HOST = "api.anthropic.com";
+
 /** Makes a client for one request. It uses nothing from the environment, and does not retry, log or trace. */
 function sdkClient({ model, apiKey }: ProviderCall, settings: OpenAiClientSettings): Anthropic {
   return new Anthropic({
@@ -58,7 +61,7 @@ function sdkClient({ model, apiKey }: ProviderCall, settings: OpenAiClientSettin
 /** The SDK sends the key to Anthropic as a bearer token. Other servers expect `x-api-key`. */
 function authorization(baseUrl: string, apiKey: string | undefined): Record<string, string | null> {
   if (!apiKey) return { authorization: null };
-  return isAnthropicHost(baseUrl) ? {} : { "x-api-key": apiKey };
+  return isAtHost(baseUrl, ANTHROPIC_HOST) ? {} : { "x-api-key": apiKey };
 }
 
 const breakpoint: CacheControlEphemeral = { type: "ephemeral" };
@@ -117,7 +120,7 @@ function systemBlocks(text: string, isCached: boolean): TextBlockParam[] {
 }
 
 function wireTools({ model, tools }: ProviderCall, isCached: boolean): Tool[] {
-  const isEager = isAnthropicHost(model.baseUrl);
+  const isEager = isAtHost(model.baseUrl, ANTHROPIC_HOST);
   return tools.map(({ name, description, parameters }, index) => ({
     name,
     description,
@@ -126,10 +129,6 @@ function wireTools({ model, tools }: ProviderCall, isCached: boolean): Tool[] {
     ...(isEager && { eager_input_streaming: true }),
     ...(isCached && index === tools.length - 1 && { cache_control: breakpoint }),
   }));
-}
-
-function isAnthropicHost(baseUrl: string): boolean {
-  return URL.canParse(baseUrl) && new URL(baseUrl).hostname === "api.anthropic.com";
 }
 
 /** Sets a breakpoint on the last block of each of the last user-role messages. */

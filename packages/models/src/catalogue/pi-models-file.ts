@@ -89,7 +89,7 @@ export function piKeys(file: string): ReadonlyMap<string, string> {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The providers of a `models.json` of pi in Bonsai's form. The keys stay in the file: see `fileKeys`. */
+/** The providers of a `models.json` of pi in Bonsai's form. The keys stay in the file: see `KeyFile`. */
 export function piProviders(
   { providers }: z.infer<typeof piModelsSchema>,
   { file, env }: { file: string; env: Environment },

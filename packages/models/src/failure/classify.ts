@@ -97,10 +97,11 @@ export function classifyFailure(options: ClassifyOptions): ModelFailure {
   const tokens = reportedTokens(reading, texts, options.request);
   const kind = kindOf(options, { texts, reading, tokens });
   const isGuessed = kind !== "inputTooLong" && isOverflowBySize(options, { texts, reading, kind });
+  const message = shown(texts, apiKey);
   return {
     kind: isGuessed ? "inputTooLong" : kind,
     ...(isGuessed && { isGuessed: true }),
-    message: withAdvice(shown(texts, apiKey), error.advice),
+    message: error.advice === undefined ? message : `${sentence(message)} ${error.advice}`,
     provider,
     modelId,
     status: texts.status,
@@ -254,10 +255,6 @@ function isAboveItsLimit(text: string): boolean {
   const [, limit, requested] = /limit:? (\d[\d,]*),.{0,40}?requested:? (\d[\d,]*)/i.exec(text) ?? [];
   if (limit === undefined || requested === undefined) return false;
   return Number(requested.replaceAll(",", "")) > Number(limit.replaceAll(",", ""));
-}
-
-function withAdvice(message: string, advice: string | undefined): string {
-  return advice === undefined ? message : `${sentence(message)} ${advice}`;
 }
 
 function shown(texts: ErrorTexts, apiKey: string | undefined): string {

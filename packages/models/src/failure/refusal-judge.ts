@@ -1,4 +1,4 @@
-import type { RowNumber, RowOutcome } from "./refusal-rows.ts";
+import type { RowNumbers, RowOutcome } from "./refusal-rows.ts";
 import { type Concept, MIN_TOKENS, type NumberToken, type Statement, statementsOf } from "./refusal-words.ts";
 
 /** The meaning of a refusal's words. */
@@ -8,7 +8,7 @@ export interface Reading {
    * cause.
    */
   outcome: RowOutcome | "request" | "named" | "unnamed";
-  numbers: Partial<Record<RowNumber, number>>;
+  numbers: RowNumbers;
 }
 
 /** A larger number is an id. */

@@ -11,13 +11,13 @@ export type RowOutcome =
   | "bytes";
 
 /** The numbers in a refusal. `total` is the sum of input and output cap, or the input alone. */
-export type RowNumber = "window" | "input" | "output" | "total" | "outputLimit";
+export type RowNumbers = Partial<Record<"window" | "input" | "output" | "total" | "outputLimit", number>>;
 
 interface RefusalRow {
   outcome: RowOutcome;
   /**
    * A provider's words, compared without case, quotes, underscores, hyphens and repeated spaces. `{input}` and the other
-   * names of RowNumber match a number, `…` up to 200 characters, and `^` the start of the message.
+   * names of RowNumbers match a number, `…` up to 200 characters, and `^` the start of the message.
    */
   words: readonly string[];
   /** Applies only to providers whose name matches. */
@@ -113,14 +113,11 @@ const refusalRows: readonly RefusalRow[] = [
   { outcome: "inputOrCap", words: ["please reduce the length of the messages or completion"] },
 ];
 
-/** The outcome of the first matching row, and the numbers between its words. */
-interface RowMatch {
-  outcome: RowOutcome;
-  numbers: Partial<Record<RowNumber, number>>;
-}
-
-/** Returns the match of the first row that knows the words of a refusal. */
-export function matchRow(text: string, provider: string): RowMatch | undefined {
+/** Returns the outcome of the first row that knows the words of a refusal, and the numbers between its words. */
+export function matchRow(
+  text: string,
+  provider: string,
+): { outcome: RowOutcome; numbers: RowNumbers } | undefined {
   const plain = plainText(text);
   // Made at the first refusal: most sessions never see one.
   compiled ??= refusalRows.map((row) => [row, row.words.map(patternOf)]);
@@ -162,7 +159,7 @@ function patternOf(words: string): RegExp {
   return new RegExp(source);
 }
 
-function numbersOf(groups: Record<string, string> = {}): RowMatch["numbers"] {
+function numbersOf(groups: Record<string, string> = {}): RowNumbers {
   const numbers = Object.entries(groups).map(([name, text]) => [name, Number(text.replaceAll(/\D/g, ""))]);
   return Object.fromEntries(numbers.filter(([, value]) => Number.isSafeInteger(value)));
 }

@@ -32,10 +32,6 @@ export interface FileKeysOptions {
   onNotice?: ((notice: { code: "keys_exposed"; message: string }) => void) | undefined;
 }
 
-export function fileKeys(options: FileKeysOptions): KeyFile {
-  return new KeyFile(options);
-}
-
 type FoundKey = { key: string; origin: KeyOrigin };
 
 /**

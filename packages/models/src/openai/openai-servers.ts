@@ -2,6 +2,7 @@ import type { ResponseCreateParamsStreaming } from "openai/resources/responses/r
 import {
   type CatalogueModel,
   type Effort,
+  isAtHost,
   type ModelCompat,
   type ThinkingLevel,
   thinkingLevels,
@@ -255,8 +256,7 @@ export function openAiServer({
   baseUrl,
   compat = {},
 }: Pick<CatalogueModel, "provider" | "baseUrl" | "compat">): OpenAiServer {
-  const host = hostOf(baseUrl);
-  const byHost = table.find(({ hosts }) => hosts.some((known) => isHostOf(known, host)));
+  const byHost = table.find(({ hosts }) => hosts.some((host) => isAtHost(baseUrl, host)));
   // The host counts first: the name may be the user's own for a proxy.
   const row = byHost ?? table.find(({ names }) => names.includes(provider.toLowerCase()));
   return withCompat({ ...unknownServer, ...row }, compat);
@@ -287,18 +287,6 @@ function ownEfforts([lowest, ...more]: readonly Effort[] = []): ThinkingWords[1]
   return lowest === undefined
     ? { ...spreadOverLevels("low", "medium", "high"), off: undefined }
     : spreadOverLevels(lowest, ...more);
-}
-
-export function isOpenAiHost(baseUrl: string): boolean {
-  return isHostOf("api.openai.com", hostOf(baseUrl));
-}
-
-function isHostOf(known: string, host: string): boolean {
-  return host === known || host.endsWith(`.${known}`);
-}
-
-function hostOf(baseUrl: string): string {
-  return URL.canParse(baseUrl) ? new URL(baseUrl).hostname.toLowerCase() : "";
 }
 
 /** The fields of Chat Completions for thinking. */

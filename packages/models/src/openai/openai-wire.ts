@@ -8,11 +8,11 @@ import {
 import { exceedsJsonDepth, FRAMES } from "@bonsai-agent/messages/host";
 import { OpenAI } from "openai";
 import { _iterSSEMessages as parse } from "openai/core/streaming";
-import type { CatalogueModel } from "../model.ts";
+import { type CatalogueModel, isAtHost } from "../model.ts";
 import type { StreamEvent, TokenCounts } from "../model-request.ts";
 import type { OpenAiClientSettings, ProviderCall } from "../provider.ts";
 import { type WireRequest, wireStream, withoutCustomHeaders } from "../wire/stream.ts";
-import { isOpenAiHost, type OpenAiServer } from "./openai-servers.ts";
+import type { OpenAiServer } from "./openai-servers.ts";
 
 /** Runs one attempt of a request, in either protocol. Throws what an extension's `connect` throws. */
 export function openAiStream(
@@ -30,7 +30,7 @@ export function openAiStream(
 }
 
 function ownClient({ model, apiKey }: ProviderCall, settings: OpenAiClientSettings): OpenAI {
-  const isOpenAi = isOpenAiHost(model.baseUrl);
+  const isOpenAi = isAtHost(model.baseUrl, "api.openai.com");
   return new OpenAI({
     ...settings,
     baseURL: model.baseUrl,

@@ -86,14 +86,11 @@ async function* streamTexts(
   answer: AnswerBuilder,
   { thinking = "", text = "", delayMs = 0, chunkChars = 24, cut = false, calls = [] }: ScenarioAnswer,
 ): AsyncIterable<StreamEvent> {
-  for (const delta of pieces(thinking, chunkChars)) {
-    await pause(delayMs, call.signal);
-    yield answer.thinking(delta);
-  }
   const shown = cut && calls.length === 0 ? textHead(text, Math.floor(text.length / 2)) : text;
-  for (const delta of pieces(shown, chunkChars)) {
+  const thoughts = pieces(thinking, chunkChars);
+  for (const [at, delta] of [...thoughts, ...pieces(shown, chunkChars)].entries()) {
     await pause(delayMs, call.signal);
-    yield answer.text(delta);
+    yield at < thoughts.length ? answer.thinking(delta) : answer.text(delta);
   }
 }
 

@@ -55,7 +55,7 @@ export async function* wireStream(wire: WireRequest): AsyncGenerator<StreamEvent
   let isDone = false;
   try {
     const response = await opened(wire, closer.signal);
-    await call.onResponse(responseHead(response));
+    await call.onResponse(responseHead(response.status, response.headers));
     try {
       for await (const { event, data } of parse(response, closer)) {
         call.signal.throwIfAborted();
@@ -104,18 +104,12 @@ async function opened({ call, path, request, client }: WireRequest, closed: Abor
   } catch (error) {
     signal.throwIfAborted();
     if (isSdkError(error) && error.status !== undefined)
-      await onResponse(responseHead({ status: error.status, headers: error.headers }));
+      await onResponse(responseHead(error.status, error.headers));
     throw requestError(error, refused);
   }
 }
 
-function responseHead({
-  status,
-  headers,
-}: {
-  status: number;
-  headers: Headers | undefined;
-}): ProviderResponse {
+function responseHead(status: number, headers: Headers | undefined): ProviderResponse {
   return { status, headers: Object.fromEntries(headers?.entries() ?? []) };
 }
 

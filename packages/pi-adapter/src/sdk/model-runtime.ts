@@ -6,7 +6,7 @@ import {
   registerProvider,
 } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { type CatalogueModel, fileKeys, isReachable, loadCatalogue, ModelClient } from "@bonsai-agent/models";
+import { type CatalogueModel, isReachable, KeyFile, loadCatalogue, ModelClient } from "@bonsai-agent/models";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { bonsaiModel, type GivenModel, type PiModel, piModel } from "../models/model.ts";
 import { bonsaiProvider, type PiProvider } from "../models/provider.ts";
@@ -220,6 +220,6 @@ export class ModelRuntime {
 /** For a program of pi's that Bonsai does not run. */
 async function openModels(home: string): Promise<ExtensionModels> {
   const { env } = process;
-  const keys = fileKeys({ home, env });
+  const keys = new KeyFile({ home, env });
   return { catalogue: await loadCatalogue({ home, env }), keys, client: new ModelClient({ keys }) };
 }
