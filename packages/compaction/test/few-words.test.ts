@@ -54,7 +54,7 @@ const call = (at: number) => [
 const shapes: readonly [name: string, turn: (at: number) => object[], says: RegExp][] = [
   ["code", () => [user(CODE), said(CODE)], /agent.*: ```ts \/ export function f/],
   ["lorem ipsum", () => [user(LOREM), said(LOREM)], /agent.*: Lorem ipsum dolor/],
-  ["pastes", () => [user(LOG), said(LOG)], /agent.*: \[log, 60 lines, 2,439 characters/],
+  ["pastes", () => [user(LOG), said(LOG)], /agent.*: \[output, 60 lines/],
   ["images", () => [user(IMAGE), said("")], /\[image\]$/m],
   ["tool calls", call, /^Summarised: \d+ messages, 0 of them from the user\.$/m],
   ["one letter each", () => [user("x"), said("y")], /agent.*: y$/m],
