@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
@@ -22,6 +23,16 @@ test("bonsai search reads the query as a regular expression only when asked to",
   expect((await runCli(["search", file, "nothing like it"])).stdout).toBe(
     'No matches for "nothing like it".\n',
   );
+});
+
+test("a search of a damaged session warns about the damage", async () => {
+  const file = writeLines(sampleLines());
+  writeFileSync(file, readFileSync(file, "utf8").replace(/\n(?=[^\n]*\n$)/, "\ngarbage\n"));
+  const { stdout, stderr } = await runCli(["search", "cache", "--in", file]);
+  expect([stdout.includes("3 hits"), stderr.replaceAll(/\s+/g, " ")]).toEqual([
+    true,
+    expect.stringContaining("1 line of the session file is damaged."),
+  ]);
 });
 
 /** A session with a text on which `(a+)+$` tries more ways than there is time for. */

@@ -117,11 +117,10 @@ function searchExpression(query: string): RegExp {
 }
 
 function searchHits(session: Session, hits: readonly SessionHit[]): SearchHit[] {
-  const index = session.index();
-  const active = new Set(session.leafId === null ? [] : index.ancestry(index.find(session.leafId)));
+  const active = new Set(session.path().map(({ id }) => id));
   return hits.map(({ entryId, type, role, snippet }) => ({
     ...{ entryId, type, ...(role !== undefined && { role }), snippet },
-    onActivePath: active.has(index.find(entryId)),
+    onActivePath: active.has(entryId),
   }));
 }
 
