@@ -1,4 +1,3 @@
-import { skillCallText } from "@bonsai-agent/messages/host";
 import type { Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
@@ -23,7 +22,7 @@ test.each([
 test("a skill that the user called is a read file, and its text is left out", async () => {
   const { session } = history("U:5000 A(t1=read:a.ts) T1 A:100");
   const body = "Read every page of it twice. ".repeat(40);
-  const content = skillCallText({ name: "pdf", path: "/s/pdf/SKILL.md", args: "report.pdf", body });
+  const content = `<skill name="pdf" location="/s/pdf/SKILL.md">\n${body}\n</skill>\n\nreport.pdf`;
   session.append({ type: "message", message: { role: "user", content, timestamp: 1 } });
   history("A:900", session);
   const { summary = "", entry } = await compact(session);

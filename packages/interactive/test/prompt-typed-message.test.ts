@@ -2,7 +2,6 @@ import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mentionedFiles } from "@bonsai-agent/app/file-mentions";
-import { skillCallText } from "@bonsai-agent/messages/host";
 import { expect, test } from "vitest";
 import { agentProject, says } from "../../app/test/agent-project.ts";
 import { markOf, PastedImages } from "../src/prompt/pasted-images.ts";
@@ -39,7 +38,9 @@ test.for([
 test.for(["", "the form", "what is in @notes.md"])("a skill is called again as it was typed: %j", (args) => {
   const cwd = project();
   const { quotes } = mentionedFiles([args], { cwd });
-  const call = skillCallText({ name: "pdf", path: "/s/pdf/SKILL.md", body: "Do it.", args });
+  const call = ['<skill name="pdf" location="/s/pdf/SKILL.md">\nDo it.\n</skill>', args]
+    .filter(Boolean)
+    .join("\n\n");
   const sent = { text: [call, ...quotes].join("\n\n"), images: [] };
   expect(typedMessage(sent, cwd, new PastedImages())).toBe(`/skill:pdf ${args}`.trim());
 });

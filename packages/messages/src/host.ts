@@ -2,7 +2,7 @@
 export { raceAbort, sleep } from "./abort.ts";
 export { answerUsage, chars4FloorEstimator, isGoodAnswer, UNSEEN_TOKENS } from "./count/estimate.ts";
 export { imageProblem } from "./image-file.ts";
-export { parseSettings, shownValue } from "./settings-problem.ts";
+export { parseSettings } from "./settings-problem.ts";
 export { CALL_ARGUMENTS } from "./text/call-text.ts";
 export {
   escapeTag,
@@ -23,7 +23,6 @@ export {
 } from "./text/marks.ts";
 export { readableLines } from "./text/readable-summary.ts";
 export { isSecretName } from "./text/secret-rules.ts";
-export { withoutRedactionMarks } from "./text/secrets.ts";
 export {
   CallPairs,
   closestNames,
@@ -41,7 +40,6 @@ export {
   isProgramText,
   quotedFiles,
   skillCallIn,
-  skillCallText,
   typedCommand,
 } from "./text/typed-text.ts";
 export { isPlausibleCount, reportedUsage } from "./usage.ts";

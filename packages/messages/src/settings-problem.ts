@@ -29,7 +29,7 @@ function settingProblem(error: z.ZodError, input: unknown, schema: z.ZodType) {
 interface ParseSettingsOptions {
   /** The JSON file with the value. Its name begins the message. Default: the value is a part of the settings. */
   file?: string;
-  /** The settings' own key among all settings. Default: the schema is of all settings. */
+  /** The value's own key in the file or among all settings. Default: the value is the whole file or all settings. */
   section?: string;
   /** Makes the error. Its message names the key, the value and the allowed values. */
   error: (problem: Omit<BonsaiErrorOptions, "code">) => BonsaiError;
@@ -48,14 +48,14 @@ export function parseSettings<Schema extends z.ZodType>(
   if (success) return data;
   const { key, found, allowed, knownKeys } = settingProblem(error, input, schema);
   const wrong = `is ${found}, but must be ${allowed}.`;
+  const name = [section, key].filter(Boolean).join(".");
   if (file !== undefined) {
     const problem =
       knownKeys === undefined
-        ? `${key || "the whole file"} ${wrong}`
-        : `unknown key ${key}. Known keys: ${knownKeys}.`;
+        ? `${name || "the whole file"} ${wrong}`
+        : `unknown key ${name}. Known keys: ${knownKeys}.`;
     throw errorOf({ message: `${file}: ${problem}`, hint: "Correct the file.", cause: error });
   }
-  const name = [section, key].filter(Boolean).join(".");
   if (name === "")
     throw errorOf({
       message: `The settings are ${found}, but must be a JSON object.`,
@@ -72,7 +72,7 @@ export function parseSettings<Schema extends z.ZodType>(
 const MAX_VALUE_CHARS = 80;
 
 /** A value as an error shows it: short, and without keys and the parameters of addresses. */
-export function shownValue(value: unknown): string {
+function shownValue(value: unknown): string {
   const written = (jsonText(value) || "missing").replaceAll(/(:\/\/[^\s"?]*\?)[^\s"]+/g, "$1…");
   const text = redactSecrets(written, { isStrict: true }).replaceAll(
     /(?<=:\/\/)[^\s/@]+(?=@)/g,

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { askedText, saidText, skillCallText, typedCommand, typedText } from "../src/text/typed-text.ts";
+import { askedText, saidText, typedCommand, typedText } from "../src/text/typed-text.ts";
 
 const file = '<file path="a.ts">\none\n</file>';
-const skill = skillCallText({ name: "pdf", path: "/s/SKILL.md", body: "Do it.", args: "See @a.ts" });
+const skill = '<skill name="pdf" location="/s/SKILL.md">\nDo it.\n</skill>\n\nSee @a.ts';
 const reminder = "<system-reminder>Be kind.</system-reminder>\n";
 
 test.each<[string, object, { typed: string; said: string; asked: string }]>([

@@ -1,10 +1,5 @@
 import { redactSecrets, textHead, typedText, type UserMessage } from "@bonsai-agent/messages";
-import {
-  askedText,
-  typedCommand,
-  withoutRedactionMarks,
-  withoutTerminalControls,
-} from "@bonsai-agent/messages/host";
+import { askedText, typedCommand, withoutTerminalControls } from "@bonsai-agent/messages/host";
 import { lineText } from "@bonsai-agent/messages/numbers";
 
 /** Fits one line of a list. */
@@ -110,9 +105,9 @@ function letters(text: string): number {
 
 /** Removes all that may be a secret. A missing word does not harm a title, so any long word of letters and digits goes. */
 export function withoutSecrets(text: string): string {
-  return withoutRedactionMarks(redactSecrets(text, { isStrict: true })).replaceAll(/\S+/g, (word) =>
-    isSecret(word) ? "" : word,
-  );
+  return redactSecrets(text, { isStrict: true })
+    .replaceAll(/\[redacted: [a-zA-Z ]+\]/g, "")
+    .replaceAll(/\S+/g, (word) => (isSecret(word) ? "" : word));
 }
 
 const MIN_RANDOM_CHARS = 20;

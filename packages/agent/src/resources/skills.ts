@@ -1,6 +1,6 @@
 import { basename, dirname } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { skillCallText } from "@bonsai-agent/messages/host";
+import { escapeTag, type skillCallIn } from "@bonsai-agent/messages/host";
 import { count } from "@bonsai-agent/messages/numbers";
 import { messageOf } from "../notice.ts";
 import { readRegularFile } from "../tools/files/open-file.ts";
@@ -268,4 +268,20 @@ export function skillMessage({ name, path, folder }: CalledSkill, args = ""): st
     args: said,
     body: `References are relative to ${folder}.\n\n${filled}`,
   });
+}
+
+/** The text of a message that calls a skill, for `skillCallIn`. */
+export function skillCallText({
+  name,
+  path,
+  body,
+  args,
+}: NonNullable<ReturnType<typeof skillCallIn>>): string {
+  const head = `<skill name="${attribute(name)}" location="${attribute(path)}">`;
+  const sent = `${head}\n${escapeTag(body, "skill")}\n</skill>`;
+  return args === "" ? sent : `${sent}\n\n${args}`;
+}
+
+function attribute(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("\n", "&#10;");
 }

@@ -1,5 +1,5 @@
 import { callsIn, contentText, SecretFilter, textHead } from "@bonsai-agent/messages";
-import { RECALL_TOOL, recalledIds, withoutRedactionMarks } from "@bonsai-agent/messages/host";
+import { RECALL_TOOL, recalledIds } from "@bonsai-agent/messages/host";
 import { type Entry, type ProjectionItem, project, type Session } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
 import {
@@ -84,7 +84,7 @@ function withoutSecrets({ messages, following = [] }: RecordOptions, secrets: Se
 
 function recordWithoutSecrets(record: SpanRecord, secrets: SecretFilter): SpanRecord {
   const { terms, ...others } = secrets.value(record);
-  const uses = terms.uses.filter(({ term }) => withoutRedactionMarks(term) === term);
+  const uses = terms.uses.filter(({ term }) => !term.includes("[redacted: "));
   return { ...others, terms: { ...terms, uses } };
 }
 

@@ -25,11 +25,6 @@ export function redactSecrets(text: string, { known = [], isStrict = false }: Re
   return redacted.replaceAll(SHORTENED, masked("API key")).replaceAll(AFTER_SCHEME, masked("authorization"));
 }
 
-/** A text without the marks that `redactSecrets` leaves. */
-export function withoutRedactionMarks(text: string): string {
-  return text.replaceAll(/\[redacted: [a-zA-Z ]+\]/g, "");
-}
-
 /** Maximum number of values that are remembered because of their names: each is looked for in every text. */
 const MAX_LEARNED = 200;
 const MAX_LEARNING_CHARS = 16_000_000;

@@ -1,4 +1,3 @@
-import { escapeTag } from "./frames.ts";
 import { contentText, splitReminders } from "./text.ts";
 
 // Separates the text that a user typed from the text that was sent for it. All functions are total.
@@ -53,13 +52,6 @@ interface SkillCall {
 const SKILL_BLOCK =
   /^<skill name="([^"\n]+)" location="([^"\n]+)">\n([\s\S]*?)\n?<\/skill>(?:\n\n([\s\S]*))?$/;
 
-/** The text of a message that calls a skill. */
-export function skillCallText({ name, path, body, args }: SkillCall): string {
-  const head = `<skill name="${attribute(name)}" location="${attribute(path)}">`;
-  const sent = `${head}\n${escapeTag(body, "skill")}\n</skill>`;
-  return args === "" ? sent : `${sent}\n\n${args}`;
-}
-
 /** The skill call in a message; undefined for other messages. */
 export function skillCallIn(text: string): SkillCall | undefined {
   if (!text.startsWith("<skill ")) return undefined;
@@ -72,10 +64,6 @@ export function skillCallIn(text: string): SkillCall | undefined {
 function withoutSkill(text: string): string {
   const call = skillCallIn(text);
   return call === undefined ? text : `/skill:${call.name}${call.args === "" ? "" : ` ${call.args}`}`;
-}
-
-function attribute(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("\n", "&#10;");
 }
 
 function plain(text: string): string {

@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from "node:path";
 import { BonsaiError, usualCacheRules } from "@bonsai-agent/messages";
-import { exceedsJsonDepth, MAX_LEVELS, parseSettings, shownValue } from "@bonsai-agent/messages/host";
+import { exceedsJsonDepth, MAX_LEVELS, parseSettings } from "@bonsai-agent/messages/host";
 import { z } from "zod";
 import { parseJson, textFile } from "../json-file.ts";
 import { compatSchema, type ModelCompat, type ProviderApi, thinkingStyles } from "../model.ts";
@@ -164,15 +164,19 @@ function checkedAddress(
   baseUrl: string | undefined,
   { api, file, place, name }: { api: ProviderApi; file: string; place: string; name: string },
 ): string {
-  if (baseUrl !== undefined && api === "scripted") return baseUrl;
-  if (baseUrl !== undefined && isWebAddress(baseUrl)) return baseUrl.replace(/(?<!\/)\/+$/, "");
-  const allowed =
-    api === "scripted" ? "the path of a scenario file" : "an http or https address without a user name";
-  throw new BonsaiError({
-    code: "models_invalid",
-    message: `${file}: ${place}.baseUrl is ${shownValue(baseUrl)}, but must be ${allowed}.`,
-    hint: `Set baseUrl to the address of ${name}, for example "http://127.0.0.1:8000/v1". Put credentials in apiKeyEnv or headers.`,
-  });
+  const isScripted = api === "scripted";
+  const schema = z.custom<string>(
+    (value) => typeof value === "string" && (isScripted || isWebAddress(value)),
+    isScripted ? "the path of a scenario file" : "an http or https address without a user name",
+  );
+  const error = ({ message }: { message: string }) =>
+    new BonsaiError({
+      code: "models_invalid",
+      message,
+      hint: `Set baseUrl to the address of ${name}, for example "http://127.0.0.1:8000/v1". Put credentials in apiKeyEnv or headers.`,
+    });
+  const address = parseSettings(schema, baseUrl, { file, section: `${place}.baseUrl`, error });
+  return isScripted ? address : address.replace(/(?<!\/)\/+$/, "");
 }
 
 function isWebAddress(text: string): boolean {

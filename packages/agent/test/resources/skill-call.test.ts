@@ -1,5 +1,7 @@
+import { saidText, typedText } from "@bonsai-agent/messages";
+import { quotedFiles, skillCallIn } from "@bonsai-agent/messages/host";
 import { expect, test } from "vitest";
-import { quotedFiles, saidText, skillCallIn, skillCallText, typedText } from "../src/text/typed-text.ts";
+import { skillCallText } from "../../src/resources/skills.ts";
 
 type SkillCall = Parameters<typeof skillCallText>[0];
 const call: SkillCall = { name: "pdf", path: "/s/pdf/SKILL.md", body: "Do it.\n\nThen that.", args: "" };
