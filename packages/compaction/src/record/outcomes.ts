@@ -10,7 +10,7 @@ import {
 import { CallPairs, recalledIds, withoutTerminalControls } from "@bonsai-agent/messages/host";
 import type { FailedCommand, Outcomes, Todo } from "../details.ts";
 import { type Command, type CommandGroup, covers, isIrreversible, readCommands } from "./commands.ts";
-import { PLACED_ERROR, RAISED_ERROR } from "./pasted.ts";
+import { decisiveLine, EXIT_LINE, PLACED_ERROR, RAISED_ERROR } from "./pasted.ts";
 import { normalForm } from "./sentence.ts";
 import { address, type SourceMessage } from "./statements.ts";
 
@@ -98,7 +98,7 @@ class OutcomeTracker {
   }
 
   #failed(commands: readonly Command[], result: RunResult, entryId: string | undefined): void {
-    const line = decisiveLine(result);
+    const line = failureLine(result);
     if (!this.adds || commands.length === 0 || (line === undefined && !result.hasExitCode)) return;
     const key = clipped([...new Set(commands.map(keyOf))].join(" && "), MAX_KEY_CHARS);
     const { folder } = commands.at(-1)!;
@@ -253,7 +253,7 @@ function commandRun(written: string, result: RunResult, entryId: string | undefi
   const groups = readCommands(written);
   const isFailed = groupStates(groups, result).some(([, state]) => state === "failed");
   const state = isFailed && result.state !== "aborted" ? "failed" : result.state;
-  const line = state === "failed" ? decisiveLine(result) : undefined;
+  const line = state === "failed" ? failureLine(result) : undefined;
   const folder = groups.at(-1)?.commands.at(-1)?.folder;
   return {
     command: clipped(written.replace(FOLDER_CHANGE, ""), MAX_COMMAND_CHARS),
@@ -321,7 +321,7 @@ interface RunResult {
 
 /** Only the last lines of a longer output are read. */
 const MAX_LINES = 3_500;
-const MAX_LINE_CHARS = 400;
+const MAX_LINE_CHARS = { read: 400, shown: 240 };
 
 /** Reads the result of a tool, or of a command that the user ran by hand. */
 function resultOf(message: Record<string, unknown>): RunResult {
@@ -340,7 +340,9 @@ function linesOf(text: string): string[] {
   return text
     .split("\n")
     .slice(-MAX_LINES)
-    .map((line) => withoutTerminalControls(textHead(line, MAX_LINE_CHARS)).replace(/^[\s│╷╵┃]+|\s+$/gu, ""))
+    .map((line) =>
+      withoutTerminalControls(textHead(line, MAX_LINE_CHARS.read)).replace(/^[\s│╷╵┃]+|\s+$/gu, ""),
+    )
     .filter((line) => line !== "");
 }
 
@@ -349,10 +351,6 @@ function exitCodeIn(fields: unknown): number | undefined {
   const codes = [fields.exitCode, fields.exit_code, fields.exitcode, fields.returncode, fields.exit];
   return codes.find((code) => typeof code === "number") as number | undefined;
 }
-
-/** A line with only an exit code, at either end of the output: `Command exited with code 1`, `[Exit code 1.]`, `EXIT=1`. */
-const EXIT_LINE =
-  /^\W*(?:(?:the )?(?:shell )?(?:command|process|program|script|task) (?:has )?)?(?:failed with )?(?:exit(?:ed)?|return(?:ed)?|rc)(?:[ _-]?(?:with|code|status|value))*\W{1,4}(-?\d{1,3})\W*(?:\/\w+>?)?$/i;
 
 function exitCodeSaid(lines: readonly string[]): number | undefined {
   for (const line of [...lines.slice(-3).reverse(), ...lines.slice(0, 3)]) {
@@ -382,34 +380,9 @@ function saysFailed(lines: readonly string[]): boolean {
   return lines.some((line) => [SAYS_FAILED, PLACED_ERROR, RAISED_ERROR].some((shape) => shape.test(line)));
 }
 
-const MENTIONED = /\berrors?\b|\bfail(?:ed|ure|ures|ing)?\b|\bexception\b|\bfatal\b|✗|✖|❌|\bkilled\b/i;
-
-/** Shapes of lines that name the error, the most specific first. */
-const DECISIVE = [
-  PLACED_ERROR,
-  RAISED_ERROR,
-  /: (?:command )?not found\b|permission denied|\bno such file\b|\bassert(?:ion)?\b.{0,100}\bfail|\bexpected\b.{0,100}\b(?:got|received|actual|but|to)\b|\bgot\b.{0,100}\bwant\b|^[^\s:]{1,200}\.\w{1,5}:\d+(?::\d+)?: (?!warning|note|info)/i,
-  /\b(?:ECONN[A-Z]+|E[A-Z]{3,}(?=[: ,])|ERR_[A-Z_]+)\b|\b\w{1,80}(?:Error|Exception):/,
-  /^(?:--- )?FAIL(?:ED)?\b.|^(?:✗|✖|×|✘|●) |^not ok \d|\b(?:denied|refused|rejected|unauthori[sz]ed|forbidden|timed out|unreachable|not found|cannot|could not|unable to|invalid|missing|conflict)\b/i,
-  MENTIONED,
-];
-/** Lines around the error: notes of wrappers, stack frames, progress. */
-const NOISE =
-  /^(?:npm (?:warn|notice|(?:ERR!|error) (?:code |path |command |A complete |Lifecycle |errno ))|pnpm: |yarn run|error Command failed|ELIFECYCLE|make(?:\[\d+\])?: |at .{1,300}[():]|at \S+:\d+|File "|Debugger |\(node:|\(Use `node|node:internal|\^|>|\d+ ?\||=+ |-{3,}|✓|√|✔|ok\b|PASS\b|(?:\S+ )?(?:INFO|DEBUG|TRACE|WARN(?:ING)?)\b|warning\b|\[?(?:exit code|command exited)|error: (?:aborting due to|could not compile|test failed, to rerun|linker command failed)|To see|FAILURE: Build failed|For more|Some errors have|Traceback )|\bld returned \d|\b0 (?:errors?|failed|failures)\b/i;
-
-/** The line that names the error, by its shape; else the last line, if the command is known to have run. */
-function decisiveLine({ lines, hasExitCode }: RunResult): string | undefined {
-  const telling = lines.filter((line) => !NOISE.test(line) && !EXIT_LINE.test(line));
-  for (const shape of DECISIVE) {
-    const fits = (line: string) => shape.test(line);
-    // A compiler's first error causes the later ones. The last thrown error is the outcome of the earlier ones.
-    const isLast = shape === RAISED_ERROR || shape === MENTIONED;
-    const at = isLast ? telling.findLastIndex(fits) : telling.findIndex(fits);
-    // A line that ends in a colon announces the next one.
-    const next = telling[at]?.endsWith(":") ? (telling[at + 1] ?? "") : "";
-    if (at >= 0) return clipped(`${telling[at]} ${next}`, 240);
-  }
-  return hasExitCode && telling.length > 0 ? clipped(telling.at(-1)!, 240) : undefined;
+function failureLine({ lines, hasExitCode }: RunResult): string | undefined {
+  const line = decisiveLine(lines, hasExitCode);
+  return line && clipped(line, MAX_LINE_CHARS.shown);
 }
 
 /** Joins the text into one line of at most `chars` characters. Never cuts within a character. */
