@@ -142,8 +142,9 @@ export function termsAfter(earlier: TermIndex, messages: readonly SourceMessage[
   for (let at = messages.length - 1; at >= 0; at--) {
     const { message, entryId } = messages[at]!;
     const entries = entryId === undefined ? [] : [entryId];
-    for (const [term, weight] of weightedTerms(message))
+    weightedTerms(message).forEach((weight, term) => {
       addUse(uses, { term, weight, placed: weight * (earlier.messages + at + 1), entries });
+    });
   }
   return ranked(uses, earlier, messages.length);
 }

@@ -79,12 +79,12 @@ class OutcomeTracker {
   }
 
   #passed({ folder, ...passed }: Command): void {
-    const key = keyOf(passed);
-    const [again] = this.#commandsOf(key);
-    if (again === undefined) return;
+    const [again] = this.#commandsOf(keyOf(passed));
+    const isRunAgain = (part: Command) => again !== undefined && covers(again, part);
+    if (!this.outcomes.failing.some(({ key }) => this.#commandsOf(key).some(isRunAgain))) return;
     const failing = this.outcomes.failing.flatMap((failed): FailedCommand[] => {
       const parts = this.#commandsOf(failed.key);
-      const left = isSameFolder(folder, failed.folder) ? parts.filter((part) => !covers(again, part)) : parts;
+      const left = isSameFolder(folder, failed.folder) ? parts.filter((part) => !isRunAgain(part)) : parts;
       if (left.length === parts.length) return [failed];
       return left.length === 0 ? [] : [{ ...failed, key: left.map(keyOf).join(" && ") }];
     });

@@ -145,6 +145,13 @@ interface Statement {
   isLead: boolean;
   text: string;
   tokens: number;
+  /** Statements with the same form are equal. */
+  form: string;
+  /** Statements with the same shape count as repetitions. */
+  shape: string;
+  isSpecific: boolean;
+  /** Words and terms. */
+  subject: readonly string[];
   rank: number;
 }
 
@@ -155,7 +162,6 @@ export interface ClipOptions {
   tokensBeside: (at: number) => number;
   /** Rank bonus of the newest statement; the oldest gets 0. */
   recency: number;
-  /** Statements with the same shape count as repetitions. */
   shapeOf: (sentence: string) => string;
   /** Extra rank for the sentences of a text. Default: 0. */
   worthOf?: (at: number) => number;
@@ -218,63 +224,56 @@ const WEIGHT = {
   repeated: -20,
 };
 
-function rankedStatements(
-  texts: readonly string[],
-  { recency, shapeOf, worthOf, focus = "" }: ClipOptions,
-): Statement[] {
-  const statements = texts.flatMap((text, of) =>
-    sentencesOf(text)
-      .map(unmarked)
-      .map((sentence, at) => ({
-        isLead: at === 0,
-        of,
-        text: sentence,
-        tokens: estimateTokens(sentence) + 1,
-        rank: 0,
-      })),
-  );
-  const forms = statements.map(({ text }) => normalForm(text));
-  const last = new Map(forms.map((form, at) => [form, at]));
-  const terms = statements.map(({ text }) => termsIn(text));
-  const subjects = statements.map((_, at) => new Set([...wordsIn(forms[at]!), ...terms[at]!]));
-  const uses = countEach(subjects.flatMap((words) => [...words]));
+/** Ranks a statement at least as high as each earlier one on its subject: it may revoke that one. */
+function rankedStatements(texts: readonly string[], options: ClipOptions): Statement[] {
+  const { recency, worthOf, focus = "" } = options;
+  const statements = texts.flatMap((text, of) => statementsOf(text, of, options));
+  const last = new Map(statements.map(({ form }, at) => [form, at]));
+  const uses = countEach(statements.flatMap(({ subject }) => subject));
   const focused = new Set([...contentWords(focus), ...termsIn(focus)]);
-  const shapes = statements.map(({ text }) => shapeOf(text));
-  const repeats = countEach(shapes);
+  const repeats = countEach(statements.map(({ shape }) => shape));
+  const highest = new Map<string, number>();
   statements.forEach((statement, at) => {
-    const rare = [...subjects[at]!].filter((word) => uses.get(word)! <= RARE).length;
-    statement.rank =
-      WEIGHT.specific * Math.min(1, terms[at]!.size) +
-      WEIGHT.information * Math.min(1, rare / 3) +
-      (last.get(forms[at]!) === at ? 0 : WEIGHT.repeated) +
-      (statement.isLead ? WEIGHT.lead / repeats.get(shapes[at]!)! : 0) +
+    const { of, isLead, form, shape, isSpecific, subject } = statement;
+    const rare = subject.filter((word) => uses.get(word)! <= RARE);
+    const rank =
+      (isSpecific ? WEIGHT.specific : 0) +
+      WEIGHT.information * Math.min(1, rare.length / 3) +
+      (last.get(form) === at ? 0 : WEIGHT.repeated) +
+      (isLead ? WEIGHT.lead / repeats.get(shape)! : 0) +
       // A repeated shape carries little information.
-      -Math.log2(repeats.get(shapes[at]!)!) +
-      ([...subjects[at]!].some((word) => focused.has(word)) ? WEIGHT.focus : 0) +
-      (worthOf?.(statement.of) ?? 0) +
+      -Math.log2(repeats.get(shape)!) +
+      (subject.some((word) => focused.has(word)) ? WEIGHT.focus : 0) +
+      (worthOf?.(of) ?? 0) +
       (recency * at) / statements.length;
+    statement.rank = Math.max(rank, ...rare.map((word) => highest.get(word) ?? rank));
+    for (const word of rare) highest.set(word, statement.rank);
   });
-  keepLatest(statements, subjects, uses);
   return statements;
+}
+
+function statementsOf(text: string, of: number, { shapeOf }: ClipOptions): Statement[] {
+  return sentencesOf(text).map((sentence, at) => {
+    const own = unmarked(sentence);
+    const form = normalForm(own);
+    const terms = termsIn(own);
+    return {
+      of,
+      isLead: at === 0,
+      text: own,
+      tokens: estimateTokens(own) + 1,
+      form,
+      shape: shapeOf(own),
+      isSpecific: terms.size > 0,
+      subject: [...new Set([...wordsIn(form), ...terms])],
+      rank: 0,
+    };
+  });
 }
 
 /** Removes the marks of an earlier clipping from both ends. */
 function unmarked(sentence: string): string {
   return sentence.replace(/^…\s+/, "").replace(/\s+…$/, "");
-}
-
-/** Ranks a statement at least as high as each earlier one on the same subject: it may revoke that one. */
-function keepLatest(
-  statements: Statement[],
-  subjects: readonly ReadonlySet<string>[],
-  uses: ReadonlyMap<string, number>,
-): void {
-  const highest = new Map<string, number>();
-  statements.forEach((statement, at) => {
-    const rare = [...subjects[at]!].filter((word) => uses.get(word)! <= RARE);
-    statement.rank = Math.max(statement.rank, ...rare.map((word) => highest.get(word) ?? statement.rank));
-    for (const word of rare) highest.set(word, statement.rank);
-  });
 }
 
 /** Counts each distinct value. */

@@ -14,10 +14,12 @@ export function contentBlocks(content: unknown): Array<Record<string, unknown> &
 
 /** The text blocks of a content value, joined by newlines. Leaves out thinking, calls and images. */
 export function contentText(content: unknown): string {
-  return contentBlocks(content)
-    .map((block) => (block.type === "text" ? stringOr(block.text, "") : ""))
-    .filter((text) => text !== "")
-    .join("\n");
+  let joined = "";
+  for (const block of contentBlocks(content)) {
+    const text = block.type === "text" ? stringOr(block.text, "") : "";
+    joined += joined === "" || text === "" ? text : `\n${text}`;
+  }
+  return joined;
 }
 
 /** The tool calls of an assistant message in order, each with an id, a name and arguments. */
