@@ -30,7 +30,7 @@ interface BranchDiffOptions {
 }
 
 /** The point at which two paths separate, and the work on each side since then. */
-export interface BranchDiff {
+interface BranchDiff {
   /**
    * `same`: one place; `ahead`: A comes after B; `behind`: B comes after A; `parted`: each has entries of its own;
    * `unrelated`: no entry in common.
@@ -47,7 +47,7 @@ export interface BranchDiff {
 }
 
 /** The work on one side, as if nothing of it had been compacted. */
-export interface BranchSide {
+interface BranchSide {
   leafId: string | null;
   /** All entries of the side, oldest first. */
   entries: readonly Entry[];

@@ -10,7 +10,6 @@ import { escapeMarks, paragraphs, reportedUsage } from "@bonsai-agent/messages/h
 import { type Entry, type Projection, pinChange, project } from "@bonsai-agent/session";
 import {
   branchSummaryText,
-  type CarryOver,
   carriedTokens,
   editedProse,
   recordBlocks,
@@ -28,8 +27,8 @@ import { builtInDigest } from "../ladder/digest-summariser.ts";
 import { checkCustomSummary } from "../ladder/extension-rung.ts";
 import type { SummarisePreparationOptions } from "../ladder/preparation.ts";
 import { readContext } from "../plan/context.ts";
-import { type Budgets, budgetsFor } from "../plan/limits.ts";
-import { originalMessage, type ViewItem, viewOf } from "../plan/view.ts";
+import { budgetsFor } from "../plan/limits.ts";
+import { originalMessage, viewOf } from "../plan/view.ts";
 import { otherClosings } from "../record/statements.ts";
 import { compactionSettings } from "../settings.ts";
 import type { Summariser } from "../summariser.ts";
@@ -84,22 +83,21 @@ export async function branchSummaryOrCancel(
 ): Promise<BranchDecision | "cancelled"> {
   const { session, settings, model, signal = new AbortController().signal } = options;
   const { branch, summarise } = place;
-  const source = () => {
-    const { leafId } = branch;
-    const reading = readContext({ session, leafId, model, estimator: settings.estimator });
-    const projection = branch.projection ?? reading.projection;
-    return { ...reading, settings, model, ...branch, projection, secrets: sessionSecrets(session, leafId) };
+  const secrets = () => sessionSecrets(session, branch.leafId);
+  const input = () => {
+    const reading = readContext({ session, leafId: branch.leafId, model, estimator: settings.estimator });
+    return branchInput({ ...reading, settings, model, ...branch, secrets: secrets() });
   };
-  const asked = await askExtensions(options, place, source, signal);
+  const asked = await askExtensions(options, place, input, signal);
   if (asked.cancel || signal.aborted) return "cancelled";
   // If the user wants no summary, one of an extension is ignored.
   const given = summarise ? asked.summary : undefined;
   if (given !== undefined) checkCustomSummary("session_before_tree", given.summary);
   const decided = { fromExtension: given !== undefined, label: asked.label ?? options.label };
-  if (given !== undefined) return { ...decided, summary: customBranchSummary(given, source()) };
+  if (given !== undefined) return { ...decided, summary: customBranchSummary(given, secrets(), input) };
   if (!summarise) return { ...decided, summary: undefined };
   try {
-    const summary = await summariseBranch(source, {
+    const summary = await summariseBranch(input, {
       summariser: options.summariser ?? builtInDigest,
       focus: asked.customInstructions ?? options.focus,
       replaceInstructions: asked.replaceInstructions ?? options.replaceInstructions,
@@ -115,7 +113,7 @@ export async function branchSummaryOrCancel(
 async function askExtensions(
   { lifecycle, focus, replaceInstructions, label }: BranchSummaryOptions & { label?: string },
   { branch, targetId, summarise }: BranchPlace,
-  source: () => BranchSource,
+  input: () => BranchInput,
   signal: AbortSignal,
 ): Promise<BeforeTreeResult> {
   const preparation: TreePreparation = {
@@ -123,7 +121,7 @@ async function askExtensions(
     oldLeafId: branch.leafId,
     commonAncestorId: branch.commonAncestorId,
     get entriesToSummarize() {
-      sources.set(branch.entries, source);
+      inputs.set(branch.entries, input);
       return Object.freeze(branch.entries);
     },
     userWantsSummary: summarise,
@@ -147,10 +145,10 @@ interface BranchSource
 }
 
 /** The branch of each event's entries, as long as a handler has them. */
-const sources = new WeakMap<readonly Entry[], () => BranchSource>();
+const inputs = new WeakMap<readonly Entry[], () => BranchInput>();
 
 /** A branch summary without its place in the tree. */
-export interface BranchSummary {
+interface BranchSummary {
   /** As the model will see it. */
   summary: string;
   /** The carried data, and the summary without its frame. */
@@ -164,7 +162,7 @@ export interface BranchSummary {
  * @throws BonsaiError `branch_summary_failed`; nothing was written
  */
 async function summariseBranch(
-  source: () => BranchSource,
+  branch: () => BranchInput,
   {
     summariser,
     focus,
@@ -176,7 +174,7 @@ async function summariseBranch(
   },
 ): Promise<BranchSummary | undefined> {
   try {
-    const input = branchInput(source());
+    const input = branch();
     const { items, known, budgets, settings, estimator, secrets } = input;
     if (items.length === 0) return undefined;
     const cost = new RunCost();
@@ -208,17 +206,12 @@ async function summariseBranch(
   }
 }
 
-interface BranchInput extends BranchSource {
-  /** The messages of the branch that the model saw, oldest first, without pins. */
-  items: readonly ViewItem[];
-  budgets: Budgets;
-  limits: ReturnType<typeof carriedTokens>;
-  known: CarryOver;
-}
+type BranchInput = ReturnType<typeof branchInput>;
 
-function branchInput(source: BranchSource): BranchInput {
+function branchInput(source: BranchSource) {
   const { entries, projection, estimator, settings, secrets, model = {} } = source;
   const ids = new Set(entries.map((entry) => entry.id));
+  // The messages that the model saw, oldest first, without pins.
   const items = viewOf(projection, estimator).items.filter(
     ({ entryId, entry }) => ids.has(entryId) && pinChange(entry) === undefined,
   );
@@ -262,16 +255,17 @@ function layBranchSummary(
 /** An extension's summary of a branch. One of `summariseEntries` is one of ours: only its prose counts. */
 function customBranchSummary(
   given: NonNullable<BeforeTreeResult["summary"]>,
-  source: BranchSource,
+  secrets: SecretFilter,
+  input: () => BranchInput,
 ): BranchDecision["summary"] {
   const { details } = given;
-  const summary = source.secrets.text(given.summary);
+  const summary = secrets.text(given.summary);
   const usage = reportedUsage(given.usage);
   const cost = usage && { usage };
   if (!isOwnDetails(details))
     return { summary: escapeMarks(summary), ...(details !== undefined && { details }), ...cost };
   const prose = escapeMarks(editedProse(summary));
-  return { ...layBranchSummary(prose, branchInput(source), readDetails(details).isExtract), ...cost };
+  return { ...layBranchSummary(prose, input(), readDetails(details).isExtract), ...cost };
 }
 
 export interface SummariseEntriesOptions
@@ -294,15 +288,16 @@ export async function summariseEntries({
   replaceInstructions,
   signal = new AbortController().signal,
 }: SummariseEntriesOptions): Promise<BranchSummary> {
-  const source = () => ({
-    entries,
-    projection: project(entries),
-    estimator: tokenEstimator,
-    settings: compactionSettings({}),
-    secrets: new SecretFilter(),
-  });
+  const input = () =>
+    branchInput({
+      entries,
+      projection: project(entries),
+      estimator: tokenEstimator,
+      settings: compactionSettings({}),
+      secrets: new SecretFilter(),
+    });
   const asked = { summariser, focus, replaceInstructions, signal };
-  const summary = await summariseBranch(sources.get(entries) ?? source, asked).catch((error: unknown) => {
+  const summary = await summariseBranch(inputs.get(entries) ?? input, asked).catch((error: unknown) => {
     signal.throwIfAborted();
     throw error;
   });

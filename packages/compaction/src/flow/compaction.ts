@@ -206,7 +206,7 @@ function layAgain(run: Run, earlier: ClimbResult): LadderState {
   return layDraft(planned, { ...draft, firstKeptEntryId }, run);
 }
 
-export interface PlanCompactionOptions
+interface PlanCompactionOptions
   extends Omit<RunCompactionOptions, "digest" | "lifecycle" | "review" | "signal" | "summariser"> {
   /** The end of the planned path. Default: the session's leaf. */
   leafId?: string;

@@ -127,8 +127,33 @@ export class CompactionController {
    * Compacts if the next request would be far above the window. `skipped`: the request can be sent, its size is
    * unknown, or the settings want no recovery. `failed`: it must not be sent. Never rejects.
    */
-  fitBeforeSending(at: { signal?: AbortSignal } = {}): Promise<CompactionOutcome & { error?: BonsaiError }> {
-    return this.#settled("overflow", () => this.#sendable(at));
+  fitBeforeSending({
+    signal,
+  }: {
+    signal?: AbortSignal;
+  } = {}): Promise<CompactionOutcome & { error?: BonsaiError }> {
+    return this.#settled("overflow", async () => {
+      const reading = this.#read();
+      const skip = (detail: string) => unchanged("overflow", reading, detail);
+      const request = this.#request({ reason: "overflow", refusal: { inputTokens: reading.tokens }, signal });
+      const maxTokens = sendableTokens(request.model.contextWindow);
+      if (maxTokens === undefined) return skip("The model's context window is unknown.");
+      if (reading.tokens <= maxTokens) return skip("The context fits the window.");
+      if (!request.settings.onOverflow) return skip("compaction.onOverflow is off.");
+      const error = promptTooLarge(reading, request.model);
+      if (error !== undefined) return { ...skip(error.message), status: "failed" as const, error };
+      const { request: tried } = this.#attempts;
+      if (tried.isFittedBeforeSending || tried.isOverflowRecovered)
+        return this.#sendsAnyway() ? skip(SENT_ANYWAY) : stillTooLarge(reading, request.model);
+      tried.isFittedBeforeSending = true;
+      const outcome = await this.#run(request);
+      const { status } = outcome;
+      const left = this.#read();
+      const isDone = status === "compacted" || status === "masked";
+      if (status !== "failed" && !(isDone && left.tokens > maxTokens)) return outcome;
+      if (this.#sendsAnyway()) return { ...outcome, status: "skipped" as const, detail: SENT_ANYWAY };
+      return isDone ? stillTooLarge(left, request.model) : outcome;
+    });
   }
 
   /** Compacts at a request of the user or a program. Never rejects. */
@@ -197,29 +222,6 @@ export class CompactionController {
     const error = pausedError(reading, thresholdTokens, pause);
     if (this.#attempts.reportsPause()) this.#options.onWarning?.(error);
     return skip(error.message);
-  }
-
-  async #sendable({ signal }: { signal?: AbortSignal }) {
-    const reading = this.#read();
-    const skip = (detail: string) => unchanged("overflow", reading, detail);
-    const request = this.#request({ reason: "overflow", refusal: { inputTokens: reading.tokens }, signal });
-    const maxTokens = sendableTokens(request.model.contextWindow);
-    if (maxTokens === undefined) return skip("The model's context window is unknown.");
-    if (reading.tokens <= maxTokens) return skip("The context fits the window.");
-    if (!request.settings.onOverflow) return skip("compaction.onOverflow is off.");
-    const error = promptTooLarge(reading, request.model);
-    if (error !== undefined) return { ...skip(error.message), status: "failed" as const, error };
-    const { request: tried } = this.#attempts;
-    if (tried.isFittedBeforeSending || tried.isOverflowRecovered)
-      return this.#sendsAnyway() ? skip(SENT_ANYWAY) : stillTooLarge(reading, request.model);
-    tried.isFittedBeforeSending = true;
-    const outcome = await this.#run(request);
-    const { status } = outcome;
-    const left = this.#read();
-    const isDone = status === "compacted" || status === "masked";
-    if (status !== "failed" && !(isDone && left.tokens > maxTokens)) return outcome;
-    if (this.#sendsAnyway()) return { ...outcome, status: "skipped" as const, detail: SENT_ANYWAY };
-    return isDone ? stillTooLarge(left, request.model) : outcome;
   }
 
   /** Once for each user message, a context is sent that is too large only by its learned size, which may be wrong. */

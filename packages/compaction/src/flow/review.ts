@@ -55,7 +55,7 @@ export interface CompactionDraft {
 }
 
 /** The nearest legal cuts before and after the present one, and the nearest that begin a turn, if those are others. */
-export interface OtherCuts {
+interface OtherCuts {
   earlier?: CutPlace;
   later?: CutPlace;
   earlierTurn?: CutPlace;
@@ -79,7 +79,7 @@ export type ReviewCompaction = (draft: CompactionDraft) => Promise<ReviewDecisio
 const ACTIONS = ["apply", "edit", "again", "cut", "digest", "back", "cancel"];
 
 /** Checks the decision of a reviewer in plain JavaScript. @throws BonsaiError `review_invalid` */
-export function validateDecision(decision: unknown): ReviewDecision {
+function validateDecision(decision: unknown): ReviewDecision {
   const { action, prose, focus, firstKeptEntryId } = (decision ?? {}) as Record<string, unknown>;
   const isEdit = action !== "edit" || typeof prose === "string";
   const isFocus = action !== "again" || focus === undefined || typeof focus === "string";

@@ -71,7 +71,7 @@ function isBestTry(run: Run, { view, tokens }: LadderState): boolean {
 }
 
 /** True for a context so far above the window that no request with it would be sent. */
-export function isUnsendable(tokens: number, sendableTokens = Number.POSITIVE_INFINITY): boolean {
+function isUnsendable(tokens: number, sendableTokens = Number.POSITIVE_INFINITY): boolean {
   return tokens > sendableTokens;
 }
 

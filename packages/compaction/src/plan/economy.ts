@@ -130,7 +130,7 @@ function hasExpired(messages: readonly Message[], keptMs: number, nowMs: number 
 }
 
 /** Growth and pauses of a session, from its requests. */
-export interface Pace {
+interface Pace {
   /** Growth of the context from one request to the next. */
   growthTokens: number;
   /** The share of requests, 0 to 1, that came after the cache had expired. */
