@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { exceedsJsonDepth, MAX_LEVELS } from "@bonsai-agent/messages/host";
+import { jsonDepthProblem } from "@bonsai-agent/messages/host";
 
 /**
  * The value in a JSON file that people edit; undefined where there is no file. A byte-order mark is no fault.
@@ -16,7 +16,8 @@ export function readJsonFile(file: string): unknown {
     throw unreadable(`${file} is not valid JSON: ${(cause as Error).message}.`, cause);
   }
   // What is deeper can be neither shown nor written back.
-  if (exceedsJsonDepth(value)) throw unreadable(`${file} is nested deeper than ${MAX_LEVELS} levels.`);
+  const problem = jsonDepthProblem(value);
+  if (problem !== undefined) throw unreadable(`${file} is ${problem}.`);
   return value;
 }
 

@@ -157,9 +157,7 @@ describe("20,000 arrays in what is read beside a session", () => {
     writeFileSync(join(project.cwd, "..", name), text);
     const { code: exit, stderr } = await project.run(["-p", "hi"]);
     expect(stderr.slice(0, 2_000)).toContain(`[${code}]`);
-    expect(stderr.slice(0, 2_000).replaceAll(/\s+/g, " ")).toMatch(
-      /nested deeper than 200 levels|more than 200 nested levels/,
-    );
+    expect(stderr.slice(0, 2_000).replaceAll(/\s+/g, " ")).toMatch(/nested deeper than 200 levels/);
     expect(exit).toBe(1);
   });
 

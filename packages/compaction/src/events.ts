@@ -1,6 +1,6 @@
 import type { DecideEvent, DecideRule, EventRules, Lifecycle, NotifyEvent } from "@bonsai-agent/lifecycle";
 import { isRecord, type Message, messageOf, type Usage } from "@bonsai-agent/messages";
-import { exceedsJsonDepth } from "@bonsai-agent/messages/host";
+import { jsonDepthProblem } from "@bonsai-agent/messages/host";
 import type { BranchSummaryEntry, CompactionEntry, ContextEditEntry, Entry } from "@bonsai-agent/session";
 import { checkCarryOver, type ExtensionCarryOver } from "./carry/extension-carry.ts";
 import type { CompactionReason, SaidMessage } from "./details.ts";
@@ -41,7 +41,9 @@ function isSummary(value: unknown): boolean | string {
 
 function isStorable(value: unknown): boolean {
   try {
-    return value === undefined || (!exceedsJsonDepth(value) && JSON.stringify(value) !== undefined);
+    return (
+      value === undefined || (jsonDepthProblem(value) === undefined && JSON.stringify(value) !== undefined)
+    );
   } catch {
     // The value contains a cycle, a BigInt, or a getter that throws.
     return false;

@@ -1,5 +1,5 @@
 import { isRecord } from "@bonsai-agent/messages";
-import { exceedsJsonDepth, MAX_LEVELS } from "@bonsai-agent/messages/host";
+import { jsonDepthProblem } from "@bonsai-agent/messages/host";
 
 /** The key for arguments that are no JSON object. The tool does not run, and the model gets an error. */
 export const MALFORMED_ARGUMENTS = "bonsai.malformedArguments";
@@ -13,7 +13,7 @@ export function parseArguments(text: string): Record<string, unknown> | undefine
   const value = jsonOf(text) ?? onlyObject(withoutFaults(text));
   const inner = typeof value?.json === "string" ? parseText(value.json) : value?.json;
   if (inner === null || (Array.isArray(inner) && inner.length === 0)) return {};
-  return isRecord(inner) && !exceedsJsonDepth(inner) ? inner : undefined;
+  return isRecord(inner) && jsonDepthProblem(inner) === undefined ? inner : undefined;
 }
 
 /** Providers send no text at all for a call without arguments. */
@@ -85,7 +85,7 @@ export function argumentsProblem(text: string): string {
   if (parsed !== undefined) {
     const inner = typeof parsed.json === "string" ? parseText(parsed.json) : parsed.json;
     if (isRecord(inner))
-      return `The arguments are nested deeper than ${MAX_LEVELS} levels. Repeat the call with flatter arguments; send nested data as a text.`;
+      return `The arguments are ${jsonDepthProblem(inner)}. Repeat the call with flatter arguments; send nested data as a text.`;
     return `The arguments are ${nameOf(parsed.json)}, not a JSON object. Repeat the call with an object, such as {"name": "value"}.`;
   }
   if (objectsIn(escaped).filter((part) => jsonOf(part) !== undefined).length > 1)

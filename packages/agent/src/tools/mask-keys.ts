@@ -1,4 +1,4 @@
-import { isSecretName, MAX_LEVELS } from "@bonsai-agent/messages/host";
+import { isSecretName } from "@bonsai-agent/messages/host";
 
 /** A secret, and the name that replaces it. */
 export interface NamedSecret {
@@ -6,6 +6,8 @@ export interface NamedSecret {
   value: string;
 }
 
+/** Deeper data cannot be stored. */
+const MAX_LEVELS = 200;
 /** A shorter value may be a common word. */
 const MIN_KEY_CHARS = 16;
 /** Minimum for a value with letters and digits. */

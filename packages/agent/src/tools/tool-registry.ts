@@ -6,7 +6,7 @@ import {
   type Usage,
   type UserContent,
 } from "@bonsai-agent/messages";
-import { exceedsJsonDepth, MAX_LEVELS } from "@bonsai-agent/messages/host";
+import { jsonDepthProblem } from "@bonsai-agent/messages/host";
 import { userContentSchema } from "@bonsai-agent/messages/schemas";
 import type { ToolDeclaration } from "@bonsai-agent/models";
 import { z } from "zod";
@@ -272,21 +272,22 @@ export function failed(text: string): ToolResult {
 
 /** Omits details that are nested too deeply: they cannot be stored, and the model does not see them. */
 function storableResult(toolName: string, result: ToolResult): ToolResult {
-  const problem = `It is nested deeper than ${MAX_LEVELS} levels.`;
-  if (isNestedTooDeep(result.content))
-    return failed(`Cannot store the result of the tool ${toolName}. ${problem}`);
-  return isNestedTooDeep(result.details) ? { ...result, details: { unstorable: problem } } : result;
+  const ofContent = depthProblem(result.content);
+  if (ofContent !== undefined) return failed(`Cannot store the result of the tool ${toolName}. ${ofContent}`);
+  const ofDetails = depthProblem(result.details);
+  return ofDetails === undefined ? result : { ...result, details: { unstorable: ofDetails } };
 }
 
-/** A circular value is not counted: storing it makes its own error. */
-function isNestedTooDeep(value: unknown): boolean {
-  if (!exceedsJsonDepth(value)) return false;
+/** A circular value has no problem here: storing it makes its own error. */
+function depthProblem(value: unknown): string | undefined {
+  const problem = jsonDepthProblem(value);
+  if (problem === undefined) return undefined;
   try {
     JSON.stringify(value);
-    return true;
   } catch (error) {
-    return error instanceof RangeError;
+    if (!(error instanceof RangeError)) return undefined;
   }
+  return `It is ${problem}.`;
 }
 
 /** The result of a call that was never run. */

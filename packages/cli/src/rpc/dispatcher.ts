@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { didYouMean } from "@bonsai-agent/app/nearest-word";
 import { BonsaiError, isRecord, jsonText } from "@bonsai-agent/messages";
-import { exceedsJsonDepth, MAX_LEVELS } from "@bonsai-agent/messages/host";
+import { jsonDepthProblem } from "@bonsai-agent/messages/host";
 import { count } from "@bonsai-agent/messages/numbers";
 import { z } from "zod";
 import { errorJson } from "../modes/event-json.ts";
@@ -192,8 +192,8 @@ function readLine(line: LineIn): ReadCommand | UnreadableCommand | { answer: UiR
   const named = { id, dialect, command };
   if (anyId !== undefined && id === undefined)
     return { ...named, error: invalid(`id must be a string or a number, not ${jsonText(anyId)}`) };
-  if (exceedsJsonDepth(value))
-    return { ...named, error: invalid(`its JSON is nested deeper than ${MAX_LEVELS} levels`) };
+  const tooDeep = jsonDepthProblem(value);
+  if (tooDeep !== undefined) return { ...named, error: invalid(`its JSON is ${tooDeep}`) };
   if (command === null || !Object.hasOwn(dialect.commands, command))
     return { ...named, error: unknownCommand(type, Object.keys(dialect.commands)) };
   const shape = dialect.commands[command]!;

@@ -142,10 +142,14 @@ function stringOr(value: unknown, fallback: string): string {
 /** Maximum nesting of JSON values. Real values are flatter, and JSON.stringify fails only far deeper. */
 export const MAX_LEVELS = 200;
 
-/** True for a value nested deeper than `MAX_LEVELS`, which cannot be stored, copied and sent. */
-export function exceedsJsonDepth(value: unknown, levels = MAX_LEVELS): boolean {
+/** Says that a value is nested too deep to be stored, copied and sent; undefined for other values. */
+export function jsonDepthProblem(value: unknown): string | undefined {
+  return exceeds(value, MAX_LEVELS) ? `nested deeper than ${MAX_LEVELS} levels` : undefined;
+}
+
+function exceeds(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => exceedsJsonDepth(inner, levels - 1));
+  return levels === 0 || Object.values(value).some((inner) => exceeds(inner, levels - 1));
 }
 
 /** A copy of a value of any depth. `structuredClone` is limited by the stack. */

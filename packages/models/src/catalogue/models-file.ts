@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from "node:path";
 import { BonsaiError, usualCacheRules } from "@bonsai-agent/messages";
-import { exceedsJsonDepth, MAX_LEVELS, parseSettings } from "@bonsai-agent/messages/host";
+import { jsonDepthProblem, parseSettings } from "@bonsai-agent/messages/host";
 import { z } from "zod";
 import { parseJson, textFile } from "../json-file.ts";
 import { compatSchema, type ModelCompat, type ProviderApi, thinkingStyles } from "../model.ts";
@@ -102,8 +102,8 @@ function fileProviders(
   } catch (cause) {
     throw unreadable(file, cause);
   }
-  if (exceedsJsonDepth(value))
-    throw unreadable(file, new SyntaxError(`it has more than ${MAX_LEVELS} nested levels`));
+  const problem = jsonDepthProblem(value);
+  if (problem !== undefined) throw unreadable(file, new SyntaxError(`it is ${problem}`));
   if (isOfPi(value)) return piProviders(valid(value, piModelsSchema, file), { file, env });
   const { providers } = valid(value, catalogueSchema, file);
   return providers.map(({ models, ...provider }) => ({

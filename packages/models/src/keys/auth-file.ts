@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
-import { exceedsJsonDepth, MAX_LEVELS } from "@bonsai-agent/messages/host";
+import { jsonDepthProblem } from "@bonsai-agent/messages/host";
 import { discard, lockedSync, unwritable } from "../file-lock.ts";
 import { textFile } from "../json-file.ts";
 
@@ -33,7 +33,8 @@ export class AuthFile {
     }
     if (!isRecord(value)) throw damaged(this.path, "is not a JSON object");
     // Each saved key rewrites the whole file.
-    if (exceedsJsonDepth(value)) throw damaged(this.path, `is nested deeper than ${MAX_LEVELS} levels`);
+    const problem = jsonDepthProblem(value);
+    if (problem !== undefined) throw damaged(this.path, `is ${problem}`);
     for (const [provider, entry] of Object.entries(value)) {
       if (!isRecord(entry))
         throw damaged(this.path, `has a value for ${JSON.stringify(provider)} that is not an object`);

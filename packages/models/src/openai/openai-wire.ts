@@ -5,7 +5,7 @@ import {
   type ToolResultMessage,
   type UserContent,
 } from "@bonsai-agent/messages";
-import { exceedsJsonDepth, FRAMES } from "@bonsai-agent/messages/host";
+import { FRAMES, jsonDepthProblem } from "@bonsai-agent/messages/host";
 import { OpenAI } from "openai";
 import { _iterSSEMessages as parse } from "openai/core/streaming";
 import { type CatalogueModel, isAtHost } from "../model.ts";
@@ -107,7 +107,7 @@ export function jsonObject(text: string | undefined): Record<string, unknown> | 
   if (!text?.startsWith("{")) return undefined;
   try {
     const value: unknown = JSON.parse(text);
-    return exceedsJsonDepth(value) ? undefined : (value as Record<string, unknown>);
+    return jsonDepthProblem(value) === undefined ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;
   }

@@ -6,7 +6,7 @@ import {
   type TextContent,
   type UserContent,
 } from "@bonsai-agent/messages";
-import { exceedsJsonDepth } from "@bonsai-agent/messages/host";
+import { jsonDepthProblem } from "@bonsai-agent/messages/host";
 import { isOwnAnswer, type ProviderApi } from "../model.ts";
 import type { ModelRequest, RepairKind } from "../model-request.ts";
 import { splitThinking } from "../thinking-tags.ts";
@@ -90,7 +90,9 @@ export const repairContent: RepairPass = (messages, { found }) => {
 function withArguments(block: unknown): unknown {
   const call = block as AssistantContent;
   if (call.type !== "toolCall") return block;
-  return isRecord(call.arguments) && !exceedsJsonDepth(call.arguments) ? block : { ...call, arguments: {} };
+  return isRecord(call.arguments) && jsonDepthProblem(call.arguments) === undefined
+    ? block
+    : { ...call, arguments: {} };
 }
 
 function soundResult(message: Extract<Message, { role: "toolResult" }>) {

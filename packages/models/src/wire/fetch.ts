@@ -1,4 +1,4 @@
-import { exceedsJsonDepth } from "@bonsai-agent/messages/host";
+import { jsonDepthProblem } from "@bonsai-agent/messages/host";
 import { ANSWER_TOO_LARGE } from "../failure/answer-end.ts";
 import { shownAddress } from "../model.ts";
 import { ProviderError } from "../provider.ts";
@@ -87,7 +87,7 @@ function watchedRefusal(onAlive: () => void): TransformStream<Uint8Array, Uint8A
 
 /** The SDKs fail at deeply nested JSON in a refusal: replaces it by text. */
 function readableText(text: string): string {
-  return exceedsJsonDepth(jsonOrText(text)) ? text.slice(0, MAX_UNREADABLE_CHARS) : text;
+  return jsonDepthProblem(jsonOrText(text)) !== undefined ? text.slice(0, MAX_UNREADABLE_CHARS) : text;
 }
 
 function tooMuch(what: string, bytes: number): ProviderError {
