@@ -27,6 +27,20 @@ class WatchedStore extends MemoryStore {
   }
 }
 
+test("entries are read without the bytes between far ones, and with few reads if they are near", () => {
+  const store = new WatchedStore();
+  const session = createSession({ store, cwd: "/" });
+  session.append(Array.from({ length: 4_000 }, (_, at) => said(`${at} ${"x".repeat(900)}`)));
+  const { count } = session.index();
+  const readFor = (numbers: number[]) => {
+    const before = store.readBytes;
+    expect([...session.entriesAt(numbers)].map(({ number }) => number)).toEqual(numbers);
+    return store.readBytes - before;
+  };
+  expect(readFor([0, 1_000, 2_000, 3_000])).toBeLessThan(40_000);
+  expect(readFor([...new Array(count).keys()])).toBeLessThan(1.2 * store.size());
+});
+
 test("a path has the entries in memory, and the older ones from the file", () => {
   const store = new MemoryStore();
   const session = createSession({ store, cwd: "/" });
