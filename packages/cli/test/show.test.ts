@@ -33,6 +33,15 @@ describe("bonsai show", () => {
     });
   });
 
+  test("lists the files that a sub-agent names in its result", async () => {
+    const result = { role: "toolResult", toolCallId: "t9", toolName: "task", content: [], isError: false };
+    const details = { readFiles: ["src/read.ts"], modifiedFiles: ["src/changed.ts"] };
+    const place = { id: "aaaa9999", parentId: null, timestamp: "2026-01-01T00:00:00.000Z" };
+    const entry = { type: "message", ...place, message: { ...result, details, timestamp: 1 } };
+    const report = await jsonOf<ShowReport>(["show", writeLines([header, entry])]);
+    expect(report).toMatchObject({ readFiles: ["src/read.ts"], modifiedFiles: ["src/changed.ts"] });
+  });
+
   test("what the summary carries and what it left out is shown, and fits", async () => {
     const count = (kept: number, lost: number, putBack: number) => ({ kept, lost, putBack });
     const loss = {
