@@ -158,17 +158,13 @@ function shownLines(files: readonly string[], recent: ReadonlySet<string>): stri
 }
 
 /** A name on its own line. Quoted as JSON if it would break the line or read as something else. */
-export function fileLine(file: string): string {
+function fileLine(file: string): string {
   const isPlain = file === file.trim() && !/[\p{Cc}\u2028\u2029]/u.test(file) && !/^(?:"|\(and )/.test(file);
   if (isPlain && escapeMarks(file) === file) return file;
-  const coded = /[\p{Cc}\u2028\u2029<[#*]|[^\x20-\x7e]/gu;
-  return JSON.stringify(file).replaceAll(coded, (character) =>
-    Array.from({ length: character.length }, (_, at) => hexEscape(character.charCodeAt(at))).join(""),
+  return JSON.stringify(file).replaceAll(
+    /[<[#*]|[^\x20-\x7e]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-}
-
-function hexEscape(code: number): string {
-  return `\\u${code.toString(16).padStart(4, "0")}`;
 }
 
 /** Reads a name that `fileLine` wrote. */

@@ -31,7 +31,7 @@ export interface RecordedMessage extends SourceMessage {
   record?: SpanRecord | undefined;
 }
 
-export interface RecordOptions {
+interface RecordOptions {
   /** The record before these messages. Default: empty. */
   earlier?: SpanRecord | undefined;
   /** Oldest first. */
@@ -150,7 +150,7 @@ export function termsAfter(earlier: TermIndex, messages: readonly SourceMessage[
 }
 
 /** Joins the index of a branch, as later messages, into another index. */
-export function joinedTerms(index: TermIndex, branch: TermIndex): TermIndex {
+function joinedTerms(index: TermIndex, branch: TermIndex): TermIndex {
   const uses = new Map<string, TermUse>();
   for (const use of branch.uses) addUse(uses, { ...use, placed: use.placed + use.weight * index.messages });
   return ranked(uses, index, branch.messages);

@@ -12,7 +12,7 @@ import {
   wordLines,
 } from "./statements.ts";
 
-export interface DigestOptions {
+interface DigestOptions {
   record: SpanRecord;
   /** The earlier summary, whether a model wrote it or it is a digest. Default: none. */
   earlierSummary?: string | undefined;

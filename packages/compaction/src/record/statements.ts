@@ -40,7 +40,7 @@ export interface SourceMessage {
 }
 
 /** A message that a person wrote, or a command that a person ran. */
-export type PersonMessage = UserMessage | BashExecutionMessage;
+type PersonMessage = UserMessage | BashExecutionMessage;
 
 /** True for a user message of a program. Messages that were typed in Bonsai say so. */
 export function isOfProgram(message: UserMessage): boolean {
@@ -81,7 +81,7 @@ export function summaryProse({ summary }: { summary?: unknown }): string {
 }
 
 /** Returns the text and author of a message from an extension or another program; undefined for other messages. */
-export function programText(message: Message): { by: string; text: string } | undefined {
+function programText(message: Message): { by: string; text: string } | undefined {
   const type = programType(message);
   if (type === undefined || IGNORED_TYPES.has(type)) return undefined;
   const { content } = message as CustomMessage | UserMessage;
