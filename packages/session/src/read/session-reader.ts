@@ -15,6 +15,7 @@ export interface ScannedEntry {
   readonly number: number;
 }
 
+const FIRST_SWEEP_ENTRIES = 4096;
 /** Instead of a record's number: no record; the place before the first entry. */
 const ABSENT = -1;
 const ROOT = -2;
@@ -25,6 +26,9 @@ export class SessionReader {
   /** 1, 2 or 3. */
   readonly version: number;
   #index: EntryIndex | undefined;
+  /** By record: entries that a caller asked for by id, so that it gets the same object while it keeps the first one. */
+  readonly #entries = new Map<number, WeakRef<Entry>>();
+  #sweepAt = FIRST_SWEEP_ENTRIES;
 
   constructor(options: { store: SessionStore; version: number }) {
     this.store = options.store;
@@ -34,14 +38,16 @@ export class SessionReader {
   /** The index, with all that was stored until now. */
   index(): EntryIndex {
     if (this.#index?.catchUp() === true) return this.#index;
+    this.forget();
     this.#index = new EntryIndex({ store: this.store, version: this.version });
     this.#index.catchUp();
     return this.#index;
   }
 
-  /** Drops the index: the store has other content now. */
+  /** Drops the index and the entries: the store has other content now. */
   forget(): void {
     this.#index = undefined;
+    this.#entries.clear();
   }
 
   /** The index if it was made before, as it was then. */
@@ -51,7 +57,8 @@ export class SessionReader {
 
   /** The entry of a record; undefined for a damaged body. */
   entryAt(number: number): Entry | undefined {
-    return this.parse(number, readBytes(this.store, this.#madeIndex().place(number)));
+    const known = this.#entries.get(number)?.deref();
+    return known ?? this.parse(number, readBytes(this.store, this.#madeIndex().place(number)));
   }
 
   /**
@@ -89,9 +96,19 @@ export class SessionReader {
     const index = this.index();
     for (let number = index.find(id); number >= 0; number = index.earlierOfSameId(number)) {
       const entry = this.entryAt(number);
-      if (entry !== undefined) return { entry, number };
+      if (entry === undefined) continue;
+      if (!index.isOpenLine(number)) this.#remember(number, entry);
+      return { entry, number };
     }
     return undefined;
+  }
+
+  #remember(number: number, entry: Entry): void {
+    if (this.#entries.get(number)?.deref() === entry) return;
+    this.#entries.set(number, new WeakRef(entry));
+    if (this.#entries.size < this.#sweepAt) return;
+    for (const [key, reference] of this.#entries) if (!reference.deref()) this.#entries.delete(key);
+    this.#sweepAt = Math.max(FIRST_SWEEP_ENTRIES, 2 * this.#entries.size);
   }
 
   /** All entries in file order, one after the other, with the numbers of their records. */
@@ -196,7 +213,8 @@ export class SessionReader {
 
   /** As `entryAt` for one of many in a row: fewer reads. */
   #entryIn(lines: LineWindow, number: number): Entry | undefined {
-    return this.parse(number, lines.bytes(this.#madeIndex().place(number)));
+    const known = this.#entries.get(number)?.deref();
+    return known ?? this.parse(number, lines.bytes(this.#madeIndex().place(number)));
   }
 
   /** Number of the record of the stored leaf. */
