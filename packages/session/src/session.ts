@@ -82,7 +82,6 @@ export class Session {
     return this.#reader.store.file;
   }
 
-  /** The store of the session. */
   get store(): SessionStore {
     return this.#reader.store;
   }
@@ -103,8 +102,8 @@ export class Session {
   }
 
   /**
-   * Appends entries as one chain, in one write; the last becomes the leaf. Companions for other programs are appended
-   * before the last entry, and not returned.
+   * Appends entries as one chain, in one write. The last becomes the leaf. Companions for other programs are stored before
+   * it and not returned.
    * @param options.under the parent of the chain, null for none; default: the leaf
    * @throws BonsaiError `append_failed`, `session_read_only`, `entry_not_serializable`, `entry_not_found`: then nothing
    *   changed.
@@ -116,12 +115,10 @@ export class Session {
     draft: EntryDraftWithId | readonly EntryDraftWithId[],
     { under }: { under?: string | null } = {},
   ): Entry | Entry[] {
-    const drafts = Array.isArray(draft)
-      ? (draft as readonly EntryDraftWithId[])
-      : [draft as EntryDraftWithId];
+    const drafts = [draft].flat() as EntryDraftWithId[];
     if (drafts.length === 0) return [];
     const isAtLeaf = under === undefined || under === this.#leafId;
-    // Before the write: what was read can be written again, should the file lose it.
+    // Looks before the write, because entries that were read can be written again if the file loses them.
     if (isAtLeaf) this.#lookBeforeFirstView();
     else this.#lookForForeign();
     const view = isAtLeaf ? this.#view : this.#viewOf(under);
