@@ -44,6 +44,25 @@ describe("the place of the refusal words", () => {
   });
 });
 
+describe("an overflow beside words about the account, images or time", () => {
+  test.each([
+    "Context exceeded. Upgrade your plan.",
+    "The context window was exceeded. Upgrade your subscription for a larger window.",
+    "Your billing plan has a smaller window: the context exceeds 32,768 tokens.",
+    "The attached image exceeded the context of this model.",
+  ])("%s", (message) => {
+    expect(classified(message)).toMatchObject({ kind: "inputTooLong", retryable: false });
+  });
+
+  test.each([
+    "Context deadline exceeded. Upgrade your plan.",
+    "context deadline exceeded after 30 seconds",
+    "Upgrade your plan for a larger context.",
+  ])("%s is no overflow", (message) => {
+    expect(classified(message)).toMatchObject({ kind: "other" });
+  });
+});
+
 describe("errors that only look like an overflow", () => {
   test.each<[string, Said]>([
     ["Invalid 'tools[3].description': string too long. Expected a string with maximum length 1024.", {}],
