@@ -158,6 +158,12 @@ describe("bad input", () => {
       ["one", "three"],
       ["joined_records 1", "bad_line 1", "missing_parent 1"],
     ],
+    ...["parentUuid", "message"].map((field): (typeof JOINED)[number] => [
+      `a record that is torn right before its ${field}, and two whole ones`,
+      `${one}${two.slice(0, two.indexOf(`"${field}":`) + field.length + 3)}${three}\n${claudeLine("d", "c", "four")}`,
+      ["one", "three", "four"],
+      ["joined_records 1", "bad_line 1", "missing_parent 1"],
+    ]),
     [
       "a record that is torn behind a nested object",
       `${one}\n${two.slice(0, -1)}\n${three}`,

@@ -67,15 +67,11 @@ function splitObjects(text: string): LineObjects {
   const values: Fields[] = [];
   let isWhole = true;
   for (let at = nextWord(text, 0); at < text.length; ) {
-    const { end, isObject } = objectAt(text, at);
-    const value = isObject ? parsed(text.slice(at, end)) : undefined;
-    if (isRecord(value)) {
-      values.push(value);
-      at = nextWord(text, end);
-      continue;
-    }
-    isWhole = false;
-    at = nextStart(text, at, end);
+    const object = objectAt(text, at);
+    const value = object.isObject ? parsed(text.slice(at, object.end)) : swallowedRecord(text, object);
+    isWhole &&= object.isObject && isRecord(value);
+    if (isRecord(value)) values.push(value);
+    at = isRecord(value) ? nextWord(text, object.end) : nextStart(text, at, object.end);
   }
   return { values, isWhole };
 }
@@ -92,44 +88,75 @@ function nextStart(text: string, from: number, error: number): number {
   return next < 0 ? text.length : next;
 }
 
-/** Reads an object's tokens without building it. `end` is after the object, or at the error. */
-function objectAt(text: string, start: number): { end: number; isObject: boolean } {
-  const open: string[] = [];
+/** The tokens of an object, or of the beginning of a torn one. */
+interface ObjectTokens {
+  /** After the object, or at the error. */
+  end: number;
+  isObject: boolean;
+  /** The names of the outermost fields. */
+  keys: ReadonlySet<string>;
+  /** The start of the latest inner object, and its end. */
+  inner: number;
+  innerEnd: number;
+}
+
+/**
+ * The record that became the value of a torn one, which was cut right before a value: `{"type":"user","message":{"type":…}`.
+ * It ends at the error, and most fields of the torn record are fields of it too.
+ */
+function swallowedRecord(text: string, { end, keys, inner, innerEnd }: ObjectTokens): unknown {
+  if (nextWord(text, innerEnd) < end) return undefined;
+  const value = parsed(text.slice(inner, innerEnd));
+  if (!isRecord(value)) return undefined;
+  const shared = [...keys].filter((key) => Object.hasOwn(value, key));
+  return shared.length > keys.size / 2 ? value : undefined;
+}
+
+/** Reads an object's tokens without building it. */
+function objectAt(text: string, start: number): ObjectTokens {
+  /** Places of the open brackets. */
+  const open: number[] = [];
+  const keys = new Set<string>();
+  let [inner, innerEnd] = [start, start];
+  const tokens = (end: number, isObject = false) => ({ end, isObject, keys, inner, innerEnd });
   let isKey = false;
   /** True if a value or key comes next, false for a separator. */
   let wantsValue = true;
   for (let at = start; at < text.length; at = nextWord(text, at)) {
     const token = text[at]!;
     if (token === "{" || token === "[") {
-      if (!wantsValue || isKey || (open.length === 0 && token === "[")) return { end: at, isObject: false };
-      open.push(token);
+      if (!wantsValue || isKey || (open.length === 0 && token === "[")) return tokens(at);
+      open.push(at);
       isKey = token === "{";
       at += 1;
     } else if (token === "}" || token === "]") {
-      if (open.pop() !== (token === "}" ? "{" : "[")) return { end: at, isObject: false };
+      const opened = open.pop() ?? -1;
+      if (text[opened] !== (token === "}" ? "{" : "[")) return tokens(at);
       at += 1;
-      if (open.length === 0) return { end: at, isObject: true };
+      if (open.length === 0) return tokens(at, true);
+      if (token === "}") [inner, innerEnd] = [opened, at];
       wantsValue = false;
       isKey = false;
     } else if (token === ",") {
-      if (wantsValue) return { end: at, isObject: false };
+      if (wantsValue) return tokens(at);
       wantsValue = true;
-      isKey = open.at(-1) === "{";
+      isKey = text[open.at(-1) ?? -1] === "{";
       at += 1;
     } else {
       const end = wantsValue && open.length > 0 ? scalarEnd(text, at, isKey) : at;
-      if (end === at) return { end: at, isObject: false };
+      if (end === at) return tokens(at);
+      if (isKey && open.length === 1) keys.add(text.slice(at + 1, end - 1));
       at = end;
       if (isKey) {
         at = nextWord(text, at);
         if (at >= text.length) break;
-        if (text[at] !== ":") return { end: at, isObject: false };
+        if (text[at] !== ":") return tokens(at);
         at += 1;
         isKey = false;
       } else wantsValue = false;
     }
   }
-  return { end: text.length, isObject: false };
+  return tokens(text.length);
 }
 
 const LITERAL = /-?\d[\d.eE+-]*|true|false|null/y;
