@@ -115,6 +115,17 @@ describe("an error event after a complete answer", () => {
   });
 });
 
+test.each(["DONE", "[done]", '{"id":', "7", "[]", '{"choices":7}'])(
+  "%s after a complete answer, instead of [DONE], changes nothing",
+  async (data) => {
+    const [, , reply] = whole[0];
+    const chunks = (reply.chunks ?? []).map((chunk) => String(chunk).replace("[DONE]", data));
+    const result = await exchange((await served({ ...reply, chunks })).url);
+    expect(result.error).toBeUndefined();
+    expect(result.message.content).toEqual([{ type: "text", text: "All." }]);
+  },
+);
+
 const callingChat = streamOf([
   callDelta({ index: 0, id: "a", function: { name: "write", arguments: '{"path":"a' } }),
 ]);

@@ -72,8 +72,9 @@ export async function* wireStream(wire: WireRequest): AsyncGenerator<StreamEvent
     } catch (error) {
       call.signal.throwIfAborted();
       const failure = streamError(error);
+      const isHarmless = failure.kind === "cut" ? reading.isFinished : reading.isComplete;
       // An error event before `[DONE]` counts even after a complete answer: a gateway's filter may have blocked it.
-      if (!isDone && !(reading.isFinished && failure.kind === "cut")) throw failure;
+      if (!isDone && (failure.kind === "refused" || !isHarmless)) throw failure;
     }
     yield* eventsRead(() => reading.end(isDone), undefined);
   } finally {
