@@ -227,7 +227,7 @@ const WEIGHT = {
 /** Ranks a statement at least as high as each earlier one on its subject: it may revoke that one. */
 function rankedStatements(texts: readonly string[], options: ClipOptions): Statement[] {
   const { recency, worthOf, focus = "" } = options;
-  const statements = texts.flatMap((text, of) => statementsOf(text, of, options));
+  const statements = statementsIn(texts, options);
   const last = new Map(statements.map(({ form }, at) => [form, at]));
   const uses = countEach(statements.flatMap(({ subject }) => subject));
   const focused = new Set([...contentWords(focus), ...termsIn(focus)]);
@@ -252,23 +252,30 @@ function rankedStatements(texts: readonly string[], options: ClipOptions): State
   return statements;
 }
 
-function statementsOf(text: string, of: number, { shapeOf }: ClipOptions): Statement[] {
-  return sentencesOf(text).map((sentence, at) => {
-    const own = unmarked(sentence);
-    const form = normalForm(own);
-    const terms = termsIn(own);
-    return {
-      of,
-      isLead: at === 0,
-      text: own,
-      tokens: estimateTokens(own) + 1,
-      form,
-      shape: shapeOf(own),
-      isSpecific: terms.size > 0,
-      subject: [...new Set([...wordsIn(form), ...terms])],
-      rank: 0,
-    };
-  });
+function statementsIn(texts: readonly string[], { shapeOf }: ClipOptions): Statement[] {
+  // A message can repeat one sentence hundreds of times.
+  const read = new Map<string, ReturnType<typeof readSentence>>();
+  return texts.flatMap((text, of) =>
+    sentencesOf(text).map((sentence, at) => {
+      const known = read.get(sentence) ?? readSentence(sentence, shapeOf);
+      read.set(sentence, known);
+      return { ...known, of, isLead: at === 0, rank: 0 };
+    }),
+  );
+}
+
+function readSentence(sentence: string, shapeOf: ClipOptions["shapeOf"]) {
+  const text = unmarked(sentence);
+  const form = normalForm(text);
+  const terms = termsIn(text);
+  return {
+    text,
+    tokens: estimateTokens(text) + 1,
+    form,
+    shape: shapeOf(text),
+    isSpecific: terms.size > 0,
+    subject: [...new Set([...wordsIn(form), ...terms])],
+  };
 }
 
 /** Removes the marks of an earlier clipping from both ends. */
