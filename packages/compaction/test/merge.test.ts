@@ -53,6 +53,20 @@ describe("a merge", () => {
     expect(summaryEntry!.details).toMatchObject({ modifiedFiles: ["a.ts"] });
   });
 
+  test("keeps an entry that another part of the program wrote during the summary on the path", async () => {
+    const { session, id } = history("U A | U A ^a1 U A");
+    const summariser = scriptedSummariser([
+      () => {
+        session.append({ type: "session_info", name: "prices" });
+        return {};
+      },
+    ]);
+    const { summaryEntry } = await mergeBranch({ session, branchId: id("a2"), settings, summariser });
+    const named = session.entries().find(({ type }) => type === "session_info");
+    expect(summaryEntry).toMatchObject({ parentId: named!.id });
+    expect(session.leafId).toBe(summaryEntry!.id);
+  });
+
   test("is told to the model as one, the same when the file is opened again; a branch that was left as left", async () => {
     const file = join(folder, "told.jsonl");
     const made = history('U A | U"try the cache" A ^a1 U A', createSession({ cwd: "/work", file }));

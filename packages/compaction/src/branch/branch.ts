@@ -110,12 +110,13 @@ export async function mergeBranch(options: MergeBranchOptions): Promise<BranchMe
   const unchanged = { status: "unchanged" as const, ...here, ...nothingNew(branchId, mergedById) };
   // Without a merge, extensions are not asked.
   if (!branch.projection.items.some(({ entry }) => pinChange(entry) === undefined)) return unchanged;
-  const place = { branch, targetId: leafId, leafId };
+  const place = { branch, targetId: leafId };
   const decision = await branchSummaryOrCancel(options, { ...place, summarise: true });
   if (decision === "cancelled")
     return { status: "cancelled", ...here, detail: "Merge cancelled. Nothing changed." };
   if (decision.summary === undefined) return unchanged;
-  const summaryEntry = (await write(options, decision, place))!;
+  // Entries can have come during the summary; they stay on the path.
+  const summaryEntry = (await write(options, decision, { ...place, leafId: session.leafId }))!;
   const news = counted(entryIds.length, "entry", "entries");
   const detail = `Merged the branch that ends at ${branchId}: summary ${summaryEntry.id} replaces ${news}.`;
   return { status: "merged", ...here, leafId: session.leafId, summaryEntry, detail };
