@@ -4,12 +4,12 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import type { AgentCall } from "./invocation.ts";
 import { absolutePath } from "./paths.ts";
 
-/**
- * What `--system-prompt` and `--append-system-prompt` give, each a text or the file that has it; undefined without them.
- * @throws BonsaiError `wrong_usage` for what can only be a file and is none, or cannot be read
- */
 type GivenPrompt = Parameters<typeof openAgent>[0]["givenPrompt"];
 
+/**
+ * The texts of `--system-prompt` and `--append-system-prompt`, which each take a text or a file; undefined without them.
+ * @throws BonsaiError `wrong_usage` for a path without a file, and for an unreadable file
+ */
 export function givenPrompt({ options, io }: Pick<AgentCall, "options" | "io">): GivenPrompt {
   const { systemPrompt: replaced, appendSystemPrompt: appended } = options;
   if (replaced === undefined && appended === undefined) return undefined;

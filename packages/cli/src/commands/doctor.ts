@@ -47,9 +47,9 @@ function defaultCopy(file: string, problems: readonly unknown[]): string | undef
   return problems.length === 0 ? undefined : `${file.replace(/\.jsonl$/, "")}.repaired.jsonl`;
 }
 
-/** One row of `bonsai session doctor --json`. */
 type Problem = ReturnType<Session["problems"]>[number];
 
+/** One row of `bonsai session doctor --json`. */
 export type ProblemRow = Pick<Problem, "line" | "message" | "repair"> & {
   kind: Problem["kind"] | "contradicted_size";
   entryId?: string | undefined;

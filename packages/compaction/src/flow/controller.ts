@@ -82,6 +82,7 @@ export class CompactionController {
     return this.#background.isUnderway;
   }
 
+  /** Cancels and discards the background draft. */
   abandonBackground(why: string): void {
     this.#background.abandon(why);
   }
@@ -92,6 +93,7 @@ export class CompactionController {
     this.#attempts.userMessageArrived();
   }
 
+  /** Another model may succeed, so earlier failures no longer count. Discards the background draft. */
   modelChanged(): void {
     this.#isPrefixNew = true;
     this.#attempts.modelChanged();

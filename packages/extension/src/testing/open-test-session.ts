@@ -109,9 +109,9 @@ export async function openTestSession(options: OpenTestSessionOptions = {}): Pro
   };
 }
 
-/** Asked once, as at the start of a program. */
 type DiscoveredPaths = Record<"skillPaths" | "promptPaths" | "themePaths", readonly string[]>;
 
+/** Asks the extensions once, as at the start of a program. */
 async function discovered({ lifecycle, cwd }: ExtensionHost): Promise<DiscoveredPaths> {
   const event = { type: "resources_discover" as const, cwd, reason: "startup" as const };
   const { result } = await lifecycle.decide("resources_discover", event);
