@@ -318,6 +318,8 @@ function lastByteStored(line: Line, store: LineSource): number {
 }
 
 const MAX_SCALAR_BYTES = 400;
+/** The first byte of a list's item, or the end of an empty list. */
+const ITEM_STARTS = Buffer.from('"{[]-0123456789tfn');
 const SCALAR = /^(?:true|false|null|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 
 /**
@@ -327,11 +329,10 @@ const SCALAR = /^(?:true|false|null|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 export function mayBeJson(bytes: Buffer, start: number, end: number): boolean {
   const [first, last] = [bytes[start]!, bytes[end - 1]];
   if (first === QUOTE) return last === QUOTE && end - start > 1;
-  if (first === OPEN_BRACKET) return last === CLOSE_BRACKET;
-  if (first !== OPEN_BRACE) {
+  if (first !== OPEN_BRACE && first !== OPEN_BRACKET)
     return end - start <= MAX_SCALAR_BYTES && SCALAR.test(bytes.toString("latin1", start, end));
-  }
   let next = start + 1;
   while (bytes[next]! <= 0x20) next += 1;
+  if (first === OPEN_BRACKET) return last === CLOSE_BRACKET && ITEM_STARTS.includes(bytes[next]!);
   return last === CLOSE_BRACE && (bytes[next] === QUOTE || next === end - 1);
 }
