@@ -9,7 +9,7 @@ import {
   textHead,
   typedText,
 } from "@bonsai-agent/messages";
-import { FRAMES, readableLines } from "@bonsai-agent/messages/host";
+import { FRAMES, RECALL_TOOL, readableLines } from "@bonsai-agent/messages/host";
 import { type LinePart, lineText } from "@bonsai-agent/messages/numbers";
 import { pinChange } from "./own-entries.ts";
 
@@ -71,7 +71,9 @@ function stopText(message: Message): string {
 function resultParts({ toolName, isError, content }: ToolResultMessage, call?: ToolCall): LinePart[] {
   const failed = isError === true ? [{ text: "failed " }] : [];
   const asked = call === undefined ? [{ text: word(toolName) }] : callParts(call.name, call.arguments);
-  const shown = contentLine(content).replace(FRAMES.recalled.begin, "");
+  const { begin, end } = FRAMES.recalled;
+  const line = contentLine(content);
+  const shown = toolName === RECALL_TOOL ? line.replace(begin, "").replace(end, "") : line;
   return [...failed, ...asked.map(shortPart), { text: `: ${flat(shown)}` }];
 }
 

@@ -1,3 +1,4 @@
+import { FRAMES, framed } from "@bonsai-agent/messages/host";
 import { expect, test } from "vitest";
 import { type Entry, entryKind, entryParts, entryTexts, pinChange } from "../src/index.ts";
 
@@ -14,6 +15,9 @@ const custom = (customType: unknown, data?: unknown) => ({ type: "custom", custo
 const pin = (customType: string, details: unknown, content = "Framed for the model.") => ({
   ...{ type: "custom_message", customType, content, details },
 });
+const result = (toolName: string, text: string) =>
+  says({ role: "toolResult", toolName, content: [{ type: "text", text }] });
+const recalled = framed(FRAMES.recalled, "Never push.");
 const pinned = { text: "Never push.", line: "- Never push." };
 
 test.each<[string, object, line: string, kind: string, texts: string[]]>([
@@ -52,6 +56,14 @@ test.each<[string, object, line: string, kind: string, texts: string[]]>([
     "[cut off]",
     "assistant",
     ["Hm"],
+  ],
+  ["recalled texts", result("recall", recalled), "recall: Never push.", "result", [recalled]],
+  [
+    "a file that quotes the frame of recalled texts",
+    result("read", FRAMES.recalled.end),
+    `read: ${FRAMES.recalled.end}`,
+    "result",
+    [FRAMES.recalled.end],
   ],
   [
     "a failed result",
