@@ -10,7 +10,7 @@ import {
 import { CallPairs, recalledIds, withoutTerminalControls } from "@bonsai-agent/messages/host";
 import type { FailedCommand, Outcomes, Todo } from "../details.ts";
 import { type Command, type CommandGroup, covers, isIrreversible, readCommands } from "./commands.ts";
-import { decisiveLine, EXIT_LINE, PLACED_ERROR, RAISED_ERROR } from "./pasted.ts";
+import { decisiveLine, EXIT_LINE, PLACED_ERROR, RAISED_ERROR } from "./error-line.ts";
 import { normalForm } from "./sentence.ts";
 import { address, type SourceMessage } from "./statements.ts";
 

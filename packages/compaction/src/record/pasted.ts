@@ -1,16 +1,19 @@
 import { shortened, textHead } from "@bonsai-agent/messages";
 import { textTail } from "@bonsai-agent/messages/host";
 import { counted } from "@bonsai-agent/messages/numbers";
+import { tellingLine } from "./error-line.ts";
 
-/** A pasted part of a text: a fence, a diff, or lines that look like the output of a program, code or data. */
+/** A pasted part of a text: a fence, a tag, a diff, a quote, or lines that look like output, code or data. */
 interface Block {
   from: number;
   /** The index after its last line. */
   to: number;
   kind: string;
-  /** Without the marks of a fence. */
+  /** The name in the attributes of an opening tag. */
+  name?: string | undefined;
+  /** Without the marks of a fence or tag. */
   body: readonly string[];
-  /** The user's words in the lines of a fence's marks. */
+  /** The user's words in the lines of these marks. */
   before?: string;
   after?: string;
 }
@@ -46,8 +49,8 @@ function isShort({ body }: Block): boolean {
   return body.length <= 3 && body.join("\n").length <= 200;
 }
 
-function markLines({ kind, body, before = "", after = "" }: Block): string[] {
-  const hint = hintOf(tellingLine(body));
+function markLines({ kind, name, body, before = "", after = "" }: Block): string[] {
+  const hint = hintOf(name ?? tellingLine(body));
   const mark = `${PASTED}${kind}, ${sizeOf(body.join("\n"))}${hint === "" ? "" : `: ${hint}`}]`;
   return [before, mark, after].filter((line) => line !== "");
 }
@@ -68,54 +71,6 @@ function sizeOf(text: string): string {
 /** Joins the text into one line with single spaces. */
 function hintOf(text: string): string {
   return shortened(textHead(text, 400).replace(/\s+/g, " ").trim(), 80);
-}
-
-/** The first line that names an error; else the first with a letter or digit. */
-function tellingLine(body: readonly string[]): string {
-  const heads = body.slice(0, 2_000).map((line) => line.slice(0, 200).trim());
-  const error = heads.find((head) => PLACED_ERROR.test(head) || RAISED_ERROR.test(head));
-  return error ?? heads.find((head) => /[\p{L}\p{N}]/u.test(head)) ?? "";
-}
-
-/** An error with its location, as compilers and linters print it, or a rejection by git, the linker or the database. */
-export const PLACED_ERROR =
-  /^! \[|\berror TS\d+|^error\[\w+\]|^[^\s:]{1,200}(?::\d+(?::\d+)?|\(\d+,\d+\)):?\s{1,8}(?:fatal )?error\b|^\d+:\d+\s+error\b|^\[ERROR\] \S{1,200}:\[|undefined reference to|^(?:psql:\S{1,200} )?ERROR: {2}/;
-/** A thrown error, or a line that begins with a word for error. */
-export const RAISED_ERROR =
-  /^\W{0,4}(?:Uncaught )?(?:(?:[\w$]+[.:]{1,2}){0,9}\w*(?:Error|Exception)|error|ERROR|fatal|FATAL|panic)(?:\s\[\w+\])?(?:[:!(]|\s\S.{0,120}?:)|^Caused by:|^E {2,}(?:assert|[\w.]+(?:Error|Exception))\b|^thread '.{0,80}' .{0,20}panicked/;
-
-/** A line with only an exit code, at either end of the output: `Command exited with code 1`, `[Exit code 1.]`, `EXIT=1`. */
-export const EXIT_LINE =
-  /^\W*(?:(?:the )?(?:shell )?(?:command|process|program|script|task) (?:has )?)?(?:failed with )?(?:exit(?:ed)?|return(?:ed)?|rc)(?:[ _-]?(?:with|code|status|value))*\W{1,4}(-?\d{1,3})\W*(?:\/\w+>?)?$/i;
-
-const MENTIONED = /\berrors?\b|\bfail(?:ed|ure|ures|ing)?\b|\bexception\b|\bfatal\b|✗|✖|❌|\bkilled\b/i;
-
-/** Shapes of lines that name the error, the most specific first. */
-const DECISIVE = [
-  PLACED_ERROR,
-  RAISED_ERROR,
-  /: (?:command )?not found\b|permission denied|\bno such file\b|\bassert(?:ion)?\b.{0,100}\bfail|\bexpected\b.{0,100}\b(?:got|received|actual|but|to)\b|\bgot\b.{0,100}\bwant\b|^[^\s:]{1,200}\.\w{1,5}:\d+(?::\d+)?: (?!warning|note|info)/i,
-  /\b(?:ECONN[A-Z]+|E[A-Z]{3,}(?=[: ,])|ERR_[A-Z_]+)\b|\b\w{1,80}(?:Error|Exception):/,
-  /^(?:--- )?FAIL(?:ED)?\b.|^(?:✗|✖|×|✘|●) |^not ok \d|\b(?:denied|refused|rejected|unauthori[sz]ed|forbidden|timed out|unreachable|not found|cannot|could not|unable to|invalid|missing|conflict)\b/i,
-  MENTIONED,
-];
-/** Lines around the error: notes of wrappers, stack frames, progress. */
-const NOISE =
-  /^(?:npm (?:warn|notice|(?:ERR!|error) (?:code |path |command |A complete |Lifecycle |errno ))|pnpm: |yarn run|error Command failed|ELIFECYCLE|make(?:\[\d+\])?: |at .{1,300}[():]|at \S+:\d+|File "|Debugger |\(node:|\(Use `node|node:internal|\^|>|\d+ ?\||=+ |-{3,}|✓|√|✔|ok\b|PASS\b|(?:\S+ )?(?:INFO|DEBUG|TRACE|WARN(?:ING)?)\b|warning\b|\[?(?:exit code|command exited)|error: (?:aborting due to|could not compile|test failed, to rerun|linker command failed)|To see|FAILURE: Build failed|For more|Some errors have|Traceback )|\bld returned \d|\b0 (?:errors?|failed|failures)\b/i;
-
-/** The line of a program's output that names its error, by its shape; else the last line, if `hasExitCode`. */
-export function decisiveLine(lines: readonly string[], hasExitCode: boolean): string | undefined {
-  const telling = lines.filter((line) => !NOISE.test(line) && !EXIT_LINE.test(line));
-  for (const shape of DECISIVE) {
-    const fits = (line: string) => shape.test(line);
-    // A compiler's first error causes the later ones. The last thrown error is the outcome of the earlier ones.
-    const isLast = shape === RAISED_ERROR || shape === MENTIONED;
-    const at = isLast ? telling.findLastIndex(fits) : telling.findIndex(fits);
-    // A line that ends in a colon announces the next one.
-    const next = telling[at]?.endsWith(":") ? (telling[at + 1] ?? "") : "";
-    if (at >= 0) return `${telling[at]} ${next}`;
-  }
-  return hasExitCode ? telling.at(-1) : undefined;
 }
 
 const MAX_CHARS = 6_000;
@@ -221,9 +176,9 @@ function lineShapes(lines: readonly string[]): LineShape[] {
     if (head === "") return "blank";
     const [before = "", after = ""] = [heads[at - 1], heads[at + 1]];
     let shape = isTableRow(head) && (isTableRow(before) || isTableRow(after)) ? "output" : shapeOf(head);
-    // Words indented under a pasted line are a message, a docstring or a comment.
+    // Words indented under a pasted line are a message, a docstring or a comment. Programs also repeat lines.
     const isUnder = pasteScores[above] >= pasteScores.key && indentOf(head) >= (before === "" ? 4 : 2);
-    if (isUnder && pasteScores[shape] < pasteScores.key) shape = "key";
+    if ((isUnder || head === before || head === after) && pasteScores[shape] < pasteScores.key) shape = "key";
     above = shape;
     return shape;
   });
@@ -305,12 +260,12 @@ function measure(text: string) {
   return size;
 }
 
-/** The fences and diffs of a text, in order, including short ones. */
+/** The fences, tags, diffs and quotes of a text, in order, including short ones. */
 function framesIn(lines: readonly string[]): Block[] {
-  const fences = fencesIn(lines);
+  const marked = new Map([...tagsIn(lines), ...fencesIn(lines)]);
   const frames: Block[] = [];
   for (let at = 0; at < lines.length; ) {
-    const frame = fences.get(at) ?? diffAt(lines, at);
+    const frame = marked.get(at) ?? diffAt(lines, at) ?? quoteAt(lines, at);
     if (frame !== undefined) frames.push(frame);
     at = frame?.to ?? at + 1;
   }
@@ -337,6 +292,31 @@ function fencesIn(lines: readonly string[]): Map<number, Block> {
     }
   });
   return fences;
+}
+
+/** Tags around pasted text. Other tags may contain the user's own words, in sections. */
+const framingTag =
+  /^\s{0,40}<(files?|file_?contents?|documents?|document_?contents?|logs?|output|stdout|stderr|code|diff|patch|errors?|stack_?trace|source|paste|pasted|transcript|email)(\s[^<>]{0,300})?>/i;
+const nameAttribute = /\b(?:path|name|file|filename|src|uri|url|title)\s?=\s?["']([^"']*)/i;
+
+/** The tagged parts by their first line. The outermost tag counts. */
+function tagsIn(lines: readonly string[]): Map<number, Block> {
+  const tags = new Map<number, Block>();
+  const open = new Map<string, { from: number; name?: string | undefined }>();
+  lines.forEach((line, at) => {
+    if (!line.includes("<")) return;
+    const [, opened, attributes = ""] = framingTag.exec(line.slice(0, 400)) ?? [];
+    if (opened !== undefined) open.set(opened, { from: at, name: nameAttribute.exec(attributes)?.[1] });
+    for (const [tag, { from, name }] of open) {
+      const close = line.lastIndexOf(`</${tag}>`);
+      if (close < 0) continue;
+      open.delete(tag);
+      const after = line.slice(close + tag.length + 3).trim();
+      if (from < at)
+        tags.set(from, { from, to: at + 1, kind: tag, name, body: lines.slice(from + 1, at), after });
+    }
+  });
+  return tags;
 }
 
 const diffHead =
@@ -367,4 +347,10 @@ function endOfHunk(lines: readonly string[], from: number, removed: number, adde
     if (!/^[-\\]/.test(line)) come -= 1;
   }
   return lines[at]?.startsWith("\\ ") ? at + 1 : at;
+}
+
+function quoteAt(lines: readonly string[], from: number): Block | undefined {
+  let to = from;
+  while (to < lines.length && /^>(?:\s|>|$)/.test(lines[to]!)) to += 1;
+  return to === from ? undefined : { from, to, kind: "quote", body: lines.slice(from, to) };
 }

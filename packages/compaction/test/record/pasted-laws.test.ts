@@ -47,7 +47,17 @@ const fragment = fc.oneof(
   paste,
   paste.map((block) => block.slice(0, block.length / 2)),
   fc.string({ unit: "binary", maxLength: 40 }),
-  fc.constantFrom("```", "~~~", "@@ -1,9 +1,9 @@", "", "x".repeat(2_000)),
+  fc.constantFrom(
+    "```",
+    "~~~",
+    '<file path="a">',
+    "</file>",
+    "<log>",
+    "@@ -1,9 +1,9 @@",
+    "> a",
+    "",
+    "x".repeat(2_000),
+  ),
   fc.nat(400).map((count) => "A sentence that is said often. ".repeat(count)),
 );
 const text = fc

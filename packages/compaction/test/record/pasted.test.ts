@@ -29,6 +29,12 @@ test.each([
     '[pasted: output, 7 lines: Exception in thread "main" java.lang.NullPointerException: Cannot invoke "Strin…]',
   ],
   ["fence", `\`\`\`ts\n${"const a = 1;\n".repeat(5)}\`\`\``, "[pasted: ts, 5 lines: const a = 1;]"],
+  [
+    "file in a tag",
+    `<file path="src/a.ts">\n${"export {};\n".repeat(120)}</file>`,
+    "[pasted: file, 120 lines: src/a.ts]",
+  ],
+  ["quote", pastes["a quote"]!, "[pasted: quote, 4 lines: > Can you look at it before Friday?]"],
   ["diff", pastes["a diff"]!, /^\[pasted: diff, \d+ lines: diff --git/],
   ["JSON", pastes["a package.json"]!, /^\[pasted: code, /],
   [
@@ -111,6 +117,11 @@ test.each([
   const words = withoutPastes(`First of all.\n\n${sentence.repeat(800)}\n\nWhat do you think?`);
   expect(words).toMatch(/^First of all\.\n[\s\S]*\n\[pasted: text, [^\n]*\]\n[\s\S]*\nWhat do you think\?$/);
   expect(words.length).toBeLessThan(4_500);
+});
+
+test("a short quote stays", () => {
+  const quote = "> Can you look at it before Friday?\n";
+  expect(withoutPastes(`${quote}${quote}yes`)).toBe(`${quote}${quote}yes`);
 });
 
 test("a list of what to leave out stays behind the hunk that it follows", () => {
