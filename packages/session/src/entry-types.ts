@@ -255,7 +255,7 @@ export function entryType(type: unknown): EntryTypeRow<Entry> | undefined {
   return types.get(type) as EntryTypeRow<Entry> | undefined;
 }
 
-/** The row of a role; undefined for one that nobody knows. */
+/** The row of a role; undefined for an unknown role. */
 export function messageRole(role: unknown): RoleRow<Message> | undefined {
   return roles.get(role) as RoleRow<Message> | undefined;
 }
@@ -279,7 +279,7 @@ export function entryTexts(entry: Entry): Iterable<string> {
   return [...summaryTexts(summary), ...textsIn(label, name, modelId)];
 }
 
-/** A message's role or an entry's type as a short word for a column; one that nobody knows is its own word. */
+/** A message's role or an entry's type as a short word for a column; an unknown one as it is. */
 export function kindWord(kind: string): string {
   return messageRole(kind)?.word ?? entryType(kind)?.word ?? (kind === "damagedMessage" ? "damaged" : kind);
 }

@@ -41,7 +41,7 @@ export interface CompactionFields {
   details?: unknown;
   /** True when an extension gave the summary. */
   fromHook?: boolean;
-  /** The compaction that this one was made anew of, from the same originals. */
+  /** The compaction that this one replaces. Both summarise the same originals. */
   replacesCompactionId?: string;
 }
 

@@ -18,8 +18,8 @@ export interface OpenSessionOptions {
 }
 
 /**
- * Opens a session. Reads its header, and so much of its end as tells where it stands; writes nothing. A file of an older
- * version that has gone on in a copy is opened there, with the notice `migrated_copy`.
+ * Opens a session. Reads its header, and its end as far back as its position needs; writes nothing. If a file of an older
+ * version was continued in a copy, opens the copy, with the notice `migrated_copy`.
  * @param source path of a session file, or a store.
  * @throws BonsaiError `session_not_found`, `session_unreadable`, `session_empty`, `not_a_session`.
  */

@@ -77,7 +77,7 @@ export class Session {
     return this.#header.cwd;
   }
 
-  /** Absolute path of the file; undefined for a session in memory. Changes when an old version goes on in a copy. */
+  /** Absolute path of the file; undefined for a session in memory. Changes if the session continues in a copy. */
   get file(): string | undefined {
     return this.#reader.store.file;
   }
@@ -86,7 +86,7 @@ export class Session {
     return this.#reader.store;
   }
 
-  /** Why nothing can be appended; undefined when it can. */
+  /** The reason why nothing can be appended; undefined if entries can be appended. */
   get readOnly(): string | undefined {
     return this.#readOnly;
   }
@@ -96,7 +96,7 @@ export class Session {
     return this.#notices.list;
   }
 
-  /** The current position: the entry that the next append hangs on; null before the first. */
+  /** The current position: the parent of the next appended entry; null before the first. */
   get leafId(): string | null {
     return this.#leafId;
   }
@@ -163,7 +163,7 @@ export class Session {
     return view?.entry(id) ?? this.#reader.entry(id);
   }
 
-  /** Size of what is stored. */
+  /** Size of the stored bytes. */
   get sizeBytes(): number {
     return this.#reader.store.size();
   }
@@ -192,7 +192,7 @@ export class Session {
 
   /**
    * The context that the model sees at `leafId` (default: the current leaf).
-   * @param options.without ids of compactions that are to count as undone: what it would see without them. Default: none
+   * @param options.without ids of compactions that count as undone. Default: none
    * @throws BonsaiError `entry_not_found`.
    */
   projection(leafId: string | null = this.#leafId, { without }: ProjectOptions = {}): Projection {
@@ -293,7 +293,7 @@ export class Session {
     this.#reader.store.close();
   }
 
-  /** @param options.view the model's view at the parent; none for drafts that change nobody's view */
+  /** @param options.view the model's view at the parent; none for drafts that change no view */
   #write(
     drafts: readonly EntryDraftWithId[],
     { parentId, view }: { parentId: string | null; view?: LiveView },
@@ -363,7 +363,7 @@ export class Session {
     }
   }
 
-  /** A file that lost the leaf before its first use goes on in a copy, at the last entry that the file still has. */
+  /** Continues in a copy if the file lost the leaf before its first use: at the last entry that the file still has. */
   #lookBeforeFirstView(): void {
     const canGoOn = this.#readOnly === undefined && this.#reader.version === SESSION_VERSION;
     if (this.#heldView === undefined && canGoOn) this.#writer.look();

@@ -43,7 +43,7 @@ export interface WireRequest {
     closer: AbortController,
   ) => AsyncIterable<{ event: string | null; data: string }>;
   isError: (event: unknown) => boolean;
-  /** True if the protocol ends with `[DONE]`. Otherwise a complete answer ends it, and these words are passed over. */
+  /** True if the protocol ends with `[DONE]`. Otherwise a complete answer ends it, and `[DONE]` is ignored. */
   endsWithDone: boolean;
 }
 

@@ -18,12 +18,12 @@ const ABSENT = -2;
 const NULL = -3;
 
 /**
- * Finds `type`, `id` and `parentId` of a line without parsing its body: it walks the keys of the outermost
- * object and skips their values. Where the bytes are not plain (escapes, a cut-off line, no object), it asks
- * `JSON.parse` instead of guessing. One instance is reused for line after line.
+ * Finds `type`, `id` and `parentId` of a line without parsing its body: it walks the keys of the outermost object and skips
+ * their values. If the bytes are not plain (escapes, a cut-off line, no object), it uses `JSON.parse`. One instance reads
+ * many lines.
  */
 export class EntryHead {
-  /** Holds the values at the ranges below. */
+  /** Contains the values at the ranges below. */
   bytes: Buffer = Buffer.alloc(0);
   typeStart = UNKNOWN;
   typeEnd = UNKNOWN;
@@ -90,7 +90,7 @@ export class EntryHead {
     return isKey(this.bytes, this.typeStart, this.typeEnd, SESSION) ? "header" : "entry";
   }
 
-  /** True if the id has these characters. Cheaper than making a string of it. */
+  /** True if the id has these characters. Faster than a string of it. */
   isNamed(id: string): boolean {
     // Characters beyond ASCII take several bytes.
     if (this.idEnd - this.idStart !== id.length) return this.id === id;
@@ -105,8 +105,8 @@ export class EntryHead {
   }
 
   /**
-   * Reads on after the head: the role of a message, or the `customType` of an entry that has one.
-   * @returns false if it does not follow the head and the time, or not plainly
+   * Reads the role of a message, or the `customType` of an entry that has one.
+   * @returns false if it does not follow the head and the time, or is no plain string
    */
   readDetail({ bytes, end }: Pick<Line, "bytes" | "end">): boolean {
     if (this.bytes !== bytes) return false;
@@ -123,7 +123,7 @@ export class EntryHead {
     return false;
   }
 
-  /** True when all three were found; false when in doubt. */
+  /** True if all three were found; false in doubt. */
   #scan({ bytes, end }: Pick<Line, "bytes" | "end">, openBrace: number): boolean {
     this.bytes = bytes;
     this.typeStart = this.idStart = this.parentStart = UNKNOWN;
@@ -231,7 +231,7 @@ export class EntryHead {
   }
 }
 
-/** The value of a line; undefined when it is no JSON. A mark or zero bytes before it are passed over. */
+/** The value of a line; undefined if it is no JSON. Skips a byte-order mark and zero bytes before it. */
 export function parseLine(line: Line, store: LineSource): unknown {
   const bytes = line.whole ? line.bytes.subarray(line.start, line.end) : readBytes(store, line);
   return parseBytes(bytes);
@@ -262,14 +262,14 @@ const MESSAGE = Buffer.from("message");
 const ROLE = Buffer.from("role");
 const CUSTOM_TYPE = Buffer.from("customType");
 
-/** True if a range has these bytes. Cheaper than making a string of it. */
+/** True if a range has these bytes. Faster than a string of it. */
 export function isKey(bytes: Buffer, start: number, end: number, key: Buffer): boolean {
   if (end - start !== key.length) return false;
   for (let i = 0; i < key.length; i += 1) if (bytes[start + i] !== key[i]) return false;
   return true;
 }
 
-/** The closing quote of a string; -1 when it does not close. */
+/** The closing quote of a string; -1 without one. */
 function stringEnd(bytes: Buffer, start: number, end: number): number {
   for (let at = start; at < end; at += 1) {
     const byte = bytes[at];
@@ -279,7 +279,7 @@ function stringEnd(bytes: Buffer, start: number, end: number): number {
   return -1;
 }
 
-/** As `stringEnd`; also -1 when the string has escapes or control characters. */
+/** As `stringEnd`; also -1 for a string with escapes or control characters. */
 function plainStringEnd(bytes: Buffer, start: number, end: number): number {
   for (let at = start; at < end; at += 1) {
     const byte = bytes[at]!;
@@ -289,7 +289,7 @@ function plainStringEnd(bytes: Buffer, start: number, end: number): number {
   return -1;
 }
 
-/** Passes over white space, zero bytes that a crash left, and a byte-order mark. */
+/** Skips white space, zero bytes that a crash left, and a byte-order mark. */
 function firstByteOfValue(bytes: Buffer, start: number, end: number): number {
   let at = start;
   while (at < end && bytes[at]! <= 0x20) at += 1;

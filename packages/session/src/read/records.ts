@@ -113,7 +113,7 @@ export class IdTable {
   readonly #longIds = new Map<number, string>();
   #count = 0;
 
-  /** Gives the next record its id, which stands in the bytes. */
+  /** Adds the id of the next record, from the bytes. */
   add(bytes: Buffer, start: number, end: number): void {
     const key = end - start === 8 ? hexKey(bytes, start) : NONE;
     if (key === NONE) this.addText(bytes.toString("utf8", start, end));
@@ -126,7 +126,7 @@ export class IdTable {
     this.#add(key === NONE ? hash(id) : key);
   }
 
-  /** Whether a record has this id. Cheaper than comparing with `text`. */
+  /** True if a record has this id. Faster than a comparison with `text`. */
   isNamed(record: number, id: string): boolean {
     const longId = this.#longIds.get(record);
     return longId === undefined ? hexKeyOf(id) === this.#keys[record] : longId === id;
@@ -163,7 +163,7 @@ export class IdTable {
     return this.#matching(this.#older[record]!, key, this.#longIds.get(record), record);
   }
 
-  /** Takes back the newest record. */
+  /** Removes the newest record. */
   dropNewest(): void {
     this.#count -= 1;
     this.#longIds.delete(this.#count);

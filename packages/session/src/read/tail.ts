@@ -43,11 +43,11 @@ export class TailReader {
   readonly #newestFirst: Entry[] = [];
   /** Undefined until it is known. */
   #leafId: string | null | undefined;
-  /** The leaf that was asked for, until it is found. */
+  /** The leaf of the caller, until it is found. */
   #askedLeafId: string | undefined;
   /** The id of the entry to find next; undefined while any entry may be the leaf. */
   #wanted: string | null | undefined;
-  /** True once a line was met that only the index can place. */
+  /** True after a line that only the index can place. */
   #unclear = false;
   #damagedLines = 0;
 
@@ -107,7 +107,7 @@ export class TailReader {
   #older(line: Line, lines: BackwardLines): boolean {
     const head = this.#head;
     const kind = head.read(line, this.#store);
-    // The line of another branch. A wanted entry behind another entry in one line is left to the index.
+    // The line of another branch. The index finds a wanted entry after another entry in one line.
     if (kind === "entry" && !head.isCutOff && this.#isPassedOver()) {
       lines.skipLinesWithout(Buffer.from(JSON.stringify(this.#wanted)));
       return false;

@@ -77,17 +77,17 @@ export class SessionTree {
     return [...this.#links.children(NONE)];
   }
 
-  /** Children that are worth showing: a childless record of a moved leaf is not. */
+  /** The shown children: all except records of a moved leaf without a child. */
   children(at: number): readonly number[] {
     return [...this.#links.children(at)];
   }
 
-  /** The position of what it hangs on; -1 for a root. */
+  /** The position of its parent; -1 for a root. */
   parent(at: number): number {
     return this.#parents[at]!;
   }
 
-  /** Whether there are any. */
+  /** True if `children` has any. */
   hasChildren(at: number): boolean {
     return this.#links.firstChild(at) !== NONE;
   }
@@ -101,18 +101,18 @@ export class SessionTree {
     return this.#labels.get(this.#index.id(this.#numbers[at]!));
   }
 
-  /** True for a compaction that was taken back: where it is on the active path, on that path. */
+  /** True for an undone compaction. On the active path, only an undo of that path counts. */
   isUndone(at: number): boolean {
     return this.#undone.has(at);
   }
 
-  /** True for a compaction that was made anew by one that was not taken back: where it is on the active path, by one there. */
+  /** True for a compaction with a replacement that is not undone. On the active path, only a replacement there counts. */
   isReplaced(at: number): boolean {
     this.#replaced ??= this.#findReplaced();
     return this.#replaced.has(at);
   }
 
-  /** The whole entry, read anew; undefined where its body turns out to be damaged. */
+  /** The whole entry, read from the store; undefined if its body is damaged. */
   entry(at: number): Entry | undefined {
     return this.#reader.entryAt(this.#numbers[at]!);
   }
@@ -122,7 +122,7 @@ export class SessionTree {
     return countBranches(this.#reader);
   }
 
-  /** Entries that are nobody's children here: records of a moved leaf on which nothing was written. */
+  /** Number of entries that are not shown: records of a moved leaf without a child. */
   get unshownCount(): number {
     return this.#kinds.filter((kind, at) => kind.isLeafRecord && !this.hasChildren(at)).length;
   }
@@ -206,7 +206,7 @@ class ChildLinks {
     for (let child = this.firstChild(parent); child !== NONE; child = this.#nextSibling[child]!) yield child;
   }
 
-  /** Takes the first child off, so that the next one is the first. @returns it; -1 for none */
+  /** Removes the first child, so that the next one is the first. @returns the removed one; -1 for none */
   takeFirst(parent: number): number {
     const child = this.firstChild(parent);
     this.#firstChild[parent + 1] = this.#nextSibling[child] ?? NONE;
@@ -296,9 +296,8 @@ function sharedKind(type: string, kind: string, isLeaf = false): RecordKind {
 }
 
 /**
- * Returns the named records that neither have their id nor descend from an entry that has it. One
- * walk through the whole tree, however many ask: asking each for its ancestors would take hours in a file
- * made for it.
+ * Returns the named records that neither have their id nor descend from an entry that has it. One walk through the whole
+ * tree: a walk for each record would take hours in a hostile file.
  */
 export function withoutAncestor(index: EntryIndex, named: ReadonlyMap<number, string>): number[] {
   if (named.size === 0) return [];

@@ -17,8 +17,8 @@ export const RETRY_MS = 100;
 const MAX_BUSY_MS = 30_000;
 
 /**
- * Brings the index up to date with session files, in small changes: each of several processes goes on where the others
- * are, and a killed one loses its last change.
+ * Brings the index up to date with session files, in small changes: each process continues the work of the others, and a
+ * killed one loses only its last change.
  */
 export class IndexWriter {
   readonly #index: SearchIndex;
@@ -110,7 +110,7 @@ export class IndexWriter {
 
   /**
    * Makes one change; waits while another process writes.
-   * @returns false if time or the signal ended it, or another process goes on and on
+   * @returns false if time or the signal ended it, or another process does not stop writing
    */
   async #change(work: () => Promise<void>): Promise<boolean> {
     const lastMs = performance.now() + MAX_BUSY_MS;

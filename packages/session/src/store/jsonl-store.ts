@@ -136,7 +136,7 @@ export function readFrom(fd: number, target: Uint8Array, offset: number): number
   return done;
 }
 
-/** To read from a pipe or a terminal would wait for somebody to write. @throws BonsaiError `session_unreadable` */
+/** Refuses pipes and terminals: a read would wait for a writer. @throws BonsaiError `session_unreadable` */
 export function refusePipe(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats === undefined || stats.isFile() || stats.isDirectory()) return;

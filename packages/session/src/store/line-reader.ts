@@ -16,7 +16,7 @@ export interface Line {
   ended: boolean;
 }
 
-/** A longer line is handed out by its beginning. */
+/** Maximum bytes of a window. A longer line is visited by its beginning. */
 export const WINDOW_BYTES = 1 << 18;
 /** Enough for most lines. */
 const FIRST_WINDOW_BYTES = 1 << 12;
@@ -30,16 +30,16 @@ function emptyLine(): Line {
 /** The source of lines: a store, or a file that is only read. */
 export type LineSource = Pick<SessionStore, "read">;
 
-/** Reads a whole range of the store into memory of its own. */
+/** Reads a whole range of the store into new memory. */
 export function readBytes(store: LineSource, range: { offset: number; lengthBytes: number }): Buffer {
   const bytes = Buffer.allocUnsafe(range.lengthBytes);
   return bytes.subarray(0, store.read(bytes, range.offset));
 }
 
 /**
- * Visits the lines from `from` up to `until`, in order; empty lines are counted and left out.
- * Time is linear in the bytes and memory constant, however long a line is.
- * @returns how many lines ended.
+ * Visits the lines from `from` up to `until`, in order. Counts empty lines, but does not visit them. Time is linear in the
+ * bytes, and memory constant for lines of any length.
+ * @returns the number of ended lines.
  */
 export function forEachLine(range: {
   store: LineSource;
@@ -130,10 +130,10 @@ function newlineAfter(store: LineSource, range: { from: number; until: number })
 /** Walks the lines from the end towards the start. Each byte is read at most twice. */
 export class BackwardLines {
   readonly #store: SessionStore;
-  /** Everything from here on was handed out. */
+  /** The lines from here on were returned. */
   #end: number;
   #ended: boolean;
-  /** The bytes at `#windowOffset`, in memory that every window shares. */
+  /** The bytes at `#windowOffset`, in the memory of all windows. */
   #window: Buffer = Buffer.alloc(0);
   #memory = Buffer.alloc(0);
   #windowOffset: number;
@@ -160,7 +160,7 @@ export class BackwardLines {
     return undefined;
   }
 
-  /** Passes over lines that do not contain these bytes, which are few and no newline. */
+  /** Skips lines without these bytes, which are few and contain no newline. */
   skipLinesWithout(bytes: Buffer): void {
     if (bytes.length > FIRST_WINDOW_BYTES / 2) return;
     for (;;) {

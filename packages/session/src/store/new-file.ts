@@ -37,7 +37,7 @@ export class NewFile {
     renameSync(this.temporaryPath, this.path);
   }
 
-  /** Removes what was not published; does nothing after `publish`. */
+  /** Removes the unpublished file; does nothing after `publish`. */
   discard(): void {
     try {
       rmSync(this.temporaryPath, { force: true });
@@ -51,7 +51,7 @@ export class NewFile {
 /**
  * Makes a new file in one go, mode 0600.
  * @param write gets the descriptor of a temporary file beside it.
- * @throws BonsaiError `session_exists`, `session_not_created`; nothing is left behind then.
+ * @throws BonsaiError `session_exists`, `session_not_created`; no file is left then.
  */
 export function writeNewFile(path: string, write: (fd: number) => void): void {
   if (existsSync(path)) throw fileExists(path);
@@ -76,7 +76,7 @@ export function writeNewFile(path: string, write: (fd: number) => void): void {
  * Makes a new file under the first free name.
  * @param nameOf the path to try at the n-th attempt, from 1
  * @returns the path
- * @throws BonsaiError `session_not_created`; nothing is left behind then
+ * @throws BonsaiError `session_not_created`; no file is left then
  */
 export function writeFirstFree(nameOf: (number: number) => string, write: (fd: number) => void): string {
   for (let number = 1; ; number += 1) {

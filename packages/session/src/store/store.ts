@@ -45,7 +45,7 @@ export function readOnlyFailure(reason: string): BonsaiError {
   });
 }
 
-/** A session store in memory, for sessions that nobody keeps and for tests. */
+/** A session store in memory, for temporary sessions and tests. */
 export class MemoryStore implements SessionStore {
   readonly file = undefined;
   readonly readOnly: string | undefined;
