@@ -97,7 +97,7 @@ describe("what comes", () => {
     const { failure } = await ask(
       streamed([delta(0, { text: "H" }), stop(0), end("model_context_window_exceeded")]),
     );
-    expect(failure).toMatchObject({ kind: "inputTooLong", silent: true });
+    expect(failure).toMatchObject({ kind: "inputTooLong" });
   });
 
   test("a guardrail is named", async () => {

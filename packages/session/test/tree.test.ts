@@ -41,11 +41,14 @@ test("the kind of each entry is the same from its head as from all of it", () =>
   expect(quick.entries.map(({ isLeafRecord }) => isLeafRecord).lastIndexOf(true)).toBe(11);
 });
 
-test("a record of a moved leaf is no branch, also if its head does not tell that it is one", () => {
+test.each([
+  '{"customType":"bonsai.leaf","type":"custom","id":"n","parentId":"a","timestamp":"x"}',
+  '{"type":"custom","id":"n","parentId":"a","timestamp":"x","message":{"role":"user"},"customType":"bonsai.leaf"}',
+])("a record of a moved leaf is no branch, although its head does not tell that it is one: %s", (moved) => {
   const file = pathOf("moved.jsonl");
-  const moved = '{"customType":"bonsai.leaf","type":"custom","id":"n","parentId":"a","timestamp":"x"}';
   writeFileSync(file, `${lines.map((line) => JSON.stringify(line)).join("\n")}\n${moved}\n`);
   expect(openSession(file).branchCount).toBe(1);
+  expect(openSession(file).tree().entries.at(-1)).toMatchObject({ id: "n", isLeafRecord: true });
 });
 
 test("roots and children come with the active branch first, without records of a moved leaf at an end", () => {

@@ -115,6 +115,8 @@ export class EntryHead {
       if (!this.#readKey(bytes, end)) return false;
       if (this.#isAtKey(bytes, CUSTOM_TYPE)) return this.#readString(bytes, end);
       if (this.#isAtKey(bytes, MESSAGE)) {
+        // A damaged entry of another type may have a message before its customType.
+        if (!isKey(bytes, this.typeStart, this.typeEnd, MESSAGE)) return false;
         if (bytes[this.#at++] !== OPEN_BRACE) return false;
         return this.#readKey(bytes, end) && this.#isAtKey(bytes, ROLE) && this.#readString(bytes, end);
       }
