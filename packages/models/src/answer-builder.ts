@@ -252,7 +252,7 @@ const MAX_CAP_RATIO = 2;
  * windows, far above the estimate of the request, or above its cap and far above the answer.
  * @param answer the answer so far
  */
-export function impossibleCounts(
+function impossibleCounts(
   counts: TokenCounts,
   answer: AssistantMessage,
   request: RequestSize | undefined,

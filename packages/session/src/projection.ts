@@ -39,7 +39,7 @@ export interface ProjectOptions {
  * The only maker of model context.
  * @param path entries in order, oldest first: a whole path, or a part that reaches back at least to
  *   the first kept entry of its live compaction.
- * @param options.without ids of compactions that are to count as undone. Default: none
+ * @param options.without ids of compactions that count as undone. Default: none
  */
 export function project(path: readonly Entry[], { without }: ProjectOptions = {}): Projection {
   const { compaction, keptCount } = ViewFinder.in(path, without);
@@ -95,13 +95,13 @@ interface FoundCompaction {
 
 /**
  * Finds the beginning of the model's view: walks a path from its leaf towards the root, up to the first kept entry of the
- * latest compaction that is not undone. Whole paths and files that are read backwards both go through here.
+ * latest compaction that is not undone. Reads whole paths, and files from their end.
  *
  * A compaction whose first kept entry is not before it keeps the entries that the compaction before it kept, or
  * everything: damage never hides history.
  */
 export class ViewFinder {
-  /** The live compaction, once it was found. */
+  /** The live compaction, once it is found. */
   compaction: CompactionEntry | undefined;
   readonly #undone: UndoneCompactions;
   /** The live compaction, then those before it. */

@@ -30,8 +30,8 @@ const MAX_LEARNED = 200;
 const MAX_LEARNING_CHARS = 16_000_000;
 
 /**
- * Redacts the texts of one document or session. It knows the stored keys. A value that its name gave away once is redacted
- * from then on wherever else it occurs.
+ * Redacts the texts of one document or session. It knows the stored keys. Once the name of a field shows that its value is
+ * a secret, it redacts that value in all later texts.
  */
 export class SecretFilter {
   static readonly #filters = new WeakMap<object, SecretFilter>();

@@ -1,7 +1,7 @@
 /**
  * Providers that the source of `models-data.ts` lacks, kept by hand, in the same format. `-` is an unknown value. Sizes and
- * prices are of the same day. Each provider has a few models, the default first. Other models work by id, and a provider
- * without models is asked for its list. A name contains the provider if others serve the model too.
+ * prices are of the same day. Each provider has a few models, the default first. Other models work by id, and Bonsai asks a
+ * provider without models for its list. A name contains the provider if others serve the model too.
  *
  * The key of GitHub's models is not GITHUB_TOKEN: that is often set for other purposes, and would send conversations there.
  */

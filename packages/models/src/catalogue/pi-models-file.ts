@@ -180,7 +180,7 @@ function ownCompat(given: PiModel["compat"] = {}, levels: readonly (string | nul
 const COMMAND_TIMEOUT_MS = 10_000;
 
 /** The variable that a value of pi names as a whole: `$NAME` or `${NAME}`. */
-export function variableOf(value: string): string | undefined {
+function variableOf(value: string): string | undefined {
   const [, plain, braced] = /^\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})$/.exec(value) ?? [];
   return plain ?? braced;
 }

@@ -9,7 +9,7 @@ import type { LoginCallbacks } from "./provider-login.ts";
 export type CallbackAnswer = { code: string } | { error: unknown };
 
 /** Reads the parameters of a callback. Returns undefined if they contain neither code nor error, or several. */
-export function codeFrom(given: URLSearchParams): CallbackAnswer | undefined {
+function codeFrom(given: URLSearchParams): CallbackAnswer | undefined {
   const [code, ...codes] = given.getAll("code");
   const [error, ...errors] = given.getAll("error");
   if (codes.length > 0 || errors.length > 0) return undefined;
@@ -34,7 +34,7 @@ export function loginRefusal(error: string, description?: string | null): Bonsai
   });
 }
 
-export function loginCancelled(): BonsaiError {
+function loginCancelled(): BonsaiError {
   return new BonsaiError({
     code: "login_cancelled",
     message: "Login cancelled. Nothing was stored.",
@@ -49,8 +49,8 @@ function shownLine(text: string): string {
 }
 
 /**
- * Asks for the code until the user pastes it: the address at the end of the login, `code`, or `code#state`. A paste from
- * another login is asked for again. Never settles if the user pastes nothing.
+ * Asks for the code until the user pastes it: the address at the end of the login, `code`, or `code#state`. After a
+ * paste from another login, asks again. Never settles if the user pastes nothing.
  * @throws BonsaiError `login_denied`, `login_refused` if the pasted address contains an error
  */
 export async function pastedCode(

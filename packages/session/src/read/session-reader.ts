@@ -35,7 +35,7 @@ export class SessionReader {
     this.version = options.version;
   }
 
-  /** The index, with all that was stored until now. */
+  /** The index, with all stored entries. */
   index(): EntryIndex {
     if (this.#index?.catchUp() === true) return this.#index;
     this.forget();
@@ -50,7 +50,7 @@ export class SessionReader {
     this.#entries.clear();
   }
 
-  /** The index if it was made before, as it was then. */
+  /** The index if it was made before. Entries of later appends may be missing. */
   get madeIndex(): EntryIndex | undefined {
     return this.#index;
   }
@@ -116,7 +116,7 @@ export class SessionReader {
     return this.entriesAt(new Array(this.index().count).keys());
   }
 
-  /** The entries of these records, one after the other, without those that turn out to be damaged. */
+  /** The entries of these records, one after the other, without damaged ones. */
   *entriesAt(numbers: Iterable<number>): Generator<ScannedEntry> {
     const lines = new LineWindow(this.store);
     for (const number of numbers) {
@@ -127,7 +127,7 @@ export class SessionReader {
 
   /**
    * The stored leaf; null before the first entry.
-   * @param onPath gets the path to it if only the whole file can tell: the damage that hid it lies outside that path
+   * @param onPath gets the path to the leaf, if damage outside the path made it necessary to read the whole file
    */
   leaf(onPath?: (path: Tail) => void): string | null {
     const found = this.version === 1 ? undefined : new TailReader(this).readLeaf();
@@ -138,8 +138,8 @@ export class SessionReader {
   }
 
   /**
-   * The entries from a root to this id, oldest first; undefined when there is no such entry.
-   * @param held entries in memory that end the path: they are used instead of their copies in the file.
+   * The entries from a root to this id, oldest first; undefined if there is no such entry.
+   * @param held entries in memory at the end of the path, used instead of their copies in the file
    */
   path(leafId: string, held: readonly Entry[] = []): Entry[] | undefined {
     const leaf = this.find(leafId);
@@ -160,7 +160,7 @@ export class SessionReader {
     return relinked(path);
   }
 
-  /** The end of the path to a leaf; undefined when there is no such entry. @param leafId default: as stored. */
+  /** The end of the path to a leaf; undefined if there is no such entry. @param leafId default: as stored. */
   tail(leafId?: string | null, without?: Iterable<string>): Tail | undefined {
     if (leafId === null) return emptyTail();
     if (this.version === 1) return this.wholePath(leafId);
@@ -192,7 +192,7 @@ export class SessionReader {
   }
 
   /**
-   * The settings of a path. Older entries than those in memory are found in the index; only those that matter are read.
+   * The settings of a path. Finds entries older than those in memory in the index, and reads only the relevant ones.
    * @param view the end of the path that is in memory
    */
   settings({ entries, reachesRoot }: { entries: readonly Entry[]; reachesRoot: boolean }): PathSettings {
@@ -231,7 +231,7 @@ export class SessionReader {
   }
 }
 
-/** The labels and the name: of each, the latest entry in file order counts. Reads only new entries each time. */
+/** The labels and the name. The latest entry in file order counts. Each call reads only new entries. */
 export class LatestEntries {
   readonly #reader: SessionReader;
   readonly #labels = new Map<string, string>();

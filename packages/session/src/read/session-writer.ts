@@ -87,7 +87,7 @@ export class SessionWriter {
     }
   }
 
-  /** The present time as text. Cached, because making it takes as long as a read. */
+  /** The present time as text. Cached, because formatting takes as long as a read. */
   #timestamp(): string {
     const now = Date.now();
     if (now !== this.#stamp.ms) this.#stamp = { ms: now, text: new Date(now).toISOString() };
@@ -172,7 +172,7 @@ export class SessionWriter {
   }
 
   /**
-   * Looks at the store: whether it still has what was appended, and whether another writer has appended.
+   * Looks if the store still has the appended entries, and if another writer has appended.
    * @param unacknowledged entries that were written just now
    * @throws BonsaiError `session_not_created` if entries are lost and no copy can be written
    */
@@ -220,7 +220,7 @@ function serialized(entry: Entry): string {
  */
 class LineAppender {
   readonly #store: SessionStore;
-  /** The end of the store, if nobody else has appended since. */
+  /** The end of the store, if no other writer has appended since. */
   bytes = 0;
   /** True if the last line has no newline: the next text must begin with one. */
   #isWithinLine = false;
@@ -267,7 +267,7 @@ class LineAppender {
   /**
    * Appends lines as one write.
    * @param again the lines to write once more if the first one was lost. Default: the first one
-   * @returns false if another writer was there or the store was cut off: then `isIntact` must be asked
+   * @returns false if another writer has appended or the store was cut off: then call `isIntact`
    * @throws what the store throws
    */
   append(lines: readonly string[], again: () => readonly string[] = () => lines.slice(0, 1)): boolean {
