@@ -27,17 +27,23 @@ interface JsonSchema {
   properties?: Readonly<Record<string, JsonSchema>>;
 }
 
-const fields = agentSettingsSchema.toJSONSchema({ io: "input" }) as JsonSchema;
+/** Made on first use: it takes some milliseconds, which the start of the program must not wait for. */
+let fields: JsonSchema | undefined;
 
-/** The schema's description of a setting. */
 function meaningOf(path: SettingPath): string {
+  fields ??= agentSettingsSchema.toJSONSchema({ io: "input" }) as JsonSchema;
   const field = path.reduce<JsonSchema | undefined>((schema, key) => schema?.properties?.[key], fields);
   return field?.description ?? "";
 }
 
 const setting = (path: string, value: SettingKind, holds: CommonSetting["holds"] = "now"): CommonSetting => {
   const keys = path.split(".");
-  return { path: keys, value, meaning: meaningOf(keys), holds };
+  return {
+    ...{ path: keys, value, holds },
+    get meaning() {
+      return meaningOf(keys);
+    },
+  };
 };
 const onOff: SettingKind = { kind: "switch" };
 const number: SettingKind = { kind: "number" };
