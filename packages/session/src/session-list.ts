@@ -136,7 +136,11 @@ export function findSession({ session, cwd, ...place }: ListSessionsOptions & { 
   }
   const near =
     cwd === undefined || place.folder !== undefined ? [] : matches(session, sessionFiles({ ...place, cwd }));
-  const found = near.length > 0 ? near : matches(session, sessionFiles(place));
+  const named = near.length > 0 ? near : matches(session, sessionFiles(place));
+  // An original and its damaged copy have the same id.
+  const isOneSession = new Set(named.map(originalOf)).size === 1;
+  const readable = isOneSession ? named.filter((file) => headerId(file) !== undefined) : [];
+  const found = readable.length > 0 ? readable : named;
   if (found.length === 1) return found[0]!;
   if (found.length === 0 && existsSync(session)) return resolve(session);
   throw found.length === 0 ? notFound(session) : ambiguous(session, found);
@@ -161,11 +165,12 @@ function latestCopies(files: readonly string[]): string[] {
   return [...groups].flatMap(([original, group]) => (group.length === 1 ? group : latestOf(original, group)));
 }
 
-/** The latest file of each session among copies and their original. An unreadable original counts as replaced. */
+/** The latest file of each session among copies and their original. A readable copy replaces an unreadable original. */
 function latestOf(original: string, group: readonly string[]): string[] {
   const copies = group.filter((file) => file !== original).sort((a, b) => writtenMs(a) - writtenMs(b));
-  const readable = group.includes(original) && headerId(original) !== undefined ? [original] : [];
-  return [...new Map([...readable, ...copies].map((file) => [headerId(file) ?? file, file])).values()];
+  const isReplaced = headerId(original) === undefined && copies.some((file) => headerId(file) !== undefined);
+  const files = isReplaced || !group.includes(original) ? copies : [original, ...copies];
+  return [...new Map(files.map((file) => [headerId(file) ?? file, file])).values()];
 }
 
 /** The file whose restored copy this is; the file itself if it is no copy. */

@@ -214,6 +214,20 @@ describe("listing a folder", () => {
     expect(skipped).toEqual([]);
   });
 
+  test("a damaged original is skipped with its damaged copies, and a readable one is listed beside them", () => {
+    const folder = newFolder();
+    generateSession({ file: join(folder, "readable.jsonl"), entries: 3, id: "readable" });
+    for (const name of ["readable.restored", "lost", "lost.restored"])
+      writeFileSync(join(folder, `${name}.jsonl`), "");
+    const { sessions, skipped } = listSessions({ folder });
+    expect(sessions.map(({ id }) => id)).toEqual(["readable"]);
+    expect(skipped.map(({ file }) => file.slice(folder.length + 1)).sort()).toEqual([
+      "lost.jsonl",
+      "lost.restored.jsonl",
+      "readable.restored.jsonl",
+    ]);
+  });
+
   test("a missing folder is an empty list", () => {
     expect(listSessions({ home: join(root, "nowhere") })).toEqual({ sessions: [], skipped: [] });
   });
@@ -273,6 +287,14 @@ describe("finding a session", () => {
     expect(findSession({ home, session: "lost" })).toBe(copies[2]);
     expect(findSession({ home, session: "lo", cwd: "/q" })).toBe(copies[2]);
     expect(findSession({ home, session: file })).toBe(file);
+  });
+
+  test("by id, the readable original instead of its damaged copy", () => {
+    const folder = newFolder();
+    const file = join(folder, "2026-01-01T00-00-00-000Z_day.jsonl");
+    generateSession({ file, entries: 3, id: "day" });
+    writeFileSync(file.replace(".jsonl", ".restored.jsonl"), "");
+    expect(findSession({ folder, session: "day" })).toBe(file);
   });
 
   test("the own working directory goes first", () => {
