@@ -2,6 +2,7 @@ import { Lifecycle, type LifecycleNotice } from "@bonsai-agent/lifecycle";
 import type { Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
+import type { BackgroundState } from "../src/events.ts";
 import { compact } from "../src/flow/compaction.ts";
 import {
   CompactionController,
@@ -10,6 +11,7 @@ import {
   compactionEventRules,
   compactionSettings,
   runCompaction,
+  type SummaryAnswer,
 } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
@@ -49,6 +51,29 @@ test.each<CompactionReason>(["manual", "threshold", "overflow"])(
     expect(log).toEqual(["start", "failed", "end failed"]);
   },
 );
+
+test.each<[string, Partial<SummaryAnswer>, BackgroundState]>([
+  ["a good answer", {}, "ready"],
+  ["an error", { stopReason: "error", errorMessage: "down" }, "failed"],
+])("a background summary that ends with %s on a full disk ends in order", async (_, answer, ending) => {
+  const { session } = history("U:5000 A:10 U:6500 A:10 U:1500 A:10");
+  const states: BackgroundState[] = [];
+  const controller = new CompactionController({
+    session,
+    settings: compactionSettings({}, { estimator: "chars4" }),
+    model: () => ({ contextWindow: 20_000 }),
+    summariser: scriptedSummariser([answer, answer]),
+    onBackground: ({ state }) => void states.push(state),
+  });
+  session.append = () => {
+    throw new Error("no space left");
+  };
+  await controller.checkThreshold({ site: "betweenTools" });
+  await new Promise(setImmediate);
+  expect(states).toEqual(["begun", ending]);
+  controller.modelChanged();
+  expect(controller.isDraftUnderway).toBe(false);
+});
 
 test("an append that fails is a failure, with one end event, and the lock is free", async () => {
   const { session } = history("U:30000 A:30000 | U:100 A:100");

@@ -131,7 +131,11 @@ function recordCost({ run, failure }: DraftAhead): void {
   const { session, summariser, cost } = run;
   if (cost.usage === undefined || failure?.status === "cancelled") return;
   const [provider = "", model = ""] = /^([^/]*)\/(.*)$/s.exec(summariser?.name ?? "")?.slice(1) ?? [];
-  session.append({ type: "usage", kind: "background_summary", provider, model, usage: cost.usage });
+  try {
+    session.append({ type: "usage", kind: "background_summary", provider, model, usage: cost.usage });
+  } catch {
+    // On a full disk, the next message meets the same error, and its run reports it.
+  }
 }
 
 /** The size at which a draft begins. Undefined if no compaction is due soon. */
