@@ -77,7 +77,7 @@ function withoutListMarks(lines: readonly string[]): string[] {
   });
 }
 
-/** Markdown's headings, links, and emphasis around words. Paths, globs and names in code look like emphasis, but stand inside words. */
+/** Markdown's headings, links, and emphasis around words. Paths, globs and names in code look like emphasis, but inside words. */
 function withoutFrames(line: string): string {
   return line
     .replace(/^\s*#{1,6}\s+(.*?)(?:\s+#+)?\s*$/, "$1")

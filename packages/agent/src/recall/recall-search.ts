@@ -7,7 +7,7 @@ import type { SearchThread, SessionHit } from "@bonsai-agent/session/search";
 import { queryTerms, type RankedEntry, rankedEntries } from "./ranking.ts";
 import { type RecalledEntry, recalledEntry, scopeOf } from "./recalled-entry.ts";
 
-/** Searched in addition to the hidden entries of the path to the leaf. */
+/** The search always covers the hidden entries of the path to the leaf. True adds more. */
 export interface RecallScope {
   /** Entries on other branches of the session. */
   branches: boolean;
@@ -23,7 +23,7 @@ interface FindRecalledOptions extends RecallScope {
   /** In plain words. */
   query: string;
   search: FindsEntries;
-  /** At most so many hits. */
+  /** Maximum number of hits. */
   limit: number;
   signal?: AbortSignal | undefined;
 }
@@ -31,13 +31,13 @@ interface FindRecalledOptions extends RecallScope {
 export interface RecallFindings {
   /** Best first. */
   hits: RankedEntry[];
-  /** Entries that hold something of the query, at most so many as are looked at. */
+  /** Number of entries with a term of the query, among the ranked ones. */
   count: number;
 }
 
 /** Maximum number of entries with terms of the query to read and rank, in the session and in all others. */
 const MAX_CANDIDATES = 500;
-/** With so many candidates on this path, the search does not ask for more. */
+/** From this number of candidates on, the search does not ask for more. */
 const ENOUGH_CANDIDATES = 100;
 const MAX_REQUESTED_HITS = 16_000;
 /** Maximum number of candidates from each other session. */
@@ -46,21 +46,21 @@ const MAX_CANDIDATES_PER_SESSION = 25;
 const MAX_RESULT_DISTANCE = 24;
 
 /**
- * Finds what a query in plain words is about, in a session and, if asked, beside it.
+ * Finds the entries that match a query in plain words, in a session and in the other places that the options add.
  * @throws the signal's reason
  */
 export async function findRecalled(options: FindRecalledOptions): Promise<RecallFindings> {
   const { session, query, limit } = options;
   const terms = queryTerms(query);
   if (terms.length === 0) return { hits: [], count: 0 };
-  // As it was written first: a search takes so many texts, and no more.
+  // The query's own spellings come first, because the search accepts a limited number of texts.
   const texts = [0, 1].flatMap((at) => terms.flatMap(({ variants }) => variants[at]?.text ?? []));
   const own = await ownEntries(session, texts, options);
   const others = options.sessions ? await othersEntries(session, texts, options) : [];
   return rankedEntries([...others, ...own], { terms, limit, turn: turns(options.signal) });
 }
 
-/** Entries that may be meant, oldest first. */
+/** The candidates of this session, oldest first. */
 async function ownEntries(
   session: Session,
   texts: readonly string[],
@@ -86,10 +86,10 @@ async function ownEntries(
   return [...found].sort(([a], [b]) => a - b).map(([, recalled]) => recalled);
 }
 
-/** Time until keys get their turn. */
+/** Time after which other work runs, such as the handling of keys. */
 const SLICE_MS = 8;
 
-/** Lets others have their turn, as often as it is due. */
+/** Returns a function that lets other work run when it is due. */
 function turns(signal: AbortSignal | undefined): () => Promise<void> {
   let untilMs = performance.now() + SLICE_MS;
   return async () => {
@@ -100,7 +100,7 @@ function turns(signal: AbortSignal | undefined): () => Promise<void> {
   };
 }
 
-/** Those that may be found best first: where others take the first places, more are asked for. */
+/** Ids of the wanted entries, best first. Asks for more hits if unwanted entries take the first places. */
 async function foundIds(
   { search, signal }: Pick<FindRecalledOptions, "search" | "signal">,
   terms: readonly string[],
@@ -128,7 +128,7 @@ async function othersEntries(
   return [...byFile].flatMap(([file, found]) => entriesOf(file, found));
 }
 
-/** A session that was deleted or damaged since it was searched is passed over: the others are as good as before. */
+/** Skips a session that was deleted or damaged after the search. */
 function entriesOf(file: string, found: readonly SessionHit[]): RecalledEntry[] {
   let other: Session | undefined;
   try {

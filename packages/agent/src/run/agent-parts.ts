@@ -76,7 +76,7 @@ export interface AgentParts
 export interface PromptOptions extends Pick<PromptInput, "images" | "isExpanded"> {
   /** Default "print". */
   source?: InputSource;
-  /** Delivery of the text while a run goes on. Default: an error. */
+  /** Delivery of the text during a run. Default: an error. */
   behavior?: StreamingBehavior;
 }
 

@@ -176,7 +176,7 @@ export class TerminalText {
   #clean(raw: string): string {
     const plain = withoutTerminalControls(raw.replaceAll(/\0+\n?/g, "\n"));
     const lines = plain.includes("\r") ? plain.split("\n").map(lastVersion).join("\n") : plain;
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is to go
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: this removes them
     return erased(lines).replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
   }
 }

@@ -337,7 +337,7 @@ function storedProse(entry: CompactionEntry): string {
 
 /**
  * A summary without its frame and carried-over data, with all marks in its prose escaped.
- * @param tags those of extensions that may stand among the carry-over
+ * @param tags the tags of extensions that the carried data can contain
  */
 export function strippedSummary(summary: string, tags: readonly string[] = []): string {
   return escapeMarks(readSummary(summary, tags).prose, tags).trim();

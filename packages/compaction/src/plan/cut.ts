@@ -164,10 +164,10 @@ function callParts(messages: readonly Message[]): boolean[] {
  */
 function unseenResultsFrom(messages: readonly Message[]): number | undefined {
   const answer = latestAnswer(messages);
-  const behind = messages.slice(answer + 1);
-  const failed = behind.findIndex(isFailedAnswer);
-  const isGivenUp = failed >= 0 && behind.slice(failed).some(startsTurn);
-  const hasResults = behind.some((each) => each.role === "toolResult");
+  const after = messages.slice(answer + 1);
+  const failed = after.findIndex(isFailedAnswer);
+  const isGivenUp = failed >= 0 && after.slice(failed).some(startsTurn);
+  const hasResults = after.some((each) => each.role === "toolResult");
   return answer >= 0 && hasResults && !isGivenUp ? answer : undefined;
 }
 

@@ -229,7 +229,7 @@ export function totalAfter(size: ContextSize, estimatedTokens: number): number {
   return size.fixedTokens + size.ofEstimate(estimatedTokens);
 }
 
-/** Removes the middle of a text longer than `maxChars`. Head and tail stay, because errors stand at the end. */
+/** Removes the middle of a text longer than `maxChars`. Head and tail stay, because errors are at the end. */
 export function clip(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const marker = (missing: number) => `\n[… ${missing} more characters …]\n`;

@@ -250,8 +250,8 @@ export function isIrreversible(command: Command): boolean {
 function actsByName({ names }: Command): boolean {
   const [program = ""] = names;
   const isSeveral = SEVERAL.test(program);
-  const told = names.slice(0, isSeveral ? 12 : 5).map((name, at) => actsBy(name, names[at + 1] ?? ""));
-  return isSeveral ? told.includes(true) : (told.find((acts) => acts !== undefined) ?? false);
+  const verdicts = names.slice(0, isSeveral ? 12 : 5).map((name, at) => actsBy(name, names[at + 1] ?? ""));
+  return isSeveral ? verdicts.includes(true) : (verdicts.find((acts) => acts !== undefined) ?? false);
 }
 
 function actsBy(name: string, next: string): boolean | undefined {

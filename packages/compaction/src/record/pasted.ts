@@ -58,7 +58,7 @@ function markLines({ kind, name, body, before = "", after = "" }: Block): string
 /** The start of the line that replaces a pasted block. */
 export const PASTED = "[pasted: ";
 
-/** The line that stands for a file that was sent with a text. */
+/** The line that replaces a file that was sent with a text. */
 export function fileMark(path: string, content: string): string {
   return `[file ${hintOf(path)}, ${sizeOf(content)}]`;
 }
@@ -278,8 +278,8 @@ function fencesIn(lines: readonly string[]): Map<number, Block> {
   let open: { at: number; mark: string; kind: string; before: string } | undefined;
   lines.forEach((line, from) => {
     if (line.length > 400 || !(line.includes("```") || line.includes("~~~"))) return;
-    const [, before = "", mark = "", behind = ""] = /^(.*?)(`{3,20}|~{3,20})([^`~]*)$/.exec(line) ?? [];
-    const info = behind.trim();
+    const [, before = "", mark = "", rest = ""] = /^(.*?)(`{3,20}|~{3,20})([^`~]*)$/.exec(line) ?? [];
+    const info = rest.trim();
     const isLanguage = /^[\w+#.-]{1,20}$/.test(info);
     const isAtStart = /^\s*(?:[-*+•]\s+|\d{1,3}[.)]\s+)?$/.test(before);
     if (open !== undefined && before.trim() === "" && mark.startsWith(open.mark) && !isLanguage) {
@@ -339,12 +339,12 @@ function diffAt(lines: readonly string[], from: number): Block | undefined {
 }
 
 function endOfHunk(lines: readonly string[], from: number, removed: number, added: number): number {
-  let [at, gone, come] = [from, removed, added];
-  for (; at < lines.length && (gone > 0 || come > 0); at++) {
+  let [at, removedLeft, addedLeft] = [from, removed, added];
+  for (; at < lines.length && (removedLeft > 0 || addedLeft > 0); at++) {
     const line = lines[at]!;
     if (!/^[-+ \t\\]/.test(line) && (line !== "" || !/^[ +\t-]/.test(lines[at + 1] ?? ""))) break;
-    if (!/^[+\\]/.test(line)) gone -= 1;
-    if (!/^[-\\]/.test(line)) come -= 1;
+    if (!/^[+\\]/.test(line)) removedLeft -= 1;
+    if (!/^[-\\]/.test(line)) addedLeft -= 1;
   }
   return lines[at]?.startsWith("\\ ") ? at + 1 : at;
 }

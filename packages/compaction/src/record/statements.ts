@@ -117,8 +117,8 @@ export function statementsIn(
   let { turns: turn, unanswered } = before;
   let open: Closing | undefined;
   for (const { message, entryId } of messages) {
-    const told = programText(message);
-    if (told !== undefined) closings.push({ turn, entryId, ...told, isInterim: true });
+    const program = programText(message);
+    if (program !== undefined) closings.push({ turn, entryId, ...program, isInterim: true });
     else if (isUserMessage(message)) {
       turn += 1;
       const text = textOf(message);
