@@ -117,6 +117,7 @@ function searchExpression(query: string): RegExp {
 }
 
 function searchHits(session: Session, hits: readonly SessionHit[]): SearchHit[] {
+  // Unlike the index, the path reads every entry, so the session also reports damaged lines.
   const active = new Set(session.path().map(({ id }) => id));
   return hits.map(({ entryId, type, role, snippet }) => ({
     ...{ entryId, type, ...(role !== undefined && { role }), snippet },
