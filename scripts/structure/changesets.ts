@@ -1,20 +1,31 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { type Findings, filesBelow, type Package, readExtensions, readPackages } from "./workspace.ts";
 
-/** Finds published packages whose source changed since their last release without a changeset. */
+/** Finds published packages that changed since their last release without a changeset, and changesets of other packages. */
 export function checkChangesets(root: string): Findings {
   if (git(root, ["rev-parse", "--verify", "HEAD"]) === undefined) {
     return { errors: [], warnings: ["changesets were not checked: this folder has no git history"] };
   }
-  const texts = filesBelow(join(root, ".changeset"), [".md"]).map((file) => readFileSync(file, "utf8"));
-  const named = new Set(texts.flatMap(packagesNamed));
-  const errors = [...readPackages(root), ...readExtensions(root)]
-    .filter((pkg) => !pkg.private && changedSinceRelease(root, pkg) && !named.has(pkg.name))
+  const changesets = filesBelow(join(root, ".changeset"), [".md"]).map((file) => ({
+    file: `.changeset/${basename(file)}`,
+    packages: packagesNamed(readFileSync(file, "utf8")),
+  }));
+  const named = new Set(changesets.flatMap(({ packages }) => packages));
+  const published = [...readPackages(root), ...readExtensions(root)].filter((pkg) => !pkg.private);
+  const unreported = published
+    .filter((pkg) => changedSinceRelease(root, pkg) && !named.has(pkg.name))
     .map(
-      (pkg) => `${pkg.name} changed since its last release, but no changeset names it. Run: pnpm changeset`,
+      ({ name }) => `${name} changed since its last release, but no changeset names it. Run: pnpm changeset`,
     );
+  const names = new Set(published.map(({ name }) => name));
+  const misnamed = changesets.flatMap(({ file, packages }) =>
+    packages
+      .filter((name) => !names.has(name))
+      .map((name) => `${file} names ${name}, which is not a published package.`),
+  );
+  const errors = [...unreported, ...misnamed];
   return { errors, warnings: [] };
 }
 

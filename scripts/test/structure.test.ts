@@ -201,6 +201,21 @@ test("reports a changed package without a changeset", () => {
   expect(checkChangesets(root).errors.join()).toContain("@bonsai-agent/session changed");
 });
 
+test("reports a changeset that names an unknown or a private package", () => {
+  execFileSync("git", ["init", "-q"], { cwd: root });
+  execFileSync(
+    "git",
+    ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "start", "--allow-empty"],
+    {
+      cwd: root,
+    },
+  );
+  write(".changeset/one.md", '---\n"@bonsai-agent/gone": minor\n---\n\nWords.\n');
+  expect(checkChangesets(root).errors).toContain(
+    ".changeset/one.md names @bonsai-agent/gone, which is not a published package.",
+  );
+});
+
 test("reports files in dist without a source, except in private packages", () => {
   write("packages/session/dist/index.js", "");
   write("packages/session/dist/index.d.ts.map", "");
