@@ -4,7 +4,7 @@ import { startProcess } from "@bonsai-agent/agent/host";
 
 type CommandOperations = NonNullable<Parameters<typeof builtinTools>[0]["bash"]["operations"]>;
 
-/** Where commands run, as extensions of pi give it: they can also be called without a signal. */
+/** Runs commands for an extension of pi. Unlike Bonsai's own operations, it can be called without a signal. */
 export interface BashOperations {
   exec(
     command: string,

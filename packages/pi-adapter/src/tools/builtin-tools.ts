@@ -39,7 +39,7 @@ interface BuiltinToolOptions {
   cwd: string;
   /** Default: the environment of this process. */
   env?: NodeJS.ProcessEnv;
-  /** Where commands run. Default: a shell of this machine. */
+  /** Runs the commands of the bash tool. Default: a shell of this machine. */
   operations?: BashOperations | undefined;
 }
 
