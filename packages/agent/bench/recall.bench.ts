@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { callsIn, estimateTokens, type Message, messageText } from "@bonsai-agent/messages";
 import { createSession, openSession, type Session } from "@bonsai-agent/session";
 import { SessionSearch } from "@bonsai-agent/session/search";
+import { type BenchTable, recordedSession } from "@bonsai-agent/testkit";
 import {
-  type BenchTable,
-  type Plant,
-  plantedLanguages,
-  plantedSession,
-  recordedSession,
-} from "@bonsai-agent/testkit";
-import { neededTerms, requestTexts, specificTerms } from "../../lab/src/needed-terms.ts";
+  type AnnotatedSession,
+  annotatedSessions,
+  type Fact,
+  pathIndex,
+} from "../../compaction/bench/annotated.ts";
+import { neededTerms, requestTexts } from "../../lab/src/needed-terms.ts";
 import { recallTool } from "../src/recall/recall-tool.ts";
 import { agentSettings } from "../src/settings.ts";
 
@@ -19,9 +19,6 @@ const HITS = 3;
 const KEPT_TOKENS = 8_000;
 const CUTS = 10;
 const [FIRST_CUT, LAST_CUT] = [0.25, 0.75];
-/** `BENCH_SEEDS=11,12 pnpm bench recall` measures on others. */
-const SEEDS = (process.env.BENCH_SEEDS ?? "1,2").split(",").map(Number);
-const STRETCHES = 4;
 
 /** A request, and what of the hidden past it needs. */
 interface Question {
@@ -44,18 +41,16 @@ export default async function bench(): Promise<BenchTable> {
   const folder = mkdtempSync(join(tmpdir(), "bonsai-recall-"));
   try {
     const rows: string[][] = [];
-    for (const language of plantedLanguages) {
-      const of = { later: nothing(), without: nothing() };
-      for (const seed of SEEDS) {
-        const planted = plantedSession({ seed, language, stretches: STRETCHES });
-        const played = new Played(planted.messages, { folder });
-        await played.measure(laterRequests(planted.messages, planted.plants), of.later);
-        await played.measure(withoutValue(planted.messages, planted.plants), of.without);
-        played.close();
-      }
-      rows.push(row(`planted ${language}: later requests`, of.later));
-      rows.push(row(`planted ${language}: the statement without its value`, of.without));
+    const of = { later: nothing(), sentence: nothing() };
+    for (const annotated of annotatedSessions()) {
+      const { messages, facts } = statedFacts(annotated);
+      const played = new Played(messages, { folder });
+      await played.measure(laterRequests(messages, facts), of.later);
+      await played.measure(factSentences(messages, facts), of.sentence);
+      played.close();
     }
+    rows.push(row("annotated sessions: requests that end a fact", of.later));
+    rows.push(row("annotated sessions: the fact's sentence without its values", of.sentence));
     const recorded = await recordedDay(folder);
     if (recorded !== undefined) rows.push(row("recorded day: later requests", recorded));
     return {
@@ -193,16 +188,40 @@ function textOf(message: Message): string {
   return [messageText(message), ...calls].join("\n");
 }
 
-/** Later requests that name a plant and end it: the user withdraws or changes it, or the command runs again. */
-function laterRequests(messages: readonly Message[], plants: readonly Plant[]): Placed[] {
-  return plants.flatMap(({ key, at, ended }) => {
-    if (ended === undefined) return [];
+/** A fact with its values, and the messages that state it and end it. */
+interface StatedFact {
+  text: string;
+  values: string[];
+  at: number;
+  clearedAt: number | undefined;
+}
+
+function statedFacts(annotated: AnnotatedSession): { messages: Message[]; facts: StatedFact[] } {
+  const onPath = pathIndex(annotated.entries);
+  const entries = annotated.entries.filter(({ id, type }) => onPath.has(id) && type === "message");
+  const messages = entries.map(({ message }) => message!);
+  const indexOf = (id: string | undefined) => entries.findIndex((entry) => entry.id === id);
+  const facts = annotated.facts.flatMap(({ text, must, stated, cleared }: Fact): StatedFact[] => {
+    const [at, clearedAt] = [indexOf(stated), indexOf(cleared)];
+    if (at === -1) return [];
+    const statement = textOf(messages[at]!);
+    const values = must.flatMap((group) => group.find((word) => statement.includes(word)) ?? []);
+    return values.length === 0
+      ? []
+      : [{ text, values, at, ...(clearedAt > at ? { clearedAt } : { clearedAt: undefined }) }];
+  });
+  return { messages, facts };
+}
+
+/** The requests that end a fact: the user withdraws or changes it, or the command runs again. */
+function laterRequests(messages: readonly Message[], facts: readonly StatedFact[]): Placed[] {
+  return facts.flatMap(({ values, at, clearedAt }) => {
+    if (clearedAt === undefined) return [];
     // If a result ends it, the call before that result is the request.
-    const from = messages[ended.at]!.role === "toolResult" ? ended.at - 1 : ended.at;
+    const from = messages[clearedAt]!.role === "toolResult" ? clearedAt - 1 : clearedAt;
     const request = messages[from]!;
     const query = request.role === "user" ? requestTexts(request).join("\n") : textOf(request);
-    if (!isHidden(messages, { at, from })) return [];
-    return [{ at: from, query: ends(query), needed: [key] }];
+    return isHidden(messages, { at, from }) ? [{ at: from, query: ends(query), needed: values }] : [];
   });
 }
 
@@ -211,15 +230,12 @@ function ends(text: string): string {
   return text.length <= 600 ? text : `${text.slice(0, 300)}\n${text.slice(-300)}`;
 }
 
-/** Each statement asked for by its other words. */
-function withoutValue(messages: readonly Message[], plants: readonly Plant[]): Placed[] {
-  return plants.flatMap(({ key, at }, n) => {
-    if (n % 3 > 0) return [];
-    const terms = [...specificTerms(key)];
-    const value = terms.at(-1) ?? key.split(/\s+/).at(-1)!;
-    const query = key.replace(value, " ").trim();
+/** Each fact asked for by the other words of its sentence. */
+function factSentences(messages: readonly Message[], facts: readonly StatedFact[]): Placed[] {
+  return facts.flatMap(({ text, values, at }) => {
+    const query = values.reduce((rest, value) => rest.replaceAll(value, " "), text).trim();
     const from = messages.length;
-    return query.length > 5 && isHidden(messages, { at, from }) ? [{ at: from, query, needed: [key] }] : [];
+    return query.length > 5 && isHidden(messages, { at, from }) ? [{ at: from, query, needed: values }] : [];
   });
 }
 

@@ -1,12 +1,4 @@
-import {
-  appendFileSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,10 +9,12 @@ import { isFactShown, isShownAsCurrent, normal } from "./fact-windows.ts";
 
 // Sessions with facts that a compaction should keep. Their README says how they are scored; this is the same score.
 
-const FOLDER = fileURLToPath(new URL("../../../../shared/fixtures/annotated", import.meta.url));
+const FOLDER = fileURLToPath(new URL("annotated", import.meta.url));
 const SUFFIX = ".facts.json";
 
-interface Fact {
+export interface Fact {
+  /** The fact in one sentence. */
+  text: string;
   /** The entry that states it. */
   stated: string;
   /** The entry that makes it outdated. */
@@ -31,8 +25,10 @@ interface Fact {
 }
 
 interface PathEntry {
+  type: string;
   id: string;
   parentId: string | null;
+  message?: Message;
 }
 
 export interface AnnotatedSession {
@@ -59,17 +55,19 @@ export interface FactScore {
   compactions: number;
 }
 
-/** The sessions beside the repository; empty without any. */
-export function annotatedSessions(): AnnotatedSession[] {
-  const names = existsSync(FOLDER) ? readdirSync(FOLDER).filter((name) => name.endsWith(SUFFIX)) : [];
-  return names.sort().map((name) => {
-    const lines = readFileSync(join(FOLDER, name.replace(SUFFIX, ".jsonl")), "utf8")
-      .trimEnd()
-      .split("\n");
-    const { checkpoints, facts } = JSON.parse(readFileSync(join(FOLDER, name), "utf8"));
-    const [header = "", ...entries] = lines;
-    return { header, entries: entries.map((line) => JSON.parse(line)), checkpoints, facts };
-  });
+/** The sessions in the folder, or those with these names. */
+export function annotatedSessions(only?: readonly string[]): AnnotatedSession[] {
+  const names = only?.map((name) => `${name}${SUFFIX}`) ?? readdirSync(FOLDER).sort();
+  return names
+    .filter((name) => name.endsWith(SUFFIX))
+    .map((name) => {
+      const lines = readFileSync(join(FOLDER, name.replace(SUFFIX, ".jsonl")), "utf8")
+        .trimEnd()
+        .split("\n");
+      const { checkpoints, facts } = JSON.parse(readFileSync(join(FOLDER, name), "utf8"));
+      const [header = "", ...entries] = lines;
+      return { header, entries: entries.map((line) => JSON.parse(line)), checkpoints, facts };
+    });
 }
 
 /** Plays a session to each checkpoint, compacts it there, and scores the context. */
@@ -120,7 +118,7 @@ export function sumScores(scores: readonly FactScore[]): FactScore {
 }
 
 /** Positions of the entries on the path to the last one. */
-function pathIndex(entries: readonly PathEntry[]): Map<string, number> {
+export function pathIndex(entries: readonly PathEntry[]): Map<string, number> {
   const byId = new Map(entries.map((entry) => [entry.id, entry]));
   const path: string[] = [];
   for (let entry = entries.at(-1); entry !== undefined; entry = byId.get(entry.parentId ?? ""))

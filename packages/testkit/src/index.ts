@@ -22,14 +22,6 @@ export {
   type OAuthServerOptions,
   oauthServer,
 } from "./oauth-server.ts";
-export {
-  type Plant,
-  type PlantedLanguage,
-  type PlantedSession,
-  type PlantedSessionOptions,
-  type PlantKind,
-  plantedLanguages,
-  plantedSession,
-} from "./planted-session.ts";
 export { type ProviderContext, providerContexts } from "./provider-contexts.ts";
 export { type TreeOptions, treeArbitrary } from "./tree-arbitrary.ts";
+export { type Script, scripts, writtenTurns } from "./written-turns.ts";

@@ -38,7 +38,7 @@ const folders = ["src", "src/core", "packages/engine/src", "packages/web/src/vie
 const places = ["Zürich", "São Paulo", "東京", "Kraków", "Αθήνα"];
 
 /** `readIndex` and the like. */
-export function madeName(random: Random): string {
+function madeName(random: Random): string {
   const noun = random.pick(nouns);
   return random.pick(verbs) + noun.charAt(0).toUpperCase() + noun.slice(1);
 }
@@ -82,13 +82,6 @@ export function logLine(random: Random): string {
     default:
       return `-rw-r--r-- 1 dev dev ${random.int(90000)} Jan  5 09:${10 + random.int(50)} ${madePath(random)}`;
   }
-}
-
-/** One line of output that goes well. */
-export function progressLine(random: Random): string {
-  return random.chance(0.5)
-    ? ` ✓ test/${madeName(random)}.test.ts (${random.int(900)} ms)`
-    : `[${random.int(99)}/99] ${madeName(random)}`;
 }
 
 /** One sentence of conversation. */

@@ -1,5 +1,5 @@
 import type { Message } from "@bonsai-agent/messages";
-import { type PlantedLanguage, plantedSession } from "@bonsai-agent/testkit";
+import { scripts, writtenTurns } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type RecordedMessage, recordAfter } from "../../src/carry/record.ts";
@@ -68,18 +68,19 @@ test("an answer behind a cut keeps the question that stands before it", () => {
   });
 });
 
-test.each<PlantedLanguage>(["en", "de", "ru", "zh", "ja", "ar"])(
-  "a working day in %s, read in stretches or at once: the same numbers, entries and outcomes",
-  (language) => {
-    const { messages, stretches } = plantedSession({ seed: 11, language, stretches: 3 });
+test.each(scripts)(
+  "turns in %s script, read in three parts or at once, give the same numbers, entries and outcomes",
+  (script) => {
+    const parts = [1, 2, 3].map((seed) => writtenTurns(script, { seed, turns: 14 }));
+    const messages = parts.flat();
     const sources = messages.map((message, at) => ({ message, entryId: `e${at}` }));
     let record: SpanRecord | undefined;
     let from = 0;
-    for (const to of stretches) {
-      record = recordOf(sources.slice(from, to), record);
-      from = to;
+    for (const part of parts) {
+      record = recordOf(sources.slice(from, from + part.length), record);
+      from += part.length;
     }
-    const whole = recordOf(sources.slice(0, from));
+    const whole = recordOf(sources);
     expect(record!.outcomes).toEqual(whole.outcomes);
     expect(record!.words.said.map(({ turn, entryId, text }) => ({ turn, entryId, text }))).toEqual(
       whole.words.said.map(({ turn, entryId, text }) => ({ turn, entryId, text })),
