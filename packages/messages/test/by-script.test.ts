@@ -32,7 +32,7 @@ describe("byScript against o200k", () => {
 });
 
 describe("byScript", () => {
-  it.each([
+  const counts = [
     ["", 0],
     ["a", 1],
     [" ", 1],
@@ -43,8 +43,9 @@ describe("byScript", () => {
     ["1234567", 3],
     ["木", 2],
     ["🌱", 3],
-  ])("counts %j as %i", (text, tokens) => {
-    expect(estimateTokens(text)).toBe(tokens);
+  ] as const;
+  it("counts short texts", () => {
+    expect(counts.map(([text]) => [text, estimateTokens(text)])).toEqual(counts);
   });
 
   it("knows noise: an id costs more than a name of the same length", () => {

@@ -24,7 +24,7 @@ function callResults(messages: readonly Message[]) {
   });
 }
 
-test.each([
+const calls = [
   ["a =a", "0-1"],
   ["a,b =b =a", "0-1 0-2"],
   ["a - - =a", "0-3"],
@@ -33,9 +33,14 @@ test.each([
   ["a b =a", "0-2"],
   ["=a a", ""],
   ["- a", ""],
-])("pairs the calls and results of %j", (notation, pairs) => {
-  const found = callResults(messagesOf(notation));
-  expect(found.map(({ callIndex, resultIndex }) => `${callIndex}-${resultIndex}`).join(" ")).toBe(pairs);
+] as const;
+test("pairs calls with their results", () => {
+  for (const [notation, pairs] of calls) {
+    const found = callResults(messagesOf(notation));
+    expect
+      .soft(found.map(({ callIndex, resultIndex }) => `${callIndex}-${resultIndex}`).join(" "), notation)
+      .toBe(pairs);
+  }
 });
 
 test("skips damaged messages and blocks", () => {

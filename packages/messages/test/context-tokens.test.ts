@@ -56,13 +56,17 @@ describe("the tokens of the context", () => {
     });
   });
 
-  it.each([1e15, 2_000_000_000, 900_000])("do not believe a usage of %d for a few words", (tokens) => {
-    const words = [user("x"), answer(1000), user("y".repeat(400))];
-    expect(context([...words, answer(tokens)])).toEqual({
-      ...{ tokens: 1102, source: "usage", usageIndex: 1 },
-      trailingTokens: 102,
-    });
-    expect(context([user("x"), answer(tokens)])).toMatchObject({ source: "estimate", tokens: 3 });
+  it("do not believe a usage far above the context", () => {
+    for (const tokens of [1e15, 2_000_000_000, 900_000]) {
+      const words = [user("x"), answer(1000), user("y".repeat(400))];
+      expect.soft(context([...words, answer(tokens)]), `${tokens}`).toEqual({
+        ...{ tokens: 1102, source: "usage", usageIndex: 1 },
+        trailingTokens: 102,
+      });
+      expect
+        .soft(context([user("x"), answer(tokens)]), `${tokens}`)
+        .toMatchObject({ source: "estimate", tokens: 3 });
+    }
   });
 
   it("believe a usage within ten times of what stands before it, and of prompts that no message shows", () => {
@@ -107,7 +111,7 @@ describe("the tokens of the context", () => {
 });
 
 describe("a good answer", () => {
-  it.each([
+  const answers = [
     ["stop", 5, true],
     ["length", 5, true],
     ["toolUse", 5, true],
@@ -115,8 +119,11 @@ describe("a good answer", () => {
     ["error", 5, false],
     ["aborted", 5, false],
     ["stop", 0, false],
-  ])("an answer that stopped for %j with %i tokens: %s", (stopReason, tokens, good) => {
-    expect(isGoodAnswer(answer(tokens, stopReason))).toBe(good);
+  ] as const;
+  it("has an end and tokens", () => {
+    expect(
+      answers.map(([stopReason, tokens]) => [stopReason, tokens, isGoodAnswer(answer(tokens, stopReason))]),
+    ).toEqual(answers);
   });
 
   it("is none without a usage", () => {
@@ -131,13 +138,16 @@ describe("a usage that is a multiple of the one before it", () => {
   const talk = (...usages: number[]) =>
     usages.flatMap((tokens) => [user("x".repeat(400)), answer(tokens), result("y".repeat(40))]);
 
-  it.each([
+  const jumps = [
     [[5_000, 5_100, 10_400], 5_100],
     [[5_000, 5_100, 20_800], 5_100],
     [[50_000, 50_100, 100_400], 50_100],
-  ])("does not count until the next report confirms it: %j", (usages, before) => {
-    const found = context(talk(...usages));
-    expect(found.tokens).toBe(before + 10 + 100 + 2 + 10);
+  ] as const;
+  it("does not count until the next report confirms it", () => {
+    for (const [usages, before] of jumps) {
+      const found = context(talk(...usages));
+      expect.soft(found.tokens, JSON.stringify(usages)).toBe(before + 10 + 100 + 2 + 10);
+    }
   });
 
   it("counts once the next report confirms it", () => {

@@ -86,13 +86,13 @@ describe("damaged content reads as empty", () => {
     );
   });
 
-  it.each([undefined, null, 7, {}, [], [null], ["text"], [{ type: 1 }], [{ text: "no type" }]])(
-    "%j is no text",
-    (content) => {
-      expect(contentText(content)).toBe("");
-      expect(contentBlocks(content)).toEqual([]);
-    },
-  );
+  const contents = [undefined, null, 7, {}, [], [null], ["text"], [{ type: 1 }], [{ text: "no type" }]];
+  it("content of another type has no text", () => {
+    for (const content of contents) {
+      expect.soft(contentText(content), JSON.stringify(content)).toBe("");
+      expect.soft(contentBlocks(content), JSON.stringify(content)).toEqual([]);
+    }
+  });
 
   it("sound blocks beside damaged ones are read", () => {
     expect(
@@ -113,21 +113,24 @@ describe("damaged content reads as empty", () => {
     expect(callsIn({ role: "assistant", content: [call] } as unknown as Message)[0]).toBe(call);
   });
 
-  it.each<[unknown, number, number]>([
+  const usages: [unknown, number, number][] = [
     [undefined, 0, 0],
     [null, 0, 0],
     [{}, 0, 0],
     [{ input: "7", output: Number.NaN, cacheRead: -1 }, 0, 0],
     [{ input: 1, output: 2, cacheRead: 4, cacheWrite: 8 }, 15, 13],
     [{ input: 1, output: 2, totalTokens: 100 }, 100, 1],
-  ])("the usage %j is %i tokens, %i of them the request's", (usage, total, prompt) => {
-    expect(contextTokens(usage as Usage)).toBe(total);
-    expect(inputTokens(usage as Usage)).toBe(prompt);
+  ];
+  it("counts of another type are 0 tokens", () => {
+    for (const [usage, total, prompt] of usages) {
+      expect.soft(contextTokens(usage as Usage), JSON.stringify(usage)).toBe(total);
+      expect.soft(inputTokens(usage as Usage), JSON.stringify(usage)).toBe(prompt);
+    }
   });
 });
 
 describe("a command of the user", () => {
-  it.each([
+  const commands = [
     [{ command: "ls", output: "a", cancelled: false, exitCode: 0 }, "$ ls\na"],
     [{ command: "ls", output: "", cancelled: false, exitCode: undefined }, "$ ls\n(no output)"],
     [{ command: "ls x", output: "no x", cancelled: false, exitCode: 2 }, "$ ls x\nno x\n(exit code 2)"],
@@ -135,18 +138,23 @@ describe("a command of the user", () => {
       { command: "sleep 9", output: "", cancelled: true, exitCode: 130 },
       "$ sleep 9\n(no output)\n(cancelled)",
     ],
-  ])("%j", (message, text) => {
-    expect(messageText({ role: "bashExecution", ...message } as Message)).toBe(text);
+  ] as const;
+  it("is written with its output and its ending", () => {
+    expect(
+      commands.map(([message]) => [message, messageText({ role: "bashExecution", ...message } as Message)]),
+    ).toEqual(commands);
   });
 });
 
 describe("values nested deeper than the stack reaches", () => {
-  it.each([5_000, 100_000])("%d levels are counted and shown in a few words", (depth) => {
-    const path: unknown = JSON.parse(`${"[".repeat(depth)}${"]".repeat(depth)}`);
-    const content = [{ type: "toolCall", id: "t", name: "read", arguments: { path } }];
-    const message = { role: "assistant", content } as unknown as Message;
-    expect(chars4Estimator.message(message)).toBeGreaterThan(0);
-    expect(callsIn(message)).toHaveLength(1);
-    expect(jsonText(path)).toContain("[");
+  it("are counted and shown in a few words", () => {
+    for (const depth of [5_000, 100_000]) {
+      const path: unknown = JSON.parse(`${"[".repeat(depth)}${"]".repeat(depth)}`);
+      const content = [{ type: "toolCall", id: "t", name: "read", arguments: { path } }];
+      const message = { role: "assistant", content } as unknown as Message;
+      expect.soft(chars4Estimator.message(message), `${depth}`).toBeGreaterThan(0);
+      expect.soft(callsIn(message), `${depth}`).toHaveLength(1);
+      expect.soft(jsonText(path), `${depth}`).toContain("[");
+    }
   });
 });

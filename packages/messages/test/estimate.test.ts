@@ -15,16 +15,19 @@ const toolResult = (content: unknown): Message =>
   }) as Message;
 
 describe("chars4", () => {
-  it.each([
+  const counts = [
     ["", 0, 0],
     ["1234", 1, 1],
     ["12345", 2, 1],
     ["12345678", 2, 2],
     ["木", 1, 0],
-  ])("counts %j as %i tokens, rounded down as %i", (text, up, down) => {
-    expect(chars4Estimator.text(text)).toBe(up);
-    expect(chars4Estimator.text(text)).toBe(up);
-    expect(chars4FloorEstimator.text(text)).toBe(down);
+  ] as const;
+  it("counts a token for four characters, rounded up or down", () => {
+    for (const [text, up, down] of counts) {
+      expect.soft(chars4Estimator.text(text), text).toBe(up);
+      expect.soft(chars4Estimator.text(text), text).toBe(up);
+      expect.soft(chars4FloorEstimator.text(text), text).toBe(down);
+    }
   });
 });
 

@@ -52,13 +52,15 @@ const SUMS: Array<[what: string, usages: Array<[Usage, string?]>, words: string,
   ["a cost that is no number", [[used(10, Number.NaN), "a/b"]], "unknown", null],
 ];
 
-test.each(SUMS)("the cost of %s", (_, usages, words, usd) => {
-  const sum = new CostSum();
-  for (const [usage, model] of usages) sum.add(usage, model);
-  const whole = new CostSum();
-  whole.addSum(sum);
-  for (const each of [sum, whole]) {
-    expect(costText(each.cost(isFree))).toBe(words);
-    expect(knownUsd(each.cost(isFree))).toBe(usd);
+test("writes the cost that is known", () => {
+  for (const [name, usages, words, usd] of SUMS) {
+    const sum = new CostSum();
+    for (const [usage, model] of usages) sum.add(usage, model);
+    const whole = new CostSum();
+    whole.addSum(sum);
+    for (const each of [sum, whole]) {
+      expect.soft(costText(each.cost(isFree)), name).toBe(words);
+      expect.soft(knownUsd(each.cost(isFree)), name).toBe(usd);
+    }
   }
 });

@@ -12,7 +12,7 @@ import {
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-test.each([
+const durations = [
   [0, "0 s"],
   [340, "0.3 s"],
   [1_400, "1.4 s"],
@@ -25,23 +25,25 @@ test.each([
   [86_400_000, "1 day"],
   [273_600_000, "3 days 4 h"],
   [Number.NaN, "?"],
-])("writes a duration of %i ms as %s", (ms, text) => {
-  expect(duration(ms)).toBe(text);
+] as const;
+test("writes durations", () => {
+  expect(durations.map(([ms]) => [ms, duration(ms)])).toEqual(durations);
 });
 
 const local = (text: string) => new Date(text).getTime();
 
-test.each([
+const moments = [
   ["2026-11-26T14:02:30", "14:02"],
   ["2026-11-25T23:59", "25 Nov, 23:59"],
   ["2026-01-03T00:00", "3 Jan, 00:00"],
   ["2025-11-24T14:02", "24 Nov 2025, 14:02"],
   ["?", "?"],
-])("writes the moment %s as %s", (time, text) => {
-  expect(moment(local(time), local("2026-11-26T20:00"))).toBe(text);
+] as const;
+test("writes moments", () => {
+  expect(moments.map(([time]) => [time, moment(local(time), local("2026-11-26T20:00"))])).toEqual(moments);
 });
 
-test.each([
+const sizes = [
   [0, "0 bytes"],
   [1, "1 byte"],
   [999, "999 bytes"],
@@ -50,8 +52,9 @@ test.each([
   [974_400, "974 kB"],
   [999_600, "1 MB"],
   [12_345_678, "12.3 MB"],
-])("writes %i bytes as %s", (value, text) => {
-  expect(bytes(value)).toBe(text);
+] as const;
+test("writes numbers of bytes", () => {
+  expect(sizes.map(([value]) => [value, bytes(value)])).toEqual(sizes);
 });
 
 test("writes counts, shares, tokens and costs", () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { askedText, isProgramText } from "../src/host.ts";
 
 describe("a program's text is known by its form", () => {
-  test.each([
+  const programTexts = [
     "<agent-notification>\n<agent-id>7</agent-id>\nDone.\n</agent-notification>",
     "<local-command-caveat>Caveat: these messages come from a command.</local-command-caveat>",
     "<command-name>/clear</command-name>\n<command-message>clear</command-message>",
@@ -11,11 +11,14 @@ describe("a program's text is known by its form", () => {
     "PreToolUse operation blocked by hook: no pushes",
     "Execution stopped by PostToolUse hook",
     "System: Please continue.",
-  ])("%s", (text) => expect(isProgramText(` ${text}\n`)).toBe(true));
+  ];
+  test("whole elements, notifications and caveats", () => {
+    for (const text of programTexts) expect.soft(isProgramText(` ${text}\n`), text).toBe(true);
+  });
 });
 
 describe("a person's text stays a person's", () => {
-  test.each([
+  const personTexts = [
     "",
     "please fix <my-widget></my-widget>",
     "<my-widget></my-widget> does not show",
@@ -26,7 +29,10 @@ describe("a person's text stays a person's", () => {
     "The hook stopped it: fix that",
     "System: restart it.\nThen look at the log.",
     "the system: please continue",
-  ])("%s", (text) => expect(isProgramText(text)).toBe(false));
+  ];
+  test("also with elements inside it", () => {
+    for (const text of personTexts) expect.soft(isProgramText(text), text).toBe(false);
+  });
 
   test("the typed text is the request, whatever its form", () => {
     const text = "System: please continue";

@@ -3,7 +3,7 @@ import { quotedFiles, typedText } from "../src/text/typed-text.ts";
 
 const file = (path: string, content: string) => `<file path=${JSON.stringify(path)}>\n${content}\n</file>`;
 
-test.each<[string, string, string, [string, string][]]>([
+const sentTexts: [string, string, string, [string, string][]][] = [
   ["none", "Just words", "Just words", []],
   ["one", `See @a.ts\n\n${file("a.ts", "one\n\ntwo")}`, "See @a.ts", [["a.ts", "one\n\ntwo"]]],
   [
@@ -34,9 +34,14 @@ test.each<[string, string, string, [string, string][]]>([
     `See @a.ts\n\n${file("a.ts", "one")} more`,
     [],
   ],
-])("files of a message: %s", (_, sent, text, files) => {
-  expect(quotedFiles(sent)).toEqual({ text, files: files.map(([path, content]) => ({ path, content })) });
-  expect(typedText({ content: [{ type: "text", text: sent }] })).toBe(text);
+];
+test("reads the quoted files of a message", () => {
+  for (const [name, sent, text, files] of sentTexts) {
+    expect
+      .soft(quotedFiles(sent), name)
+      .toEqual({ text, files: files.map(([path, content]) => ({ path, content })) });
+    expect.soft(typedText({ content: [{ type: "text", text: sent }] }), name).toBe(text);
+  }
 });
 
 test("many that only look like files are read in no time that anybody waits for", () => {

@@ -24,7 +24,7 @@ test("returns valid settings with defaults", () => {
   expect(parsed({ name: "a" })).toEqual({ name: "a", retry: {} });
 });
 
-test.each([
+const wrongValues = [
   [{ loud: 1 }, "loud is 1, but must be true or false"],
   [{ name: {} }, "name is {}, but must be a string"],
   [{ size: "on" }, 'size is "on", but must be one of "off", "auto", or a number'],
@@ -33,10 +33,13 @@ test.each([
   [{ list: "a" }, 'list is "a", but must be a list'],
   [{ retry: { tries: 10 } }, "retry.tries is 10, but must be a number of at most 9"],
   [{ name: ["x".repeat(200)] }, `name is ["${"x".repeat(77)}…, but must be a string`],
-])("settings and files name the wrong value of %j in the same words", (input, problem) => {
-  expect(() => inFile(input)).toThrow(`a.json: ${problem}.`);
-  expect(() => parsed(input)).toThrow(`The setting ${problem}.`);
-  expect(() => parsed(input, "part")).toThrow(`The setting part.${problem}.`);
+] as const;
+test("settings and files name a wrong value in the same words", () => {
+  for (const [input, problem] of wrongValues) {
+    expect.soft(() => inFile(input), JSON.stringify(input)).toThrow(`a.json: ${problem}.`);
+    expect.soft(() => parsed(input), JSON.stringify(input)).toThrow(`The setting ${problem}.`);
+    expect.soft(() => parsed(input, "part"), JSON.stringify(input)).toThrow(`The setting part.${problem}.`);
+  }
 });
 
 test("names an unknown key and the known ones beside it", () => {

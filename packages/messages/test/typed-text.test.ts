@@ -5,7 +5,7 @@ const file = '<file path="a.ts">\none\n</file>';
 const skill = '<skill name="pdf" location="/s/SKILL.md">\nDo it.\n</skill>\n\nSee @a.ts';
 const reminder = "<system-reminder>Be kind.</system-reminder>\n";
 
-test.each<[string, object, { typed: string; said: string; asked: string }]>([
+const sentMessages: [string, object, { typed: string; said: string; asked: string }][] = [
   ["words", { content: "Do it" }, { typed: "Do it", said: "Do it", asked: "Do it" }],
   [
     "words and a file",
@@ -34,9 +34,12 @@ test.each<[string, object, { typed: string; said: string; asked: string }]>([
   ["what is no text", { content: "Do it", typed: 5 }, { typed: "Do it", said: "Do it", asked: "Do it" }],
   ["an empty line", { content: "Do it", typed: " " }, { typed: "Do it", said: "Do it", asked: "Do it" }],
   ["nothing", {}, { typed: "", said: "", asked: "" }],
-])("a message tells typed, said and asked text apart: %s", (_, message, { typed, said, asked }) => {
-  expect(typedText(message)).toBe(typed);
-  expect(saidText(message)).toBe(said);
-  expect(askedText(message)).toBe(asked);
-  expect(typedCommand(message) ?? typed).toBe(typed);
+];
+test("tells typed, said and asked text of a message apart", () => {
+  for (const [name, message, { typed, said, asked }] of sentMessages) {
+    expect.soft(typedText(message), name).toBe(typed);
+    expect.soft(saidText(message), name).toBe(said);
+    expect.soft(askedText(message), name).toBe(asked);
+    expect.soft(typedCommand(message) ?? typed, name).toBe(typed);
+  }
 });
