@@ -26,7 +26,7 @@ const seen = (content: string) =>
 /** A message whose content looks like entries. */
 const quoting = says("b", "a", `${c} ${c}`);
 
-test.each<[name: string, lines: string[], sees: string[]]>([
+const damagedLines: [name: string, lines: string[], sees: string[]][] = [
   ["garbage before an entry", [a, `#@!${b}`, c], ["a", "b", "c"]],
   ["garbage after an entry", [a, `${b}#@!`, c], ["a", "b", "c"]],
   ["garbage with a closing brace after an entry", [a, `${b}#@!}`, c], ["a", "b", "c"]],
@@ -35,19 +35,30 @@ test.each<[name: string, lines: string[], sees: string[]]>([
   ["three entries and garbage between", [`${a},${b}\u0000${c}`], ["a", "b", "c"]],
   ["the beginning of a line before an entry", [a, `${says("x", "a").slice(0, 90)}${b}`, c], ["a", "b", "c"]],
   ["an entry before the beginning of another", [a, `${b}${c.slice(0, 60)}`], ["a", "b"]],
-])("reads the whole entries of a line with %s", (name, lines, sees) => {
-  expect(seen(file(...lines))).toEqual(sees);
-  expect(
-    open(file(...lines))
-      .entries()
-      .map(({ id }) => id),
-  ).toEqual(sees);
-  const [origin, copy] = [path("origin.jsonl"), path(`${name}.jsonl`)];
-  writeFileSync(origin, file(...lines));
-  repairSession(origin, copy);
-  const repaired = openSession(copy);
-  expect(repaired.projection().items.map(({ message }) => messageText(message))).toEqual(sees);
-  expect(repaired.problems()).toEqual([]);
+];
+test("reads and repairs the whole entries of a damaged line", () => {
+  for (const [name, lines, sees] of damagedLines) {
+    expect.soft(seen(file(...lines)), name).toEqual(sees);
+    expect
+      .soft(
+        open(file(...lines))
+          .entries()
+          .map(({ id }) => id),
+        name,
+      )
+      .toEqual(sees);
+    const [origin, copy] = [path("origin.jsonl"), path(`${name}.jsonl`)];
+    writeFileSync(origin, file(...lines));
+    repairSession(origin, copy);
+    const repaired = openSession(copy);
+    expect
+      .soft(
+        repaired.projection().items.map(({ message }) => messageText(message)),
+        name,
+      )
+      .toEqual(sees);
+    expect.soft(repaired.problems(), name).toEqual([]);
+  }
 });
 
 test("quoted entries, and entries inside a damaged message, are not entries of the session", () => {

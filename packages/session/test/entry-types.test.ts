@@ -20,7 +20,7 @@ const result = (toolName: string, text: string) =>
 const recalled = framed(FRAMES.recalled, "Never push.");
 const pinned = { text: "Never push.", line: "- Never push." };
 
-test.each<[string, object, line: string, kind: string, texts: string[]]>([
+const entries: [string, object, line: string, kind: string, texts: string[]][] = [
   ["a user's text", says(user), "Fix the totals.", "user", ["Fix the\n totals."]],
   [
     "a user's images",
@@ -135,26 +135,34 @@ test.each<[string, object, line: string, kind: string, texts: string[]]>([
     [],
   ],
   ["another program's entry", { type: "hologram", name: "x", label: 7 }, "", "hologram", ["x"]],
-])("%s has a line, a kind and texts to search", (_, entry, line, kind, texts) => {
-  const shown = entry as Entry;
-  expect(
-    entryParts(shown)
-      .map(({ text }) => text)
-      .join(""),
-  ).toBe(line);
-  expect(entryKind(shown)).toBe(kind);
-  expect([...entryTexts(shown)]).toEqual(texts);
+];
+test("every type of entry has a line, a kind and texts to search", () => {
+  for (const [name, entry, line, kind, texts] of entries) {
+    const shown = entry as Entry;
+    expect
+      .soft(
+        entryParts(shown)
+          .map(({ text }) => text)
+          .join(""),
+        name,
+      )
+      .toBe(line);
+    expect.soft(entryKind(shown), name).toBe(kind);
+    expect.soft([...entryTexts(shown)], name).toEqual(texts);
+  }
 });
 
-test.each<[string, unknown]>([
+const unusableDetails: [string, unknown][] = [
   ["no details", undefined],
   ["no text", { line: "- x" }],
   ["no line", { text: "x" }],
   ["a text that is a number", { text: 7, line: "- x" }],
   ["a line that is a number", { text: "x", line: 7 }],
   ["an empty line", { text: "x", line: " " }],
-])("a pin with %s pins nothing", (_, details) => {
-  expect(pinChange(pin("bonsai.pin", details) as Entry)).toBeUndefined();
+];
+test("a pin with unusable details pins nothing", () => {
+  for (const [name, details] of unusableDetails)
+    expect.soft(pinChange(pin("bonsai.pin", details) as Entry), name).toBeUndefined();
 });
 
 test("a pin and its removal are told apart", () => {

@@ -25,7 +25,7 @@ async function foundBoth(home: RecordedHome, query: SearchQuery): Promise<string
 }
 
 describe("the index and a scan find", () => {
-  test.each<[string, string, string[]]>([
+  const queries: [string, string, string[]][] = [
     ["words anywhere in an entry", "fox quick", ["The Quick fox"]],
     ["a phrase", '"quick fox"', ["The Quick fox"]],
     ["no phrase in another order", '"fox quick"', []],
@@ -50,12 +50,21 @@ describe("the index and a scan find", () => {
     ["what nothing holds", "zzzneedle", []],
     ["nothing of blanks", "  ", []],
     ["nothing of empty quotes", '""', []],
-  ])("%s", async (_, query, expected) => {
-    const home = new RecordedHome();
-    const texts = ["The Quick fox", "handleWebhook(req)", "see src/api/v2/user.ts", "位置は東京です", "東京"];
-    const more = ["This is a b", "Grüße", "done 🎉", "x AND y OR z NOT w NEAR", "col:umn* ^2", 'say("hi")'];
-    home.write("one", ...texts, ...more, "nul\0byte\0", "C:\\temp[0](1)");
-    expect(await foundBoth(home, parseSearchQuery(query))).toEqual(expected);
+  ];
+  test("words, phrases and parts of words in any script", async () => {
+    for (const [name, query, expected] of queries) {
+      const home = new RecordedHome();
+      const texts = [
+        "The Quick fox",
+        "handleWebhook(req)",
+        "see src/api/v2/user.ts",
+        "位置は東京です",
+        "東京",
+      ];
+      const more = ["This is a b", "Grüße", "done 🎉", "x AND y OR z NOT w NEAR", "col:umn* ^2", 'say("hi")'];
+      home.write("one", ...texts, ...more, "nul\0byte\0", "C:\\temp[0](1)");
+      expect.soft(await foundBoth(home, parseSearchQuery(query)), name).toEqual(expected);
+    }
   });
 
   test("any of the words on request, except short ones", async () => {
@@ -65,22 +74,25 @@ describe("the index and a scan find", () => {
     expect(await foundBoth(home, query)).toEqual(["the lexer of it", "the parser"]);
   });
 
-  test.each<[string, SearchQuery]>([
+  const indexedQueries: [string, SearchQuery][] = [
     ["all words", parseSearchQuery("the parser")],
     ["a phrase", parseSearchQuery('"the parser"')],
     ["two letters", parseSearchQuery("pa")],
     ["any word", parseSearchQuery("parser of lexer", "any")],
     ["words that no session has", parseSearchQuery("zzzneedle")],
-  ])("a search for %s reads no indexed session again", async (_, query) => {
-    const home = new RecordedHome();
-    home.write("one", "the parser", "the lexer of it", "of all", "the printer");
-    home.write("two", "the parser again");
-    const index = home.search();
-    await index.catchUp();
-    const filesToRead: number[] = [];
-    await index.find(query, { ...all, onProgress: (progress) => filesToRead.push(progress.filesToRead) });
-    expect(new Set(filesToRead)).toEqual(new Set([0]));
-    expect(home.notices).toEqual([]);
+  ];
+  test("a search reads no indexed session again", async () => {
+    for (const [name, query] of indexedQueries) {
+      const home = new RecordedHome();
+      home.write("one", "the parser", "the lexer of it", "of all", "the printer");
+      home.write("two", "the parser again");
+      const index = home.search();
+      await index.catchUp();
+      const filesToRead: number[] = [];
+      await index.find(query, { ...all, onProgress: (progress) => filesToRead.push(progress.filesToRead) });
+      expect.soft(new Set(filesToRead), name).toEqual(new Set([0]));
+      expect.soft(home.notices, name).toEqual([]);
+    }
   });
 
   test("a match within each text of an entry, and none across two", async () => {
@@ -213,22 +225,25 @@ test("ranks frequent terms and short entries first, then newer entries", async (
   expect(more).toBe(true);
 });
 
-test.each([
+const links = [
   ["a folder", (file: string, home: RecordedHome) => symlinkSync(home.path, file)],
   ["a device", (file: string) => symlinkSync("/dev/null", file)],
   ["nothing", (file: string, home: RecordedHome) => symlinkSync(`${home.path}/gone`, file)],
-])("reports a link to %s as unread, and searches the other files", async (_, link) => {
-  const home = new RecordedHome();
-  home.write("one", "a needle");
-  const notOne = home.file("not-one");
-  link(notOne, home);
-  for (const index of [true, false]) {
-    const search = home.search({ index });
-    await search.catchUp();
-    const { hits, unread } = await search.find({ terms: ["needle"] });
-    expect([hits.map(({ file }) => file), unread]).toEqual([[home.file()], [notOne]]);
+] as const;
+test("reports a link that leads to no session as unread, and searches the other files", async () => {
+  for (const [name, link] of links) {
+    const home = new RecordedHome();
+    home.write("one", "a needle");
+    const notOne = home.file("not-one");
+    link(notOne, home);
+    for (const index of [true, false]) {
+      const search = home.search({ index });
+      await search.catchUp();
+      const { hits, unread } = await search.find({ terms: ["needle"] });
+      expect.soft([hits.map(({ file }) => file), unread], name).toEqual([[home.file()], [notOne]]);
+    }
+    expect.soft(home.notices, name).toEqual([]);
   }
-  expect(home.notices).toEqual([]);
 });
 
 test("the index and a scan order equal hits of several sessions alike", async () => {

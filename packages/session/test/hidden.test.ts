@@ -112,7 +112,7 @@ describe("why an entry is hidden", () => {
     );
   });
 
-  test.each([
+  const histories = [
     ["nothing is hidden", "U A(t1) T1 A", []],
     ["a mask", "U A(t1) T1 A M(t1)", ["t1 masked by m1"]],
     ["an omission", "U A E(u1)", ["u1 dropped by e1"]],
@@ -128,7 +128,10 @@ describe("why an entry is hidden", () => {
       ["u1 summarised by c1", "b2 summarised by c1"],
     ],
     ["nor is what an undo brought back", "U A U C(u2) Z(c1)", []],
-  ])("%s", (_, notation, expected) => {
-    expect(words(history(notation))).toEqual(expected);
+  ] as const;
+  test("names the reason for each hidden entry", () => {
+    expect(histories.map(([name, notation]) => [name, notation, words(history(notation))])).toEqual(
+      histories,
+    );
   });
 });

@@ -15,9 +15,7 @@ test("law: what is JSON is never taken for garbage", () => {
     expect(may(text)).toBe(true);
 });
 
-test.each(["", "x", "{", "[", '"', "{x}", "[x]", "[INFO] [x]", "tru", "-", "1x", "}"])(
-  "%j is garbage at a glance",
-  (text) => {
-    expect(may(text)).toBe(false);
-  },
-);
+const garbage = ["", "x", "{", "[", '"', "{x}", "[x]", "[INFO] [x]", "tru", "-", "1x", "}"];
+test("garbage is known at a glance", () => {
+  for (const text of garbage) expect.soft(may(text), text).toBe(false);
+});

@@ -60,7 +60,7 @@ describe("home", () => {
 });
 
 describe("the row of a session has", () => {
-  test.each<[string, Array<object | string>, object]>([
+  const rowsOf: [string, Array<object | string>, object][] = [
     ["first words on one line", [header, said(" Fix\n the  bug ")], { firstWords: "Fix the bug" }],
     [
       "files by name, without what they hold",
@@ -94,9 +94,12 @@ describe("the row of a session has", () => {
       { lastActivityMs: Date.UTC(2026, 1, 1) },
     ],
     ["a damaged line among others", [header, said("x"), "#garbage#", named("b")], { name: "b", lines: 3 }],
-  ])("%s", (_, lines, expected) => {
-    expect(listed(lines)).toMatchObject(expected);
-    expect(listed(lines, "\r\n")).toMatchObject(expected);
+  ];
+  test("first words, name, time and version", () => {
+    for (const [name, lines, expected] of rowsOf) {
+      expect.soft(listed(lines), name).toMatchObject(expected);
+      expect.soft(listed(lines, "\r\n"), name).toMatchObject(expected);
+    }
   });
 
   test("a cleared name is no name, and a text that speaks of session_info is none either", () => {
@@ -120,7 +123,7 @@ describe("the row of a session has", () => {
     data,
   });
 
-  test.each<[string, Array<object | string>, object | undefined]>([
+  const digests: [string, Array<object | string>, object | undefined][] = [
     ["none in a session without one", [header, said("x")], undefined],
     ["the latest", [header, digested({ ...digest, added: 1 }), digested(digest), said("x")], digest],
     ["not another program's data", [header, digested(digest, "other.session_digest")], undefined],
@@ -134,9 +137,12 @@ describe("the row of a session has", () => {
       { ...digest, summary: "" },
     ],
     ["one that was cut off is none", [header, JSON.stringify(digested(digest)).slice(0, -9)], undefined],
-  ])("a digest: %s", (_, lines, expected) => {
-    expect(listed(lines)?.digest).toEqual(expected);
-    expect("digest" in listed(lines)!).toBe(expected !== undefined);
+  ];
+  test("the latest sound digest", () => {
+    for (const [name, lines, expected] of digests) {
+      expect.soft(listed(lines)?.digest, name).toEqual(expected);
+      expect.soft("digest" in listed(lines)!, name).toBe(expected !== undefined);
+    }
   });
 
   test("a torn last line leaves the file's own time", () => {
@@ -302,15 +308,17 @@ describe("finding a session", () => {
     expect(findSession({ home, session: "xx", cwd: "/q" })).toBe(made.get("xx-2"));
   });
 
-  test.each([
+  const unknown = [
     ["abc", "session_ambiguous", /abc-1.*abc-2/],
     ["nope", "session_not_found", /"nope"/],
     ["", "session_not_found", /""/],
     ["/nowhere/x.jsonl", "session_not_found", /nowhere/],
-  ])("%j is refused: %s", (session, code, message) => {
-    expect(() => findSession({ home, session })).toThrow(
-      expect.objectContaining({ code, message: expect.stringMatching(message) }),
-    );
+  ] as const;
+  test("an unknown or ambiguous session is refused", () => {
+    for (const [session, code, message] of unknown)
+      expect
+        .soft(() => findSession({ home, session }), session)
+        .toThrow(expect.objectContaining({ code, message: expect.stringMatching(message) }));
   });
 
   test("an unreadable file has no id, and is no obstacle", () => {
