@@ -139,21 +139,26 @@ describe("decide: what handlers propose", () => {
     ]);
   });
 
-  it.each([
+  const abstaining = [
     ["a string", "cancel", "a string"],
     ["an array", [{ cancel: true }], "an array"],
     ["a number", 0, "a number"],
     ["true", true, "a boolean"],
     ["a function", () => ({ cancel: true }), "a function"],
-  ])("counts %s as abstaining, with a notice", async (_name, rubbish, received) => {
-    const { lifecycle, notices } = sampleLifecycle();
-    lifecycle.on("before_compact", () => rubbish as never, { source: "a" });
-    lifecycle.on("before_compact", async () => rubbish as never, { source: "b" });
-    const { result } = await lifecycle.decide("before_compact", { reason: "manual" });
-    expect(result).toBeUndefined();
-    expect(notices).toEqual(
-      ["a", "b"].map((source) => ({ type: "invalid_result", event: "before_compact", source, received })),
-    );
+  ] as const;
+  it("counts an unusable answer as abstaining, with a notice", async () => {
+    for (const [name, rubbish, received] of abstaining) {
+      const { lifecycle, notices } = sampleLifecycle();
+      lifecycle.on("before_compact", () => rubbish as never, { source: "a" });
+      lifecycle.on("before_compact", async () => rubbish as never, { source: "b" });
+      const { result } = await lifecycle.decide("before_compact", { reason: "manual" });
+      expect.soft(result, name).toBeUndefined();
+      expect
+        .soft(notices, name)
+        .toEqual(
+          ["a", "b"].map((source) => ({ type: "invalid_result", event: "before_compact", source, received })),
+        );
+    }
   });
 
   it("counts an object that the rule refuses as abstaining, with a notice", async () => {
@@ -166,25 +171,27 @@ describe("decide: what handlers propose", () => {
     ]);
   });
 
-  it.each([
+  const refusing = [
     ["a string", "blocked", "a string"],
     ["true", true, "a boolean"],
     ["fields of another event", { cancel: true }, "fields {cancel}"],
-  ])(
-    "counts %s as a refusal where the event fails closed, with a notice",
-    async (_name, rubbish, received) => {
+  ] as const;
+  it("counts an unusable answer as a refusal where the event fails closed, with a notice", async () => {
+    for (const [name, rubbish, received] of refusing) {
       const { lifecycle, notices } = sampleLifecycle();
       lifecycle.on("tool_call", () => rubbish as never, { source: "a" });
       const { result } = await lifecycle.decide("tool_call", { toolName: "bash", input: {} });
-      expect(result).toEqual({
+      expect.soft(result, name).toEqual({
         block: true,
         reason: `TypeError: a returned ${received} from tool_call, which is not a valid answer.`,
       });
       const notice = { type: "invalid_result", event: "tool_call", source: "a", received, isRefusal: true };
-      expect(notices).toEqual([notice]);
-      expect(describeNotice(notices[0]!)).toBe(`a returned ${received} from tool_call: treated as a refusal`);
-    },
-  );
+      expect.soft(notices, name).toEqual([notice]);
+      expect
+        .soft(describeNotice(notices[0]!), name)
+        .toBe(`a returned ${received} from tool_call: treated as a refusal`);
+    }
+  });
 
   it("asks whether a result fits the payload as it is by then", async () => {
     const { lifecycle } = sampleLifecycle();
