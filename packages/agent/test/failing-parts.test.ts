@@ -101,28 +101,38 @@ test("extensions that throw in every event change nothing but that calls are blo
 
 const aResult = { role: "toolResult", toolName: "echo" };
 
-test.each([
-  ["input", { action: "transform", text: 7 }],
-  ["before_agent_start", { message: { customType: "x" } }],
-  ["context", { messages: [7] }],
-  ["message_end", { message: { role: "user" } }],
-  ["message_end", { message: { role: "custom", customType: "x", content: "", display: true, timestamp: 0 } }],
-  [
-    "message_end",
-    { message: { ...aResult, toolCallId: "another", content: [], isError: false, timestamp: 0 } },
-  ],
-  ["tool_result", { content: "text" }],
-  ["tool_result", { isError: "yes" }],
-  ["tool_result", { usage: { input: "much" } }],
-  ["before_provider_request", "nonsense"],
-] as const)("an unusable value from %s is reported and left out", async (name, result) => {
-  const run = scriptedAgent({ turn: [calls({ text: "hi" }), done] });
-  run.lifecycle.on(name, (() => result) as never);
-  expect((await run.agent.prompt("go")).status).toBe("done");
-  expect(run.notices.map(({ code }) => code)).toContain("invalid_result");
-  const [, answer, echoed] = run.turns[1]!.messages;
-  expect(callsIn(answer!)).toHaveLength(1);
-  expect(echoed).toMatchObject({ content: [{ text: "hi " }], isError: false });
+test("an unusable answer of a handler is reported and left out", async () => {
+  for (const [name, result] of [
+    ["input", { action: "transform", text: 7 }],
+    ["before_agent_start", { message: { customType: "x" } }],
+    ["context", { messages: [7] }],
+    ["message_end", { message: { role: "user" } }],
+    [
+      "message_end",
+      { message: { role: "custom", customType: "x", content: "", display: true, timestamp: 0 } },
+    ],
+    [
+      "message_end",
+      { message: { ...aResult, toolCallId: "another", content: [], isError: false, timestamp: 0 } },
+    ],
+    ["tool_result", { content: "text" }],
+    ["tool_result", { isError: "yes" }],
+    ["tool_result", { usage: { input: "much" } }],
+    ["before_provider_request", "nonsense"],
+  ] as const) {
+    const run = scriptedAgent({ turn: [calls({ text: "hi" }), done] });
+    run.lifecycle.on(name, (() => result) as never);
+    expect.soft((await run.agent.prompt("go")).status, name).toBe("done");
+    expect
+      .soft(
+        run.notices.map(({ code }) => code),
+        name,
+      )
+      .toContain("invalid_result");
+    const [, answer, echoed] = run.turns[1]!.messages;
+    expect.soft(callsIn(answer!), name).toHaveLength(1);
+    expect.soft(echoed, name).toMatchObject({ content: [{ text: "hi " }], isError: false });
+  }
 });
 
 test("a field that an extension leaves undefined stays as it was", async () => {
@@ -132,34 +142,41 @@ test("a field that an extension leaves undefined stays as it was", async () => {
   expect(run.turns[1]!.messages.at(-1)).toMatchObject({ content: [{ text: "hi " }], isError: true });
 });
 
-test.each([
+const unusableGuards = [
   ["true", true, "a boolean"],
   ["a string", "rm is not allowed", "a string"],
   ["another event's fields", { cancel: true }, "fields {cancel}"],
   ["a block that is no flag", { block: "yes" }, "fields {block}"],
-])("a guard that gives back %s blocks, and is named", async (_what, answer, received) => {
-  const run = scriptedAgent({ turn: [calls(), done], shell: () => Promise.reject(new Error("ran")) });
-  for (const name of ["tool_call", "user_bash"] as const)
-    run.lifecycle.on(name, () => answer as never, { source: "guard" });
-  await run.agent.prompt("go");
-  expect(run.turns[1]!.messages.at(-1)).toMatchObject({
-    isError: true,
-    content: [{ text: `Blocked: guard returned ${received} from tool_call, which is not a valid answer.` }],
-  });
-  await expect(run.agent.runUserCommand("rm")).rejects.toMatchObject({ code: "command_blocked" });
-  expect(run.notices.map(({ code }) => code)).toEqual(["invalid_result", "invalid_result"]);
+] as const;
+test("a guard with an unusable answer blocks, and is named", async () => {
+  for (const [row, answer, received] of unusableGuards) {
+    const run = scriptedAgent({ turn: [calls(), done], shell: () => Promise.reject(new Error("ran")) });
+    for (const name of ["tool_call", "user_bash"] as const)
+      run.lifecycle.on(name, () => answer as never, { source: "guard" });
+    await run.agent.prompt("go");
+    expect.soft(run.turns[1]!.messages.at(-1), row).toMatchObject({
+      isError: true,
+      content: [{ text: `Blocked: guard returned ${received} from tool_call, which is not a valid answer.` }],
+    });
+    await expect.soft(run.agent.runUserCommand("rm"), row).rejects.toMatchObject({ code: "command_blocked" });
+    expect
+      .soft(
+        run.notices.map(({ code }) => code),
+        row,
+      )
+      .toEqual(["invalid_result", "invalid_result"]);
+  }
 });
 
-test.each([{}, { reason: "looked at it" }, { block: false }])(
-  "a guard that says %j lets the call run",
-  async (answer) => {
+test("a guard whose answer does not block lets the call run", async () => {
+  for (const answer of [{}, { reason: "looked at it" }, { block: false }]) {
     const run = scriptedAgent({ turn: [calls(), done] });
     run.lifecycle.on("tool_call", () => answer);
     await run.agent.prompt("go");
-    expect(run.turns[1]!.messages.at(-1)).toMatchObject({ isError: false });
-    expect(run.notices).toEqual([]);
-  },
-);
+    expect.soft(run.turns[1]!.messages.at(-1), JSON.stringify(answer)).toMatchObject({ isError: false });
+    expect.soft(run.notices, JSON.stringify(answer)).toEqual([]);
+  }
+});
 
 const odd = (name: string, execute: () => unknown): Tool => ({
   name,
@@ -170,33 +187,35 @@ const odd = (name: string, execute: () => unknown): Tool => ({
 const circle: Record<string, unknown> = {};
 circle.self = circle;
 
-test.each([
-  ["nothing", (): unknown => undefined, "returned an invalid result"],
-  ["a promise of a text", async (): Promise<unknown> => "text", "returned an invalid result"],
-  [
-    "content of another kind",
-    async () => ({ content: [{ type: "video" }] }),
-    "items other than texts and images",
-  ],
-  [
-    "a throw at once",
-    (): never => {
-      throw new Error("no");
-    },
-    "no",
-  ],
-  ["a rejection with a text", () => Promise.reject("plain"), "plain"],
-  [
-    "details that are a circle",
-    async () => ({ content: [], details: circle }),
-    "Cannot store the tool's result",
-  ],
-] as const)("a tool that gives back %s has an error as its result", async (_what, execute, text) => {
-  const run = scriptedAgent({ tools: [odd("odd", execute)], turn: [{ calls: [{ name: "odd" }] }, done] });
-  expect((await run.agent.prompt("go")).status).toBe("done");
-  const result = run.turns[1]!.messages.at(-1)!;
-  expect(result).toMatchObject({ role: "toolResult", isError: true });
-  expect(JSON.stringify(result)).toContain(text);
+test("a tool with an unusable result has an error as its result", async () => {
+  for (const [row, execute, text] of [
+    ["nothing", (): unknown => undefined, "returned an invalid result"],
+    ["a promise of a text", async (): Promise<unknown> => "text", "returned an invalid result"],
+    [
+      "content of another kind",
+      async () => ({ content: [{ type: "video" }] }),
+      "items other than texts and images",
+    ],
+    [
+      "a throw at once",
+      (): never => {
+        throw new Error("no");
+      },
+      "no",
+    ],
+    ["a rejection with a text", () => Promise.reject("plain"), "plain"],
+    [
+      "details that are a circle",
+      async () => ({ content: [], details: circle }),
+      "Cannot store the tool's result",
+    ],
+  ] as const) {
+    const run = scriptedAgent({ tools: [odd("odd", execute)], turn: [{ calls: [{ name: "odd" }] }, done] });
+    expect.soft((await run.agent.prompt("go")).status, row).toBe("done");
+    const result = run.turns[1]!.messages.at(-1)!;
+    expect.soft(result, row).toMatchObject({ role: "toolResult", isError: true });
+    expect.soft(JSON.stringify(result), row).toContain(text);
+  }
 });
 
 test("a provider that throws something unforeseen ends the run with an error, and what it said is kept", async () => {

@@ -22,13 +22,16 @@ test.each(adversarialTexts(100_000))(
   },
 );
 
-test.each([
+const returns = [
   ["a\r\r\nb", "a\nb"],
   ["1%\r2%\r3%\r\nend", "3%\nend"],
   ["\r\r\r", ""],
   ["x\r\r", "x"],
   ["\rx\r\r\n\r\n", "x\n\n"],
-])("%j is shown in a terminal as %j", (text, shown) => {
-  const terminal = new TerminalText();
-  expect(terminal.push(Buffer.from(text)) + terminal.end()).toBe(shown);
+] as const;
+test("a carriage return goes back to the beginning of its line", () => {
+  for (const [text, shown] of returns) {
+    const terminal = new TerminalText();
+    expect.soft(terminal.push(Buffer.from(text)) + terminal.end(), text).toBe(shown);
+  }
 });

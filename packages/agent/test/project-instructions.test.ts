@@ -25,7 +25,7 @@ async function instructionsFor(folder: ToolFolder, cwd: string, uid?: number) {
 }
 
 describe("files to read", () => {
-  test.each<[string, string, string[], string[]]>([
+  const projects: [string, string, string[], string[]][] = [
     [
       "Bonsai's own first, then from the root of the repository down",
       "work/repo/a/b",
@@ -71,10 +71,18 @@ describe("files to read", () => {
     ],
     ["the project's in .claude", "a", ["a/.git/HEAD", "a/.claude/CLAUDE.md"], ["a/.claude/CLAUDE.md"]],
     ["none", "a", ["a/README.md"], []],
-  ])("%s", async (_name, cwd, files, expected) => {
-    using folder = toolFolder();
-    for (const file of files) folder.write(file, "text");
-    expect((await instructionsFor(folder, cwd)).map(({ path }) => path)).toEqual(expected);
+  ];
+  test("are found in the order in which they are read", async () => {
+    for (const [name, cwd, files, expected] of projects) {
+      using folder = toolFolder();
+      for (const file of files) folder.write(file, "text");
+      expect
+        .soft(
+          (await instructionsFor(folder, cwd)).map(({ path }) => path),
+          name,
+        )
+        .toEqual(expected);
+    }
   });
 
   test("a file with two paths is read once", async () => {
@@ -96,21 +104,20 @@ describe("files to read", () => {
 });
 
 describe("a link of a project that nobody trusts yet", () => {
-  test.each(["repo/.git/HEAD", "README"])(
-    "carries no other text than Markdown out of it (%s)",
-    async (file) => {
+  test("carries no other text than Markdown out of it", async () => {
+    for (const file of ["repo/.git/HEAD", "README"]) {
       using folder = toolFolder();
       folder.write(".ssh/id_ed25519", "a private key");
       folder.write(file, "");
       mkdirSync(join(folder.path, "repo"), { recursive: true });
       symlinkSync("../.ssh/id_ed25519", join(folder.path, "repo/AGENTS.md"));
       const [found] = await instructionsFor(folder, "repo");
-      expect(found).toMatchObject({
+      expect.soft(found, file).toMatchObject({
         text: "",
         problem: expect.stringContaining("outside the project"),
       });
-    },
-  );
+    }
+  });
 
   test("may lead to shared instructions, and to any text inside", async () => {
     using folder = toolFolder();
@@ -300,15 +307,18 @@ describe("empty files and files in another encoding", () => {
     expect(await instructionsFor(folder, "repo")).toEqual([{ path: "repo/CLAUDE.md", text: "Use tabs." }]);
   });
 
-  test.each([
+  const encodings = [
     ["with a mark", "\ufeffUse tabs. Übung.\n"],
     ["without a mark", "Use tabs. Übung.\n"],
-  ])("UTF-16 %s is read", async (_name, text) => {
-    using folder = toolFolder();
-    folder.write("repo/.git/HEAD", "");
-    folder.write("repo/AGENTS.md", Buffer.from(text, "utf16le"));
-    expect(await instructionsFor(folder, "repo")).toEqual([
-      { path: "repo/AGENTS.md", text: "Use tabs. Übung." },
-    ]);
+  ] as const;
+  test("UTF-16 is read with a mark and without", async () => {
+    for (const [name, text] of encodings) {
+      using folder = toolFolder();
+      folder.write("repo/.git/HEAD", "");
+      folder.write("repo/AGENTS.md", Buffer.from(text, "utf16le"));
+      expect
+        .soft(await instructionsFor(folder, "repo"), name)
+        .toEqual([{ path: "repo/AGENTS.md", text: "Use tabs. Übung." }]);
+    }
   });
 });

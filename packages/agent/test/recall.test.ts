@@ -157,7 +157,7 @@ describe("entries", () => {
     expect(await part({})).toContain(LOG);
   });
 
-  test.each([
+  const parts = [
     [
       { fromLine: 211, toLine: 212 },
       "port 48213\n2026-01-05 step 211 is done",
@@ -166,11 +166,14 @@ describe("entries", () => {
     [{ toLine: 2 }, "step 0 is done\n2026-01-05 step 1 is done", "Lines 1 to 2 of 300."],
     [{ fromLine: -1 }, "step 299 is done", "Lines 300 of 300. For earlier lines, use toLine 299."],
     [{ around: "PORT 48213" }, "step 202 is done\n", "Lines 203 to 219 of 300."],
-  ])("a part of it: %j", async (input, text, left) => {
-    const opened = await part(input);
-    expect(opened).toContain(text);
-    expect(opened).toContain(left);
-    expect(opened).not.toContain("step 100 is done");
+  ] as const;
+  test("a part of it is opened by its lines or by a text", async () => {
+    for (const [input, text, left] of parts) {
+      const opened = await part(input);
+      expect.soft(opened, JSON.stringify(input)).toContain(text);
+      expect.soft(opened, JSON.stringify(input)).toContain(left);
+      expect.soft(opened, JSON.stringify(input)).not.toContain("step 100 is done");
+    }
   });
 
   test("counts the rest that does not fit, and the rest can be read", async () => {
@@ -193,15 +196,18 @@ describe("entries", () => {
     );
   });
 
-  test.each([
+  const surroundings = [
     ["a line that is too long by itself, with short ones before it", "short\n", 9_000, " needle "],
     ["a line behind others that would take all the room", `${"words ".repeat(900)}\n`.repeat(8), 0, "needle"],
-  ])("shows the searched text before its surrounding lines: %s", async (_, before, chars, shown) => {
-    const long = "x".repeat(chars * 10);
-    const { session, id } = history(`U A(t1) T1"${before}${long} needle ${long}\nafter" A | U C(u2)`);
-    const opened = textOf(await recall(session)({ entries: id("t1"), around: "needle" }));
-    expect(opened).toContain(shown);
-    expect(opened).toMatch(/line \d|Lines \d/);
+  ] as const;
+  test("shows the searched text before its surrounding lines", async () => {
+    for (const [name, before, chars, shown] of surroundings) {
+      const long = "x".repeat(chars * 10);
+      const { session, id } = history(`U A(t1) T1"${before}${long} needle ${long}\nafter" A | U C(u2)`);
+      const opened = textOf(await recall(session)({ entries: id("t1"), around: "needle" }));
+      expect.soft(opened, name).toContain(shown);
+      expect.soft(opened, name).toMatch(/line \d|Lines \d/);
+    }
   });
 
   test("the end of an entry whose last line is too long is the beginning of that line", async () => {
@@ -320,7 +326,7 @@ describe("other sessions", () => {
 });
 
 describe("wrong arguments say what to do", () => {
-  test.each([
+  const wrongArguments = [
     [{}, "Give query to search, or entries"],
     [{ query: "a b", entries: ["x"] }, "not both"],
     [{ query: "  " }, "no word to search for"],
@@ -336,20 +342,26 @@ describe("wrong arguments say what to do", () => {
     [{ entries: Array.from({ length: 11 }, (_, n) => `t${n}`) }, "the maximum is 10"],
     [{ entries: ["t1"], limit: 1 }, "limit works only with query"],
     [{ query: "port", limit: 1000 }, "the maximum is 20"],
-  ])("%j", async (input, message) => {
-    const { session } = history(COMPACTED);
-    await expect(recall(session)(input)).rejects.toThrow(message);
+  ] as const;
+  test("names the wrong argument and the remedy", async () => {
+    for (const [input, message] of wrongArguments) {
+      const { session } = history(COMPACTED);
+      await expect.soft(recall(session)(input), JSON.stringify(input)).rejects.toThrow(message);
+    }
   });
 
-  test.each([
+  const wrongEntries = [
     ["u2", {}, "is not hidden"],
     ["c1", {}, "has no text"],
     ["t1", { fromLine: 400 }, "the entry has 300 lines"],
     ["t1", { fromLine: 5, toLine: 4 }, "before fromLine"],
     ["t1", { around: "nothing like it" }, "The entry does not contain"],
-  ])("entry %s with %j", async (name, input, message) => {
-    const { session, id } = history(COMPACTED);
-    await expect(recall(session)({ entries: [id(name)], ...input })).rejects.toThrow(message);
+  ] as const;
+  test("names the entry or the part that cannot be opened", async () => {
+    for (const [name, input, message] of wrongEntries) {
+      const { session, id } = history(COMPACTED);
+      await expect.soft(recall(session)({ entries: [id(name)], ...input }), name).rejects.toThrow(message);
+    }
   });
 });
 

@@ -111,20 +111,23 @@ const circle: Record<string, unknown> = {};
 
 circle.self = circle;
 
-test.each([
+const unusable = [
   ["nothing", undefined],
   ["no type", { content: "x", display: true }],
   ["no content", { customType: "note", display: true }],
   ["content of another kind", { customType: "note", content: [{ type: "video" }], display: true }],
   ["no display", { customType: "note", content: "x" }],
   ["details that are a circle", { customType: "note", content: "x", display: true, details: circle }],
-])("a message with %s is refused, and nothing is stored", async (_what, bad) => {
-  const run = scriptedAgent({ turn: [] });
-  await expect(run.agent.sendMessage(bad as CustomInput)).rejects.toMatchObject({
-    code: "custom_message_invalid",
-  });
-  expect(run.session.path()).toEqual([]);
-  expect(run.agent.isBusy).toBe(false);
+] as const;
+test("refuses a message that has no text or type, and stores nothing", async () => {
+  for (const [name, bad] of unusable) {
+    const run = scriptedAgent({ turn: [] });
+    await expect.soft(run.agent.sendMessage(bad as CustomInput), name).rejects.toMatchObject({
+      code: "custom_message_invalid",
+    });
+    expect.soft(run.session.path(), name).toEqual([]);
+    expect.soft(run.agent.isBusy, name).toBe(false);
+  }
 });
 
 test("a caller that changes the object afterwards changes nothing of what was sent", async () => {

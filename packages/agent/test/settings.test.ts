@@ -24,7 +24,7 @@ test("has 40 settings, each with a description of one short sentence", () => {
   }
 });
 
-test.each([
+const wrongValues = [
   [{ thinking: "much" }, 'The setting thinking is "much", but must be one of "off"'],
   [
     { bash: { timeoutSeconds: -1 } },
@@ -43,10 +43,13 @@ test.each([
   [{ model: "claude" }, 'The setting model is "claude", but must be'],
   [{ tools: "read" }, 'The setting tools is "read", but must be a list'],
   [[], "The settings are [], but must be a JSON object"],
-])("%j is refused with key, finding and what is allowed", (input, message) => {
-  const code = expect.stringMatching(/^(compaction_)?setting_invalid$/);
-  expect(() => agentSettings(input)).toThrow(expect.objectContaining({ code }));
-  expect(() => agentSettings(input)).toThrow(message);
+] as const;
+test("refuses a wrong value with its key and the allowed values", () => {
+  for (const [input, message] of wrongValues) {
+    const code = expect.stringMatching(/^(compaction_)?setting_invalid$/);
+    expect.soft(() => agentSettings(input), JSON.stringify(input)).toThrow(expect.objectContaining({ code }));
+    expect.soft(() => agentSettings(input), JSON.stringify(input)).toThrow(message);
+  }
 });
 
 test("a fault in the compaction part has that part's code; a preset lies under what is set", () => {

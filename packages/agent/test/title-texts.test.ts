@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { cleanTitle, proseOf, titleOf, withoutSecrets } from "../src/listing/title-text.ts";
 import { secrets } from "./secret-examples.ts";
 
-test.each<[string, string, string | undefined]>([
+const requests: [string, string, string | undefined][] = [
   ["a short request as it is", "Fix the failing test", "Fix the failing test"],
   ["without its full stop", "Fix the failing test in src/cart.ts.", "Fix the failing test in src/cart.ts"],
   ["a question", "Why is the build slow?", "Why is the build slow?"],
@@ -40,11 +40,12 @@ test.each<[string, string, string | undefined]>([
   ["nothing but a number", "42", undefined],
   ["nothing", "  \n ", undefined],
   ["nothing but code", "```\nx = 1\n```", undefined],
-])("a title of a request: %s", (_, request, title) => {
-  expect(titleOf(request)).toBe(title);
+];
+test("titles a request by its first sentence", () => {
+  expect(requests.map(([name, request]) => [name, request, titleOf(request)])).toEqual(requests);
 });
 
-test.each([
+const sentences = [
   "Fix __init__.py",
   "mcp__web__get-sum fails",
   "_private and __dunder__ names",
@@ -68,10 +69,13 @@ test.each([
   "why is 2 * 3 * 4 not 24",
   "--dry-run is ignored",
   "Is a > b && c < d?",
-])("a title keeps the characters of %j", (request) => {
-  expect(titleOf(request)).toBe(request);
-  expect(cleanTitle(request)).toBe(request);
-  expect(proseOf(request, 100)).toBe(request);
+];
+test("keeps the characters of names, paths and code", () => {
+  for (const request of sentences) {
+    expect.soft(titleOf(request), request).toBe(request);
+    expect.soft(cleanTitle(request), request).toBe(request);
+    expect.soft(proseOf(request, 100), request).toBe(request);
+  }
 });
 
 test("a title is the beginning of its request, whatever names and paths are in it", () => {
@@ -103,18 +107,19 @@ test("a long request is cut at a word", () => {
   expect(title).toBe(`${"修复购物车".repeat(16).slice(0, 79)}…`);
 });
 
-test.each<[string, string]>([
+const modelTitles: [string, string][] = [
   ["Fix the login", "Fix the login"],
   ['"Fix the login."', "Fix the login"],
   ["Title: Fix the login", "Fix the login"],
   ["**Fix the login**\n\nThis names it.", "Fix the login"],
   ["\n\n  # Fix the login\n", "Fix the login"],
   ["“修复登录”。", "修复登录"],
-])("a model's title %j becomes %j", (answer, title) => {
-  expect(cleanTitle(answer)).toBe(title);
+];
+test("cleans a model's title of quotes and Markdown", () => {
+  expect(modelTitles.map(([answer]) => [answer, cleanTitle(answer)])).toEqual(modelTitles);
 });
 
-test.each<[string, string, string]>([
+const confidential: [string, string, string][] = [
   ...secrets.map((secret): [string, string, string] => ["by its form", `deploy with ${secret} now`, secret]),
   ["in quotes", `set key "${secrets[1]}" please`, secrets[1]!],
   ["by its name", "DB_PASSWORD=hunter2 fails to connect", "hunter2"],
@@ -133,20 +138,24 @@ test.each<[string, string, string]>([
     "-----BEGIN PRIVATE KEY-----\nMIIEabc\n-----END PRIVATE KEY-----\nuse this key",
     "MIIEabc",
   ],
-])("no secret %s: %s", (_, text, secret) => {
-  expect(withoutSecrets(text)).not.toContain(secret);
-  expect(titleOf(text) ?? "").not.toContain(secret.slice(0, 8));
+];
+test("removes a secret", () => {
+  for (const [name, text, secret] of confidential) {
+    expect.soft(withoutSecrets(text), name).not.toContain(secret);
+    expect.soft(titleOf(text) ?? "", name).not.toContain(secret.slice(0, 8));
+  }
 });
 
-test.each([
+const harmless = [
   "src/components/checkout/OrderSummary.test.tsx",
   "the token count is wrong",
   "https://example.org/a/b",
   "resetPassword()",
   "fw_version_check",
   "the basic rules of a bearer token",
-])("%s is no secret", (text) => {
-  expect(withoutSecrets(text)).toBe(text);
+];
+test("keeps words that only look like a secret", () => {
+  for (const text of harmless) expect.soft(withoutSecrets(text), text).toBe(text);
 });
 
 test("any request gives one line of 80 characters at most, well-formed, without a full stop, the same each time", () => {

@@ -157,16 +157,21 @@ test("a command that one extension blocks and another has run is blocked; of two
   await expect(run.agent.runUserCommand("ls")).rejects.toMatchObject({ code: "command_blocked" });
 });
 
-test.each([
+const unusable = [
   { result: "done" },
   { result: { output: "x" } },
   { result: { output: 7, cancelled: false, truncated: false } },
   { operations: {} },
-])("a command is blocked where an extension answers %j, which is no result", async (answer) => {
-  const run = scriptedAgent({ turn: [], shell: shellSaying("out") });
-  run.lifecycle.on("user_bash", () => answer as never);
-  await expect(run.agent.runUserCommand("ls")).rejects.toMatchObject({ code: "command_blocked" });
-  expect(run.session.path()).toEqual([]);
+];
+test("an unusable answer of an extension blocks the command", async () => {
+  for (const answer of unusable) {
+    const run = scriptedAgent({ turn: [], shell: shellSaying("out") });
+    run.lifecycle.on("user_bash", () => answer as never);
+    await expect
+      .soft(run.agent.runUserCommand("ls"), JSON.stringify(answer))
+      .rejects.toMatchObject({ code: "command_blocked" });
+    expect.soft(run.session.path(), JSON.stringify(answer)).toEqual([]);
+  }
 });
 
 test("a command that cannot be started, and one in a missing folder, are errors", async () => {

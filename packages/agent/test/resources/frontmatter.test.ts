@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseFrontmatter } from "../../src/resources/resource-files.ts";
 
-test.each([
+const sound = [
   ["---\nname: x\nlist: [1, 2]\n---\nBody\n", { name: "x", list: [1, 2] }, "Body\n"],
   ["\uFEFF---\r\nname: x\r\n---\r\n\r\nBody\r\nmore", { name: "x" }, "Body\nmore"],
   ["---\n---\nBody", {}, "Body"],
@@ -11,16 +11,20 @@ test.each([
   ["--- no fence", {}, "--- no fence"],
   ["---\ntext: |\n  a\n  ---b\n---\nc", { text: "a\n---b\n" }, "c"],
   ["", {}, ""],
-])("fields and body of %j", async (text, fields, body) => {
-  expect(await parseFrontmatter(text)).toEqual({ fields, body });
+] as const;
+test("reads the fields and the body", async () => {
+  for (const [text, fields, body] of sound)
+    expect.soft(await parseFrontmatter(text), text).toEqual({ fields, body });
 });
 
-test.each([
+const loose = [
   ["argument-hint: [issue] [priority]", { "argument-hint": "[issue] [priority]" }],
   ["name: x\ndescription: Use it: always", { name: "x", description: "Use it: always" }],
   ["name: x\ndescription: @file `code`", { name: "x", description: "@file `code`" }],
-])("reads a line that is not YAML as a plain value: %s", async (yaml, fields) => {
-  expect(await parseFrontmatter(`---\n${yaml}\n---\nB`)).toEqual({ fields, body: "B" });
+] as const;
+test("reads a line that is not YAML as a plain value", async () => {
+  for (const [yaml, fields] of loose)
+    expect.soft(await parseFrontmatter(`---\n${yaml}\n---\nB`), yaml).toEqual({ fields, body: "B" });
 });
 
 const bomb = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
@@ -32,7 +36,7 @@ const bomb = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
   )
   .join("\n");
 
-test.each([
+const broken = [
   ["broken", "---\na: [1\nb: 2\n---\nB", "its front matter is not valid YAML: ", "B"],
   [
     "a name twice",
@@ -55,10 +59,13 @@ test.each([
     "its front matter has 10,000,003 characters; the maximum is 65,536",
     "B",
   ],
-])("a problem, and no throw: %s", async (_, text, problem, body) => {
-  const read = await parseFrontmatter(text);
-  expect(read).toMatchObject({ fields: {}, body });
-  expect(read.problem).toContain(problem);
+] as const;
+test("reports unreadable front matter as a problem, and does not throw", async () => {
+  for (const [name, text, problem, body] of broken) {
+    const read = await parseFrontmatter(text);
+    expect.soft(read, name).toMatchObject({ fields: {}, body });
+    expect.soft(read.problem, name).toContain(problem);
+  }
 });
 
 test("a name that is no text is no surprise", async () => {

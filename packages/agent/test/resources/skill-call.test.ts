@@ -6,16 +6,19 @@ import { skillCallText } from "../../src/resources/skills.ts";
 type SkillCall = Parameters<typeof skillCallText>[0];
 const call: SkillCall = { name: "pdf", path: "/s/pdf/SKILL.md", body: "Do it.\n\nThen that.", args: "" };
 
-test.each<[string, SkillCall, string]>([
+const skillCalls: [string, SkillCall, string][] = [
   ["alone", call, "/skill:pdf"],
   ["with arguments", { ...call, args: "a b\n\nc" }, "/skill:pdf a b\n\nc"],
   ["with a path that needs a sign", { ...call, path: '/a "b" & <c>/SKILL.md' }, "/skill:pdf"],
   ["with a text that is empty", { ...call, body: "" }, "/skill:pdf"],
-])("a call of a skill comes back: %s", (_, given, typed) => {
-  const sent = skillCallText(given);
-  expect(skillCallIn(sent)).toEqual(given);
-  expect(saidText({ content: sent })).toBe(typed);
-  expect(typedText({ content: sent })).toBe(typed);
+];
+test("a call of a skill comes back as it was typed", () => {
+  for (const [name, given, typed] of skillCalls) {
+    const sent = skillCallText(given);
+    expect.soft(skillCallIn(sent), name).toEqual(given);
+    expect.soft(saidText({ content: sent }), name).toBe(typed);
+    expect.soft(typedText({ content: sent }), name).toBe(typed);
+  }
 });
 
 test("the skill's text cannot end its own frame", () => {
@@ -36,15 +39,18 @@ test("as pi writes it, and with files behind it", () => {
   });
 });
 
-test.each([
+const otherTexts = [
   "words",
   "<skill>",
   '<skill name="a" location="/a">\nnever closed',
   'x <skill name="a" location="b">\n</skill>',
-])("text without a skill call stays as it is: %j", (text) => {
-  expect(skillCallIn(text)).toBeUndefined();
-  expect(saidText({ content: text })).toBe(text);
-  expect(quotedFiles(text)).toEqual({ text, files: [] });
+];
+test("text without a skill call stays as it is", () => {
+  for (const text of otherTexts) {
+    expect.soft(skillCallIn(text), text).toBeUndefined();
+    expect.soft(saidText({ content: text }), text).toBe(text);
+    expect.soft(quotedFiles(text), text).toEqual({ text, files: [] });
+  }
 });
 
 test("a long text that only begins like one is read in no time that anybody waits for", () => {

@@ -32,20 +32,25 @@ test("names, descriptions and places; not those that only a user may call", () =
   expect(skillSection([skill("pdf")], 0)).toBe("");
 });
 
-test.each([
+const lengths = [
   ["whole descriptions", 10, 4_000, 10, "end (/s/skill-0/SKILL.md)"],
   ["shorter ones first", 40, 2_500, 40, "… (/s/skill-0/SKILL.md)"],
   ["then names alone", 60, 1_000, 60, "- skill-0 (/s/skill-0/SKILL.md)"],
   ["then as many as fit, the others counted", 300, 1_000, undefined, "- skill-0 (/s/skill-0/SKILL.md)"],
-])("shortens a list that does not fit: %s", (_, count, maxTokens, shown, first) => {
-  const text = skillSection(many(count), maxTokens);
-  const rows = lines(text);
-  expect(estimateTokens(text)).toBeLessThanOrEqual(maxTokens);
-  expect(rows[0]).toMatch(new RegExp(`${first.replaceAll(/[()]/g, "\\$&")}$`));
-  if (shown === undefined)
-    expect(rows.at(-1)).toBe(`- and ${count - rows.length + 1} more in /s (no room to list them)`);
-  else expect(rows).toHaveLength(shown);
-  expect(skillSection(many(count), maxTokens)).toBe(text);
+] as const;
+test("shortens a list that does not fit", () => {
+  for (const [name, count, maxTokens, shown, first] of lengths) {
+    const text = skillSection(many(count), maxTokens);
+    const rows = lines(text);
+    expect.soft(estimateTokens(text), name).toBeLessThanOrEqual(maxTokens);
+    expect.soft(rows[0], name).toMatch(new RegExp(`${first.replaceAll(/[()]/g, "\\$&")}$`));
+    if (shown === undefined)
+      expect
+        .soft(rows.at(-1), name)
+        .toBe(`- and ${count - rows.length + 1} more in /s (no room to list them)`);
+    else expect.soft(rows, name).toHaveLength(shown);
+    expect.soft(skillSection(many(count), maxTokens), name).toBe(text);
+  }
 });
 
 test("a single skill is never lost, however small the budget is", () => {

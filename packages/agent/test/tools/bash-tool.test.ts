@@ -13,7 +13,7 @@ import { expectSaved } from "./saved-output.ts";
 import { textOf, toolFolder } from "./tool-folder.ts";
 
 describe("a command", () => {
-  test.each<[string, string, string, boolean]>([
+  const commands: [string, string, string, boolean][] = [
     [
       "has both outputs in their order",
       "for i in 1 2; do echo o$i; echo e$i >&2; done",
@@ -30,10 +30,13 @@ describe("a command", () => {
     ["has no terminal", "test -t 0 || test -t 1 || (: < /dev/tty) 2>/dev/null || echo none", "none", false],
     ["is not asked by git or a pager", "echo $GIT_TERMINAL_PROMPT $PAGER $TERM", "0 cat dumb", false],
     ["keeps quotes and line breaks", "echo \"a 'b'\"\necho '$c'", "a 'b'\n$c", false],
-  ])("%s", async (_name, command, expected, isError) => {
-    using folder = toolFolder();
-    const result = await folder.run("bash", { command });
-    expect([textOf(result), result.isError]).toEqual([expected, isError]);
+  ];
+  test("runs in the project's shell without input, and its result has output and ending", async () => {
+    for (const [name, command, expected, isError] of commands) {
+      using folder = toolFolder();
+      const result = await folder.run("bash", { command });
+      expect.soft([textOf(result), result.isError], name).toEqual([expected, isError]);
+    }
   });
 
   test("says what is wrong with its syntax", async () => {
@@ -115,7 +118,7 @@ describe("a command", () => {
 });
 
 describe("output for a terminal", () => {
-  test.each([
+  const outputs = [
     ["colours", String.raw`printf '\033[31mred\033[0m\n'`, "red"],
     [
       "titles and links",
@@ -134,9 +137,12 @@ describe("output for a terminal", () => {
       String.raw`printf 'a long line of words, then \377\n'`,
       "a long line of words, then \ufffd",
     ],
-  ])("is cleaned of %s", async (_name, command, expected) => {
-    using folder = toolFolder();
-    expect(textOf(await folder.run("bash", { command }))).toBe(expected);
+  ] as const;
+  test("is cleaned of controls, and keeps its text", async () => {
+    for (const [name, command, expected] of outputs) {
+      using folder = toolFolder();
+      expect.soft(textOf(await folder.run("bash", { command })), name).toBe(expected);
+    }
   });
 
   test("is not shown when it is binary", async () => {
@@ -321,12 +327,15 @@ function garbageCollector(): () => void {
   return runInNewContext("gc");
 }
 
-test.each([
+const nulOutputs = [
   ["printf './a b\\0./c\\0'", "./a b\n./c"],
   ["printf 'one\\0two\\n\\0three'", "one\ntwo\n\nthree"],
   ["printf 'a\\0\\nb'", "a\nb"],
   ["printf 'KEY=1\\0HOME=/x\\0'; echo end", "KEY=1\nHOME=/x\nend"],
-])("a NUL in the output of %s ends a line", async (command, expected) => {
-  using folder = toolFolder();
-  expect(textOf(await folder.run("bash", { command }))).toBe(expected);
+] as const;
+test("a NUL in an output ends a line", async () => {
+  for (const [command, expected] of nulOutputs) {
+    using folder = toolFolder();
+    expect.soft(textOf(await folder.run("bash", { command })), command).toBe(expected);
+  }
 });

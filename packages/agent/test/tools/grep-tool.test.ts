@@ -36,7 +36,7 @@ function hurry(): number[] {
 }
 
 describe("without ripgrep", () => {
-  test.each<[string, Record<string, unknown>, string[]]>([
+  const searches: [string, Record<string, unknown>, string[]][] = [
     [
       "leaves out what is ignored or git's",
       { pattern: "find" },
@@ -78,9 +78,12 @@ describe("without ripgrep", () => {
       ],
     ],
     ["says that nothing was found", { pattern: "absent" }, ["No matches in the working folder."]],
-  ])("grep %s", async (_name, input, expected) => {
-    using folder = withoutRipgrep(files);
-    expect(textOf(await folder.run("grep", input)).split("\n")).toEqual(expected);
+  ];
+  test("grep finds lines by pattern, glob, path and case", async () => {
+    for (const [name, input, expected] of searches) {
+      using folder = withoutRipgrep(files);
+      expect.soft(textOf(await folder.run("grep", input)).split("\n"), name).toEqual(expected);
+    }
   });
 
   test("says how many more there are", async () => {
@@ -113,13 +116,16 @@ describe("without ripgrep", () => {
     );
   });
 
-  test.each([
+  const badPatterns = [
     ["a pattern that is none", "(", 'Invalid pattern "("'],
     ["a line break", "a\nb", "grep searches line by line"],
     ["a written line break", "a\\nb", "grep searches line by line"],
-  ])("refuses %s", async (_name, pattern, expected) => {
-    using folder = withoutRipgrep(files);
-    await expect(folder.run("grep", { pattern })).rejects.toThrow(expected);
+  ] as const;
+  test("refuses a pattern that is none or has a line break", async () => {
+    for (const [name, pattern, expected] of badPatterns) {
+      using folder = withoutRipgrep(files);
+      await expect.soft(folder.run("grep", { pattern }), name).rejects.toThrow(expected);
+    }
   });
 
   test("breaks off a pattern that goes round in circles", async () => {
@@ -209,12 +215,15 @@ describe("with ripgrep", () => {
     );
   });
 
-  test.each([
+  const complaints = [
     ["regex parse error:\n    (\n    ^", 'Invalid pattern "x": regex parse error'],
     ["error parsing glob '{'", 'Invalid glob "{"'],
-  ])("%s is an error", async (complaint, expected) => {
-    using folder = withRipgrep(`printf '%s\\n' "${complaint}" >&2; exit 2`);
-    await expect(folder.run("grep", { pattern: "x", glob: "{" })).rejects.toThrow(expected);
+  ] as const;
+  test("reports a complaint of ripgrep as an error", async () => {
+    for (const [complaint, expected] of complaints) {
+      using folder = withRipgrep(`printf '%s\\n' "${complaint}" >&2; exit 2`);
+      await expect.soft(folder.run("grep", { pattern: "x", glob: "{" }), complaint).rejects.toThrow(expected);
+    }
   });
 
   test("names unreadable files beside the matches", async () => {

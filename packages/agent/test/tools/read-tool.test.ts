@@ -19,7 +19,7 @@ const webp = Buffer.concat([
 ]);
 
 describe("text", () => {
-  test.each<[string, string | Buffer, string]>([
+  const texts: [string, string | Buffer, string][] = [
     ["lines with their ends", "one\ntwo\n", "one\ntwo\n"],
     ["a last line without an end", "one\ntwo", "one\ntwo"],
     ["an empty file", "", "[The file is empty.]"],
@@ -50,10 +50,13 @@ describe("text", () => {
       Buffer.from("grün\n", "latin1"),
       "grün\n\n[file is not UTF-8 and is shown as Windows-1252. edit cannot change it.]",
     ],
-  ])("%s", async (_name, content, expected) => {
-    using folder = toolFolder();
-    folder.write("file", content);
-    expect(textOf(await folder.run("read", { path: "file" }))).toBe(expected);
+  ];
+  test("is shown with its lines, and its encoding is named", async () => {
+    for (const [name, content, expected] of texts) {
+      using folder = toolFolder();
+      folder.write("file", content);
+      expect.soft(textOf(await folder.run("read", { path: "file" })), name).toBe(expected);
+    }
   });
 
   test("a part says how to go on, and the next part follows it", async () => {
@@ -157,19 +160,22 @@ describe("text", () => {
 });
 
 describe("images and other files", () => {
-  test.each([
+  const images = [
     ["image/png", png],
     ["image/gif", gif],
     ["image/jpeg", jpeg],
     ["image/webp", webp],
-  ])("%s is shown, whatever its name", async (mimeType, bytes) => {
-    using folder = toolFolder();
-    folder.write("picture.txt", bytes);
-    const { content } = await folder.run("read", { path: "picture.txt" });
-    expect(content[1]).toEqual({ type: "image", mimeType, data: bytes.toString("base64") });
+  ] as const;
+  test("an image is shown, also under another name", async () => {
+    for (const [mimeType, bytes] of images) {
+      using folder = toolFolder();
+      folder.write("picture.txt", bytes);
+      const { content } = await folder.run("read", { path: "picture.txt" });
+      expect.soft(content[1], mimeType).toEqual({ type: "image", mimeType, data: bytes.toString("base64") });
+    }
   });
 
-  test.each([
+  const badImages = [
     [
       "a side that is too long",
       Buffer.concat([png.subarray(0, 16), Buffer.from([0, 0, 0x23, 0x28]), png.subarray(20)]),
@@ -177,10 +183,13 @@ describe("images and other files", () => {
     ],
     ["a missing end", png.subarray(0, 50), "the file is incomplete"],
     ["a missing end", jpeg.subarray(0, 25), "the file is incomplete"],
-  ])("an image with %s is refused", async (_name, bytes, words) => {
-    using folder = toolFolder();
-    folder.write("shot.png", bytes);
-    await expect(folder.run("read", { path: "shot.png" })).rejects.toThrow(words);
+  ] as const;
+  test("an unusable image is refused", async () => {
+    for (const [name, bytes, words] of badImages) {
+      using folder = toolFolder();
+      folder.write("shot.png", bytes);
+      await expect.soft(folder.run("read", { path: "shot.png" }), name).rejects.toThrow(words);
+    }
   });
 
   test("an image that is too large is refused with its size", async () => {
@@ -191,14 +200,17 @@ describe("images and other files", () => {
     );
   });
 
-  test.each<[string, Buffer, string]>([
+  const binaries: [string, Buffer, string][] = [
     ["a PDF", Buffer.from("%PDF-1.7\n1 0 obj\n"), "file is not text: application/pdf, 17 bytes."],
     ["a zip", Buffer.from("504b0304140000000800", "hex"), "file is not text: application/zip, 10 bytes."],
     ["zeros", Buffer.alloc(2_000), "file is not text: unknown binary data, 2 kB."],
-  ])("%s is refused by kind and size", async (_name, bytes, expected) => {
-    using folder = toolFolder();
-    folder.write("file", bytes);
-    await expect(folder.run("read", { path: "file" })).rejects.toThrow(expected);
+  ];
+  test("a binary file is refused by kind and size", async () => {
+    for (const [name, bytes, expected] of binaries) {
+      using folder = toolFolder();
+      folder.write("file", bytes);
+      await expect.soft(folder.run("read", { path: "file" }), name).rejects.toThrow(expected);
+    }
   });
 
   test("a folder points to ls", async () => {
@@ -221,27 +233,33 @@ describe("images and other files", () => {
 });
 
 describe("names", () => {
-  test.each([
+  const wrongNames = [
     ["a slip", "src/indx.ts", "There is no src/indx.ts. Did you mean src/index.ts?"],
     ["letters in the wrong order", "src/inedx.ts", "Did you mean src/index.ts?"],
     ["another case", "src/INDEX.ts", "Did you mean src/index.ts?"],
     ["a missing folder", "lib/index.ts", "There is no lib/index.ts: the nearest folder that exists is"],
     ["nothing like it", "src/quite-different.json", "There is no src/quite-different.json. Use ls or find"],
     ["a file taken for a folder", "src/index.ts/x", "There is no src/index.ts/x: the nearest folder"],
-  ])("%s gets an answer that helps", async (_name, path, expected) => {
-    using folder = toolFolder();
-    folder.write("src/index.ts", "x");
-    await expect(folder.run("read", { path })).rejects.toThrow(expected);
+  ] as const;
+  test("a wrong name gets an answer that helps", async () => {
+    for (const [name, path, expected] of wrongNames) {
+      using folder = toolFolder();
+      folder.write("src/index.ts", "x");
+      await expect.soft(folder.run("read", { path }), name).rejects.toThrow(expected);
+    }
   });
 
-  test.each([
+  const unusualNames = [
     ["decomposed accents", "re\u0301sume\u0301.txt", "r\u00e9sum\u00e9.txt"],
     ["the narrow space of screenshots", "Shot at 9.41.00\u202fAM.txt", "Shot at 9.41.00 AM.txt"],
     ["a typographic apostrophe", "it\u2019s.txt", "it's.txt"],
-  ])("%s are found by the plain name", async (_name, stored, asked) => {
-    using folder = toolFolder();
-    folder.write(stored, "found");
-    expect(textOf(await folder.run("read", { path: asked }))).toBe("found");
+  ] as const;
+  test("a name with unusual characters is found by its plain form", async () => {
+    for (const [name, stored, asked] of unusualNames) {
+      using folder = toolFolder();
+      folder.write(stored, "found");
+      expect.soft(textOf(await folder.run("read", { path: asked })), name).toBe("found");
+    }
   });
 
   test("a link that goes round in a circle is named as such", async () => {

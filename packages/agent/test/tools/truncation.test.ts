@@ -93,15 +93,22 @@ const cases: Record<string, Case> = {
 };
 
 describe("details of a result", () => {
-  test.each(Object.entries(cases))("%s", async (_name, { files = {}, call, truncation, others = {} }) => {
-    using folder = toolFolder();
-    for (const [name, content] of Object.entries(files)) folder.write(name, content);
-    const { details } = (await folder.run(...call)) as { details: Record<string, unknown> };
-    expect(details).toMatchObject(others);
-    const reached = ["matchLimitReached", "linesTruncated", "resultLimitReached", "entryLimitReached"];
-    expect(Object.keys(details).filter((key) => reached.includes(key) && !(key in others))).toEqual([]);
-    if (truncation === undefined) expect(details).not.toHaveProperty("truncation");
-    else expect(details.truncation).toMatchObject({ truncated: true, ...truncation });
+  test("report each limit that was reached, and no other", async () => {
+    for (const [row, { files = {}, call, truncation, others = {} }] of Object.entries(cases)) {
+      using folder = toolFolder();
+      for (const [name, content] of Object.entries(files)) folder.write(name, content);
+      const { details } = (await folder.run(...call)) as { details: Record<string, unknown> };
+      expect.soft(details, row).toMatchObject(others);
+      const reached = ["matchLimitReached", "linesTruncated", "resultLimitReached", "entryLimitReached"];
+      expect
+        .soft(
+          Object.keys(details).filter((key) => reached.includes(key) && !(key in others)),
+          row,
+        )
+        .toEqual([]);
+      if (truncation === undefined) expect.soft(details, row).not.toHaveProperty("truncation");
+      else expect.soft(details.truncation, row).toMatchObject({ truncated: true, ...truncation });
+    }
   });
 
   test("edit: a patch that names the file", async () => {
