@@ -1,5 +1,5 @@
-import { slashCommands } from "../../packages/interactive/src/slash/slash-commands.ts";
-import { actionNames, actions, shownKey } from "../../packages/interactive/src/terminal/keys.ts";
+import { slashCommands } from "../../packages/cli/src/interactive/slash/slash-commands.ts";
+import { actionNames, actions, shownKey } from "../../packages/cli/src/interactive/terminal/keys.ts";
 import { code, page, prose, sentence, table } from "./markdown.ts";
 
 /** Slash commands and keys of the interactive mode, in the order of /help. */

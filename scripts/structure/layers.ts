@@ -13,11 +13,13 @@ import {
 
 /** For each package, the packages that its source may import. */
 type Arrows = Readonly<Record<string, readonly string[]>>;
-/** For each package, the order of its folders, and imports against it. */
+/** The order of the folders in packages, and imports against it. */
 interface FolderOrder {
-  folders: Readonly<Record<string, readonly string[]>>;
+  folders: Readonly<Record<string, readonly (string | Siblings)[]>>;
   upward: Readonly<Record<string, readonly string[]>>;
 }
+/** Folders that do not import each other. */
+type Siblings = readonly string[];
 
 /** All allowed imports between packages. An unused one is an error too. */
 const ARROWS: Arrows = {
@@ -32,33 +34,7 @@ const ARROWS: Arrows = {
   page: ["session", "compaction", "transcripts", "messages"],
   extension: ["agent", "lifecycle", "messages", "models", "session", "compaction"],
   "pi-adapter": ["extension", "agent", "lifecycle", "messages", "models", "session", "compaction"],
-  app: [
-    "messages",
-    "lifecycle",
-    "session",
-    "models",
-    "compaction",
-    "agent",
-    "transcripts",
-    "page",
-    "extension",
-    "pi-adapter",
-  ],
-  interactive: [
-    "app",
-    "messages",
-    "lifecycle",
-    "session",
-    "models",
-    "compaction",
-    "agent",
-    "transcripts",
-    "page",
-    "extension",
-  ],
   cli: [
-    "interactive",
-    "app",
     "messages",
     "lifecycle",
     "session",
@@ -69,16 +45,18 @@ const ARROWS: Arrows = {
     "page",
     "lab",
     "extension",
+    "pi-adapter",
   ],
   testkit: ["messages", "session"],
 };
 
-/** Packages that must be loaded with `import()`, to keep the start of the other modes fast. */
-const LAZY: Readonly<Record<string, readonly string[]>> = { cli: ["interactive"] };
+/** Folders that the rest of their package must load with `import()`, to keep the start of the other modes fast. */
+const LAZY: ReadonlySet<string> = new Set(["cli/interactive"]);
 
 /**
  * Folders and files of a package's source, from the bottom up. Each imports only itself and earlier ones. A row
- * without a file is an error. Packages that are not listed have no order.
+ * without a file is an error. Packages that are not listed have no order. A folder of a package has its own list under
+ * "package/folder".
  */
 const FOLDERS: FolderOrder["folders"] = {
   messages: [
@@ -110,22 +88,14 @@ const FOLDERS: FolderOrder["folders"] = {
     ...["markdown", "import", "entries.ts", "claude-code", "codex", "google", "opencode"],
     ...["formats.ts", "import-transcript.ts", "export-markdown.ts", "index.ts"],
   ],
-  interactive: [
-    "between-keys.ts",
-    "error-text.ts",
-    "no-model.ts",
-    "terminal",
-    "panels",
-    "status",
-    "extension-views",
-    "chat",
-    "prompt",
-    "interactive-context.ts",
-    "tree",
-    "slash",
-    "session",
+  cli: [
+    ...["version.ts", "views", "call", "packages", "demo", ["commands", "print", "rpc", "interactive"]],
+    ...["grammar", "command-line", "run-agent.ts", "program.ts", "main.ts"],
+  ],
+  "cli/interactive": [
+    ...["between-keys.ts", "error-text.ts", "no-model.ts", "terminal", "panels", "status"],
+    ...["extension-views", "chat", "prompt", "interactive-context.ts", "tree", "slash", "session"],
     "interactive-mode.ts",
-    "index.ts",
   ],
 };
 
@@ -150,7 +120,10 @@ export function checkLayers(
     ...gone.map((row) => `ARROWS in layers.ts has a row for packages/${row}, which does not exist`),
     ...packages.flatMap((pkg) => [
       ...checkPackage({ root, pkg, packages, allowed: arrows[pkg.directory] }),
-      ...checkFolders(root, pkg, order),
+      ...Object.keys(order.folders)
+        .filter((key) => key === pkg.directory || key.startsWith(`${pkg.directory}/`))
+        .flatMap((key) => checkFolders(root, key, order)),
+      ...checkLazy(root, pkg),
       ...checkBrowser(root, pkg),
     ]),
   ];
@@ -207,8 +180,6 @@ function checkPackage({ root, pkg, packages, allowed }: Checked): string[] {
       used.add(target.directory);
       if (!allowed.includes(target.directory))
         return [`${shown(root, file)} imports ${name}, which ${pkg.directory} must not import`];
-      if (LAZY[pkg.directory]?.includes(target.directory) && staticImportsOf(source).includes(name))
-        return [`${shown(root, file)} imports ${name} at every start. Load it with import().`];
       if (declared[target.name] === undefined)
         return [`${pkg.directory}/package.json does not declare ${target.name}`];
       if (/\/(src|dist)\//.test(name))
@@ -231,41 +202,64 @@ function relativeOut(root: string, pkg: Package, file: string, name: string): st
     : [`${shown(root, file)} imports ${name} from outside its package`];
 }
 
-/** Checks the order of the folders in a package. */
-function checkFolders(
-  root: string,
-  { directory, folder }: Package,
-  { folders, upward }: FolderOrder,
-): string[] {
-  const order = folders[directory];
-  if (order === undefined) return [];
-  const source = `${folder}/src`;
-  const partOf = (path: string) => path.slice(source.length + 1).split("/")[0]!;
-  const allowed = upward[directory] ?? [];
+/** Checks that lazy folders are loaded with `import()`. */
+function checkLazy(root: string, { directory, folder }: Package): string[] {
+  return filesBelow(join(folder, "src"), [".ts"]).flatMap((file) =>
+    staticImportsOf(readFileSync(file, "utf8"))
+      .filter((name) => name.startsWith("."))
+      .map((name) => fileURLToPath(new URL(name, pathToFileURL(file))))
+      .filter((target) => {
+        const [lazy, from] = [target, file].map((path) => partBelow(join(folder, "src"), path));
+        return lazy !== from && LAZY.has(`${directory}/${lazy}`);
+      })
+      .map(
+        (target) =>
+          `${shown(root, file)} imports ${shown(root, target)} at every start. Load it with import().`,
+      ),
+  );
+}
+
+/** The folder or file directly below `source` that contains a path. */
+function partBelow(source: string, path: string): string {
+  return path.slice(source.length + 1).split("/")[0]!;
+}
+
+/** Checks one list of FOLDERS. */
+function checkFolders(root: string, key: string, { folders, upward }: FolderOrder): string[] {
+  const [directory, ...inner] = key.split("/");
+  const source = join(root, "packages", directory!, "src", ...inner);
+  const order = folders[key]!;
+  const places = new Map(order.flatMap((row, place) => [row].flat().map((part) => [part, place] as const)));
+  const partOf = (path: string) => partBelow(source, path);
+  const allowed = upward[key] ?? [];
   const used = new Set<string>();
   const files = filesBelow(source, [".ts"]);
   const errors = files.flatMap((file) => {
-    const from = order.indexOf(partOf(file));
-    if (from === -1) return [`${shown(root, file)} has no place in FOLDERS in layers.ts`];
+    const from = partOf(file);
+    const place = places.get(from);
+    if (place === undefined) return [`${shown(root, file)} has no place in FOLDERS in layers.ts`];
     return importsOf(readFileSync(file, "utf8"))
       .filter((name) => name.startsWith("."))
-      .map((name) => partOf(fileURLToPath(new URL(name, pathToFileURL(file)))))
-      .filter((part) => order.indexOf(part) > from)
+      .map((name) => fileURLToPath(new URL(name, pathToFileURL(file))))
+      .filter((target) => target.startsWith(`${source}/`))
+      .map(partOf)
+      .filter((part) => part !== from && places.get(part)! >= place)
       .flatMap((part) => {
-        const exceptions = [partOf(file), file.slice(source.length + 1)].map((path) => `${path} > ${part}`);
+        const exceptions = [from, file.slice(source.length + 1)].map((path) => `${path} > ${part}`);
         const exception = exceptions.find((each) => allowed.includes(each));
-        if (exception === undefined) return [`${shown(root, file)} imports ${part}, which is above it`];
+        if (exception === undefined) {
+          const where = places.get(part) === place ? "beside" : "above";
+          return [`${shown(root, file)} imports ${part}, which is ${where} it`];
+        }
         used.add(exception);
         return [];
       });
   });
-  const gone = order.filter((part) => files.every((file) => partOf(file) !== part));
+  const gone = [...places.keys()].filter((part) => files.every((file) => partOf(file) !== part));
   const unused = allowed.filter((exception) => !used.has(exception));
   return [
     ...errors,
-    ...gone.map((part) => `${directory} has no src/${part}: remove "${part}" from FOLDERS in layers.ts`),
-    ...unused.map(
-      (exception) => `${directory} has no import ${exception}: remove it from UPWARD in layers.ts`,
-    ),
+    ...gone.map((part) => `${key} has no src/${part}: remove "${part}" from FOLDERS in layers.ts`),
+    ...unused.map((exception) => `${key} has no import ${exception}: remove it from UPWARD in layers.ts`),
   ];
 }

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { generateWorkday, type InstalledCommand, installCommand } from "@bonsai-agent/testkit";
 import { spawn } from "@lydell/node-pty";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { HeadlessTerminal } from "../../packages/interactive/test/headless-terminal.ts";
+import { HeadlessTerminal } from "../../packages/cli/test/interactive/headless-terminal.ts";
 import { packedExtensions } from "./packed-extensions.ts";
 
 const cli = fileURLToPath(new URL("../../packages/cli", import.meta.url));

@@ -102,15 +102,14 @@ test("ARROWS matches the imports of this repository", () => {
   expect(checkLayers(repository).errors).toEqual([]);
 });
 
-test("reports a static import of a package that must be loaded with import()", () => {
-  folder("interactive", {});
-  const manifest = { name: "cli", devDependencies: { "@bonsai-agent/interactive": "workspace:*" } };
-  write("packages/cli/package.json", JSON.stringify(manifest));
-  const withModes = { ...arrows, interactive: [], cli: ["interactive"] };
-  write("packages/cli/src/a.ts", 'const mode = await import("@bonsai-agent/interactive");\n');
-  expect(layerErrors(withModes)).toEqual([]);
-  write("packages/cli/src/a.ts", 'import { runInteractive } from "@bonsai-agent/interactive";\n');
-  expect(layerErrors(withModes).join()).toContain("at every start");
+test("reports a static import of a folder that must be loaded with import()", () => {
+  folder("cli", {});
+  write("packages/cli/src/interactive/mode.ts", 'import "./screen.ts";\n');
+  const withCommand = { ...arrows, cli: [] };
+  write("packages/cli/src/a.ts", 'const mode = await import("./interactive/mode.ts");\n');
+  expect(layerErrors(withCommand)).toEqual([]);
+  write("packages/cli/src/a.ts", 'import { runInteractive } from "./interactive/mode.ts";\n');
+  expect(layerErrors(withCommand).join()).toContain("at every start");
 });
 
 describe("the order of folders", () => {
@@ -129,6 +128,19 @@ describe("the order of folders", () => {
     expect(upward()).toEqual([
       "packages/session/src/attic/old.ts has no place in FOLDERS in layers.ts",
       "packages/session/src/store/read.ts imports search, which is above it",
+    ]);
+  });
+
+  test("reports imports between siblings, and inside a folder with an order of its own", () => {
+    const siblings = {
+      session: ["index.ts", "messages.ts", ["store", "search"]],
+      "session/store": ["line.ts", "read.ts"],
+    };
+    const errors = () => layerErrors(arrows, { folders: siblings, upward: {} });
+    write("packages/session/src/store/line.ts", 'import "./read.ts";\n');
+    expect(errors()).toEqual([
+      "packages/session/src/search/scan.ts imports store, which is beside it",
+      "packages/session/src/store/line.ts imports read.ts, which is above it",
     ]);
   });
 

@@ -1,4 +1,4 @@
-import { ExitCode } from "@bonsai-agent/app/invocation";
+import { ExitCode } from "./call/invocation.ts";
 import { bonsaiVersion } from "./version.ts";
 
 /** After a signal, a reader who stopped reading does not keep the process; nor does what an extension left running. */
@@ -15,19 +15,19 @@ function printVersion(): void {
 async function runProgram(): Promise<void> {
   const [{ run, wantsJson }, { interruptRunning, processIo }, { hasProxy }] = await Promise.all([
     import("./program.ts"),
-    import("@bonsai-agent/app/io"),
-    import("@bonsai-agent/app/proxy"),
+    import("./call/io.ts"),
+    import("./call/proxy.ts"),
   ]);
   const unwritten = firstWriteError(() => interruptRunning("The program that reads the output closed it."));
   const io = processIo();
   // Load the library on demand: it takes a tenth of the start.
-  if (hasProxy(io.env)) (await import("@bonsai-agent/app/proxy-dispatcher")).dispatchThroughProxies(io.env);
+  if (hasProxy(io.env)) (await import("./call/proxy-dispatcher.ts")).dispatchThroughProxies(io.env);
   process.exitCode = await run(argv, io);
   if (process.exitCode === ExitCode.cancelled) setTimeout(() => process.exit(), endGraceMs).unref();
   const error = await unwritten();
   setTimeout(() => process.exit(), endGraceMs).unref();
   if (error === undefined) return;
-  const { reportFailure } = await import("./failure.ts");
+  const { reportFailure } = await import("./call/failure.ts");
   process.exitCode = reportFailure(error, io, wantsJson(argv));
 }
 

@@ -1,10 +1,16 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { ExitCode } from "@bonsai-agent/app/invocation";
-import { type CliIo, isInteractiveTerminal } from "@bonsai-agent/app/io";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { findCommand, findGroup, isCommandWord, nearestCommand, nearestInGroup } from "./command-words.ts";
-import { insteadOfCommand } from "./pi-words.ts";
+import type { ExitCode } from "./call/invocation.ts";
+import { type CliIo, isInteractiveTerminal } from "./call/io.ts";
+import {
+  findCommand,
+  findGroup,
+  isCommandWord,
+  nearestCommand,
+  nearestInGroup,
+} from "./command-line/command-words.ts";
+import { insteadOfCommand } from "./command-line/pi-words.ts";
 
 /**
  * Runs one command line.
@@ -13,18 +19,19 @@ import { insteadOfCommand } from "./pi-words.ts";
  */
 export async function run(argv: readonly string[], io: CliIo): Promise<ExitCode> {
   try {
-    if (wantsOverview(argv, io)) return await (await import("./overview.ts")).printOverview(io, argv);
+    if (wantsOverview(argv, io))
+      return await (await import("./command-line/overview.ts")).printOverview(io, argv);
     if (argv.length === 2 && argv[0] === "help" && argv[1] === "flags")
-      return await (await import("./overview.ts")).printFlags(io);
+      return await (await import("./command-line/overview.ts")).printFlags(io);
     const line = helpLast(argv);
     if (isAgentLine(line, io)) {
-      const { runAgentLine } = await import("./modes/run-agent.ts");
+      const { runAgentLine } = await import("./run-agent.ts");
       return await runAgentLine(line, io);
     }
-    const { runCommand } = await import("./command-line.ts");
+    const { runCommand } = await import("./command-line/command-line.ts");
     return await runCommand(line, io);
   } catch (error) {
-    const { reportFailure } = await import("./failure.ts");
+    const { reportFailure } = await import("./call/failure.ts");
     return reportFailure(error, io, wantsJson(argv));
   }
 }

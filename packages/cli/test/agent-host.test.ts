@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
-import { AgentHost } from "@bonsai-agent/app/agent-host";
-import { openAppContext } from "@bonsai-agent/app/app-context";
-import { forkedSession, newSession } from "@bonsai-agent/app/session-choice";
 import { expect, onTestFinished, test } from "vitest";
-import { agentCall } from "../src/agent-call.ts";
+import { AgentHost } from "../src/call/agent-host.ts";
+import { openAppContext } from "../src/call/app-context.ts";
+import { forkedSession, newSession } from "../src/call/session-choice.ts";
+import { agentCall } from "../src/command-line/agent-call.ts";
 import { agentProject, says } from "./agent-project.ts";
 
 async function openHost(): Promise<AgentHost> {

@@ -1,8 +1,8 @@
 import type { Scenario } from "@bonsai-agent/models/scripted";
-import * as app from "../../app/test/agent-project.ts";
+import * as app from "./call/agent-project.ts";
 import { type CliRun, type RunCliOptions, runCli } from "./run-cli.ts";
 
-export { says } from "../../app/test/agent-project.ts";
+export { says } from "./call/agent-project.ts";
 
 export interface AgentProject extends app.AgentProject {
   /** Runs `bonsai` in the project with the model. */

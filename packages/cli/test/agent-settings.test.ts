@@ -1,13 +1,13 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { agentSettingsSchema, type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
-import { debugLog } from "@bonsai-agent/app/debug-log";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { listSessions, openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { testFolder } from "../../app/test/sample-session.ts";
+import { debugLog } from "../src/call/debug-log.ts";
 import { agentProject, jsonLines, says } from "./agent-project.ts";
+import { testFolder } from "./call/sample-session.ts";
 import { nowMs } from "./run-cli.ts";
 
 describe("settings of the agent", () => {

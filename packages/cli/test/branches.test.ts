@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import type { BranchDiffReport } from "@bonsai-agent/app/branch-diff-report";
 import { openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
-import { header, sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import type { MergeReport } from "../src/commands/merge.ts";
+import type { BranchDiffReport } from "../src/views/branch-diff-report.ts";
+import { header, sampleLines, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 /** Two branches below aaaa0004; the session stands at the end of the second. */

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { CompactionReport } from "@bonsai-agent/app/compact-view";
 import { type CompactionEntry, openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
-import { longSession, sampleLines, writeLines } from "../../app/test/sample-session.ts";
+import type { CompactionReport } from "../src/views/compact-view.ts";
 import { agentProject, jsonLines } from "./agent-project.ts";
+import { longSession, sampleLines, writeLines } from "./call/sample-session.ts";
 import { teller, throwing, withExtensions } from "./session-command-project.ts";
 
 const summary = `

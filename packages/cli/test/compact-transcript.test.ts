@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { CompactionReport } from "@bonsai-agent/app/compact-view";
 import { describe, expect, test } from "vitest";
-import { testFolder, writeLines } from "../../app/test/sample-session.ts";
 import type { ContextItem } from "../src/commands/context.ts";
+import type { CompactionReport } from "../src/views/compact-view.ts";
+import { testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 const cwd = "/home/dev/shop";

@@ -1,11 +1,11 @@
 import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { CompactionReport } from "@bonsai-agent/app/compact-view";
 import { recordedSession } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
-import { header, longSession, sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
 import type { ContextItem } from "../src/commands/context.ts";
 import type { ShowReport } from "../src/commands/show.ts";
+import type { CompactionReport } from "../src/views/compact-view.ts";
+import { header, longSession, sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 const fields = [

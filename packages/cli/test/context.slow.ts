@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { header, writeLines } from "../../app/test/sample-session.ts";
+import { header, writeLines } from "./call/sample-session.ts";
 import { runCli } from "./run-cli.ts";
 
 // A function call with one argument for each item would fail at this size.

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { header, sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
 import type { ContextItem } from "../src/commands/context.ts";
+import { header, sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 describe("bonsai context", () => {

@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { textWidth } from "@bonsai-agent/app/terminal-text";
 import { openSession } from "@bonsai-agent/session";
 import { afterAll, expect, test } from "vitest";
+import { textWidth } from "../src/views/terminal-text.ts";
 import { runCli } from "./run-cli.ts";
 
 interface Told {

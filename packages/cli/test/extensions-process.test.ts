@@ -1,8 +1,8 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { openSession } from "@bonsai-agent/session";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { longSession } from "../../app/test/sample-session.ts";
 import { type AgentProject, agentProject, jsonLines, says } from "./agent-project.ts";
+import { longSession } from "./call/sample-session.ts";
 import { commandWords } from "./command-words.ts";
 
 interface Ended {

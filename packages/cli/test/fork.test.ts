@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
 import type { ContextItem } from "../src/commands/context.ts";
 import type { ForkReport } from "../src/commands/fork.ts";
 import type { ShowReport } from "../src/commands/show.ts";
+import { sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 test("bonsai fork starts a new session whose context is the same", async () => {

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import type { TreeRow } from "@bonsai-agent/app/session-tree";
 import { openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
-import { sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import type { GotoReport } from "../src/commands/goto.ts";
+import type { TreeRow } from "../src/views/session-tree.ts";
+import { sampleLines, writeLines } from "./call/sample-session.ts";
 import { teller, throwing, withExtensions } from "./session-command-project.ts";
 
 describe("bonsai goto -e", () => {

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import type { TreeRow } from "@bonsai-agent/app/session-tree";
 import { describe, expect, test } from "vitest";
-import { longSession, sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import type { ContextItem } from "../src/commands/context.ts";
 import type { GotoReport } from "../src/commands/goto.ts";
+import type { TreeRow } from "../src/views/session-tree.ts";
+import { longSession, sampleLines, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 describe("bonsai goto", () => {

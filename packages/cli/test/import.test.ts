@@ -1,9 +1,9 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import type { ImportedReport } from "@bonsai-agent/app/session-import";
 import { expect, test } from "vitest";
-import { sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
+import type { ImportedReport } from "../src/call/session-import.ts";
 import type { SessionRow } from "../src/commands/sessions.ts";
+import { sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 const codex = [

@@ -2,10 +2,10 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } 
 import { basename, dirname, join } from "node:path";
 import { firstPartyExtensions } from "@bonsai-agent/extension/install";
 import { describe, expect, test } from "vitest";
-import { testFolder } from "../../app/test/sample-session.ts";
-import type { FirstPartyReport } from "../src/commands/first-party.ts";
-import type { ListReport } from "../src/commands/list.ts";
-import type { InstallReport, PackageReport, UpdateReport } from "../src/commands/packages.ts";
+import type { FirstPartyReport } from "../src/packages/first-party.ts";
+import type { ListReport } from "../src/packages/list.ts";
+import type { InstallReport, PackageReport, UpdateReport } from "../src/packages/packages.ts";
+import { testFolder } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 const module = "export default () => {};\n";

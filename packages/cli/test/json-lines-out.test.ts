@@ -1,11 +1,11 @@
 import { EventEmitter } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { outputJson } from "@bonsai-agent/app/output";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { header, testFolder } from "../../app/test/sample-session.ts";
-import { JsonLinesOut } from "../src/modes/json-lines.ts";
+import { JsonLinesOut } from "../src/call/json-lines.ts";
+import { outputJson } from "../src/call/output.ts";
+import { header, testFolder } from "./call/sample-session.ts";
 import { runCli } from "./run-cli.ts";
 
 /** A stream that is full from the first write on. */

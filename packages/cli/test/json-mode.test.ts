@@ -1,6 +1,6 @@
 import { Agent, lifecycleEventRules } from "@bonsai-agent/agent";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { eventJson } from "../src/modes/event-json.ts";
+import { eventJson } from "../src/call/event-json.ts";
 import { agentProject, jsonLines, says } from "./agent-project.ts";
 
 const reads = {

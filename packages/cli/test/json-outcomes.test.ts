@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { testFolder } from "../../app/test/sample-session.ts";
+import { testFolder } from "./call/sample-session.ts";
 import { type JsonOutcome, jsonOutcomes, writeOutcomeFiles } from "./json-outcomes.ts";
 import { runCli } from "./run-cli.ts";
 

@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { generateWorkday } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
+import { sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 interface Report {

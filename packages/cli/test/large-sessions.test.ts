@@ -1,11 +1,11 @@
 import { readFileSync, statSync } from "node:fs";
-import { liveCompactions } from "@bonsai-agent/app/compaction-record";
-import { Output, outputJson, outputJsonList } from "@bonsai-agent/app/output";
-import { trialCopy } from "@bonsai-agent/app/session-copy";
 import { createSession, type Entry, JsonlStore, openSession, type SessionStore } from "@bonsai-agent/session";
 import { exportMarkdown } from "@bonsai-agent/transcripts";
 import { expect, test } from "vitest";
-import { header, writeLines } from "../../app/test/sample-session.ts";
+import { Output, outputJson, outputJsonList } from "../src/call/output.ts";
+import { trialCopy } from "../src/call/session-copy.ts";
+import { liveCompactions } from "../src/views/compaction-record.ts";
+import { header, writeLines } from "./call/sample-session.ts";
 import { runCli } from "./run-cli.ts";
 
 const timestamp = "2026-01-01T00:00:00.000Z";

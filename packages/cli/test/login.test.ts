@@ -2,8 +2,8 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { oauthServer } from "@bonsai-agent/testkit";
 import { expect, onTestFinished, test } from "vitest";
-import { testFolder } from "../../app/test/sample-session.ts";
 import type { LoginRow } from "../src/commands/login.ts";
+import { testFolder } from "./call/sample-session.ts";
 import { jsonOf, type RunCliOptions, runCli } from "./run-cli.ts";
 
 async function open() {

@@ -2,8 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Scenario } from "@bonsai-agent/models/scripted";
 import { describe, expect, test } from "vitest";
-import { openInteractive } from "../../interactive/test/harness.ts";
 import { type AgentProject, agentProject, jsonLines } from "./agent-project.ts";
+import { openInteractive } from "./interactive/harness.ts";
 import { RpcSession } from "./rpc-session.ts";
 
 /** A model that looks around for ever, in a project where a run makes three requests on its own. */

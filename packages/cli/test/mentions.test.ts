@@ -1,8 +1,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { mentionsIn } from "@bonsai-agent/app/file-mentions";
 import { listSessions, openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
+import { mentionsIn } from "../src/call/file-mentions.ts";
 import { type AgentProject, agentProject, says } from "./agent-project.ts";
 
 const png = Buffer.from(

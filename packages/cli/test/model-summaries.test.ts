@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { CompactionReport } from "@bonsai-agent/app/compact-view";
 import { openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
-import { longSession, sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import type { GotoReport } from "../src/commands/goto.ts";
+import type { CompactionReport } from "../src/views/compact-view.ts";
 import { agentProject } from "./agent-project.ts";
+import { longSession, sampleLines, writeLines } from "./call/sample-session.ts";
 import { runCli } from "./run-cli.ts";
 
 const summary = [

@@ -1,10 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { lineWidth, renderLine } from "@bonsai-agent/app/line";
 import { loopbackServer } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
-import { testFolder } from "../../app/test/sample-session.ts";
 import { type ModelRow, modelsView } from "../src/commands/models.ts";
+import { lineWidth, renderLine } from "../src/views/line.ts";
+import { testFolder } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 const closers: (() => Promise<void>)[] = [];

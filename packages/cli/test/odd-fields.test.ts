@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { sampleLines, writeLines } from "../../app/test/sample-session.ts";
+import { sampleLines, writeLines } from "./call/sample-session.ts";
 import { runCli } from "./run-cli.ts";
 
 type Fields = Record<string, unknown>;

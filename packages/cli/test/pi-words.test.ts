@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { agentCall } from "../src/agent-call.ts";
+import { agentCall } from "../src/command-line/agent-call.ts";
 import { runCli } from "./run-cli.ts";
 
 const io = {

@@ -1,8 +1,8 @@
-import { lineWidth, renderLine } from "@bonsai-agent/app/line";
-import { wholeShares } from "@bonsai-agent/app/numbers";
-import { type PlanPicture, planView } from "@bonsai-agent/app/plan-view";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { lineWidth, renderLine } from "../src/views/line.ts";
+import { wholeShares } from "../src/views/numbers.ts";
+import { type PlanPicture, planView } from "../src/views/plan-view.ts";
 
 const picture: PlanPicture = {
   parts: [

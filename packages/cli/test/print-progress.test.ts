@@ -2,8 +2,8 @@ import { type AgentState, lifecycleEventRules, type RunResult } from "@bonsai-ag
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { emptyUsage } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
-import { agentCall } from "../src/agent-call.ts";
-import { AnswerScreen, PrintProgress, RunCost } from "../src/modes/print-mode.ts";
+import { agentCall } from "../src/command-line/agent-call.ts";
+import { AnswerScreen, PrintProgress, RunCost } from "../src/print/print-mode.ts";
 
 function lastLine(state: Partial<AgentState>, status: RunResult["status"] = "done"): string {
   let stderr = "";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { generateSession } from "@bonsai-agent/testkit";
 import { test } from "vitest";
-import { testFolder } from "../../app/test/sample-session.ts";
+import { testFolder } from "./call/sample-session.ts";
 import { expectCancelled } from "./cancelled-compaction.ts";
 
 test.each(["SIGINT", "SIGTERM"] as const)(

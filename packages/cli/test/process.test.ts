@@ -1,10 +1,10 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { appendFileSync, copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { processIo } from "@bonsai-agent/app/io";
 import { describe, expect, test } from "vitest";
-import { longSession, testFolder } from "../../app/test/sample-session.ts";
+import { processIo } from "../src/call/io.ts";
 import { agentProject, jsonLines } from "./agent-project.ts";
+import { longSession, testFolder } from "./call/sample-session.ts";
 import { expectCancelled } from "./cancelled-compaction.ts";
 import { commandWords } from "./command-words.ts";
 import { runCli } from "./run-cli.ts";

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { sessionFolder } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
-import { writeFiles } from "../../app/test/project-files.ts";
 import { agentProject, jsonLines, says } from "./agent-project.ts";
+import { writeFiles } from "./call/project-files.ts";
 import { RpcSession } from "./rpc-session.ts";
 import { runCli } from "./run-cli.ts";
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { testFolder, writeLines } from "../../app/test/sample-session.ts";
+import { testFolder, writeLines } from "./call/sample-session.ts";
 import { runCli } from "./run-cli.ts";
 
 /** Made from parts: a scanner finds no key in this file. */

@@ -1,13 +1,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { CompactionReport } from "@bonsai-agent/app/compact-view";
 import { estimateTokens } from "@bonsai-agent/messages";
 import { openSession } from "@bonsai-agent/session";
 import { type LoopbackReply, loopbackServer, sseChunks } from "@bonsai-agent/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { modelSummary } from "../../app/test/model-summary.ts";
-import { header, testFolder, writeLines } from "../../app/test/sample-session.ts";
 import type { GotoReport } from "../src/commands/goto.ts";
+import type { CompactionReport } from "../src/views/compact-view.ts";
+import { modelSummary } from "./call/model-summary.ts";
+import { header, testFolder, writeLines } from "./call/sample-session.ts";
 import { runCli } from "./run-cli.ts";
 
 interface Server {

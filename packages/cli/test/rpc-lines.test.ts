@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type LineIn, linesIn } from "../src/modes/json-lines.ts";
+import { type LineIn, linesIn } from "../src/call/json-lines.ts";
 
 async function linesOf(parts: readonly Uint8Array[], mostBytes?: number): Promise<LineIn[]> {
   const stream = (async function* () {

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { modelSummary } from "../../app/test/model-summary.ts";
-import { longSession } from "../../app/test/sample-session.ts";
 import { agentProject } from "./agent-project.ts";
+import { modelSummary } from "./call/model-summary.ts";
+import { longSession } from "./call/sample-session.ts";
 import { isEnd, type RpcLine, RpcSession } from "./rpc-session.ts";
 
 const scenario = {

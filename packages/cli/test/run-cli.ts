@@ -1,7 +1,7 @@
 import { PassThrough, Readable } from "node:stream";
-import type { InStream } from "@bonsai-agent/app/io";
-import { nowMs } from "../../app/test/agent-project.ts";
+import type { InStream } from "../src/call/io.ts";
 import { run } from "../src/program.ts";
+import { nowMs } from "./call/agent-project.ts";
 
 export interface CliRun {
   code: number;
@@ -24,7 +24,7 @@ export interface RunCliOptions {
   signal?: AbortSignal;
 }
 
-export { nowMs } from "../../app/test/agent-project.ts";
+export { nowMs } from "./call/agent-project.ts";
 
 /** Runs the CLI in this process and catches what it prints. */
 export async function runCli(argv: readonly string[], options: RunCliOptions = {}): Promise<CliRun> {

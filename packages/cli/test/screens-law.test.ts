@@ -1,8 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { previewOf } from "@bonsai-agent/app/preview";
-import { oneLine } from "@bonsai-agent/app/terminal-text";
 import {
   compactionSettings,
   digestSummariser,
@@ -18,6 +16,8 @@ import { createSession, type Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
+import { previewOf } from "../src/views/preview.ts";
+import { oneLine } from "../src/views/terminal-text.ts";
 import { runCli } from "./run-cli.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-screens-"));

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SessionHit } from "@bonsai-agent/session/search";
 import { expect, test } from "vitest";
-import { sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
+import { sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 const id = "3f2a9c01-0000-4000-8000-000000000001";

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { sampleLines, writeLines } from "../../app/test/sample-session.ts";
+import { sampleLines, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 test("bonsai search finds entries on all branches, in file order", async () => {

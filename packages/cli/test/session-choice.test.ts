@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from
 import { join } from "node:path";
 import { listSessions, newSessionFile, openSession, type Session } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
-import { testFolder } from "../../app/test/sample-session.ts";
 import { type AgentProject, agentProject, says } from "./agent-project.ts";
+import { testFolder } from "./call/sample-session.ts";
 import { runCli } from "./run-cli.ts";
 
 function sessions({ cwd, home }: AgentProject): Session[] {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { sampleLines, writeLines } from "../../app/test/sample-session.ts";
+import { sampleLines, writeLines } from "./call/sample-session.ts";
 import { withExtensions } from "./session-command-project.ts";
 
 describe("flags of extensions in session commands", () => {

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { testFolder } from "../../app/test/sample-session.ts";
+import { testFolder } from "./call/sample-session.ts";
 import { type CliRun, type RunCliOptions, runCli } from "./run-cli.ts";
 
 /** Writes extensions into a folder to stand in; the events that they tell of end up in `told`. */

@@ -1,9 +1,9 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { header, sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
 import type { SessionRow } from "../src/commands/sessions.ts";
 import type { ShowReport } from "../src/commands/show.ts";
+import { header, sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 function homeWithSessions(): { BONSAI_HOME: string } {

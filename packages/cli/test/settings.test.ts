@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { CompactionReport } from "@bonsai-agent/app/compact-view";
 import { describe, expect, test } from "vitest";
-import { longSession, testFolder } from "../../app/test/sample-session.ts";
+import type { CompactionReport } from "../src/views/compact-view.ts";
+import { longSession, testFolder } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 function homeWith(settings: string): { BONSAI_HOME: string } {

@@ -1,10 +1,10 @@
-import { renderLine } from "@bonsai-agent/app/line";
-import { kindWord } from "@bonsai-agent/app/preview";
-import { textWidth } from "@bonsai-agent/app/terminal-text";
 import { describe, expect, test } from "vitest";
-import { header, longSession, sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import { type ShowReport, showView } from "../src/commands/show.ts";
 import type { SourcesReport } from "../src/commands/show-sources.ts";
+import { renderLine } from "../src/views/line.ts";
+import { kindWord } from "../src/views/preview.ts";
+import { textWidth } from "../src/views/terminal-text.ts";
+import { header, longSession, sampleLines, writeLines } from "./call/sample-session.ts";
 import { jsonOf, nowMs, runCli } from "./run-cli.ts";
 
 describe("bonsai show", () => {

@@ -2,8 +2,8 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sessionFolder } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
-import { writeFiles } from "../../app/test/project-files.ts";
 import { agentProject, jsonLines, says } from "./agent-project.ts";
+import { writeFiles } from "./call/project-files.ts";
 import { runCli } from "./run-cli.ts";
 
 const skill = (name: string, body: string) => `---\nname: ${name}\ndescription: About ${name}\n---\n${body}`;

@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import type { TreeRow } from "@bonsai-agent/app/session-tree";
 import { generateSession } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
-import { header, sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
+import type { TreeRow } from "../src/views/session-tree.ts";
+import { header, sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 describe("bonsai tree", () => {

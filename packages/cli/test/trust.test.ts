@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { longSession } from "../../app/test/sample-session.ts";
 import type { TrustReport } from "../src/commands/trust.ts";
 import { agentProject, says } from "./agent-project.ts";
+import { longSession } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 function projectWith(settings: string) {

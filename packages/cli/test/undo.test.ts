@@ -1,7 +1,7 @@
-import type { UndoReport } from "@bonsai-agent/app/compaction-record";
 import { expect, test } from "vitest";
-import { sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import type { ContextItem } from "../src/commands/context.ts";
+import type { UndoReport } from "../src/views/compaction-record.ts";
+import { sampleLines, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 const reported = [

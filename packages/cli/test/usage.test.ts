@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import { agentFlags } from "../src/grammar/flags.ts";
 import { aliases, commandGroups, grammar } from "../src/grammar/grammar.ts";
+import { sampleLines, writeLines } from "./call/sample-session.ts";
 import { runCli } from "./run-cli.ts";
 
 describe("the command line", () => {

@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
-import { sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
+import { sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
 import { type CliRun, type RunCliOptions, runCli } from "./run-cli.ts";
 
 interface Viewed {

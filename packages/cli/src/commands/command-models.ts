@@ -1,7 +1,7 @@
-import type { Invocation } from "@bonsai-agent/app/invocation";
-import { type ModelRegistry, openModels } from "@bonsai-agent/app/model-choice";
-import { agentCallSettings } from "@bonsai-agent/app/settings";
 import { bonsaiHome } from "@bonsai-agent/session";
+import type { Invocation } from "../call/invocation.ts";
+import { type ModelRegistry, openModels } from "../call/model-choice.ts";
+import { agentCallSettings } from "../call/settings.ts";
 
 /** Runs a command with the models, those of extensions included. */
 export async function withCommandModels(
@@ -10,7 +10,7 @@ export async function withCommandModels(
   work: (models: ModelRegistry) => Promise<void> | void,
 ): Promise<undefined> {
   const { io, output } = invocation;
-  const { openSessionExtensions } = await import("../session-extensions.ts");
+  const { openSessionExtensions } = await import("../call/session-extensions.ts");
   const extensions = await openSessionExtensions({ invocation, signal });
   try {
     const home = bonsaiHome(io.env);

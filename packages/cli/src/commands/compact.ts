@@ -1,18 +1,4 @@
 import { chmodSync, constants, copyFileSync } from "node:fs";
-import { compactionReport, compactView, type PlannedCost, plannedCost } from "@bonsai-agent/app/compact-view";
-import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
-import { span } from "@bonsai-agent/app/line";
-import { withProgress } from "@bonsai-agent/app/output";
-import { planPicture } from "@bonsai-agent/app/plan-view";
-import { draftOf, trialCopy } from "@bonsai-agent/app/session-copy";
-import {
-  leafOf,
-  openNamedSession,
-  outputExists,
-  outputFile,
-  resolveEntryId,
-} from "@bonsai-agent/app/session-file";
-import { callSettings } from "@bonsai-agent/app/settings";
 import {
   type CompactionResult,
   type CompactionSettings,
@@ -30,9 +16,17 @@ import {
 } from "@bonsai-agent/session";
 import { NewFile, writeSessionFile } from "@bonsai-agent/session/host";
 import type { ImportedSession } from "@bonsai-agent/transcripts";
-import { reportFailure } from "../failure.ts";
-import { interruptibleDigest, type SummaryMakers, withSummaryMakers } from "../summary-makers.ts";
-import { inMemory, transcriptSession, unusedSessionFile } from "../transcript-session.ts";
+import { reportFailure } from "../call/failure.ts";
+import { ExitCode, type Invocation } from "../call/invocation.ts";
+import { withProgress } from "../call/output.ts";
+import { draftOf, trialCopy } from "../call/session-copy.ts";
+import { leafOf, openNamedSession, outputExists, outputFile, resolveEntryId } from "../call/session-file.ts";
+import { callSettings } from "../call/settings.ts";
+import { interruptibleDigest, type SummaryMakers, withSummaryMakers } from "../call/summary-makers.ts";
+import { inMemory, transcriptSession, unusedSessionFile } from "../call/transcript-session.ts";
+import { compactionReport, compactView, type PlannedCost, plannedCost } from "../views/compact-view.ts";
+import { span } from "../views/line.ts";
+import { planPicture } from "../views/plan-view.ts";
 
 const progressLabel = "Compacting";
 
@@ -78,7 +72,7 @@ async function plan(invocation: Invocation, settings: CompactionSettings): Promi
 async function askedModel(invocation: Invocation) {
   const { model: reference } = invocation.options;
   if (typeof reference !== "string") return undefined;
-  const { namedModel } = await import("@bonsai-agent/app/model-choice");
+  const { namedModel } = await import("../call/model-choice.ts");
   return namedModel(invocation, reference);
 }
 

@@ -1,13 +1,13 @@
-import type { Invocation } from "@bonsai-agent/app/invocation";
-import { bar, kindStyle, type Line, paragraph, type Style, span, table } from "@bonsai-agent/app/line";
-import { counted, percents, scopeText, sizeSource, sizeText, tokenDigits } from "@bonsai-agent/app/numbers";
-import { callsOf, kindWord, previewSpan } from "@bonsai-agent/app/preview";
-import { leafOf, openNamedSession } from "@bonsai-agent/app/session-file";
-import { callSettings } from "@bonsai-agent/app/settings";
 import { readContext } from "@bonsai-agent/compaction";
 import { contextSizeOf } from "@bonsai-agent/compaction/host";
 import type { Message, TokenEstimator } from "@bonsai-agent/messages";
 import { messageParts, type Session } from "@bonsai-agent/session";
+import type { Invocation } from "../call/invocation.ts";
+import { leafOf, openNamedSession } from "../call/session-file.ts";
+import { callSettings } from "../call/settings.ts";
+import { bar, kindStyle, type Line, paragraph, type Style, span, table } from "../views/line.ts";
+import { counted, percents, scopeText, sizeSource, sizeText, tokenDigits } from "../views/numbers.ts";
+import { callsOf, kindWord, previewSpan } from "../views/preview.ts";
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
@@ -35,8 +35,8 @@ async function economyOf(
   const settings = callSettings(invocation);
   if (!settings.enabled || settings.economy === "off") return undefined;
   const [{ economyText }, { knownCatalogue }] = await Promise.all([
-    import("@bonsai-agent/app/economy-text"),
-    import("@bonsai-agent/app/page-source"),
+    import("../views/economy-text.ts"),
+    import("../call/page-source.ts"),
   ]);
   const latest = session.projection(leafId).items.findLast(({ message }) => message.role === "assistant");
   if (latest?.message.role !== "assistant") return undefined;

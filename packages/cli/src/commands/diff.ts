@@ -1,10 +1,10 @@
-import { branchDiffReport } from "@bonsai-agent/app/branch-diff-report";
-import { branchDiffView } from "@bonsai-agent/app/branch-diff-view";
-import type { Invocation } from "@bonsai-agent/app/invocation";
-import { printedSecrets } from "@bonsai-agent/app/printed-secrets";
-import { freeModels } from "@bonsai-agent/app/session-facts";
-import { openNamedSession, resolveEntryId } from "@bonsai-agent/app/session-file";
-import { callSettings } from "@bonsai-agent/app/settings";
+import type { Invocation } from "../call/invocation.ts";
+import { printedSecrets } from "../call/printed-secrets.ts";
+import { openNamedSession, resolveEntryId } from "../call/session-file.ts";
+import { callSettings } from "../call/settings.ts";
+import { branchDiffReport } from "../views/branch-diff-report.ts";
+import { branchDiffView } from "../views/branch-diff-view.ts";
+import { freeModels } from "../views/session-facts.ts";
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const { args, io, output } = invocation;

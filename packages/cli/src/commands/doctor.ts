@@ -1,11 +1,11 @@
-import type { Invocation } from "@bonsai-agent/app/invocation";
-import { type Line, paragraph, span } from "@bonsai-agent/app/line";
-import { count, counted } from "@bonsai-agent/app/numbers";
-import { openSessionFile, outputFile, sessionFile } from "@bonsai-agent/app/session-file";
-import { printable } from "@bonsai-agent/app/terminal-text";
 import { contradictedSizes } from "@bonsai-agent/compaction/host";
 import { repairSession, type Session } from "@bonsai-agent/session";
-import { wrongUsage } from "../failure.ts";
+import { wrongUsage } from "../call/failure.ts";
+import type { Invocation } from "../call/invocation.ts";
+import { openSessionFile, outputFile, sessionFile } from "../call/session-file.ts";
+import { type Line, paragraph, span } from "../views/line.ts";
+import { count, counted } from "../views/numbers.ts";
+import { printable } from "../views/terminal-text.ts";
 
 /** Prints an array of problems; empty for a sound file. A repaired copy is a notice. */
 export async function run(invocation: Invocation): Promise<undefined> {

@@ -1,20 +1,20 @@
-import type { Invocation } from "@bonsai-agent/app/invocation";
-import { span } from "@bonsai-agent/app/line";
-import { bytes, counted } from "@bonsai-agent/app/numbers";
-import { knownCatalogue, secretsOf } from "@bonsai-agent/app/page-source";
-import { freeAmong } from "@bonsai-agent/app/session-facts";
+import { bonsaiHome } from "@bonsai-agent/session";
+import { exportMarkdown } from "@bonsai-agent/transcripts";
+import { wrongUsage } from "../call/failure.ts";
+import type { Invocation } from "../call/invocation.ts";
+import { knownCatalogue, secretsOf } from "../call/page-source.ts";
 import {
   exportFormat,
   openNamedSession,
   outputFile,
   resolveEntryId,
   writeOutput,
-} from "@bonsai-agent/app/session-file";
-import { printableLines } from "@bonsai-agent/app/terminal-text";
-import { bonsaiHome } from "@bonsai-agent/session";
-import { exportMarkdown } from "@bonsai-agent/transcripts";
-import { wrongUsage } from "../failure.ts";
-import { inMemory, transcriptSession } from "../transcript-session.ts";
+} from "../call/session-file.ts";
+import { inMemory, transcriptSession } from "../call/transcript-session.ts";
+import { span } from "../views/line.ts";
+import { bytes, counted } from "../views/numbers.ts";
+import { freeAmong } from "../views/session-facts.ts";
+import { printableLines } from "../views/terminal-text.ts";
 import { namedPageOptions } from "./view.ts";
 
 /** The JSON of `bonsai session export`: the text itself, or where it was written. */

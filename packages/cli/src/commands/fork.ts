@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
-import type { Invocation } from "@bonsai-agent/app/invocation";
-import { type Line, span } from "@bonsai-agent/app/line";
-import { counted } from "@bonsai-agent/app/numbers";
-import { openNamedSession, resolveEntryId } from "@bonsai-agent/app/session-file";
 import { bonsaiHome, forkSession, openSession, type Session } from "@bonsai-agent/session";
+import type { Invocation } from "../call/invocation.ts";
+import { openNamedSession, resolveEntryId } from "../call/session-file.ts";
+import { type Line, span } from "../views/line.ts";
+import { counted } from "../views/numbers.ts";
 
 /** The JSON of `bonsai session fork`. */
 export interface ForkReport {

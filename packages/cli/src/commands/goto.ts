@@ -1,15 +1,15 @@
-import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
-import { fitLine, kindStyle, type Line, quoted, span } from "@bonsai-agent/app/line";
-import { counted } from "@bonsai-agent/app/numbers";
-import { withProgress } from "@bonsai-agent/app/output";
-import { callIn, kindOf, previewSpan } from "@bonsai-agent/app/preview";
-import { openNamedSession, resolveEntryId } from "@bonsai-agent/app/session-file";
-import { callSettings } from "@bonsai-agent/app/settings";
-import { printableLines, wrap } from "@bonsai-agent/app/terminal-text";
 import { type Navigation, navigateTree } from "@bonsai-agent/compaction";
 import { entryParts, type Session } from "@bonsai-agent/session";
-import { wrongUsage } from "../failure.ts";
-import { interruptibleDigest, type SummaryMakers, withSummaryMakers } from "../summary-makers.ts";
+import { wrongUsage } from "../call/failure.ts";
+import { ExitCode, type Invocation } from "../call/invocation.ts";
+import { withProgress } from "../call/output.ts";
+import { openNamedSession, resolveEntryId } from "../call/session-file.ts";
+import { callSettings } from "../call/settings.ts";
+import { interruptibleDigest, type SummaryMakers, withSummaryMakers } from "../call/summary-makers.ts";
+import { fitLine, kindStyle, type Line, quoted, span } from "../views/line.ts";
+import { counted } from "../views/numbers.ts";
+import { callIn, kindOf, previewSpan } from "../views/preview.ts";
+import { printableLines, wrap } from "../views/terminal-text.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   refuseIdle(invocation.options);

@@ -1,9 +1,9 @@
-import type { Invocation } from "@bonsai-agent/app/invocation";
-import { type Line, span } from "@bonsai-agent/app/line";
-import { hasPiSettings, importFromPi, type PiImport, piFolder } from "@bonsai-agent/app/pi-import";
-import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { bonsaiHome } from "@bonsai-agent/session";
-import { wrongUsage } from "../failure.ts";
+import { wrongUsage } from "../call/failure.ts";
+import type { Invocation } from "../call/invocation.ts";
+import { hasPiSettings, importFromPi, type PiImport, piFolder } from "../call/pi-import.ts";
+import { type Line, span } from "../views/line.ts";
+import { oneLine } from "../views/terminal-text.ts";
 
 /** Takes over models, keys and settings of pi. */
 export async function run({ args, io, output }: Invocation): Promise<undefined> {

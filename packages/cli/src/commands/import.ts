@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
-import type { Invocation } from "@bonsai-agent/app/invocation";
-import { type Line, marked, span } from "@bonsai-agent/app/line";
-import { count, counted } from "@bonsai-agent/app/numbers";
-import { withProgress } from "@bonsai-agent/app/output";
-import { outputFile, sessionPlace } from "@bonsai-agent/app/session-file";
-import { type ImportedNotice, type ImportedReport, importSession } from "@bonsai-agent/app/session-import";
-import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
+import type { Invocation } from "../call/invocation.ts";
+import { withProgress } from "../call/output.ts";
+import { outputFile, sessionPlace } from "../call/session-file.ts";
+import { type ImportedNotice, type ImportedReport, importSession } from "../call/session-import.ts";
+import { type Line, marked, span } from "../views/line.ts";
+import { count, counted } from "../views/numbers.ts";
+import { oneLine, wrap } from "../views/terminal-text.ts";
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const { args, options, io, output } = invocation;

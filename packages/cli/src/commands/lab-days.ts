@@ -1,14 +1,14 @@
 import { readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Invocation } from "@bonsai-agent/app/invocation";
-import { knownCatalogue } from "@bonsai-agent/app/page-source";
-import { latestSession } from "@bonsai-agent/app/session-choice";
-import { openSessionFile, sessionFile, sessionPlace } from "@bonsai-agent/app/session-file";
 import { type Day, recordingOf } from "@bonsai-agent/lab";
 import { BonsaiError, type ModelPrices, usualCacheRules } from "@bonsai-agent/messages";
 import { listSessions } from "@bonsai-agent/session";
-import { wrongUsage } from "../failure.ts";
-import { inMemory, transcriptSession } from "../transcript-session.ts";
+import { wrongUsage } from "../call/failure.ts";
+import type { Invocation } from "../call/invocation.ts";
+import { knownCatalogue } from "../call/page-source.ts";
+import { latestSession } from "../call/session-choice.ts";
+import { openSessionFile, sessionFile, sessionPlace } from "../call/session-file.ts";
+import { inMemory, transcriptSession } from "../call/transcript-session.ts";
 
 /** A middling model's, in US dollars per million tokens: for recordings whose model has no known price. */
 const MIDDLING: ModelPrices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };

@@ -1,10 +1,10 @@
 import { statSync } from "node:fs";
 import { basename, resolve } from "node:path";
-import type { Invocation } from "@bonsai-agent/app/invocation";
-import { readJsonFile } from "@bonsai-agent/app/json-file";
-import { callSettings } from "@bonsai-agent/app/settings";
 import { type Policy, policyNamed, policyOf, usualPolicies } from "@bonsai-agent/lab";
 import { BonsaiError } from "@bonsai-agent/messages";
+import type { Invocation } from "../call/invocation.ts";
+import { readJsonFile } from "../call/json-file.ts";
+import { callSettings } from "../call/settings.ts";
 
 /** The user's own settings come first, then the presets, unless some are named. */
 export function policiesOf(invocation: Invocation): Policy[] {

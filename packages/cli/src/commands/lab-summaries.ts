@@ -1,12 +1,12 @@
-import type { Invocation } from "@bonsai-agent/app/invocation";
-import { counted } from "@bonsai-agent/app/numbers";
-import { withProgress } from "@bonsai-agent/app/output";
 import type { Summariser } from "@bonsai-agent/compaction";
 import { type Day, type Policy, playPolicies } from "@bonsai-agent/lab";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { usdText } from "@bonsai-agent/messages/numbers";
-import { wrongUsage } from "../failure.ts";
-import { terminalUi } from "../terminal-ui.ts";
+import { wrongUsage } from "../call/failure.ts";
+import type { Invocation } from "../call/invocation.ts";
+import { withProgress } from "../call/output.ts";
+import { terminalUi } from "../call/terminal-ui.ts";
+import { counted } from "../views/numbers.ts";
 
 interface Played {
   days: readonly Day[];
@@ -60,7 +60,7 @@ async function withModel<Result>(
   { days, policies }: Played,
   work: Work<Result>,
 ): Promise<Result | undefined> {
-  const { namedModel } = await import("@bonsai-agent/app/model-choice");
+  const { namedModel } = await import("../call/model-choice.ts");
   const { model, summariser } = await namedModel(invocation, reference);
   const { usdPerMillionTokens: summaryPrices } = model;
   const name = `${model.provider}/${model.id}`;

@@ -1,10 +1,10 @@
-import type { Invocation } from "@bonsai-agent/app/invocation";
-import { type Line, paragraph, span, table } from "@bonsai-agent/app/line";
-import { counted } from "@bonsai-agent/app/numbers";
-import { withProgress } from "@bonsai-agent/app/output";
-import { callSettings } from "@bonsai-agent/app/settings";
 import { searchSettings } from "@bonsai-agent/lab";
-import { wrongUsage } from "../failure.ts";
+import { wrongUsage } from "../call/failure.ts";
+import type { Invocation } from "../call/invocation.ts";
+import { withProgress } from "../call/output.ts";
+import { callSettings } from "../call/settings.ts";
+import { type Line, paragraph, span, table } from "../views/line.ts";
+import { counted } from "../views/numbers.ts";
 import { daysOf, named } from "./lab-days.ts";
 
 type Tuned = Awaited<ReturnType<typeof searchSettings>>;

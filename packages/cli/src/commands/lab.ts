@@ -1,11 +1,11 @@
-import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
-import { type Line, paragraph, span, table } from "@bonsai-agent/app/line";
-import { bytes, counted, duration, shortTokens, usd } from "@bonsai-agent/app/numbers";
-import { withProgress } from "@bonsai-agent/app/output";
-import { outputFile, writeOutput } from "@bonsai-agent/app/session-file";
 import { compactionCount, type LabRun, labHtml, playPolicies, runNotes } from "@bonsai-agent/lab";
 import { costPhrase } from "@bonsai-agent/messages";
-import { wrongUsage } from "../failure.ts";
+import { wrongUsage } from "../call/failure.ts";
+import { ExitCode, type Invocation } from "../call/invocation.ts";
+import { withProgress } from "../call/output.ts";
+import { outputFile, writeOutput } from "../call/session-file.ts";
+import { type Line, paragraph, span, table } from "../views/line.ts";
+import { bytes, counted, duration, shortTokens, usd } from "../views/numbers.ts";
 import { daysOf, named } from "./lab-days.ts";
 import { policiesOf } from "./lab-policies.ts";
 import { withSummaries } from "./lab-summaries.ts";

@@ -1,18 +1,18 @@
 import { join } from "node:path";
-import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
-import type { CliIo } from "@bonsai-agent/app/io";
-import { type Line, span, table } from "@bonsai-agent/app/line";
-import type { ModelRegistry } from "@bonsai-agent/app/model-choice";
-import { moment } from "@bonsai-agent/app/numbers";
-import { oneLine, printableLines } from "@bonsai-agent/app/terminal-text";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import { openBrowser } from "@bonsai-agent/extension/login";
 import type { BonsaiError } from "@bonsai-agent/messages";
 import type { ProviderConfig, UsableModel } from "@bonsai-agent/models";
 import type { LoginCallbacks } from "@bonsai-agent/models/login";
 import { bonsaiHome } from "@bonsai-agent/session";
-import { wrongUsage } from "../failure.ts";
-import { terminalUi } from "../terminal-ui.ts";
+import { wrongUsage } from "../call/failure.ts";
+import { ExitCode, type Invocation } from "../call/invocation.ts";
+import type { CliIo } from "../call/io.ts";
+import type { ModelRegistry } from "../call/model-choice.ts";
+import { terminalUi } from "../call/terminal-ui.ts";
+import { type Line, span, table } from "../views/line.ts";
+import { moment } from "../views/numbers.ts";
+import { oneLine, printableLines } from "../views/terminal-text.ts";
 import { withCommandModels } from "./command-models.ts";
 
 /** What `bonsai login --json` prints of a provider. */

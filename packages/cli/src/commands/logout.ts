@@ -1,8 +1,8 @@
-import type { Invocation } from "@bonsai-agent/app/invocation";
-import type { Line } from "@bonsai-agent/app/line";
-import { oneLine } from "@bonsai-agent/app/terminal-text";
 import type { KeyFile } from "@bonsai-agent/models";
-import { wrongUsage } from "../failure.ts";
+import { wrongUsage } from "../call/failure.ts";
+import type { Invocation } from "../call/invocation.ts";
+import type { Line } from "../views/line.ts";
+import { oneLine } from "../views/terminal-text.ts";
 import { withCommandModels } from "./command-models.ts";
 
 /** The JSON of `bonsai login --forget`. */

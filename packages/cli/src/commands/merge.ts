@@ -1,12 +1,12 @@
-import { summaryExcerpt } from "@bonsai-agent/app/compact-view";
-import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
-import { type Line, paragraph } from "@bonsai-agent/app/line";
-import { withProgress } from "@bonsai-agent/app/output";
-import { openNamedSession, resolveEntryId } from "@bonsai-agent/app/session-file";
-import { callSettings } from "@bonsai-agent/app/settings";
 import { type BranchMerge, mergeBranch } from "@bonsai-agent/compaction";
 import type { Session } from "@bonsai-agent/session";
-import { interruptibleDigest, withSummaryMakers } from "../summary-makers.ts";
+import { ExitCode, type Invocation } from "../call/invocation.ts";
+import { withProgress } from "../call/output.ts";
+import { openNamedSession, resolveEntryId } from "../call/session-file.ts";
+import { callSettings } from "../call/settings.ts";
+import { interruptibleDigest, withSummaryMakers } from "../call/summary-makers.ts";
+import { summaryExcerpt } from "../views/compact-view.ts";
+import { type Line, paragraph } from "../views/line.ts";
 
 /** The JSON of `bonsai session merge`. */
 export interface MergeReport extends Omit<BranchMerge, "summaryEntry"> {

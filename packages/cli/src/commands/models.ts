@@ -1,11 +1,4 @@
 import { join } from "node:path";
-import type { Invocation } from "@bonsai-agent/app/invocation";
-import { type Column, fitLine, type Line, paragraph, type Style, span, table } from "@bonsai-agent/app/line";
-import type { ModelRegistry } from "@bonsai-agent/app/model-choice";
-import { counted, price, shortTokens } from "@bonsai-agent/app/numbers";
-import { withProgress } from "@bonsai-agent/app/output";
-import { agentCallSettings } from "@bonsai-agent/app/settings";
-import { oneLine } from "@bonsai-agent/app/terminal-text";
 import {
   type Catalogue,
   type CatalogueModel,
@@ -14,6 +7,13 @@ import {
   usableModels,
 } from "@bonsai-agent/models";
 import { bonsaiHome } from "@bonsai-agent/session";
+import type { Invocation } from "../call/invocation.ts";
+import type { ModelRegistry } from "../call/model-choice.ts";
+import { withProgress } from "../call/output.ts";
+import { agentCallSettings } from "../call/settings.ts";
+import { type Column, fitLine, type Line, paragraph, type Style, span, table } from "../views/line.ts";
+import { counted, price, shortTokens } from "../views/numbers.ts";
+import { oneLine } from "../views/terminal-text.ts";
 import { withCommandModels } from "./command-models.ts";
 
 /** Prints the models that can be asked now, those of extensions too; `--all` those that cannot as well. */

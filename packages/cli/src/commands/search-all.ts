@@ -1,13 +1,5 @@
 import { existsSync, statSync } from "node:fs";
 import { basename, resolve } from "node:path";
-import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
-import { kindStyle, type Line, span, table } from "@bonsai-agent/app/line";
-import { age, counted } from "@bonsai-agent/app/numbers";
-import { withProgress } from "@bonsai-agent/app/output";
-import { kindWord } from "@bonsai-agent/app/preview";
-import { printedSecrets } from "@bonsai-agent/app/printed-secrets";
-import { agentCallSettings } from "@bonsai-agent/app/settings";
-import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { SecretFilter } from "@bonsai-agent/messages";
 import { bonsaiHome, openSession } from "@bonsai-agent/session";
 import {
@@ -16,6 +8,14 @@ import {
   type SessionHit,
   SessionSearch,
 } from "@bonsai-agent/session/search";
+import { ExitCode, type Invocation } from "../call/invocation.ts";
+import { withProgress } from "../call/output.ts";
+import { printedSecrets } from "../call/printed-secrets.ts";
+import { agentCallSettings } from "../call/settings.ts";
+import { kindStyle, type Line, span, table } from "../views/line.ts";
+import { age, counted } from "../views/numbers.ts";
+import { kindWord } from "../views/preview.ts";
+import { oneLine } from "../views/terminal-text.ts";
 
 const defaultLimit = 50;
 /** After this time, the search reads the remaining sessions from their files. */

@@ -1,17 +1,17 @@
 import { existsSync } from "node:fs";
 import { ExpressionWorker } from "@bonsai-agent/agent/host";
-import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
-import { kindStyle, type Line, span, table } from "@bonsai-agent/app/line";
-import { counted } from "@bonsai-agent/app/numbers";
-import { absolutePath } from "@bonsai-agent/app/paths";
-import { kindWord } from "@bonsai-agent/app/preview";
-import { printedSecrets } from "@bonsai-agent/app/printed-secrets";
-import { openSessionFile, sessionPath } from "@bonsai-agent/app/session-file";
-import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { type SearchFindings, type SessionHit, SessionSearch } from "@bonsai-agent/session/search";
-import { wrongUsage } from "../failure.ts";
+import { wrongUsage } from "../call/failure.ts";
+import { ExitCode, type Invocation } from "../call/invocation.ts";
+import { absolutePath } from "../call/paths.ts";
+import { printedSecrets } from "../call/printed-secrets.ts";
+import { openSessionFile, sessionPath } from "../call/session-file.ts";
+import { kindStyle, type Line, span, table } from "../views/line.ts";
+import { counted } from "../views/numbers.ts";
+import { kindWord } from "../views/preview.ts";
+import { oneLine } from "../views/terminal-text.ts";
 
 const defaultLimit = 50;
 

@@ -1,13 +1,13 @@
 import { resolve } from "node:path";
-import { type AgentCall, ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
-import { fitLine, type Line, paragraph, span, table } from "@bonsai-agent/app/line";
-import { age, bytes, count, counted, largest } from "@bonsai-agent/app/numbers";
-import { withProgress } from "@bonsai-agent/app/output";
-import { printedSecrets } from "@bonsai-agent/app/printed-secrets";
-import { forkWords } from "@bonsai-agent/app/session-facts";
-import { sessionPlace } from "@bonsai-agent/app/session-file";
-import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { type ChangedLines, listSessions, type SessionSummary } from "@bonsai-agent/session";
+import { type AgentCall, ExitCode, type Invocation } from "../call/invocation.ts";
+import { withProgress } from "../call/output.ts";
+import { printedSecrets } from "../call/printed-secrets.ts";
+import { sessionPlace } from "../call/session-file.ts";
+import { fitLine, type Line, paragraph, span, table } from "../views/line.ts";
+import { age, bytes, count, counted, largest } from "../views/numbers.ts";
+import { forkWords } from "../views/session-facts.ts";
+import { oneLine } from "../views/terminal-text.ts";
 
 export async function run({ options, io, output }: Invocation): Promise<undefined> {
   const from = sessionPlace({ io, options });

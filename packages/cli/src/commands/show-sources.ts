@@ -1,18 +1,18 @@
-import type { Invocation } from "@bonsai-agent/app/invocation";
-import { type Line, quoted, span } from "@bonsai-agent/app/line";
-import { count } from "@bonsai-agent/app/numbers";
-import { printedSecrets } from "@bonsai-agent/app/printed-secrets";
-import { openNamedSession, resolveEntryId } from "@bonsai-agent/app/session-file";
+import { summarySources } from "@bonsai-agent/compaction";
+import type { SummaryLine } from "@bonsai-agent/compaction/host";
+import type { Invocation } from "../call/invocation.ts";
+import { printedSecrets } from "../call/printed-secrets.ts";
+import { openNamedSession, resolveEntryId } from "../call/session-file.ts";
+import { type Line, quoted, span } from "../views/line.ts";
+import { count } from "../views/numbers.ts";
 import {
   namedSummary,
   readableSources,
   type SourceEntry,
   sourceEntry,
   sourceWords,
-} from "@bonsai-agent/app/summary-sources";
-import { printableLines, textWidth, wrap } from "@bonsai-agent/app/terminal-text";
-import { summarySources } from "@bonsai-agent/compaction";
-import type { SummaryLine } from "@bonsai-agent/compaction/host";
+} from "../views/summary-sources.ts";
+import { printableLines, textWidth, wrap } from "../views/terminal-text.ts";
 
 /** The JSON of `bonsai session show --sources`. */
 export interface SourcesReport {

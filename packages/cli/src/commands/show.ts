@@ -1,8 +1,14 @@
 import { statSync } from "node:fs";
 import { basename } from "node:path";
-import { lossView, summaryExcerpt } from "@bonsai-agent/app/compact-view";
-import { type CompactionRecord, compactionRecord } from "@bonsai-agent/app/compaction-record";
-import type { Invocation } from "@bonsai-agent/app/invocation";
+import { FileOperationCounter } from "@bonsai-agent/compaction/host";
+import { contextTokens, costText, type KnownCost, knownUsd, type Usage } from "@bonsai-agent/messages";
+import { usdColumn } from "@bonsai-agent/messages/numbers";
+import type { Session } from "@bonsai-agent/session";
+import type { Invocation } from "../call/invocation.ts";
+import { printedSecrets } from "../call/printed-secrets.ts";
+import { openNamedSession } from "../call/session-file.ts";
+import { lossView, summaryExcerpt } from "../views/compact-view.ts";
+import { type CompactionRecord, compactionRecord } from "../views/compaction-record.ts";
 import {
   bar,
   fileListLines,
@@ -14,7 +20,7 @@ import {
   type Style,
   span,
   table,
-} from "@bonsai-agent/app/line";
+} from "../views/line.ts";
 import {
   age,
   bytes,
@@ -27,15 +33,9 @@ import {
   sizeChange,
   sizeSource,
   sizeText,
-} from "@bonsai-agent/app/numbers";
-import { printedSecrets } from "@bonsai-agent/app/printed-secrets";
-import { FactCounter, freeModels, type IsFree } from "@bonsai-agent/app/session-facts";
-import { openNamedSession } from "@bonsai-agent/app/session-file";
-import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
-import { FileOperationCounter } from "@bonsai-agent/compaction/host";
-import { contextTokens, costText, type KnownCost, knownUsd, type Usage } from "@bonsai-agent/messages";
-import { usdColumn } from "@bonsai-agent/messages/numbers";
-import type { Session } from "@bonsai-agent/session";
+} from "../views/numbers.ts";
+import { FactCounter, freeModels, type IsFree } from "../views/session-facts.ts";
+import { oneLine, wrap } from "../views/terminal-text.ts";
 import { type ContextSize, contextSize } from "./context.ts";
 
 export async function run(invocation: Invocation): Promise<undefined> {

@@ -1,8 +1,8 @@
-import type { Invocation } from "@bonsai-agent/app/invocation";
-import { printedSecrets } from "@bonsai-agent/app/printed-secrets";
-import { openNamedSession } from "@bonsai-agent/app/session-file";
-import { treeRows } from "@bonsai-agent/app/session-tree";
-import { treeView } from "@bonsai-agent/app/tree-view";
+import type { Invocation } from "../call/invocation.ts";
+import { printedSecrets } from "../call/printed-secrets.ts";
+import { openNamedSession } from "../call/session-file.ts";
+import { treeRows } from "../views/session-tree.ts";
+import { treeView } from "../views/tree-view.ts";
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Invocation } from "@bonsai-agent/app/invocation";
-import { type Line, span } from "@bonsai-agent/app/line";
-import { isNothing, type ProjectUse, projectUse, projectUseLines } from "@bonsai-agent/app/project-use";
-import { userHomeFolder } from "@bonsai-agent/app/resource-places";
-import { isTrusted, trustFolder, untrustFolder } from "@bonsai-agent/app/trust";
 import { bonsaiHome } from "@bonsai-agent/session";
+import type { Invocation } from "../call/invocation.ts";
+import { isNothing, type ProjectUse, projectUse, projectUseLines } from "../call/project-use.ts";
+import { userHomeFolder } from "../call/resource-places.ts";
+import { isTrusted, trustFolder, untrustFolder } from "../call/trust.ts";
+import { type Line, span } from "../views/line.ts";
 
 /** The JSON of `bonsai trust`. */
 export interface TrustReport extends ProjectUse {

@@ -1,13 +1,13 @@
+import type { Invocation } from "../call/invocation.ts";
+import { openNamedSession } from "../call/session-file.ts";
 import {
   compactionName,
   redoLatestUndo,
   type UndoReport,
   undoLatestCompaction,
-} from "@bonsai-agent/app/compaction-record";
-import type { Invocation } from "@bonsai-agent/app/invocation";
-import { span } from "@bonsai-agent/app/line";
-import { sizeChange } from "@bonsai-agent/app/numbers";
-import { openNamedSession } from "@bonsai-agent/app/session-file";
+} from "../views/compaction-record.ts";
+import { span } from "../views/line.ts";
+import { sizeChange } from "../views/numbers.ts";
 import { contextSize } from "./context.ts";
 
 export async function undo(invocation: Invocation): Promise<undefined> {

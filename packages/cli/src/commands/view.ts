@@ -1,15 +1,15 @@
-import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
-import { span } from "@bonsai-agent/app/line";
-import { filePageSource, knownCatalogue, pageOptions } from "@bonsai-agent/app/page-source";
-import { latestSession } from "@bonsai-agent/app/session-choice";
-import { sessionFile } from "@bonsai-agent/app/session-file";
-import { callSettings } from "@bonsai-agent/app/settings";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type PageOptions, type PageSource, servePage } from "@bonsai-agent/page";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { importTranscript } from "@bonsai-agent/transcripts";
-import { wrongUsage } from "../failure.ts";
-import { inMemory, transcriptSession } from "../transcript-session.ts";
+import { wrongUsage } from "../call/failure.ts";
+import { ExitCode, type Invocation } from "../call/invocation.ts";
+import { filePageSource, knownCatalogue, pageOptions } from "../call/page-source.ts";
+import { latestSession } from "../call/session-choice.ts";
+import { sessionFile } from "../call/session-file.ts";
+import { callSettings } from "../call/settings.ts";
+import { inMemory, transcriptSession } from "../call/transcript-session.ts";
+import { span } from "../views/line.ts";
 
 const MOST_PORT = 65_535;
 

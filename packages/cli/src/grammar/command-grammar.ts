@@ -1,4 +1,4 @@
-import type { ExitCode, Invocation } from "@bonsai-agent/app/invocation";
+import type { ExitCode, Invocation } from "../call/invocation.ts";
 
 /** Runs one call of a command. Returns the exit code; undefined means done. */
 type Command = (invocation: Invocation) => Promise<ExitCode | undefined>;

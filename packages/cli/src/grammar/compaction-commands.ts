@@ -111,6 +111,6 @@ export const compactionCommands: readonly CommandGrammar[] = [
       ["bonsai demo", "real tools and real compactions, without a key"],
       ["bonsai demo --json", "every request and event, as JSON"],
     ],
-    load: async () => (await import("@bonsai-agent/app/demo")).run,
+    load: async () => (await import("../demo/demo.ts")).run,
   },
 ];

@@ -1,14 +1,14 @@
 import type { PromptOptions } from "@bonsai-agent/agent";
-import type { AgentHost } from "@bonsai-agent/app/agent-host";
-import { forkChoice, freshChoice, namedChoice, type SessionChoice } from "@bonsai-agent/app/session-choice";
-import { FactCounter, freeAmong } from "@bonsai-agent/app/session-facts";
-import { resolveEntryId } from "@bonsai-agent/app/session-file";
-import { treeRows } from "@bonsai-agent/app/session-tree";
 import { BonsaiError, knownUsd, messageText } from "@bonsai-agent/messages";
 import { raceAbort } from "@bonsai-agent/messages/host";
 import { usableModels } from "@bonsai-agent/models";
-import { errorJson, modelJson } from "../modes/event-json.ts";
-import { noticeUnknown } from "../modes/run-prompt.ts";
+import type { AgentHost } from "../call/agent-host.ts";
+import { errorJson, modelJson } from "../call/event-json.ts";
+import { noticeUnknown } from "../call/run-prompt.ts";
+import { forkChoice, freshChoice, namedChoice, type SessionChoice } from "../call/session-choice.ts";
+import { resolveEntryId } from "../call/session-file.ts";
+import { FactCounter, freeAmong } from "../views/session-facts.ts";
+import { treeRows } from "../views/session-tree.ts";
 import type {
   RpcCommandName,
   RpcData,

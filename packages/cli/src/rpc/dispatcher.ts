@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { didYouMean } from "@bonsai-agent/app/nearest-word";
 import { BonsaiError, isRecord, jsonText } from "@bonsai-agent/messages";
 import { jsonDepthProblem } from "@bonsai-agent/messages/host";
 import { count } from "@bonsai-agent/messages/numbers";
 import { z } from "zod";
-import { errorJson } from "../modes/event-json.ts";
-import type { LineIn } from "../modes/json-lines.ts";
+import { errorJson } from "../call/event-json.ts";
+import type { LineIn } from "../call/json-lines.ts";
+import { didYouMean } from "../views/nearest-word.ts";
 import { overlapping, type RpcWork, rpcHandlers } from "./commands.ts";
 import { overlappingOfPi, piCommands, piHandlers, stoppingOfPi } from "./pi-commands.ts";
 import {

@@ -1,7 +1,5 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { forkChoice, freshChoice } from "@bonsai-agent/app/session-choice";
-import { resolveEntryId, writeOutput } from "@bonsai-agent/app/session-file";
 import { BonsaiError, saidText } from "@bonsai-agent/messages";
 import {
   type CatalogueModel,
@@ -12,6 +10,8 @@ import {
 } from "@bonsai-agent/models";
 import { nextThinkingLevel } from "@bonsai-agent/models/host";
 import { z } from "zod";
+import { forkChoice, freshChoice } from "../call/session-choice.ts";
+import { resolveEntryId, writeOutput } from "../call/session-file.ts";
 import { bashUpdates, type RpcWork, rpcHandlers } from "./commands.ts";
 import { compactionResult, piEntries, piMessages, piState, piStats, piTree } from "./pi-views.ts";
 import type { RpcId } from "./protocol.ts";
@@ -212,7 +212,7 @@ export const piHandlers: PiHandlers = {
   },
 };
 
-const shapes = () => import("@bonsai-agent/app/pi-shapes");
+const shapes = () => import("../call/pi-shapes.ts");
 
 /** The same without data: pi promises none. */
 function nothing<Params>(handler: (work: RpcWork, params: Params) => unknown) {
@@ -297,7 +297,7 @@ async function exportHtml(
       hint: "Choose another `outputPath`, or delete the file.",
     });
   const { pageHtml, SessionPage } = await import("@bonsai-agent/page");
-  const { pageOptions } = await import("@bonsai-agent/app/page-source");
+  const { pageOptions } = await import("../call/page-source.ts");
   const { home, models, settings, call } = app;
   const { catalogue, keys } = models;
   const from = { home, env: call.io.env, catalogue, keys, settings: settings.compaction };

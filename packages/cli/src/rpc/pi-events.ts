@@ -1,8 +1,8 @@
 import type { LifecycleEvents } from "@bonsai-agent/agent";
-import type { AgentHost } from "@bonsai-agent/app/agent-host";
-import type { PiEvents } from "@bonsai-agent/app/pi-shapes";
 import type { Lifecycle, PayloadOf } from "@bonsai-agent/lifecycle";
-import type { EventJson } from "../modes/event-json.ts";
+import type { AgentHost } from "../call/agent-host.ts";
+import type { EventJson } from "../call/event-json.ts";
+import type { PiEvents } from "../call/pi-shapes.ts";
 import type { PiClient } from "./runs.ts";
 
 /** Events that pi has too, in the same shape. */
@@ -66,7 +66,7 @@ export class PiEventWriter {
     assistantMessageEvent,
     message,
   }: PayloadOf<LifecycleEvents["message_update"]>): Promise<void> {
-    const { PiEvents: Events } = await import("@bonsai-agent/app/pi-shapes");
+    const { PiEvents: Events } = await import("../call/pi-shapes.ts");
     if (this.#streamed === undefined || assistantMessageEvent.type === "start") this.#streamed = new Events();
     const usage = message.role === "assistant" ? message.usage : undefined;
     for (const { partial, ...event } of this.#streamed.of(assistantMessageEvent) as Update[]) {

@@ -1,13 +1,13 @@
-import type { AgentHost } from "@bonsai-agent/app/agent-host";
-import { FactCounter, freeAmong } from "@bonsai-agent/app/session-facts";
 import type { CompactionOutcome } from "@bonsai-agent/compaction";
 import { callsIn, type Message } from "@bonsai-agent/messages";
 import type { CompactionEntry, Entry, Session } from "@bonsai-agent/session";
 import { asStored, isLeafRecord } from "@bonsai-agent/session/host";
+import type { AgentHost } from "../call/agent-host.ts";
+import { FactCounter, freeAmong } from "../views/session-facts.ts";
 
 /** `get_state` as pi's types have it. */
 export async function piState({ agent }: AgentHost): Promise<object> {
-  const { piModel } = await import("@bonsai-agent/app/pi-shapes");
+  const { piModel } = await import("../call/pi-shapes.ts");
   const { sessionId, sessionFile, sessionName, model, thinking, steering, followUps, ...state } = agent.state;
   return {
     model: piModel(model),

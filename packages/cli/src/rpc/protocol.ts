@@ -1,14 +1,14 @@
 import type { AgentState } from "@bonsai-agent/agent";
-import type { DraftReport } from "@bonsai-agent/app/draft-view";
-import type { ResourceOrigin } from "@bonsai-agent/app/resource-places";
-import type { TreeRow } from "@bonsai-agent/app/session-tree";
 import type { BranchMerge, CompactionOutcome, Navigation } from "@bonsai-agent/compaction";
 import type { FlagOptions, LoadedExtension } from "@bonsai-agent/extension/host";
 import type { BashExecutionMessage, ImageContent, Message, Usage } from "@bonsai-agent/messages";
 import { type ThinkingLevel, thinkingLevels } from "@bonsai-agent/models";
 import type { Entry } from "@bonsai-agent/session";
 import { z } from "zod";
-import type { ErrorJson, ModelJson } from "../modes/event-json.ts";
+import type { ErrorJson, ModelJson } from "../call/event-json.ts";
+import type { ResourceOrigin } from "../call/resource-places.ts";
+import type { DraftReport } from "../views/draft-view.ts";
+import type { TreeRow } from "../views/session-tree.ts";
 
 const text = z.string();
 const name = z.string().min(1);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { dialogEnd } from "@bonsai-agent/app/questions";
 import type { DialogOptions, FrontEndUI } from "@bonsai-agent/extension/host";
+import { dialogEnd } from "../call/questions.ts";
 import type { UiRequest, UiResponse } from "./protocol.ts";
 
 type Question = Extract<UiRequest, { method: "select" | "confirm" | "input" | "editor" }>;

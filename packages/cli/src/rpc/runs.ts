@@ -1,7 +1,7 @@
 import type { Agent, LifecycleEvents, RunResult } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { errorJson } from "../modes/event-json.ts";
+import { errorJson } from "../call/event-json.ts";
 import type { RpcNote } from "./protocol.ts";
 
 /** Who is at work now. */

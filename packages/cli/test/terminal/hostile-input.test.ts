@@ -3,12 +3,12 @@ import { join } from "node:path";
 import type { Scenario } from "@bonsai-agent/models/scripted";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
-import { drawsImage } from "../../../interactive/src/terminal/inline-image.ts";
-import { MainScreen } from "../../../interactive/src/terminal/main-screen.ts";
-import { visibleWidth } from "../../../interactive/src/terminal/tui.ts";
-import { openInteractive } from "../../../interactive/test/harness.ts";
-import { keySequence } from "../../../interactive/test/key-sequences.ts";
+import { drawsImage } from "../../src/interactive/terminal/inline-image.ts";
+import { MainScreen } from "../../src/interactive/terminal/main-screen.ts";
+import { visibleWidth } from "../../src/interactive/terminal/tui.ts";
 import { agentProject } from "../agent-project.ts";
+import { openInteractive } from "../interactive/harness.ts";
+import { keySequence } from "../interactive/key-sequences.ts";
 import { runCli } from "../run-cli.ts";
 
 const strange = "a\tb\u001b[31mred\u001b]0;mine\u0007\u202e\u0000 日本語 👨‍👩‍👧‍👦 e\u0301 \ud800 ﷽ ";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { modelSummary } from "../../../app/test/model-summary.ts";
 import { type AgentProject, agentProject, says } from "../agent-project.ts";
+import { modelSummary } from "../call/model-summary.ts";
 import { killBonsai, type LiveOptions, type LiveTerminal, type OpenLive } from "./live-terminal.ts";
 
 /** Longer than any test: what is done in the middle of it is done in the middle, however slow the machine is. */

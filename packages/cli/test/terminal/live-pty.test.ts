@@ -1,7 +1,7 @@
 import type { ScenarioAnswer } from "@bonsai-agent/models/scripted";
 import { expect, test } from "vitest";
-import type { HeadlessTerminal } from "../../../interactive/test/headless-terminal.ts";
 import { type AgentProject, agentProject } from "../agent-project.ts";
+import type { HeadlessTerminal } from "../interactive/headless-terminal.ts";
 import { journeys } from "./journeys.ts";
 import { currentLineSettings, killBonsai, lineSettings } from "./live-terminal.ts";
 import { openPty } from "./pty.ts";

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { closeSync, constants, openSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { HeadlessTerminal } from "../../../interactive/test/headless-terminal.ts";
 import type { AgentProject } from "../agent-project.ts";
 import { commandWords } from "../command-words.ts";
+import type { HeadlessTerminal } from "../interactive/headless-terminal.ts";
 
 export interface LiveOptions {
   project: AgentProject;

@@ -2,9 +2,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Scenario } from "@bonsai-agent/models/scripted";
 import { expect, test } from "vitest";
-import { openInteractive } from "../../../interactive/test/harness.ts";
-import { agentCall } from "../../src/agent-call.ts";
+import { agentCall } from "../../src/command-line/agent-call.ts";
 import { agentProject, says } from "../agent-project.ts";
+import { openInteractive } from "../interactive/harness.ts";
 
 const letGo = "bonsai-test:let-go-before-show";
 

@@ -1,6 +1,6 @@
 import { spawn } from "@lydell/node-pty";
 import { onTestFinished } from "vitest";
-import { HeadlessTerminal } from "../../../interactive/test/headless-terminal.ts";
+import { HeadlessTerminal } from "../interactive/headless-terminal.ts";
 import { type LiveOptions, liveEnvironment, shellLine } from "./live-terminal.ts";
 
 /** `bonsai` as a process of its own on a pseudo terminal. */

@@ -1,8 +1,8 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import { isSeen, type Seen } from "../../../interactive/test/headless-terminal.ts";
-import { keySequence } from "../../../interactive/test/key-sequences.ts";
+import { isSeen, type Seen } from "../interactive/headless-terminal.ts";
+import { keySequence } from "../interactive/key-sequences.ts";
 import { type LiveOptions, type LiveTerminal, liveEnvironment, shellLine } from "./live-terminal.ts";
 
 const patienceMs = 20_000;

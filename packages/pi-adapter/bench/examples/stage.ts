@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { spawn } from "@lydell/node-pty";
-import { HeadlessTerminal } from "../../../interactive/test/headless-terminal.ts";
+import { HeadlessTerminal } from "../../../cli/test/interactive/headless-terminal.ts";
 import { type ModelServer, modelServer, type ScriptedAnswer } from "./model-server.ts";
 
 /** What an example is driven in. */

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Seen } from "../../../interactive/test/headless-terminal.ts";
+import type { Seen } from "../../../cli/test/interactive/headless-terminal.ts";
 import type { Stage } from "./stage.ts";
 
 /** One thing that is done or looked for; it rejects where that does not come. */

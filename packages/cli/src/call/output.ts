@@ -1,0 +1,261 @@
+import { statSync } from "node:fs";
+import { setImmediate as turn } from "node:timers/promises";
+import { type Line, marked, renderLine, span } from "../views/line.ts";
+import { bytes } from "../views/numbers.ts";
+import { printableLines, wrap } from "../views/terminal-text.ts";
+import type { CliIo, OutStream } from "./io.ts";
+
+const defaultWidth = 80;
+const pipeWidth = 120;
+const minWidth = 24;
+const maxNoticeWidth = 100;
+
+/** Something that is neither the result nor an error. */
+export interface Notice {
+  code: string;
+  message: string;
+}
+
+/** The edge to the screen: one JSON value, or lines for a human. */
+export class Output {
+  /** True when the caller asked for JSON. */
+  readonly wantsJson: boolean;
+  /** Columns that human output may take on stdout. */
+  readonly width: number;
+  /** The same of notices and errors, on stderr. */
+  readonly noticeWidth: number;
+  readonly #io: CliIo;
+  readonly #isQuiet: boolean;
+  /** Messages so far: settings and sessions are read more than once. */
+  readonly #notified = new Set<string>();
+
+  /** @param isQuiet nothing on stderr; errors are not its business */
+  constructor(io: CliIo, wantsJson: boolean, isQuiet = false) {
+    this.#io = io;
+    this.wantsJson = wantsJson;
+    this.#isQuiet = isQuiet;
+    this.width = screenWidth(io);
+    const behind = { stdout: io.stderr, stderr: io.stdout, env: io.env };
+    this.noticeWidth = Math.min(screenWidth(behind), maxNoticeWidth);
+  }
+
+  /** Prints one JSON value: indented on a terminal, on one line elsewhere. */
+  json(value: unknown): void {
+    this.#io.stdout.write(`${outputJson(value, this.#io.stdout.isTTY ? 2 : 0)}\n`);
+  }
+
+  /** Prints lines for a human. */
+  lines(lines: Iterable<Line>): void {
+    for (const piece of inPieces(this.#rendered(lines))) this.#io.stdout.write(piece);
+  }
+
+  /**
+   * Prints what can be as long as a session, as it is made: a JSON array of the values when JSON was asked for, else the
+   * lines of the view. It does not run ahead of its reader, and ends with it.
+   */
+  async list(values: () => Iterable<unknown>, view: () => Iterable<Line>): Promise<void> {
+    const indent = this.#io.stdout.isTTY ? 2 : 0;
+    if (!this.wantsJson) return this.text(this.#rendered(view()));
+    await this.text(outputJsonList(values(), indent));
+    this.#io.stdout.write("\n");
+  }
+
+  /** Prints a text as it is made. */
+  async text(parts: Iterable<string>): Promise<void> {
+    const { stdout } = this.#io;
+    for (const piece of inPieces(parts)) {
+      if (stdout.write(piece) === false) await drained(stdout);
+      // Only between two turns does a process notice that its reader left.
+      else if (piece.length >= PIECE_CHARACTERS) await turn();
+    }
+  }
+
+  *#rendered(lines: Iterable<Line>): Generator<string> {
+    const colour = wantsColour(this.#io, this.#io.stdout);
+    for (const line of lines) yield `${renderLine(line, colour)}\n`;
+  }
+
+  /** Prints lines on stderr: what is worth knowing beside the result. */
+  note(...lines: Line[]): void {
+    if (!this.#isQuiet) this.question(...lines);
+  }
+
+  /** The same also where nothing but errors was asked for: a question that is waited for has to be seen. */
+  question(...lines: Line[]): void {
+    const colour = wantsColour(this.#io, this.#io.stderr);
+    this.#io.stderr.write(lines.map((line) => `${renderLine(line, colour)}\n`).join(""));
+  }
+
+  /** Prints what is worth knowing beside the result, on stderr: for a human, or as one line of JSON. */
+  notify({ code, message }: Notice): void {
+    if (this.#isQuiet || this.#notified.has(message)) return;
+    this.#notified.add(message);
+    if (this.wantsJson) this.#io.stderr.write(`${outputJson({ notice: { code, message } })}\n`);
+    else {
+      const lines = printableLines(message).flatMap((line) => wrap(line, this.noticeWidth - 2));
+      this.note(...marked(span("! ", ["bold", "yellow"]), lines));
+    }
+  }
+
+  /** Prints `value` as JSON when asked for, else the lines of its view. */
+  result(value: unknown, view: () => Iterable<Line>): void {
+    if (this.wantsJson) this.json(value);
+    else this.lines(view());
+  }
+}
+
+/** So much is written at once. */
+const PIECE_CHARACTERS = 65_536;
+
+/** The same text in fewer, longer pieces. */
+function* inPieces(parts: Iterable<string>): Generator<string> {
+  let text = "";
+  for (const part of parts) {
+    text += part;
+    if (text.length < PIECE_CHARACTERS) continue;
+    yield text;
+    text = "";
+  }
+  if (text !== "") yield text;
+}
+
+/** Resolves when more can be written, or at the abort; a stream whose reader left never drains. */
+export function drained(stream: OutStream, signal?: AbortSignal): Promise<void> {
+  if (stream.once === undefined) return Promise.resolve();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const events = ["drain", "error", "close"] as const;
+  const end = () => {
+    for (const event of events) stream.removeListener?.(event, end);
+    signal?.removeEventListener("abort", end);
+    resolve();
+  };
+  for (const event of events) stream.once(event, end);
+  signal?.addEventListener("abort", end);
+  return promise;
+}
+
+function screenWidth(io: Pick<CliIo, "stdout" | "stderr" | "env">): number {
+  // Behind a pipe (`| less`) the terminal can still be seen on stderr.
+  const columns = io.stdout.columns ?? Number(io.env.COLUMNS || io.stderr.columns || Number.NaN);
+  if (Number.isInteger(columns) && columns > 0) return Math.max(minWidth, columns);
+  return io.stdout.isTTY ? defaultWidth : pipeWidth;
+}
+
+/** Node's own rule: FORCE_COLOR before NO_COLOR before what the stream is. */
+function wantsColour(io: Pick<CliIo, "env">, stream: { isTTY?: boolean | undefined }): boolean {
+  const { FORCE_COLOR: force, NO_COLOR: no, TERM: terminal } = io.env;
+  if (force !== undefined) return force !== "0" && force !== "false";
+  if (no !== undefined && no !== "") return false;
+  return stream.isTTY === true && terminal !== "dumb";
+}
+
+/** Far deeper than any message, and far from the end of the stack. */
+const MOST_LEVELS = 500;
+
+// Controls but those that indent JSON, format characters (bidirectional, zero-width, byte-order marks), line and
+// paragraph separators, halves of characters, tags and the variation selectors beside them.
+const invisible = /[^\P{Cc}\t\n\r]|[\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u{e0000}-\u{e0fff}]/gu;
+
+/**
+ * A value as JSON, for every reader: nothing in it steers a terminal or hides. What is nested deeper than JSON can be
+ * written is named in its place; all around it is written.
+ */
+export function outputJson(value: unknown, indent = 0): string {
+  return jsonWithin(value, { indent, outerLevels: 0 });
+}
+
+/** A text of JSON with all that steers or hides as `\uXXXX`: it means the same value. Parts of a text can be given one by one. */
+function escapedJson(json: string): string {
+  return json.replace(invisible, (character) => {
+    const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
+    return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
+  });
+}
+
+/** An array as the pieces of its JSON, an item each: of a long one, neither the items nor the text are ever held whole. */
+export function* outputJsonList(items: Iterable<unknown>, indent: number): Generator<string> {
+  const line = indent === 0 ? "" : `\n${" ".repeat(indent)}`;
+  let before = `[${line}`;
+  for (const item of items) {
+    const text = jsonWithin(item, { indent, outerLevels: 1 });
+    yield `${before}${indent === 0 ? text : text.replaceAll("\n", line)}`;
+    before = `,${line}`;
+  }
+  if (before.startsWith("[")) yield "[]";
+  else yield indent === 0 ? "]" : "\n]";
+}
+
+function jsonWithin(
+  value: unknown,
+  { indent, outerLevels }: { indent: number; outerLevels: number },
+): string {
+  try {
+    return escapedJson(JSON.stringify(value, null, indent));
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return escapedJson(JSON.stringify(value, depthGuard(outerLevels), indent));
+  }
+}
+
+function depthGuard(outerLevels: number): (this: object, key: string, value: unknown) => unknown {
+  const levels = new WeakMap<object, number>();
+  return function guard(this: object, _key, value) {
+    if (typeof value !== "object" || value === null) return value;
+    const level = (levels.get(this) ?? outerLevels) + 1;
+    if (level > MOST_LEVELS) return "[nested too deeply to show]";
+    levels.set(value, level);
+    return value;
+  };
+}
+
+/** Work shorter than this shows nothing. */
+const patienceMs = 500;
+/** Reading a session whole is work in one go, in which no timer fires: what it takes is foretold by the size. */
+const bytesReadInPatience = 40_000_000;
+
+/**
+ * Shows `label` on a terminal's stderr while the work takes longer than half a second, and then takes it away; work that
+ * shows something itself hides it before, for good.
+ */
+export async function withProgress<T>(
+  io: CliIo,
+  label: string,
+  work: (hide: () => void) => Promise<T>,
+): Promise<T> {
+  if (!io.stderr.isTTY) return work(() => {});
+  let shown = false;
+  const timer = setTimeout(() => {
+    shown = true;
+    show(io, label);
+  }, patienceMs);
+  const hide = () => {
+    clearTimeout(timer);
+    if (shown) clear(io);
+    shown = false;
+  };
+  try {
+    return await work(hide);
+  } finally {
+    hide();
+  }
+}
+
+/** The same for work in one go on a file, shown from the start when the file is large. */
+export function withReadingProgress<T>(io: CliIo, file: string, work: () => T): T {
+  const sizeBytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (!io.stderr.isTTY || sizeBytes < bytesReadInPatience) return work();
+  show(io, `Reading ${bytes(sizeBytes)}`);
+  try {
+    return work();
+  } finally {
+    clear(io);
+  }
+}
+
+function show(io: CliIo, label: string): void {
+  io.stderr.write(`\r${renderLine([span(`${label}…`, "gray")], wantsColour(io, io.stderr))}`);
+}
+
+function clear(io: CliIo): void {
+  io.stderr.write("\r\u001b[K");
+}

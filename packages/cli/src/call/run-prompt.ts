@@ -1,0 +1,127 @@
+import { existsSync } from "node:fs";
+import type { AgentNotice, LifecycleEvents, RunResult } from "@bonsai-agent/agent";
+import { killRunningCommands } from "@bonsai-agent/agent/host";
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import { raceAbort } from "@bonsai-agent/messages/host";
+import { didYouMean } from "../views/nearest-word.ts";
+import { AgentHost } from "./agent-host.ts";
+import { openAppContext } from "./app-context.ts";
+import { type AgentCall, ExitCode } from "./invocation.ts";
+import { type PromptInput, requiredPrompt } from "./prompt-input.ts";
+import { terminalUi } from "./terminal-ui.ts";
+
+interface RunPromptOptions<Value> {
+  call: AgentCall;
+  /** The prompt, where it was read already. */
+  given?: PromptInput | undefined;
+  signal: AbortSignal;
+  onNotice: (notice: AgentNotice) => void;
+  listen: (lifecycle: Lifecycle<LifecycleEvents>) => void;
+  /** Called before a question is shown: what else is on the screen ends its line. */
+  onShow?: () => void;
+  /** Called before the session starts. */
+  onOpen?: (host: AgentHost) => Promise<void>;
+  /** Called while the session is still open. */
+  onEnd: (result: RunResult, host: AgentHost) => Value;
+}
+
+/**
+ * Opens the session of a call, sends its prompt, waits for the end and closes everything: what print and JSON mode have
+ * in common.
+ */
+export async function runPrompt<Value>(options: RunPromptOptions<Value>): Promise<Value> {
+  const { call, given, signal, onNotice, listen, onShow, onOpen, onEnd } = options;
+  const ui = terminalUi({ io: call.io, output: call.output, signal, ...(onShow && { onShow }) });
+  try {
+    const app = await openAppContext(call, { onNotice, ui, signal, listen });
+    try {
+      const input = given ?? (await requiredPrompt(app.call));
+      const host = await AgentHost.open(app);
+      try {
+        await onOpen?.(host);
+        await host.start();
+        return onEnd(await promptUntil(host, input, signal), host);
+      } finally {
+        await host.close();
+      }
+    } finally {
+      app.close();
+    }
+  } finally {
+    ui?.close();
+  }
+}
+
+/** The signal that interrupts the call aborts the work in good order. */
+async function promptUntil(host: AgentHost, input: PromptInput, signal: AbortSignal): Promise<RunResult> {
+  if (signal.aborted) return { status: "aborted" };
+  const stop = () => void host.agent.abort();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await send(host, input, signal);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** Sends a prompt, or runs the extension's command that it is. */
+async function send(host: AgentHost, { text, images }: PromptInput, signal: AbortSignal): Promise<RunResult> {
+  const { extensions, ending } = host.app;
+  // An extension may have given the agent work when the session started.
+  await host.agent.idle();
+  if (signal.aborted) return { status: "aborted" };
+  if (ending.aborted) return { status: "handled" };
+  if (extensions.hasCommand(text)) return runCommandToEnd(host, text, signal);
+  await noticeUnknown(host, text);
+  return host.agent.prompt(text, { source: "print", ...(images.length === 0 ? {} : { images }) });
+}
+
+/**
+ * Runs a command of an extension, and waits for the work that it gave the agent; it can go on in another session.
+ * @returns the result of the last run that came of it; `handled` where none did
+ * @throws BonsaiError `extension_command_failed`
+ */
+async function runCommandToEnd(host: AgentHost, text: string, signal: AbortSignal): Promise<RunResult> {
+  const { extensions, lifecycle } = host.app;
+  let last: RunResult = { status: "handled" };
+  const stopListening = lifecycle.on("agent_end", ({ result }) => {
+    last = result;
+  });
+  try {
+    await raceAbort(extensions.runCommand(text), signal, () => undefined);
+    while (host.agent.isBusy && !signal.aborted) await raceAbort(host.agent.idle(), signal, () => undefined);
+  } finally {
+    stopListening();
+  }
+  return signal.aborted ? { status: "aborted" } : last;
+}
+
+/** Notifies of a text that looks like a command and is none: it goes to the model as it stands. */
+export async function noticeUnknown({ app }: Pick<AgentHost, "app">, text: string): Promise<void> {
+  const { extensions, resources, onNotice } = app;
+  const [, name] = /^\s*\/([a-z][\w:.-]*)(?=\s|$)/i.exec(text) ?? [];
+  // It may as well begin with a path.
+  if (name === undefined || existsSync(`/${name}`) || (await resources.hasCommand(text))) return;
+  const names = [...extensions.commands, ...(await resources.commands())].map((command) => command.name);
+  const more = didYouMean(name.toLowerCase(), names, "/");
+  onNotice({
+    level: "warning",
+    code: "no_such_command",
+    message: `Unknown command /${name}. The text went to the model.${more}`,
+  });
+}
+
+/** Runs a call that Ctrl-C cancels; what breaks off with the signal's own reason was cancelled, and did not fail. */
+export function interruptibleCall(
+  { io }: AgentCall,
+  work: (signal: AbortSignal) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  return io.interruptible(async (signal) => {
+    try {
+      return await work(signal);
+    } catch (error) {
+      if (signal.aborted && error === signal.reason) return ExitCode.cancelled;
+      throw error;
+    }
+  }, killRunningCommands);
+}

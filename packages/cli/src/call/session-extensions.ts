@@ -1,0 +1,122 @@
+import { type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
+import { compactionEventRules } from "@bonsai-agent/compaction";
+import type { ExtensionHost, FlagOptions } from "@bonsai-agent/extension/host";
+import { Lifecycle } from "@bonsai-agent/lifecycle";
+import type { CatalogueModel } from "@bonsai-agent/models";
+import { bonsaiHome, type Session } from "@bonsai-agent/session";
+import { CallExtensions } from "./call-extensions.ts";
+import { extensionChoice, mayHaveExtensions } from "./extension-choice.ts";
+import type { Invocation } from "./invocation.ts";
+import { type ModelRegistry, openModels } from "./model-choice.ts";
+import { pausedWhileAsking } from "./questions.ts";
+import { agentCallSettings } from "./settings.ts";
+import { terminalUi } from "./terminal-ui.ts";
+import { isTrusted } from "./trust.ts";
+
+interface OpenSessionExtensionsOptions {
+  invocation: Pick<Invocation, "io" | "options" | "output" | "extensionFlags">;
+  /** Undefined for a command that opens no session. */
+  session?: Session;
+  /** Interrupts the command: questions are then answered as if nobody were there. */
+  signal: AbortSignal;
+  /** The model that the command was given; asked once the extensions, which may bring it, are loaded. */
+  findModel?: (models: ModelRegistry) => Promise<CatalogueModel>;
+  /** Called before an extension shows or asks something. */
+  onShow?: () => void;
+}
+
+/** The extensions of a command that works on a session without an agent. */
+interface SessionExtensions {
+  /** For what is done with the session. */
+  lifecycle: Lifecycle<LifecycleEvents>;
+  /** What `findModel` found. */
+  model: CatalogueModel | undefined;
+  readonly flags: ReadonlyMap<string, FlagOptions>;
+  /** The models, those of extensions included. @throws BonsaiError for a catalogue or keys that cannot be read */
+  models(): Promise<ModelRegistry>;
+  /** Notifies the extensions, and unloads them. To be called before the session is closed. */
+  close(): Promise<void>;
+}
+
+/**
+ * Loads the extensions that flags, settings and folders name, and notifies them of the session. Undefined where none can
+ * be found: then nothing was loaded.
+ * @throws BonsaiError where one that `-e` names cannot be loaded
+ */
+export async function openSessionExtensions({
+  invocation,
+  session,
+  signal,
+  findModel,
+  onShow,
+}: OpenSessionExtensionsOptions): Promise<SessionExtensions | undefined> {
+  const { io, output } = invocation;
+  const home = bonsaiHome(io.env);
+  const settings = agentCallSettings(invocation);
+  const choice = () => extensionChoice(invocation, { home, settings });
+  if (!mayHaveExtensions(choice())) return undefined;
+  const onNotice: ExtensionHost["onNotice"] = (notice) => output.notify(notice);
+  const terminal = terminalUi({ io, output, signal, ...(onShow && { onShow }) });
+  const { ui, setTimer } = pausedWhileAsking(terminal);
+  const lifecycle = new Lifecycle<LifecycleEvents>({
+    rules: lifecycleEventRules,
+    setTimer,
+    passesSlowHandlers: new Set(Object.keys(compactionEventRules)),
+    onNotice: (notice) => onNotice(extensions.noticeOf(notice)),
+  });
+  const models = once(() => openModels({ io, home, settings, onNotice: (notice) => output.notify(notice) }));
+  let model: CatalogueModel | undefined;
+  const host: ExtensionHost = {
+    mode: "print",
+    cwd: io.cwd,
+    lifecycle,
+    ui,
+    session: () => session,
+    agent: () => undefined,
+    model: () => model,
+    models,
+    // The command ends by itself.
+    shutdown: () => {},
+    isProjectTrusted: () => isTrusted(io.cwd, home),
+    flag: (name) => invocation.extensionFlags?.get(name),
+    onNotice,
+  };
+  const extensions = new CallExtensions({ choice, host });
+  const end = () => {
+    extensions.unload();
+    ui?.close();
+  };
+  try {
+    await extensions.open();
+    model = await findModel?.(await models());
+  } catch (error) {
+    end();
+    throw error;
+  }
+  if (session !== undefined)
+    await lifecycle.notify("session_start", { type: "session_start", reason: "startup" }, { signal });
+  return {
+    lifecycle,
+    models,
+    model,
+    flags: extensions.flags,
+    async close() {
+      // Also after an interruption: who opened something at the start closes it now.
+      const ending = { signal: AbortSignal.timeout(endGraceMs) };
+      if (session !== undefined)
+        await lifecycle.notify("session_shutdown", { type: "session_shutdown", reason: "quit" }, ending);
+      end();
+    },
+  };
+}
+
+/** As long as an agent waits for its extensions at the end. */
+const endGraceMs = 5_000;
+
+function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}

@@ -1,0 +1,118 @@
+import type { AgentNotice } from "@bonsai-agent/agent";
+import type { FrontEndDrawing, FrontEndUI } from "@bonsai-agent/extension/host";
+import { printable } from "../../views/terminal-text.ts";
+import { dialogs } from "../panels/ask.ts";
+import type { SpinnerLooks } from "../status/activity-line.ts";
+import type { Screen } from "../terminal/screen.ts";
+import type { ThemeControl } from "../terminal/theme-control.ts";
+import { stripTerminalSequences } from "../terminal/tui.ts";
+import { TypingRest } from "../terminal/typed-input.ts";
+import { customView } from "./custom-views.ts";
+import { colorsOf, extensionTheme, otherTheme } from "./extension-theme.ts";
+import { drawnLines } from "./extension-tui.ts";
+import { ExtensionLines, standingViews } from "./standing-views.ts";
+import { type EditorPlace, typingViews } from "./typing-views.ts";
+
+interface ExtensionUiOptions {
+  screen: Screen;
+  themes: ThemeControl;
+  notify: (message: string, level: AgentNotice["level"]) => void;
+  /** Where the user types. */
+  editor: EditorPlace;
+  /** What completes there. */
+  completion: { add: FrontEndDrawing["addAutocompleteProvider"] };
+  chat: {
+    readonly isExpanded: boolean;
+    toggleExpanded(): void;
+    /** What stands in the place of thinking that is folded; undefined: how much of it there is. */
+    setThinkingLabel(label: string | undefined): void;
+    /** An extension has appended it. */
+    showEntry: FrontEndDrawing["showEntry"];
+  };
+  /** What goes on, while the agent works. */
+  working: {
+    setWorkingMessage(message: string | undefined): void;
+    setWorkingIndicator(looks: SpinnerLooks | undefined): void;
+    setWorkingVisible(isVisible: boolean): void;
+  };
+  /** Absolute; whose git branch a footer of an extension shows. */
+  cwd: string;
+  /** Nobody answers from then on: open questions are answered as if nobody had. */
+  signal: AbortSignal;
+}
+
+interface ExtensionUi extends FrontEndUI {
+  /** What extensions show beside the chat; the footer reads its statuses. */
+  readonly extensionLines: ExtensionLines;
+  /** Resolves once keys may be taken from the user who types. */
+  untilRest(signal: AbortSignal): Promise<void>;
+}
+
+/** All that extensions ask and show; commands ask by it too. */
+export function extensionUi(options: ExtensionUiOptions): ExtensionUi {
+  const { screen, notify, editor, chat, cwd, signal } = options;
+  const rest = new TypingRest(screen);
+  const untilRest = (end: AbortSignal) => rest.reached(end);
+  const lines = new ExtensionLines(() => screen.redraw());
+  return {
+    theme: extensionTheme(screen.theme),
+    extensionLines: lines,
+    untilRest,
+    ...dialogs({ screen, untilRest, signal }),
+    custom: customView({ screen, notify, untilRest, signal }),
+    ...standingViews({ screen, lines, cwd, notify }),
+    notify: (message, type = "info") => notify(message, type === "info" ? "info" : "warning"),
+    setTitle: (title) => screen.tui.terminal.setTitle(printable(title)),
+    setEditorText(text) {
+      editor.setText(text);
+      screen.redraw();
+    },
+    getEditorText: () => editor.getText(),
+    ...typingViews({ screen, editor, notify, completion: options.completion }),
+    ...looksOf(options),
+    getToolsExpanded: () => chat.isExpanded,
+    setToolsExpanded(isExpanded) {
+      if (chat.isExpanded !== isExpanded) chat.toggleExpanded();
+    },
+    showEntry: (entry) => chat.showEntry(entry),
+  };
+}
+
+type Looks =
+  | "setWorkingMessage"
+  | "setWorkingIndicator"
+  | "setWorkingVisible"
+  | "setHiddenThinkingLabel"
+  | "setTheme"
+  | "hasTheme"
+  | "getAllThemes"
+  | "getTheme";
+
+/** A sign that is wider would push away what goes on. */
+const mostSignColumns = 20;
+
+/** How what the program draws itself looks. */
+function looksOf({ working, chat, screen, themes }: ExtensionUiOptions): Pick<FrontEndDrawing, Looks> {
+  return {
+    setWorkingMessage: (message) =>
+      working.setWorkingMessage(message === undefined ? undefined : stripTerminalSequences(String(message))),
+    setWorkingIndicator(indicator) {
+      const { frames, intervalMs } = indicator ?? {};
+      working.setWorkingIndicator(
+        indicator && {
+          frames: frames?.map((frame) => drawnLines([String(frame)], mostSignColumns)[0] ?? ""),
+          intervalMs: Number(intervalMs) || undefined,
+        },
+      );
+    },
+    setWorkingVisible: (isVisible) => working.setWorkingVisible(isVisible),
+    setHiddenThinkingLabel: (label) => chat.setThinkingLabel(label),
+    setTheme: (theme) => themes.setOfExtension(typeof theme === "object" ? colorsOf(theme) : theme),
+    hasTheme: (name) => themes.has(name),
+    getAllThemes: () => themes.all.map(({ name, path }) => ({ name, path })),
+    getTheme(name) {
+      const theme = themes.get(name);
+      return theme && otherTheme(theme, screen.theme);
+    },
+  };
+}

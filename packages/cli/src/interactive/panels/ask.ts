@@ -1,0 +1,157 @@
+import type { DialogOptions, FrontEndUI } from "@bonsai-agent/extension/host";
+import { dialogEnd, oneAfterTheOther } from "../../call/questions.ts";
+import type { Panel, Screen } from "../terminal/screen.ts";
+import { stripTerminalSequences } from "../terminal/tui.ts";
+import { textLines } from "./panel-frame.ts";
+import { PickList, type PickListOptions } from "./pick-list.ts";
+import {
+  ConfirmPanel,
+  type ConfirmPanelOptions,
+  EditorPanel,
+  InputPanel,
+  type InputPanelOptions,
+} from "./question-panels.ts";
+
+// Panels of the commands: they stand over whatever panel asks, and do not wait for the dialogs of extensions.
+
+/** @returns true only for a yes */
+export async function askYes(
+  screen: Screen,
+  question: Pick<ConfirmPanelOptions, "title" | "message" | "typeThrough">,
+): Promise<boolean> {
+  const answer = await screen.show<boolean>(
+    (done) => new ConfirmPanel({ place: screen, ...question, onAnswer: done }),
+  );
+  return answer === true;
+}
+
+/** @returns undefined where the user left it without an answer */
+export function askYesOrNo(
+  screen: Screen,
+  question: Pick<ConfirmPanelOptions, "title" | "message" | "typeThrough">,
+): Promise<boolean | undefined> {
+  return screen.show<boolean>(
+    (done) =>
+      new ConfirmPanel({ place: screen, ...question, onAnswer: done, onLeave: () => done(undefined) }),
+  );
+}
+
+/** @returns undefined where the user left it */
+export function askText(
+  screen: Screen,
+  question: Omit<InputPanelOptions, "place" | "onDone">,
+): Promise<string | undefined> {
+  return screen.show<string>((done) => new InputPanel({ place: screen, ...question, onDone: done }));
+}
+
+/** @returns undefined where the user left it */
+export function askPick<Item>(
+  screen: Screen,
+  question: Omit<PickListOptions<Item>, "place" | "onPick" | "onCancel">,
+): Promise<Item | undefined> {
+  return screen.show<Item>(
+    (done) =>
+      new PickList<Item>({ place: screen, ...question, onPick: done, onCancel: () => done(undefined) }),
+  );
+}
+
+interface ChoiceQuestion<Choice extends string> {
+  title: string;
+  choices: readonly Choice[];
+  /** Marked, and selected at first. */
+  current: string;
+  usual?: string;
+  /** Stands below the list. */
+  meaning?: string;
+}
+
+/** Asks for one of a few words. @returns undefined where the user left it */
+export function askChoice<Choice extends string>(
+  screen: Screen,
+  { title, choices, current, usual, meaning }: ChoiceQuestion<Choice>,
+): Promise<Choice | undefined> {
+  return askPick<Choice>(screen, {
+    title,
+    items: choices,
+    key: String,
+    text: String,
+    selected: current,
+    row: (choice) => ({
+      label: choice,
+      detail: choice === usual ? "default" : undefined,
+      mark: choice === current ? "●" : undefined,
+    }),
+    ...(meaning !== undefined && { preview: (_choice, width) => textLines(meaning, width) }),
+  });
+}
+
+interface DialogsOptions {
+  screen: Screen;
+  /** Resolves once keys may be taken from the user who types. */
+  untilRest: (signal: AbortSignal) => Promise<void>;
+  /** Nobody answers from then on: open questions are answered as if nobody had. */
+  signal: AbortSignal;
+}
+
+type Dialogs = Pick<FrontEndUI, "select" | "confirm" | "input" | "editor">;
+
+/** The questions that extensions and commands ask, each in the place of the editor: one after the other. */
+export function dialogs({ screen, untilRest, signal: ended }: DialogsOptions): Dialogs {
+  const asked = oneAfterTheOther();
+  const show = <Value>(
+    make: (done: (value: Value | undefined) => void) => Panel,
+    settings?: DialogOptions,
+  ): Promise<Value | undefined> =>
+    asked(async () => {
+      await untilRest(ended);
+      const end = dialogEnd(ended, settings);
+      return end.aborted ? undefined : screen.show(make, end);
+    });
+  return {
+    select: async (title, options, settings) => {
+      if (options.length === 0) return undefined;
+      return show<string>((done) => choice(screen, { title, options }, done), settings);
+    },
+    confirm: async (title, message, settings) =>
+      (await show<boolean>((done) => {
+        const typeThrough = (data: string) => screen.typeThrough(data);
+        const question = { title: plain(title), message: plain(message), typeThrough };
+        return new ConfirmPanel({ place: screen, ...question, onAnswer: done });
+      }, settings)) === true,
+    input: (title, placeholder, settings) =>
+      show<string>(
+        (done) => new InputPanel({ place: screen, title: plain(title), placeholder, onDone: done }),
+        settings,
+      ),
+    editor: (title, prefill = "") =>
+      show<string>((done) => new EditorPanel({ screen, title: plain(title), prefill, onDone: done })),
+  };
+}
+
+/** @param onDone called with undefined where the user left it */
+function choice(
+  screen: Screen,
+  { title, options }: { title: string; options: readonly string[] },
+  onDone: (option: string | undefined) => void,
+): Panel {
+  const list: PickList<{ option: string; at: number }> = new PickList({
+    place: screen,
+    title: plain(title),
+    // Two options can have the same words: their place is the difference.
+    items: options.map((option, at) => ({ option, at })),
+    key: ({ at }) => String(at),
+    text: ({ option }) => plain(option),
+    row: ({ option }) => ({ label: plain(option) }),
+    onPick: ({ option }) => onDone(option),
+    onCancel() {
+      // No search for one of these: somebody typed on. It is not lost.
+      if (list.model.matches.length === 0) screen.typeThrough(list.model.query);
+      onDone(undefined);
+    },
+    comesByItself: true,
+  });
+  return list;
+}
+
+/** Colours of an extension's own are left out: panels have theirs. */
+const plain = stripTerminalSequences;

@@ -1,0 +1,168 @@
+import { shownPath } from "../../call/paths.ts";
+import { printableLines } from "../../views/terminal-text.ts";
+import { shownKey } from "../terminal/keys.ts";
+import type { Panel } from "../terminal/screen.ts";
+import type { Theme } from "../terminal/theme.ts";
+import {
+  type Component,
+  type Focusable,
+  getKeybindings,
+  Input,
+  type Keybinding,
+  truncateToWidth,
+  wrapTextWithAnsi,
+} from "../terminal/tui.ts";
+import { asPaste, pastedText } from "../terminal/typed-input.ts";
+
+/** What a panel needs of the screen. */
+export interface PanelPlace {
+  readonly theme: Theme;
+  /** Of the whole screen. */
+  readonly rows: number;
+  redraw(): void;
+}
+
+/** A key of a panel, as it is shown: what it is called, and what it does. */
+export type KeyHint = readonly [key: string, does: string];
+
+/** The line that a panel begins and ends with. */
+export function rule(theme: Theme, width: number): string {
+  return theme.style.border("─".repeat(Math.max(0, width)));
+}
+
+/** A title, wrapped where it has to be, every character harmless. */
+export function titleLines(theme: Theme, title: string, width: number): string[] {
+  return textLines(title, width).map((line) => theme.style.bold(line));
+}
+
+/** The title of a question, as long as the answer has its place below it. */
+export function headingLines({ theme, rows }: PanelPlace, title: string, width: number): string[] {
+  return titleLines(theme, title, width).slice(0, Math.max(1, rows - 8));
+}
+
+/** Text of whatever origin as lines that fit. */
+export function textLines(text: string, width: number): string[] {
+  return printableLines(text).flatMap((line) =>
+    wrapTextWithAnsi(line, Math.max(1, width - 1)).map((each) => fit(` ${each}`, width)),
+  );
+}
+
+/** Which keys there are, on as many lines as they need. */
+export function hintLines(theme: Theme, hints: readonly KeyHint[], width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const [key, does] of hints) {
+    const joined = line === "" ? ` ${key} ${does}` : `${line} · ${key} ${does}`;
+    if (line !== "" && joined.length > width) {
+      lines.push(line);
+      line = ` ${key} ${does}`;
+    } else line = joined;
+  }
+  return [...lines, line].map((each) => theme.style.dim(fit(each, width)));
+}
+
+/** The lines of a panel between its two rules, with the keys at the end. */
+export function framed(
+  theme: Theme,
+  width: number,
+  lines: readonly string[],
+  hints: readonly KeyHint[],
+): string[] {
+  return [rule(theme, width), ...lines, ...hintLines(theme, hints, width), rule(theme, width)];
+}
+
+/** A path that is whole, but for the user's home. */
+export function wholePath(path: string): string {
+  return shownPath(path, path);
+}
+
+/** The first key of a binding, as it is shown. */
+export function keyName(binding: Keybinding): string {
+  const [key] = getKeybindings().getKeys(binding);
+  return key === undefined ? "(no key)" : shownKey(key);
+}
+
+/** How far a key scrolls, in lines; 0 for a key that does not. */
+export function scrollStep(data: string, page: number): number {
+  const keys = getKeybindings();
+  if (keys.matches(data, "tui.select.up")) return -1;
+  if (keys.matches(data, "tui.select.down")) return 1;
+  if (keys.matches(data, "tui.select.pageUp")) return -page;
+  return keys.matches(data, "tui.select.pageDown") ? page : 0;
+}
+
+/** A panel whose focus is that of what one types into. */
+export abstract class FieldPanel<Field extends Focusable & Pick<Component, "invalidate">>
+  implements Panel, Focusable
+{
+  protected readonly field: Field;
+
+  constructor(field: Field) {
+    this.field = field;
+  }
+
+  get focused(): boolean {
+    return this.field.focused;
+  }
+
+  set focused(isFocused: boolean) {
+    this.field.focused = isFocused;
+  }
+
+  invalidate(): void {
+    this.field.invalidate();
+  }
+
+  abstract handleInput(data: string): void;
+  abstract render(width: number): string[];
+}
+
+function fit(text: string, width: number): string {
+  return truncateToWidth(text, Math.max(0, width), "…");
+}
+
+interface TextFieldOptions {
+  theme: Theme;
+  value?: string;
+  placeholder?: string | undefined;
+  /** Shows dots in the place of what is typed. Default false. */
+  isSecret?: boolean;
+}
+
+const moves: readonly Keybinding[] = [
+  "tui.editor.cursorLeft",
+  "tui.editor.cursorRight",
+  "tui.editor.cursorWordLeft",
+  "tui.editor.cursorWordRight",
+  "tui.editor.cursorLineStart",
+  "tui.editor.cursorLineEnd",
+];
+
+/** One line to type in, with the cursor behind what stands there at first. */
+export class TextField extends Input {
+  readonly #isSecret: boolean;
+
+  constructor({ theme, value = "", placeholder, isSecret = false }: TextFieldOptions) {
+    const shown = placeholder === undefined ? {} : { placeholder, placeholderStyle: theme.style.dim };
+    super({ prompt: " › ", ...shown });
+    this.#isSecret = isSecret;
+    // As a paste, so that the cursor stands at its end.
+    if (value !== "") this.handleInput(asPaste(value));
+  }
+
+  /**
+   * Where dots stand, the cursor stays behind them: it could not be seen where it is. What is pasted comes without what
+   * would steer the terminal.
+   */
+  override handleInput(data: string): void {
+    if (this.#isSecret && moves.some((key) => getKeybindings().matches(data, key))) return;
+    const pasted = pastedText(data);
+    super.handleInput(pasted === undefined ? data : asPaste(pasted));
+  }
+
+  override render(width: number): string[] {
+    if (!this.#isSecret || this.getValue() === "") return super.render(width);
+    const dots = "•".repeat(Math.max(0, Math.min(this.getValue().length, width - 5)));
+    return [` › ${dots}\u001b[7m \u001b[27m`];
+  }
+}

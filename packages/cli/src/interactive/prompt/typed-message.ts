@@ -1,0 +1,85 @@
+import { type ImageContent, messageText, saidText } from "@bonsai-agent/messages";
+import { quotedFiles, typedCommand } from "@bonsai-agent/messages/host";
+import type { Session } from "@bonsai-agent/session";
+import type { AgentHost } from "../../call/agent-host.ts";
+import { mentionedFiles } from "../../call/file-mentions.ts";
+import { markOf, type PastedImages } from "./pasted-images.ts";
+import type { PromptEditor } from "./prompt-editor.ts";
+
+/** A message of the user's as it was sent. */
+interface SentMessage {
+  text: string;
+  /** Where the text was made of it. */
+  typed?: string | undefined;
+  images: readonly ImageContent[];
+}
+
+/**
+ * Undoes what sending did to a message: its files are named once more, and not quoted; an image that no file names has a
+ * mark, which is held from then on.
+ * @param cwd the project's folder
+ */
+export function typedMessage(
+  { text, images, ...sent }: SentMessage,
+  cwd: string,
+  pasted: PastedImages,
+): string {
+  const typed = sent.typed ?? withoutQuotes(text, cwd);
+  const marked = images.filter((image) => typed.includes(markOf(image)));
+  // Those of files stand first; a file can have changed since.
+  const named = filesOf(typed, cwd)?.images.length ?? 0;
+  const unnamed = images.filter((image) => !marked.includes(image)).slice(named);
+  for (const image of marked) pasted.hold(image);
+  const marks = unnamed.map((image) => pasted.hold(image));
+  return [typed, ...marks].filter((part) => part !== "").join(" ");
+}
+
+/** Only where sending would quote the same files again: what cannot be read any more stays as it was read. */
+function withoutQuotes(message: string, cwd: string): string {
+  // A skill is read again where it is called again.
+  const sent = saidText({ content: message });
+  const { text, files } = quotedFiles(sent);
+  const again = filesOf(text, cwd)?.quotes.flatMap((quote) => quotedFiles(`${text}\n\n${quote}`).files) ?? [];
+  const paths = new Set(again.map(({ path }) => path));
+  return files.every(({ path }) => paths.has(path)) ? text : sent;
+}
+
+/** Undefined where a file that is named is not there, or cannot be sent. */
+function filesOf(text: string, cwd: string): ReturnType<typeof mentionedFiles> | undefined {
+  try {
+    return mentionedFiles([text], { cwd });
+  } catch {
+    // Sending the text is an error.
+    return undefined;
+  }
+}
+
+/** The user's message that an entry is; empty for every other entry. */
+export function sentMessage(session: Session, entryId: string): SentMessage {
+  const entry = session.entry(entryId);
+  if (entry?.type !== "message" || entry.message.role !== "user") return { text: "", images: [] };
+  const { content } = entry.message;
+  const typed = typedCommand(entry.message);
+  const images = Array.isArray(content) ? content.filter(isImage) : [];
+  return { text: messageText(entry.message), images, ...(typed !== undefined && { typed }) };
+}
+
+/** In an edited file, its fields can be anything. */
+function isImage(block: { type: string }): block is ImageContent {
+  const { type, data, mimeType } = block as Partial<ImageContent>;
+  return type === "image" && typeof data === "string" && typeof mimeType === "string";
+}
+
+/** Puts a message of the user's into the editor as it was typed, where nothing is typed yet; else that is a notice. */
+export function fillEditor({ editor, host, notify }: FillEditorContext, sent: SentMessage): void {
+  const text = typedMessage(sent, host.app.cwd, editor.images);
+  if (text !== "" && !editor.offerText(text)) notify(editorKept);
+}
+
+interface FillEditorContext {
+  editor: Pick<PromptEditor, "offerText" | "images">;
+  host: Pick<AgentHost, "app">;
+  notify(message: string): void;
+}
+
+const editorKept = "Your draft stays in the editor. Press Up to edit the earlier message.";

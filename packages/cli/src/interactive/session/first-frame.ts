@@ -1,0 +1,105 @@
+import { join } from "node:path";
+import type { ThemeColors } from "@bonsai-agent/extension/themes";
+import { bonsaiHome } from "@bonsai-agent/session";
+import type { AgentCall } from "../../call/invocation.ts";
+import { userHomeFolder } from "../../call/resource-places.ts";
+import { PromptEditor } from "../prompt/prompt-editor.ts";
+import { builtInThemes } from "../terminal/built-in-themes.ts";
+import { colorModeOf, linksOfTmux, schemeOfEnvironment, themeAtStart } from "../terminal/capabilities.ts";
+import { Screen } from "../terminal/screen.ts";
+import { makeTheme } from "../terminal/theme.ts";
+import { ThemeControl } from "../terminal/theme-control.ts";
+import type { Terminal } from "../terminal/tui.ts";
+import { withTabs } from "../terminal/typed-input.ts";
+
+/** What the first frame shows. Everything else is loaded behind it. */
+export interface FirstFrame {
+  readonly call: AgentCall;
+  readonly screen: Screen;
+  readonly themes: ThemeControl;
+  readonly editor: PromptEditor;
+  readonly quitting: Quitting;
+  /** What was sent before anybody could take it; empties it. */
+  takeEarly(): string[];
+}
+
+interface FirstFrameOptions {
+  terminal: Terminal;
+  signal: AbortSignal;
+  theme: FirstTheme;
+}
+
+export function showFirstFrame(
+  call: AgentCall,
+  { terminal, signal, theme: themeChoice }: FirstFrameOptions,
+): FirstFrame {
+  const { env } = call.io;
+  const theme = makeTheme(schemeOfEnvironment(env), colorModeOf(env));
+  const screen = new Screen({ terminal, theme, isXtermJs: env.TERM_PROGRAM === "vscode" });
+  const themes = new ThemeControl({ screen, ...themeChoice });
+  const editor = new PromptEditor(screen);
+  const early: string[] = [];
+  editor.onSubmit = (text) => early.push(withTabs(text));
+  const askForLinks = linksOfTmux({ ...env });
+  screen.start(editor);
+  screen.tui.renderNow();
+  themes.followBackground();
+  askForLinks(() => {
+    screen.tui.invalidate();
+    screen.redraw();
+  });
+  return { call, screen, themes, editor, quitting: new Quitting(signal), takeEarly: () => early.splice(0) };
+}
+
+/** The theme that the user wants, and the user's own file of it where that is wanted. */
+interface FirstTheme {
+  choice: string;
+  known: readonly ThemeColors[];
+}
+
+/** What the first frame looks like; only who has chosen a theme in a file waits for it to be read. */
+export function firstTheme({ io, options }: AgentCall): FirstTheme | Promise<FirstTheme> {
+  const home = bonsaiHome({ ...io.env });
+  const { useTheme } = options;
+  const choice = typeof useTheme === "string" ? useTheme : themeAtStart(home);
+  const isInFile = (name: string) => name !== "auto" && !Object.hasOwn(builtInThemes, name);
+  if (!choice.split("/").some(isInFile)) return { choice, known: [] };
+  const folders = [join(userHomeFolder(io.env), ".pi/agent/themes"), join(home, "themes")];
+  return ownThemes(choice, folders).then((known) => ({ choice, known }));
+}
+
+/** Those that lie in files of their name; what cannot be read is notified with all others. */
+async function ownThemes(choice: string, folders: readonly string[]): Promise<ThemeColors[]> {
+  const { readThemeFile } = await import("../terminal/theme-file.ts");
+  const files = choice.split("/").flatMap((name) => folders.map((folder) => join(folder, `${name}.json`)));
+  const read = await Promise.all(files.map((file) => readThemeFile(file).catch(() => undefined)));
+  return read.filter((theme) => theme !== undefined);
+}
+
+/** Owner of the end: who asked for it, and that the terminal is given back whatever happens. */
+export class Quitting {
+  /** Aborted when the user quits, and when the process is asked to end. */
+  readonly signal: AbortSignal;
+  /** Resolves when the program is to end. */
+  readonly asked: Promise<void>;
+  readonly #own = new AbortController();
+
+  constructor(outer: AbortSignal) {
+    this.signal = AbortSignal.any([outer, this.#own.signal]);
+    this.asked = new Promise((resolve) => {
+      if (this.signal.aborted) resolve();
+      this.signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+  }
+
+  quit(): void {
+    this.#own.abort();
+  }
+
+  /** Gives the terminal back also where the process ends by an error; the function it gives back lets go of that. */
+  guard(screen: Screen): () => void {
+    const restore = () => screen.stop();
+    process.on("exit", restore);
+    return () => process.removeListener("exit", restore);
+  }
+}

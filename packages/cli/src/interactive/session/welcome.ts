@@ -1,0 +1,103 @@
+import { basename, dirname } from "node:path";
+import type { AgentHost } from "../../call/agent-host.ts";
+import { shownPath } from "../../call/paths.ts";
+import { count } from "../../views/numbers.ts";
+import { forkWords } from "../../views/session-facts.ts";
+import { printable, textWidth } from "../../views/terminal-text.ts";
+import type { ChatView } from "../chat/chat-view.ts";
+import { isNoModel } from "../no-model.ts";
+import { instructionPaths } from "../slash/context-report.ts";
+
+/**
+ * Shows the first lines of an empty session, and one line for a fork. Without a model, the notice of the first run is the heading.
+ * @param started resolves once skills, prompt templates and MCP servers are known
+ */
+export function welcome(chat: ChatView, host: AgentHost, started: Promise<void>): void {
+  const { agent, app } = host;
+  const { parentSession } = agent.session.header;
+  if (agent.session.leafId !== null && parentSession !== undefined) {
+    const text = `This session is a ${forkWords(parentSession)}. The original is unchanged. /session shows the file of the original.`;
+    chat.line({ text, look: "dim" });
+  }
+  if (agent.session.leafId !== null) return;
+  const first = `bonsai ${app.call.version}. Type a task. /help shows commands and keys.`;
+  const head = isNoModel(agent.model) ? [] : [first];
+  let loaded = loadedAtOpening(host);
+  const update = chat.line({
+    text: (width) => [...head, ...loadedLines(loaded, width)].join("\n"),
+    look: "dim",
+  });
+  void started.then(async () => {
+    loaded = { ...loaded, ...(await loadedAtStart(host)) };
+    update();
+  });
+}
+
+/** Names of the loaded resources, by kind. */
+export type Loaded = Readonly<Partial<Record<keyof typeof kinds, readonly string[]>>>;
+
+/** In the order of the start screen. */
+const kinds = {
+  instructions: "Instructions",
+  skills: "Skills",
+  templates: "Prompt templates",
+  extensions: "Extensions",
+  servers: "MCP servers",
+};
+
+function loadedAtOpening({ agent, app }: AgentHost): Loaded {
+  const paths = instructionPaths({ systemPrompt: agent.systemPrompt, tools: [] });
+  return {
+    instructions: paths.map((path) => shownPath(path, app.cwd)),
+    extensions: app.extensions.loaded.map(({ path }) => extensionName(path)),
+  };
+}
+
+async function loadedAtStart({ app: { resources, extensions } }: AgentHost): Promise<Loaded> {
+  const commands = await resources.commands();
+  return {
+    // The built-in skill is always there, so it is no news.
+    skills: resources.skills.filter(({ place }) => place.from !== "bonsai").map(({ name }) => name),
+    templates: commands.filter(({ source }) => source === "prompt").map(({ name }) => `/${name}`),
+    servers: await mcpServers(extensions),
+  };
+}
+
+/** The extension "mcp" completes `/mcp login NAME` with the names of its servers. */
+async function mcpServers(extensions: AgentHost["app"]["extensions"]): Promise<string[]> {
+  const completions = await extensions.completeCommand("mcp", "login ");
+  return completions.map(({ label }) => label);
+}
+
+/** One line per kind, unless it has no names. Failures have notices of their own. */
+export function loadedLines(loaded: Loaded, width: number): string[] {
+  return Object.entries(kinds).flatMap(([kind, label]) => {
+    const names = (loaded[kind as keyof typeof kinds] ?? []).map(printable);
+    return names.length === 0 ? [] : [`${label}: ${shortened(names, width - label.length - 2)}`];
+  });
+}
+
+/** As many names as fit, then the count of the rest. The first name is always shown. */
+function shortened(names: readonly string[], width: number): string {
+  for (let shown = names.length; shown > 1; shown -= 1) {
+    const text = withRest(names, shown);
+    if (textWidth(text) <= width) return text;
+  }
+  return withRest(names, 1);
+}
+
+function withRest(names: readonly string[], shown: number): string {
+  const rest = names.length - shown;
+  return `${names.slice(0, shown).join(", ")}${rest > 0 ? ` and ${count(rest)} more` : ""}`;
+}
+
+/** Folder names that do not describe their content. */
+const BUILT = ["src", "dist", "lib", "build", "out"];
+
+/** Of `todo.ts`, `todo/index.ts` and `todo/dist/index.js`: `todo`. */
+export function extensionName(path: string): string {
+  const name = basename(path).replace(/\.[^.]+$/, "");
+  if (name !== "index") return name;
+  const folder = dirname(path);
+  return basename(BUILT.includes(basename(folder)) ? dirname(folder) : folder) || name;
+}

@@ -1,0 +1,116 @@
+import { writeClipboard } from "@bonsai-agent/extension/host";
+import { BonsaiError, messageText, textHead } from "@bonsai-agent/messages";
+import type { Entry, Session } from "@bonsai-agent/session";
+import { bytes, counted } from "../../views/numbers.ts";
+import { oneLine } from "../../views/terminal-text.ts";
+import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+import { askPick } from "../panels/ask.ts";
+import { textLines } from "../panels/panel-frame.ts";
+import { mostCopiedBytes, textForTerminal } from "../terminal/terminal-clipboard.ts";
+
+export const copyCommand: SlashCommand = {
+  name: "copy",
+  description: "Copy the last answer, or one of its code blocks by number",
+  argumentHint: "[number|all]",
+  worksWhileBusy: true,
+  async run(args, context) {
+    const answer = lastAnswer(context.host.agent.session);
+    if (answer === undefined) return context.notify("There is no answer to copy yet.");
+    const part = await chosenPart(await partsOf(answer), args, context);
+    if (part !== undefined) await copy(part, context);
+  },
+};
+
+/** What can be copied of an answer. */
+interface AnswerPart {
+  name: string;
+  text: string;
+}
+
+function lastAnswer(session: Session): string | undefined {
+  return answerIn(session.tail()) ?? answerIn(session.path().reverse());
+}
+
+/** @param entries newest first */
+function answerIn(entries: Iterable<Entry>): string | undefined {
+  for (const entry of entries) {
+    if (entry.type !== "message" || entry.message.role !== "assistant") continue;
+    const text = messageText(entry.message).trim();
+    if (text !== "") return text;
+  }
+  return undefined;
+}
+
+/** The whole answer first, then its code blocks, in their order. */
+async function partsOf(answer: string): Promise<readonly [AnswerPart, ...AnswerPart[]]> {
+  // With it comes a parser of Markdown, which no start needs.
+  const { codeBlocks } = await import("@bonsai-agent/transcripts");
+  const blocks = codeBlocks(answer).map(({ code, language }, at) => ({
+    name: `code block ${at + 1}${language === "" ? "" : `, ${oneLine(language, 20)}`}`,
+    text: code,
+  }));
+  return [{ name: "the last answer", text: answer }, ...blocks];
+}
+
+async function chosenPart(
+  parts: readonly [AnswerPart, ...AnswerPart[]],
+  args: string,
+  { screen }: InteractiveContext,
+): Promise<AnswerPart | undefined> {
+  if (args === "all" || (args === "" && parts.length === 1)) return parts[0];
+  if (args !== "") return numbered(parts, args);
+  return askPick(screen, {
+    title: "Copy what?",
+    items: parts,
+    key: ({ name }) => name,
+    text: ({ name, text }) => `${name} ${text}`,
+    row: ({ name, text }) => ({ label: name, detail: counted(text.split("\n").length, "line") }),
+    picks: "copy",
+    preview: ({ text }, width) => textLines(textHead(text, 2_000), width),
+  });
+}
+
+function numbered(parts: readonly AnswerPart[], args: string): AnswerPart {
+  const part = /^[1-9]\d{0,5}$/.test(args) ? parts[Number(args)] : undefined;
+  if (part !== undefined) return part;
+  const blocks = parts.length - 1;
+  throw new BonsaiError({
+    code: "wrong_usage",
+    message: `/copy ${oneLine(args, 40)}: the last answer has ${blocks === 0 ? "no code blocks" : counted(blocks, "code block")}.`,
+    hint: `Use /copy${blocks === 0 ? "" : `, /copy ${blocks === 1 ? "1" : `1 to ${blocks}`}`} or /copy all.`,
+  });
+}
+
+/** By the program of the desktop, or by tmux; where neither takes it, as over SSH, by the terminal. */
+export async function copy({ name, text }: AnswerPart, context: InteractiveContext): Promise<void> {
+  const { host, screen, notify, interruptible } = context;
+  const env = { ...host.app.call.io.env };
+  const what = `${name} (${bytes(Buffer.byteLength(text))})`;
+  const by = await interruptible((signal) =>
+    writeClipboard(text, { env, signal }).catch(unlessAborted(signal)),
+  );
+  if (by === "aborted") return;
+  if (by !== undefined)
+    return notify(
+      `Copied ${what}${by === "tmux" ? " to the tmux buffer. The tmux option set-clipboard decides if your terminal's clipboard gets it too" : ""}.`,
+    );
+  const sequence = textForTerminal(text, env);
+  if (sequence === undefined) throw tooLong(what);
+  screen.tui.terminal.write(sequence);
+  notify(`Sent ${what} to the terminal (OSC 52). Some terminals do not allow this.`);
+}
+
+function unlessAborted(signal: AbortSignal): (error: unknown) => "aborted" {
+  return (error) => {
+    if (signal.aborted) return "aborted";
+    throw error;
+  };
+}
+
+function tooLong(what: string): BonsaiError {
+  return new BonsaiError({
+    code: "copy_too_long",
+    message: `Could not copy ${what}: no clipboard program found, and terminals accept at most ${bytes(mostCopiedBytes)}.`,
+    hint: "Install wl-clipboard, xclip or xsel, copy a single code block, or write a file with /export FILE.",
+  });
+}

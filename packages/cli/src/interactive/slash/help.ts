@@ -1,0 +1,147 @@
+import { describedCommand, type ResourceCommand } from "../../call/resources.ts";
+import { type Line, span } from "../../views/line.ts";
+import { oneLine, textWidth } from "../../views/terminal-text.ts";
+import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+import { showReport } from "../panels/report-panel.ts";
+import { keybindingsFile } from "../terminal/keybindings-file.ts";
+import { type ActionName, actionNames, actions, keys, libraryBindings, shownKey } from "../terminal/keys.ts";
+import { type Keybinding, type KeyId, TUI_KEYBINDINGS, wrapTextWithAnsi } from "../terminal/tui.ts";
+
+/** @param commands asked when it runs: this is one of them */
+export function helpCommand(commands: () => readonly SlashCommand[]): SlashCommand {
+  return {
+    name: "help",
+    description: "Show commands and keys",
+    worksWhileBusy: true,
+    run: (_args, context) => showHelp(commands(), context),
+  };
+}
+
+async function showHelp(
+  commands: readonly SlashCommand[],
+  { host, screen }: InteractiveContext,
+): Promise<void> {
+  const { extensions, resources, home } = host.app;
+  const ofFiles = await resources.commands();
+  const facts: HelpFacts = {
+    commands,
+    templates: ofFiles.filter(({ source }) => source === "prompt"),
+    skills: ofFiles.filter(({ source }) => source === "skill"),
+    moreCommands: extensions.commands,
+    shortcuts: extensions.shortcuts,
+    keysFile: keybindingsFile(home),
+  };
+  await showReport(screen, (width) => helpLines(facts, width));
+}
+
+interface CommandWords {
+  name: string;
+  argumentHint?: string | undefined;
+  description: string;
+}
+
+interface Described {
+  name: string;
+  description?: string | undefined;
+}
+
+export interface HelpFacts {
+  commands: readonly SlashCommand[];
+  templates: readonly ResourceCommand[];
+  skills: readonly ResourceCommand[];
+  /** Of extensions. */
+  moreCommands: readonly Described[];
+  /** Of extensions, by key. */
+  shortcuts: ReadonlyMap<string, { description?: string | undefined }>;
+  /** Where keys can be changed. */
+  keysFile: string;
+}
+
+type Row = readonly [name: string, description: string];
+
+/** The widest that a name may be before its description begins. */
+const NAME_COLUMNS = 24;
+/** Two before it, and two behind it at the least. */
+const BLANKS_AROUND_NAME = 4;
+const LEAST_DESCRIPTION_COLUMNS = 24;
+
+/** What /help shows: commands, keys by what they are called now, and what extensions bring. */
+export function helpLines(facts: HelpFacts, width: number): Line[] {
+  const { commands, templates, skills, moreCommands, shortcuts, keysFile } = facts;
+  const sections: readonly (readonly [string, readonly Row[]])[] = [
+    ["Commands", commands.map(commandRow)],
+    ["Extension commands", moreCommands.map(({ name, description = "" }) => [`/${name}`, description])],
+    ["Prompt templates", templates.map(resourceRow)],
+    ["Skills", skills.map(resourceRow)],
+    ["Special input", typedRows()],
+    ["Keys", actionNames.map(actionRow)],
+    [
+      "Extension keys",
+      [...shortcuts].map(([key, { description = "" }]) => [shownKey(key as KeyId), description]),
+    ],
+    ["Editor and list keys", editorRows()],
+  ];
+  const note = `Change keys in ${keysFile}, for example {"expand": "ctrl+e"} or {"quit": ["ctrl+q", "f10"]}. Then run /reload.`;
+  return [
+    ...sections.filter(([, rows]) => rows.length > 0).flatMap(([title, rows]) => section(title, rows, width)),
+    ...wrapped(note, width).map((text) => [span(text, "dim")]),
+  ];
+}
+
+function typedRows(): Row[] {
+  return [
+    ["@file", "Attach a file or image. Tab completes the path"],
+    ["!command", "Run a shell command. The model sees its output"],
+    ["!!command", "Run a shell command. The model does not see it"],
+    [`\\ ${keys.label("submit")}`, "New line, for terminals without Shift-Enter"],
+  ];
+}
+
+function commandRow({ name, argumentHint, description }: CommandWords): Row {
+  return [argumentHint === undefined ? `/${name}` : `/${name} ${argumentHint}`, description];
+}
+
+function resourceRow({ name, argumentHint, ...more }: ResourceCommand): Row {
+  return commandRow({ name, argumentHint, description: describedCommand(more) });
+}
+
+function actionRow(name: ActionName): Row {
+  return [keys.labels(name), `${actions[name].description} (${name})`];
+}
+
+function editorRows(): Row[] {
+  const aliases = new Set<string>(actionNames.flatMap((name) => actions[name].binding ?? []));
+  return libraryBindings
+    .filter((id) => !aliases.has(id) && keys.keysOf(id as Keybinding).length > 0)
+    .map((id) => [
+      keys.labels(id as Keybinding),
+      `${TUI_KEYBINDINGS[id as keyof typeof TUI_KEYBINDINGS].description} (${id})`,
+    ]);
+}
+
+function section(title: string, rows: readonly Row[], width: number): Line[] {
+  const columns =
+    Math.min(NAME_COLUMNS, Math.max(...rows.map(([name]) => textWidth(name)))) + BLANKS_AROUND_NAME;
+  return [
+    ...wrapped(title, width).map((text): Line => [span(text, "bold")]),
+    ...rows.flatMap((row) => rowLines(row, columns, width)),
+    [],
+  ];
+}
+
+/** Side by side where both fit, else the description below. */
+function rowLines([name, description]: Row, columns: number, width: number): Line[] {
+  const fits =
+    textWidth(name) + BLANKS_AROUND_NAME <= columns && width - columns >= LEAST_DESCRIPTION_COLUMNS;
+  const indent = " ".repeat(fits ? columns : 4);
+  const texts = wrapped(description, width - indent.length);
+  const below = (lines: readonly string[]) => lines.map((text): Line => [`${indent}${text}`]);
+  if (!fits)
+    return [...wrapped(name, width - 2).map((text): Line => [span(`  ${text}`, "cyan")]), ...below(texts)];
+  const [first = "", ...more] = texts;
+  return [["  ", span(name, "cyan"), " ".repeat(columns - 2 - textWidth(name)), first], ...below(more)];
+}
+
+function wrapped(text: string, columns: number): string[] {
+  return text === "" ? [] : wrapTextWithAnsi(oneLine(text), Math.max(1, columns));
+}

@@ -1,0 +1,279 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+import {
+  defaultModel,
+  isReachable,
+  type KeyFile,
+  type ProviderConfig,
+  referenceOf,
+} from "@bonsai-agent/models";
+import { moment } from "../../views/numbers.ts";
+import { oneLine } from "../../views/terminal-text.ts";
+import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+import { isNoModel } from "../no-model.ts";
+import { askPick, askText, askYes } from "../panels/ask.ts";
+import { reloadModels } from "./model-commands.ts";
+
+export const loginCommand: SlashCommand = {
+  name: "login",
+  description: "Store a provider's API key, log in or log out",
+  argumentHint: "[provider]",
+  worksWhileBusy: true,
+  complete: (prefix, { host }) =>
+    keyed(host.app.models.catalogue.providers)
+      .filter(({ provider }) => provider.startsWith(prefix.trim()))
+      .map(({ provider }) => ({ value: provider, label: provider })),
+  async run(args, context) {
+    reloadModels(context);
+    const providers = keyed(context.host.app.models.catalogue.providers);
+    // Text after a provider's name may be its key, so it is never shown again.
+    const [word = "", ...others] = args.split(/\s+/);
+    const named = providers.find(({ provider }) => provider === word);
+    const isGivenKey = named !== undefined && others.length > 0;
+    const provider = named ?? (await pickedProvider(providers, word, context));
+    if (provider === undefined) return;
+    if (provider === LOG_OUT) return removeLogin("", context);
+    const way = isGivenKey ? "key" : await chosenWay(provider, context);
+    if (way === "login") await logIn(provider, context);
+    else if (way === "key") await storeKey(provider, context, isGivenKey);
+  },
+};
+
+/** Those that need a key, or a login. */
+function keyed(providers: readonly ProviderConfig[]): ProviderConfig[] {
+  return providers.filter(({ apiKeyEnv, login }) => apiKeyEnv !== undefined || login !== undefined);
+}
+
+/** Where a provider takes both, the user says which. */
+function chosenWay(
+  { provider, apiKeyEnv, login }: ProviderConfig,
+  { screen }: InteractiveContext,
+): "login" | "key" | Promise<"login" | "key" | undefined> {
+  if (login === undefined) return "key";
+  if (apiKeyEnv === undefined) return "login";
+  return askPick<"login" | "key">(screen, {
+    title: `How do you want to log in to ${provider}?`,
+    items: ["login", "key"],
+    key: String,
+    text: String,
+    row: (way) => ({ label: way === "login" ? `Log in with ${login}` : "Enter an API key" }),
+  });
+}
+
+async function logIn(config: ProviderConfig, context: InteractiveContext): Promise<void> {
+  const { provider } = config;
+  const login = context.host.app.models.keys.logins.of(provider);
+  if (login === undefined)
+    return context.notify(
+      `Cannot log in to ${provider}: the extension for its login is not loaded.`,
+      "warning",
+    );
+  // With it comes what listens for a browser, which no start needs.
+  const { runProviderLogin } = await import("./provider-login.ts");
+  const state = await runProviderLogin(config, login, context);
+  if (state !== undefined) await canBeUsed(config, `Logged in to ${login.name}`, context);
+}
+
+const LOG_OUT = "logout";
+
+function pickedProvider(
+  providers: readonly ProviderConfig[],
+  query: string,
+  { host, screen }: InteractiveContext,
+): Promise<ProviderConfig | typeof LOG_OUT | undefined> {
+  const { keys } = host.app.models;
+  const rows = [...providers, ...(keys.stored().length > 0 ? ([LOG_OUT] as const) : [])];
+  const rank = (row: (typeof rows)[number]) => (row === LOG_OUT ? 1 : sortRank(row, keys));
+  return askPick(screen, {
+    title: "Log in to which provider?",
+    items: rows.toSorted((a, b) => rank(a) - rank(b)),
+    query,
+    key: (row) => (row === LOG_OUT ? row : row.provider),
+    text: (row) => (row === LOG_OUT ? "Log out" : row.provider),
+    row: (row) =>
+      row === LOG_OUT
+        ? { label: "Log out", detail: "removes a stored login or key" }
+        : { label: row.provider, detail: stateWords(row, keys) },
+  });
+}
+
+/** Providers with a key or login come first, then the row "Log out", then logins of extensions. */
+function sortRank(config: ProviderConfig, keys: KeyFile): number {
+  if (keys.source(config) !== undefined) return 0;
+  return config.login === undefined ? 3 : 2;
+}
+
+/** What lets requests in at a provider. */
+function stateWords(config: ProviderConfig, keys: KeyFile): string {
+  const { provider, apiKeyEnv, login } = config;
+  const origin = keys.source(config);
+  switch (origin) {
+    case undefined:
+      return login === undefined ? "no key" : `not logged in to ${oneLine(login, 40)}`;
+    case "environment":
+      return `key from ${apiKeyEnv}`;
+    case "file":
+      return "key stored";
+    case "models":
+      return "key from models.json";
+    case "lent":
+      return "key from an extension";
+    case "login":
+      return loginWords(keys.logins.state(provider)?.expires);
+  }
+}
+
+function loginWords(expires: number | undefined): string {
+  if (expires === undefined) return "logged in";
+  const nowMs = Date.now();
+  return expires > nowMs
+    ? `logged in until ${moment(expires, nowMs)}, then refreshed`
+    : "logged in, refreshed at the next use";
+}
+
+/** The key itself is shown nowhere. */
+async function storeKey(
+  config: ProviderConfig,
+  context: InteractiveContext,
+  isGivenKey: boolean,
+): Promise<void> {
+  const { keys } = context.host.app.models;
+  const { provider } = config;
+  let problem = isGivenKey ? "Enter the key here, not in the prompt: the prompt is visible." : "";
+  for (;;) {
+    const key = await askText(context.screen, {
+      title: `Key for ${provider}`,
+      message: [...aboutKey(config, keys.source(config)), problem].join("\n").trimEnd(),
+      isSecret: true,
+    });
+    if (key === undefined) return;
+    if (key.trim() === "") return noKey(config, context);
+    try {
+      keys.store(provider, key);
+      return await keyStored(config, context);
+    } catch (error) {
+      // A key that was not copied well is asked for again.
+      if (!BonsaiError.is(error) || error.code !== "keys_invalid") throw error;
+      problem = `${error.message} ${error.hint}`;
+    }
+  }
+}
+
+function aboutKey({ apiKeyEnv }: ProviderConfig, origin: ReturnType<KeyFile["source"]>): readonly string[] {
+  return [
+    "Bonsai stores the key in its folder, in auth.json. Only you can read this file. Only the provider receives the key.",
+    ...(origin === "environment" ? [`${apiKeyEnv} is set and overrides the stored key.`] : []),
+    ...(origin === "file"
+      ? ["A key is stored. Enter a new key to replace it, or nothing to remove it."]
+      : []),
+  ];
+}
+
+/** Nothing was typed: where a key is stored, that may mean that it shall go. */
+async function noKey(config: ProviderConfig, { host, screen, notify }: InteractiveContext): Promise<void> {
+  const { keys } = host.app.models;
+  const { provider } = config;
+  if (keys.source(config) !== "file") return notify("No key entered. Nothing was stored.");
+  const isSure = await askYes(screen, { title: `Remove the key for ${provider}?`, message: "" });
+  if (isSure && keys.remove(provider)) notify(`Removed the key for ${provider}.`);
+}
+
+function keyStored(config: ProviderConfig, context: InteractiveContext): Promise<void> {
+  return canBeUsed(config, `Stored the key for ${config.provider}`, context);
+}
+
+/** @param what happened, so that the provider can be used now */
+async function canBeUsed(
+  config: ProviderConfig,
+  what: string,
+  { host, notify }: InteractiveContext,
+): Promise<void> {
+  const { keys, catalogue } = host.app.models;
+  const { apiKeyEnv } = config;
+  const isHidden = keys.source(config) === "environment";
+  const next = isHidden ? `${apiKeyEnv} is set and overrides it` : "Choose a model with /model";
+  notify(`${what}. ${next}.`);
+  if (!isNoModel(host.agent.model)) return;
+  const usable = await defaultModel({ catalogue, keys });
+  if (usable === undefined) return;
+  await host.agent.setModel(usable.model);
+  notify(`Model: ${referenceOf(usable.model)}.`);
+}
+
+/** Removes the stored login or key of a provider. @param args the provider; asked for when empty */
+export async function removeLogin(args: string, context: InteractiveContext): Promise<void> {
+  const { keys } = context.host.app.models;
+  const stored = keys.stored();
+  if (stored.length === 0) return context.notify(`No key or login is stored.${fromEnvironment(context)}`);
+  const provider = args === "" ? await pickedKey(stored, context) : args;
+  if (provider === undefined) return;
+  // Entries of other kinds stay.
+  if (stored.includes(provider)) {
+    if (keys.logins.stored(provider) !== undefined) return logOut(provider, context);
+    if (keys.remove(provider)) return removed(provider, `Removed the key for ${provider}.`, context);
+  }
+  context.notify(
+    `No key or login is stored for ${provider}. Stored: ${stored.join(", ")}.${stillSet(provider, context)}`,
+    "warning",
+  );
+}
+
+function pickedKey(stored: readonly string[], context: InteractiveContext): Promise<string | undefined> {
+  return askPick(context.screen, {
+    title: "Remove which login or key?",
+    items: stored,
+    picks: "remove",
+    key: (provider) => provider,
+    text: (provider) => provider,
+    row: (provider) => {
+      const variable = variableInUse(provider, context);
+      return {
+        label: provider,
+        detail:
+          variable === undefined
+            ? context.host.app.models.keys.logins.stored(provider) === undefined
+              ? "key"
+              : "login"
+            : `${variable} is set and overrides it`,
+      };
+    },
+  });
+}
+
+/** Where the provider can, it takes back what it gave. */
+async function logOut(provider: string, context: InteractiveContext): Promise<void> {
+  const { logins } = context.host.app.models.keys;
+  const done = await context.interruptible((signal) => logins.logout(provider, signal));
+  if (done === undefined) return context.notify(`Not logged in to ${provider}.`);
+  const there = done.isRevoked ? " and revoked the login" : "";
+  removed(provider, `Logged out of ${provider}${there}.`, context);
+  if (done.problem !== undefined)
+    context.notify(`${provider} did not revoke the login: ${oneLine(done.problem, 200)}`, "warning");
+}
+
+function removed(provider: string, what: string, context: InteractiveContext): void {
+  const { agent, app } = context.host;
+  context.notify(`${what}${stillSet(provider, context)}`);
+  if (agent.model.provider !== provider || isReachable(agent.model, app.models.keys)) return;
+  context.notify(
+    `${referenceOf(agent.model)} is no longer available. Choose another model with /model.`,
+    "warning",
+  );
+}
+
+/** The variable of the environment that gives the key of a provider. */
+function variableInUse(provider: string, { host }: InteractiveContext): string | undefined {
+  const { keys, catalogue } = host.app.models;
+  const config = catalogue.providers.find((each) => each.provider === provider);
+  return config !== undefined && keys.source(config) === "environment" ? config.apiKeyEnv : undefined;
+}
+
+function stillSet(provider: string, context: InteractiveContext): string {
+  const variable = variableInUse(provider, context);
+  return variable === undefined ? "" : ` ${variable} still provides a key. Unset it before starting bonsai.`;
+}
+
+function fromEnvironment(context: InteractiveContext): string {
+  const { providers } = context.host.app.models.catalogue;
+  const set = providers.flatMap(({ provider }) => variableInUse(provider, context) ?? []);
+  return set.length === 0 ? "" : ` Keys in the environment: ${set.join(", ")}.`;
+}

@@ -1,0 +1,197 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+import {
+  type CatalogueModel,
+  isReachable,
+  referenceOf,
+  type UsableModel,
+  usableModels,
+} from "@bonsai-agent/models";
+import { findChoice, type ModelRegistry } from "../../call/model-choice.ts";
+import { writeSetting } from "../../call/settings-file.ts";
+import { count, sizeText } from "../../views/numbers.ts";
+import { errorText } from "../error-text.ts";
+import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+import { isNoModel } from "../no-model.ts";
+import { missing, pickModel } from "../panels/model-picker.ts";
+import { keys } from "../terminal/keys.ts";
+import type { AutocompleteItem } from "../terminal/tui.ts";
+import { passedThreshold } from "./compaction-commands.ts";
+import { useSettings } from "./settings-commands.ts";
+
+export const modelCommand: SlashCommand = {
+  name: "model",
+  description: "Choose the model. The list shows context windows and prices",
+  argumentHint: "[search]",
+  worksWhileBusy: true,
+  complete: completeModels,
+  async run(args, context) {
+    const { host, screen, notify } = context;
+    reloadModels(context);
+    if (args !== "" && (await isSet(args, context))) return;
+    const current = referenceOf(host.agent.model);
+    const picked = await pickModel({
+      screen,
+      models: host.app.models,
+      current,
+      inUse: isNoModel(host.agent.model) ? undefined : host.agent.model,
+      query: args,
+      keep: ({ reference }) => keepModel(reference, context),
+      favourites: {
+        has: (reference) => favouriteOf(reference, context) !== undefined,
+        toggle: (reference) => toggleFavourite(reference, context),
+      },
+    });
+    if (picked === undefined) return;
+    if (picked.reference === current) return notify(`${current} is already in use.`);
+    // The model itself: it has the window that its server reports.
+    await host.agent.setModel(picked.model);
+    notifyModel(picked.reference, context);
+  },
+};
+
+/** What can be asked now first; of the others, what is missing. */
+async function completeModels(prefix: string, { host }: InteractiveContext): Promise<AutocompleteItem[]> {
+  const { models } = host.app;
+  const wanted = prefix.trim().toLowerCase();
+  const usable = (await usableNow(models)).map(({ model }) => model);
+  const known = new Set(usable.map(referenceOf));
+  const others = models.catalogue.models.filter((model) => !known.has(referenceOf(model)));
+  const fitting = (model: CatalogueModel) => referenceOf(model).toLowerCase().includes(wanted);
+  const item = (model: CatalogueModel, description?: string) => {
+    const reference = referenceOf(model);
+    return { value: reference, label: reference, ...(description !== undefined && { description }) };
+  };
+  return [
+    ...usable.filter(fitting).map((model) => item(model)),
+    ...others.filter(fitting).map((model) => item(model, missing(model, models.keys))),
+  ];
+}
+
+/** Servers are not asked anew for each letter that is typed. */
+const askedForMs = 5_000;
+const asked = new WeakMap<ModelRegistry, { atMs: number; found: Promise<readonly UsableModel[]> }>();
+
+function usableNow(models: ModelRegistry): Promise<readonly UsableModel[]> {
+  const last = asked.get(models);
+  const atMs = performance.now();
+  if (last !== undefined && atMs - last.atMs < askedForMs) return last.found;
+  const found = usableModels(models);
+  asked.set(models, { atMs, found });
+  return found;
+}
+
+function notifyModel(reference: string, { host, notify }: InteractiveContext): void {
+  notify(`Model: ${reference}, from the next request.`);
+  const { tokens } = host.agent.state.context;
+  const limit = passedThreshold(host, tokens);
+  if (limit === undefined) return;
+  const message = `The context (${sizeText(host.agent.state.context)}) is above this model's limit of ${count(limit)}. The next prompt compacts it first.`;
+  notify(message, "warning");
+}
+
+/** True where the words name one model: nothing is to be asked. */
+async function isSet(words: string, context: InteractiveContext): Promise<boolean> {
+  // Another word than a whole name is a search.
+  if (!words.includes("/") || /\s/.test(words)) return false;
+  const { host, notify } = context;
+  try {
+    const { model } = await findChoice(host.app.models, words);
+    if (isReachable(model, host.app.models.keys))
+      notifyModel(referenceOf(await host.setModel(words)), context);
+    else
+      notify(`${referenceOf(model)} is not available: ${missing(model, host.app.models.keys)}.`, "warning");
+    return true;
+  } catch (error) {
+    if (BonsaiError.is(error) && searchCodes.has(error.code)) return false;
+    throw error;
+  }
+}
+
+/** Of words that name no model. */
+const searchCodes: ReadonlySet<string> = new Set([
+  "model_unknown",
+  "model_ambiguous",
+  "model_needs_key",
+  "provider_unknown",
+]);
+
+/**
+ * What the keys do: the next of the favourites, or the one before.
+ * @param hint shows for a moment where one is; the footer goes on to show the model
+ */
+export async function cycleModel(
+  { host, notify }: InteractiveContext,
+  step: 1 | -1,
+  hint: (text: string) => void,
+): Promise<void> {
+  try {
+    const { model, choices, left } = await host.cycleModel(step);
+    for (const why of left.filter(isNews(host.app.models)))
+      notify(`Skipped a favourite model: ${why}.`, "warning");
+    if (model === undefined) return notify(noOtherModel(host.app.settings.favoriteModels, choices.length));
+    const at = choices.findIndex((each) => referenceOf(each.model) === referenceOf(model)) + 1;
+    hint(`Model: ${referenceOf(model)}, from the next request (${at} of ${choices.length}).`);
+  } catch (error) {
+    notify(errorText(error), "error");
+  }
+}
+
+const said = new WeakMap<ModelRegistry, Set<string>>();
+
+/** The key is pressed often; what is wrong with a favourite is said once. */
+function isNews(models: ModelRegistry): (text: string) => boolean {
+  const known = said.get(models) ?? new Set();
+  said.set(models, known);
+  return (text) => !known.has(text) && known.add(text).has(text);
+}
+
+function noOtherModel(favourites: readonly string[], many: number): string {
+  if (many === 0)
+    return "No model available. Store a key with /login or start a local server such as Ollama.";
+  return favourites.length > 0
+    ? "No other favourite is available. Mark favourites in /model."
+    : "No other model is available. Store more keys with /login.";
+}
+
+/** The entry of the settings that names a model, with its level of thinking. */
+function favouriteOf(reference: string, { host }: InteractiveContext): string | undefined {
+  const { models, settings } = host.app;
+  return settings.favoriteModels.find((each) => models.catalogue.divide(each).reference === reference);
+}
+
+/** In the user's own settings. @returns a line about it */
+function toggleFavourite(reference: string, context: InteractiveContext): string {
+  const { app } = context.host;
+  const known = favouriteOf(reference, context);
+  const { favoriteModels: now } = app.settings;
+  const next = known === undefined ? [...now, reference] : now.filter((each) => each !== known);
+  writeSetting(app.home, ["favoriteModels"], next.length === 0 ? undefined : next);
+  useSettings(context);
+  const isOne = favouriteOf(reference, context) !== undefined;
+  if (isOne === (known !== undefined))
+    return "Saved in your settings. The project or a flag sets other favourites here.";
+  const key = keys.label("nextModel");
+  return isOne
+    ? `${reference} is a favourite. ${key} switches between favourites.`
+    : `${reference} is no longer a favourite.`;
+}
+
+/** In the user's own settings; those of the project count more. */
+function keepModel(reference: string, context: InteractiveContext): string {
+  const { app } = context.host;
+  writeSetting(app.home, ["model"], reference);
+  useSettings(context);
+  const { model: usual } = app.settings;
+  return usual === reference
+    ? `${reference} is the default model from the next start.`
+    : `Saved in your settings. This project starts with ${usual}.`;
+}
+
+/** Reads `models.json` anew. A file that cannot be read changes nothing. */
+export function reloadModels({ host, notify }: Pick<InteractiveContext, "host" | "notify">): void {
+  try {
+    host.app.models.catalogue.reload();
+  } catch (error) {
+    notify(errorText(error), "error");
+  }
+}

@@ -1,0 +1,199 @@
+import { describedCommand } from "../../call/resources.ts";
+import { oneLine, printable } from "../../views/terminal-text.ts";
+import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+import { matchFiles, ProjectFiles } from "../prompt/project-files.ts";
+import {
+  type AutocompleteItem,
+  type AutocompleteProvider,
+  type AutocompleteSuggestions,
+  CombinedAutocompleteProvider,
+  fuzzyFilter,
+} from "../terminal/tui.ts";
+import { typableText } from "../terminal/typed-input.ts";
+
+interface PromptCompletionOptions {
+  /** The project's folder. */
+  cwd: string;
+  commands: readonly SlashCommand[];
+  notify: InteractiveContext["notify"];
+}
+
+type Position = Parameters<AutocompleteProvider["getSuggestions"]>;
+
+/** A mention at the cursor, whole or begun; `@"` begins one with blanks in it. */
+const mention = /(?:^|[\s([{<"'`])(@(?:"([^"]*)|((?!")\S*)))$/;
+
+/**
+ * Completes commands and their arguments, files behind `@`, and paths by the key for it. What only the session knows,
+ * commands of extensions and arguments, joins with it.
+ */
+export class PromptCompletion implements AutocompleteProvider {
+  readonly #options: PromptCompletionOptions;
+  readonly #paths: CombinedAutocompleteProvider;
+  readonly #files: ProjectFiles;
+  readonly #opened = Promise.withResolvers<InteractiveContext>();
+  #context: InteractiveContext | undefined;
+
+  constructor(options: PromptCompletionOptions) {
+    this.#options = options;
+    this.#paths = new CombinedAutocompleteProvider([], options.cwd);
+    this.#files = new ProjectFiles(options.cwd);
+  }
+
+  /** The session is there. */
+  begin(context: InteractiveContext): void {
+    this.#context = context;
+    this.#opened.resolve(context);
+  }
+
+  async getSuggestions(...position: Position): Promise<AutocompleteSuggestions | null> {
+    return safeSuggestions(await this.#find(...position));
+  }
+
+  async #find(...[lines, line, column, options]: Position): Promise<AutocompleteSuggestions | null> {
+    const text = lines[line] ?? "";
+    const before = text.slice(0, column);
+    const behind = text.slice(column);
+    const mentioned = mention.exec(before);
+    if (mentioned !== null) {
+      const [, prefix = "", quoted, bare = ""] = mentioned;
+      const query = quoted ?? bare;
+      return /^(~|\.{0,2})\//.test(query)
+        ? this.#mentionsOutside(prefix, query, options.signal)
+        : this.#mentions(prefix, query, options.signal);
+    }
+    const command = line === 0 ? /^\/(\S*)(?:\s+(.*))?$/s.exec(before) : null;
+    if (command !== null && !(options.force === true && command[1]!.includes("/"))) {
+      const [, name = "", args] = command;
+      // In front of a word, a name would be taken for what is written there already.
+      if (args === undefined) return /^\S/.test(behind) ? null : this.#names(name, before);
+      const known = await this.#arguments(name, args, options.signal);
+      if (known !== null || options.force !== true) return known;
+    }
+    return options.force === true ? this.#paths.getSuggestions(lines, line, column, options) : null;
+  }
+
+  applyCompletion(...call: Parameters<AutocompleteProvider["applyCompletion"]>) {
+    return this.#paths.applyCompletion(...call);
+  }
+
+  async #mentions(
+    prefix: string,
+    query: string,
+    signal: AbortSignal,
+  ): Promise<AutocompleteSuggestions | null> {
+    const known = await matchFiles(await this.#files.list(signal), { query, signal });
+    // It can be among those that are still looked for.
+    const matching =
+      known.length > 0 ? known : await matchFiles(await this.#files.whole(signal), { query, signal });
+    return suggestions(
+      matching.map(({ path }) => mentionOf(path, path)),
+      prefix,
+    );
+  }
+
+  /** Folder by folder, as the path is typed: what lies outside of the project has no end. */
+  async #mentionsOutside(
+    prefix: string,
+    query: string,
+    signal: AbortSignal,
+  ): Promise<AutocompleteSuggestions | null> {
+    const found = await this.#pathsFrom(query, signal);
+    return suggestions(
+      found.map(({ value, label }) => mentionOf(value, label)),
+      prefix,
+    );
+  }
+
+  /** What a path that was begun can be, without quotes. */
+  async #pathsFrom(begun: string, signal: AbortSignal): Promise<AutocompleteItem[]> {
+    const quoted = `"${begun}`;
+    const found = await this.#paths.getSuggestions([quoted], 0, quoted.length, { signal, force: true });
+    return (found?.items ?? []).map(({ value, ...item }) => ({
+      ...item,
+      value: value.replace(/^"|"$/g, ""),
+    }));
+  }
+
+  async #names(name: string, prefix: string): Promise<AutocompleteSuggestions | null> {
+    const own = this.#options.commands.map(({ name, description, argumentHint }) => ({
+      value: name,
+      label: argumentHint === undefined ? name : `${name} ${argumentHint}`,
+      description,
+    }));
+    const { extensions, resources } = this.#context?.host.app ?? {};
+    const others = (extensions?.commands ?? []).map(({ name, description }) =>
+      itemOf({ value: name, label: name, description }),
+    );
+    const ofFiles = ((await resources?.commands()) ?? []).map(({ name, argumentHint, ...more }) => ({
+      value: name,
+      label: argumentHint === undefined ? name : `${name} ${argumentHint}`,
+      description: describedCommand(more),
+    }));
+    return suggestions(
+      fuzzyFilter([...own, ...others, ...ofFiles], name, ({ value }) => value),
+      prefix,
+    );
+  }
+
+  async #arguments(name: string, args: string, signal: AbortSignal): Promise<AutocompleteSuggestions | null> {
+    const command = this.#options.commands.find((each) => each.name === name);
+    if (command !== undefined && command.complete === undefined) return null;
+    const context = this.#context ?? (await this.#whenOpen(signal));
+    if (context === undefined) return null;
+    if (command !== undefined) return suggestions(await this.#completed(command, args, context), args);
+    const items = await context.host.app.extensions.completeCommand(name, args);
+    return suggestions(items.map(itemOf), args);
+  }
+
+  /** Undefined where another key came first. */
+  #whenOpen(signal: AbortSignal): Promise<InteractiveContext | undefined> {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener("abort", () => resolve(undefined), { once: true });
+    return Promise.race([this.#opened.promise, promise]);
+  }
+
+  async #completed(
+    command: SlashCommand,
+    args: string,
+    context: InteractiveContext,
+  ): Promise<AutocompleteItem[]> {
+    try {
+      return (await command.complete?.(args, context)) ?? [];
+    } catch (error) {
+      this.#options.notify(`Cannot complete /${command.name}: ${(error as Error).message}`, "warning");
+      return [];
+    }
+  }
+}
+
+/** Without what cannot stand in the editor, and with labels that do no harm on the screen. */
+export function safeSuggestions(found: AutocompleteSuggestions | null): AutocompleteSuggestions | null {
+  return found && suggestions(found.items.filter(isTypable).map(printableItem), found.prefix);
+}
+
+/** The name of a file can hold anything; what cannot stand in the editor completes nothing. */
+function isTypable({ value }: AutocompleteItem): boolean {
+  return typableText(value) === value;
+}
+
+function printableItem({ value, label, description }: AutocompleteItem): AutocompleteItem {
+  return itemOf({ value, label: printable(label), description: description && oneLine(description) });
+}
+
+/** To the library, an undefined description is not the same as none. */
+function itemOf({
+  description,
+  ...item
+}: Omit<AutocompleteItem, "description"> & { description?: string | undefined }): AutocompleteItem {
+  return { ...item, ...(description !== undefined && { description }) };
+}
+
+function mentionOf(path: string, label: string): AutocompleteItem {
+  return { value: /\s/.test(path) ? `@"${path}"` : `@${path}`, label };
+}
+
+function suggestions(items: AutocompleteItem[], prefix: string): AutocompleteSuggestions | null {
+  return items.length === 0 ? null : { items, prefix };
+}

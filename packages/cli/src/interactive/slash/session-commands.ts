@@ -1,0 +1,228 @@
+import { statSync } from "node:fs";
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { Session } from "@bonsai-agent/session";
+import { absolutePath, shownPath } from "../../call/paths.ts";
+import { forkChoice, freshChoice, namedChoice } from "../../call/session-choice.ts";
+import {
+  exportFormat,
+  resolveEntryId,
+  sessionPath,
+  sessionPlace,
+  writeOutput,
+} from "../../call/session-file.ts";
+import { bytes, counted } from "../../views/numbers.ts";
+import { freeAmong } from "../../views/session-facts.ts";
+import { oneLine } from "../../views/terminal-text.ts";
+import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+import { askText } from "../panels/ask.ts";
+import { pickSession } from "../panels/session-picker.ts";
+import { fillEditor, sentMessage } from "../prompt/typed-message.ts";
+import { mergeFlow } from "../tree/branches.ts";
+import { askLabel, openTree, openTreeModel, pickEntry, writeLabel } from "../tree/tree-navigation.ts";
+import { FIRST_ROW } from "../tree/tree-panel.ts";
+import { isWork } from "../tree/tree-search.ts";
+import { openBrowserView, writePage } from "./browser-view.ts";
+
+export const newCommand: SlashCommand = {
+  name: "new",
+  description: "Start a new session",
+  async run(_args, { host, notify }) {
+    const hasMoved = await host.replace("new", freshChoice(host));
+    if (!hasMoved) notify("An extension keeps this session open.");
+  },
+};
+
+export const treeCommand: SlashCommand = {
+  name: "tree",
+  description: "Show the session tree and go to another entry",
+  async run(_args, context) {
+    await openTree(context);
+  },
+};
+
+export const forkCommand: SlashCommand = {
+  name: "fork",
+  description: "Continue in a new session, from one of your messages or as a copy",
+  async run(_args, context) {
+    const model = openTreeModel(context, "user only");
+    if (model.rows.length === 0) return context.notify("There is no message to fork from yet.");
+    const at = await pickEntry(context, model, {
+      title: "Fork from which message?",
+      choice: "fork",
+      canLabel: false,
+      firstRow: "Whole session, up to the latest message",
+    });
+    if (at === undefined) return;
+    if (at === FIRST_ROW) return forkWholeSession(context);
+    const { host, notify } = context;
+    const { id } = model.entryAt(at);
+    const sent = sentMessage(host.agent.session, id);
+    if (!(await host.fork(id, forkChoice(host, id, "before"), "before")))
+      return notify("An extension prevented the fork.", "warning");
+    notify("This is a new session. The previous one is unchanged.");
+    fillEditor(context, sent);
+  },
+};
+
+export async function forkWholeSession({ host, notify }: InteractiveContext): Promise<void> {
+  const { leafId } = host.agent.session;
+  if (leafId === null) return notify("This session is empty, so there is nothing to copy.");
+  const isForked = await host.fork(leafId, forkChoice(host, leafId), "at");
+  if (isForked) notify("This is a copy. The previous session is unchanged.");
+  else notify("An extension prevented the fork.", "warning");
+}
+
+export const mergeCommand: SlashCommand = {
+  name: "merge",
+  description: "Summarise another branch into the current one",
+  argumentHint: "[branch] [focus]",
+  async run(args, context) {
+    const { session } = context.host.agent;
+    const name = branchName(session, args);
+    const focus = args.slice(name.length).trim();
+    const branchId = name === "" ? await pickBranch(context) : resolveEntryId(session, name);
+    if (branchId !== undefined) await mergeFlow(context, branchId, focus === "" ? {} : { focus });
+  },
+};
+
+/** What names the branch: the longest label that the text begins with, else its first word. */
+function branchName(session: Session, text: string): string {
+  const labels = [...session.labels().values()].filter((label) => `${text} `.startsWith(`${label} `));
+  const [longest] = labels.sort((one, other) => other.length - one.length);
+  return longest ?? text.split(/\s/, 1)[0]!;
+}
+
+async function pickBranch(context: InteractiveContext): Promise<string | undefined> {
+  const model = openTreeModel(context, "default");
+  if (model.rows.length === 0) {
+    context.notify("There is no other branch yet.");
+    return undefined;
+  }
+  const title = "Merge which branch? Choose its last entry.";
+  const at = await pickEntry(context, model, { title, choice: "merge" });
+  return at === undefined ? undefined : model.entryAt(at).id;
+}
+
+/** Labels the latest message. @param text asked for when empty */
+export async function labelLatest(text: string, context: InteractiveContext): Promise<void> {
+  const { session } = context.host.agent;
+  // Skips entries that are only notes about other entries.
+  const id = session.path().findLast(isWork)?.id;
+  if (id === undefined) return context.notify("There is no message to label yet.");
+  const label = text === "" ? await askLabel(context, id, session.label(id)) : writeLabel(context, id, text);
+  if (label === undefined) return;
+  context.notify(
+    label === "" ? "Removed the label of the latest message." : `Labelled the latest message [${label}].`,
+  );
+}
+
+export const resumeCommand: SlashCommand = {
+  name: "resume",
+  description: "Open, rename or delete a session, or import a transcript",
+  argumentHint: "[id|file|text]",
+  async run(args, context) {
+    const { host, screen, search } = context;
+    const { cwd, call } = host.app;
+    const pick = () =>
+      pickSession({
+        ...{ screen, search, place: sessionPlace(call), cwd, inUse: host.agent.session.file, query: args },
+        now: () => call.io.now(),
+        nameInUse: (name) => host.setName(name),
+      });
+    const named = namedFile(args, context);
+    if (named !== undefined) return openNamedFile(named, context);
+    const picked = await pick();
+    if (picked !== undefined) await openFile(picked.file, context);
+  },
+};
+
+/** What can only be meant as a path. */
+const isPath = /[/\\]|\.jsonl$/;
+
+/** The session that a text names; undefined where it is text to look for. @throws BonsaiError of a path without a file */
+function namedFile(text: string, { host }: InteractiveContext): string | undefined {
+  if (text === "") return undefined;
+  // The completion quotes a path with spaces.
+  const name = text.replace(/^"(.*)"$/, "$1");
+  try {
+    const path = sessionPath(name, host.app.call);
+    // A word can be the name of a folder by chance.
+    return isPath.test(name) || !statSync(path).isDirectory() ? path : undefined;
+  } catch (error) {
+    if (isPath.test(name) || !BonsaiError.is(error)) throw error;
+    return undefined;
+  }
+}
+
+async function openFile(file: string, { host, notify }: InteractiveContext): Promise<void> {
+  if (file === host.agent.session.file) notify("This session is already open.");
+  else if (!(await host.replace("resume", namedChoice(host, file))))
+    notify("An extension keeps this session open.");
+}
+
+/** Opens a session file. Imports the transcript of another agent first. */
+async function openNamedFile(path: string, context: InteractiveContext): Promise<void> {
+  // Loads the readers of all formats, so not at the start.
+  const { detectTranscript } = await import("@bonsai-agent/transcripts");
+  const format = detectTranscript(path)?.format;
+  if (format === undefined || format === "session") return openFile(path, context);
+  const { host, notify } = context;
+  const { cwd, call } = host.app;
+  const { importSession } = await import("../../call/session-import.ts");
+  const { file, program, entryCount, notices } = importSession({ path, place: sessionPlace(call), cwd });
+  await openFile(file, context);
+  const from = shownPath(path, cwd);
+  notify(
+    `Imported ${counted(entryCount, "entry", "entries")} of ${program} from ${from}. The file is unchanged.`,
+  );
+  for (const { message, count } of notices)
+    notify(count === 1 ? message : `${message} (${count} times)`, "warning");
+}
+
+export const nameCommand: SlashCommand = {
+  name: "name",
+  description: "Name this session",
+  argumentHint: "[text]",
+  worksWhileBusy: true,
+  async run(args, { host, screen, notify }) {
+    const { sessionName } = host.agent.state;
+    const typed =
+      args !== ""
+        ? args
+        : await askText(screen, {
+            title: "Session name",
+            message: "Leave it empty to list the session by its first words.",
+            value: sessionName ?? "",
+            placeholder: "no name",
+          });
+    if (typed === undefined) return;
+    const text = oneLine(typed);
+    if (text === (sessionName ?? "")) return;
+    await host.setName(text);
+    notify(text === "" ? "Removed the session name." : `Session name: “${text}”.`);
+  },
+};
+
+export const exportCommand: SlashCommand = {
+  name: "export",
+  description: "Open the session in the browser, or write it to a .md or .html file",
+  argumentHint: "[file]",
+  worksWhileBusy: true,
+  async run(args, context) {
+    if (args === "") return openBrowserView(context);
+    const { host, notify } = context;
+    const { session, model } = host.agent;
+    const { cwd, models, home, call } = host.app;
+    const file = absolutePath(args, cwd);
+    if (exportFormat(file) === "html") return writePage(file, host.app, session, notify);
+    // Loads a Markdown parser, so not at the start.
+    const { exportMarkdown } = await import("@bonsai-agent/transcripts");
+    const { secretsOf } = await import("../../call/page-source.ts");
+    const text = exportMarkdown(session, {
+      isFree: freeAmong([...models.catalogue.models, model]),
+      secrets: secretsOf({ home, env: call.io.env, catalogue: models.catalogue, keys: models.keys }),
+    });
+    writeOutput(file, text);
+    notify(`Wrote ${shownPath(file, cwd)} (${bytes(Buffer.byteLength(text))}).`);
+  },
+};

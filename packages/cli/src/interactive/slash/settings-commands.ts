@@ -1,0 +1,214 @@
+import { requestOverhead } from "@bonsai-agent/agent/host";
+import type { ProjectPlace } from "../../call/project-parts.ts";
+import { isNothing, type ProjectUse, projectUse, projectUseLines } from "../../call/project-use.ts";
+import { userHomeFolder } from "../../call/resource-places.ts";
+import { agentCallSettings, type SettingsCall, settingsLayers } from "../../call/settings.ts";
+import {
+  isRefused,
+  isTrusted,
+  type PathGrant,
+  pathGrants,
+  refuseFolder,
+  takeBackPath,
+  trustFolder,
+  untrustFolder,
+} from "../../call/trust.ts";
+import { economyText } from "../../views/economy-text.ts";
+import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+import { isNoModel } from "../no-model.ts";
+import { askYesOrNo } from "../panels/ask.ts";
+import { type CommonSetting, settingName } from "../panels/common-settings.ts";
+import { PickList } from "../panels/pick-list.ts";
+import { editSettings } from "../panels/settings-editor.ts";
+import type { Screen } from "../terminal/screen.ts";
+
+export const settingsCommand: SlashCommand = {
+  name: "settings",
+  description: "Change settings: thinking, theme, compaction and more",
+  argumentHint: "[search]",
+  worksWhileBusy: true,
+  async run(query, context) {
+    const { host, screen, themes, notify } = context;
+    const { home, models } = host.app;
+    const changed = new Map<string, CommonSetting>();
+    await editSettings({
+      query,
+      screen,
+      themes,
+      models,
+      home,
+      inForce: () => ({ settings: host.app.settings, layers: settingsLayers(quietCall(context)) }),
+      meansHere: (setting) => meaningHere(setting, context),
+      onChange: (setting) => {
+        changed.set(settingName(setting), setting);
+        takeEffect(setting, context);
+      },
+    });
+    if (changed.size > 0) notify(changeWords([...changed.values()]));
+  },
+};
+
+/** Of the economy, where it has this session compacted and what that saves. */
+function meaningHere(setting: CommonSetting, { host }: InteractiveContext): string | undefined {
+  const { agent, app } = host;
+  const { compaction: settings } = app.settings;
+  if (settingName(setting) !== "compaction.economy" || !settings.enabled) return undefined;
+  if (isNoModel(agent.model)) return undefined;
+  const { session, model, systemPrompt } = agent;
+  const { texts } = requestOverhead({ systemPrompt, tools: agent.tools.declarations() });
+  const nowMs = app.call.io.now();
+  const text = economyText({ session, settings, model, nowMs, fixedTexts: () => texts });
+  const subject = settings.economy === "off" ? "auto" : "Bonsai";
+  return text === undefined ? undefined : `In this session, ${subject} ${text}.`;
+}
+
+/** What a flag, the environment or the project sets otherwise stays so. */
+function takeEffect(setting: CommonSetting, context: InteractiveContext): void {
+  const before = context.host.app.settings.thinking;
+  useSettings(context);
+  const { thinking } = context.host.app.settings;
+  if (settingName(setting) === "thinking" && thinking !== before)
+    void context.host.agent.setThinking(thinking);
+}
+
+function changeWords(changed: readonly CommonSetting[]): string {
+  const names = (holds: CommonSetting["holds"]) =>
+    changed
+      .filter((setting) => setting.holds === holds)
+      .map(settingName)
+      .join(", ");
+  const [session, start] = [names("session"), names("start")];
+  return [
+    `Settings changed: ${changed.map(settingName).join(", ")}.`,
+    ...(session === "" ? [] : [`In the next session: ${session}.`]),
+    ...(start === "" ? [] : [`At the next start: ${start}.`]),
+  ].join(" ");
+}
+
+/**
+ * Reads the settings anew, flags and the trusted project's over the user's: those of compactions and the theme hold at
+ * once, the others in the sessions that are opened from then on.
+ * @throws BonsaiError for settings that cannot be used; then those of before hold
+ */
+export function useSettings(context: InteractiveContext): void {
+  const { host, screen, themes } = context;
+  const settings = agentCallSettings(quietCall(context));
+  host.app.settings = settings;
+  host.agent.setCompactionSettings(settings.compaction);
+  themes.choose(settings.theme);
+  context.contextChanged();
+  screen.redraw();
+}
+
+/** What is left aside was notified at the start. */
+function quietCall({ host }: InteractiveContext): SettingsCall {
+  return { ...host.app.call, output: { notify: () => {} } };
+}
+
+const later =
+  "Compaction settings and the theme change now. Run /reload for extensions, skills and prompts. All other settings change at the next start.";
+
+export const trustCommand: SlashCommand = {
+  name: "trust",
+  description: "Trust this project: use its settings, extensions, skills and prompt templates",
+  argumentHint: "[off|paths]",
+  complete: (prefix) => trustWords.filter(({ value }) => value.startsWith(prefix)),
+  async run(args, context) {
+    const { host, screen, notify } = context;
+    const { home, cwd } = host.app;
+    if (args === "paths") return showPaths(context);
+    if (args !== "" && args !== "off") return notify("Use /trust, /trust off or /trust paths.");
+    if (args === "off") {
+      const isGone = untrustFolder(cwd, home);
+      if (isGone) useSettings(context);
+      const fromAbove = isTrusted(cwd, home) ? " A parent folder is still trusted." : "";
+      return notify(
+        isGone ? `${cwd} is no longer trusted.${fromAbove} ${later}` : `${cwd} was not trusted.${fromAbove}`,
+      );
+    }
+    if (isTrusted(cwd, home)) return notify(`${cwd} is already trusted. Use /trust off to stop trusting it.`);
+    const place = { cwd, home, userHome: userHomeFolder(host.app.call.io.env) };
+    if (!(await askTrust({ screen, ...place }, await projectUse(place)))) return;
+    useSettings(context);
+    notify(`${cwd} is trusted. ${later}`);
+  },
+};
+
+const trustWords = [
+  { value: "off", label: "off", description: "Stop trusting this project" },
+  {
+    value: "paths",
+    label: "paths",
+    description: "Show and remove permanent access to paths outside the project",
+  },
+];
+
+/** Lists what was granted for good, to be taken back. */
+async function showPaths({ host, screen, notify }: InteractiveContext): Promise<void> {
+  const { home, cwd } = host.app;
+  const grants = () => pathGrants(cwd, home);
+  if (grants().length === 0)
+    return notify("No paths outside this project are allowed permanently, except those in paths.allow.");
+  await screen.show<void>((done) => {
+    const list: PickList<PathGrant> = new PickList({
+      place: screen,
+      title: "Paths outside this project that are always allowed",
+      items: grants(),
+      key: ({ folder }) => folder,
+      text: ({ folder }) => folder,
+      row: ({ folder, access }) => ({
+        label: folder,
+        detail: access === "read" ? "read" : "read and write",
+      }),
+      empty: "No paths left.",
+      picks: "close",
+      onPick: () => done(undefined),
+      onCancel: () => done(undefined),
+      actions: [
+        {
+          key: "delete",
+          does: "remove",
+          run(grant) {
+            if (grant !== undefined) takeBackPath(grant, home);
+            list.setItems(grants());
+          },
+        },
+      ],
+    });
+    return list;
+  });
+}
+
+interface TrustQuestion extends ProjectPlace {
+  screen: Screen;
+}
+
+/**
+ * Asks about a project that brings what needs trust and was never trusted, before any of it is used. A no is
+ * remembered; who leaves the question is asked again at the next start.
+ */
+export async function askAtStart(question: TrustQuestion): Promise<void> {
+  const { home, cwd } = question;
+  if (isTrusted(cwd, home) || isRefused(cwd, home)) return;
+  const use = await projectUse(question);
+  if (!isNothing(use) && (await askTrust(question, use)) === false) refuseFolder(cwd, home);
+}
+
+/** Shows what would be used, and asks. @returns true where the project is trusted now; undefined without an answer */
+async function askTrust({ screen, home, cwd }: TrustQuestion, use: ProjectUse): Promise<boolean | undefined> {
+  const isSure = await askYesOrNo(screen, {
+    title: "Trust this project?",
+    message: [
+      cwd,
+      "",
+      isNothing(use)
+        ? "It has no settings, extensions or similar yet. Bonsai will use them once they exist."
+        : "Bonsai will use these files. Extensions and MCP servers are programs that run with your rights:",
+      ...projectUseLines(use, cwd).map((line) => `  ${line}`),
+    ].join("\n"),
+    // At the start it comes while the user may be typing already.
+    typeThrough: (data) => screen.typeThrough(data),
+  });
+  if (isSure === true) trustFolder(cwd, home);
+  return isSure;
+}

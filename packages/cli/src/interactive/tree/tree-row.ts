@@ -1,0 +1,155 @@
+import { count, largestUnit } from "../../views/numbers.ts";
+import { kindWord } from "../../views/preview.ts";
+import { printable, truncate } from "../../views/terminal-text.ts";
+import type { Style, StyleName, Theme } from "../terminal/theme.ts";
+import { truncateToWidth, visibleWidth } from "../terminal/tui.ts";
+import { none } from "./tree-layout.ts";
+import type { TreeModel } from "./tree-model.ts";
+
+interface TreeRowOptions {
+  model: TreeModel;
+  theme: Theme;
+  width: number;
+  nowMs: number;
+  /** False if the cursor is on a row that is not an entry. */
+  hasCursor: boolean;
+}
+
+/** From so many columns on, rows show when their entries were written. */
+const columnsWithAges = 56;
+
+/** One row of the tree: guides, mark, kind, label, preview and age. */
+export function treeRow(at: number, options: TreeRowOptions): string {
+  const { model, theme, width } = options;
+  const isSelected = options.hasCursor && model.selected === at;
+  const tail = rowTail(at, options);
+  const columns = width - spansWidth(tail);
+  const head: LookSpan[] = [
+    { text: `${isSelected ? "›" : " "}${sides[model.marks.indexOf(at)] ?? " "}`, style: theme.style.accent },
+    { text: guides(model, at, Math.max(4, Math.floor(width / 4))), style: theme.style.border },
+    ...mark(model, at, theme),
+    ...content(model, at, options),
+  ];
+  const spans = isSelected ? head.map(({ style: _, ...plain }) => plain) : head;
+  const gap = Math.max(0, columns - spansWidth(spans));
+  const line = fitSpans(spans, columns) + (gap > 0 ? " ".repeat(gap) : "");
+  const end = fitSpans(isSelected ? tail.map(({ text }) => ({ text })) : tail, width);
+  const whole = `${line}${end}`.trimEnd();
+  return isSelected ? theme.style.selectedBg(theme.style.bold(whole)) : whole;
+}
+
+/** What the marks are called: the first is side A of a comparison. */
+const sides = ["A", "B"];
+
+function rowTail(at: number, { model, theme, width, nowMs }: TreeRowOptions): LookSpan[] {
+  const { style } = theme;
+  const tail: LookSpan[] = [];
+  if (model.isFolded(at)) tail.push({ text: ` +${count(model.layout.below(at))}`, style: style.muted });
+  if (model.here === at) tail.push({ text: " ◀ here", style: style.warning });
+  if (width >= columnsWithAges)
+    tail.push({ text: ` ${ageOf(model.preview(at).timeMs, nowMs)}`, style: style.dim });
+  return tail;
+}
+
+function ageOf(timeMs: number, nowMs: number): string {
+  if (Number.isNaN(timeMs)) return "?".padStart(ageWidth);
+  return (largestUnit(nowMs - timeMs) || "now").padStart(ageWidth);
+}
+
+/** `10 minutes`. */
+const ageWidth = 10;
+
+/** What leads from the branches above to a row. Guides that grow too wide lose their left part. */
+function guides({ layout }: TreeModel, at: number, max: number): string {
+  let drawn = "";
+  for (let row = at; row !== none; ) {
+    const start = layout.segmentStart(row);
+    if (layout.isBranch(start)) {
+      const isLast = layout.isLastSibling(start);
+      const here = row === at && start === at;
+      drawn = (here ? (isLast ? "╰─" : "├─") : isLast ? "  " : "│ ") + drawn;
+    }
+    if (drawn.length > max) break;
+    row = layout.parent(start);
+  }
+  return drawn.length <= max ? drawn : `…${drawn.slice(-(max - 1))}`;
+}
+
+/** Where a fold can begin, and whether the entry is on the active path. */
+function mark(model: TreeModel, at: number, { style }: Theme): LookSpan[] {
+  const isHere = model.here === at;
+  const look = isHere ? style.warning : model.isActive(at) ? style.success : style.dim;
+  const fold = model.canFold(at) ? (model.isFolded(at) ? "▸" : "▾") : " ";
+  const bullet = isHere ? "◉" : model.isActive(at) ? "●" : "○";
+  return [
+    { text: fold, style: style.muted },
+    { text: `${bullet} `, style: look },
+  ];
+}
+
+function labelSpans(label: string | undefined, { style }: Theme): LookSpan[] {
+  return label === undefined ? [] : [{ text: `[${label}] `, style: style.warning }];
+}
+
+const kindLooks: ReadonlyMap<string, StyleName> = new Map<string, StyleName>([
+  ["user", "accent"],
+  ["assistant", "success"],
+  ["command", "warning"],
+  ["pin", "warning"],
+  ["compaction", "toolTitle"],
+  ["branch", "toolTitle"],
+  ["damaged", "error"],
+]);
+
+function content(model: TreeModel, at: number, { theme, width }: TreeRowOptions): LookSpan[] {
+  const kind = kindWord(model.entryAt(at).kind);
+  const { size } = model.preview(at);
+  const words = model.wordsOf(at);
+  const look: Style = theme.style[kindLooks.get(kind) ?? "muted"];
+  const isMuted = !model.isActive(at) || kind === "result" || words === "";
+  return [
+    { text: width < columnsWithAges ? `${kind} ` : `${kind.padEnd(10)} `, style: look },
+    ...labelSpans(model.labelOf(at), theme),
+    ...stateSpans(model, at, theme),
+    ...(size === undefined ? [] : [{ text: `of ${size} `, style: theme.style.toolTitle }]),
+    {
+      text: words === "" ? "(empty)" : words,
+      style: isMuted ? theme.style.muted : undefined,
+      fit: (columns) => model.fittedWordsOf(at, columns),
+    },
+  ];
+}
+
+/** Marks an undone or replaced compaction. */
+function stateSpans(model: TreeModel, at: number, { style }: Theme): LookSpan[] {
+  if (model.isUndone(at)) return [{ text: "undone ", style: style.warning }];
+  return model.isReplaced(at) ? [{ text: "replaced ", style: style.warning }] : [];
+}
+
+/** A piece of a line in one look. Its text may be anything: what is unsafe is made visible. */
+interface LookSpan {
+  text: string;
+  style?: Style | undefined;
+  /** The text for fewer columns than it has. Default: its beginning. */
+  fit?: (columns: number) => string;
+}
+
+/** Columns that pieces take. */
+function spansWidth(spans: readonly LookSpan[]): number {
+  return spans.reduce((sum, { text }) => sum + visibleWidth(printable(text)), 0);
+}
+
+/** Pieces as one line of at most `width` columns; a cut ends in `…`. */
+function fitSpans(spans: readonly LookSpan[], width: number): string {
+  let left = width;
+  let line = "";
+  for (const { text, style, fit = (columns: number) => truncate(printable(text), columns) } of spans) {
+    if (left <= 0) break;
+    const safe = printable(text);
+    const fitted = visibleWidth(safe) <= left ? safe : fit(left);
+    left -= visibleWidth(fitted);
+    line += style === undefined || fitted.trim() === "" ? fitted : style(fitted);
+    if (fitted !== safe) break;
+  }
+  return visibleWidth(line) <= width ? line : truncateToWidth(line, width, "");
+}

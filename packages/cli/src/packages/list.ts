@@ -1,0 +1,169 @@
+import { readFileSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
+import { type FindProblem, type FoundExtension, findExtensions } from "@bonsai-agent/extension/host";
+import {
+  allPackageResources,
+  type InstalledPackage,
+  installedPackages,
+  packageExtensions,
+} from "@bonsai-agent/extension/install";
+import { bonsaiHome } from "@bonsai-agent/session";
+import { extensionChoice } from "../call/extension-choice.ts";
+import type { Invocation } from "../call/invocation.ts";
+import { shownPath } from "../call/paths.ts";
+import { agentCallSettings } from "../call/settings.ts";
+import { type Line, marked, paragraph, span, table } from "../views/line.ts";
+import { printable, wrap } from "../views/terminal-text.ts";
+import { type PackageReport, packageReport } from "./packages.ts";
+
+/** Lists what would run here; nothing of it is run. */
+export async function run(invocation: Invocation): Promise<undefined> {
+  const { io, output } = invocation;
+  const home = bonsaiHome(io.env);
+  const found = findExtensions(
+    extensionChoice(invocation, { home, settings: agentCallSettings(invocation) }),
+  );
+  const packages = installedPackages(home).packages.map(listedPackage);
+  const known = new Set(
+    packages.flatMap(({ problems }) => problems).map(({ path, message }) => path + message),
+  );
+  const others = found.extensions.filter(({ origin }) => origin !== "package");
+  const { sound, problems } = checked(others);
+  const report: ListReport = {
+    packages,
+    extensions: sound.map(({ path, origin }) => ({ path, origin })),
+    problems: [...found.problems.filter(({ path, message }) => !known.has(path + message)), ...problems],
+  };
+  output.result(report, () => listView(report, { width: output.width, cwd: io.cwd, home }));
+}
+
+function listedPackage(installed: InstalledPackage): ListedPackage {
+  const found = packageExtensions(installed.folder);
+  const resources = allPackageResources(installed.folder);
+  const { entries } = found;
+  const problems = [...found.problems, ...resources.problems];
+  const isEmpty = entries.length + problems.length + resources.paths.length === 0;
+  const modules = checked(entries.map((path) => ({ path })));
+  return {
+    ...packageReport(installed),
+    extensions: modules.sound.map(({ path }) => path),
+    resources: resources.paths,
+    problems: isEmpty ? [withoutExtension(installed)] : [...problems, ...modules.problems],
+  };
+}
+
+/** The modules that can be read, and what is wrong with the others. */
+function checked<Module extends { path: string }>(modules: readonly Module[]) {
+  const problems = modules.flatMap(({ path }) => syntaxProblem(path) ?? []);
+  const wrong = new Set(problems.map(({ path }) => path));
+  return { sound: modules.filter(({ path }) => !wrong.has(path)), problems };
+}
+
+function withoutExtension({ name, folder }: InstalledPackage): FindProblem {
+  return {
+    path: folder,
+    message: "It contains no extension, skill, prompt template or theme.",
+    hint: `Correct its package.json, or run \`bonsai extension remove ${name}\`.`,
+  };
+}
+
+interface ListedPackage extends PackageReport {
+  /** Absolute paths of its modules that can be read. */
+  extensions: readonly string[];
+  /** Absolute paths of its skills, prompt templates and themes, or of the folders with them. */
+  resources: readonly string[];
+  problems: readonly FindProblem[];
+}
+
+/** The JSON of `bonsai extension list`. */
+export interface ListReport {
+  /** In load order, as everything here. */
+  packages: readonly ListedPackage[];
+  /** Extensions that no package brought, and that can be read. */
+  extensions: readonly Pick<FoundExtension, "path" | "origin">[];
+  /** What was looked for besides packages and cannot be loaded. */
+  problems: readonly FindProblem[];
+}
+
+interface ListViewOptions {
+  width: number;
+  cwd: string;
+  /** Bonsai's home folder. */
+  home: string;
+}
+
+type Problem = ListReport["problems"][number];
+
+/** What runs in a session begun here, where it comes from, and what cannot run. */
+function* listView(
+  { packages, extensions, problems }: ListReport,
+  options: ListViewOptions,
+): Generator<Line> {
+  const { width, cwd, home } = options;
+  if (packages.length + extensions.length + problems.length === 0) yield* nothing(home, width);
+  if (packages.length > 0) yield [span("Packages", "bold")];
+  for (const each of packages) yield* packageLines(each, options);
+  if (packages.length > 0 && extensions.length + problems.length > 0) yield [];
+  if (extensions.length > 0) yield [span("Extensions", "bold")];
+  const rows = extensions.map(({ path, origin }): Line[] => [[span(origin, "gray")], [shownPath(path, cwd)]]);
+  yield* table(rows, { columns: [{}, {}], width, indent: 2 });
+  if (extensions.length > 0 && problems.length > 0) yield [];
+  for (const problem of problems) yield* problemLines(problem, options);
+}
+
+function* packageLines(each: ListedPackage, options: ListViewOptions): Generator<Line> {
+  const { name, version, source, extensions, resources, problems } = each;
+  const origin = source.startsWith("shipped:") ? "comes with bonsai" : shownPath(source, options.cwd);
+  const from = source === name ? "" : `  ${origin}`;
+  yield [
+    span(`  ${shownPath(name, options.cwd)}`, "cyan"),
+    version === null ? "" : ` ${version}`,
+    span(from, "gray"),
+  ];
+  for (const path of [...extensions, ...resources])
+    if (path !== name) yield [`    ${shownPath(path, options.cwd)}`];
+  for (const problem of problems) yield* problemLines(problem, options);
+}
+
+function* problemLines({ path, message, hint }: Problem, { width, cwd }: ListViewOptions): Generator<Line> {
+  const what = message.includes(path) ? message : `${shownPath(path, cwd)}: ${message}`;
+  const lines = wrap(printable(what), width - 4);
+  yield* marked(span("  ! ", ["bold", "yellow"]), lines);
+  yield* paragraph(`→ ${printable(hint)}`, width, "gray", 4);
+}
+
+function* nothing(home: string, width: number): Generator<Line> {
+  yield ["No extensions."];
+  const hint = `Add one with \`bonsai extension add NAME\`, or put a module into ${home}/extensions.`;
+  yield* paragraph(hint, width, "gray");
+}
+
+/** What keeps a module from being read; undefined where it can be. Nothing of it is run. */
+function syntaxProblem(path: string): FindProblem | undefined {
+  try {
+    const source = readFileSync(path, "utf8");
+    if (/\.m?[jt]s$/.test(path)) withoutWarnings(() => stripTypeScriptTypes(source));
+    return undefined;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    // An enum and its kind are rewritten when the module is loaded.
+    if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") return undefined;
+    const isSyntax = code === "ERR_INVALID_TYPESCRIPT_SYNTAX";
+    return {
+      path,
+      message: isSyntax ? `It is not a valid module: ${message}.` : `It cannot be read: ${message}.`,
+      hint: `Correct it, or delete it. \`bonsai -e '${path}' --no-session\` shows the line.`,
+    };
+  }
+}
+
+/** Node calls the function experimental, which is nothing that a user could mend. */
+function withoutWarnings(work: () => void): void {
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    work();
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}

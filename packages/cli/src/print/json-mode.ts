@@ -1,0 +1,45 @@
+import type { RunResult } from "@bonsai-agent/agent";
+import { type EventJson, errorJson, eventJson, writeEvents } from "../call/event-json.ts";
+import { reportFailure } from "../call/failure.ts";
+import { type AgentCall, ExitCode } from "../call/invocation.ts";
+import { JsonLinesOut } from "../call/json-lines.ts";
+import { interruptibleCall, runPrompt } from "../call/run-prompt.ts";
+
+/**
+ * One prompt: the session's header, each lifecycle event, and at last `agent_end`, one JSON line each. Once the header
+ * is written, a last line comes: `run_failed` where the run broke off without `agent_end`.
+ */
+export function runJson(call: AgentCall): Promise<ExitCode> {
+  return interruptibleCall(call, async (signal) => {
+    const out = new JsonLinesOut(call.io.stdout, signal);
+    let last: EventJson | undefined;
+    const write = (event: EventJson) => {
+      if (event.type !== "agent_end") return out.write(event);
+      // What is written while the session closes comes before it: who reads it has read everything.
+      last = event;
+      return undefined;
+    };
+    try {
+      const result = await runPrompt({
+        call,
+        signal,
+        onNotice: (notice) => call.output.notify(notice),
+        listen: (lifecycle) => writeEvents(lifecycle, write),
+        onOpen: (host) => out.write(host.agent.session.header),
+        onEnd: (result) => result,
+      });
+      last ??= eventJson("agent_end", { messages: [], result });
+      return exitCodeOf(result, call);
+    } catch (error) {
+      if (out.hasWritten) last = { type: "run_failed", error: errorJson(error) };
+      throw error;
+    } finally {
+      if (last !== undefined) await out.write(last);
+    }
+  });
+}
+
+function exitCodeOf({ status, error }: RunResult, { io }: AgentCall): ExitCode {
+  if (status === "aborted") return ExitCode.cancelled;
+  return status === "failed" ? reportFailure(error, io, true) : ExitCode.done;
+}

@@ -1,0 +1,240 @@
+import type { AgentNotice, AgentState, LifecycleEvents, RunResult } from "@bonsai-agent/agent";
+import { stepsText } from "@bonsai-agent/compaction/host";
+import type { Lifecycle, PayloadOf } from "@bonsai-agent/lifecycle";
+import {
+  addUsage,
+  CostSum,
+  costPhrase,
+  emptyUsage,
+  inputTokens,
+  messageText,
+  type Usage,
+} from "@bonsai-agent/messages";
+import { reportFailure } from "../call/failure.ts";
+import { type AgentCall, ExitCode } from "../call/invocation.ts";
+import type { OutStream } from "../call/io.ts";
+import { resumeCommand } from "../call/paths.ts";
+import type { PromptInput } from "../call/prompt-input.ts";
+import { interruptibleCall, runPrompt } from "../call/run-prompt.ts";
+import { caveatOf } from "../views/compact-view.ts";
+import { fitLine, type Line, paragraph, span } from "../views/line.ts";
+import { count, counted, sizeChange, tokensText } from "../views/numbers.ts";
+import { callPreview, failurePreview } from "../views/preview.ts";
+import { freeAmong } from "../views/session-facts.ts";
+import { printable, printableLines } from "../views/terminal-text.ts";
+
+/**
+ * One prompt, its answer on stdout, everything else on stderr.
+ * @param given the prompt, where it was read already
+ */
+export function runPrint(call: AgentCall, given?: PromptInput): Promise<ExitCode> {
+  return interruptibleCall(call, (signal) => {
+    const screen = new AnswerScreen(call.io.stdout);
+    const progress = new PrintProgress(call, screen);
+    const cost = new RunCost();
+    return runPrompt({
+      call,
+      given,
+      signal,
+      onNotice: (notice) => progress.notice(notice),
+      listen: (lifecycle) => {
+        for (const listener of [cost, progress, screen]) listener.listen(lifecycle);
+      },
+      onShow: () => screen.endLine(),
+      onEnd: (result, host) => {
+        const code = finish(call, screen, result);
+        progress.ended(result, host.agent.state, cost);
+        return code;
+      },
+    });
+  });
+}
+
+function finish({ io }: AgentCall, screen: AnswerScreen, { status, answer, error }: RunResult): ExitCode {
+  screen.end();
+  if (status === "aborted") return ExitCode.cancelled;
+  if (status === "failed") return reportFailure(error, io, false);
+  if (!screen.isLive && answer !== undefined) io.stdout.write(`${messageText(answer).trimEnd()}\n`);
+  return ExitCode.done;
+}
+
+/** Short lines on stderr: what is going on meanwhile. */
+export class PrintProgress {
+  readonly #call: AgentCall;
+  readonly #screen: AnswerScreen;
+
+  constructor(call: AgentCall, screen: AnswerScreen) {
+    this.#call = call;
+    this.#screen = screen;
+  }
+
+  listen(lifecycle: Lifecycle<LifecycleEvents>): void {
+    /** Calls under way, and whether each was ever beside others: a failure then names its call whole. */
+    const running = new Map<string, { call: string; wasAlone: boolean }>();
+    lifecycle.on("tool_execution_start", ({ toolCallId, toolName, args }) => {
+      const call = callPreview(toolName, args);
+      for (const other of running.values()) other.wasAlone = false;
+      running.set(toolCallId, { call, wasAlone: running.size === 0 });
+      this.#print([span("· ", "cyan"), span(call, "gray")]);
+    });
+    lifecycle.on("tool_execution_end", ({ toolCallId, toolName, result, isError }) => {
+      const { call, wasAlone } = running.get(toolCallId) ?? { call: toolName, wasAlone: true };
+      running.delete(toolCallId);
+      const which = wasAlone ? toolName : call;
+      if (isError) this.#print([span("✗ ", "red"), `${which}: ${failurePreview(result.content)}`]);
+    });
+    lifecycle.on("session_mask", ({ entries, freedTokens }) =>
+      this.#print([
+        `Cleared ${counted(entries.length, "old tool result")}: freed ${tokensText(freedTokens, true)}.`,
+      ]),
+    );
+    // Not at its start: often there is nothing to compact.
+    lifecycle.on("session_before_compact", ({ reason }) => {
+      const why = reason === "overflow" ? "Context overflow detected, " : "";
+      this.#print([span(`${why}Auto-compacting…`, "yellow")]);
+      return undefined;
+    });
+    lifecycle.on("auto_compaction_end", (event) => {
+      const line = compactionLine(event);
+      if (line !== undefined) this.#print(line);
+      const { status } = event.outcome;
+      if (status === "compacted" || status === "masked") this.#caveat(caveatOf(event.outcome));
+    });
+  }
+
+  notice(notice: AgentNotice): void {
+    this.#screen.endLine();
+    this.#call.output.notify(notice);
+  }
+
+  /** The last lines: what the answer does not say, what it took, and how to go on. */
+  ended(
+    { status, answer }: RunResult,
+    { sessionId, sessionFile, leafId, model }: AgentState,
+    { usage, cost }: RunCost,
+  ): void {
+    if (status === "paused") this.#print(["Paused after a compaction. Run `bonsai -c` to continue."]);
+    else if (status === "done" && answer?.stopReason === "length")
+      this.#print(["The answer reached the model's output limit. Run `bonsai -c` to continue."]);
+    const isKept = sessionFile !== undefined && leafId !== null;
+    // A command that asked no model took nothing.
+    if (usage.totalTokens === 0 && (status === "handled" || (status === "aborted" && !isKept))) return;
+    const known = cost.cost((each) => freeAmong([model])(each));
+    const spent = `${count(inputTokens(usage))} tokens in, ${count(usage.output)} out, ${costPhrase(known)}`;
+    const goOn = isKept ? resumeCommand({ id: sessionId, file: sessionFile }, this.#call.io) : "not saved";
+    this.#print([span(`${spent} · ${goOn}`, "gray")]);
+  }
+
+  /** Whole, in as many lines as it takes. */
+  #caveat(text: string | undefined): void {
+    if (text === undefined) return;
+    this.#screen.endLine();
+    const { output } = this.#call;
+    output.note(...paragraph(text, output.noticeWidth, "yellow"));
+  }
+
+  #print(line: Line): void {
+    this.#screen.endLine();
+    const { output } = this.#call;
+    output.note(fitLine(line, Math.max(output.noticeWidth, 100)));
+  }
+}
+
+/** Undefined where another line says it: that of a mask, the warning or the error of a failure. */
+function compactionLine({ outcome }: PayloadOf<LifecycleEvents["auto_compaction_end"]>): Line | undefined {
+  const { status, detail, steps } = outcome;
+  const sizes = sizeChange(outcome);
+  if (status === "compacted") return [`Compacted: ${sizes}.${stepsSentence(steps)}`];
+  const isCut = steps !== undefined && steps.shortened + steps.withoutMedia > 0;
+  if (status === "masked" && isCut) return [`Shortened the context: ${sizes}.${stepsSentence(steps)}`];
+  return status === "cancelled" ? [`Not compacted: ${detail}`] : undefined;
+}
+
+function stepsSentence(steps: Parameters<typeof stepsText>[0] | undefined): string {
+  const done = steps === undefined ? "" : stepsText(steps);
+  return done === "" ? "" : ` ${done.slice(0, 1).toUpperCase()}${done.slice(1)}.`;
+}
+
+/** On a terminal, answers are shown as they come; elsewhere only the last is printed, when it is there. */
+export class AnswerScreen {
+  readonly isLive: boolean;
+  readonly #stdout: OutStream;
+  /** The first half of a character whose second half comes with the next piece. */
+  #held = "";
+  /** The last character shown, where the first of the next piece can be joined to it. */
+  #before = "";
+  #atLineStart = true;
+
+  constructor(stdout: OutStream) {
+    this.#stdout = stdout;
+    this.isLive = stdout.isTTY === true;
+  }
+
+  listen(lifecycle: Lifecycle<LifecycleEvents>): void {
+    if (!this.isLive) return;
+    lifecycle.on("message_update", ({ assistantMessageEvent: event }) => {
+      if (event.type === "text") this.#show(event.delta);
+      // A retry: what came before it is void.
+      if (event.type === "start") this.endLine();
+    });
+    lifecycle.on("message_end", ({ message }) => {
+      if (message.role === "assistant") this.end();
+      return undefined;
+    });
+  }
+
+  /** Something else is printed next. */
+  endLine(): void {
+    if (this.#atLineStart) return;
+    this.#stdout.write("\n");
+    this.#atLineStart = true;
+  }
+
+  /** The answer is complete. */
+  end(): void {
+    this.#held = "";
+    this.#before = "";
+    this.endLine();
+  }
+
+  #show(delta: string): void {
+    const text = this.#held + delta;
+    this.#held = /[\ud800-\udbff]$/.test(text) ? text.slice(-1) : "";
+    const ready = text.slice(0, text.length - this.#held.length);
+    const shown = printableLines(this.#before + ready)
+      .join("\n")
+      .slice(this.#before.length);
+    if (ready !== "") this.#before = joinable(ready);
+    if (shown === "" || (this.#atLineStart && shown.trim() === "")) return;
+    this.#stdout.write(shown);
+    this.#atLineStart = shown.endsWith("\n");
+  }
+}
+
+function joinable(text: string): string {
+  const last = /[^\0-\x7f]$/u.exec(text)?.[0] ?? "";
+  return printable(last) === last ? last : "";
+}
+
+/** Adds up what one run used: answers, tools that ask models, summaries. */
+export class RunCost {
+  usage: Usage = emptyUsage();
+  readonly cost = new CostSum();
+
+  #model: string | undefined;
+
+  listen(lifecycle: Lifecycle<LifecycleEvents>): void {
+    lifecycle.on("message_end", ({ message }) => {
+      if (message.role === "assistant") this.#model = `${message.provider}/${message.model}`;
+      if (message.role === "assistant" || message.role === "toolResult") this.#add(message.usage);
+      return undefined;
+    });
+    lifecycle.on("session_compact", ({ compactionEntry }) => this.#add(compactionEntry.usage));
+  }
+
+  #add(usage: Usage | undefined): void {
+    if (usage === undefined) return;
+    this.usage = addUsage(this.usage, usage);
+    this.cost.add(usage, this.#model);
+  }
+}

@@ -1,0 +1,137 @@
+import { basename } from "node:path";
+import { BonsaiError, type CostSum, isFreeModel, type Model, type Usage } from "@bonsai-agent/messages";
+import { loadCatalogue } from "@bonsai-agent/models";
+import {
+  answeringModel,
+  bonsaiHome,
+  type Entry,
+  type SessionHeader,
+  UsageCounter,
+} from "@bonsai-agent/session";
+import { kindOf } from "./preview.ts";
+
+/** What the entries of a session add up to, over all its branches. */
+interface SessionFacts {
+  entryCount: number;
+  /** Messages by role, other entries by type; only what occurs. */
+  counts: Record<string, number>;
+  /** The same by the words of a screen, most first. */
+  kinds: [word: string, count: number][];
+  /** All that was asked of models: answers, compactions, branch summaries, side requests. */
+  usage: Usage;
+  /** What that cost, as far as it is known. */
+  cost: CostSum;
+  /** Answers by `provider/model`, most first. */
+  models: { model: string; answers: number }[];
+  /** ISO 8601: first and last message; null without a readable time. */
+  firstActivity: string | null;
+  lastActivity: string | null;
+  /** ISO 8601: the latest entry of any kind; a compaction or a move writes without being activity. */
+  lastWrite: string | null;
+}
+
+/** Adds entries up, one after the other, and keeps none of them. */
+export class FactCounter {
+  readonly #startMs: number;
+  readonly #counts = new Map<string, number>();
+  readonly #kinds = new Map<string, number>();
+  readonly #models = new Map<string, number>();
+  readonly #activity = noTimes();
+  readonly #writes = noTimes();
+  readonly #usage = new UsageCounter();
+  #entryCount = 0;
+
+  /** A fork's copied entries are as old as the fork: what was done before is its origin's activity. */
+  constructor({ timestamp = "", parentSession }: Partial<SessionHeader> = {}) {
+    const startMs = parentSession === undefined ? Number.NaN : Date.parse(timestamp);
+    this.#startMs = Number.isNaN(startMs) ? Number.NEGATIVE_INFINITY : startMs;
+  }
+
+  add(entry: Entry): void {
+    this.#entryCount += 1;
+    increment(this.#counts, kind(entry));
+    increment(this.#kinds, kindOf(entry));
+    const model = answeringModel(entry);
+    if (model !== undefined) increment(this.#models, model);
+    this.#usage.add(entry);
+    const writtenMs = Math.max(this.#startMs, Date.parse(entry.timestamp));
+    noteTime(this.#writes, writtenMs);
+    if (entry.type === "message" || entry.type === "custom_message") noteTime(this.#activity, writtenMs);
+  }
+
+  facts(): SessionFacts {
+    return {
+      entryCount: this.#entryCount,
+      counts: Object.fromEntries(mostFirst(this.#counts)),
+      kinds: mostFirst(this.#kinds),
+      usage: this.#usage.usage,
+      cost: this.#usage.cost,
+      models: mostFirst(this.#models).map(([model, answers]) => ({ model, answers })),
+      firstActivity: isoTime(this.#activity.first),
+      lastActivity: isoTime(this.#activity.last),
+      lastWrite: isoTime(this.#writes.last),
+    };
+  }
+}
+
+function mostFirst(counts: ReadonlyMap<string, number>): [string, number][] {
+  return [...counts].sort((a, b) => b[1] - a[1]);
+}
+
+function kind(entry: Entry): string {
+  if (entry.type !== "message") return entry.type;
+  return typeof entry.message?.role === "string" ? entry.message.role : "damagedMessage";
+}
+
+interface Times {
+  first: number;
+  last: number;
+}
+
+function noTimes(): Times {
+  return { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
+}
+
+function noteTime(times: Times, ms: number): void {
+  if (Number.isNaN(ms)) return;
+  times.first = Math.min(times.first, ms);
+  times.last = Math.max(times.last, ms);
+}
+
+function isoTime(ms: number): string | null {
+  return Number.isFinite(ms) ? new Date(ms).toISOString() : null;
+}
+
+function increment(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+/** Tells of `provider/model` whether its price is known to be 0. */
+export type IsFree = (model: string) => boolean;
+
+/** By the prices of a catalogue. */
+export function freeAmong(models: readonly Model[]): IsFree {
+  const free = new Set(models.filter(isFreeModel).map(({ provider, id }) => `${provider}/${id}`));
+  return (model) => free.has(model);
+}
+
+/** For commands that need models for nothing else: who cannot read the user's models knows of none that is free. */
+export async function freeModels({
+  env,
+}: {
+  env: Readonly<Record<string, string | undefined>>;
+}): Promise<IsFree> {
+  try {
+    const { models } = await loadCatalogue({ home: bonsaiHome(env), env });
+    return freeAmong(models);
+  } catch (error) {
+    if (!BonsaiError.is(error)) throw error;
+    return () => false;
+  }
+}
+
+/** `fork of ID`, by the id in the name of its origin's file, or by that name. */
+export function forkWords(parentSession: string): string {
+  const name = basename(parentSession);
+  return `fork of ${/_([^_]+)\.jsonl$/.exec(name)?.[1]?.slice(0, 8) ?? name}`;
+}

@@ -1,0 +1,48 @@
+import type { FrontEndUI } from "@bonsai-agent/extension/host";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { pausedWhileAsking } from "../../src/call/questions.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test("the timer of a handler does not run out while a question is open, and goes on behind it", async () => {
+  const answer = Promise.withResolvers<boolean>();
+  const said: string[] = [];
+  const own = { confirm: () => answer.promise, notify: (text: string) => said.push(text) };
+  const { ui, setTimer } = pausedWhileAsking(own as unknown as FrontEndUI);
+  const onSlow = vi.fn();
+  setTimer(onSlow, 30_000);
+  const confirmed = ui.confirm("Sure?", "");
+  await vi.advanceTimersByTimeAsync(90_000);
+  expect(onSlow).not.toHaveBeenCalled();
+  answer.resolve(true);
+  expect(await confirmed).toBe(true);
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(onSlow).toHaveBeenCalledTimes(1);
+  ui.notify("done");
+  expect(said).toEqual(["done"]);
+});
+
+test("without a question it runs out once; what is called off does not, also after a question", async () => {
+  const { setTimer } = pausedWhileAsking(undefined);
+  const [onSlow, calledOff] = [vi.fn(), vi.fn()];
+  setTimer(onSlow, 30_000);
+  setTimer(calledOff, 30_000)();
+  await vi.advanceTimersByTimeAsync(120_000);
+  expect([onSlow.mock.calls.length, calledOff.mock.calls.length]).toEqual([1, 0]);
+});
+
+test("a question that fails is no longer open", async () => {
+  const own = { confirm: () => Promise.reject(new Error("gone")) };
+  const { ui, setTimer } = pausedWhileAsking(own as unknown as FrontEndUI);
+  await expect(ui.confirm("Sure?", "")).rejects.toThrow("gone");
+  const onSlow = vi.fn();
+  setTimer(onSlow, 30_000);
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(onSlow).toHaveBeenCalledTimes(1);
+});

@@ -1,0 +1,20 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { shownPath } from "../../src/call/paths.ts";
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+test.each([
+  ["in the working folder", "/home/ada/shop", "/home/ada/shop/src/a.ts", "src/a.ts"],
+  ["in the user's home", "/srv", "/home/ada/notes.md", "~/notes.md"],
+  ["elsewhere", "/srv", "/etc/hosts", "/etc/hosts"],
+])("a path %s", (_where, cwd, path, shown) => {
+  vi.stubEnv("HOME", "/home/ada");
+  expect(shownPath(path, cwd)).toBe(shown);
+});
+
+test("without a home, nothing lies in it", () => {
+  vi.stubEnv("HOME", "");
+  expect(shownPath("/etc/hosts", "/srv")).toBe("/etc/hosts");
+});

@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { ActivityLine, activityLines } from "../../src/interactive/status/activity-line.ts";
+import { ActivityModel } from "../../src/interactive/status/activity-model.ts";
+import { makeTheme } from "../../src/interactive/terminal/theme.ts";
+import { visibleWidth } from "../../src/interactive/terminal/tui.ts";
+import { elapsed } from "../../src/views/numbers.ts";
+
+const theme = makeTheme("none");
+const at = { nowMs: 65_000, frame: 0, theme };
+const doing = { text: "Running bash: npm test -- --watch=false packages/cli", sinceMs: 0 };
+
+test("the line of what goes on keeps the time when the text has to give way", () => {
+  expect(activityLines(doing, { ...at, width: 80 })).toMatchInlineSnapshot(`
+    [
+      "",
+      "[1m ⠋ [22mRunning bash: npm test -- --watch=false packages/cli  1 min 5 s",
+    ]
+  `);
+  expect(activityLines(doing, { ...at, width: 40 })).toMatchInlineSnapshot(`
+    [
+      "",
+      "[1m ⠋ [22mRunning bash: npm test --…  1 min 5 s",
+    ]
+  `);
+});
+
+test("the line fits every terminal", () => {
+  for (let width = 1; width <= 60; width += 1)
+    for (const line of activityLines({ text: "走る".repeat(20), sinceMs: 0 }, { ...at, width }))
+      expect(visibleWidth(line)).toBeLessThanOrEqual(width);
+});
+
+describe("the spinner turns", () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  function line(isBusy = () => true) {
+    const model = new ActivityModel();
+    let redraws = 0;
+    const redraw = () => {
+      redraws += 1;
+    };
+    const shown = new ActivityLine({ model, theme, now: () => Date.now(), redraw, isBusy });
+    return { model, shown, redraws: () => redraws };
+  }
+
+  test("only while something goes on, and at most ten times a second", () => {
+    const { model, shown, redraws } = line();
+    shown.changed();
+    expect(vi.getTimerCount()).toBe(0);
+    model.runBegan(Date.now());
+    shown.changed();
+    shown.changed();
+    const before = redraws();
+    vi.advanceTimersByTime(1_000);
+    expect(redraws() - before).toBeGreaterThan(4);
+    expect(redraws() - before).toBeLessThanOrEqual(10);
+    model.ended();
+    shown.changed();
+    expect(vi.getTimerCount()).toBe(0);
+    expect(shown.render(80)).toEqual([""]);
+  });
+
+  test("no longer when the agent is idle and no event has reported the end", () => {
+    let isBusy = true;
+    const { model, shown } = line(() => isBusy);
+    model.branchSummaryBegan(Date.now());
+    shown.changed();
+    expect(shown.render(80).join("")).toContain("Summarising the branch…");
+    isBusy = false;
+    vi.advanceTimersByTime(1_000);
+    expect(shown.render(80)).toEqual([""]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+test.each([
+  [-5, "0 s"],
+  [999, "0 s"],
+  [59_999, "59 s"],
+  [65_000, "1 min 5 s"],
+  [3_600_000 + 3 * 60_000, "1 h 3 min"],
+])("%d ms are %s", (ms, text) => {
+  expect(elapsed(ms)).toBe(text);
+});
+
+test.each([
+  [80, "\x1b[1m ⠋ \x1b[22mWorking…  1 min 5 s · Esc stops"],
+  [30, "\x1b[1m ⠋ \x1b[22mWorking…  1 min 5 s"],
+])("in %i columns, the key that stops stands where there is room", (width, line) => {
+  const doing = { text: "Working…", sinceMs: 0, stopKey: "Esc" };
+  expect(activityLines(doing, { ...at, width })).toEqual(["", line]);
+});
+
+test("what counts down has no second clock", () => {
+  const doing = { text: "Retrying in 3 s", sinceMs: undefined, stopKey: "Esc" };
+  expect(activityLines(doing, { ...at, width: 80 })).toEqual([
+    "",
+    "\x1b[1m ⠋ \x1b[22mRetrying in 3 s  Esc stops",
+  ]);
+});

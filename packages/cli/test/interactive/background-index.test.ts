@@ -1,0 +1,63 @@
+import { type LifecycleEvents, lifecycleEventRules, type RunResult } from "@bonsai-agent/agent";
+import { Lifecycle } from "@bonsai-agent/lifecycle";
+import type { SearchThread } from "@bonsai-agent/session/search";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { AgentHost } from "../../src/call/agent-host.ts";
+import { indexInBackground } from "../../src/interactive/session/background-index.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function begun() {
+  const lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules });
+  const agent = { isBusy: false };
+  const catchUp = vi.fn(async () => "complete" as const);
+  const host = { agent, app: { lifecycle } } as unknown as AgentHost;
+  const stop = indexInBackground({ host }, { catchUp } as unknown as SearchThread);
+  const opened = () => lifecycle.notify("session_start", { type: "session_start", reason: "startup" });
+  const result = { status: "done" } as unknown as RunResult;
+  const runEnded = () => lifecycle.notify("agent_end", { type: "agent_end", messages: [], result });
+  return { agent, catchUp, stop, opened, runEnded };
+}
+
+test("indexed is when a session was opened, and after runs, but not at once and not all the time", async () => {
+  const { catchUp, opened, runEnded } = begun();
+  await opened();
+  expect(catchUp).toHaveBeenCalledTimes(0);
+  await vi.advanceTimersByTimeAsync(3000);
+  expect(catchUp).toHaveBeenCalledTimes(1);
+  for (let run = 0; run < 5; run += 1) {
+    await runEnded();
+    await vi.advanceTimersByTimeAsync(3000);
+  }
+  expect(catchUp).toHaveBeenCalledTimes(1);
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(catchUp).toHaveBeenCalledTimes(2);
+  await vi.advanceTimersByTimeAsync(300_000);
+  expect(catchUp).toHaveBeenCalledTimes(2);
+});
+
+test("while the agent works, it waits for the end of the run", async () => {
+  const { agent, catchUp, opened, runEnded } = begun();
+  agent.isBusy = true;
+  await opened();
+  await vi.advanceTimersByTimeAsync(100_000);
+  expect(catchUp).toHaveBeenCalledTimes(0);
+  agent.isBusy = false;
+  await runEnded();
+  await vi.advanceTimersByTimeAsync(3000);
+  expect(catchUp).toHaveBeenCalledTimes(1);
+});
+
+test("once stopped, nothing is begun", async () => {
+  const { catchUp, opened, runEnded, stop } = begun();
+  await opened();
+  stop();
+  await runEnded();
+  await vi.advanceTimersByTimeAsync(100_000);
+  expect(catchUp).toHaveBeenCalledTimes(0);
+});

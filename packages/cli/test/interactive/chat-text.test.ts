@@ -1,0 +1,98 @@
+import { expect, test } from "vitest";
+import { foldedLines, foldMark, outputLines, shownLine } from "../../src/interactive/chat/chat-text.ts";
+import { codeSpans } from "../../src/interactive/chat/code-highlighter.ts";
+import { diffGutter, diffLines } from "../../src/interactive/chat/diff-lines.ts";
+import { imageMarker } from "../../src/interactive/chat/image-block.ts";
+import { changeOf, longCommand, writtenText } from "../../src/interactive/chat/tool-block.ts";
+
+test("many lines are folded to their beginning and end; a single one is not folded", () => {
+  const lines = ["1", "2", "3", "4", "5", "6"];
+  expect(foldedLines(lines, { head: 2, tail: 1 })).toEqual({ head: ["1", "2"], folded: 3, tail: ["6"] });
+  expect(foldedLines(lines, { head: 3, tail: 2 })).toEqual({ head: lines, folded: 0, tail: [] });
+  expect(foldedLines(lines, { head: 1, tail: 0 })).toEqual({ head: ["1"], folded: 5, tail: [] });
+  expect(foldMark(1204, "Ctrl-O")).toBe("… 1,204 more lines (Ctrl-O)");
+});
+
+test("output stands as a terminal shows it in the end, without what steers one", () => {
+  const lines = (output: string) => outputLines(output).map(shownLine);
+  expect(lines("a\r\nb\n\n")).toEqual(["a", "b"]);
+  expect(lines(" 10%\r 50%\r100%\ndone\r")).toEqual(["100%", "done"]);
+  expect(lines("\x1b[1;31mred\x1b[0m \x1b[?25lno cursor\x1b]0;title\x07 \x00\x1b[2J!")).toEqual([
+    "red no cursor ␀!",
+  ]);
+  expect(lines("a\tb\x1b")).toEqual(["a  b␛"]);
+  expect(lines("")).toEqual([]);
+  expect(lines("x".repeat(1_000_000))[0]).toHaveLength(4_000);
+});
+
+test("an image is shown by its kind and size", () => {
+  const data = Buffer.alloc(34_000).toString("base64");
+  expect(imageMarker({ type: "image", data, mimeType: "image/png" })).toBe("[image image/png 34 kB]");
+  expect(imageMarker({ type: "image" })).toBe("[image]");
+});
+
+test("a difference is shown line by line, without what could steer a terminal", () => {
+  const diff = "@@ -1,2 +1,2 @@\n same\n-old\x1b[2J\n+new\tx\n\\ No newline at end of file\n";
+  expect(diffLines(diff)).toEqual([
+    { kind: "same", text: " same", oldNumber: 1, newNumber: 1 },
+    { kind: "removed", text: "-old␛[2J", oldNumber: 2 },
+    { kind: "added", text: "+new  x", newNumber: 2 },
+    { kind: "gap", text: "no newline at the end of the file" },
+  ]);
+});
+
+test("the parts of a difference have a gap between them, and their own numbers", () => {
+  const lines = diffLines("@@ -9,1 +9,2 @@\n a\n+b\n@@ -1200 +1201 @@ function f()\n-c\n+d");
+  expect(lines.slice(2)).toEqual([
+    { kind: "gap", text: "⋮ function f()" },
+    { kind: "removed", text: "-c", oldNumber: 1200 },
+    { kind: "added", text: "+d", newNumber: 1201 },
+  ]);
+  const gutters = (width: number) => lines.map(diffGutter(lines, width).of);
+  expect(gutters(117)).toEqual(["   9    9 ", "       10 ", "          ", "1200      ", "     1201 "]);
+  expect(gutters(77)).toEqual(["   9 ", "  10 ", "     ", "     ", "1201 "]);
+  expect(gutters(20).join("")).toBe("");
+  expect(diffGutter(diffLines("-a\n+b"), 117).columns).toBe(0);
+});
+
+test("what differs and would not be seen is made visible", () => {
+  const texts = (diff: string) => diffLines(diff).map(({ text }) => text);
+  expect(texts("-a  \n+a\t\n b  \n+\n+ \n")).toEqual(["-a··", "+a→", " b  ", "+", "+·"]);
+  expect(texts("-a\r\n+a\n c\r")).toEqual(["-a␍", "+a", " c␍"]);
+  expect(texts("-a\r\n+b\r\n c\r")).toEqual(["-a", "+b", " c"]);
+  const missing = "\\ No newline at end of file";
+  expect(texts(`-a\n+a\n${missing}`)).toEqual(["-a", "+a", "no newline at the end of the file"]);
+  expect(texts(`-a\n${missing}\n+b\n${missing}`)).toEqual(["-a", "+b"]);
+});
+
+test("only details that count lines are a change", () => {
+  expect(changeOf({ path: "a", diff: "+x", added: 1, removed: 0 })).toEqual({
+    diff: "+x",
+    added: 1,
+    removed: 0,
+  });
+  for (const details of [undefined, null, "x", { diff: "+x" }, { added: "1", removed: 0 }])
+    expect(changeOf(details)).toBeUndefined();
+});
+
+test("highlighted code is read as pieces, each in its innermost scope", () => {
+  const html =
+    '<span class="hljs-keyword">if</span> (a &lt; <span class="hljs-string">&quot;<span class="hljs-subst">b</span>&quot;</span>)';
+  expect(codeSpans(html)).toEqual([
+    { text: "if", scope: "keyword" },
+    { text: " (a < ", scope: undefined },
+    { text: '"', scope: "string" },
+    { text: "b", scope: "subst" },
+    { text: '"', scope: "string" },
+    { text: ")", scope: undefined },
+  ]);
+});
+
+test("what a call wrote into a new file is shown, and a command that is longer than its line", () => {
+  expect(writtenText({ path: "a", content: "x\n" }, { created: true })).toBe("x\n");
+  expect(writtenText({ path: "a", content: "x\n" }, { created: false })).toBeUndefined();
+  expect(writtenText(undefined, null)).toBeUndefined();
+  expect(longCommand({ command: "cd a\nls\x1b" })).toEqual(["cd a", "ls␛"]);
+  expect(longCommand({ command: "ls\n" })).toEqual([]);
+  expect(longCommand("ls")).toEqual([]);
+});

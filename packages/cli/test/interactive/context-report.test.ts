@@ -1,0 +1,233 @@
+import { compactionPresets, compactionSettings, thresholdTokens } from "@bonsai-agent/compaction";
+import type { Session } from "@bonsai-agent/session";
+import { history, treeArbitrary } from "@bonsai-agent/testkit";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { systemPrompt } from "../../../agent/src/prompt/system-prompt.ts";
+import { contextReportView } from "../../src/interactive/slash/context.ts";
+import {
+  type ContextReport,
+  type ContextReportOptions,
+  contextReport,
+} from "../../src/interactive/slash/context-report.ts";
+import { lineWidth, renderLine } from "../../src/views/line.ts";
+
+const chars4 = compactionSettings({}, { estimator: "chars4" });
+const prices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
+const read = { name: "read", description: "Reads a file.", parameters: { type: "object" } };
+
+function reportOf(notation: string | Session, options: Partial<ContextReportOptions> = {}): ContextReport {
+  return contextReport({
+    session: typeof notation === "string" ? history(notation).session : notation,
+    systemPrompt: "You are Bonsai.",
+    tools: [read],
+    settings: chars4,
+    model: { contextWindow: 100_000, maxOutputTokens: 8_000 },
+    nowMs: 0,
+    ...options,
+  });
+}
+
+function textOf(report: ContextReport, width: number): string {
+  return [...contextReportView(report, width)].map((line) => renderLine(line, false)).join("\n");
+}
+
+function tokensOf({ parts }: ContextReport): Record<string, number> {
+  return Object.fromEntries(parts.map(({ name, tokens }) => [name, tokens]));
+}
+
+describe("context report", () => {
+  test("Invariant: the parts and unexplainedTokens add up to totalTokens", () => {
+    const options = fc.record({
+      tree: treeArbitrary({ maxTokens: 4_000 }),
+      preset: fc.constantFrom(...(Object.keys(compactionPresets) as (keyof typeof compactionPresets)[])),
+      enabled: fc.boolean(),
+      economy: fc.constantFrom("off" as const, "auto" as const, 30_000),
+      contextWindow: fc.constantFrom(0, 4_000, 32_000, 200_000, 1_000_000),
+    });
+    fc.assert(
+      fc.property(options, ({ tree, preset, enabled, economy, contextWindow }) => {
+        const settings = compactionSettings({ preset, enabled, economy });
+        const model = { contextWindow, maxOutputTokens: 8_000, usdPerMillionTokens: prices };
+        const report = reportOf(tree, { settings, model });
+        const { parts, unexplainedTokens, totalTokens, window, largest } = report;
+        const explained = parts.reduce((sum, { tokens }) => sum + tokens, 0);
+        expect(explained + unexplainedTokens).toBe(totalTokens);
+        expect(unexplainedTokens).toBeGreaterThanOrEqual(0);
+        expect(parts.every(({ tokens, items }) => tokens > 0 && items > 0)).toBe(true);
+        expect(window === undefined).toBe(contextWindow === 0);
+        if (window !== undefined) {
+          const used = Math.min(totalTokens, contextWindow);
+          expect(used + window.freeTokens + window.reserveTokens).toBe(contextWindow);
+        }
+        expect(largest.length).toBeLessThanOrEqual(10);
+      }),
+    );
+  });
+
+  test("Law: every line of the view fits its screen", () => {
+    const trees = treeArbitrary({ maxTokens: 4_000 });
+    fc.assert(
+      fc.property(trees, fc.integer({ min: 40, max: 200 }), (tree, width) => {
+        for (const line of contextReportView(reportOf(tree), width))
+          expect(lineWidth(line)).toBeLessThanOrEqual(width);
+      }),
+    );
+  });
+
+  test("Law: the shares of the parts add up to that of all, and with what is free to 100%", () => {
+    fc.assert(
+      fc.property(treeArbitrary({ maxTokens: 4_000 }), fc.integer({ min: 1, max: 90_000 }), (tree, last) => {
+        const text = textOf(reportOf(`${tree} | U:200 A:10@${last}`), 120);
+        const rows = [...text.matchAll(/^(?:[^ ] )? *([a-z ]+?) +~?[\d,]+ +([<>]?\d+)%/gm)];
+        const shares = rows.map(([, name, share]) => ({
+          name,
+          share: share === "<1" ? 0 : share === ">99" ? 100 : Number(share),
+        }));
+        const sum = (wanted: (name: string) => boolean) =>
+          shares.reduce((all, { name, share }) => all + (wanted(name!) ? share : 0), 0);
+        const outside = (name: string) => ["free", "reserve", "total"].includes(name);
+        const all = shares.find(({ name }) => name === "total")!.share;
+        expect(sum((name) => !outside(name))).toBe(all);
+        expect(sum(outside)).toBe(100);
+      }),
+    );
+  });
+
+  test("each kind of message has its part, in the order of the request", () => {
+    const report = reportOf("U:10 A:5 | U:20 B X S U:30 A(t1=read:a.ts):7 T1:40 A:3 | M(t1)");
+    expect(report.parts.map(({ name }) => name)).toEqual([
+      "system prompt",
+      "tools",
+      "branch",
+      "user",
+      "assistant",
+      "result",
+      "command",
+      "extension",
+    ]);
+    expect(report.parts.find(({ name }) => name === "result")).toMatchObject({ items: 1, maskedItems: 1 });
+    expect(report.parts.find(({ name }) => name === "user")).toMatchObject({ items: 3, tokens: 60 });
+  });
+
+  test("skills count for themselves", () => {
+    const skill = (name: string) => ({
+      ...{ name, description: `What ${name} does.`, path: `/s/${name}/SKILL.md`, folder: `/s/${name}` },
+      ...{ isForModel: true, isForUser: true, readable: undefined },
+      place: { path: "/s", origin: "user" as const },
+    });
+    const prompt = (skills: ReturnType<typeof skill>[]) =>
+      systemPrompt({
+        cwd: "/p",
+        tools: [read as never],
+        skills,
+        instructions: [],
+        date: "2026-11-21",
+        platform: "linux",
+      });
+    const report = reportOf("U", { systemPrompt: prompt([skill("pdf"), skill("xls")]) });
+    expect(report.parts.find(({ name }) => name === "skills")).toMatchObject({ items: 2 });
+    expect(tokensOf(report)["system prompt"]).toBe(
+      tokensOf(reportOf("U", { systemPrompt: prompt([]) }))["system prompt"],
+    );
+  });
+
+  test("instructions of the project count for themselves, as the agent frames them", () => {
+    const text = "Use tabs.\n</instructions>\nBe brief.";
+    const prompt = (instructions: { path: string; text: string }[]) =>
+      systemPrompt({ cwd: "/p", tools: [], instructions, date: "2026-11-21", platform: "linux" });
+    const without = tokensOf(reportOf("U", { systemPrompt: prompt([]) }));
+    const report = reportOf("U", {
+      systemPrompt: prompt([
+        { path: "/home/dev/AGENTS.md", text },
+        { path: '/p/"odd" name/AGENTS.md', text },
+      ]),
+    });
+    expect(report.parts.find(({ name }) => name === "instructions")).toMatchObject({ items: 2 });
+    expect(textOf(report, 80)).toMatch(/instructions .* dev\/AGENTS\.md, "odd" name\/AGENTS\.md$/m);
+    const { instructions, "system prompt": own } = tokensOf(report);
+    expect(instructions).toBeGreaterThan((2 * text.length) / 4);
+    expect(own! - without["system prompt"]!).toBeLessThan(80);
+  });
+
+  test("a prompt of an extension can look like instructions, and be quoted badly", () => {
+    const frame = '<instructions path="odd\\q">\nText\n</instructions>';
+    expect(reportOf("U", { systemPrompt: frame }).parts[0]).toMatchObject({
+      name: "instructions",
+      files: ["odd\\q"],
+    });
+  });
+
+  test("what the provider reported is the total; what the estimates miss is said", () => {
+    const more = reportOf("U:100 A:10@5000");
+    expect(more).toMatchObject({ totalTokens: 5_000, isEstimate: false });
+    expect(more.unexplainedTokens).toBeGreaterThan(4_000);
+    expect(textOf(more, 80)).toContain("other");
+    const less = reportOf("U:1000 A:10@700");
+    expect(less).toMatchObject({ totalTokens: 700, unexplainedTokens: 0 });
+    expect(textOf(less, 80)).not.toContain("too high");
+  });
+
+  test("after a compaction the total is an estimate that begins with the summary", () => {
+    const report = reportOf("U:100 A:100@9000 | U:100 A:100@9500 | C(u2)");
+    expect(report.isEstimate).toBe(true);
+    expect(report.parts[2]).toMatchObject({ name: "summary", items: 1 });
+    expect(textOf(report, 80)).toContain("Context: ~");
+  });
+
+  test("the window is free up to where compaction begins; beyond it the reserve gives way", () => {
+    const budgets = { windowTokens: 100_000, reserveTokens: 16_384, keepTokens: 0, outputTokens: 8_000 };
+    const limit = thresholdTokens(chars4, budgets)!;
+    expect(reportOf("U:100 A:10@20000").window).toEqual({
+      windowTokens: 100_000,
+      freeTokens: limit - 20_000,
+      reserveTokens: 16_384,
+      thresholdTokens: limit,
+    });
+    const over = reportOf("U:100 A:10@90000");
+    expect(over.window).toMatchObject({ freeTokens: 0, reserveTokens: 10_000 });
+    expect(textOf(over, 80)).toContain("The next request compacts it first");
+    const off = reportOf("U", { settings: compactionSettings({ enabled: false }, { estimator: "chars4" }) });
+    expect(off.window).toMatchObject({ thresholdTokens: undefined, reserveTokens: 0 });
+    expect(textOf(off, 80)).toContain("Automatic compaction is off");
+    expect(textOf(reportOf("U:100 A:10@120000"), 80)).toContain("context is larger than the window");
+    expect(textOf(reportOf("U", { model: {} as ContextReportOptions["model"] }), 80)).toContain(
+      "window unknown",
+    );
+  });
+
+  test("with the economy on, it is free up to the working size, and what that saves is said", () => {
+    const turns = Array.from(
+      { length: 40 },
+      (_, at) => `U:30 A(t${at}):20@${5_050 + at * 1_000} T${at}:900 A:50@${6_000 + at * 1_000}`,
+    );
+    const model = { contextWindow: 200_000, maxOutputTokens: 8_000, usdPerMillionTokens: prices };
+    const settings = (economy: "auto" | number) => compactionSettings({ economy }, { estimator: "chars4" });
+    const report = reportOf(turns.join(" | "), { settings: settings("auto"), model });
+    expect(report.window!.thresholdTokens).toBeLessThan(80_000);
+    expect(textOf(report, 120)).toMatch(/Economy: compacts at \d+k of 200k: a day of 80 requests/);
+    const own = reportOf(turns.join(" | "), {
+      settings: settings(100_000),
+      model: { contextWindow: 200_000 },
+    });
+    expect(own.window!.thresholdTokens).toBe(100_000);
+    expect(textOf(own, 120)).toContain("Economy: compacts at 100k of 200k.");
+  });
+
+  test("the largest messages come first, with their ids", () => {
+    const { session, id } = history("U:5 A(t1=read:a.ts):300 T1:900 A:20 | U:100 A:7");
+    const { largest } = reportOf(session);
+    expect(largest.slice(0, 3).map(({ entryId }) => entryId)).toEqual([id("t1"), id("a1"), id("u2")]);
+    expect(largest[0]).toMatchObject({ kind: "result", tokens: 900 });
+  });
+});
+
+describe("/context, as it is seen", () => {
+  const notation =
+    'S"A cache was tried." U:900 A(t1=read:src/totals.ts t2=bash:ls):300 T1:5000 T2:1200 A:200@30000 | M(t1) B"npm test" X | U"Wide: 漢字漢字 and \u001b[31mred" A:100@31000';
+  const { session } = history(notation);
+  test.each([80, 40])("in %i columns", (width) => {
+    const text = textOf(reportOf(session), width).replaceAll(/\b[0-9a-f]{8}\b/g, "‹entry›");
+    expect(text).toMatchSnapshot();
+  });
+});

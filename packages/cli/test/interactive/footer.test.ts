@@ -1,0 +1,125 @@
+import { stripVTControlCharacters } from "node:util";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { Footer, type FooterFacts, footerLines } from "../../src/interactive/status/footer.ts";
+import { makeTheme } from "../../src/interactive/terminal/theme.ts";
+import { visibleWidth } from "../../src/interactive/terminal/tui.ts";
+import { shortTokens } from "../../src/views/numbers.ts";
+
+const plain = makeTheme("none");
+const facts: FooterFacts = {
+  folder: "~/projects/orchard",
+  branch: "main",
+  sessionName: "Prune the apple trees",
+  model: { provider: "anthropic", id: "claude-sonnet-4-5" },
+  thinking: "high",
+  tokens: 41_234,
+  windowTokens: 200_000,
+  certainty: "reported",
+  costUsd: 0.4217,
+  statuses: ["lint: clean"],
+};
+
+const shown = (width: number, changes: Partial<FooterFacts> = {}) =>
+  footerLines({ ...facts, ...changes }, width, plain)
+    .map(stripVTControlCharacters)
+    .join("\n");
+
+describe("the footer", () => {
+  test.each([200, 80, 40, 20])("at %i columns", (width) => {
+    expect(shown(width)).toMatchSnapshot();
+  });
+
+  test("marks an estimate, and has no share of what is not counted yet", () => {
+    expect(shown(80, { certainty: "estimate" })).toContain("~41k/200k 21%");
+    const uncounted = shown(80, { certainty: "unknown" });
+    expect(uncounted).toContain("?/200k");
+    expect(uncounted).not.toContain("%");
+  });
+
+  test("shows an unknown and an incomplete cost", () => {
+    expect(shown(80, { costUsd: 0, isCostPartial: true, isCostUnknown: true })).toContain("cost unknown");
+    expect(shown(120, { isCostPartial: true })).toContain("at least $0.42");
+  });
+
+  test("shows the tokens in and out only where there is room", () => {
+    const used = { sent: 1_234_567, got: 41_000, cachedShare: 0.874 };
+    expect(shown(110, { used })).toContain("$0.42  ↑1.2M ↓41k 87% cached");
+    expect(shown(90, { used })).toMatch(/↑1\.2M ↓41k {2,}/);
+    expect(shown(80, { used })).toBe(shown(80));
+    expect(shown(110)).not.toContain("↑");
+  });
+
+  test("of a model without a known window has no share", () => {
+    expect(shown(80, { windowTokens: undefined })).toContain(" 41k tokens");
+  });
+
+  test.each([
+    [80, "no model: store a key with /login"],
+    [40, "no model: store a key with /login"],
+    [20, "no model: /login"],
+    [10, "no model"],
+  ])("without a model says what to do, and nothing of a window, at %i columns", (width, words) => {
+    expect(shown(width, { model: undefined, tokens: 0, costUsd: 0 })).toMatch(new RegExp(`\\n +${words}$`));
+  });
+
+  test("says nothing of what there is not", () => {
+    expect(
+      shown(80, { branch: undefined, sessionName: undefined, thinking: undefined, costUsd: 0, statuses: [] }),
+    ).toMatchSnapshot();
+  });
+
+  test.each([
+    [70, "muted"],
+    [70.5, "warning"],
+    [90, "warning"],
+    [90.5, "error"],
+  ] as const)("at %d percent has the style %s", (share, style) => {
+    const theme = makeTheme("dark");
+    const [, line] = footerLines({ ...facts, tokens: share * 2_000 }, 80, theme);
+    const opening = theme.style[style]("x").split("x")[0]!;
+    expect(line!.slice(0, line!.indexOf("/200k"))).toContain(opening);
+  });
+
+  test("never is wider than the terminal, and never steers it", () => {
+    const text = fc.string({ unit: "binary", maxLength: 60 });
+    const some = fc.record({
+      folder: text,
+      branch: text,
+      sessionName: text,
+      model: fc.option(fc.record({ provider: text, id: text }), { nil: undefined }),
+      statuses: fc.array(text, { maxLength: 3 }),
+      tokens: fc.nat(5_000_000),
+      costUsd: fc.double({ min: 0, max: 5_000, noNaN: true }),
+    });
+    fc.assert(
+      fc.property(some, fc.integer({ min: 1, max: 120 }), (changes, width) => {
+        for (const line of footerLines({ ...facts, ...changes }, width, plain)) {
+          expect(visibleWidth(line)).toBeLessThanOrEqual(width);
+          expect(stripVTControlCharacters(line)).not.toMatch(/\p{Cc}/u);
+        }
+      }),
+    );
+  });
+
+  test("draws the same facts once", () => {
+    const footer = new Footer(() => facts, plain);
+    expect(footer.render(80)).toBe(footer.render(80));
+    expect(new Footer(() => undefined, plain).render(80)).toEqual([]);
+  });
+});
+
+test.each([
+  [0, "0"],
+  [999, "999"],
+  [1_000, "1k"],
+  [9_549, "9.5k"],
+  [9_960, "10k"],
+  [128_000, "128k"],
+  [999_600, "1M"],
+  [1_048_576, "1M"],
+  [1_250_000, "1.3M"],
+  [Number.NaN, "?"],
+])("%d tokens are %s", (tokens, text) => {
+  expect(shortTokens(tokens)).toBe(text);
+});

@@ -1,0 +1,77 @@
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { PromptHistory } from "../../src/interactive/prompt/prompt-history.ts";
+
+test("prompts come back in the next session, whatever is in them", () => {
+  const { file, open } = place();
+  const first = open();
+  expect(first.read()).toEqual([]);
+  for (const text of ["one", 'two\nlines "quoted"', "日本語 🌳"]) first.add(text);
+  expect(open().read()).toEqual(["one", 'two\nlines "quoted"', "日本語 🌳"]);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test("a prompt twice in a row is one, also over sessions", () => {
+  const { open } = place();
+  const first = open();
+  for (const text of ["a", "a", "b", "a"]) first.add(text);
+  const second = open();
+  second.read();
+  second.add("a");
+  expect(open().read()).toEqual(["a", "b", "a"]);
+});
+
+test("a thousand are kept, and a file that grew far over that is cut", () => {
+  const { file, open } = place();
+  const many = Array.from({ length: 1_600 }, (_, at) => JSON.stringify({ text: `prompt ${at}` }));
+  writeFileSync(file, `${many.join("\n")}\n`);
+  const read = open().read();
+  expect(read).toHaveLength(1_000);
+  expect(read.at(-1)).toBe("prompt 1599");
+  expect(readFileSync(file, "utf8").trimEnd().split("\n")).toHaveLength(1_000);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test("lines that cannot be read are notified once, and stay in a file beside; the others hold", () => {
+  const { file, faults, open } = place();
+  open().add("whole");
+  appendFileSync(file, '{"other":1}\n{"text":"cu');
+  const damaged = readFileSync(file, "utf8");
+  const next = open();
+  next.read();
+  next.add("after");
+  expect(open().read()).toEqual(["whole", "after"]);
+  expect(faults).toEqual([
+    expect.stringMatching(/Removed 2 unreadable lines from .* history\.jsonl\.damaged/),
+  ]);
+  expect(readFileSync(`${file}.damaged`, "utf8")).toBe(damaged);
+});
+
+test("a line that a crash cuts between two reads does not take the next with it", () => {
+  const { file, open } = place();
+  const first = open();
+  first.read();
+  first.add("whole");
+  appendFileSync(file, '{"text":"cu');
+  first.add("after");
+  expect(open().read()).toEqual(["whole", "after"]);
+});
+
+test("a file that cannot be written is notified once, and nothing fails", () => {
+  const { file, faults, open } = place();
+  mkdirSync(file);
+  const history = open();
+  expect(history.read()).toEqual([]);
+  history.add("a");
+  history.add("b");
+  expect(faults).toEqual([expect.stringContaining("prompt history cannot be saved")]);
+});
+
+function place() {
+  const home = mkdtempSync(join(tmpdir(), "bonsai-history-"));
+  const faults: string[] = [];
+  const open = () => new PromptHistory({ home, onNotice: (message) => faults.push(message) });
+  return { file: join(home, "history.jsonl"), faults, open };
+}

@@ -1,0 +1,146 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Scenario } from "@bonsai-agent/models/scripted";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { agentProject, says } from "../call/agent-project.ts";
+import { openInteractive } from "./harness.ts";
+import { longStory } from "./long-story.ts";
+
+const slow: Scenario = { contextWindow: 100_000, turn: [longStory], atEnd: "repeat" };
+
+test("words of the command line are the first prompt", async () => {
+  const { terminal } = openInteractive({ scenario: says("Fixed."), argv: ["fix", "the", "test"] });
+  await terminal.until("Fixed.");
+  expect(terminal.screen()).toContain("fix the test");
+});
+
+test("an unknown command is notified with the nearest one, and stands in the editor again", async () => {
+  const { terminal } = openInteractive({ scenario: says("Never said.") });
+  await terminal.until("/100k");
+  terminal.type("/exprot notes.md\n");
+  const screen = await terminal.until("Did you mean /export?");
+  expect(screen).not.toContain("Never said.");
+  expect(screen.split("/exprot notes.md")).toHaveLength(2);
+});
+
+test("a command that cannot be carried out is notified, and is not in the way of the next", async () => {
+  const { terminal } = openInteractive({ scenario: says("Never said.") });
+  await terminal.until("/100k");
+  terminal.type("/undo\n");
+  const screen = await terminal.until(/no compaction/i);
+  expect(screen).not.toMatch(/^\s*\/undo\s*$/m);
+  terminal.type("/session\n");
+  expect(await terminal.until(/^\s*file\b/im)).not.toContain("Never said.");
+});
+
+test("a text that begins with a path goes to the model", async () => {
+  const { terminal } = openInteractive({ scenario: says("A folder.") });
+  await terminal.until("/100k");
+  terminal.type("/tmp is what?\n");
+  await terminal.until("A folder.");
+});
+
+test("a command behind ! runs, and its output is shown", async () => {
+  const { terminal } = openInteractive({ scenario: says("Good.") });
+  await terminal.until("/100k");
+  terminal.type("!echo $((6 * 7))\n");
+  await terminal.until("42");
+});
+
+test("a file named with @ goes along; one that is not there is notified, and the text comes back", async () => {
+  const { terminal, project } = openInteractive({
+    scenario: says("Read."),
+    files: { "notes.md": "All my secrets." },
+  });
+  await terminal.until("/100k");
+  terminal.paste("What is in @notes.md and @missing.md");
+  terminal.press("enter");
+  const screen = await terminal.until("does not exist");
+  expect(screen).toContain("What is in @notes.md and @missing.md");
+  terminal.press("ctrl+c");
+  terminal.paste("What is in @notes.md please");
+  terminal.press("enter");
+  await terminal.until("Read.");
+  expect(sessionText(project.home)).toContain("All my secrets.");
+});
+
+test("Esc stops the run; what was queued comes back as it was typed", async () => {
+  const { terminal } = openInteractive({ scenario: slow, files: { "notes.md": "Long notes." } });
+  await terminal.until("/100k");
+  terminal.type("Tell me a story\n");
+  await terminal.until("Begun word");
+  terminal.paste("and look at @notes.md too");
+  terminal.press("enter");
+  terminal.type("a half");
+  await terminal.until("a half");
+  terminal.press("esc");
+  const screen = await terminal.until((each) => /and look at @notes\.md too\s+a half/.test(each));
+  expect(screen).not.toContain("Long notes.");
+});
+
+test("a command that needs rest is refused while the agent works, and stands in the editor again", async () => {
+  const { terminal } = openInteractive({ scenario: slow });
+  await terminal.until("/100k");
+  terminal.type("Tell me a story\n");
+  await terminal.until("Begun word");
+  terminal.type("/new\n");
+  await terminal.until("/new has to wait for the agent");
+  terminal.press("ctrl+u");
+  terminal.type("!ls\n");
+  await terminal.until("The ! command has to wait for the agent");
+});
+
+test("a command that a key stands for is refused too, and puts nothing into the editor", async () => {
+  const project = agentProject(slow);
+  writeFileSync(join(project.home, "keybindings.json"), JSON.stringify({ tree: "ctrl+t" }));
+  const { terminal } = openInteractive({ project });
+  await terminal.until("/100k");
+  terminal.type("Tell me a story\n");
+  await terminal.until("Begun word");
+  terminal.type("a half");
+  terminal.press("ctrl+t");
+  const screen = await terminal.until("/tree has to wait for the agent");
+  expect(screen.split("/tree")).toHaveLength(2);
+  expect(screen).toContain("a half");
+});
+
+test("what was sent before the session is open waits, and is sent when it is", async () => {
+  const { terminal, begin } = openLate();
+  terminal.type("Early bird\n");
+  await terminal.until("Next: Early bird");
+  begin();
+  const screen = await terminal.until("Good.");
+  expect(screen).not.toMatch(/Next: Early|Sent as soon/);
+});
+
+test("what was sent before the session is open can be taken back", async () => {
+  const { terminal, begin } = openLate();
+  terminal.type("Early bird\n");
+  await terminal.until("Next: Early bird");
+  terminal.press("alt+up");
+  begin();
+  await terminal.until("/100k");
+  expect(terminal.screen()).toMatch(/─\n+\s*Early bird\s*\n─/);
+});
+
+/** Opens the interactive mode with a session that is open only from `begin` on. */
+function openLate() {
+  const { promise, resolve: begin } = Promise.withResolvers<void>();
+  vi.stubGlobal("mayBegin", promise);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const late = `export default (bonsai) => bonsai.on("session_start", () => globalThis.mayBegin);`;
+  const opened = openInteractive({
+    ...{ scenario: says("Good."), argv: ["-e", "./late.mjs"] },
+    files: { "late.mjs": late },
+  });
+  return { ...opened, begin };
+}
+
+function sessionText(home: string): string {
+  const folder = join(home, "sessions");
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return files
+    .filter((name) => name.endsWith(".jsonl"))
+    .map((name) => readFileSync(join(folder, name), "utf8"))
+    .join("\n");
+}

@@ -1,1 +1,0 @@
-export { runInteractive } from "./interactive-mode.ts";
