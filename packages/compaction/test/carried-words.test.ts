@@ -7,7 +7,7 @@ import {
   type Session,
   type SessionStore,
 } from "@bonsai-agent/session";
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import type { RunCompactionOptions } from "../src/flow/compaction.ts";
 import {
@@ -216,9 +216,8 @@ test("behind an extension's summary the record stands in an entry of its own, an
   for (const said of [RULE, "Take port 8413", "Take port 8423"]) expect(times(summary, said)).toBe(1);
 });
 
-test.each([8_000, 16_000, 32_000, 200_000])(
-  "in a window of %i the words take a tenth at most",
-  async (contextWindow) => {
+test("the words take a tenth of any window at most", () =>
+  everyRow([8_000, 16_000, 32_000, 200_000])(async (contextWindow) => {
     const said = Array.from(
       { length: 150 },
       (_, at) => `U"Paint wall ${at} of the house in colour number ${at * 7}, as we said." A:20`,
@@ -229,8 +228,7 @@ test.each([8_000, 16_000, 32_000, 200_000])(
       Math.min(4_000, contextWindow / 10) + 60,
     );
     if (contextWindow < 32_000) expect(words(summary)[1]).toMatch(/^\(\d+ other messages are left out/);
-  },
-);
+  }));
 
 const none: ReadonlyArray<[name: string, input: CompactionSettingsInput]> = [
   ["words.maxTokens 0", { words: { maxTokens: 0 } }],
@@ -240,15 +238,16 @@ const none: ReadonlyArray<[name: string, input: CompactionSettingsInput]> = [
   ]),
 ];
 
-test.each(none)("with %s a model's summary carries no words, and is asked for them", async (_, input) => {
-  const session = begun();
-  work(session, 1);
-  const summariser = scriptedSummariser();
-  const own = compactionSettings({ ...input, keepRecentTokens: 200 });
-  const summary = await compact(session, { settings: own, summariser });
-  expect(words(summary)).toEqual([]);
-  expect(summariser.requests.some(({ carriesUserWords }) => carriesUserWords === true)).toBe(false);
-});
+test("a model's summary carries no words where the settings switch them off, and the model is asked for them", () =>
+  everyRow(none)(async ([, input]) => {
+    const session = begun();
+    work(session, 1);
+    const summariser = scriptedSummariser();
+    const own = compactionSettings({ ...input, keepRecentTokens: 200 });
+    const summary = await compact(session, { settings: own, summariser });
+    expect(words(summary)).toEqual([]);
+    expect(summariser.requests.some(({ carriesUserWords }) => carriesUserWords === true)).toBe(false);
+  }));
 
 test("a digest that carries no words beside it quotes them in itself", async () => {
   const session = begun();

@@ -1,5 +1,5 @@
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import {
   CompactionController,
@@ -34,13 +34,12 @@ test("masks and summary are written in one append, and each reaches its event", 
   expect(written).toEqual([["context_edit", "context_edit", "compaction"]]);
 });
 
-test.each<[CompactionReason, boolean]>([
-  ["overflow", true],
-  ["threshold", false],
-  ["manual", false],
-])(
-  "after a compaction by %s the events say whether the request is tried again: %s",
-  async (reason, willRetry) => {
+test("the events say whether the request is tried again", () =>
+  everyRow<[CompactionReason, boolean]>([
+    ["overflow", true],
+    ["threshold", false],
+    ["manual", false],
+  ])(async ([reason, willRetry]) => {
     const { session } = history("U:30000 A:30000 | U:100 A:100");
     const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
     const told: unknown[] = [];
@@ -55,8 +54,7 @@ test.each<[CompactionReason, boolean]>([
       ["session_compact", reason, willRetry],
       ["auto_compaction_end", reason, willRetry],
     ]);
-  },
-);
+  }));
 
 test("after an overflow that masks alone solved, the events say that the request is tried again", async () => {
   const { session } = history("U:10 A(t1):10 T1:66000");

@@ -1,5 +1,5 @@
 import { emptyUsage } from "@bonsai-agent/messages";
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { type CompactionSettings, compactionSettings, manifestOf, runCompaction } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
@@ -56,9 +56,8 @@ test("success is qualified where what is left does not fit the window", async ()
   expect(result.detail).toContain("the model's window is 3,000");
 });
 
-test.each(["manual", "overflow"] as const)(
-  "on %s, a summary of headings alone is refused",
-  async (reason) => {
+test("a summary of headings alone is refused", () =>
+  everyRow(["manual", "overflow"] as const)(async (reason) => {
     const { session } = history("U:900 A:900 | U:100 A:100");
     const empty = {
       text: "## Goal\n(none)\n\n## Constraints & Preferences\n(none)\n\n## Progress\n### Done\n(none)\n\n## Key Decisions\n- (none)\n\n## Next Steps\n",
@@ -67,5 +66,4 @@ test.each(["manual", "overflow"] as const)(
     const { status, failures } = await runCompaction({ session, settings, digest, reason });
     expect(status).toBe("failed");
     expect(failures).toEqual([expect.objectContaining({ rung: "digest", message: "The summary is empty." })]);
-  },
-);
+  }));

@@ -1,4 +1,5 @@
 import type { CompactionEntry } from "@bonsai-agent/session";
+import { everyRow } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { emptyRecord, readDetails, storedDetails } from "../src/details.ts";
@@ -47,22 +48,23 @@ test("reads what a compaction stored", () => {
   expect(JSON.parse(JSON.stringify(stored(DETAILS)))).toEqual(JSON.parse(JSON.stringify(DETAILS)));
 });
 
-test.each<[string, object, object]>([
-  ["pinned", { pinned: [1, "keep"] }, { pinned: ["keep"] }],
-  ["latestRequest", { latestRequest: { entryId: "a", text: 5 } }, { latestRequest: undefined }],
-  ["carryOver", { carryOver: { x: 5, y: ["z"] } }, { carryOver: { x: [], y: ["z"] } }],
-  ["manifest", { manifest: "x" }, { manifest: undefined }],
-  ["manifest.kept", { manifest: { kept: { count: "x" } } }, { manifest: { kept: undefined, masked: [] } }],
-  [
-    "manifest.calibration",
-    { manifest: { calibration: { ratio: -1 } } },
-    { manifest: { calibration: undefined } },
-  ],
-  ["manifest.reason", { manifest: { reason: "boredom", rung: 5 } }, { manifest: { reason: undefined } }],
-  ["manifest.tokensAfter", { manifest: { tokensAfter: -1 } }, { manifest: { tokensAfter: undefined } }],
-])("reads an odd %s as absent and keeps the other parts", (_, odd, expected) => {
-  expect(stored({ ...DETAILS, ...odd })).toMatchObject({ prose: "Notes.", ...expected });
-});
+test("an odd part of stored details counts as absent, the other parts stay", () =>
+  everyRow<[string, object, object]>([
+    ["pinned", { pinned: [1, "keep"] }, { pinned: ["keep"] }],
+    ["latestRequest", { latestRequest: { entryId: "a", text: 5 } }, { latestRequest: undefined }],
+    ["carryOver", { carryOver: { x: 5, y: ["z"] } }, { carryOver: { x: [], y: ["z"] } }],
+    ["manifest", { manifest: "x" }, { manifest: undefined }],
+    ["manifest.kept", { manifest: { kept: { count: "x" } } }, { manifest: { kept: undefined, masked: [] } }],
+    [
+      "manifest.calibration",
+      { manifest: { calibration: { ratio: -1 } } },
+      { manifest: { calibration: undefined } },
+    ],
+    ["manifest.reason", { manifest: { reason: "boredom", rung: 5 } }, { manifest: { reason: undefined } }],
+    ["manifest.tokensAfter", { manifest: { tokensAfter: -1 } }, { manifest: { tokensAfter: undefined } }],
+  ])(([, odd, expected]) => {
+    expect(stored({ ...DETAILS, ...odd })).toMatchObject({ prose: "Notes.", ...expected });
+  }));
 
 test("reads nothing from an extension's own details, but those of a summary of ours", () => {
   expect(stored({ ...DETAILS, recentFiles: undefined }, true).prose).toBeUndefined();

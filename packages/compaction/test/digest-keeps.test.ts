@@ -1,5 +1,6 @@
 import type { Message, TextContent } from "@bonsai-agent/messages";
 import { createSession, type EntryDraft, type Session, type StoredMessage } from "@bonsai-agent/session";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { compactionSettings, runCompaction } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
@@ -23,10 +24,7 @@ const SHOWN: Record<Exclude<Message["role"], "system">, Record<string, EntryDraf
   assistant: { "an answer": [says("assistant", SENTENCE)] },
   toolResult: {
     "a tool result": [
-      message({
-        role: "assistant",
-        content: [{ type: "toolCall", id: "t", name: "audit", arguments: {} }],
-      }),
+      message({ role: "assistant", content: [{ type: "toolCall", id: "t", name: "audit", arguments: {} }] }),
       message({
         role: "toolResult",
         toolCallId: "t",
@@ -105,29 +103,28 @@ function sessionWith(drafts: readonly EntryDraft[], fillerChars: number): Sessio
 
 const cases = Object.values(SHOWN).flatMap((row) => Object.entries(row));
 
-test.each(
-  cases.flatMap(([name, drafts]) => [
-    { name, drafts, size: "short", chars: 3_000 },
-    { name, drafts, size: "long", chars: 60_000 },
-  ]),
-)("a digest keeps the sentence of $name in a $size session", async ({ name, drafts, chars }) => {
-  const session = sessionWith(drafts, chars);
-  const { summary, loss } = await compacted(session);
-  expect(`${summary}\n${JSON.stringify(loss)}`).toContain("ZETA9");
-  if (!OUTPUTS.has(name)) expect(summary).toContain(SENTENCE);
-});
+test("a digest keeps the sentences of commands, branches and messages of extensions", () =>
+  everyRow(
+    cases.flatMap(([name, drafts]) => [
+      { name, drafts, size: "short", chars: 3_000 },
+      { name, drafts, size: "long", chars: 60_000 },
+    ]),
+  )(async ({ name, drafts, chars }) => {
+    const session = sessionWith(drafts, chars);
+    const { summary, loss } = await compacted(session);
+    expect(`${summary}\n${JSON.stringify(loss)}`).toContain("ZETA9");
+    if (!OUTPUTS.has(name)) expect(summary).toContain(SENTENCE);
+  }));
 
-test.each(Object.entries({ ...SHOWN.branchSummary, ...SHOWN.custom }))(
-  "a second digest still has the sentence of %s",
-  async (_, drafts) => {
+test("a second digest still has these sentences", () =>
+  everyRow(Object.entries({ ...SHOWN.branchSummary, ...SHOWN.custom }))(async ([, drafts]) => {
     const session = sessionWith(drafts, 60_000);
     await compacted(session);
     session.append(says("user", `Then look at the cellar. ${"some other words ".repeat(3_000)}`));
     session.append(says("assistant", "It is dry."));
     session.append(says("user", "Now the stairs."));
     expect((await compacted(session)).summary).toContain(SENTENCE);
-  },
-);
+  }));
 
 async function compacted(session: Session): Promise<{ summary: string; loss?: unknown }> {
   const result = await runCompaction({

@@ -1,6 +1,6 @@
 import type { ModelPrices } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
-import { history, treeArbitrary } from "@bonsai-agent/testkit";
+import { everyRow, history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ControllerOptions } from "../src/flow/controller.ts";
@@ -85,15 +85,16 @@ describe("the limit", () => {
     );
   });
 
-  test.each([
-    [64_000, 64_000],
-    [400_000, THRESHOLD],
-  ])("a size of %i tokens gives %i, with prices and without", (economy, compactAboveTokens) => {
-    expect(limitOf(worked(50), { settings: { economy } }).compactAboveTokens).toBe(compactAboveTokens);
-    expect(limitOf(worked(50), { settings: { economy }, model: { contextWindow: 200_000 } })).toMatchObject({
-      compactAboveTokens,
-    });
-  });
+  test("a size in tokens is used with prices and without", () =>
+    everyRow([
+      [64_000, 64_000],
+      [400_000, THRESHOLD],
+    ])(([economy, compactAboveTokens]) => {
+      expect(limitOf(worked(50), { settings: { economy } }).compactAboveTokens).toBe(compactAboveTokens);
+      expect(limitOf(worked(50), { settings: { economy }, model: { contextWindow: 200_000 } })).toMatchObject(
+        { compactAboveTokens },
+      );
+    }));
 
   test("a size of somebody's choice scales what is kept; what is kept then goes before a size that is smaller still", () => {
     const kept = (economy: number, keepRecentTokens = 20_000) => {
@@ -250,10 +251,7 @@ describe("a compaction by it", () => {
     const { controller } = controllerFor(
       session,
       { summarizer: { fallback: "never" } },
-      {
-        summariser: scriptedSummariser([failure]),
-        onWarning: ({ code }) => warnings.push(code),
-      },
+      { summariser: scriptedSummariser([failure]), onWarning: ({ code }) => warnings.push(code) },
     );
     const check = () => {
       controller.answerArrived();
@@ -267,10 +265,11 @@ describe("a compaction by it", () => {
   });
 });
 
-test.each([
-  ["sometimes", '"sometimes", but must be one of "off", "auto", or '],
-  [true, 'true, but must be one of "off", "auto", or '],
-  [0, "0, but must be a number of at least 1"],
-])("economy %j is refused, and what is allowed is said", (economy, text) => {
-  expect(() => compactionSettings({ economy })).toThrow(`The setting compaction.economy is ${text}`);
-});
+test("a wrong economy is refused with the allowed values", () =>
+  everyRow([
+    ["sometimes", '"sometimes", but must be one of "off", "auto", or '],
+    [true, 'true, but must be one of "off", "auto", or '],
+    [0, "0, but must be a number of at least 1"],
+  ])(([economy, text]) => {
+    expect(() => compactionSettings({ economy })).toThrow(`The setting compaction.economy is ${text}`);
+  }));

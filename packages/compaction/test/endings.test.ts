@@ -1,6 +1,6 @@
 import { Lifecycle, type LifecycleNotice } from "@bonsai-agent/lifecycle";
 import type { Session } from "@bonsai-agent/session";
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import type { BackgroundState } from "../src/events.ts";
 import { compact } from "../src/flow/compaction.ts";
@@ -40,40 +40,39 @@ function unreadable(): Session {
   return session;
 }
 
-test.each<CompactionReason>(["manual", "threshold", "overflow"])(
-  "a context that cannot be read ends a %s compaction with one failure and one end event",
-  async (reason) => {
+test("a context that cannot be read ends a compaction with one failure and one end event", () =>
+  everyRow<CompactionReason>(["manual", "threshold", "overflow"])(async (reason) => {
     const { lifecycle, log } = listening();
     const result = await runCompaction({ session: unreadable(), settings, model, lifecycle, reason });
     const code = reason === "overflow" ? "context_too_large" : "compaction_failed";
     expect(result).toMatchObject({ status: "failed", reason, error: { code } });
     expect(result.detail).toContain("the file is gone");
     expect(log).toEqual(["start", "failed", "end failed"]);
-  },
-);
+  }));
 
-test.each<[string, Partial<SummaryAnswer>, BackgroundState]>([
-  ["a good answer", {}, "ready"],
-  ["an error", { stopReason: "error", errorMessage: "down" }, "failed"],
-])("a background summary that ends with %s on a full disk ends in order", async (_, answer, ending) => {
-  const { session } = history("U:5000 A:10 U:6500 A:10 U:1500 A:10");
-  const states: BackgroundState[] = [];
-  const controller = new CompactionController({
-    session,
-    settings: compactionSettings({}, { estimator: "chars4" }),
-    model: () => ({ contextWindow: 20_000 }),
-    summariser: scriptedSummariser([answer, answer]),
-    onBackground: ({ state }) => void states.push(state),
-  });
-  session.append = () => {
-    throw new Error("no space left");
-  };
-  await controller.checkThreshold({ site: "betweenTools" });
-  await new Promise(setImmediate);
-  expect(states).toEqual(["begun", ending]);
-  controller.modelChanged();
-  expect(controller.isDraftUnderway).toBe(false);
-});
+test("a background summary ends in order on a full disk", () =>
+  everyRow<[string, Partial<SummaryAnswer>, BackgroundState]>([
+    ["a good answer", {}, "ready"],
+    ["an error", { stopReason: "error", errorMessage: "down" }, "failed"],
+  ])(async ([, answer, ending]) => {
+    const { session } = history("U:5000 A:10 U:6500 A:10 U:1500 A:10");
+    const states: BackgroundState[] = [];
+    const controller = new CompactionController({
+      session,
+      settings: compactionSettings({}, { estimator: "chars4" }),
+      model: () => ({ contextWindow: 20_000 }),
+      summariser: scriptedSummariser([answer, answer]),
+      onBackground: ({ state }) => void states.push(state),
+    });
+    session.append = () => {
+      throw new Error("no space left");
+    };
+    await controller.checkThreshold({ site: "betweenTools" });
+    await new Promise(setImmediate);
+    expect(states).toEqual(["begun", ending]);
+    controller.modelChanged();
+    expect(controller.isDraftUnderway).toBe(false);
+  }));
 
 test("an append that fails is a failure, with one end event, and the lock is free", async () => {
   const { session } = history("U:30000 A:30000 | U:100 A:100");
@@ -122,22 +121,23 @@ test("a lock that fails to open does not swallow the end event", async () => {
   expect(log).toEqual(["start", "end compacted"]);
 });
 
-test.each([
-  ["session_before_compact", { cancle: true }, "fields {cancle}"],
-  ["session_before_compact", { cancel: "yes" }, "fields {cancel}"],
-  ["session_before_compact", { compaction: "a text" }, "a summary that is not an object"],
-  ["session_before_mask", { keeps: [] }, "fields {keeps}"],
-  ["session_before_mask", { keep: "t1" }, "fields {keep}"],
-] as const)("a wrong answer to %s is reported and changes nothing: %j", async (event, slip, received) => {
-  const { session } = history("U:30 A(t1):10 T1:65000 A:10 | U:30 A:50 A:500");
-  const { lifecycle, notices } = listening();
-  lifecycle.on(event, () => slip as never, { source: "sloppy" });
-  const summariser = scriptedSummariser();
-  expect((await runCompaction({ session, settings, summariser, lifecycle })).status).toBe("compacted");
-  expect(notices).toEqual([
-    { type: "invalid_result", event, source: "sloppy", received: expect.stringContaining(received) },
-  ]);
-});
+test("a wrong answer to an event is reported and changes nothing", () =>
+  everyRow([
+    ["session_before_compact", { cancle: true }, "fields {cancle}"],
+    ["session_before_compact", { cancel: "yes" }, "fields {cancel}"],
+    ["session_before_compact", { compaction: "a text" }, "a summary that is not an object"],
+    ["session_before_mask", { keeps: [] }, "fields {keeps}"],
+    ["session_before_mask", { keep: "t1" }, "fields {keep}"],
+  ] as const)(async ([event, slip, received]) => {
+    const { session } = history("U:30 A(t1):10 T1:65000 A:10 | U:30 A:50 A:500");
+    const { lifecycle, notices } = listening();
+    lifecycle.on(event, () => slip as never, { source: "sloppy" });
+    const summariser = scriptedSummariser();
+    expect((await runCompaction({ session, settings, summariser, lifecycle })).status).toBe("compacted");
+    expect(notices).toEqual([
+      { type: "invalid_result", event, source: "sloppy", received: expect.stringContaining(received) },
+    ]);
+  }));
 
 test("two handlers can each keep a result unmasked", async () => {
   const { session, id } = history(

@@ -1,4 +1,4 @@
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import {
   type CompactionSettingsInput,
@@ -19,21 +19,23 @@ function masked(notation: string, mask: CompactionSettingsInput["mask"] = {}): s
   return planCompaction({ session, settings, model, reason: "threshold" }).maskedEntryIds.map(name);
 }
 
-test.each([
-  [25_000, []],
-  [25_001, ["t1"]],
-])("results of 15,000 and then %i tokens: only what lies beyond 40,000 is masked", (newest, expected) => {
-  const notation = `U:10 A(t1):10 T1:15000 A:10 | U:10 A(t2):10 T2:15000 A(t3):10 T3:${newest} U:22000 A:10`;
-  const beyond = masked(notation, { minimumTokens: 10_000 });
-  expect(beyond).toEqual(["t1", ...expected.map(() => "t2")]);
-});
+test("results are masked only beyond the newest 40,000 tokens", () =>
+  everyRow([
+    [25_000, []],
+    [25_001, ["t1"]],
+  ])(([newest, expected]) => {
+    const notation = `U:10 A(t1):10 T1:15000 A:10 | U:10 A(t2):10 T2:15000 A(t3):10 T3:${newest} U:22000 A:10`;
+    const beyond = masked(notation, { minimumTokens: 10_000 });
+    expect(beyond).toEqual(["t1", ...expected.map(() => "t2")]);
+  }));
 
-test.each([
-  [20_000 + PLACEHOLDER_TOKENS, ["t1"]],
-  [20_000 + PLACEHOLDER_TOKENS - 1, []],
-])("masking %i tokens is worth it only when 20,000 are freed", (oldest, expected) => {
-  expect(masked(`U:10 A(t1):10 T1:${oldest} A:10 | U:10 A(t2):10 T2:40000 U:8000 A:10`)).toEqual(expected);
-});
+test("results are masked only if that frees 20,000 tokens", () =>
+  everyRow([
+    [20_000 + PLACEHOLDER_TOKENS, ["t1"]],
+    [20_000 + PLACEHOLDER_TOKENS - 1, []],
+  ])(([oldest, expected]) => {
+    expect(masked(`U:10 A(t1):10 T1:${oldest} A:10 | U:10 A(t2):10 T2:40000 U:8000 A:10`)).toEqual(expected);
+  }));
 
 test("a result that is no larger than its placeholder is not masked", () => {
   const notation = "U:10 A(t1 t2):10 T1:30000 T2:9 A:10 | U:10 A(t3):10 T3:40000 A:10";

@@ -1,4 +1,4 @@
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import {
   CompactionController,
@@ -67,18 +67,19 @@ describe("a model's summary that failed", () => {
     expect(warnings).toEqual([]);
   });
 
-  test.each([
-    [0.5, "less than a minute ago", "in 10 minutes"],
-    [1, "1 minute ago", "in 9 minutes"],
-    [9.5, "9 minutes ago", "in 1 minute,"],
-  ])("%d minutes later, it failed %s, and is asked again %s", async (minutes, ago, left) => {
-    const { next, pass } = failing([broken]);
-    await next();
-    pass(minutes);
-    const { detail } = await next();
-    expect(detail).toContain(`failed ${ago}.`);
-    expect(detail).toContain(left);
-  });
+  test("the notice says how long ago a summary failed and when the model is asked again", () =>
+    everyRow([
+      [0.5, "less than a minute ago", "in 10 minutes"],
+      [1, "1 minute ago", "in 9 minutes"],
+      [9.5, "9 minutes ago", "in 1 minute,"],
+    ])(async ([minutes, ago, left]) => {
+      const { next, pass } = failing([broken]);
+      await next();
+      pass(minutes);
+      const { detail } = await next();
+      expect(detail).toContain(`failed ${ago}.`);
+      expect(detail).toContain(left);
+    }));
 
   test.each([
     ["ten minutes later", ({ pass }: ReturnType<typeof failing>) => pass(10)],
@@ -151,15 +152,13 @@ describe("a model's summary that failed", () => {
     expect(summariser.requests).toHaveLength(2);
   });
 
-  test.each(["overflow", "never"] as const)(
-    "with the fallback %s, a threshold asks the model all the same, for nobody else would",
-    async (fallback) => {
+  test("a threshold asks a model that failed if no digest may replace its summary", () =>
+    everyRow(["overflow", "never"] as const)(async (fallback) => {
       const { summariser, next } = failing([broken], { settings: { summarizer: { fallback } } });
       expect(await next()).toMatchObject({ status: "failed", digestIsUntried: true });
       expect((await next()).status).toBe("compacted");
       expect(summariser.requests).toHaveLength(2);
-    },
-  );
+    }));
 });
 
 describe("failures", () => {

@@ -1,5 +1,6 @@
 import { emptyUsage, estimateTokens, type Message } from "@bonsai-agent/messages";
 import { createSession, type Session } from "@bonsai-agent/session";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { isEmptySummary, joinedProse } from "../src/carry/carry-over.ts";
 import { compactionSettings, digestSummariser, runCompaction, summarySections } from "../src/index.ts";
@@ -67,36 +68,38 @@ function sessionOf(turn: (at: number) => object[], turns = 40): Session {
   return session;
 }
 
-test.each(shapes)("a digest of forty turns of %s says something, once", async (_name, turn, says) => {
-  const messages = Array.from({ length: 40 }, (_, at) => turn(at)).flat() as Message[];
-  for (const kind of ["history", "turnPrefix", "branch"] as const) {
-    const signal = new AbortController().signal;
-    const request = { kind, messages, prompt: { system: "", user: "" }, maxSummaryTokens: 4_000, signal };
-    const { text } = await digestSummariser().summarise(request);
-    expect(isEmptySummary(text)).toBe(false);
-    expect(text).toMatch(says);
-    const next = await digestSummariser().summarise({ ...request, previousSummary: text });
-    expect(next.text).toBe(text);
-  }
-});
+test("a digest of forty turns of few words says something, once", () =>
+  everyRow(shapes)(async ([, turn, says]) => {
+    const messages = Array.from({ length: 40 }, (_, at) => turn(at)).flat() as Message[];
+    for (const kind of ["history", "turnPrefix", "branch"] as const) {
+      const signal = new AbortController().signal;
+      const request = { kind, messages, prompt: { system: "", user: "" }, maxSummaryTokens: 4_000, signal };
+      const { text } = await digestSummariser().summarise(request);
+      expect(isEmptySummary(text)).toBe(false);
+      expect(text).toMatch(says);
+      const next = await digestSummariser().summarise({ ...request, previousSummary: text });
+      expect(next.text).toBe(text);
+    }
+  }));
 
-test.each(shapes)("an overflow in many turns of %s ends with less", async (_name, turn, says) => {
-  // Forty single letters are less than any summary.
-  const session = sessionOf(turn, 400);
-  const keep = compactionSettings({ keepRecentTokens: 20 }, { estimator: "chars4" });
-  const before = session.projection().items.length;
-  const result = await runCompaction({
-    session,
-    settings: keep,
-    model: { contextWindow: 3_000 },
-    reason: "overflow",
-    digest: digestSummariser(),
-  });
-  expect(["compacted", "masked"]).toContain(result.status);
-  if (result.status !== "compacted") return;
-  expect(session.projection().items.length).toBeLessThan(before);
-  expect(result.summary).toMatch(says);
-});
+test("an overflow in many turns of few words ends with less", () =>
+  everyRow(shapes)(async ([, turn, says]) => {
+    // Forty single letters are less than any summary.
+    const session = sessionOf(turn, 400);
+    const keep = compactionSettings({ keepRecentTokens: 20 }, { estimator: "chars4" });
+    const before = session.projection().items.length;
+    const result = await runCompaction({
+      session,
+      settings: keep,
+      model: { contextWindow: 3_000 },
+      reason: "overflow",
+      digest: digestSummariser(),
+    });
+    expect(["compacted", "masked"]).toContain(result.status);
+    if (result.status !== "compacted") return;
+    expect(session.projection().items.length).toBeLessThan(before);
+    expect(result.summary).toMatch(says);
+  }));
 
 const outline = (word: string) =>
   summarySections.history.map((heading) => `## ${heading}\n${word}`).join("\n\n");
@@ -119,9 +122,8 @@ const words = [
   "1. (nothing so far)",
 ];
 
-test.each(words)(
-  "a model's summary of headings with %j under each says nothing, in both parts of a split turn too",
-  async (word) => {
+test("a model's summary whose headings hold only a word for nothing says nothing, in both parts of a split turn too", () =>
+  everyRow(words)(async (word) => {
     expect(isEmptySummary(outline(word))).toBe(true);
     expect(isEmptySummary(joinedProse(outline(word), outline(word)))).toBe(true);
     expect(isEmptySummary(joinedProse(undefined, outline(word)))).toBe(true);
@@ -134,21 +136,21 @@ test.each(words)(
     });
     expect(rung).toBe("digest");
     expect(failures).toMatchObject([{ rung: "summarise", message: "The summary is empty." }]);
-  },
-);
+  }));
 
-test.each([
-  "Go on.",
-  "none of the doors",
-  "(see a.ts)",
-  "- a.ts",
-  "修复登录",
-  "`null` is a value of it",
-  "0",
-])("%j under a heading is something", (word) => {
-  expect(isEmptySummary(outline(word))).toBe(false);
-  expect(isEmptySummary(joinedProse(undefined, `## Request\n${word}`))).toBe(false);
-});
+test("any other words under a heading are something", () =>
+  everyRow([
+    "Go on.",
+    "none of the doors",
+    "(see a.ts)",
+    "- a.ts",
+    "修复登录",
+    "`null` is a value of it",
+    "0",
+  ])((word) => {
+    expect(isEmptySummary(outline(word))).toBe(false);
+    expect(isEmptySummary(joinedProse(undefined, `## Request\n${word}`))).toBe(false);
+  }));
 
 test("a digest of a branch is shorter than one of a history, and one of a split turn shorter still", async () => {
   const messages = Array.from({ length: 400 }, (_, at) => [

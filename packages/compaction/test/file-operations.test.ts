@@ -1,5 +1,5 @@
 import type { Message } from "@bonsai-agent/messages";
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { FileOperationCounter } from "../src/host.ts";
 import { compactionSettings, fileOperations, runCompaction } from "../src/index.ts";
@@ -26,57 +26,58 @@ const PATCH =
   "*** Begin Patch\n*** Update File: src/a.ts\n@@\n-x\n+y\n*** Add File: b.md\n+hi\n*** Move to: c.md\n*** End Patch";
 const DIFF = "--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1 +1 @@\n-x\n+y\n--- /dev/null\n+++ b/new.ts\n";
 
-test.each<[string, string, Record<string, unknown>, string[], string[]]>([
-  ["a path is read", "read", { path: "a.ts" }, ["a.ts"], []],
-  ["whatever the tool and the key are called", "viewFile", { filePath: "a.ts", offset: 3 }, ["a.ts"], []],
-  ["many files at once", "read_many", { paths: ["a.ts", "b.ts"] }, ["a.ts", "b.ts"], []],
-  ["content makes a change", "store", { file_path: "a.ts", content: "x" }, [], ["a.ts"]],
-  ["old and new text make a change", "tool", { path: "a.ts", oldText: "x", newText: "y" }, [], ["a.ts"]],
-  [
-    "edits with paths of their own",
-    "multi",
-    { edits: [{ path: "a.ts" }, { path: "b.ts" }] },
-    [],
-    ["a.ts", "b.ts"],
-  ],
-  ["a notebook", "NotebookEdit", { notebook_path: "n.ipynb", new_source: "1" }, [], ["n.ipynb"]],
-  ["the name of a change is enough", "delete_file", { path: "a.ts" }, [], ["a.ts"]],
-  ["a patch's own files", "apply_patch", { input: PATCH }, [], ["src/a.ts", "b.md", "c.md"]],
-  [
-    "a patch inside a command",
-    "shell",
-    { command: ["apply_patch", PATCH] },
-    [],
-    ["src/a.ts", "b.md", "c.md"],
-  ],
-  ["a unified diff", "patch", { patch: DIFF }, [], ["src/a.ts", "new.ts"]],
-  ["a search reads no file", "grep", { pattern: "x", path: "src" }, [], []],
-  ["a listing reads no file", "ls", { path: "." }, [], []],
-  [
-    "an obvious redirect",
-    "bash",
-    { command: "echo hi > out.txt && cat x >> log/all.txt 2>&1" },
-    [],
-    ["out.txt", "log/all.txt"],
-  ],
-  [
-    "a here-document's head, not its body",
-    "bash",
-    { command: "cat > a.sh <<'EOF'\necho x > b.sh\nEOF" },
-    [],
-    ["a.sh"],
-  ],
-  [
-    "no redirect in quotes, to a device or a variable",
-    "bash",
-    { command: "echo 'a > b' > /dev/null; x > $Y; a 2> err" },
-    [],
-    [],
-  ],
-  ["arguments that are no paths", "read", { path: 7, file: "two\nlines", paths: "x" }, [], []],
-])("%s", (_, name, args, read, modified) => {
-  expect(fileOperations([call(name, args)])).toEqual({ read, modified });
-});
+test("finds the read and changed files of a call, whatever its tool and keys are called", () =>
+  everyRow<[string, string, Record<string, unknown>, string[], string[]]>([
+    ["a path is read", "read", { path: "a.ts" }, ["a.ts"], []],
+    ["whatever the tool and the key are called", "viewFile", { filePath: "a.ts", offset: 3 }, ["a.ts"], []],
+    ["many files at once", "read_many", { paths: ["a.ts", "b.ts"] }, ["a.ts", "b.ts"], []],
+    ["content makes a change", "store", { file_path: "a.ts", content: "x" }, [], ["a.ts"]],
+    ["old and new text make a change", "tool", { path: "a.ts", oldText: "x", newText: "y" }, [], ["a.ts"]],
+    [
+      "edits with paths of their own",
+      "multi",
+      { edits: [{ path: "a.ts" }, { path: "b.ts" }] },
+      [],
+      ["a.ts", "b.ts"],
+    ],
+    ["a notebook", "NotebookEdit", { notebook_path: "n.ipynb", new_source: "1" }, [], ["n.ipynb"]],
+    ["the name of a change is enough", "delete_file", { path: "a.ts" }, [], ["a.ts"]],
+    ["a patch's own files", "apply_patch", { input: PATCH }, [], ["src/a.ts", "b.md", "c.md"]],
+    [
+      "a patch inside a command",
+      "shell",
+      { command: ["apply_patch", PATCH] },
+      [],
+      ["src/a.ts", "b.md", "c.md"],
+    ],
+    ["a unified diff", "patch", { patch: DIFF }, [], ["src/a.ts", "new.ts"]],
+    ["a search reads no file", "grep", { pattern: "x", path: "src" }, [], []],
+    ["a listing reads no file", "ls", { path: "." }, [], []],
+    [
+      "an obvious redirect",
+      "bash",
+      { command: "echo hi > out.txt && cat x >> log/all.txt 2>&1" },
+      [],
+      ["out.txt", "log/all.txt"],
+    ],
+    [
+      "a here-document's head, not its body",
+      "bash",
+      { command: "cat > a.sh <<'EOF'\necho x > b.sh\nEOF" },
+      [],
+      ["a.sh"],
+    ],
+    [
+      "no redirect in quotes, to a device or a variable",
+      "bash",
+      { command: "echo 'a > b' > /dev/null; x > $Y; a 2> err" },
+      [],
+      [],
+    ],
+    ["arguments that are no paths", "read", { path: 7, file: "two\nlines", paths: "x" }, [], []],
+  ])(([, name, args, read, modified]) => {
+    expect(fileOperations([call(name, args)])).toEqual({ read, modified });
+  }));
 
 test("a failed call touched nothing, and modified wins over read", () => {
   const { session } = history("U A(t1=edit:a.ts) T1! A(t2=read:a.ts t3=read:b.ts) T2 T3 A(t4=write:b.ts) T4");
@@ -108,23 +109,24 @@ const subAgentResult = (details: unknown, isError = false): Message => ({
   timestamp: 1,
 });
 
-test.each<[string, unknown, string[], string[]]>([
-  ["both lists", { readFiles: ["a.ts", "b.ts"], modifiedFiles: ["c.ts"] }, ["a.ts", "b.ts"], ["c.ts"]],
-  ["modified wins", { readFiles: ["a.ts", "b.ts"], modifiedFiles: ["a.ts"] }, ["b.ts"], ["a.ts"]],
-  ["one list", { modifiedFiles: ["c.ts"] }, [], ["c.ts"]],
-  ["damaged lists", { readFiles: [1, "a.ts", null], modifiedFiles: "c.ts" }, ["a.ts"], []],
-  ["no details", undefined, [], []],
-  ["details that are no object", "readFiles", [], []],
-])("the files that a sub-agent lists: %s", (_, details, read, modified) => {
-  const task = call("task", { description: "look", prompt: "Look at it." });
-  for (const isError of [false, true]) {
-    const { read: readFiles, modified: modifiedFiles } = fileOperations([
-      task,
-      subAgentResult(details, isError),
-    ]);
-    expect({ read: readFiles.sort(), modified: modifiedFiles.sort() }).toEqual({ read, modified });
-  }
-});
+test("finds the files that a sub-agent lists", () =>
+  everyRow<[string, unknown, string[], string[]]>([
+    ["both lists", { readFiles: ["a.ts", "b.ts"], modifiedFiles: ["c.ts"] }, ["a.ts", "b.ts"], ["c.ts"]],
+    ["modified wins", { readFiles: ["a.ts", "b.ts"], modifiedFiles: ["a.ts"] }, ["b.ts"], ["a.ts"]],
+    ["one list", { modifiedFiles: ["c.ts"] }, [], ["c.ts"]],
+    ["damaged lists", { readFiles: [1, "a.ts", null], modifiedFiles: "c.ts" }, ["a.ts"], []],
+    ["no details", undefined, [], []],
+    ["details that are no object", "readFiles", [], []],
+  ])(([, details, read, modified]) => {
+    const task = call("task", { description: "look", prompt: "Look at it." });
+    for (const isError of [false, true]) {
+      const { read: readFiles, modified: modifiedFiles } = fileOperations([
+        task,
+        subAgentResult(details, isError),
+      ]);
+      expect({ read: readFiles.sort(), modified: modifiedFiles.sort() }).toEqual({ read, modified });
+    }
+  }));
 
 test("a sub-agent's files are carried over two compactions, sorted, modified first", async () => {
   const { session } = history("U:400");
@@ -146,20 +148,21 @@ test("a sub-agent's files are carried over two compactions, sorted, modified fir
   expect(await compact()).toMatchObject({ readFiles: ["a.ts", "z.ts"], modifiedFiles: ["b.ts", "m.ts"] });
 });
 
-test.each<[string, string, Record<string, unknown>, unknown, string[]]>([
-  ["a result that says so", "write", { path: "a.ts", content: "x" }, { created: true }, ["a.ts"]],
-  ["a result that says that it was there", "write", { path: "a.ts", content: "x" }, { created: false }, []],
-  ["a result that says nothing", "write", { path: "a.ts", content: "x" }, undefined, []],
-  ["a patch that adds it", "apply_patch", { input: PATCH }, undefined, ["b.md"]],
-  ["a unified diff against nothing", "patch", { patch: DIFF }, undefined, ["new.ts"]],
-])("a file is known as created by %s", (_, name, args, details, expected) => {
-  const createdAfter = (isError: boolean) => {
-    const result = { toolCallId: "t1", toolName: name, content: [], isError, details, timestamp: 2 };
-    return new FileOperationCounter([call(name, args), { role: "toolResult", ...result }]).created();
-  };
-  expect(createdAfter(false)).toEqual(expected);
-  expect(createdAfter(true)).toEqual([]);
-});
+test("knows created files by the call or its result", () =>
+  everyRow<[string, string, Record<string, unknown>, unknown, string[]]>([
+    ["a result that says so", "write", { path: "a.ts", content: "x" }, { created: true }, ["a.ts"]],
+    ["a result that says that it was there", "write", { path: "a.ts", content: "x" }, { created: false }, []],
+    ["a result that says nothing", "write", { path: "a.ts", content: "x" }, undefined, []],
+    ["a patch that adds it", "apply_patch", { input: PATCH }, undefined, ["b.md"]],
+    ["a unified diff against nothing", "patch", { patch: DIFF }, undefined, ["new.ts"]],
+  ])(([, name, args, details, expected]) => {
+    const createdAfter = (isError: boolean) => {
+      const result = { toolCallId: "t1", toolName: name, content: [], isError, details, timestamp: 2 };
+      return new FileOperationCounter([call(name, args), { role: "toolResult", ...result }]).created();
+    };
+    expect(createdAfter(false)).toEqual(expected);
+    expect(createdAfter(true)).toEqual([]);
+  }));
 
 test("files of parallel calls keep the order of the calls, whichever call ends first", () => {
   const { session } = history(

@@ -1,5 +1,5 @@
 import { Lifecycle, type LifecycleNotice } from "@bonsai-agent/lifecycle";
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import type { BeforeCompactResult } from "../src/events.ts";
 import { compact } from "../src/flow/compaction.ts";
@@ -153,21 +153,22 @@ test("an extension's summary is stored as it is, with its own cut, details and u
   ]);
 });
 
-test.each([
-  ["first_kept_entry_unknown", () => "nowhere"],
-  ["first_kept_entry_illegal", (id: (name: string) => string) => id("t1")],
-])("an extension's cut is refused: %s", async (code, target) => {
-  const { lifecycle, run, id, session } = stage();
-  const before = JSON.stringify(session.entries());
-  lifecycle.on("session_before_compact", ({ preparation: { tokensBefore } }) => ({
-    compaction: { summary: "Mine.", firstKeptEntryId: target(id), tokensBefore },
+test("an extension's cut at an unknown or illegal entry is refused", () =>
+  everyRow([
+    ["first_kept_entry_unknown", () => "nowhere"],
+    ["first_kept_entry_illegal", (id: (name: string) => string) => id("t1")],
+  ])(async ([code, target]) => {
+    const { lifecycle, run, id, session } = stage();
+    const before = JSON.stringify(session.entries());
+    lifecycle.on("session_before_compact", ({ preparation: { tokensBefore } }) => ({
+      compaction: { summary: "Mine.", firstKeptEntryId: target(id), tokensBefore },
+    }));
+    const failures: string[] = [];
+    lifecycle.on("session_compact_failed", ({ error }) => void failures.push(error!.message));
+    expect(await run()).toMatchObject({ status: "failed", error: { code } });
+    expect(failures).toHaveLength(1);
+    expect(JSON.stringify(session.entries())).toBe(before);
   }));
-  const failures: string[] = [];
-  lifecycle.on("session_compact_failed", ({ error }) => void failures.push(error!.message));
-  expect(await run()).toMatchObject({ status: "failed", error: { code } });
-  expect(failures).toHaveLength(1);
-  expect(JSON.stringify(session.entries())).toBe(before);
-});
 
 test("an extension's cut is refused at the summary of an earlier compaction", async () => {
   const { lifecycle, run, id } = stage("U:9 A:9 C(a1) U:30000 A(t1):30000 T1:9 A:9 | U:100 A:100");

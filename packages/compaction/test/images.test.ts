@@ -1,4 +1,5 @@
 import { createSession, type Session, type StoredMessage } from "@bonsai-agent/session";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { compactionSettings, readContext } from "../src/index.ts";
 
@@ -17,11 +18,12 @@ function sessionWithImages(count: number, isToolResult = false): Session {
   return session;
 }
 
-test.each(
-  ["calibrated", "chars4"].flatMap((estimator) => [true, false].map((isResult) => ({ estimator, isResult }))),
-)(
-  "images count only for a model that accepts them: $estimator, tool result: $isResult",
-  ({ estimator, isResult }) => {
+test("images count only for a model that accepts them", () =>
+  everyRow(
+    ["calibrated", "chars4"].flatMap((estimator) =>
+      [true, false].map((isResult) => ({ estimator, isResult })),
+    ),
+  )(({ estimator, isResult }) => {
     const settings = compactionSettings({}, { estimator } as Parameters<typeof compactionSettings>[1]);
     const session = sessionWithImages(19, isResult);
     const tokens = (model?: { input: readonly ("text" | "image")[] }) =>
@@ -30,5 +32,4 @@ test.each(
     expect(tokens({ input: ["text", "image"] })).toBe(tokens());
     expect(tokens(textOnly)).toBeLessThan(400);
     expect(tokens()).toBeGreaterThan(19 * 1_200);
-  },
-);
+  }));

@@ -1,5 +1,5 @@
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import { history, treeArbitrary } from "@bonsai-agent/testkit";
+import { everyRow, history, treeArbitrary } from "@bonsai-agent/testkit";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -46,9 +46,8 @@ const unanswered: readonly [about: string, notation: string, kept: string[]][] =
   ["nothing after an answer", "U:30000 A:100 | U:90 A(t1):9 T1:9 A:9", []],
 ];
 
-test.each(unanswered)(
-  "keepNothing keeps what the model has not answered: %s",
-  async (_about, notation, kept) => {
+test("keepNothing keeps the messages that the model has not answered", () =>
+  everyRow(unanswered)(async ([, notation, kept]) => {
     const { session, name } = history(notation);
     const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
     const summariser = scriptedSummariser();
@@ -61,8 +60,7 @@ test.each(unanswered)(
     expect(result.keptEntryIds.map(name)).toEqual(kept);
     const seen = session.projection().items.slice(1);
     expect(seen.map(({ entryId }) => name(entryId))).toEqual(kept);
-  },
-);
+  }));
 
 test("keepNothing gives the early part of the turn that goes on a summary of its own", async () => {
   const summariser = scriptedSummariser();

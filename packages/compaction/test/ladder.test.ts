@@ -1,5 +1,5 @@
 import { type Message, messageText } from "@bonsai-agent/messages";
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import type { ControllerOptions } from "../src/flow/controller.ts";
 import {
@@ -118,33 +118,36 @@ test.each([
   expect((await controller.recoverFromOverflow()).status).toBe(overflow);
 });
 
-test.each([
-  ["nothing", { text: "  \n" }],
-  ["a length stop", { text: "## Goal\nhalf a su", stopReason: "length" as const }],
-  ["a tool call", { stopReason: "toolUse" as const }],
-  ["an abort", { stopReason: "aborted" as const }],
-  ["a refusal", { text: "I'm sorry, but I can't help with that." }],
-  ["no sections", { text: "They talked about files and went home." }],
-  [
-    "far too much",
-    { text: `## Goal\n## Constraints & Preferences\n## Progress\n## Next Steps\n${"more ".repeat(40_000)}` },
-  ],
-])("case 25: %s is no summary; the next rung runs", async (_, answer) => {
-  const { session } = history(LONG);
-  const summariser = scriptedSummariser([answer]);
-  const digest = scriptedSummariser();
-  const options = {
-    session,
-    settings: settingsFor(),
-    model,
-    summariser,
-    digest,
-    reason: "overflow" as const,
-  };
-  const result = await runCompaction(options);
-  expect(result).toMatchObject({ status: "compacted", rung: "digest" });
-  expect(session.entries().filter((entry) => entry.type === "compaction")).toHaveLength(1);
-});
+test("case 25: an answer without a usable summary makes the next rung run", () =>
+  everyRow([
+    ["nothing", { text: "  \n" }],
+    ["a length stop", { text: "## Goal\nhalf a su", stopReason: "length" as const }],
+    ["a tool call", { stopReason: "toolUse" as const }],
+    ["an abort", { stopReason: "aborted" as const }],
+    ["a refusal", { text: "I'm sorry, but I can't help with that." }],
+    ["no sections", { text: "They talked about files and went home." }],
+    [
+      "far too much",
+      {
+        text: `## Goal\n## Constraints & Preferences\n## Progress\n## Next Steps\n${"more ".repeat(40_000)}`,
+      },
+    ],
+  ])(async ([, answer]) => {
+    const { session } = history(LONG);
+    const summariser = scriptedSummariser([answer]);
+    const digest = scriptedSummariser();
+    const options = {
+      session,
+      settings: settingsFor(),
+      model,
+      summariser,
+      digest,
+      reason: "overflow" as const,
+    };
+    const result = await runCompaction(options);
+    expect(result).toMatchObject({ status: "compacted", rung: "digest" });
+    expect(session.entries().filter((entry) => entry.type === "compaction")).toHaveLength(1);
+  }));
 
 test("case 25: a manual failure is an error for the user", async () => {
   const { session } = history(LONG);
@@ -267,26 +270,27 @@ test("a summary exactly as large as what it replaces is refused, one token less 
   expect((await compacted(padding)).error?.message).toContain("would not shrink the context");
 });
 
-test.each([
-  ["threshold", 10_000],
-  ["overflow", 1_000],
-] as const)("a %s run leaves at least %i characters of the latest request", async (reason, chars) => {
-  const { session, id } = history("U:3000 A:3000 | U:16000");
-  const result = await runCompaction({
-    session,
-    reason,
-    settings: settingsFor(),
-    model: { contextWindow: 20_000 },
-    fixedTexts: () => ["x".repeat(14_500 * 4)],
-    summariser: scriptedSummariser(),
-  });
-  expect(result).toMatchObject({ status: "compacted", rung: "truncate" });
-  const { message } = session.projection().items.find(({ entryId }) => entryId === id("u2"))!;
-  const shown = messageText(message);
-  expect(shown.length).toBeGreaterThan(chars * 0.95);
-  expect(shown.length).toBeLessThanOrEqual(chars);
-  expect(messageText((session.entry(id("u2")) as { message: Message }).message)).toHaveLength(64_000);
-});
+test("a run leaves room for the latest request by its reason", () =>
+  everyRow([
+    ["threshold", 10_000],
+    ["overflow", 1_000],
+  ] as const)(async ([reason, chars]) => {
+    const { session, id } = history("U:3000 A:3000 | U:16000");
+    const result = await runCompaction({
+      session,
+      reason,
+      settings: settingsFor(),
+      model: { contextWindow: 20_000 },
+      fixedTexts: () => ["x".repeat(14_500 * 4)],
+      summariser: scriptedSummariser(),
+    });
+    expect(result).toMatchObject({ status: "compacted", rung: "truncate" });
+    const { message } = session.projection().items.find(({ entryId }) => entryId === id("u2"))!;
+    const shown = messageText(message);
+    expect(shown.length).toBeGreaterThan(chars * 0.95);
+    expect(shown.length).toBeLessThanOrEqual(chars);
+    expect(messageText((session.entry(id("u2")) as { message: Message }).message)).toHaveLength(64_000);
+  }));
 
 test("images are dropped before results are truncated, each only as far as needed", async () => {
   const { session, id } = history("U:10 A:10 | U:10*2 A(t1):10 T1:90000*20 A:10");

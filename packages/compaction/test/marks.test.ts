@@ -1,7 +1,7 @@
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { escapeMarks, FRAMES, framed, readSummary } from "@bonsai-agent/messages/host";
 import type { CompactionEntry, Session } from "@bonsai-agent/session";
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -87,30 +87,30 @@ function marksIn(text: string): string[] {
   return [...plain.matchAll(tag), ...plain.matchAll(frame)].map(([mark]) => mark);
 }
 
-test.each(FORGED)("%j is no mark once it is escaped, and stays readable", (forged) => {
-  const safe = escapeMarks(`Said: ${forged}\n${forged}`);
-  expect(marksIn(forged)).not.toEqual([]);
-  expect(marksIn(safe)).toEqual([]);
-  expect(escapeMarks(safe)).toBe(safe);
-  const words = (text: string) => text.replaceAll(/&(?:lt|#\d+);/g, "").replaceAll(/[^\p{L}\p{N}]/gu, "");
-  expect(words(safe)).toBe(words(`Said: ${forged}\n${forged}`));
-});
+test("a forged mark is no mark once it is escaped, and stays readable", () =>
+  everyRow(FORGED)((forged) => {
+    const safe = escapeMarks(`Said: ${forged}\n${forged}`);
+    expect(marksIn(forged)).not.toEqual([]);
+    expect(marksIn(safe)).toEqual([]);
+    expect(escapeMarks(safe)).toBe(safe);
+    const words = (text: string) => text.replaceAll(/&(?:lt|#\d+);/g, "").replaceAll(/[^\p{L}\p{N}]/gu, "");
+    expect(words(safe)).toBe(words(`Said: ${forged}\n${forged}`));
+  }));
 
-test.each(["＜pinned＞", "<рinned>", "【End of the record】", "<pınned>"])(
-  "%j has letters or brackets of its own and stays as it is",
-  (text) => {
+test("letters and brackets of other scripts stay as they are", () =>
+  everyRow(["＜pinned＞", "<рinned>", "【End of the record】", "<pınned>"])((text) => {
     expect(escapeMarks(text)).toBe(text);
-  },
-);
+  }));
 
-test.each([
-  "Use `Array<string>` and `Promise<PinnedItem>`; a < b, <b>bold</b>, [link](x), [x] done.",
-  "See #carried-over, [user guide](u), items[user], the users' words and **bold** text.",
-  "日本語の <T> と「引用」、# 見出し",
-  "&lt;pinned&gt; is written with references.",
-])("%j is left as it is", (text) => {
-  expect(escapeMarks(text)).toBe(text);
-});
+test("code, links and references stay as they are", () =>
+  everyRow([
+    "Use `Array<string>` and `Promise<PinnedItem>`; a < b, <b>bold</b>, [link](x), [x] done.",
+    "See #carried-over, [user guide](u), items[user], the users' words and **bold** text.",
+    "日本語の <T> と「引用」、# 見出し",
+    "&lt;pinned&gt; is written with references.",
+  ])((text) => {
+    expect(escapeMarks(text)).toBe(text);
+  }));
 
 /** The record of a session in which everybody says what reads as a mark. */
 const hostileRecord: SpanRecord = {
@@ -265,44 +265,45 @@ function pinned(session: Session, text: string): void {
   session.append({ type: "custom_message", ...pinMessage(session, text) });
 }
 
-test.each(FORGED)("a model that writes %j forges nothing, two compactions later neither", async (forged) => {
-  const { session } = history("U:900 A(t1=edit:a.ts) T1 A:900 | U:100 A:100");
-  pinned(session, "Never push.");
-  for (let round = 0; round < 3; round += 1) {
-    const { summary, entry, status } = await runCompaction({
-      session,
-      settings,
-      summariser: hostileSummariser(forged),
-    });
-    expect(status).toBe("compacted");
+test("a model that writes a mark forges nothing, two compactions later neither", () =>
+  everyRow(FORGED)(async (forged) => {
+    const { session } = history("U:900 A(t1=edit:a.ts) T1 A:900 | U:100 A:100");
+    pinned(session, "Never push.");
+    for (let round = 0; round < 3; round += 1) {
+      const { summary, entry, status } = await runCompaction({
+        session,
+        settings,
+        summariser: hostileSummariser(forged),
+      });
+      expect(status).toBe("compacted");
+      expect(marksIn(proseOf(summary))).toEqual([]);
+      expect(marksIn(written(entry))).toEqual([]);
+      expect(summary?.match(/<pinned>/g)).toHaveLength(1);
+      expect(entry?.details).toMatchObject({ modifiedFiles: ["a.ts"], readFiles: [] });
+      expect(entry?.details).toMatchObject({ pinned: ["Never push."] });
+      history("U:900 A:900 | U:100 A:100", session);
+    }
+  }));
+
+test("an extension's summary that contains a mark forges nothing", () =>
+  everyRow(FORGED)(async (forged) => {
+    const { session, id } = history("U:900 A:900 | U:100 A:100");
+    pinned(session, "Never push.");
+    const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+    const own = {
+      summary: `Theirs.\n${forged}`,
+      firstKeptEntryId: id("u2"),
+      tokensBefore: 1,
+      details: { mine: 1 },
+    };
+    lifecycle.on("session_before_compact", (): BeforeCompactResult => ({ compaction: own }));
+    const { summary = "" } = await runCompaction({ session, settings, lifecycle });
     expect(marksIn(proseOf(summary))).toEqual([]);
-    expect(marksIn(written(entry))).toEqual([]);
-    expect(summary?.match(/<pinned>/g)).toHaveLength(1);
-    expect(entry?.details).toMatchObject({ modifiedFiles: ["a.ts"], readFiles: [] });
-    expect(entry?.details).toMatchObject({ pinned: ["Never push."] });
-    history("U:900 A:900 | U:100 A:100", session);
-  }
-});
+    expect([...readSummary(summary).carried]).toEqual([["pinned", ["Never push."]]]);
+  }));
 
-test.each(FORGED)("an extension's summary that says %j forges nothing", async (forged) => {
-  const { session, id } = history("U:900 A:900 | U:100 A:100");
-  pinned(session, "Never push.");
-  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
-  const own = {
-    summary: `Theirs.\n${forged}`,
-    firstKeptEntryId: id("u2"),
-    tokensBefore: 1,
-    details: { mine: 1 },
-  };
-  lifecycle.on("session_before_compact", (): BeforeCompactResult => ({ compaction: own }));
-  const { summary = "" } = await runCompaction({ session, settings, lifecycle });
-  expect(marksIn(proseOf(summary))).toEqual([]);
-  expect([...readSummary(summary).carried]).toEqual([["pinned", ["Never push."]]]);
-});
-
-test.each(FORGED)(
-  "a summary of ours that an extension changed to say %j keeps our marks alone",
-  async (forged) => {
+test("a summary of ours into which an extension writes a mark keeps our marks alone", () =>
+  everyRow(FORGED)(async (forged) => {
     const notation =
       "U:900 A(t1=edit:a.ts t3=bash:build_all) T1 T3 A:900 | U:900 A(t2):9000 T2:9000 A:100 A:150";
     const { session } = history(notation);
@@ -332,12 +333,10 @@ test.each(FORGED)(
     for (const mark of usual) expect(summary.split(mark), mark).toHaveLength(2);
     const others = marksIn(summary).filter((mark) => !/^<\/?user-words$/.test(mark));
     expect(others.filter((mark) => /system|user|compaction|summary/i.test(mark))).toEqual([]);
-  },
-);
+  }));
 
-test.each(FORGED)(
-  "a branch's summary that says %j forges nothing, a model's or an extension's",
-  async (forged) => {
+test("a branch's summary that contains a mark forges nothing, a model's or an extension's", () =>
+  everyRow(FORGED)(async (forged) => {
     for (const isExtension of [true, false]) {
       const { session, id } = history("U:900 A(t1=edit:a.ts) T1 A:900 | U:100 A:100");
       const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
@@ -355,8 +354,7 @@ test.each(FORGED)(
       expect([words !== undefined, terms]).toEqual([!isExtension, undefined]);
       expect(marksIn((words ?? []).join("\n"))).toEqual([]);
     }
-  },
-);
+  }));
 
 const stored: readonly [by: string, (forged: string) => object][] = [
   [
@@ -385,9 +383,8 @@ const stored: readonly [by: string, (forged: string) => object][] = [
   ],
 ];
 
-test.each(stored)(
-  "marks in the prose of a summary stored by %s are prose to the next",
-  async (_by, fields) => {
+test("marks in the prose of a stored summary are prose to the next", () =>
+  everyRow(stored)(async ([, fields]) => {
     // The digest is slower, and quotes all of them at once.
     for (const forged of [...FORGED, FORGED.join("\n\n")])
       for (const summariser of [forged.length > 500 ? digestSummariser() : hostileSummariser("")]) {
@@ -406,8 +403,7 @@ test.each(stored)(
         expect(entry!.details).not.toHaveProperty("pinned");
         expect(readFiles).toEqual("fromHook" in fields("") ? [] : ["r.ts"]);
       }
-  },
-);
+  }));
 
 test("texts of a user, a tool and a file end no mark of ours", async () => {
   const text = `Mend the door.\n${FORGED.join("\n")}`;
@@ -436,12 +432,11 @@ test("texts of a user, a tool and a file end no mark of ours", async () => {
 
 const BRANCH_END = "[End of the record of that line of work. The next messages belong to the current one.]";
 
-test.each([
-  ["left", FRAMES.branchRecord, false],
-  ["merged", FRAMES.mergeRecord, true],
-])(
-  "the record of a branch that was %s is read with and without its end, as it was stored before and is now",
-  (_, frame, isMerge) => {
+test("the record of a branch is read with its end and, as older versions stored it, without", () =>
+  everyRow([
+    ["left", FRAMES.branchRecord, false],
+    ["merged", FRAMES.mergeRecord, true],
+  ])(([, frame, isMerge]) => {
     const files = "<modified-files>\na.ts\n</modified-files>";
     const now = branchSummaryText("Tried.", files, { isMerge });
     expect(now.endsWith(`</modified-files>\n\n${BRANCH_END}`)).toBe(true);
@@ -456,8 +451,7 @@ test.each([
       expect(editedProse(text)).toBe("Tried.");
       expect(framed(frame, text)).toBe(now);
     }
-  },
-);
+  }));
 
 test("law: what a summary holds stays as it is in the frame that the model sees", () => {
   const law = fc.property(hostile, (text) => {

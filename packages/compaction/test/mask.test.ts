@@ -1,5 +1,5 @@
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import {
   type CompactionEvents,
@@ -90,14 +90,12 @@ test("results that the model has not answered are never masked", () => {
   expect(plan.maskedEntryIds).toEqual([]);
 });
 
-test.each(["error", "aborted"])(
-  "an answer that ended with %s has answered nothing: nothing is masked",
-  (stop) => {
+test("an answer that failed or was aborted has answered nothing: nothing is masked", () =>
+  everyRow(["error", "aborted"])((stop) => {
     const { session } = history(`U:10 A:10 | U:10 A(t1 t2):10 T1:50000 T2:50000 A~${stop}`);
     const plan = planCompaction({ session, settings: settingsFor(), model, reason: "overflow" });
     expect(plan.maskedEntryIds).toEqual([]);
-  },
-);
+  }));
 
 test("case 28: masks alone bring the context under the threshold: no request, one write of edits", async () => {
   const { session } = history(CASE_27);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { userContent } from "@bonsai-agent/messages/host";
 import { createSession, openSession, project, type Session } from "@bonsai-agent/session";
-import { history, treeArbitrary } from "@bonsai-agent/testkit";
+import { everyRow, history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import {
@@ -98,16 +98,17 @@ describe("a merge", () => {
     expect(await merged(made, made.id(branch))).toBe(expected);
   });
 
-  test.each([
-    ["the leaf", "U A U A", "a2"],
-    ["an entry above it", "U A U A", "a1"],
-  ])("a merge of %s is refused", async (_, notation, branch) => {
-    const { session, id } = history(notation);
-    const before = JSON.stringify(session.entries());
-    const merge = mergeBranch({ session, branchId: id(branch), settings });
-    await expect(merge).rejects.toThrow(expect.objectContaining({ code: "merge_own_path" }));
-    expect(JSON.stringify(session.entries())).toBe(before);
-  });
+  test("refuses to merge the current line", () =>
+    everyRow([
+      ["the leaf", "U A U A", "a2"],
+      ["an entry above it", "U A U A", "a1"],
+    ])(async ([, notation, branch]) => {
+      const { session, id } = history(notation);
+      const before = JSON.stringify(session.entries());
+      const merge = mergeBranch({ session, branchId: id(branch), settings });
+      await expect(merge).rejects.toThrow(expect.objectContaining({ code: "merge_own_path" }));
+      expect(JSON.stringify(session.entries())).toBe(before);
+    }));
 
   test("a merge of an unknown entry is refused", async () => {
     const merge = mergeBranch({ session: history("U A").session, branchId: "nowhere", settings });

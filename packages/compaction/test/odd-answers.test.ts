@@ -1,6 +1,6 @@
 import { Lifecycle, type LifecycleNotice } from "@bonsai-agent/lifecycle";
 import { BonsaiError, emptyUsage } from "@bonsai-agent/messages";
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import {
   type CompactionEvents,
@@ -93,9 +93,8 @@ function stage() {
   return { session, lifecycle, notices };
 }
 
-test.each(Object.entries(ODD_PARTS))(
-  "an extension's answer with %s does not stop a compaction",
-  async (_, odd) => {
+test("an extension's malformed answer does not stop a compaction", () =>
+  everyRow(Object.entries(ODD_PARTS))(async ([, odd]) => {
     const { session, lifecycle, notices } = stage();
     lifecycle.on("session_before_compact", ({ preparation: { firstKeptEntryId, tokensBefore } }) => {
       const compaction = { summary: "Notes of an extension.", firstKeptEntryId, tokensBefore, ...odd.part };
@@ -107,12 +106,10 @@ test.each(Object.entries(ODD_PARTS))(
     expect(notices.map(({ type }) => type)).toEqual(odd.kept ? [] : ["invalid_result"]);
     const { usage } = JSON.parse(JSON.stringify(entry));
     if (usage !== undefined) expect(Object.values(usage.cost).every(Number.isFinite)).toBe(true);
-  },
-);
+  }));
 
-test.each(Object.entries(NO_SUMMARIES))(
-  "a compaction reports an extension's unusable summary: %s",
-  async (_, compaction) => {
+test("a compaction reports an extension's unusable summary", () =>
+  everyRow(Object.entries(NO_SUMMARIES))(async ([, compaction]) => {
     const { session, lifecycle, notices } = stage();
     lifecycle.on("session_before_compact", () => ({ compaction }) as never);
     const { status, error } = await runCompaction({ session, settings, reason: "manual", lifecycle });
@@ -121,12 +118,10 @@ test.each(Object.entries(NO_SUMMARIES))(
       expect(BonsaiError.is(error) && error.code).toMatch(
         /^(?:extension_summary_empty|first_kept_entry_unknown)$/,
       );
-  },
-);
+  }));
 
-test.each(Object.entries(ODD_PARTS))(
-  "an extension's answer with %s does not stop a move in the tree",
-  async (_, odd) => {
+test("an extension's malformed answer does not stop a move in the tree", () =>
+  everyRow(Object.entries(ODD_PARTS))(async ([, odd]) => {
     const { session, lifecycle, notices } = stage();
     const [, answer] = session.path();
     lifecycle.on("session_before_tree", () => {
@@ -138,5 +133,4 @@ test.each(Object.entries(ODD_PARTS))(
     expect(summaryEntry).toMatchObject({ type: "branch_summary", parentId: answer!.id });
     expect(summaryEntry!.summary.includes("Notes of an extension.")).toBe(odd.kept);
     expect(notices.map(({ type }) => type)).toEqual(odd.kept ? [] : ["invalid_result"]);
-  },
-);
+  }));

@@ -1,5 +1,5 @@
 import { createSession, type EntryDraftWithId, type Session } from "@bonsai-agent/session";
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import {
   type CompactionResult,
@@ -101,25 +101,28 @@ const shapes: Array<[string, () => Session]> = [
 
 const endings = ["compacted", "masked", "nothing-to-compact", "already-compacted", "failed"];
 
-test.each(shapes)("%s: a clear result for every reason and summariser, and nothing lost", async (_, make) => {
-  for (const reason of reasons) {
-    for (const summariser of [undefined, scriptedSummariser()]) {
-      const session = make();
-      const before = shownIds(session);
-      const plan = planCompaction({ session, settings, model, reason });
-      expect([...endings, "planned"]).toContain(plan.status);
-      const options = { session, settings, model, reason, ...(summariser && { summariser }) };
-      const result = await runCompaction(options);
-      expect(endings).toContain(result.status);
-      // Never by an accident of the code.
-      expect(result.error?.message ?? "").not.toMatch(/undefined|not a function|not iterable|Cannot read/);
-      expect(result.failures.map(({ message }) => message).join()).not.toMatch(/not a function|Cannot read/);
-      expect(covered(result)).toEqual(before);
-      if (result.status === "compacted" || result.status === "masked") consistent(session, result);
-      expect(Number.isFinite(readContext({ session, estimator: settings.estimator }).tokens)).toBe(true);
+test("an odd session gives a clear result for every reason and summariser, and loses nothing", () =>
+  everyRow(shapes)(async ([, make]) => {
+    for (const reason of reasons) {
+      for (const summariser of [undefined, scriptedSummariser()]) {
+        const session = make();
+        const before = shownIds(session);
+        const plan = planCompaction({ session, settings, model, reason });
+        expect([...endings, "planned"]).toContain(plan.status);
+        const options = { session, settings, model, reason, ...(summariser && { summariser }) };
+        const result = await runCompaction(options);
+        expect(endings).toContain(result.status);
+        // Never by an accident of the code.
+        expect(result.error?.message ?? "").not.toMatch(/undefined|not a function|not iterable|Cannot read/);
+        expect(result.failures.map(({ message }) => message).join()).not.toMatch(
+          /not a function|Cannot read/,
+        );
+        expect(covered(result)).toEqual(before);
+        if (result.status === "compacted" || result.status === "masked") consistent(session, result);
+        expect(Number.isFinite(readContext({ session, estimator: settings.estimator }).tokens)).toBe(true);
+      }
     }
-  }
-});
+  }));
 
 function shownIds(session: Session): string[] {
   const items = session.projection().items.filter((item) => item.message.role !== "compactionSummary");
@@ -136,16 +139,17 @@ function consistent(session: Session, result: CompactionResult): void {
   expect(readContext({ session, estimator: settings.estimator }).tokens).toBe(result.tokensAfter);
 }
 
-test.each(shapes)("%s: can be left for its root with a summary", async (_, make) => {
-  const session = make();
-  const [first] = session.entries();
-  const targetId = first?.id ?? "";
-  const summariser = scriptedSummariser();
-  const move = navigateTree({ session, targetId, settings, model, summarise: true, summariser });
-  if (first === undefined)
-    await expect(move).rejects.toThrow(expect.objectContaining({ code: "tree_target_unknown" }));
-  else expect(["moved", "unchanged"]).toContain((await move).status);
-});
+test("an odd session can be left for its root with a summary", () =>
+  everyRow(shapes)(async ([, make]) => {
+    const session = make();
+    const [first] = session.entries();
+    const targetId = first?.id ?? "";
+    const summariser = scriptedSummariser();
+    const move = navigateTree({ session, targetId, settings, model, summarise: true, summariser });
+    if (first === undefined)
+      await expect(move).rejects.toThrow(expect.objectContaining({ code: "tree_target_unknown" }));
+    else expect(["moved", "unchanged"]).toContain((await move).status);
+  }));
 
 test("files that pi's compactions list are kept, from their details or else from their text", async () => {
   const text =

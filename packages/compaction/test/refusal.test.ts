@@ -1,6 +1,6 @@
 import { chars4Estimator, tokenEstimator } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import type { CompactionRequest } from "../src/flow/compaction.ts";
 import { compact } from "../src/flow/compaction.ts";
@@ -35,17 +35,15 @@ test("a refusal that nothing explains leaves half of what would fit, for the win
   expect(tokensAfter).toBeLessThanOrEqual(13_000 / 2);
 });
 
-test.each([
-  [undefined, 13_110 / 4],
-  [13_200, 13_200],
-])(
-  "a window that nobody knows is smaller than what was refused (its count: %s)",
-  async (inputTokens, most) => {
+test("a window that nobody knows is smaller than the refused context", () =>
+  everyRow([
+    [undefined, 13_110 / 4],
+    [13_200, 13_200],
+  ])(async ([inputTokens, most]) => {
     const { status, tokensAfter } = await recovered(GREAT_RESULT, { refusal: { inputTokens } });
     expect(status).toBe("compacted");
     expect(tokensAfter).toBeLessThanOrEqual(most);
-  },
-);
+  }));
 
 test("the user's latest request stays whole at a threshold, and a fresh result while the window can take it", async () => {
   const { session } = history("U:2000 A:2000 | U:900 A(t1):10 T1:2600");

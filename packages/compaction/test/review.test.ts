@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { createSession, type Session } from "@bonsai-agent/session";
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import type { RunCompactionOptions } from "../src/flow/compaction.ts";
@@ -241,13 +241,12 @@ test("the loss check is made again on what the user wrote", async () => {
   expect(result.loss).toEqual(asked.drafts.at(-1)?.result.loss);
 });
 
-test.each([
-  ["empty", "", undefined],
-  ["blank", " \n\n", undefined],
-  ["headings alone", "## Goal\n\n## Next Steps\n- none", "## Goal\n\n## Next Steps\n- none"],
-])(
-  "an edit that says nothing (%s) is refused, and the text before it stands",
-  async (_name, text, refused) => {
+test("an edit without text is refused, and the text before it stays", () =>
+  everyRow([
+    ["empty", "", undefined],
+    ["blank", " \n\n", undefined],
+    ["headings alone", "## Goal\n\n## Next Steps\n- none", "## Goal\n\n## Next Steps\n- none"],
+  ])(async ([, text, refused]) => {
     const { drafts, result } = await reviewed([apply, { action: "edit", prose: text }]);
     expect(drafts.at(-1)).toMatchObject({
       prose,
@@ -256,8 +255,7 @@ test.each([
     });
     expect(drafts.at(-1)?.refusedProse).toBe(refused);
     expect(result.summary).toContain(prose);
-  },
-);
+  }));
 
 test("an edit that would not shrink the context is refused with its text", async () => {
   const text = `${prose}\n\n${"word ".repeat(70_000)}`;
@@ -430,22 +428,20 @@ test("another model than the one whose price was shown is shown first", async ()
   };
   const { drafts, stages } = await reviewed([change, apply], { summariser });
   expect(stages()).toEqual(["plan", "plan", "ready"]);
-  expect(drafts[1]).toMatchObject({
-    summariser: "b",
-    problem: expect.stringContaining("changed to b"),
-  });
+  expect(drafts[1]).toMatchObject({ summariser: "b", problem: expect.stringContaining("changed to b") });
 });
 
-test.each<[string, unknown]>([
-  ["nothing", undefined],
-  ["a text", "apply"],
-  ["an unknown action", { action: "perhaps" }],
-  ["an edit without a prose", { action: "edit" }],
-])("a reviewer that decides %s fails the compaction", async (_name, decision) => {
-  const { result, isUnchanged } = await reviewed([() => decision as ReviewDecision]);
-  expect(result).toMatchObject({ status: "failed", error: { code: "review_invalid" } });
-  expect(isUnchanged).toBe(true);
-});
+test("a reviewer with an unknown decision fails the compaction", () =>
+  everyRow<[string, unknown]>([
+    ["nothing", undefined],
+    ["a text", "apply"],
+    ["an unknown action", { action: "perhaps" }],
+    ["an edit without a prose", { action: "edit" }],
+  ])(async ([, decision]) => {
+    const { result, isUnchanged } = await reviewed([() => decision as ReviewDecision]);
+    expect(result).toMatchObject({ status: "failed", error: { code: "review_invalid" } });
+    expect(isUnchanged).toBe(true);
+  }));
 
 test("an action that is not allowed is asked again", async () => {
   const { drafts, result } = await reviewed([{ action: "back" }, { action: "edit", prose: edited }]);

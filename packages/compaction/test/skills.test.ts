@@ -1,5 +1,5 @@
 import type { Session } from "@bonsai-agent/session";
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { compactionSettings, mergeBranch, runCompaction } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
@@ -10,14 +10,15 @@ const readFiles = (summary: unknown) =>
   /<read-files>\n([\s\S]*?)\n<\/read-files>/.exec(String(summary))?.[1]?.split("\n") ?? [];
 const REST = "A:100 U:50 A:50";
 
-test.each([
-  ["a read of its file", "A(t1=read:a.ts t2=read:/s/pdf/SKILL.md) T1 T2", ["/s/pdf/SKILL.md", "a.ts"]],
-  ["a failed read", "A(t1=read:a.ts t2=read:/s/pdf/SKILL.md) T1 T2!", ["a.ts"]],
-  ["an edit of it", "A(t1=read:a.ts t2=edit:/s/pdf/SKILL.md) T1 T2", ["a.ts"]],
-])("the list of read files begins with skills: %s", async (_, notation, expected) => {
-  const { session } = history(`U:5000 ${notation} ${REST}`);
-  expect(readFiles((await compact(session)).summary)).toEqual(expected);
-});
+test("the list of read files begins with skills", () =>
+  everyRow([
+    ["a read of its file", "A(t1=read:a.ts t2=read:/s/pdf/SKILL.md) T1 T2", ["/s/pdf/SKILL.md", "a.ts"]],
+    ["a failed read", "A(t1=read:a.ts t2=read:/s/pdf/SKILL.md) T1 T2!", ["a.ts"]],
+    ["an edit of it", "A(t1=read:a.ts t2=edit:/s/pdf/SKILL.md) T1 T2", ["a.ts"]],
+  ])(async ([, notation, expected]) => {
+    const { session } = history(`U:5000 ${notation} ${REST}`);
+    expect(readFiles((await compact(session)).summary)).toEqual(expected);
+  }));
 
 test("a skill that the user called is a read file, and its text is left out", async () => {
   const { session } = history("U:5000 A(t1=read:a.ts) T1 A:100");

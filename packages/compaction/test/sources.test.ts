@@ -140,10 +140,7 @@ function commandsRun() {
     { type: "toolCall" as const, id: "t2", name: "bash", arguments: { command: "git push origin main" } },
   ];
   const { session } = history(`U"Run it all." A:200`);
-  const call = session.append({
-    type: "message",
-    message: { ...assistantOf(session), content: calls },
-  });
+  const call = session.append({ type: "message", message: { ...assistantOf(session), content: calls } });
   const results = [
     ["t1", "1 failing: parser drops commas\n\nCommand exited with code 1", true],
     ["t2", "main -> main", false],

@@ -1,6 +1,6 @@
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { emptyUsage } from "@bonsai-agent/messages";
-import { history, treeArbitrary } from "@bonsai-agent/testkit";
+import { everyRow, history, treeArbitrary } from "@bonsai-agent/testkit";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { BeforeCompact } from "../src/events.ts";
@@ -24,9 +24,8 @@ import {
 } from "./extension-summary.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
-test.each(cases)(
-  "an extension's summary by the same summariser is the default's: %s",
-  async (_name, notation) => {
+test("an extension's summary by the same summariser is the default's", () =>
+  everyRow(cases)(async ([, notation]) => {
     const usual = await compacted({ notation, extension: null, summariser: scriptedSummariser() });
     const own = await compacted({ notation, extension: scriptedSummariser() });
     expect(usual.result.status).toBe("compacted");
@@ -38,16 +37,20 @@ test.each(cases)(
     expect(detailsOf(own.result.entry!, own.session)).toEqual(detailsOf(usual.result.entry!, usual.session));
     expect(own.result.readFiles).toEqual(usual.result.readFiles);
     expect(own.result.modifiedFiles).toEqual(usual.result.modifiedFiles);
-  },
-);
+  }));
 
-test.each(cases)("the digest, chosen by an extension, is the default's: %s", async (_name, notation) => {
-  const usual = await compacted({ notation, extension: null });
-  const own = await compacted({ notation, extension: digestSummariser(), summariser: scriptedSummariser() });
-  expect(usual.result.rung).toBe("digest");
-  expect(own.errors).toEqual([]);
-  expect(own.text).toEqual(usual.text);
-});
+test("the digest, chosen by an extension, is the default's", () =>
+  everyRow(cases)(async ([, notation]) => {
+    const usual = await compacted({ notation, extension: null });
+    const own = await compacted({
+      notation,
+      extension: digestSummariser(),
+      summariser: scriptedSummariser(),
+    });
+    expect(usual.result.rung).toBe("digest");
+    expect(own.errors).toEqual([]);
+    expect(own.text).toEqual(usual.text);
+  }));
 
 test("a conversation too long for the summariser is summarised in chunks", async () => {
   const small = { contextWindow: 20_000, maxOutputTokens: 2_000 };

@@ -1,5 +1,5 @@
 import { chars4Estimator } from "@bonsai-agent/messages";
-import { history, treeArbitrary } from "@bonsai-agent/testkit";
+import { everyRow, history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type CompactionSettingsInput, compactionSettings, manifestOf, runCompaction } from "../src/index.ts";
@@ -135,23 +135,24 @@ test("a split turn without earlier history keeps the previous summary", async ()
   );
 });
 
-test.each([
-  [
-    "## Request\nMend it\n\n## Done So Far\n\n### Done\n(none)\n\n## Needed to Continue\n",
-    "## Request\nMend it",
-  ],
-  [
-    "## Request\n(none)\n\n## Done So Far\n\n### Blocked\n- a.ts\n\n## Needed to Continue",
-    "## Done So Far\n\n### Blocked\n- a.ts",
-  ],
-  ["## Request\n(none)\n\n## Done So Far\n- (none)\n\n## Needed to Continue\n(none)", "(none)"],
-])("a turn prefix that says %j is shown without empty headings", async (text, shown) => {
-  const { session } = history("U:1000 A:1000 | U:100 A(t1) T1:5000 A:100");
-  const summariser = scriptedSummariser([{ text: wellFormed({ kind: "history" }) }, { text }]);
-  const { summary = "" } = await runCompaction({ session, settings: keeping(100), summariser });
-  const [, prefix = ""] = summary.split("**Turn Context (split turn):**\n\n");
-  expect(prefix.split("\n\n## Kept word for word\n\n")[0]).toBe(shown);
-});
+test("a turn prefix is shown without empty headings", () =>
+  everyRow([
+    [
+      "## Request\nMend it\n\n## Done So Far\n\n### Done\n(none)\n\n## Needed to Continue\n",
+      "## Request\nMend it",
+    ],
+    [
+      "## Request\n(none)\n\n## Done So Far\n\n### Blocked\n- a.ts\n\n## Needed to Continue",
+      "## Done So Far\n\n### Blocked\n- a.ts",
+    ],
+    ["## Request\n(none)\n\n## Done So Far\n- (none)\n\n## Needed to Continue\n(none)", "(none)"],
+  ])(async ([text, shown]) => {
+    const { session } = history("U:1000 A:1000 | U:100 A(t1) T1:5000 A:100");
+    const summariser = scriptedSummariser([{ text: wellFormed({ kind: "history" }) }, { text }]);
+    const { summary = "" } = await runCompaction({ session, settings: keeping(100), summariser });
+    const [, prefix = ""] = summary.split("**Turn Context (split turn):**\n\n");
+    expect(prefix.split("\n\n## Kept word for word\n\n")[0]).toBe(shown);
+  }));
 
 test("focus text goes to both requests of a split turn", async () => {
   const { session } = history("U:1000 A:1000 | U:100 A(t1) T1:5000 A:100");
@@ -259,14 +260,12 @@ test("three compactions with the built-in digest keep the constraint and the fil
   expect(summary).toContain("<modified-files>\nsrc/parser.ts\n</modified-files>");
 });
 
-test.each([200, 201])(
-  "the digest summarises even a span of a few messages when the user asks for it (keep %i)",
-  async (keep) => {
+test("the digest summarises even a span of a few messages when the user asks for it", () =>
+  everyRow([200, 201])(async (keep) => {
     const { session } = history("U:100 A:100 U:100 A:100");
     const result = await runCompaction({ session, settings: keeping(keep) });
     expect(result).toMatchObject({ status: "compacted", rung: "digest", splitTurn: keep === 201 });
-  },
-);
+  }));
 
 test("planning a context of 10,000 messages is linear in its length", async () => {
   const turn = "U:5 A(t1 t2):5 T1:20 T2:20 A:5";

@@ -1,5 +1,5 @@
 import { chars4Estimator } from "@bonsai-agent/messages";
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import {
   budgetsFor,
@@ -60,15 +60,16 @@ test("case 14: exactly window - reserve is no reason to compact; one token more 
   expect((await above.controller.checkThreshold({ site: "beforePrompt" })).status).toBe("compacted");
 });
 
-test.each([
-  [4_000, 2_048, 1_952],
-  [8_000, 2_048, 4_096],
-  [30_000, 7_500, 10_500],
-  [200_000, 16_384, 20_000],
-])("case 15: preset klaude, window %i: reserve %i, keep %i", (contextWindow, reserveTokens, keepTokens) => {
-  const settings = compactionSettings({ preset: "klaude" });
-  expect(budgetsFor({ settings, model: { contextWindow } })).toMatchObject({ reserveTokens, keepTokens });
-});
+test("case 15: preset klaude takes its reserve and its kept tokens from the window", () =>
+  everyRow([
+    [4_000, 2_048, 1_952],
+    [8_000, 2_048, 4_096],
+    [30_000, 7_500, 10_500],
+    [200_000, 16_384, 20_000],
+  ])(([contextWindow, reserveTokens, keepTokens]) => {
+    const settings = compactionSettings({ preset: "klaude" });
+    expect(budgetsFor({ settings, model: { contextWindow } })).toMatchObject({ reserveTokens, keepTokens });
+  }));
 
 test("preset klaude keeps a quarter on manual, within its bounds; tunacode keeps nothing", () => {
   const manual = (preset: "klaude" | "tunacode", contextWindow: number) =>
@@ -80,9 +81,8 @@ test("preset klaude keeps a quarter on manual, within its bounds; tunacode keeps
   expect(manual("tunacode", 200_000)).toBe(0);
 });
 
-test.each([0, undefined])(
-  "case 16: window %s: no threshold compaction, but an overflow compacts",
-  async (contextWindow) => {
+test("case 16: an unknown window has no threshold, but an overflow compacts", () =>
+  everyRow([0, undefined])(async (contextWindow) => {
     const model = contextWindow === undefined ? {} : { contextWindow };
     const { controller } = controllerFor("U:90000 A:90000 | U:100 A:100", model);
     expect(await controller.checkThreshold({ site: "beforePrompt" })).toMatchObject({
@@ -90,35 +90,36 @@ test.each([0, undefined])(
       detail: "The model's context window is unknown.",
     });
     expect((await controller.recoverFromOverflow()).status).toBe("compacted");
-  },
-);
+  }));
 
-test.each([
-  ["reserve", {}, 183_616],
-  ["percent", {}, 184_000],
-  ["outputLimit", {}, 168_000],
-  ["reservePlusKeep", {}, 163_616],
-  ["effectiveWindow", {}, 151_615],
-] as const)("threshold rule %s", (rule, extra, limit) => {
-  const settings = compactionSettings({ threshold: { rule }, ...extra });
-  const budgets = budgetsFor({ settings, model: { contextWindow: 200_000, maxOutputTokens: 64_000 } });
-  expect(thresholdTokens(settings, budgets)).toBe(limit);
-});
+test("each threshold rule has its own limit", () =>
+  everyRow([
+    ["reserve", {}, 183_616],
+    ["percent", {}, 184_000],
+    ["outputLimit", {}, 168_000],
+    ["reservePlusKeep", {}, 163_616],
+    ["effectiveWindow", {}, 151_615],
+  ] as const)(([rule, extra, limit]) => {
+    const settings = compactionSettings({ threshold: { rule }, ...extra });
+    const budgets = budgetsFor({ settings, model: { contextWindow: 200_000, maxOutputTokens: 64_000 } });
+    expect(thresholdTokens(settings, budgets)).toBe(limit);
+  }));
 
-test.each([
-  [
-    { threshold: { rule: "sometimes" } },
-    'compaction.threshold.rule is "sometimes", but must be',
-    '"percent"',
-  ],
-  [{ keepRecentTokens: "many" }, 'compaction.keepRecentTokens is "many", but must be', "number"],
-  [{ mask: { protectTokens: -1 } }, "compaction.mask.protectTokens is -1, but must be", "at least 0"],
-  [{ mask: { colour: 1 } }, "compaction.mask.colour is unknown. Known keys:", "protectTokens"],
-  [{ preset: "best" }, 'compaction.preset is "best", but must be', '"opencode"'],
-  ["yes", 'compaction is "yes", but must be', "object"],
-])("a wrong setting %j names the key, the value and the allowed values", (input, problem, allowed) => {
-  const fault = () => compactionSettings(input);
-  expect(fault).toThrow(expect.objectContaining({ code: "compaction_setting_invalid" }));
-  expect(fault).toThrow(`The setting ${problem}`);
-  expect(fault).toThrow(allowed);
-});
+test("a wrong setting is refused with its key, its value and the allowed values", () =>
+  everyRow([
+    [
+      { threshold: { rule: "sometimes" } },
+      'compaction.threshold.rule is "sometimes", but must be',
+      '"percent"',
+    ],
+    [{ keepRecentTokens: "many" }, 'compaction.keepRecentTokens is "many", but must be', "number"],
+    [{ mask: { protectTokens: -1 } }, "compaction.mask.protectTokens is -1, but must be", "at least 0"],
+    [{ mask: { colour: 1 } }, "compaction.mask.colour is unknown. Known keys:", "protectTokens"],
+    [{ preset: "best" }, 'compaction.preset is "best", but must be', '"opencode"'],
+    ["yes", 'compaction is "yes", but must be', "object"],
+  ])(([input, problem, allowed]) => {
+    const fault = () => compactionSettings(input);
+    expect(fault).toThrow(expect.objectContaining({ code: "compaction_setting_invalid" }));
+    expect(fault).toThrow(`The setting ${problem}`);
+    expect(fault).toThrow(allowed);
+  }));

@@ -1,6 +1,6 @@
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { chars4Estimator } from "@bonsai-agent/messages";
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { branchBetween } from "../src/branch/branch.ts";
 import {
@@ -50,17 +50,22 @@ test("case 34: a branch that holds only metadata creates no entry", async () => 
   expect(session.leafId).toBe(id("a1"));
 });
 
-test.each<[string, object, string]>([
-  ["a template", { content: "Review src.", typed: "/review src" }, "/review src"],
-  ["a skill", { content: '<skill name="pdf" location="/s">\nDo it.\n</skill>\n\na.pdf' }, "/skill:pdf a.pdf"],
-])("left for its parent, a call is for the editor as it was typed: %s", async (_, fields, editorText) => {
-  const { session } = history("U A");
-  const { id } = session.append({
-    type: "message",
-    message: { role: "user", content: "", timestamp: 0, ...fields },
-  });
-  expect(await navigateTree({ session, targetId: id, settings })).toMatchObject({ editorText });
-});
+test("moving to the parent of a call puts the call into the editor as the user typed it", () =>
+  everyRow<[string, object, string]>([
+    ["a template", { content: "Review src.", typed: "/review src" }, "/review src"],
+    [
+      "a skill",
+      { content: '<skill name="pdf" location="/s">\nDo it.\n</skill>\n\na.pdf' },
+      "/skill:pdf a.pdf",
+    ],
+  ])(async ([, fields, editorText]) => {
+    const { session } = history("U A");
+    const { id } = session.append({
+      type: "message",
+      message: { role: "user", content: "", timestamp: 0, ...fields },
+    });
+    expect(await navigateTree({ session, targetId: id, settings })).toMatchObject({ editorText });
+  }));
 
 test("case 35: a branch above the summariser's window is summarised in parts, and no message is left out", async () => {
   const { session, id } = history("U A | U:900 A:900 U:900 A:900 U:900 A:900");
@@ -121,34 +126,36 @@ test("a navigation that is cancelled puts no label", async () => {
   expect([...session.labels()]).toEqual([]);
 });
 
-test.each([
-  ["a failing summariser", scriptedSummariser([new Error("down")])],
-  ["an empty answer", scriptedSummariser([{ text: "" }])],
-])("%s cancels the navigation and changes nothing", async (_, summariser) => {
-  const { session, id } = history("U A | U A");
-  const before = JSON.stringify(session.entries());
-  const leafId = session.leafId;
-  const move = navigateTree({ session, targetId: id("a1"), settings, summariser, summarise: true });
-  await expect(move).rejects.toThrow(expect.objectContaining({ code: "branch_summary_failed" }));
-  expect([JSON.stringify(session.entries()), session.leafId]).toEqual([before, leafId]);
-});
+test("a failed summary cancels the navigation and changes nothing", () =>
+  everyRow([
+    ["a failing summariser", scriptedSummariser([new Error("down")])],
+    ["an empty answer", scriptedSummariser([{ text: "" }])],
+  ])(async ([, summariser]) => {
+    const { session, id } = history("U A | U A");
+    const before = JSON.stringify(session.entries());
+    const leafId = session.leafId;
+    const move = navigateTree({ session, targetId: id("a1"), settings, summariser, summarise: true });
+    await expect(move).rejects.toThrow(expect.objectContaining({ code: "branch_summary_failed" }));
+    expect([JSON.stringify(session.entries()), session.leafId]).toEqual([before, leafId]);
+  }));
 
 const tooLong = { stopReason: "error" as const, errorMessage: "prompt is too long", overflow: true };
 
-test.each([
-  [1, [8, 3, 3, 2]],
-  [2, [8, 3, 1, 1, 1, 1, 1, 1, 1, 1]],
-])("a branch that is refused as too long %d times is summarised in smaller parts", async (times, counts) => {
-  const { session, id } = history("U A | U:1000 A:1000 U:1000 A:1000 U:1000 A:1000 U:1000 A:1000");
-  const summariser = scriptedSummariser(Array(times).fill(tooLong));
-  const move = { session, targetId: id("a1"), settings, summariser, summarise: true };
-  expect((await navigateTree(move)).status).toBe("moved");
-  const asked = summariser.requests;
-  expect(asked.map(({ messages }) => messages.length)).toEqual(counts);
-  expect(asked.slice(times + 1).every(({ previousSummary }) => previousSummary !== undefined)).toBe(true);
-  expect(asked.slice(times).flatMap(({ messages }) => messages)).toEqual(asked[0]!.messages);
-  expect(session.projection().items.at(-1)?.message.role).toBe("branchSummary");
-});
+test("a branch that is refused as too long is summarised in smaller parts", () =>
+  everyRow([
+    [1, [8, 3, 3, 2]],
+    [2, [8, 3, 1, 1, 1, 1, 1, 1, 1, 1]],
+  ])(async ([times, counts]) => {
+    const { session, id } = history("U A | U:1000 A:1000 U:1000 A:1000 U:1000 A:1000 U:1000 A:1000");
+    const summariser = scriptedSummariser(Array(times).fill(tooLong));
+    const move = { session, targetId: id("a1"), settings, summariser, summarise: true };
+    expect((await navigateTree(move)).status).toBe("moved");
+    const asked = summariser.requests;
+    expect(asked.map(({ messages }) => messages.length)).toEqual(counts);
+    expect(asked.slice(times + 1).every(({ previousSummary }) => previousSummary !== undefined)).toBe(true);
+    expect(asked.slice(times).flatMap(({ messages }) => messages)).toEqual(asked[0]!.messages);
+    expect(session.projection().items.at(-1)?.message.role).toBe("branchSummary");
+  }));
 
 test("a branch of one message that is larger than a request is summarised without its middle", async () => {
   const { session, id } = history("U A | U:4000");

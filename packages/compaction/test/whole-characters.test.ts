@@ -1,4 +1,5 @@
 import { createSession, type EntryDraft, type StoredMessage } from "@bonsai-agent/session";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { compactionSettings, runCompaction } from "../src/index.ts";
 
@@ -13,9 +14,8 @@ const says = (role: "user" | "assistant", text: string) =>
 /** With one extra unit before the emojis, each limit falls inside a character. */
 const emoji = (shift: number) => `${"x".repeat(shift)}${"😀".repeat(2_000)}`;
 
-test.each([0, 1])(
-  "a digest and its record contain only whole characters, shifted by %i units",
-  async (shift) => {
+test("a digest and its record contain only whole characters", () =>
+  everyRow([0, 1])(async (shift) => {
     const session = createSession({ cwd: "/work" });
     const drafts = [
       says("user", `Mend ${emoji(shift)}`),
@@ -37,5 +37,4 @@ test.each([0, 1])(
       return value;
     });
     expect(texts.filter((text) => !text.isWellFormed() || text.includes("\ufffd"))).toEqual([]);
-  },
-);
+  }));

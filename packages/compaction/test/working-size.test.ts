@@ -1,4 +1,5 @@
 import { usualCacheRules } from "@bonsai-agent/messages";
+import { everyRow } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type WorkingSizeOptions, workingSize } from "../src/plan/economy.ts";
@@ -19,18 +20,19 @@ const usual: WorkingSizeOptions = {
 
 const size = (changed: Partial<WorkingSizeOptions> = {}) => workingSize({ ...usual, ...changed })!;
 
-test.each([
-  ["a middling model, a slow session", { growthTokens: 450, pauses: 0.01 }, 45_000, 55_000],
-  ["a middling model, a usual session", {}, 55_000, 65_000],
-  ["results are large", { growthTokens: 8_000 }, 100_000, 140_000],
-  ["the cache is nearly free", { prices: { ...middling, cacheRead: 0.03 } }, 70_000, 120_000],
-  ["there is no cache", { prices: { ...middling, cacheRead: 3, cacheWrite: 3 } }, 36_000, 45_000],
-  ["pauses are many", { pauses: 0.3 }, 40_000, 50_000],
-])("a window of 200k, and %s", (_, changed, least, most) => {
-  const { tokens } = size(changed);
-  expect(tokens).toBeGreaterThanOrEqual(least);
-  expect(tokens).toBeLessThanOrEqual(most);
-});
+test("the working size of a window of 200k follows the model's prices and the session's growth", () =>
+  everyRow([
+    ["a middling model, a slow session", { growthTokens: 450, pauses: 0.01 }, 45_000, 55_000],
+    ["a middling model, a usual session", {}, 55_000, 65_000],
+    ["results are large", { growthTokens: 8_000 }, 100_000, 140_000],
+    ["the cache is nearly free", { prices: { ...middling, cacheRead: 0.03 } }, 70_000, 120_000],
+    ["there is no cache", { prices: { ...middling, cacheRead: 3, cacheWrite: 3 } }, 36_000, 45_000],
+    ["pauses are many", { pauses: 0.3 }, 40_000, 50_000],
+  ])(([, changed, least, most]) => {
+    const { tokens } = size(changed);
+    expect(tokens).toBeGreaterThanOrEqual(least);
+    expect(tokens).toBeLessThanOrEqual(most);
+  }));
 
 test("a price of nothing for the cache, beside others, says that it has none of its own", () => {
   const without = size({ prices: { ...middling, cacheRead: 0, cacheWrite: 0 } });
@@ -116,12 +118,13 @@ const cases: ReadonlyArray<[string, Partial<WorkingSizeOptions>]> = [
   ["a cache that is dear to read", { prices: { ...middling, cacheRead: 1.5 } }],
 ];
 
-test.each(cases)("%s, billed request by request: no other size is clearly cheaper", (_, changed) => {
-  const options = { ...usual, floorTokens: 32_000, ...changed };
-  const usd = billed(workingSize(options)!.tokens, options);
-  for (let other = 34_000; other < options.thresholdTokens; other += 2_000)
-    expect(usd).toBeLessThan(billed(other, options) * 1.04);
-});
+test("no other size is clearly cheaper, billed request by request", () =>
+  everyRow(cases)(([, changed]) => {
+    const options = { ...usual, floorTokens: 32_000, ...changed };
+    const usd = billed(workingSize(options)!.tokens, options);
+    for (let other = 34_000; other < options.thresholdTokens; other += 2_000)
+      expect(usd).toBeLessThan(billed(other, options) * 1.04);
+  }));
 
 test("a day that was filled saves by the working size, and no day loses by it", () => {
   fc.assert(

@@ -1,4 +1,10 @@
-import { type LoopbackReply, loopbackServer, sseChunks, type WireName } from "@bonsai-agent/testkit";
+import {
+  everyRow,
+  type LoopbackReply,
+  loopbackServer,
+  sseChunks,
+  type WireName,
+} from "@bonsai-agent/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AnswerEnd, answerEnd } from "../src/failure/answer-end.ts";
 import { type CatalogueModel, finalEvent, ModelClient, type ModelNotice } from "../src/index.ts";
@@ -51,12 +57,13 @@ const reasons: Record<AnswerEnd, string> = {
   unknown: "pause_turn OTHER LANGUAGE load zebra",
 };
 
-test.each(Object.entries(reasons))("the reasons for %s are recognised in every spelling", (end, words) => {
-  for (const word of words.split(" ")) {
-    expect([word, answerEnd(word)]).toEqual([word, end]);
-    expect(answerEnd(word.toUpperCase().replaceAll("_", "-"))).toBe(end);
-  }
-});
+test("recognises the reasons for an end in every spelling", () =>
+  everyRow(Object.entries(reasons))(([end, words]) => {
+    for (const word of words.split(" ")) {
+      expect([word, answerEnd(word)]).toEqual([word, end]);
+      expect(answerEnd(word.toUpperCase().replaceAll("_", "-"))).toBe(end);
+    }
+  }));
 
 /** Builds an answer that ends with a reason, for each protocol. */
 const endings: Record<WireName, (reason: string, text: string) => Events> = {
@@ -111,38 +118,41 @@ describe.each(Object.keys(endings) as WireName[])("%s", (api) => {
     },
   );
 
-  test.each([
-    '{"error":"overloaded"}',
-    '{"error":{"message":"Internal server error"}}',
-    '{"error":{"message":"Something odd happened"}}',
-    '{"error":{"status":"503","message":"x"}}',
-    '{"message":"unexpected EOF"}',
-    '{"error":"context deadline exceeded"}',
-    '{"error":"max concurrent answers reached"}',
-  ])("a stream error %s sends the request again", async (data) => {
-    for (const event of [undefined, "error"]) {
-      const asked = await ask(api, [{ event, data: JSON.parse(data) }]);
-      expect([event, asked.requests]).toEqual([event, 2]);
-    }
-  });
+  test("a stream error that may pass sends the request again", () =>
+    everyRow([
+      '{"error":"overloaded"}',
+      '{"error":{"message":"Internal server error"}}',
+      '{"error":{"message":"Something odd happened"}}',
+      '{"error":{"status":"503","message":"x"}}',
+      '{"message":"unexpected EOF"}',
+      '{"error":"context deadline exceeded"}',
+      '{"error":"max concurrent answers reached"}',
+    ])(async (data) => {
+      for (const event of [undefined, "error"]) {
+        const asked = await ask(api, [{ event, data: JSON.parse(data) }]);
+        expect([event, asked.requests]).toEqual([event, 2]);
+      }
+    }));
 
-  test.each([
-    "Internal server error",
-    "unexpected EOF",
-    "overloaded",
-    "connection reset by peer",
-    "502 Bad Gateway",
-  ])("an error event with the text %s sends the request again", async (data) => {
-    expect((await ask(api, [{ event: "error", data }])).requests).toBe(2);
-  });
+  test("an error event with a text of a broken server sends the request again", () =>
+    everyRow([
+      "Internal server error",
+      "unexpected EOF",
+      "overloaded",
+      "connection reset by peer",
+      "502 Bad Gateway",
+    ])(async (data) => {
+      expect((await ask(api, [{ event: "error", data }])).requests).toBe(2);
+    }));
 
-  test.each([
-    "Invalid API key",
-    "401 Unauthorized",
-    "model not found",
-    "insufficient credits",
-    "invalid_request_error: bad tool",
-  ])("an error event with the text %s ends the request", async (data) => {
-    expect((await ask(api, [{ event: "error", data }])).requests).toBe(1);
-  });
+  test("an error event with a refusal as text ends the request", () =>
+    everyRow([
+      "Invalid API key",
+      "401 Unauthorized",
+      "model not found",
+      "insufficient credits",
+      "invalid_request_error: bad tool",
+    ])(async (data) => {
+      expect((await ask(api, [{ event: "error", data }])).requests).toBe(1);
+    }));
 });

@@ -1,7 +1,7 @@
 import { getEventListeners, once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
+import { everyRow, type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import { callBlock, exchange, messageEnd, messageStart, streamOf, textBlock } from "./anthropic-exchange.ts";
 import { failureOf } from "./provider-exchange.ts";
@@ -29,9 +29,8 @@ describe("broken connections", () => {
     ...callBlock(0, "toolu_a", "write", '{"path":"a.ts","text":"ha').slice(0, -1),
   ];
 
-  test.each(["cut", "close"] as const)(
-    "a stream that ends (%s) in the middle of a call is cut",
-    async (end) => {
+  test("a stream that ends in the middle of a call is cut", () =>
+    everyRow(["cut", "close"] as const)(async (end) => {
       const url = await serve(streamOf(calling, end));
       const result = await exchange(url);
       expect(failureOf(result)).toMatchObject({ kind: "cut", status: undefined });
@@ -39,8 +38,7 @@ describe("broken connections", () => {
         { type: "toolCall", id: "toolu_a", name: "write", arguments: {} },
       ]);
       expect(result.events.some((event) => event.type === "tool_call" && event.toolCall)).toBe(false);
-    },
-  );
+    }));
 
   test("an answer without its last event is cut, however complete it looks", async () => {
     const events = [messageStart(), ...textBlock(0, "All."), ...messageEnd("end_turn").slice(0, 1)];
@@ -72,14 +70,12 @@ describe("broken connections", () => {
 describe("the end of an answer", () => {
   const whole = [messageStart(), ...textBlock(0, "All."), ...messageEnd("end_turn")];
 
-  test.each(["hang", "cut"] as const)(
-    "a server that leaves the connection (%s) behind it changes nothing",
-    async (end) => {
+  test("a connection that stays open or breaks after the answer changes nothing", () =>
+    everyRow(["hang", "cut"] as const)(async (end) => {
       const result = await exchange(await serve(streamOf(whole, end)));
       expect(result.error).toBeUndefined();
       expect(result.message).toMatchObject({ content: [{ type: "text", text: "All." }], stopReason: "stop" });
-    },
-  );
+    }));
 
   test("a connection serves later requests", async () => {
     const ports = new Set<number | undefined>();
@@ -108,9 +104,8 @@ describe("the end of an answer", () => {
 });
 
 describe("requests that cannot be sent", () => {
-  test.each(["secret\nkey", "secret-ключ"])(
-    "a key that no header can hold is not shown: %j",
-    async (apiKey) => {
+  test("a key that no header can hold is not shown", () =>
+    everyRow(["secret\nkey", "secret-ключ"])(async (apiKey) => {
       const result = await exchange(await serve({}), { apiKey });
       expect(failureOf(result)).toMatchObject({
         kind: "refused",
@@ -120,14 +115,14 @@ describe("requests that cannot be sent", () => {
       const { error } = result as { error: Error };
       expect(`${error.message} ${String(error.cause)}`).not.toContain("secret");
       expect(server?.requests).toHaveLength(0);
-    },
-  );
+    }));
 
-  test.each(["nowhere", "", "/v1"])("an address that is none is named: %j", async (address) => {
-    const failure = failureOf(await exchange(address));
-    expect(failure).toMatchObject({ kind: "refused", code: "request_not_sent" });
-    expect(failure.message).toContain("Invalid URL");
-  });
+  test("an invalid address is named", () =>
+    everyRow(["nowhere", "", "/v1"])(async (address) => {
+      const failure = failureOf(await exchange(address));
+      expect(failure).toMatchObject({ kind: "refused", code: "request_not_sent" });
+      expect(failure.message).toContain("Invalid URL");
+    }));
 });
 
 describe("abort", () => {

@@ -1,4 +1,4 @@
-import { type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
+import { everyRow, type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import {
   callBlock,
@@ -108,26 +108,27 @@ describe("the request", () => {
     });
   });
 
-  test.each([
-    ["keys", { ANTHROPIC_API_KEY: "secret", ANTHROPIC_AUTH_TOKEN: "secret" }],
-    ["headers", { ANTHROPIC_CUSTOM_HEADERS: "X-Mine: secret\nnonsense" }],
-    [
-      "an identity",
-      {
-        ANTHROPIC_IDENTITY_TOKEN: "secret",
-        ANTHROPIC_FEDERATION_RULE_ID: "secret",
-        ANTHROPIC_ORGANIZATION_ID: "secret",
-      },
-    ],
-  ])("without a key none is sent, and nothing of the environment: %s", async (_name, variables) => {
-    for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
-    const url = await serve(reply);
-    const { error } = await exchange(url, { apiKey: undefined });
-    expect(error).toBeUndefined();
-    expect(server?.requests).toHaveLength(1);
-    expect(JSON.stringify(server?.requests)).not.toContain("secret");
-    expect(server?.requests[0]?.headers).not.toHaveProperty("authorization");
-  });
+  test("without a key none is sent, and nothing of the environment", () =>
+    everyRow([
+      ["keys", { ANTHROPIC_API_KEY: "secret", ANTHROPIC_AUTH_TOKEN: "secret" }],
+      ["headers", { ANTHROPIC_CUSTOM_HEADERS: "X-Mine: secret\nnonsense" }],
+      [
+        "an identity",
+        {
+          ANTHROPIC_IDENTITY_TOKEN: "secret",
+          ANTHROPIC_FEDERATION_RULE_ID: "secret",
+          ANTHROPIC_ORGANIZATION_ID: "secret",
+        },
+      ],
+    ])(async ([, variables]) => {
+      for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+      const url = await serve(reply);
+      const { error } = await exchange(url, { apiKey: undefined });
+      expect(error).toBeUndefined();
+      expect(server?.requests).toHaveLength(1);
+      expect(JSON.stringify(server?.requests)).not.toContain("secret");
+      expect(server?.requests[0]?.headers).not.toHaveProperty("authorization");
+    }));
 
   test("can be changed before it leaves", async () => {
     const url = await serve(reply);

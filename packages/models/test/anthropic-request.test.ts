@@ -202,9 +202,7 @@ describe("how much to think", () => {
     );
     expect(
       anthropicThinking({ model, level: "high", maxOutputTokens: 8_000, isTurnWithoutThinking: false }),
-    ).toEqual({
-      thinking: { type: "enabled", budget_tokens: 6_000 },
-    });
+    ).toEqual({ thinking: { type: "enabled", budget_tokens: 6_000 } });
     expect(
       anthropicThinking({ model, level: "high", maxOutputTokens: 1_200, isTurnWithoutThinking: false }),
     ).toEqual({});

@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { claude, exchange, messageEnd, messageStart, streamOf, textBlock } from "./anthropic-exchange.ts";
 import { failureOf } from "./provider-exchange.ts";
@@ -75,19 +76,20 @@ describe("the usage of an answer", () => {
 });
 
 describe("why an answer stopped", () => {
-  test.each([
-    ["end_turn", "stop"],
-    ["stop_sequence", "stop"],
-    ["pause_turn", "stop"],
-    ["max_tokens", "length"],
-    ["tool_use", "stop"],
-    ["a_reason_of_tomorrow", "stop"],
-  ])("%s is %s", async (raw, stopReason) => {
-    const { url } = await served(streamOf([messageStart(), ...textBlock(0, "x"), ...messageEnd(raw)]));
-    const { message, error } = await exchange(url);
-    expect(error).toBeUndefined();
-    expect(message).toMatchObject({ stopReason, rawStopReason: raw });
-  });
+  test("maps the API's stop reasons", () =>
+    everyRow([
+      ["end_turn", "stop"],
+      ["stop_sequence", "stop"],
+      ["pause_turn", "stop"],
+      ["max_tokens", "length"],
+      ["tool_use", "stop"],
+      ["a_reason_of_tomorrow", "stop"],
+    ])(async ([raw, stopReason]) => {
+      const { url } = await served(streamOf([messageStart(), ...textBlock(0, "x"), ...messageEnd(raw)]));
+      const { message, error } = await exchange(url);
+      expect(error).toBeUndefined();
+      expect(message).toMatchObject({ stopReason, rawStopReason: raw });
+    }));
 
   test("the end of the window is a refusal that names itself", async () => {
     const raw = "model_context_window_exceeded";
@@ -99,25 +101,26 @@ describe("why an answer stopped", () => {
     expect(result.message.content).toEqual([{ type: "text", text: "half" }]);
   });
 
-  test.each([
-    [{ type: "refusal", category: "cyber", explanation: "Not this." }, "Not this."],
-    [null, "The model declined to answer (refusal)."],
-  ])("a refusal is an error in the provider's words: %j", async (details, message) => {
-    const { url } = await served(
-      streamOf([
-        messageStart(),
-        ...textBlock(0, "I"),
-        ...messageEnd("refusal", { output_tokens: 3 }, details),
-      ]),
-    );
-    const result = await exchange(url);
-    expect(failureOf(result)).toMatchObject({ kind: "refused", code: "refusal", message });
-    expect(result.message).toMatchObject({
-      stopReason: "error",
-      rawStopReason: "refusal",
-      usage: { output: 3 },
-    });
-  });
+  test("a refusal is an error in the provider's words", () =>
+    everyRow([
+      [{ type: "refusal", category: "cyber", explanation: "Not this." }, "Not this."],
+      [null, "The model declined to answer (refusal)."],
+    ])(async ([details, message]) => {
+      const { url } = await served(
+        streamOf([
+          messageStart(),
+          ...textBlock(0, "I"),
+          ...messageEnd("refusal", { output_tokens: 3 }, details),
+        ]),
+      );
+      const result = await exchange(url);
+      expect(failureOf(result)).toMatchObject({ kind: "refused", code: "refusal", message });
+      expect(result.message).toMatchObject({
+        stopReason: "error",
+        rawStopReason: "refusal",
+        usage: { output: 3 },
+      });
+    }));
 });
 
 describe("an answer in one piece", () => {
@@ -158,24 +161,25 @@ describe("an answer in one piece", () => {
     );
   });
 
-  test.each(["application/problem+json", "text/json; charset=utf-8", "application/vnd.api+json"])(
-    "is read as %s too",
-    async (type) => {
-      const { message } = await exchange((await json(JSON.stringify(whole), type)).url);
-      expect(message.content).toHaveLength(4);
-    },
-  );
+  test("is read from answers of other content types too", () =>
+    everyRow(["application/problem+json", "text/json; charset=utf-8", "application/vnd.api+json"])(
+      async (type) => {
+        const { message } = await exchange((await json(JSON.stringify(whole), type)).url);
+        expect(message.content).toHaveLength(4);
+      },
+    ));
 
-  test.each([
-    [{ type: "error", error: { type: "overloaded_error", message: "Busy" } }, "Busy", 529],
-    [{ error: "prompt too long" }, "prompt too long", undefined],
-    [{ detail: "no such model" }, "no such model", undefined],
-    [{ title: "Bad", status: 400, detail: "no such model" }, "no such model", 400],
-    [{ type: "error" }, '{"type":"error"}', undefined],
-  ])("is a refusal for %j", async (body, message, status) => {
-    const result = await exchange((await json(JSON.stringify(body), "application/problem+json")).url);
-    expect(failureOf(result)).toMatchObject({ kind: "refused", message, status });
-  });
+  test("is a refusal if the body reports an error", () =>
+    everyRow([
+      [{ type: "error", error: { type: "overloaded_error", message: "Busy" } }, "Busy", 529],
+      [{ error: "prompt too long" }, "prompt too long", undefined],
+      [{ detail: "no such model" }, "no such model", undefined],
+      [{ title: "Bad", status: 400, detail: "no such model" }, "no such model", 400],
+      [{ type: "error" }, '{"type":"error"}', undefined],
+    ])(async ([body, message, status]) => {
+      const result = await exchange((await json(JSON.stringify(body), "application/problem+json")).url);
+      expect(failureOf(result)).toMatchObject({ kind: "refused", message, status });
+    }));
 
   test("is garbled if its JSON is cut off", async () => {
     const result = await exchange((await json(JSON.stringify(whole).slice(0, -20))).url);

@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, it, test } from "vitest";
 import { argumentsProblem, parseArguments } from "../src/call-arguments.ts";
 import { exchange as askClaude, messageEnd, messageStart, streamOf } from "./anthropic-exchange.ts";
@@ -14,37 +15,39 @@ import {
 import { served } from "./served.ts";
 
 describe("the text of arguments", () => {
-  test.each<[string, string, object]>([
-    ["raw tabs and line breaks in a string", '{"a":"x\ty\r\nz"}', { a: "x\ty\r\nz" }],
-    ["other control characters", '{"a":"\u0001\\"\u001b"}', { a: '\u0001"\u001b' }],
-    ["a comma at the end", '{"a":[1,2,],"b":",]",}', { a: [1, 2], b: ",]" }],
-    ["a brace too many", '{"a":"}"}}', { a: "}" }],
-    ["a code fence", '```json\n{"a":1}\n```', { a: 1 }],
-    ["an empty object before the real one", '{}{"a":1}', { a: 1 }],
-    ["the whole once more", '{"a":"\n"}{"a":"\n"}', { a: "\n" }],
-    ["a JSON text in a JSON text", '"{\\"a\\":1}"', { a: 1 }],
-    ["null", "null", {}],
-    ["the empty list of PHP", "[]", {}],
-    ["nothing", " ", {}],
-  ])("is repaired: %s", (_name, text, expected) => {
-    expect(parseArguments(text)).toEqual(expected);
-  });
+  test("are repaired", () =>
+    everyRow<[string, string, object]>([
+      ["raw tabs and line breaks in a string", '{"a":"x\ty\r\nz"}', { a: "x\ty\r\nz" }],
+      ["other control characters", '{"a":"\u0001\\"\u001b"}', { a: '\u0001"\u001b' }],
+      ["a comma at the end", '{"a":[1,2,],"b":",]",}', { a: [1, 2], b: ",]" }],
+      ["a brace too many", '{"a":"}"}}', { a: "}" }],
+      ["a code fence", '```json\n{"a":1}\n```', { a: 1 }],
+      ["an empty object before the real one", '{}{"a":1}', { a: 1 }],
+      ["the whole once more", '{"a":"\n"}{"a":"\n"}', { a: "\n" }],
+      ["a JSON text in a JSON text", '"{\\"a\\":1}"', { a: 1 }],
+      ["null", "null", {}],
+      ["the empty list of PHP", "[]", {}],
+      ["nothing", " ", {}],
+    ])(([, text, expected]) => {
+      expect(parseArguments(text)).toEqual(expected);
+    }));
 
-  test.each([
-    ['{"a":"b', "are incomplete"],
-    ['{"a":"b\t', "are incomplete"],
-    ['{"a":{"b":1}', "are incomplete"],
-    ['{"a":"\\d+"}', "Write a backslash in a string as \\\\: \\\\d instead of \\d."],
-    ['{"a": "say "hi""}', 'at position 12, near "{\\"a\\": \\"say \\"hi'],
-    ['{"a":1}{"b":2}', "several JSON objects in a row"],
-    ["[1]", "are a JSON array, not a JSON object"],
-    ["5", "are the JSON value 5, not a JSON object"],
-    ["read the file", 'unexpected "r"'],
-    [`${'{"a":'.repeat(600)}1${"}".repeat(600)}`, "nested deeper than"],
-  ])("is explained: %s", (text, problem) => {
-    expect(parseArguments(text)).toBeUndefined();
-    expect(argumentsProblem(text)).toContain(problem);
-  });
+  test("are explained if they cannot be repaired", () =>
+    everyRow([
+      ['{"a":"b', "are incomplete"],
+      ['{"a":"b\t', "are incomplete"],
+      ['{"a":{"b":1}', "are incomplete"],
+      ['{"a":"\\d+"}', "Write a backslash in a string as \\\\: \\\\d instead of \\d."],
+      ['{"a": "say "hi""}', 'at position 12, near "{\\"a\\": \\"say \\"hi'],
+      ['{"a":1}{"b":2}', "several JSON objects in a row"],
+      ["[1]", "are a JSON array, not a JSON object"],
+      ["5", "are the JSON value 5, not a JSON object"],
+      ["read the file", 'unexpected "r"'],
+      [`${'{"a":'.repeat(600)}1${"}".repeat(600)}`, "nested deeper than"],
+    ])(([text, problem]) => {
+      expect(parseArguments(text)).toBeUndefined();
+      expect(argumentsProblem(text)).toContain(problem);
+    }));
 });
 
 const raw = '{"command":"printf a\n\tb"}';

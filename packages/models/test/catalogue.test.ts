@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { loadCatalogue } from "../src/catalogue/catalogue.ts";
 import { defaultModels } from "../src/catalogue/usable-models.ts";
@@ -85,37 +86,39 @@ describe("the built-in catalogue", () => {
 });
 
 describe("find", () => {
-  test.each([
-    ["openrouter/z-ai/glm-5.3", "openrouter/z-ai/glm-5.3"],
-    ["groq/openai/gpt-oss-120b", "groq/openai/gpt-oss-120b"],
-    ["  Anthropic/CLAUDE-sonnet-5 ", "anthropic/claude-sonnet-5"],
-    ["gpt-6.1-sol", "openai/gpt-6.1-sol"],
-    ["z-ai/glm-5.3", "openrouter/z-ai/glm-5.3"],
-    ["claude sonnet 5.5", "anthropic/claude-sonnet-5-5"],
-    ["Kimi K3.1 Pro", "moonshotai/kimi-k3.1-pro"],
-    // An id goes before the names of other models.
-    ["GLM-5.3", "zai/glm-5.3"],
-  ])("%j is %s", async (reference, expected) => {
-    const { provider, id } = await (await load()).find(reference);
-    expect(`${provider}/${id}`).toBe(expected);
-  });
+  test("finds a model by its reference", () =>
+    everyRow([
+      ["openrouter/z-ai/glm-5.3", "openrouter/z-ai/glm-5.3"],
+      ["groq/openai/gpt-oss-120b", "groq/openai/gpt-oss-120b"],
+      ["  Anthropic/CLAUDE-sonnet-5 ", "anthropic/claude-sonnet-5"],
+      ["gpt-6.1-sol", "openai/gpt-6.1-sol"],
+      ["z-ai/glm-5.3", "openrouter/z-ai/glm-5.3"],
+      ["claude sonnet 5.5", "anthropic/claude-sonnet-5-5"],
+      ["Kimi K3.1 Pro", "moonshotai/kimi-k3.1-pro"],
+      // An id goes before the names of other models.
+      ["GLM-5.3", "zai/glm-5.3"],
+    ])(async ([reference, expected]) => {
+      const { provider, id } = await (await load()).find(reference);
+      expect(`${provider}/${id}`).toBe(expected);
+    }));
 
-  test.each([
-    ["claude-sonet-5-5", "model_unknown", "anthropic/claude-sonnet-5-5"],
-    ["qqqq", "model_unknown", 'Unknown model "qqqq".'],
-    ["", "model_unknown", 'Unknown model "".'],
-    ["anthropic/", "model_unknown", '"anthropic/"'],
-    ["antropic/claude-sonnet-5-5", "provider_unknown", "anthropic/claude-sonnet-5-5"],
-    ["openia/gtp-5.2", "provider_unknown", "Similar models: openai/gpt-5.2"],
-    ["nobody/nothing", "provider_unknown", "Known providers: anthropic, openai, google"],
-  ])("%j is refused: %s", async (reference, code, told) => {
-    const { find } = await load();
-    const error = await failure(find(reference));
-    expect(error.code).toBe(code);
-    expect(error.message).toContain(told);
-    expect(`${error.message} ${error.hint} ${String(error.cause)}`).not.toContain("verysecret");
-    expect(error.hint).not.toBe("");
-  });
+  test("refuses a reference that names no model, and suggests others", () =>
+    everyRow([
+      ["claude-sonet-5-5", "model_unknown", "anthropic/claude-sonnet-5-5"],
+      ["qqqq", "model_unknown", 'Unknown model "qqqq".'],
+      ["", "model_unknown", 'Unknown model "".'],
+      ["anthropic/", "model_unknown", '"anthropic/"'],
+      ["antropic/claude-sonnet-5-5", "provider_unknown", "anthropic/claude-sonnet-5-5"],
+      ["openia/gtp-5.2", "provider_unknown", "Similar models: openai/gpt-5.2"],
+      ["nobody/nothing", "provider_unknown", "Known providers: anthropic, openai, google"],
+    ])(async ([reference, code, told]) => {
+      const { find } = await load();
+      const error = await failure(find(reference));
+      expect(error.code).toBe(code);
+      expect(error.message).toContain(told);
+      expect(`${error.message} ${error.hint} ${String(error.cause)}`).not.toContain("verysecret");
+      expect(error.hint).not.toBe("");
+    }));
 
   test("a name of several models is refused with all of them", async () => {
     const { find } = await load();
@@ -134,15 +137,16 @@ describe("find", () => {
   });
 });
 
-test.each([
-  ["", "http://127.0.0.1:11434/v1"],
-  ["0.0.0.0", "http://127.0.0.1:11434/v1"],
-  [":11500", "http://127.0.0.1:11500/v1"],
-  ["box:80", "http://box/v1"],
-  ["http://box:8080/", "http://box:8080/v1"],
-  ["https://box/ollama", "https://box/ollama/v1"],
-  ["::not a host::", "http://127.0.0.1:11434/v1"],
-])("OLLAMA_HOST=%j is %s", async (host, baseUrl) => {
-  const { providers } = await load(undefined, { OLLAMA_HOST: host });
-  expect(providers.find(({ provider }) => provider === "ollama")!.baseUrl).toBe(baseUrl);
-});
+test("reads OLLAMA_HOST as Ollama does", () =>
+  everyRow([
+    ["", "http://127.0.0.1:11434/v1"],
+    ["0.0.0.0", "http://127.0.0.1:11434/v1"],
+    [":11500", "http://127.0.0.1:11500/v1"],
+    ["box:80", "http://box/v1"],
+    ["http://box:8080/", "http://box:8080/v1"],
+    ["https://box/ollama", "https://box/ollama/v1"],
+    ["::not a host::", "http://127.0.0.1:11434/v1"],
+  ])(async ([host, baseUrl]) => {
+    const { providers } = await load(undefined, { OLLAMA_HOST: host });
+    expect(providers.find(({ provider }) => provider === "ollama")!.baseUrl).toBe(baseUrl);
+  }));

@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { classified, type Said } from "./classified.ts";
 
@@ -39,15 +40,18 @@ describe("a sum of input and output cap", () => {
   });
 });
 
-test.each([
-  ["1,048,576", 1_048_576],
-  ["1_048_576", 1_048_576],
-  ["1.048.576", 1_048_576],
-  ["1 048 576", 1_048_576],
-  ["1048576", 1_048_576],
-])("the number %s", (text, windowTokens) => {
-  expect(classified(`prompt is too long: 2000000 tokens > ${text} maximum`)).toMatchObject({ windowTokens });
-});
+test("reads numbers in every spelling", () =>
+  everyRow([
+    ["1,048,576", 1_048_576],
+    ["1_048_576", 1_048_576],
+    ["1.048.576", 1_048_576],
+    ["1 048 576", 1_048_576],
+    ["1048576", 1_048_576],
+  ])(([text, windowTokens]) => {
+    expect(classified(`prompt is too long: 2000000 tokens > ${text} maximum`)).toMatchObject({
+      windowTokens,
+    });
+  }));
 
 describe("a 429 without a body", () => {
   const said = { status: 429 } as const;
@@ -66,16 +70,14 @@ describe("a 429 without a body", () => {
   });
 });
 
-test.each(["cut", "silence", "network", "garbled"] as const)(
-  "%s is no refusal, whatever its words are",
-  (kind) => {
+test("a failed connection is no refusal, whatever its words are", () =>
+  everyRow(["cut", "silence", "network", "garbled"] as const)((kind) => {
     const said = { kind, status: undefined };
     expect(classified("prompt is too long: 213462 tokens > 200000 maximum", said)).toMatchObject({
       kind: "other",
       retryable: true,
     });
-  },
-);
+  }));
 
 test("an input that fills the window to the last token leaves nothing for any cap", () => {
   const sum = "input length and `max_tokens` exceed context limit: 200000 + 20000 > 200000";
@@ -84,25 +86,30 @@ test("an input that fills the window to the last token leaves nothing for any ca
 });
 
 describe("retryable failures", () => {
-  test.each<[string, Said, boolean]>([
-    ["overloaded", { status: 529 }, true],
-    ["internal error", { status: 500 }, true],
-    ["bad gateway", { status: 502 }, true],
-    ["request timeout", { status: 408 }, true],
-    ["Overloaded", { status: undefined, body: { type: "error", error: { type: "overloaded_error" } } }, true],
-    ["no connection", { kind: "network", status: undefined }, true],
-    ["cut", { kind: "cut", status: undefined }, true],
-    ["silence", { kind: "silence", status: undefined }, true],
-    ["slow down, rate limit", { status: 429 }, true],
-    [
-      "You exceeded your current quota, check your billing details",
-      { status: 429, code: "insufficient_quota" },
-      false,
-    ],
-    ["Request too large on tokens per min (TPM): Limit 30000, Requested 40000.", { status: 429 }, false],
-    ["Rate limit on tokens per min (TPM): Limit 30000, Used 29000, Requested 4000.", { status: 429 }, true],
-    ["forbidden", { status: 403 }, false],
-  ])("%s %o", (message, said, retryable) => {
-    expect(classified(message, said).retryable).toBe(retryable);
-  });
+  test("decides which errors can be retried", () =>
+    everyRow<[string, Said, boolean]>([
+      ["overloaded", { status: 529 }, true],
+      ["internal error", { status: 500 }, true],
+      ["bad gateway", { status: 502 }, true],
+      ["request timeout", { status: 408 }, true],
+      [
+        "Overloaded",
+        { status: undefined, body: { type: "error", error: { type: "overloaded_error" } } },
+        true,
+      ],
+      ["no connection", { kind: "network", status: undefined }, true],
+      ["cut", { kind: "cut", status: undefined }, true],
+      ["silence", { kind: "silence", status: undefined }, true],
+      ["slow down, rate limit", { status: 429 }, true],
+      [
+        "You exceeded your current quota, check your billing details",
+        { status: 429, code: "insufficient_quota" },
+        false,
+      ],
+      ["Request too large on tokens per min (TPM): Limit 30000, Requested 40000.", { status: 429 }, false],
+      ["Rate limit on tokens per min (TPM): Limit 30000, Used 29000, Requested 4000.", { status: 429 }, true],
+      ["forbidden", { status: 403 }, false],
+    ])(([message, said, retryable]) => {
+      expect(classified(message, said).retryable).toBe(retryable);
+    }));
 });

@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { classifyFailure } from "../src/failure/classify.ts";
@@ -293,11 +294,12 @@ const rows: Row[] = [
 ];
 
 describe("every row of the overflow table", () => {
-  test.each(rows)("%s: %s", (provider, message, kind, numbers = {}, said = {}) => {
-    const failure = classified(message, { provider, ...said });
-    expect(failure).toMatchObject({ kind, ...numbers });
-    if (kind !== "rateLimit") expect(failure.retryable).toBe(false);
-  });
+  test("classifies the refusals of every provider", () =>
+    everyRow(rows)(([provider, message, kind, numbers = {}, said = {}]) => {
+      const failure = classified(message, { provider, ...said });
+      expect(failure).toMatchObject({ kind, ...numbers });
+      if (kind !== "rateLimit") expect(failure.retryable).toBe(false);
+    }));
 });
 
 test("no error makes it throw, and every outcome is one of the six kinds", () => {

@@ -1,4 +1,5 @@
 import type { Message } from "@bonsai-agent/messages";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import type { CatalogueModel } from "../src/model.ts";
 import type { ModelRequest } from "../src/model-request.ts";
@@ -6,30 +7,31 @@ import { model, refuses, says, stage } from "./staged-client.ts";
 
 describe("the output cap", () => {
   const long: Message = { role: "user", content: "word ".repeat(90_000), timestamp: 0 };
-  test.each<[string, Partial<CatalogueModel>, Partial<ModelRequest>, (tokens: number) => boolean]>([
-    ["is the model's", {}, {}, (tokens) => tokens === 20_000],
-    ["is 32,000 at most", { maxOutputTokens: 128_000 }, {}, (tokens) => tokens === 32_000],
-    [
-      "is 32,000 where nothing is known",
-      { maxOutputTokens: undefined, contextWindow: undefined },
-      {},
-      (tokens) => tokens === 32_000,
-    ],
-    [
-      "is what was asked for",
-      { maxOutputTokens: 128_000 },
-      { maxOutputTokens: 50_000 },
-      (tokens) => tokens === 50_000,
-    ],
-    ["is never above the model's", {}, { maxOutputTokens: 50_000 }, (tokens) => tokens === 20_000],
-    ["is what the window leaves", {}, { messages: [long] }, (tokens) => tokens > 1_024 && tokens < 20_000],
-    ["is 1,024 at least", { contextWindow: 50_000 }, { messages: [long] }, (tokens) => tokens === 1_024],
-    ["is less where less was asked for", {}, { maxOutputTokens: 20 }, (tokens) => tokens === 20],
-  ])("%s", async (_name, change, request, isRight) => {
-    const { calls, ask } = stage([says("yes")]);
-    await ask({ ...request, model: { ...model, ...change } });
-    expect(calls[0]!.maxOutputTokens).toSatisfy(isRight);
-  });
+  test("leaves room for the input, within the model's limit", () =>
+    everyRow<[string, Partial<CatalogueModel>, Partial<ModelRequest>, (tokens: number) => boolean]>([
+      ["is the model's", {}, {}, (tokens) => tokens === 20_000],
+      ["is 32,000 at most", { maxOutputTokens: 128_000 }, {}, (tokens) => tokens === 32_000],
+      [
+        "is 32,000 where nothing is known",
+        { maxOutputTokens: undefined, contextWindow: undefined },
+        {},
+        (tokens) => tokens === 32_000,
+      ],
+      [
+        "is what was asked for",
+        { maxOutputTokens: 128_000 },
+        { maxOutputTokens: 50_000 },
+        (tokens) => tokens === 50_000,
+      ],
+      ["is never above the model's", {}, { maxOutputTokens: 50_000 }, (tokens) => tokens === 20_000],
+      ["is what the window leaves", {}, { messages: [long] }, (tokens) => tokens > 1_024 && tokens < 20_000],
+      ["is 1,024 at least", { contextWindow: 50_000 }, { messages: [long] }, (tokens) => tokens === 1_024],
+      ["is less where less was asked for", {}, { maxOutputTokens: 20 }, (tokens) => tokens === 20],
+    ])(async ([, change, request, isRight]) => {
+      const { calls, ask } = stage([says("yes")]);
+      await ask({ ...request, model: { ...model, ...change } });
+      expect(calls[0]!.maxOutputTokens).toSatisfy(isRight);
+    }));
 
   const tooLarge =
     "input length and `max_tokens` exceed context limit: 88059 + 20000 > 100000, decrease input length";

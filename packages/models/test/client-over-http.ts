@@ -23,11 +23,7 @@ export interface Wire {
 export const sse = (
   events: readonly { event?: string; data: unknown }[],
   end: LoopbackReply["end"] = "close",
-) => ({
-  headers: { "content-type": "text/event-stream" },
-  chunks: sseChunks(events),
-  end,
-});
+) => ({ headers: { "content-type": "text/event-stream" }, chunks: sseChunks(events), end });
 
 export const typed = (
   events: readonly ({ type: string } & Record<string, unknown>)[],

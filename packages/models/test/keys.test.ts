@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { KeyFile } from "../src/keys/keys.ts";
 import type { ProviderConfig } from "../src/model.ts";
@@ -47,39 +48,40 @@ function failure(work: () => unknown): BonsaiError {
 }
 
 describe("a key is found", () => {
-  test.each<[string, unknown, Record<string, string>, string | undefined, string | undefined]>([
-    ["nowhere", undefined, {}, undefined, undefined],
-    [
-      "in the environment first",
-      { anthropic: entry },
-      { ANTHROPIC_API_KEY: "env-key" },
-      "env-key",
-      "environment",
-    ],
-    ["in the file", { anthropic: entry }, {}, secret, "file"],
-    [
-      "in the file when the variable is empty",
-      { anthropic: entry },
-      { ANTHROPIC_API_KEY: "" },
-      secret,
-      "file",
-    ],
-    ["without the line break around it", undefined, { ANTHROPIC_API_KEY: " key\n" }, "key", "environment"],
-    ["without a type", { anthropic: { key: secret } }, {}, secret, "file"],
-    [
-      "not in a sign-in of another kind",
-      { anthropic: { type: "oauth", access: "x" } },
-      {},
-      undefined,
-      undefined,
-    ],
-    ["not in an entry of another provider", { openai: entry }, {}, undefined, undefined],
-    ["not in what every object has", {}, {}, undefined, undefined],
-  ])("%s", (_where, auth, env, key, source) => {
-    const keys = new KeyFile({ home: homeWith(auth), env });
-    expect(keys.key(anthropic)).toBe(key);
-    expect(keys.source(anthropic)).toBe(source);
-  });
+  test("a key is found in each of its places, in this order", () =>
+    everyRow<[string, unknown, Record<string, string>, string | undefined, string | undefined]>([
+      ["nowhere", undefined, {}, undefined, undefined],
+      [
+        "in the environment first",
+        { anthropic: entry },
+        { ANTHROPIC_API_KEY: "env-key" },
+        "env-key",
+        "environment",
+      ],
+      ["in the file", { anthropic: entry }, {}, secret, "file"],
+      [
+        "in the file when the variable is empty",
+        { anthropic: entry },
+        { ANTHROPIC_API_KEY: "" },
+        secret,
+        "file",
+      ],
+      ["without the line break around it", undefined, { ANTHROPIC_API_KEY: " key\n" }, "key", "environment"],
+      ["without a type", { anthropic: { key: secret } }, {}, secret, "file"],
+      [
+        "not in a sign-in of another kind",
+        { anthropic: { type: "oauth", access: "x" } },
+        {},
+        undefined,
+        undefined,
+      ],
+      ["not in an entry of another provider", { openai: entry }, {}, undefined, undefined],
+      ["not in what every object has", {}, {}, undefined, undefined],
+    ])(([, auth, env, key, source]) => {
+      const keys = new KeyFile({ home: homeWith(auth), env });
+      expect(keys.key(anthropic)).toBe(key);
+      expect(keys.source(anthropic)).toBe(source);
+    }));
 
   test("for a provider without a variable, and for one with an odd name", () => {
     const keys = new KeyFile({ home: homeWith({ local: entry }), env: {} });
@@ -141,23 +143,24 @@ describe("a key is stored", () => {
 });
 
 describe("no error holds a key", () => {
-  test.each<[string, unknown, string]>([
-    ["no JSON", `{"anthropic": {"key": "${secret}"`, "keys_unreadable"],
-    ["bare key", secret, "keys_unreadable"],
-    ["a list", [secret], "keys_unreadable"],
-    ["a text in the place of an entry", { anthropic: secret }, "keys_unreadable"],
-    ["a key that is no text", { anthropic: { key: [secret] } }, "keys_invalid"],
-    ["an entry without a key", { anthropic: { type: "api_key", note: secret } }, "keys_invalid"],
-    ["a key with a blank", { anthropic: { key: `${secret} ${secret}` } }, "keys_invalid"],
-    ["a key in quotation marks", { anthropic: { key: `'${secret}'` } }, "keys_invalid"],
-    ["an empty key", { anthropic: { key: " " } }, "keys_invalid"],
-  ])("%s", (_name, auth, code) => {
-    const error = failure(() => new KeyFile({ home: homeWith(auth), env: {} }).key(anthropic));
-    expect(error.code).toBe(code);
-    expect(error.message).toContain("auth.json");
-    expect(inspect(error, { depth: 9 })).not.toContain(secret.slice(0, 8));
-    expect(`${error.message}${error.hint}${error.stack}`).not.toContain(secret.slice(0, 8));
-  });
+  test("refuses a damaged auth file", () =>
+    everyRow<[string, unknown, string]>([
+      ["no JSON", `{"anthropic": {"key": "${secret}"`, "keys_unreadable"],
+      ["bare key", secret, "keys_unreadable"],
+      ["a list", [secret], "keys_unreadable"],
+      ["a text in the place of an entry", { anthropic: secret }, "keys_unreadable"],
+      ["a key that is no text", { anthropic: { key: [secret] } }, "keys_invalid"],
+      ["an entry without a key", { anthropic: { type: "api_key", note: secret } }, "keys_invalid"],
+      ["a key with a blank", { anthropic: { key: `${secret} ${secret}` } }, "keys_invalid"],
+      ["a key in quotation marks", { anthropic: { key: `'${secret}'` } }, "keys_invalid"],
+      ["an empty key", { anthropic: { key: " " } }, "keys_invalid"],
+    ])(([, auth, code]) => {
+      const error = failure(() => new KeyFile({ home: homeWith(auth), env: {} }).key(anthropic));
+      expect(error.code).toBe(code);
+      expect(error.message).toContain("auth.json");
+      expect(inspect(error, { depth: 9 })).not.toContain(secret.slice(0, 8));
+      expect(`${error.message}${error.hint}${error.stack}`).not.toContain(secret.slice(0, 8));
+    }));
 
   test("nor does one of the environment", () => {
     const env = { ANTHROPIC_API_KEY: `${secret}\u201d` };
@@ -174,23 +177,24 @@ describe("no error holds a key", () => {
 });
 
 describe("a file that others can read", () => {
-  test.each([
-    [0o644, 1],
-    [0o640, 1],
-    [0o600, 0],
-  ])("%o is told of %i times", (mode, times) => {
-    const notices: { code: string; message: string }[] = [];
-    const home = homeWith({ anthropic: entry }, mode);
-    const keys = new KeyFile({ home, env: {}, onNotice: (notice) => notices.push(notice) });
-    keys.key(anthropic);
-    keys.key(anthropic);
-    expect(notices).toHaveLength(times);
-    for (const { code, message } of notices) {
-      expect(code).toBe("keys_exposed");
-      expect(message).toContain("chmod 600");
-      expect(message).not.toContain(secret);
-    }
-  });
+  test("the file's mode is reported once if others can read it", () =>
+    everyRow([
+      [0o644, 1],
+      [0o640, 1],
+      [0o600, 0],
+    ])(([mode, times]) => {
+      const notices: { code: string; message: string }[] = [];
+      const home = homeWith({ anthropic: entry }, mode);
+      const keys = new KeyFile({ home, env: {}, onNotice: (notice) => notices.push(notice) });
+      keys.key(anthropic);
+      keys.key(anthropic);
+      expect(notices).toHaveLength(times);
+      for (const { code, message } of notices) {
+        expect(code).toBe("keys_exposed");
+        expect(message).toContain("chmod 600");
+        expect(message).not.toContain(secret);
+      }
+    }));
 
   test("is reported also if the key comes from the environment", () => {
     const notices: { code: string; message: string }[] = [];

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
 import type { OAuthFault } from "@bonsai-agent/testkit";
+import { everyRow } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import { KeyFile } from "../src/keys/keys.ts";
 import type { LoginCredentials } from "../src/keys/provider-login.ts";
@@ -186,9 +187,15 @@ describe("a refresh that fails", () => {
     expect(inspect(failure)).not.toContain(refresh);
   });
 
-  test.each<OAuthFault>(["drop", "malformed", "page", "server-error", "wrong-token-type", "no-access-token"])(
-    "with %s leaves the login as it is, and the request is tried again",
-    async (fault) => {
+  test("a broken answer leaves the login as it is, and the request is tried again", () =>
+    everyRow<OAuthFault>([
+      "drop",
+      "malformed",
+      "page",
+      "server-error",
+      "wrong-token-type",
+      "no-access-token",
+    ])(async (fault) => {
       const lab = await openLoggedIn(-1, { rotates: false });
       lab.server.fail("token", fault, fault);
       const { text, notices } = await ask(lab);
@@ -196,8 +203,7 @@ describe("a refresh that fails", () => {
       const retries = notices.filter(({ type }) => type === "retry");
       expect(retries).toHaveLength(2);
       expect(inspect(notices, { depth: null })).not.toMatch(/access-[\da-f]{8}|refresh-[\da-f]{8}/);
-    },
-  );
+    }));
 
   test("for good leaves it as it is: an error that says so", async () => {
     const lab = await openLoggedIn(-1);
@@ -300,32 +306,34 @@ describe("the lock of a refresh", () => {
   const owner = (change: object) =>
     JSON.stringify({ token: "t", pid: process.pid, host: hostname(), at: Date.now(), ...change });
 
-  test.each<[string, () => string]>([
-    // The largest that Linux gives is 2 ** 22.
-    ["of a process that is gone", () => owner({ pid: 2 ** 22 + 1 })],
-    ["that is older than any refresh", () => owner({ at: Date.now() - HOUR_MS })],
-    ["that comes from the future", () => owner({ at: Date.now() + HOUR_MS })],
-  ])("%s is broken", async (_name, text) => {
-    const lab = await openLoggedIn(-1);
-    writeFileSync(join(lab.home, "auth.json.lab.lock"), text());
-    expect((await ask(lab)).text).toBe("You are logged in.");
-    expect(readdirSync(lab.home)).toEqual(["auth.json"]);
-  });
+  test("a stale lock is broken", () =>
+    everyRow<[string, () => string]>([
+      // The largest that Linux gives is 2 ** 22.
+      ["of a process that is gone", () => owner({ pid: 2 ** 22 + 1 })],
+      ["that is older than any refresh", () => owner({ at: Date.now() - HOUR_MS })],
+      ["that comes from the future", () => owner({ at: Date.now() + HOUR_MS })],
+    ])(async ([, text]) => {
+      const lab = await openLoggedIn(-1);
+      writeFileSync(join(lab.home, "auth.json.lab.lock"), text());
+      expect((await ask(lab)).text).toBe("You are logged in.");
+      expect(readdirSync(lab.home)).toEqual(["auth.json"]);
+    }));
 
-  test.each<[string, object]>([
-    ["of a process that lives", {}],
-    ["of another machine", { host: "elsewhere", pid: 2 ** 22 + 1 }],
-  ])("%s is waited for, until an abort", async (_name, change) => {
-    const lab = await openLoggedIn(-1);
-    const path = join(lab.home, "auth.json.lab.lock");
-    writeFileSync(path, owner(change));
-    const controller = new AbortController();
-    const answer = ask(lab, controller.signal);
-    controller.abort();
-    expect((await answer).message.stopReason).toBe("aborted");
-    expect(existsSync(path)).toBe(true);
-    expect(refreshes(lab)).toBe(0);
-  });
+  test("a lock that may be alive is waited for, until an abort", () =>
+    everyRow<[string, object]>([
+      ["of a process that lives", {}],
+      ["of another machine", { host: "elsewhere", pid: 2 ** 22 + 1 }],
+    ])(async ([, change]) => {
+      const lab = await openLoggedIn(-1);
+      const path = join(lab.home, "auth.json.lab.lock");
+      writeFileSync(path, owner(change));
+      const controller = new AbortController();
+      const answer = ask(lab, controller.signal);
+      controller.abort();
+      expect((await answer).message.stopReason).toBe("aborted");
+      expect(existsSync(path)).toBe(true);
+      expect(refreshes(lab)).toBe(0);
+    }));
 });
 
 const PROGRAM = fileURLToPath(new URL("login-process.ts", import.meta.url));

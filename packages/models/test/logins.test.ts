@@ -2,6 +2,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { OAuthFault } from "@bonsai-agent/testkit";
+import { everyRow } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { OAuthClient, pollDevice } from "../src/keys/oauth.ts";
 import { keyLogin, oauthLogin } from "../src/login.ts";
@@ -181,47 +182,50 @@ describe("a login in the browser", () => {
     expect(existsSync(join(lab.home, "auth.json"))).toBe(false);
   });
 
-  test.each<[OAuthFault, string, RegExp]>([
-    [{ error: "access_denied", description: "not today" }, "login_denied", /access_denied: not today/],
-    [{ error: "invalid_scope" }, "login_refused", /invalid_scope/],
-  ])("refused with %j is an error, and nothing is stored", async (fault, code, message) => {
-    const lab = await open();
-    lab.server.fail("authorize", fault);
-    const user = loginUser();
-    await expect(lab.keys.logins.login("lab", user)).rejects.toMatchObject({
-      code,
-      message: expect.stringMatching(message),
-    });
-    expect(existsSync(join(lab.home, "auth.json"))).toBe(false);
-    expect(await listens(redirectOf(user))).toBe(false);
-  });
+  test("a refused login is an error, and nothing is stored", () =>
+    everyRow<[OAuthFault, string, RegExp]>([
+      [{ error: "access_denied", description: "not today" }, "login_denied", /access_denied: not today/],
+      [{ error: "invalid_scope" }, "login_refused", /invalid_scope/],
+    ])(async ([fault, code, message]) => {
+      const lab = await open();
+      lab.server.fail("authorize", fault);
+      const user = loginUser();
+      await expect(lab.keys.logins.login("lab", user)).rejects.toMatchObject({
+        code,
+        message: expect.stringMatching(message),
+      });
+      expect(existsSync(join(lab.home, "auth.json"))).toBe(false);
+      expect(await listens(redirectOf(user))).toBe(false);
+    }));
 
-  test.each<[OAuthFault, string]>([
-    ["drop", "login_unanswered"],
-    ["malformed", "login_unanswered"],
-    ["page", "login_unanswered"],
-    ["server-error", "login_unanswered"],
-    ["unauthorized", "login_unanswered"],
-    ["wrong-token-type", "login_unanswered"],
-    ["no-access-token", "login_unanswered"],
-    [{ error: "invalid_grant", description: "too late" }, "login_refused"],
-  ])("a code that is exchanged for %j is an error, and nothing is stored", async (fault, code) => {
-    const lab = await open();
-    lab.server.fail("token", fault);
-    await expect(lab.keys.logins.login("lab", loginUser())).rejects.toMatchObject({ code });
-    expect(existsSync(join(lab.home, "auth.json"))).toBe(false);
-  });
+  test("a code that is exchanged for nothing usable is an error, and nothing is stored", () =>
+    everyRow<[OAuthFault, string]>([
+      ["drop", "login_unanswered"],
+      ["malformed", "login_unanswered"],
+      ["page", "login_unanswered"],
+      ["server-error", "login_unanswered"],
+      ["unauthorized", "login_unanswered"],
+      ["wrong-token-type", "login_unanswered"],
+      ["no-access-token", "login_unanswered"],
+      [{ error: "invalid_grant", description: "too late" }, "login_refused"],
+    ])(async ([fault, code]) => {
+      const lab = await open();
+      lab.server.fail("token", fault);
+      await expect(lab.keys.logins.login("lab", loginUser())).rejects.toMatchObject({ code });
+      expect(existsSync(join(lab.home, "auth.json"))).toBe(false);
+    }));
 
-  test.each<[OAuthFault, RegExp]>([
-    ["server-error", /\(status 503\)\.$/],
-    // The parser's own message quotes what it read.
-    ["malformed", /\(failed to parse "response" body as JSON\)\.$/],
-  ])("the error of an exchange that meets %j shows nothing of the answer", async (fault, message) => {
-    const lab = await open();
-    lab.server.fail("token", fault);
-    const login = lab.keys.logins.login("lab", loginUser());
-    await expect(login).rejects.toMatchObject({ message: expect.stringMatching(message) });
-  });
+  test("the error of a failed exchange shows nothing of the answer", () =>
+    everyRow<[OAuthFault, RegExp]>([
+      ["server-error", /\(status 503\)\.$/],
+      // The parser's own message quotes what it read.
+      ["malformed", /\(failed to parse "response" body as JSON\)\.$/],
+    ])(async ([fault, message]) => {
+      const lab = await open();
+      lab.server.fail("token", fault);
+      const login = lab.keys.logins.login("lab", loginUser());
+      await expect(login).rejects.toMatchObject({ message: expect.stringMatching(message) });
+    }));
 
   test("is slow, and goes through; without an end it does not end", async () => {
     const lab = await open();
@@ -268,14 +272,15 @@ describe("a login with a device's code", () => {
     expect(lab.keys.source(lab.model)).toBe("login");
   });
 
-  test.each<["deny" | "expire", string]>([
-    ["deny", "login_denied"],
-    ["expire", "login_timeout"],
-  ])("a login that the user lets %s is an error, and nothing is stored", async (word, code) => {
-    const lab = await openDevice();
-    await expect(lab.keys.logins.login("lab", typing(lab, word))).rejects.toMatchObject({ code });
-    expect(existsSync(join(lab.home, "auth.json"))).toBe(false);
-  });
+  test("a login that the user abandons is an error, and nothing is stored", () =>
+    everyRow<["deny" | "expire", string]>([
+      ["deny", "login_denied"],
+      ["expire", "login_timeout"],
+    ])(async ([word, code]) => {
+      const lab = await openDevice();
+      await expect(lab.keys.logins.login("lab", typing(lab, word))).rejects.toMatchObject({ code });
+      expect(existsSync(join(lab.home, "auth.json"))).toBe(false);
+    }));
 
   test("is asked about less often, where the provider finds it too often", async () => {
     const lab = await open({ intervalSeconds: 3 });
@@ -381,18 +386,21 @@ describe("a logout", () => {
 });
 
 describe("requests that are no login", () => {
-  test.each<[string, unknown]>([
-    ["nothing", undefined],
-    ["an empty access", { access: "", refresh: "r", expires: 1 }],
-    ["an access that is no text", { access: 7, refresh: "r" }],
-    ["a refresh that is no text", { access: "a", refresh: {} }],
-    ["an end that is no number", { access: "a", refresh: "r", expires: "soon" }],
-  ])("%s is refused, and nothing is stored", async (_name, given) => {
-    const lab = await open();
-    lab.keys.logins.add("lab", { ...lab.login, login: async () => given as never });
-    await expect(lab.keys.logins.login("lab", loginUser())).rejects.toMatchObject({ code: "login_unusable" });
-    expect(existsSync(join(lab.home, "auth.json"))).toBe(false);
-  });
+  test("a pasted answer that does not belong to this login is refused, and nothing is stored", () =>
+    everyRow<[string, unknown]>([
+      ["nothing", undefined],
+      ["an empty access", { access: "", refresh: "r", expires: 1 }],
+      ["an access that is no text", { access: 7, refresh: "r" }],
+      ["a refresh that is no text", { access: "a", refresh: {} }],
+      ["an end that is no number", { access: "a", refresh: "r", expires: "soon" }],
+    ])(async ([, given]) => {
+      const lab = await open();
+      lab.keys.logins.add("lab", { ...lab.login, login: async () => given as never });
+      await expect(lab.keys.logins.login("lab", loginUser())).rejects.toMatchObject({
+        code: "login_unusable",
+      });
+      expect(existsSync(join(lab.home, "auth.json"))).toBe(false);
+    }));
 
   test("a login of a provider without logins is an error", async () => {
     const lab = await open();

@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import { connect } from "node:net";
+import { everyRow } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import { type Loopback, type LoopbackOptions, openLoopback } from "../src/keys/loopback.ts";
 
@@ -73,23 +74,24 @@ describe("the answer that is waited for", () => {
 });
 
 describe("any other answer is refused with 400, and the wait goes on", () => {
-  test.each<[string, string]>([
-    ["without a state", "code=c"],
-    ["with the state of another", "code=c&state=0123456789abcdef-other"],
-    ["with an empty state", "code=c&state="],
-    ["with two states", `code=c&state=${state}&state=${state}`],
-    ["with two codes", `code=c&code=d&state=${state}`],
-    ["without a code", `state=${state}`],
-    ["with an empty code", `code=&state=${state}`],
-    ["a refusal with the state of another", "error=access_denied&state=0123456789abcdef-other"],
-    ["of another issuer", `code=c&state=${state}&iss=https://other.example`],
-  ])("%s", async (_name, query) => {
-    const loopback = await open({ issuer: "https://this.example" });
-    const refused = await fetch(`${loopback.redirectUri}?${query}`);
-    expect(refused.status).toBe(400);
-    await back(loopback, { code: "right", state, iss: "https://this.example" });
-    expect(await loopback.code()).toBe("right");
-  });
+  test("a call that does not belong to the login is refused", () =>
+    everyRow<[string, string]>([
+      ["without a state", "code=c"],
+      ["with the state of another", "code=c&state=0123456789abcdef-other"],
+      ["with an empty state", "code=c&state="],
+      ["with two states", `code=c&state=${state}&state=${state}`],
+      ["with two codes", `code=c&code=d&state=${state}`],
+      ["without a code", `state=${state}`],
+      ["with an empty code", `code=&state=${state}`],
+      ["a refusal with the state of another", "error=access_denied&state=0123456789abcdef-other"],
+      ["of another issuer", `code=c&state=${state}&iss=https://other.example`],
+    ])(async ([, query]) => {
+      const loopback = await open({ issuer: "https://this.example" });
+      const refused = await fetch(`${loopback.redirectUri}?${query}`);
+      expect(refused.status).toBe(400);
+      await back(loopback, { code: "right", state, iss: "https://this.example" });
+      expect(await loopback.code()).toBe("right");
+    }));
 
   test("a request from another site whose name points here is refused", async () => {
     const loopback = await open();

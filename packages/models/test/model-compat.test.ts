@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
+import { everyRow, type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import { anthropicRequest } from "../src/anthropic/anthropic.ts";
 import { type CatalogueModel, finalEvent, loadCatalogue, ModelClient } from "../src/index.ts";
@@ -14,33 +14,34 @@ const thinker: CatalogueModel = { ...local, reasoning: true };
 const levels = ["off", "minimal", "medium", "xhigh"] as const;
 
 describe("a chat model of one's own", () => {
-  test.each<[ModelCompat, unknown[]]>([
-    [
-      { thinking: "reasoning_effort" },
-      [{}, ...["low", "medium", "high"].map((reasoning_effort) => ({ reasoning_effort }))],
-    ],
-    [
-      { thinking: "reasoning_effort", efforts: ["none", "high", "max"] },
-      ["none", "high", "high", "max"].map((reasoning_effort) => ({ reasoning_effort })),
-    ],
-    [
-      { thinking: "reasoning" },
-      [{}, ...["low", "medium", "high"].map((effort) => ({ reasoning: { effort } }))],
-    ],
-    [
-      { thinking: "switch" },
-      ["disabled", "enabled", "enabled", "enabled"].map((type) => ({ thinking: { type } })),
-    ],
-    [{ thinking: "none" }, [{}, {}, {}, {}]],
-    [{}, [{}, {}, {}, {}]],
-  ])("thinks as %j says", (compat, expected) => {
-    const asked = levels.map((thinking) => {
-      const request = chatRequest(callOf({ model: { ...thinker, compat }, thinking }));
-      const { reasoning_effort, reasoning, thinking: switched } = { ...request } as Record<string, unknown>;
-      return JSON.parse(JSON.stringify({ reasoning_effort, reasoning, thinking: switched }));
-    });
-    expect(asked).toEqual(expected);
-  });
+  test("thinks as its compat says", () =>
+    everyRow<[ModelCompat, unknown[]]>([
+      [
+        { thinking: "reasoning_effort" },
+        [{}, ...["low", "medium", "high"].map((reasoning_effort) => ({ reasoning_effort }))],
+      ],
+      [
+        { thinking: "reasoning_effort", efforts: ["none", "high", "max"] },
+        ["none", "high", "high", "max"].map((reasoning_effort) => ({ reasoning_effort })),
+      ],
+      [
+        { thinking: "reasoning" },
+        [{}, ...["low", "medium", "high"].map((effort) => ({ reasoning: { effort } }))],
+      ],
+      [
+        { thinking: "switch" },
+        ["disabled", "enabled", "enabled", "enabled"].map((type) => ({ thinking: { type } })),
+      ],
+      [{ thinking: "none" }, [{}, {}, {}, {}]],
+      [{}, [{}, {}, {}, {}]],
+    ])(([compat, expected]) => {
+      const asked = levels.map((thinking) => {
+        const request = chatRequest(callOf({ model: { ...thinker, compat }, thinking }));
+        const { reasoning_effort, reasoning, thinking: switched } = { ...request } as Record<string, unknown>;
+        return JSON.parse(JSON.stringify({ reasoning_effort, reasoning, thinking: switched }));
+      });
+      expect(asked).toEqual(expected);
+    }));
   test("says of a known server what goes before what is known of it", () => {
     const model = {
       ...thinker,

@@ -1,4 +1,4 @@
-import { type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
+import { everyRow, type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import { finalEvent, ModelClient, type ModelNotice } from "../src/index.ts";
 import { isOllama } from "../src/model.ts";
@@ -62,15 +62,13 @@ describe("an Ollama", () => {
     expect(notices).toEqual([{ type: "window_learned", fromTokens: 40_000, toTokens: 4_096 }]);
     expect(client.withLearnedWindow(model).contextWindow).toBe(4_096);
   });
-  test.each([40_000, 131_072, 512, "4096", null])(
-    "an Ollama that reports %j changes nothing",
-    async (told) => {
+  test("an Ollama that reports no usable window changes nothing", () =>
+    everyRow([40_000, 131_072, 512, "4096", null])(async (told) => {
       const { client, model, notices, ask } = await ollama(told);
       expect((await ask()).type).toBe("done");
       expect(notices).toEqual([]);
       expect(client.withLearnedWindow(model)).toBe(model);
-    },
-  );
+    }));
   test.each<[string, LoopbackReply]>([
     ["a list without end", { more: withoutEnd() }],
     ["a name nested deep", { chunks: [`{"models":[{"name":${"[".repeat(50_000)}${"]".repeat(50_000)}}]}`] }],
@@ -104,11 +102,12 @@ describe("an Ollama", () => {
   });
 });
 
-test.each([
-  ["ollama", "openai-chat", "https://box.example/v1", true],
-  ["box", "openai-chat", "http://192.168.0.7:11434/v1", true],
-  ["box", "openai-chat", "http://192.168.0.7:8080/v1", false],
-  ["ollama", "scripted", "scene.json", false],
-] as const)("%s by %s at %s is an Ollama: %s", (provider, api, baseUrl, expected) => {
-  expect(isOllama({ provider, api, baseUrl })).toBe(expected);
-});
+test("recognises an Ollama by provider, API and address", () =>
+  everyRow([
+    ["ollama", "openai-chat", "https://box.example/v1", true],
+    ["box", "openai-chat", "http://192.168.0.7:11434/v1", true],
+    ["box", "openai-chat", "http://192.168.0.7:8080/v1", false],
+    ["ollama", "scripted", "scene.json", false],
+  ] as const)(([provider, api, baseUrl, expected]) => {
+    expect(isOllama({ provider, api, baseUrl })).toBe(expected);
+  }));

@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import {
   callDelta,
@@ -19,112 +20,113 @@ afterEach(() => {
 });
 
 describe("errors inside the stream", () => {
-  test.each<[string, unknown, Record<string, unknown>]>([
-    [
-      "LiteLLM",
-      { error: { message: "litellm.MidStreamFallbackError: too long", type: null, code: "503" } },
-      { status: 503, message: "litellm.MidStreamFallbackError: too long", code: "503" },
-    ],
-    [
-      "OpenRouter",
-      { id: "x", error: { code: 429, message: "Busy" }, choices: [] },
-      { status: 429, message: "Busy" },
-    ],
-    ["a bare word", { error: "context length exceeded" }, { message: "context length exceeded" }],
-    [
-      "vLLM",
-      { object: "error", message: "too long", code: 400, type: "BadRequestError" },
-      { status: 400, code: "BadRequestError" },
-    ],
-    [
-      "MiniMax",
-      { base_resp: { status_code: 2013, status_msg: "invalid params" } },
-      { message: "invalid params" },
-    ],
-    [
-      "Google",
-      [{ error: { code: 503, message: "Overloaded", status: "UNAVAILABLE" } }],
-      { status: 503, code: "UNAVAILABLE" },
-    ],
-  ])("%s", async (_name, body, expected) => {
-    const result = await exchange((await served(streamOf([delta({ content: "Half" }), body]))).url);
-    expect(failureOf(result)).toMatchObject({ kind: "refused", ...expected });
-    expect(failureOf(result).body).toBeDefined();
-    expect(result.message.content).toEqual([{ type: "text", text: "Half" }]);
-  });
+  test("Chat: a broken body is reported by its kind", () =>
+    everyRow<[string, unknown, Record<string, unknown>]>([
+      [
+        "LiteLLM",
+        { error: { message: "litellm.MidStreamFallbackError: too long", type: null, code: "503" } },
+        { status: 503, message: "litellm.MidStreamFallbackError: too long", code: "503" },
+      ],
+      [
+        "OpenRouter",
+        { id: "x", error: { code: 429, message: "Busy" }, choices: [] },
+        { status: 429, message: "Busy" },
+      ],
+      ["a bare word", { error: "context length exceeded" }, { message: "context length exceeded" }],
+      [
+        "vLLM",
+        { object: "error", message: "too long", code: 400, type: "BadRequestError" },
+        { status: 400, code: "BadRequestError" },
+      ],
+      [
+        "MiniMax",
+        { base_resp: { status_code: 2013, status_msg: "invalid params" } },
+        { message: "invalid params" },
+      ],
+      [
+        "Google",
+        [{ error: { code: 503, message: "Overloaded", status: "UNAVAILABLE" } }],
+        { status: 503, code: "UNAVAILABLE" },
+      ],
+    ])(async ([, body, expected]) => {
+      const result = await exchange((await served(streamOf([delta({ content: "Half" }), body]))).url);
+      expect(failureOf(result)).toMatchObject({ kind: "refused", ...expected });
+      expect(failureOf(result).body).toBeDefined();
+      expect(result.message.content).toEqual([{ type: "text", text: "Half" }]);
+    }));
 
-  test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
-    [
-      "an error event",
-      { type: "error", code: "server_error", message: "Oh", sequence_number: 1 },
-      { code: "server_error", message: "Oh" },
-    ],
-    [
-      "an error inside an error event",
-      { type: "error", error: { code: "x", message: "Oh" } },
-      { code: "x", message: "Oh" },
-    ],
-    [
-      "a failed response",
-      responseEnd({ status: "failed", error: { code: "context_length_exceeded", message: tooLong } }),
-      { code: "context_length_exceeded", message: tooLong },
-    ],
-  ])("Responses: %s", async (_name, event, expected) => {
-    const half = { type: "response.output_text.delta", output_index: 0, delta: "Half" };
-    const named = await exchange((await served(responsesOf([half, event]))).url, { model: gpt });
-    expect(failureOf(named)).toMatchObject({ kind: "refused", ...expected });
-    expect(named.message.content).toEqual([{ type: "text", text: "Half" }]);
-    const nameless = await exchange((await served(streamOf([half, event]))).url, { model: gpt });
-    expect(failureOf(nameless)).toMatchObject({ kind: "refused", ...expected });
-  });
+  test("Responses: an event without its fields is reported by its kind", () =>
+    everyRow<[string, Record<string, unknown>, Record<string, unknown>]>([
+      [
+        "an error event",
+        { type: "error", code: "server_error", message: "Oh", sequence_number: 1 },
+        { code: "server_error", message: "Oh" },
+      ],
+      [
+        "an error inside an error event",
+        { type: "error", error: { code: "x", message: "Oh" } },
+        { code: "x", message: "Oh" },
+      ],
+      [
+        "a failed response",
+        responseEnd({ status: "failed", error: { code: "context_length_exceeded", message: tooLong } }),
+        { code: "context_length_exceeded", message: tooLong },
+      ],
+    ])(async ([, event, expected]) => {
+      const half = { type: "response.output_text.delta", output_index: 0, delta: "Half" };
+      const named = await exchange((await served(responsesOf([half, event]))).url, { model: gpt });
+      expect(failureOf(named)).toMatchObject({ kind: "refused", ...expected });
+      expect(named.message.content).toEqual([{ type: "text", text: "Half" }]);
+      const nameless = await exchange((await served(streamOf([half, event]))).url, { model: gpt });
+      expect(failureOf(nameless)).toMatchObject({ kind: "refused", ...expected });
+    }));
 
-  test.each(protocols)(
-    "in %s a line that is no JSON is garbled, and stays off the console",
-    async (_name, model) => {
+  test("a line that is no JSON is garbled, and stays off the console", () =>
+    everyRow(protocols)(async ([, model]) => {
       const spy = vi.spyOn(console, "error");
       const failure = failureOf(await exchange((await served(streamOf(["{nonsense"]))).url, { model }));
       expect(failure).toMatchObject({ kind: "garbled" });
       expect(spy).not.toHaveBeenCalled();
-    },
-  );
+    }));
 
-  test.each([
-    ...protocols.map(([name, model]) => [name, model, 7] as const),
-    ["chat", local, { choices: 7 }] as const,
-  ])("in %s %j is garbled", async (_name, model, data) => {
-    const failure = failureOf(await exchange((await served(streamOf([data]))).url, { model }));
-    expect(failure).toMatchObject({ kind: "garbled", body: data });
-  });
+  test("data of another shape is garbled", () =>
+    everyRow([
+      ...protocols.map(([name, model]) => [name, model, 7] as const),
+      ["chat", local, { choices: 7 }] as const,
+    ])(async ([, model, data]) => {
+      const failure = failureOf(await exchange((await served(streamOf([data]))).url, { model }));
+      expect(failure).toMatchObject({ kind: "garbled", body: data });
+    }));
 });
 
 describe("an error event after a complete answer", () => {
   const error = { error: { message: "Blocked by a guardrail", code: "content_policy" } };
   const late = `data: ${JSON.stringify(error)}\n\n`;
 
-  test.each(whole)("%s: before [DONE] the answer failed", async (_name, model, reply) => {
-    const chunks = [...(reply.chunks ?? []).filter((chunk) => !String(chunk).includes("[DONE]")), late];
-    const failure = failureOf(await exchange((await served({ ...reply, chunks })).url, { model }));
-    expect(failure).toMatchObject({ kind: "refused", message: "Blocked by a guardrail" });
-  });
+  test("an error before [DONE] fails the answer", () =>
+    everyRow(whole)(async ([, model, reply]) => {
+      const chunks = [...(reply.chunks ?? []).filter((chunk) => !String(chunk).includes("[DONE]")), late];
+      const failure = failureOf(await exchange((await served({ ...reply, chunks })).url, { model }));
+      expect(failure).toMatchObject({ kind: "refused", message: "Blocked by a guardrail" });
+    }));
 
-  test.each(whole)("%s: after [DONE] it changes nothing", async (_name, model, reply) => {
-    const chunks = [...(reply.chunks ?? []), "data: [DONE]\n\n", late];
-    const result = await exchange((await served({ ...reply, chunks })).url, { model });
-    expect(result.error).toBeUndefined();
-    expect(result.message.content).toEqual([{ type: "text", text: "All." }]);
-  });
+  test("an error after [DONE] changes nothing", () =>
+    everyRow(whole)(async ([, model, reply]) => {
+      const chunks = [...(reply.chunks ?? []), "data: [DONE]\n\n", late];
+      const result = await exchange((await served({ ...reply, chunks })).url, { model });
+      expect(result.error).toBeUndefined();
+      expect(result.message.content).toEqual([{ type: "text", text: "All." }]);
+    }));
 });
 
-test.each(["DONE", "[done]", '{"id":', "7", "[]", '{"choices":7}'])(
-  "%s after a complete answer, instead of [DONE], changes nothing",
-  async (data) => {
+test("odd data after a complete answer, instead of [DONE], changes nothing", () =>
+  everyRow(["DONE", "[done]", '{"id":', "7", "[]", '{"choices":7}'])(async (data) => {
     const [, , reply] = whole[0];
     const chunks = (reply.chunks ?? []).map((chunk) => String(chunk).replace("[DONE]", data));
     const result = await exchange((await served({ ...reply, chunks })).url);
     expect(result.error).toBeUndefined();
     expect(result.message.content).toEqual([{ type: "text", text: "All." }]);
-  },
-);
+  }));
 
 const callingChat = streamOf([
   callDelta({ index: 0, id: "a", function: { name: "write", arguments: '{"path":"a' } }),
@@ -145,15 +147,15 @@ const calling = [
 ] as const;
 
 describe("broken connections", () => {
-  test.each(calling.flatMap((row) => [[...row, "cut"] as const, [...row, "close"] as const]))(
-    "%s: a stream that ends in the middle of a call is cut",
-    async (_name, model, reply, end) => {
-      const result = await exchange((await served({ ...reply, end })).url, { model });
-      expect(failureOf(result)).toMatchObject({ kind: "cut", status: undefined });
-      expect(result.message.content).toEqual([{ type: "toolCall", id: "a", name: "write", arguments: {} }]);
-      expect(endedCalls(result)).toEqual([]);
-    },
-  );
+  test("a stream that ends in the middle of a call is cut", () =>
+    everyRow(calling.flatMap((row) => [[...row, "cut"] as const, [...row, "close"] as const]))(
+      async ([, model, reply, end]) => {
+        const result = await exchange((await served({ ...reply, end })).url, { model });
+        expect(failureOf(result)).toMatchObject({ kind: "cut", status: undefined });
+        expect(result.message.content).toEqual([{ type: "toolCall", id: "a", name: "write", arguments: {} }]);
+        expect(endedCalls(result)).toEqual([]);
+      },
+    ));
 
   test("a Responses call without its end is cut, [DONE] or not", async () => {
     const chunks = [...(callingResponses.chunks ?? []), "data: [DONE]\n\n"];
@@ -166,27 +168,27 @@ describe("broken connections", () => {
     expect(failure).toMatchObject({ kind: "cut", message: expect.stringContaining("complete") });
   });
 
-  test.each(protocols)("%s: a stream without any event is cut", async (_name, model) => {
-    const failure = failureOf(await exchange((await served(streamOf([]))).url, { model }));
-    expect(failure).toMatchObject({ kind: "cut", message: expect.stringContaining("began") });
-  });
+  test("a stream without any event is cut", () =>
+    everyRow(protocols)(async ([, model]) => {
+      const failure = failureOf(await exchange((await served(streamOf([]))).url, { model }));
+      expect(failure).toMatchObject({ kind: "cut", message: expect.stringContaining("began") });
+    }));
 
-  test.each(protocols)(
-    "%s: a server that hangs up before it answers is a network error",
-    async (_name, model) => {
+  test("a server that hangs up before it answers is a network error", () =>
+    everyRow(protocols)(async ([, model]) => {
       const server = await served({ end: "refuse" });
       const result = await exchange(server.url, { model });
       expect(failureOf(result)).toMatchObject({ kind: "network", status: undefined });
       expect(result.responses).toEqual([]);
       expect(server.requests).toHaveLength(1);
-    },
-  );
+    }));
 
-  test.each(protocols)("%s: a port where nobody listens is named", async (_name, model) => {
-    const server = await served({});
-    await server.close();
-    const failure = failureOf(await exchange(server.url, { model }));
-    expect(failure.kind).toBe("network");
-    expect(failure.message).toContain("ECONNREFUSED");
-  });
+  test("a port where nobody listens is named", () =>
+    everyRow(protocols)(async ([, model]) => {
+      const server = await served({});
+      await server.close();
+      const failure = failureOf(await exchange(server.url, { model }));
+      expect(failure.kind).toBe("network");
+      expect(failure.message).toContain("ECONNREFUSED");
+    }));
 });

@@ -1,5 +1,6 @@
 import type { Message } from "@bonsai-agent/messages";
 import { FRAMES, framed } from "@bonsai-agent/messages/host";
+import { everyRow } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ProviderCall } from "../src/index.ts";
@@ -133,42 +134,45 @@ describe("messages", () => {
   });
 });
 
-test.each([
-  ["read", "read"],
-  ["functions.read", "functions_read"],
-  ["", "unknown"],
-  ["x".repeat(100), "x".repeat(64)],
-])("a call of %j goes out as one of %j", (name, expected) => {
-  const answer = answerOf(local, [callOfTool("a", { name })]);
-  const [chat] = sent([answer]) as { tool_calls: { function: { name: string } }[] }[];
-  expect(chat?.tool_calls[0]?.function.name).toBe(expected);
-  expect(responsesRequest(callOf({ messages: [answer] })).input).toMatchObject([{ name: expected }]);
-});
+test("a call's name goes out in the letters that the API allows", () =>
+  everyRow([
+    ["read", "read"],
+    ["functions.read", "functions_read"],
+    ["", "unknown"],
+    ["x".repeat(100), "x".repeat(64)],
+  ])(([name, expected]) => {
+    const answer = answerOf(local, [callOfTool("a", { name })]);
+    const [chat] = sent([answer]) as { tool_calls: { function: { name: string } }[] }[];
+    expect(chat?.tool_calls[0]?.function.name).toBe(expected);
+    expect(responsesRequest(callOf({ messages: [answer] })).input).toMatchObject([{ name: expected }]);
+  }));
 
 describe("ids of calls", () => {
   const foreign = "call_abc|fc_68a0c0ffee68a0c0ffee68a0c0ffee68a0c0ffee68a0c0ffee";
 
-  test.each([
-    ["local", "http://127.0.0.1:8080/v1", "functions.read:0", "functions.read:0"],
-    ["openai", "https://api.openai.com/v1", "call_abc", "call_abc"],
-    ["mistral", "https://api.mistral.ai/v1", "D681PevKs", "D681PevKs"],
-  ])("%s at %s keeps %s", (provider, url, id, expected) => {
-    expect(wireCallId(id, openAiServer(at(provider, url)).callId)).toBe(expected);
-  });
+  test("an id that the provider takes is kept", () =>
+    everyRow([
+      ["local", "http://127.0.0.1:8080/v1", "functions.read:0", "functions.read:0"],
+      ["openai", "https://api.openai.com/v1", "call_abc", "call_abc"],
+      ["mistral", "https://api.mistral.ai/v1", "D681PevKs", "D681PevKs"],
+    ])(([provider, url, id, expected]) => {
+      expect(wireCallId(id, openAiServer(at(provider, url)).callId)).toBe(expected);
+    }));
 
-  test.each([
-    ["local", "http://127.0.0.1:8080/v1"],
-    ["openai", "https://api.openai.com/v1"],
-    ["mistral", "https://api.mistral.ai/v1"],
-  ])("%s gets an id that it takes, the same for call and result", (provider, url) => {
-    const model = at(provider, url);
-    const [, call, result] = sent(
-      [user("Go"), answerOf(model, [callOfTool(foreign)]), resultOf(foreign)],
-      model,
-    ) as [unknown, { tool_calls: { id: string }[] }, { tool_call_id: string }];
-    expect(call.tool_calls[0]?.id).toBe(result.tool_call_id);
-    expect(result.tool_call_id).toMatch(openAiServer(model).callId.pattern);
-  });
+  test("an id that the provider refuses is replaced, the same for call and result", () =>
+    everyRow([
+      ["local", "http://127.0.0.1:8080/v1"],
+      ["openai", "https://api.openai.com/v1"],
+      ["mistral", "https://api.mistral.ai/v1"],
+    ])(([provider, url]) => {
+      const model = at(provider, url);
+      const [, call, result] = sent(
+        [user("Go"), answerOf(model, [callOfTool(foreign)]), resultOf(foreign)],
+        model,
+      ) as [unknown, { tool_calls: { id: string }[] }, { tool_call_id: string }];
+      expect(call.tool_calls[0]?.id).toBe(result.tool_call_id);
+      expect(result.tool_call_id).toMatch(openAiServer(model).callId.pattern);
+    }));
 
   test("law: made ids fit, are the same each time, and keep different ids different", () => {
     for (const provider of ["local", "openai", "mistral"]) {

@@ -1,4 +1,5 @@
 import type { Message } from "@bonsai-agent/messages";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import type { CatalogueModel, ProviderCall } from "../src/index.ts";
 import { chatRequest } from "../src/openai/openai-chat.ts";
@@ -31,102 +32,109 @@ describe("servers", () => {
   const usage = { stream_options: { include_usage: true } };
   const thinks = { reasoning: true };
 
-  test.each<[string, CatalogueModel, Record<string, unknown>]>([
-    [
-      "an unknown one",
-      at("mine", "http://10.0.0.7:9000/v1", "x", thinks),
-      { role: "system", max_tokens: 100, ...usage },
-    ],
-    ["Ollama", at("ollama", "http://127.0.0.1:11434/v1"), { role: "system", max_tokens: 100, ...usage }],
-    [
-      "OpenAI, thinking",
-      at("openai", "https://api.openai.com/v1", "gpt-5.2", thinks),
-      {
-        role: "developer",
-        max_completion_tokens: 100,
-        ...usage,
-        prompt_cache_key: "s-1",
-        reasoning_effort: "high",
-      },
-    ],
-    [
-      "OpenAI, not thinking",
-      at("openai", "https://api.openai.com/v1", "gpt-4.1"),
-      { role: "system", max_completion_tokens: 100, ...usage, prompt_cache_key: "s-1" },
-    ],
-    [
-      "DeepSeek",
-      at("deepseek", "https://api.deepseek.com", "deepseek-v4-pro", thinks),
-      { role: "system", max_tokens: 100, ...usage, thinking: { type: "enabled" }, reasoning_effort: "high" },
-    ],
-    [
-      "Moonshot",
-      at("moonshotai", "https://api.moonshot.ai/v1", "kimi-k2.6", thinks),
-      { role: "system", max_tokens: 100, ...usage, thinking: { type: "enabled" } },
-    ],
-    [
-      "Moonshot's always thinking",
-      at("moonshotai", "https://api.moonshot.ai/v1", "kimi-k3", thinks),
-      { role: "system", max_tokens: 100, ...usage },
-    ],
-    [
-      "z.ai",
-      at("zai", "https://api.z.ai/api/coding/paas/v4", "glm-5.2", thinks),
-      { role: "system", max_tokens: 100, ...usage, thinking: { type: "enabled" } },
-    ],
-    [
-      "Google",
-      at("google", "https://generativelanguage.googleapis.com/v1beta/openai", "gemini-3.8-flash", thinks),
-      { role: "system", max_tokens: 100, ...usage, reasoning_effort: "high" },
-    ],
-    [
-      "Mistral",
-      at("mistral", "https://api.mistral.ai/v1", "mistral-medium-3.5", thinks),
-      { role: "system", max_tokens: 100, reasoning_effort: "high" },
-    ],
-    [
-      "Mistral's others",
-      at("mistral", "https://api.mistral.ai/v1", "magistral-medium-latest", thinks),
-      { role: "system", max_tokens: 100 },
-    ],
-    [
-      "Groq",
-      at("groq", "https://api.groq.com/openai/v1", "qwen/qwen3.8-27b", thinks),
-      { role: "system", max_completion_tokens: 100, ...usage, reasoning_effort: "default" },
-    ],
-    [
-      "xAI",
-      at("xai", "https://api.x.ai/v1", "grok-4.3", thinks),
-      { role: "system", max_completion_tokens: 100, ...usage, reasoning_effort: "high" },
-    ],
-    [
-      "xAI's others",
-      at("xai", "https://api.x.ai/v1", "grok-4.7", thinks),
-      { role: "system", max_completion_tokens: 100, ...usage },
-    ],
-    [
-      "OpenRouter",
-      at("openrouter", "https://openrouter.ai/api/v1", "anthropic/claude-fable-5", thinks),
-      { role: "system", max_tokens: 100, ...usage, reasoning: { effort: "high" } },
-    ],
-    [
-      "a known host under a name of the user's",
-      at("work", "https://eu.api.mistral.ai/v1", "x"),
-      { role: "system", max_tokens: 100 },
-    ],
-    [
-      "a proxy under a known name",
-      at("mistral", "http://127.0.0.1:4000", "x"),
-      { role: "system", max_tokens: 100 },
-    ],
-    [
-      "a host that only ends alike",
-      at("evil", "https://notmistral.ai/v1", "x"),
-      { role: "system", max_tokens: 100, ...usage },
-    ],
-  ])("%s", (_name, model, expected) => {
-    expect(fields(model)).toEqual(expected);
-  });
+  test("names the fields that a server does not take", () =>
+    everyRow<[string, CatalogueModel, Record<string, unknown>]>([
+      [
+        "an unknown one",
+        at("mine", "http://10.0.0.7:9000/v1", "x", thinks),
+        { role: "system", max_tokens: 100, ...usage },
+      ],
+      ["Ollama", at("ollama", "http://127.0.0.1:11434/v1"), { role: "system", max_tokens: 100, ...usage }],
+      [
+        "OpenAI, thinking",
+        at("openai", "https://api.openai.com/v1", "gpt-5.2", thinks),
+        {
+          role: "developer",
+          max_completion_tokens: 100,
+          ...usage,
+          prompt_cache_key: "s-1",
+          reasoning_effort: "high",
+        },
+      ],
+      [
+        "OpenAI, not thinking",
+        at("openai", "https://api.openai.com/v1", "gpt-4.1"),
+        { role: "system", max_completion_tokens: 100, ...usage, prompt_cache_key: "s-1" },
+      ],
+      [
+        "DeepSeek",
+        at("deepseek", "https://api.deepseek.com", "deepseek-v4-pro", thinks),
+        {
+          role: "system",
+          max_tokens: 100,
+          ...usage,
+          thinking: { type: "enabled" },
+          reasoning_effort: "high",
+        },
+      ],
+      [
+        "Moonshot",
+        at("moonshotai", "https://api.moonshot.ai/v1", "kimi-k2.6", thinks),
+        { role: "system", max_tokens: 100, ...usage, thinking: { type: "enabled" } },
+      ],
+      [
+        "Moonshot's always thinking",
+        at("moonshotai", "https://api.moonshot.ai/v1", "kimi-k3", thinks),
+        { role: "system", max_tokens: 100, ...usage },
+      ],
+      [
+        "z.ai",
+        at("zai", "https://api.z.ai/api/coding/paas/v4", "glm-5.2", thinks),
+        { role: "system", max_tokens: 100, ...usage, thinking: { type: "enabled" } },
+      ],
+      [
+        "Google",
+        at("google", "https://generativelanguage.googleapis.com/v1beta/openai", "gemini-3.8-flash", thinks),
+        { role: "system", max_tokens: 100, ...usage, reasoning_effort: "high" },
+      ],
+      [
+        "Mistral",
+        at("mistral", "https://api.mistral.ai/v1", "mistral-medium-3.5", thinks),
+        { role: "system", max_tokens: 100, reasoning_effort: "high" },
+      ],
+      [
+        "Mistral's others",
+        at("mistral", "https://api.mistral.ai/v1", "magistral-medium-latest", thinks),
+        { role: "system", max_tokens: 100 },
+      ],
+      [
+        "Groq",
+        at("groq", "https://api.groq.com/openai/v1", "qwen/qwen3.8-27b", thinks),
+        { role: "system", max_completion_tokens: 100, ...usage, reasoning_effort: "default" },
+      ],
+      [
+        "xAI",
+        at("xai", "https://api.x.ai/v1", "grok-4.3", thinks),
+        { role: "system", max_completion_tokens: 100, ...usage, reasoning_effort: "high" },
+      ],
+      [
+        "xAI's others",
+        at("xai", "https://api.x.ai/v1", "grok-4.7", thinks),
+        { role: "system", max_completion_tokens: 100, ...usage },
+      ],
+      [
+        "OpenRouter",
+        at("openrouter", "https://openrouter.ai/api/v1", "anthropic/claude-fable-5", thinks),
+        { role: "system", max_tokens: 100, ...usage, reasoning: { effort: "high" } },
+      ],
+      [
+        "a known host under a name of the user's",
+        at("work", "https://eu.api.mistral.ai/v1", "x"),
+        { role: "system", max_tokens: 100 },
+      ],
+      [
+        "a proxy under a known name",
+        at("mistral", "http://127.0.0.1:4000", "x"),
+        { role: "system", max_tokens: 100 },
+      ],
+      [
+        "a host that only ends alike",
+        at("evil", "https://notmistral.ai/v1", "x"),
+        { role: "system", max_tokens: 100, ...usage },
+      ],
+    ])(([, model, expected]) => {
+      expect(fields(model)).toEqual(expected);
+    }));
 
   test("llama.cpp is asked to call several tools at once", () => {
     const tools = [readTool];
@@ -141,29 +149,33 @@ describe("thinking levels", () => {
   const levels = ["off", "minimal", "low", "medium", "high", "xhigh"] as const;
   const openai = (id: string) => at("openai", "https://api.openai.com/v1", id, { reasoning: true });
 
-  test.each([
-    [openai("o3"), "low low low medium high high"],
-    [openai("gpt-5"), "minimal minimal low medium high high"],
-    [openai("gpt-5-mini"), "minimal minimal low medium high high"],
-    [openai("gpt-5-pro"), "high high high high high high"],
-    [openai("gpt-5.1"), "none low low medium high high"],
-    [openai("gpt-5.2"), "none low low medium high xhigh"],
-    [openai("gpt-5.4-mini"), "none low low medium high xhigh"],
-    [openai("gpt-5.4-pro"), "medium medium medium medium high xhigh"],
-    [openai("gpt-5.3-codex"), "low low low medium high xhigh"],
-    [openai("gpt-6.1-sol"), "none low low medium high xhigh"],
-    [openai("chat-latest"), "- - - - - -"],
-    [at("google", "", "gemini-3-pro-preview", { reasoning: true }), "low low low high high high"],
-    [at("google", "", "gemini-2.5-flash", { reasoning: true }), "none low low medium high high"],
-    [at("google", "", "gemini-2.5-pro", { reasoning: true }), "low low low medium high high"],
-    [at("groq", "", "qwen/qwen3.8-27b", { reasoning: true }), "none default default default default default"],
-    [at("mistral", "", "mistral-small-latest", { reasoning: true }), "none high high high high high"],
-    [at("deepseek", "", "deepseek-flash", { reasoning: true }), "- high high high high max"],
-    [{ ...openai("gpt-5.2"), reasoning: false }, "- - - - - -"],
-  ])("$provider/$id", (model, expected) => {
-    const found = levels.map((thinking) => fields(model, { thinking }).reasoning_effort ?? "-");
-    expect(found.join(" ")).toBe(expected);
-  });
+  test("sends each server the fields that it knows", () =>
+    everyRow([
+      [openai("o3"), "low low low medium high high"],
+      [openai("gpt-5"), "minimal minimal low medium high high"],
+      [openai("gpt-5-mini"), "minimal minimal low medium high high"],
+      [openai("gpt-5-pro"), "high high high high high high"],
+      [openai("gpt-5.1"), "none low low medium high high"],
+      [openai("gpt-5.2"), "none low low medium high xhigh"],
+      [openai("gpt-5.4-mini"), "none low low medium high xhigh"],
+      [openai("gpt-5.4-pro"), "medium medium medium medium high xhigh"],
+      [openai("gpt-5.3-codex"), "low low low medium high xhigh"],
+      [openai("gpt-6.1-sol"), "none low low medium high xhigh"],
+      [openai("chat-latest"), "- - - - - -"],
+      [at("google", "", "gemini-3-pro-preview", { reasoning: true }), "low low low high high high"],
+      [at("google", "", "gemini-2.5-flash", { reasoning: true }), "none low low medium high high"],
+      [at("google", "", "gemini-2.5-pro", { reasoning: true }), "low low low medium high high"],
+      [
+        at("groq", "", "qwen/qwen3.8-27b", { reasoning: true }),
+        "none default default default default default",
+      ],
+      [at("mistral", "", "mistral-small-latest", { reasoning: true }), "none high high high high high"],
+      [at("deepseek", "", "deepseek-flash", { reasoning: true }), "- high high high high max"],
+      [{ ...openai("gpt-5.2"), reasoning: false }, "- - - - - -"],
+    ])(([model, expected]) => {
+      const found = levels.map((thinking) => fields(model, { thinking }).reasoning_effort ?? "-");
+      expect(found.join(" ")).toBe(expected);
+    }));
 
   test("off: sent where the server has a switch, left out where the server could refuse it", () => {
     const off = { thinking: "off" as const };

@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { MALFORMED_ARGUMENTS } from "../src/call-arguments.ts";
 import {
@@ -40,24 +41,25 @@ describe("text and thinking", () => {
     expect(result.events.map(({ type }) => type)).toEqual(["thinking", "thinking", "text", "text"]);
   });
 
-  test.each([
-    ["reasoning_content", { reasoning_content: "hm" }],
-    ["reasoning", { reasoning: "hm" }],
-    ["reasoning_text", { reasoning_text: "hm" }],
-    ["two names for the same", { reasoning_content: "hm", reasoning: "hm" }],
-    ["Mistral's parts", { content: [{ type: "thinking", thinking: [{ type: "text", text: "hm" }] }] }],
-  ])("thinking in %s", async (_name, part) => {
-    const { message } = await chat(
-      delta(part),
-      delta({ content: [{ type: "text", text: "Yes." }] }),
-      finish(),
-      "[DONE]",
-    );
-    expect(message.content).toEqual([
-      { type: "thinking", thinking: "hm" },
-      { type: "text", text: "Yes." },
-    ]);
-  });
+  test("thinking is read from every field that servers use", () =>
+    everyRow([
+      ["reasoning_content", { reasoning_content: "hm" }],
+      ["reasoning", { reasoning: "hm" }],
+      ["reasoning_text", { reasoning_text: "hm" }],
+      ["two names for the same", { reasoning_content: "hm", reasoning: "hm" }],
+      ["Mistral's parts", { content: [{ type: "thinking", thinking: [{ type: "text", text: "hm" }] }] }],
+    ])(async ([, part]) => {
+      const { message } = await chat(
+        delta(part),
+        delta({ content: [{ type: "text", text: "Yes." }] }),
+        finish(),
+        "[DONE]",
+      );
+      expect(message.content).toEqual([
+        { type: "thinking", thinking: "hm" },
+        { type: "text", text: "Yes." },
+      ]);
+    }));
 
   test("OpenRouter's record of thinking is kept, put together, in the signature", async () => {
     const { message } = await chat(
@@ -102,20 +104,21 @@ describe("text and thinking", () => {
 });
 
 describe("stop reasons", () => {
-  test.each([
-    ["stop", "stop"],
-    ["length", "length"],
-    ["max_tokens", "length"],
-    ["model_context_window_exceeded", "length"],
-    ["content_filter", "stop"],
-    ["sensitive", "stop"],
-    ["eos", "stop"],
-    ["tool_calls", "stop"],
-  ])("finish reason %s after text is stop reason %s, and is kept as it came", async (raw, stopReason) => {
-    const { message, error } = await chat(delta({ content: "Half" }), finish(raw), "[DONE]");
-    expect(error).toBeUndefined();
-    expect(message).toMatchObject({ stopReason, rawStopReason: raw });
-  });
+  test("a finish reason after text has its stop reason, and is kept as it came", () =>
+    everyRow([
+      ["stop", "stop"],
+      ["length", "length"],
+      ["max_tokens", "length"],
+      ["model_context_window_exceeded", "length"],
+      ["content_filter", "stop"],
+      ["sensitive", "stop"],
+      ["eos", "stop"],
+      ["tool_calls", "stop"],
+    ])(async ([raw, stopReason]) => {
+      const { message, error } = await chat(delta({ content: "Half" }), finish(raw), "[DONE]");
+      expect(error).toBeUndefined();
+      expect(message).toMatchObject({ stopReason, rawStopReason: raw });
+    }));
 
   test("stop after calls is the use of tools", async () => {
     const { message } = await chat(callDelta({ index: 0, id: "a", function: whole }), finish("stop"));
@@ -136,13 +139,14 @@ describe("stop reasons", () => {
     expect(failureOf(result)).toMatchObject({ kind: "refused", code: "content_filter", status: undefined });
   });
 
-  test.each([
-    ["network_error", "cut", undefined],
-    ["insufficient_system_resource", "cut", undefined],
-  ])("an answer that ends with %s has failed", async (raw, kind, status) => {
-    const result = await chat(delta({ content: "Half" }), finish(raw), "[DONE]");
-    expect(failureOf(result)).toMatchObject({ kind, status, code: raw });
-  });
+  test("a finish reason of a broken server is a failure", () =>
+    everyRow([
+      ["network_error", "cut", undefined],
+      ["insufficient_system_resource", "cut", undefined],
+    ])(async ([raw, kind, status]) => {
+      const result = await chat(delta({ content: "Half" }), finish(raw), "[DONE]");
+      expect(failureOf(result)).toMatchObject({ kind, status, code: raw });
+    }));
 
   test("an error of a choice is reported", async () => {
     const choice = {
@@ -177,42 +181,43 @@ describe("stop reasons", () => {
 describe("usage", () => {
   const counted = { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 };
 
-  test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
-    ["plain", counted, { input: 1_000, output: 100, cacheRead: 0, totalTokens: 1_100 }],
-    [
-      "OpenAI's cached and thought",
-      {
-        ...counted,
-        prompt_tokens_details: { cached_tokens: 600 },
-        completion_tokens_details: { reasoning_tokens: 40 },
-      },
-      { input: 400, cacheRead: 600, output: 100, reasoning: 40, totalTokens: 1_100 },
-    ],
-    ["DeepSeek's hits", { ...counted, prompt_cache_hit_tokens: 900 }, { input: 100, cacheRead: 900 }],
-    ["Moonshot's cached", { ...counted, cached_tokens: 900 }, { input: 100, cacheRead: 900 }],
-    [
-      "OpenRouter's writes",
-      { ...counted, prompt_tokens_details: { cached_tokens: 600, cache_write_tokens: 300 } },
-      { input: 100, cacheRead: 600, cacheWrite: 300 },
-    ],
-    [
-      "thinking outside of the output",
-      {
-        prompt_tokens: 1_000,
-        completion_tokens: 100,
-        total_tokens: 1_500,
-        completion_tokens_details: { reasoning_tokens: 400 },
-      },
-      { input: 1_000, output: 500, reasoning: 400, totalTokens: 1_500 },
-    ],
-    ["a total alone beside the output", { completion_tokens: 100, total_tokens: 1_100 }, { output: 100 }],
-    ["more cached than sent", { ...counted, cached_tokens: 5_000 }, { input: 0, cacheRead: 1_000 }],
-    ["nulls", { ...counted, prompt_tokens_details: null }, { input: 1_000, cacheRead: 0 }],
-  ])("%s", async (_name, usage, expected) => {
-    const { message } = await chat(delta({ content: "Yes." }), finish(), usageChunk(usage), "[DONE]");
-    expect(message.usage).toMatchObject(expected);
-    expect(message.usage.cost.total).toBeGreaterThan(0);
-  });
+  test("counts are read in every form", () =>
+    everyRow<[string, Record<string, unknown>, Record<string, unknown>]>([
+      ["plain", counted, { input: 1_000, output: 100, cacheRead: 0, totalTokens: 1_100 }],
+      [
+        "OpenAI's cached and thought",
+        {
+          ...counted,
+          prompt_tokens_details: { cached_tokens: 600 },
+          completion_tokens_details: { reasoning_tokens: 40 },
+        },
+        { input: 400, cacheRead: 600, output: 100, reasoning: 40, totalTokens: 1_100 },
+      ],
+      ["DeepSeek's hits", { ...counted, prompt_cache_hit_tokens: 900 }, { input: 100, cacheRead: 900 }],
+      ["Moonshot's cached", { ...counted, cached_tokens: 900 }, { input: 100, cacheRead: 900 }],
+      [
+        "OpenRouter's writes",
+        { ...counted, prompt_tokens_details: { cached_tokens: 600, cache_write_tokens: 300 } },
+        { input: 100, cacheRead: 600, cacheWrite: 300 },
+      ],
+      [
+        "thinking outside of the output",
+        {
+          prompt_tokens: 1_000,
+          completion_tokens: 100,
+          total_tokens: 1_500,
+          completion_tokens_details: { reasoning_tokens: 400 },
+        },
+        { input: 1_000, output: 500, reasoning: 400, totalTokens: 1_500 },
+      ],
+      ["a total alone beside the output", { completion_tokens: 100, total_tokens: 1_100 }, { output: 100 }],
+      ["more cached than sent", { ...counted, cached_tokens: 5_000 }, { input: 0, cacheRead: 1_000 }],
+      ["nulls", { ...counted, prompt_tokens_details: null }, { input: 1_000, cacheRead: 0 }],
+    ])(async ([, usage, expected]) => {
+      const { message } = await chat(delta({ content: "Yes." }), finish(), usageChunk(usage), "[DONE]");
+      expect(message.usage).toMatchObject(expected);
+      expect(message.usage.cost.total).toBeGreaterThan(0);
+    }));
 
   test.each([
     ["in the choice", { choices: [{ index: 0, delta: {}, finish_reason: "stop", usage: counted }] }],

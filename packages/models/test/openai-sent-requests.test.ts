@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { exchange, local } from "./openai-exchange.ts";
 import { whole, wholeChat } from "./openai-protocols.ts";
@@ -9,9 +10,8 @@ afterEach(() => {
 });
 
 describe("requests that cannot be sent", () => {
-  test.each(["secret\nkey", "secret-ключ"])(
-    "a key that no header can hold is not shown: %j",
-    async (apiKey) => {
+  test("a key that no header can hold is not shown", () =>
+    everyRow(["secret\nkey", "secret-ключ"])(async (apiKey) => {
       const server = await served({});
       const result = await exchange(server.url, { apiKey });
       expect(failureOf(result)).toMatchObject({
@@ -22,8 +22,7 @@ describe("requests that cannot be sent", () => {
       const { error } = result as { error: Error };
       expect(`${error.message} ${String(error.cause)}`).not.toContain("secret");
       expect(server.requests).toHaveLength(0);
-    },
-  );
+    }));
 
   test("the error names an invalid address", async () => {
     const failure = failureOf(await exchange("nowhere"));
@@ -66,14 +65,12 @@ describe("sent requests", () => {
     expect(server.requests[0]?.headers.authorization).toBe("Basic abc");
   });
 
-  test.each(whole)(
-    "%s: a hook may replace the payload; another gets the answer's status and headers",
-    async (_name, model, reply) => {
+  test("a hook may replace the payload; another gets the answer's status and headers", () =>
+    everyRow(whole)(async ([, model, reply]) => {
       const server = await served({ ...reply, headers: { ...reply.headers, "X-Request-Id": "r-1" } });
       const onPayload = async (payload: unknown) => ({ ...(payload as object), temperature: 0 });
       const { responses } = await exchange(server.url, { model, onPayload });
       expect(server.requests[0]?.body).toMatchObject({ model: model.id, stream: true, temperature: 0 });
       expect(responses).toMatchObject([{ status: 200, headers: { "x-request-id": "r-1" } }]);
-    },
-  );
+    }));
 });

@@ -1,5 +1,6 @@
 import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { KeyFile } from "../src/keys/keys.ts";
 import { failure, homeWith, load } from "./home-with-models.ts";
@@ -78,27 +79,28 @@ describe("a models.json of pi", () => {
     expect(providers.some(({ provider }) => provider === "only-pi")).toBe(false);
   });
 
-  test.each([
-    [
-      { box: { baseUrl: URL_OF_BOX, models: [{ id: 1 }] } },
-      "providers.box.models[0].id is 1, but must be a string",
-    ],
-    [{ box: { baseUrl: URL_OF_BOX, models: {} } }, "providers.box.models is {}, but must be a list"],
-    [{ box: { api: "openai-completions", models: [{ id: "a" }] } }, "providers.box.baseUrl is missing"],
-    [{ box: { baseUrl: "box" } }, 'providers.box.baseUrl is "box", but must be an http or https address'],
-    [
-      { box: { baseUrl: URL_OF_BOX, models: [{ id: "a", maxTokens: "1" }] } },
-      'models[0].maxTokens is "1", but must be',
-    ],
-    [
-      { box: { baseUrl: URL_OF_BOX, models: [{ id: "a", cost: { input: -1, output: 0 } }] } },
-      "cost.input is -1, but must be a number of at least 0",
-    ],
-    [{ box: { baseUrl: URL_OF_BOX, apiKey: 7 } }, "providers.box.apiKey is (hidden), but must be a string"],
-  ])("a wrong value in %j is an error that names it", async (providers, text) => {
-    const { code, message } = await failure(load({ providers }));
-    expect([code, message]).toEqual(["models_invalid", expect.stringContaining(text)]);
-  });
+  test("a wrong value is an error that names it", () =>
+    everyRow([
+      [
+        { box: { baseUrl: URL_OF_BOX, models: [{ id: 1 }] } },
+        "providers.box.models[0].id is 1, but must be a string",
+      ],
+      [{ box: { baseUrl: URL_OF_BOX, models: {} } }, "providers.box.models is {}, but must be a list"],
+      [{ box: { api: "openai-completions", models: [{ id: "a" }] } }, "providers.box.baseUrl is missing"],
+      [{ box: { baseUrl: "box" } }, 'providers.box.baseUrl is "box", but must be an http or https address'],
+      [
+        { box: { baseUrl: URL_OF_BOX, models: [{ id: "a", maxTokens: "1" }] } },
+        'models[0].maxTokens is "1", but must be',
+      ],
+      [
+        { box: { baseUrl: URL_OF_BOX, models: [{ id: "a", cost: { input: -1, output: 0 } }] } },
+        "cost.input is -1, but must be a number of at least 0",
+      ],
+      [{ box: { baseUrl: URL_OF_BOX, apiKey: 7 } }, "providers.box.apiKey is (hidden), but must be a string"],
+    ])(async ([providers, text]) => {
+      const { code, message } = await failure(load({ providers }));
+      expect([code, message]).toEqual(["models_invalid", expect.stringContaining(text)]);
+    }));
 
   const boxWith = (apiKey: string) => ({
     providers: { box: { baseUrl: URL_OF_BOX, apiKey, models: [{ id: "a" }] } },
@@ -111,18 +113,19 @@ describe("a models.json of pi", () => {
     return { keys, box, key: keys.key(box), home };
   };
 
-  test.each([
-    ["a text", KEY, {}, KEY],
-    ["a variable", "$BOX_KEY", { BOX_KEY: KEY }, KEY],
-    ["a variable in braces", `\${BOX_KEY}`, { BOX_KEY: KEY }, KEY],
-    ["a bare name of a variable", "BOX_KEY", { BOX_KEY: KEY }, KEY],
-    ["a text with a variable", "pre-$PART", { PART: "x1" }, "pre-x1"],
-    ["a variable that is not set", "pre-$PART", {}, undefined],
-    ["a command", `!echo ${KEY}`, {}, KEY],
-    ["a command that fails", "!exit 1", {}, undefined],
-  ])("a key can be %s", async (_name, apiKey, env, expected) => {
-    expect((await keyOf(apiKey, env)).key).toBe(expected);
-  });
+  test("a key is read from every form that pi knows", () =>
+    everyRow([
+      ["a text", KEY, {}, KEY],
+      ["a variable", "$BOX_KEY", { BOX_KEY: KEY }, KEY],
+      ["a variable in braces", `\${BOX_KEY}`, { BOX_KEY: KEY }, KEY],
+      ["a bare name of a variable", "BOX_KEY", { BOX_KEY: KEY }, KEY],
+      ["a text with a variable", "pre-$PART", { PART: "x1" }, "pre-x1"],
+      ["a variable that is not set", "pre-$PART", {}, undefined],
+      ["a command", `!echo ${KEY}`, {}, KEY],
+      ["a command that fails", "!exit 1", {}, undefined],
+    ])(async ([, apiKey, env, expected]) => {
+      expect((await keyOf(apiKey, env)).key).toBe(expected);
+    }));
 
   test("a command runs once, and again after a refusal; its key is a known secret", async () => {
     const { keys, box, key, home } = await keyOf(`!echo x >> "$COUNT"; echo ${KEY}`, {

@@ -1,7 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type LoopbackReply, type LoopbackRequest, loopbackServer } from "@bonsai-agent/testkit";
+import { everyRow, type LoopbackReply, type LoopbackRequest, loopbackServer } from "@bonsai-agent/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { finalEvent, loadCatalogue, ModelClient, type ThinkingLevel } from "../src/index.ts";
 import { delta, finish, readTool, responseEnd, responsesOf, streamOf, user } from "./openai-exchange.ts";
@@ -73,74 +73,76 @@ const chat = { max_tokens: 4_000, ...usage };
 const completion = { max_completion_tokens: 4_000, ...usage };
 
 describe("each provider gets a request in its own terms", () => {
-  test.each<[provider: string, path: string, off: object, high: object]>([
-    [
-      "cerebras",
-      "/v1",
-      { ...completion, reasoning_effort: "none" },
-      { ...completion, reasoning_effort: "high" },
-    ],
-    [
-      "fireworks",
-      "/inference/v1",
-      { ...chat, reasoning_effort: "low" },
-      { ...chat, reasoning_effort: "high" },
-    ],
-    [
-      "together",
-      "/v1",
-      { ...chat, reasoning: { enabled: false } },
-      { ...chat, reasoning: { enabled: true } },
-    ],
-    ["baseten", "/v1", { ...chat, reasoning_effort: "low" }, { ...chat, reasoning_effort: "high" }],
-    ["kimi-coding", "/coding/v1", chat, chat],
-    [
-      "xiaomi",
-      "/v1",
-      { ...chat, thinking: { type: "disabled" } },
-      { ...chat, thinking: { type: "enabled" } },
-    ],
-    ["nvidia", "/v1", chat, chat],
-    ["vercel-ai-gateway", "/v1", chat, { ...chat, reasoning: { effort: "high" } }],
-    [
-      "cohere",
-      "/compatibility/v1",
-      { max_tokens: 4_000, reasoning_effort: "none" },
-      { max_tokens: 4_000, reasoning_effort: "high" },
-    ],
-    ["sambanova", "/v1", chat, chat],
-    ["nebius", "/v1", chat, chat],
-    ["deepinfra", "/v1/openai", chat, chat],
-    ["ollama-cloud", "/v1", chat, chat],
-    ["huggingface", "/v1", { ...chat, reasoning_effort: "low" }, { ...chat, reasoning_effort: "high" }],
-    ["github-models", "/inference", chat, chat],
-    ["groq", "/openai/v1", completion, completion],
-    ["mistral", "/v1", { max_tokens: 4_000 }, { max_tokens: 4_000 }],
-    ["xai", "/v1", { ...completion, reasoning_effort: "low" }, { ...completion, reasoning_effort: "high" }],
-  ])("%s", async (provider, path, off, high) => {
-    const expected = { path: `${path}/chat/completions`, role: "system", auth: "Bearer key-1" };
-    expect(await sentTo(provider, "off")).toEqual({ ...expected, fields: off });
-    expect(await sentTo(provider, "high")).toEqual({ ...expected, fields: high });
-  });
+  test("each provider gets its own fields for thinking", () =>
+    everyRow<[provider: string, path: string, off: object, high: object]>([
+      [
+        "cerebras",
+        "/v1",
+        { ...completion, reasoning_effort: "none" },
+        { ...completion, reasoning_effort: "high" },
+      ],
+      [
+        "fireworks",
+        "/inference/v1",
+        { ...chat, reasoning_effort: "low" },
+        { ...chat, reasoning_effort: "high" },
+      ],
+      [
+        "together",
+        "/v1",
+        { ...chat, reasoning: { enabled: false } },
+        { ...chat, reasoning: { enabled: true } },
+      ],
+      ["baseten", "/v1", { ...chat, reasoning_effort: "low" }, { ...chat, reasoning_effort: "high" }],
+      ["kimi-coding", "/coding/v1", chat, chat],
+      [
+        "xiaomi",
+        "/v1",
+        { ...chat, thinking: { type: "disabled" } },
+        { ...chat, thinking: { type: "enabled" } },
+      ],
+      ["nvidia", "/v1", chat, chat],
+      ["vercel-ai-gateway", "/v1", chat, { ...chat, reasoning: { effort: "high" } }],
+      [
+        "cohere",
+        "/compatibility/v1",
+        { max_tokens: 4_000, reasoning_effort: "none" },
+        { max_tokens: 4_000, reasoning_effort: "high" },
+      ],
+      ["sambanova", "/v1", chat, chat],
+      ["nebius", "/v1", chat, chat],
+      ["deepinfra", "/v1/openai", chat, chat],
+      ["ollama-cloud", "/v1", chat, chat],
+      ["huggingface", "/v1", { ...chat, reasoning_effort: "low" }, { ...chat, reasoning_effort: "high" }],
+      ["github-models", "/inference", chat, chat],
+      ["groq", "/openai/v1", completion, completion],
+      ["mistral", "/v1", { max_tokens: 4_000 }, { max_tokens: 4_000 }],
+      ["xai", "/v1", { ...completion, reasoning_effort: "low" }, { ...completion, reasoning_effort: "high" }],
+    ])(async ([provider, path, off, high]) => {
+      const expected = { path: `${path}/chat/completions`, role: "system", auth: "Bearer key-1" };
+      expect(await sentTo(provider, "off")).toEqual({ ...expected, fields: off });
+      expect(await sentTo(provider, "high")).toEqual({ ...expected, fields: high });
+    }));
 
-  test.each([
-    ["together", "openai/gpt-oss-120b", "off", { reasoning_effort: "low" }],
-    [
-      "together",
-      "deepseek-ai/DeepSeek-V4-Pro-0813",
-      "high",
-      { reasoning: { enabled: true }, reasoning_effort: "high" },
-    ],
-    ["fireworks", "accounts/fireworks/models/deepseek-v4p1-flash", "off", { reasoning_effort: "none" }],
-    ["fireworks", "accounts/fireworks/models/glm-5p3", "xhigh", { reasoning_effort: "max" }],
-    ["cerebras", "gpt-oss-120b", "off", { reasoning_effort: "low" }],
-    ["huggingface", "Qwen/Qwen3-Coder-Next", "high", {}],
-    ["baseten", "deepseek-ai/DeepSeek-V4-Pro-0813", "off", { reasoning_effort: "none" }],
-  ] as const)("%s/%s at %s", async (provider, id, level, fields) => {
-    const { fields: sent } = await sentTo(provider, level, id);
-    const base = provider === "cerebras" ? completion : chat;
-    expect(sent).toEqual({ ...base, ...fields });
-  });
+  test("each model gets its own fields for thinking", () =>
+    everyRow([
+      ["together", "openai/gpt-oss-120b", "off", { reasoning_effort: "low" }],
+      [
+        "together",
+        "deepseek-ai/DeepSeek-V4-Pro-0813",
+        "high",
+        { reasoning: { enabled: true }, reasoning_effort: "high" },
+      ],
+      ["fireworks", "accounts/fireworks/models/deepseek-v4p1-flash", "off", { reasoning_effort: "none" }],
+      ["fireworks", "accounts/fireworks/models/glm-5p3", "xhigh", { reasoning_effort: "max" }],
+      ["cerebras", "gpt-oss-120b", "off", { reasoning_effort: "low" }],
+      ["huggingface", "Qwen/Qwen3-Coder-Next", "high", {}],
+      ["baseten", "deepseek-ai/DeepSeek-V4-Pro-0813", "off", { reasoning_effort: "none" }],
+    ] as const)(async ([provider, id, level, fields]) => {
+      const { fields: sent } = await sentTo(provider, level, id);
+      const base = provider === "cerebras" ? completion : chat;
+      expect(sent).toEqual({ ...base, ...fields });
+    }));
 
   test("cohere gets no effort for a model that does not think", async () => {
     expect((await sentTo("cohere", "high", "command-a-03-2025")).fields).toEqual({ max_tokens: 4_000 });

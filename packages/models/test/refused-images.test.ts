@@ -1,4 +1,5 @@
 import type { ImageContent, Message } from "@bonsai-agent/messages";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import type { ProviderCall, ProviderErrorOptions } from "../src/provider.ts";
 import { model, refuses, type Step, says, stage, types } from "./staged-client.ts";
@@ -69,23 +70,24 @@ const refusals: [words: string, options: Partial<ProviderErrorOptions>][] = [
 ];
 
 describe("a refused image", () => {
-  test.each(refusals)("is omitted after %j, and the request is sent again once", async (words, options) => {
-    const { calls, ask, notices } = stage([refuses(words, options), says("Fine.")]);
-    const told: unknown[] = [];
-    const messages = [shown(image("old")), said, shown(image("new"))];
-    const final = await ask({ messages, onRefusedImages: (images, line) => told.push([images, line]) });
-    expect(final).toMatchObject({ type: "done" });
-    expect(calls.map(imagesIn)).toEqual([["old", "new"], ["old"]]);
-    expect(types(notices)).toEqual(["image_refused"]);
-    expect(notices[0]).toMatchObject({
-      count: 1,
-      provider: "lab",
-      reason: expect.stringContaining(words.slice(0, 20)),
-    });
-    expect(told).toEqual([[[image("new")], expect.stringContaining(`refused it: ${words.slice(0, 20)}`)]]);
-    await ask({ messages });
-    expect(imagesIn(calls[2]!)).toEqual(["old"]);
-  });
+  test("is omitted after a refusal, and the request is sent again once", () =>
+    everyRow(refusals)(async ([words, options]) => {
+      const { calls, ask, notices } = stage([refuses(words, options), says("Fine.")]);
+      const told: unknown[] = [];
+      const messages = [shown(image("old")), said, shown(image("new"))];
+      const final = await ask({ messages, onRefusedImages: (images, line) => told.push([images, line]) });
+      expect(final).toMatchObject({ type: "done" });
+      expect(calls.map(imagesIn)).toEqual([["old", "new"], ["old"]]);
+      expect(types(notices)).toEqual(["image_refused"]);
+      expect(notices[0]).toMatchObject({
+        count: 1,
+        provider: "lab",
+        reason: expect.stringContaining(words.slice(0, 20)),
+      });
+      expect(told).toEqual([[[image("new")], expect.stringContaining(`refused it: ${words.slice(0, 20)}`)]]);
+      await ask({ messages });
+      expect(imagesIn(calls[2]!)).toEqual(["old"]);
+    }));
 
   test("is omitted alone if its fault is visible", async () => {
     const cut = image(Buffer.from("\x89PNG\r\n\x1a\n", "latin1").toString("base64").replace(/=+$/, ""));
@@ -94,23 +96,24 @@ describe("a refused image", () => {
     expect(imagesIn(calls[1]!)).toEqual(["one"]);
   });
 
-  test.each([
-    "messages.0.content.2.image.source.base64.data: Could not process image",
-    "Invalid 'messages[0].content[2].image_url'.",
-    "messages.[0].content.[2].source: unknown format",
-  ])("is omitted alone if %j names its place", async (words) => {
-    const refusesPlace: Step = async function* (call, answer) {
-      await call.onPayload({ messages: call.messages });
-      yield* refuses(words)(call, answer);
-    };
-    const { calls, ask } = stage([refusesPlace, says("Fine.")]);
-    const messages = [shown(image("one"), image("two"), image("three"))];
-    expect((await ask({ messages })).type).toBe("done");
-    expect(calls.map(imagesIn)).toEqual([
-      ["one", "two", "three"],
-      ["one", "three"],
-    ]);
-  });
+  test("is omitted alone if the refusal names its place", () =>
+    everyRow([
+      "messages.0.content.2.image.source.base64.data: Could not process image",
+      "Invalid 'messages[0].content[2].image_url'.",
+      "messages.[0].content.[2].source: unknown format",
+    ])(async (words) => {
+      const refusesPlace: Step = async function* (call, answer) {
+        await call.onPayload({ messages: call.messages });
+        yield* refuses(words)(call, answer);
+      };
+      const { calls, ask } = stage([refusesPlace, says("Fine.")]);
+      const messages = [shown(image("one"), image("two"), image("three"))];
+      expect((await ask({ messages })).type).toBe("done");
+      expect(calls.map(imagesIn)).toEqual([
+        ["one", "two", "three"],
+        ["one", "three"],
+      ]);
+    }));
 
   test("is omitted with the earlier images if a second refusal names images", async () => {
     const many = refuses("Too many images");
@@ -130,16 +133,17 @@ describe("a refused image", () => {
   });
 });
 
-test.each<[string, Partial<ProviderErrorOptions>]>([
-  ["Invalid API key", { status: 401 }],
-  ["Too many requests", { status: 429 }],
-  ["Overloaded", { status: 529 }],
-  ["prompt is too long: 213462 tokens > 200000 maximum", {}],
-])("a refusal %j keeps the images", async (words, options) => {
-  const { calls, ask } = stage([refuses(words, options)], { retry: { maxRetries: 0 } });
-  await ask({ messages: [shown(image("new"))] });
-  expect(calls.map(imagesIn)).toEqual([["new"]]);
-});
+test("stays after a refusal for another reason", () =>
+  everyRow<[string, Partial<ProviderErrorOptions>]>([
+    ["Invalid API key", { status: 401 }],
+    ["Too many requests", { status: 429 }],
+    ["Overloaded", { status: 529 }],
+    ["prompt is too long: 213462 tokens > 200000 maximum", {}],
+  ])(async ([words, options]) => {
+    const { calls, ask } = stage([refuses(words, options)], { retry: { maxRetries: 0 } });
+    await ask({ messages: [shown(image("new"))] });
+    expect(calls.map(imagesIn)).toEqual([["new"]]);
+  }));
 
 test("a refusal that does not mention images keeps accepted images", async () => {
   const { calls, ask } = stage([refuses("tools.0: invalid schema")]);

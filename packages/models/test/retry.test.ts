@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { defaultRetryPolicy, RetryBudget } from "../src/exchange/attempts.ts";
 import type { CatalogueModel } from "../src/model.ts";
@@ -94,44 +95,54 @@ function stage(errors: (Partial<ProviderErrorOptions> | undefined)[], stopAfter 
 }
 
 describe("repeated are", () => {
-  test.each<[string, Partial<ProviderErrorOptions>]>([
-    ["a rate limit", { status: 429 }],
-    ["an overloaded server", { status: 529 }],
-    ["a broken server", { status: 500 }],
-    ["a gateway", { status: 503 }],
-    ["a lost connection", { kind: "network" }],
-    ["a cut stream", { kind: "cut" }],
-    ["silence", { kind: "silence" }],
-  ])("%s", async (_name, error) => {
-    const { stream, waits, notices } = stage([error, error, undefined]);
-    const seen: StreamEvent[] = [];
-    for await (const event of stream()) seen.push(event);
-    expect(seen.map(({ type }) => type)).toEqual(["start", "text", "start", "text", "start", "text", "done"]);
-    expect(seen.at(-1)?.message.content).toEqual([{ type: "text", text: "yes" }]);
-    expect(waits).toEqual([1_000, 2_000]);
-    expect(notices).toMatchObject([
-      { type: "retry", attempt: 1, maxAttempts: 5, delayMs: 1_000, failure: { provider: "lab" } },
-      { type: "retry", attempt: 2, delayMs: 2_000 },
-    ]);
-  });
+  test("retries errors that may pass", () =>
+    everyRow<[string, Partial<ProviderErrorOptions>]>([
+      ["a rate limit", { status: 429 }],
+      ["an overloaded server", { status: 529 }],
+      ["a broken server", { status: 500 }],
+      ["a gateway", { status: 503 }],
+      ["a lost connection", { kind: "network" }],
+      ["a cut stream", { kind: "cut" }],
+      ["silence", { kind: "silence" }],
+    ])(async ([, error]) => {
+      const { stream, waits, notices } = stage([error, error, undefined]);
+      const seen: StreamEvent[] = [];
+      for await (const event of stream()) seen.push(event);
+      expect(seen.map(({ type }) => type)).toEqual([
+        "start",
+        "text",
+        "start",
+        "text",
+        "start",
+        "text",
+        "done",
+      ]);
+      expect(seen.at(-1)?.message.content).toEqual([{ type: "text", text: "yes" }]);
+      expect(waits).toEqual([1_000, 2_000]);
+      expect(notices).toMatchObject([
+        { type: "retry", attempt: 1, maxAttempts: 5, delayMs: 1_000, failure: { provider: "lab" } },
+        { type: "retry", attempt: 2, delayMs: 2_000 },
+      ]);
+    }));
 });
 
 describe("not repeated are", () => {
-  test.each<[string, Partial<ProviderErrorOptions>]>([
-    ["an overflow", { status: 400, message: "prompt is too long" }],
-    [
-      "an overflow that a broken server reports",
-      { status: 500, message: "the request exceeds the available context size" },
-    ],
-    ["a damaged history", { status: 400, message: "each tool_use must have a single result" }],
-    ["a wrong request", { status: 400 }],
-    ["a wrong key", { status: 401 }],
-    ["an unknown model", { status: 404 }],
-  ])("%s", async (_name, error) => {
-    const { ask, attempts, waits } = stage([error, undefined]);
-    expect((await ask()).type).toBe("error");
-    expect([attempts(), waits.length]).toEqual([1, 0]);
-  });
+  test("does not retry errors that stay", () =>
+    everyRow<[string, Partial<ProviderErrorOptions>]>([
+      ["an overflow", { status: 400, message: "prompt is too long" }],
+      [
+        "an overflow that a broken server reports",
+        { status: 500, message: "the request exceeds the available context size" },
+      ],
+      ["a damaged history", { status: 400, message: "each tool_use must have a single result" }],
+      ["a wrong request", { status: 400 }],
+      ["a wrong key", { status: 401 }],
+      ["an unknown model", { status: 404 }],
+    ])(async ([, error]) => {
+      const { ask, attempts, waits } = stage([error, undefined]);
+      expect((await ask()).type).toBe("error");
+      expect([attempts(), waits.length]).toEqual([1, 0]);
+    }));
 });
 
 test("after the last attempt the error says how many there were", async () => {

@@ -2,6 +2,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BonsaiError, emptyUsage, type Message, type ToolResultMessage } from "@bonsai-agent/messages";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { loadCatalogue } from "../src/catalogue/catalogue.ts";
 import { finalEvent, ModelClient } from "../src/model-client.ts";
@@ -108,38 +109,47 @@ describe("a scenario file", () => {
   });
 
   const answer = (line: unknown) => ({ turn: [line] });
-  test.each([
-    ["{", "scenario_unreadable", "Cannot read the scenario"],
-    ["[]", "scenario_invalid", "the whole file is [], but must be an object"],
-    [{}, "scenario_invalid", "turn is missing, but must be a list"],
-    [
-      { turn: [], atEnd: "stop" },
-      "scenario_invalid",
-      'atEnd is "stop", but must be one of "error", "repeat"',
-    ],
-    [{ turn: [], contextWindow: 0 }, "scenario_invalid", "contextWindow is 0, but must be a number above 0"],
-    [answer("hi"), "scenario_invalid", 'turn[0] is "hi", but must be an object'],
-    [answer({ txt: "hi" }), "scenario_invalid", "unknown key turn[0].txt. Known keys: when, times"],
-    [answer({ calls: [{}] }), "scenario_invalid", "turn[0].calls[0].name is missing, but must be a string"],
-    [answer({ when: { lastTxt: "" } }), "scenario_invalid", "unknown key turn[0].when.lastTxt"],
-    [
-      answer({ when: { lastTextMatches: "(" } }),
-      "scenario_invalid",
-      'is "(", but must be a regular expression',
-    ],
-    [answer({ chunkChars: 0 }), "scenario_invalid", "turn[0].chunkChars is 0, but must be a number above 0"],
-    [
-      answer({ error: { status: 42, message: "x" } }),
-      "scenario_invalid",
-      "error.status is 42, but must be a number of",
-    ],
-  ])("%j is refused", (content, code, told) => {
-    const path = scenarioFile(content);
-    const error = failure(() => readScenario(path));
-    expect(error.code).toBe(code);
-    expect(error.message).toContain(path);
-    expect(error.message).toContain(told);
-  });
+  test("a wrong scenario is refused with its place", () =>
+    everyRow([
+      ["{", "scenario_unreadable", "Cannot read the scenario"],
+      ["[]", "scenario_invalid", "the whole file is [], but must be an object"],
+      [{}, "scenario_invalid", "turn is missing, but must be a list"],
+      [
+        { turn: [], atEnd: "stop" },
+        "scenario_invalid",
+        'atEnd is "stop", but must be one of "error", "repeat"',
+      ],
+      [
+        { turn: [], contextWindow: 0 },
+        "scenario_invalid",
+        "contextWindow is 0, but must be a number above 0",
+      ],
+      [answer("hi"), "scenario_invalid", 'turn[0] is "hi", but must be an object'],
+      [answer({ txt: "hi" }), "scenario_invalid", "unknown key turn[0].txt. Known keys: when, times"],
+      [answer({ calls: [{}] }), "scenario_invalid", "turn[0].calls[0].name is missing, but must be a string"],
+      [answer({ when: { lastTxt: "" } }), "scenario_invalid", "unknown key turn[0].when.lastTxt"],
+      [
+        answer({ when: { lastTextMatches: "(" } }),
+        "scenario_invalid",
+        'is "(", but must be a regular expression',
+      ],
+      [
+        answer({ chunkChars: 0 }),
+        "scenario_invalid",
+        "turn[0].chunkChars is 0, but must be a number above 0",
+      ],
+      [
+        answer({ error: { status: 42, message: "x" } }),
+        "scenario_invalid",
+        "error.status is 42, but must be a number of",
+      ],
+    ])(([content, code, told]) => {
+      const path = scenarioFile(content);
+      const error = failure(() => readScenario(path));
+      expect(error.code).toBe(code);
+      expect(error.message).toContain(path);
+      expect(error.message).toContain(told);
+    }));
 
   test("the error for a missing scenario file names it", () => {
     const error = failure(() => readScenario("/nonexistent/play.json"));

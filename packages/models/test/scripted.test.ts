@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { AnswerBuilder } from "../src/answer-builder.ts";
 import { MALFORMED_ARGUMENTS } from "../src/call-arguments.ts";
@@ -157,26 +158,27 @@ describe("the wire", () => {
 
 describe("the window is enforced", () => {
   const turn = [{ text: "fits" }];
-  test.each<[string, number | undefined, number, RegExp | undefined]>([
-    ["an unknown window", undefined, 1_000_000, undefined],
-    ["input and cap fit", 3_000, 100, undefined],
-    [
-      "the cap does not fit",
-      3_000,
-      2_500,
-      /^input length and `max_tokens` exceed context limit: \d+ \+ 2500 > 3000/,
-    ],
-    ["the input does not fit", 500, 100, /^prompt is too long: \d+ tokens > 500 maximum$/],
-  ])("%s", async (_name, contextWindow, maxOutputTokens, refusal) => {
-    const messages = [user(long(1_000))];
-    const call = callOf({ model: { ...model, contextWindow }, maxOutputTokens, messages });
-    const { error } = await perform(scriptedProvider({ turn }), call);
-    if (refusal === undefined) expect(error).toBeUndefined();
-    else {
-      expect(error).toMatchObject({ kind: "refused", status: 400 });
-      expect((error as Error).message).toMatch(refusal);
-    }
-  });
+  test("refuses a request above its limits", () =>
+    everyRow<[string, number | undefined, number, RegExp | undefined]>([
+      ["an unknown window", undefined, 1_000_000, undefined],
+      ["input and cap fit", 3_000, 100, undefined],
+      [
+        "the cap does not fit",
+        3_000,
+        2_500,
+        /^input length and `max_tokens` exceed context limit: \d+ \+ 2500 > 3000/,
+      ],
+      ["the input does not fit", 500, 100, /^prompt is too long: \d+ tokens > 500 maximum$/],
+    ])(async ([, contextWindow, maxOutputTokens, refusal]) => {
+      const messages = [user(long(1_000))];
+      const call = callOf({ model: { ...model, contextWindow }, maxOutputTokens, messages });
+      const { error } = await perform(scriptedProvider({ turn }), call);
+      if (refusal === undefined) expect(error).toBeUndefined();
+      else {
+        expect(error).toMatchObject({ kind: "refused", status: 400 });
+        expect((error as Error).message).toMatch(refusal);
+      }
+    }));
 
   test("and what the model would have said to a refused request is kept", async () => {
     const provider = scriptedProvider({ contextWindow: 600, turn: [{ text: "kept" }] });

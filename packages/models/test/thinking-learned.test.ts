@@ -1,4 +1,4 @@
-import { type LoopbackReply, loopbackServer } from "@bonsai-agent/testkit";
+import { everyRow, type LoopbackReply, loopbackServer } from "@bonsai-agent/testkit";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type CatalogueModel, finalEvent, ModelClient } from "../src/index.ts";
 import { answerOf, callOfTool, delta, finish, local, resultOf, streamOf, user } from "./openai-exchange.ts";
@@ -50,24 +50,26 @@ const words = [
 ];
 
 describe("a gateway that wants thinking back", () => {
-  test.each(
-    words.flatMap((text) => [
-      [text, 400, { error: { message: text, type: "invalid_request_error" } }] as const,
-      [text, 422, { detail: [{ loc: ["body"], msg: text, input: { stream_options: 1 } }] }] as const,
-      [text, 200, { error: text }] as const,
-    ]),
-  )("gets the thinking after its refusal: %s (%d)", async (_text, status, body) => {
-    refusal = (messages) => {
-      const isMissing = answersOf(messages).some(({ reasoning_content: text }) => !text);
-      return isMissing ? json(status, body) : undefined;
-    };
-    const client = new ModelClient({ sleep: async () => {} });
-    expect(await ask(client, box())).toMatchObject({ type: "done" });
-    expect(sent).toHaveLength(2);
-    expect(answersOf(sent[1]!).map(({ reasoning_content: text }) => text)).toEqual(["Look first.", "."]);
-    await ask(client, box());
-    expect(sent).toHaveLength(3);
-  });
+  test("gets the thinking after its refusal", () =>
+    everyRow(
+      words.flatMap((text) => [
+        [text, 400, { error: { message: text, type: "invalid_request_error" } }] as const,
+        [text, 422, { detail: [{ loc: ["body"], msg: text, input: { stream_options: 1 } }] }] as const,
+        [text, 200, { error: text }] as const,
+      ]),
+    )(async ([, status, body]) => {
+      sent = [];
+      refusal = (messages) => {
+        const isMissing = answersOf(messages).some(({ reasoning_content: text }) => !text);
+        return isMissing ? json(status, body) : undefined;
+      };
+      const client = new ModelClient({ sleep: async () => {} });
+      expect(await ask(client, box())).toMatchObject({ type: "done" });
+      expect(sent).toHaveLength(2);
+      expect(answersOf(sent[1]!).map(({ reasoning_content: text }) => text)).toEqual(["Look first.", "."]);
+      await ask(client, box());
+      expect(sent).toHaveLength(3);
+    }));
 
   test("is remembered only for its model", async () => {
     refusal = (messages) =>

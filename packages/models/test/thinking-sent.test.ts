@@ -1,4 +1,11 @@
-import { type LoopbackServer, loopbackServer, sseChunks, type WireName, wires } from "@bonsai-agent/testkit";
+import {
+  everyRow,
+  type LoopbackServer,
+  loopbackServer,
+  sseChunks,
+  type WireName,
+  wires,
+} from "@bonsai-agent/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   type Catalogue,
@@ -267,18 +274,18 @@ const cases: readonly (readonly [name: string, provider: object, model: object, 
 ];
 
 describe("shown thinking equals sent thinking", () => {
-  test.each(cases)("%s", async (_name, provider, model, rows) => {
-    const { id } = model as { id: string };
-    const own = { contextWindow: 200_000, reasoning: true, ...model };
-    const catalogue = await catalogueOf({ ...provider, models: [own] });
-    const found = await catalogue.find(`${(provider as { provider: string }).provider}/${id}`);
-    for (const [at, level] of thinkingLevels.entries())
-      expect([level, await sent(found, level), askedThinking(found, level)]).toEqual([level, ...rows[at]!]);
-  });
+  test("each model gets its own fields for thinking", () =>
+    everyRow(cases)(async ([, provider, model, rows]) => {
+      const { id } = model as { id: string };
+      const own = { contextWindow: 200_000, reasoning: true, ...model };
+      const catalogue = await catalogueOf({ ...provider, models: [own] });
+      const found = await catalogue.find(`${(provider as { provider: string }).provider}/${id}`);
+      for (const [at, level] of thinkingLevels.entries())
+        expect([level, await sent(found, level), askedThinking(found, level)]).toEqual([level, ...rows[at]!]);
+    }));
 
-  test.each<WireName>(["anthropic-messages", "openai-responses", "openai-chat"])(
-    "a model that cannot think is told nothing: %s",
-    async (api) => {
+  test("a model that cannot think gets no fields for thinking", () =>
+    everyRow<WireName>(["anthropic-messages", "openai-responses", "openai-chat"])(async (api) => {
       const catalogue = await catalogueOf({
         provider: "box",
         api,
@@ -287,8 +294,7 @@ describe("shown thinking equals sent thinking", () => {
       const model = await catalogue.find("box/m");
       for (const level of thinkingLevels)
         expect([await sent(model, level), askedThinking(model, level)]).toEqual([{}, undefined]);
-    },
-  );
+    }));
 
   test("Invariant: of all that is built in, two levels that are offered are two requests, and each request is offered", async () => {
     const { models } = await loadCatalogue({ home: homeWith({ providers: [] }), env: {} });

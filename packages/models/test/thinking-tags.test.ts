@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { LeadingThinking, splitThinking, untaggedThinking } from "../src/thinking-tags.ts";
@@ -30,19 +31,20 @@ const cases: readonly (readonly [answer: string, thinking: string, text: string]
   ["`<think>` opens", "", "`<think>` opens"],
 ];
 
-test.each(cases)("separates the thinking of %j in pieces of any size", (answer, thinking, text) => {
-  expect(read([answer])).toEqual({ thinking, text });
-  expect(read([...answer])).toEqual({ thinking, text });
-  expect(splitThinking(answer)).toEqual({ thinking, text });
-  fc.assert(
-    fc.property(fc.array(fc.nat({ max: answer.length }), { maxLength: 6 }), (cuts) => {
-      const places = [0, ...cuts.toSorted((a, b) => a - b), answer.length];
-      const pieces = places.slice(1).map((end, at) => answer.slice(places[at], end));
-      expect(read(pieces)).toEqual({ thinking, text });
-    }),
-    { numRuns: 20 },
-  );
-});
+test("separates thinking from text in pieces of any size", () =>
+  everyRow(cases)(([answer, thinking, text]) => {
+    expect(read([answer])).toEqual({ thinking, text });
+    expect(read([...answer])).toEqual({ thinking, text });
+    expect(splitThinking(answer)).toEqual({ thinking, text });
+    fc.assert(
+      fc.property(fc.array(fc.nat({ max: answer.length }), { maxLength: 6 }), (cuts) => {
+        const places = [0, ...cuts.toSorted((a, b) => a - b), answer.length];
+        const pieces = places.slice(1).map((end, at) => answer.slice(places[at], end));
+        expect(read(pieces)).toEqual({ thinking, text });
+      }),
+      { numRuns: 20 },
+    );
+  }));
 
 test("thinking without an opening tag ends at a closing tag next to a line break", () => {
   expect(untaggedThinking("hm\n</think>\n\nYes.")).toEqual({ thinking: "hm", rest: "Yes." });

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { type ImportResult, importTranscript } from "@bonsai-agent/transcripts";
 import { afterAll, describe, expect, test } from "vitest";
 import { projectionText } from "./projection-text.ts";
@@ -360,18 +361,19 @@ describe("Claude Code: what is no answer of a model", () => {
     ["before a call had run", [...BEGIN], ["aborted"]],
     ["after a call had run", [...BEGIN, user("r1", "a1", [result("one")])], ["toolUse", "aborted"]],
   ];
-  test.each(ABORTED)("a turn that was cancelled %s is marked", (_, rows, stops) => {
-    const last = rows.at(-1)!.uuid as string;
-    const all = imported(
-      ...rows,
-      user("i", last, [says("[Request interrupted by user]")]),
-      user("u9", "i", "Anew."),
-    );
-    const stored = all.entries.flatMap((entry) =>
-      entry.type === "message" && entry.message.role === "assistant" ? [entry.message.stopReason] : [],
-    );
-    expect(stored).toEqual(stops);
-    expect(seen(all).at(-1)).toBe("U Anew.");
-    expect(kinds(all)).toContain(`cancelled_turns ${rows.length + 1}`);
-  });
+  test("a cancelled turn is marked", () =>
+    everyRow(ABORTED)(([, rows, stops]) => {
+      const last = rows.at(-1)!.uuid as string;
+      const all = imported(
+        ...rows,
+        user("i", last, [says("[Request interrupted by user]")]),
+        user("u9", "i", "Anew."),
+      );
+      const stored = all.entries.flatMap((entry) =>
+        entry.type === "message" && entry.message.role === "assistant" ? [entry.message.stopReason] : [],
+      );
+      expect(stored).toEqual(stops);
+      expect(seen(all).at(-1)).toBe("U Anew.");
+      expect(kinds(all)).toContain(`cancelled_turns ${rows.length + 1}`);
+    }));
 });

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { type ImportResult, importTranscript } from "@bonsai-agent/transcripts";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
@@ -78,13 +79,15 @@ describe("Codex: counts of tokens", () => {
   ];
   const BOTH = { answers: [100, 200, 300], apart: [], sum: 600 };
 
-  test.each(["0.39.0", "0.103.9", undefined, "0.128.0"])("before their items, version %s", (version) => {
-    expect(counted(rollout(version, ...before()))).toEqual(BOTH);
-  });
+  test("before their items, in every version", () =>
+    everyRow(["0.39.0", "0.103.9", undefined, "0.128.0"])((version) => {
+      expect(counted(rollout(version, ...before()))).toEqual(BOTH);
+    }));
 
-  test.each(["0.39.0", "0.104.0", undefined, "1.2.0"])("after their items, version %s", (version) => {
-    expect(counted(rollout(version, ...after()))).toEqual(BOTH);
-  });
+  test("after their items, in every version", () =>
+    everyRow(["0.39.0", "0.104.0", undefined, "1.2.0"])((version) => {
+      expect(counted(rollout(version, ...after()))).toEqual(BOTH);
+    }));
 
   test("a session that another version went on with", () => {
     const count = counter();
@@ -309,9 +312,10 @@ describe("Codex: prompts that events have", () => {
       ["U <image name=[Image #1]> | <image> | </image> | See.", "A 1"],
     ],
   ];
-  test.each(SAID)("are not doubled: %s", (_, lines, expected) => {
-    expect(users(rollout(undefined, ...lines))).toEqual(expected);
-  });
+  test("are not doubled", () =>
+    everyRow(SAID)(([, lines, expected]) => {
+      expect(users(rollout(undefined, ...lines))).toEqual(expected);
+    }));
 
   test("turns that were taken back are counted by them", () => {
     const all = rollout(

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import { addUsage, BonsaiError, callsIn, emptyUsage, jsonText } from "@bonsai-agent/messages";
+import { everyRow } from "@bonsai-agent/testkit";
 import { type ImportResult, importTranscript } from "@bonsai-agent/transcripts";
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
@@ -147,9 +148,8 @@ function expectLegal({ entries, leafId, report }: ImportResult): void {
   for (const notice of report.notices) expect(notice.message).not.toBe("");
 }
 
-test.each(FIXTURES)(
-  "law: %s with damaged records is refused by name, or is a sound session, the same each time",
-  (name) => {
+test("law: a transcript with damaged records is refused by name, or is a sound session, the same each time", () =>
+  everyRow(FIXTURES)((name) => {
     const records = recordsOf(name);
     fc.assert(
       fc.property(fc.array(damage, { minLength: 1, maxLength: 8 }), (damages) => {
@@ -160,8 +160,7 @@ test.each(FIXTURES)(
         expect(jsonText(importedOrRefused(path))).toBe(jsonText(first));
       }),
     );
-  },
-);
+  }));
 
 /** Words that a user wrote, in records of each program that can be damaged around them. */
 const SAID: Array<[program: string, records: (words: string, id: number) => unknown]> = [
@@ -204,9 +203,8 @@ const SAID: Array<[program: string, records: (words: string, id: number) => unkn
   ],
 ];
 
-test.each(SAID)(
-  "law: no words of the user are lost where other records are damaged, in %s",
-  (name, recordOf) => {
+test("law: no words of the user are lost where other records are damaged", () =>
+  everyRow(SAID)(([name, recordOf]) => {
     fc.assert(
       fc.property(fc.array(damage, { maxLength: 6 }), fc.integer({ min: 1, max: 8 }), (damages, many) => {
         const said = Array.from({ length: many }, (_, id) => recordOf(`said ${id} by the user`, id));
@@ -219,5 +217,4 @@ test.each(SAID)(
         for (let id = 0; id < many; id += 1) expect(text).toContain(`said ${id} by the user`);
       }),
     );
-  },
-);
+  }));

@@ -15,9 +15,7 @@ export const strict = { parser: new Parser(), renderer: new HtmlRenderer({ safe:
 // A renderer that judges addresses would hide what it was given.
 export const broad = Object.assign(
   new MarkdownIt("default", { html: true, linkify: true, typographer: true }),
-  {
-    validateLink: () => true,
-  },
+  { validateLink: () => true },
 );
 
 export const patterns = new Marked({ gfm: true });

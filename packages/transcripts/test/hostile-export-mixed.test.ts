@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { exportMarkdown } from "@bonsai-agent/transcripts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -50,48 +51,49 @@ const piece = fc.constantFrom(
 const CHARS = process.env.LAW_RUNS ? 250_000 : 64_000;
 
 describe("an export is only text for every reader", () => {
-  test.each([
-    ...[
-      "> ",
-      ">",
-      "- ",
-      "[",
-      "![",
-      "](",
-      "`a",
-      "``a`",
-      "\\",
-      "\\`",
-      "<",
-      "<https://",
-      "<a ",
-      "&",
-      "*",
-      "~~~",
-      "www.",
-    ],
-    ...[
-      "a\n===\n",
-      "# a\n",
-      "- a\n",
-      "```\n",
-      "- ```\n",
-      "    <b>\n\n",
-      "[a]: b\n",
-      "1. ",
-      "=\n",
-      "\t",
-      "|",
-      "a | <b>\n",
-    ],
-    ...["`<b>` ", "`<b>` [a](", "> ```\n> <b>\n", "password:", "![](", "](javascript:", "](        "],
-    Array.from({ length: 300 }, (_, at) => `${"`".repeat(at + 1)}<b>`).join(" "),
-  ])("a long text of only %j takes linear time", (unit) => {
-    const value = unit.repeat(Math.ceil(CHARS / unit.length));
-    const [first] = sessionWith(value, ["a user's text"]).entries();
-    const session = { header, leafId: null, entries: () => [first!], path: () => [first!] };
-    expect(exportMarkdown(session)).toContain("## User");
-  });
+  test("a long text of one repeated unit takes linear time", () =>
+    everyRow([
+      ...[
+        "> ",
+        ">",
+        "- ",
+        "[",
+        "![",
+        "](",
+        "`a",
+        "``a`",
+        "\\",
+        "\\`",
+        "<",
+        "<https://",
+        "<a ",
+        "&",
+        "*",
+        "~~~",
+        "www.",
+      ],
+      ...[
+        "a\n===\n",
+        "# a\n",
+        "- a\n",
+        "```\n",
+        "- ```\n",
+        "    <b>\n\n",
+        "[a]: b\n",
+        "1. ",
+        "=\n",
+        "\t",
+        "|",
+        "a | <b>\n",
+      ],
+      ...["`<b>` ", "`<b>` [a](", "> ```\n> <b>\n", "password:", "![](", "](javascript:", "](        "],
+      Array.from({ length: 300 }, (_, at) => `${"`".repeat(at + 1)}<b>`).join(" "),
+    ])((unit) => {
+      const value = unit.repeat(Math.ceil(CHARS / unit.length));
+      const [first] = sessionWith(value, ["a user's text"]).entries();
+      const session = { header, leafId: null, entries: () => [first!], path: () => [first!] };
+      expect(exportMarkdown(session)).toContain("## User");
+    }));
 
   test("harmless Markdown stays unchanged", () => {
     const text = [

@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { expectHarmless, TAG } from "./export-readers.ts";
 
@@ -207,10 +208,11 @@ describe("an export is only text for every reader", () => {
     expect(cases.length).toBeGreaterThan(150);
   });
 
-  test.each(cases)("%s: %j", (_, value) => {
-    expectHarmless(value);
-    const after = `\n\n${TAG}\n\n\`\`\`html\n${TAG}\n\`\`\`\n${LINK}`;
-    for (const text of [`Before.\n${value}\nBehind ${TAG}.`, value + after])
-      for (const name of ["a user's text", "summaries"]) expectHarmless(text, [name]);
-  });
+  test("a hostile value is exported", () =>
+    everyRow(cases)(([, value]) => {
+      expectHarmless(value);
+      const after = `\n\n${TAG}\n\n\`\`\`html\n${TAG}\n\`\`\`\n${LINK}`;
+      for (const text of [`Before.\n${value}\nBehind ${TAG}.`, value + after])
+        for (const name of ["a user's text", "summaries"]) expectHarmless(text, [name]);
+    }));
 });

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { detectTranscript, importTranscript } from "@bonsai-agent/transcripts";
 import { describe, expect, test } from "vitest";
 import { objectsOfLine } from "../src/import/json-lines.ts";
@@ -65,11 +66,12 @@ describe("bad input", () => {
     return storage;
   }
 
-  test.each(REFUSED)("%s is refused", (_, path, code) => {
-    expect(() => importTranscript({ path: path() })).toThrowError(
-      expect.objectContaining({ code, hint: expect.stringMatching(/./) }),
-    );
-  });
+  test("a file that is no transcript is refused by name", () =>
+    everyRow(REFUSED)(([, path, code]) => {
+      expect(() => importTranscript({ path: path() })).toThrowError(
+        expect.objectContaining({ code, hint: expect.stringMatching(/./) }),
+      );
+    }));
 
   test("sessions are recognised as such", () => {
     const path = fileOf('\uFEFF{"type":"session","version":3,"id":"x","timestamp":"t","cwd":"/"}\n');
@@ -179,29 +181,28 @@ describe("bad input", () => {
     expect(notices.filter((notice) => !notice.startsWith("cwd_unknown"))).toEqual(expected);
   });
 
-  test.each([
-    [
-      "Codex",
-      '{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"c"}}{"timestamp":"2026-01-01T00:00:01Z","type":"response_item","payload":{"type":"message","role":"user","content":"one"}}',
-    ],
-    ["Gemini CLI", '{"sessionId":"s","projectHash":"h"}{"id":"1","type":"user","content":"one"}'],
-    [
-      "Qwen Code",
-      '{"uuid":"a","sessionId":"s","type":"user","message":{"parts":[{"text":"one"}]}}{"uuid":"b","parentUuid":"a","sessionId":"s","type":"system"}',
-    ],
-  ])("%s: records on one line are read one by one", (program, content) => {
-    const { report, ...session } = importTranscript({ path: fileOf(content) });
-    expect([report.program, ...projectionText(session)]).toEqual([program, "U one"]);
-    expect(report.notices).toContainEqual(expect.objectContaining({ kind: "joined_records", lines: [1] }));
-  });
+  test("records on one line are read one by one", () =>
+    everyRow([
+      [
+        "Codex",
+        '{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"c"}}{"timestamp":"2026-01-01T00:00:01Z","type":"response_item","payload":{"type":"message","role":"user","content":"one"}}',
+      ],
+      ["Gemini CLI", '{"sessionId":"s","projectHash":"h"}{"id":"1","type":"user","content":"one"}'],
+      [
+        "Qwen Code",
+        '{"uuid":"a","sessionId":"s","type":"user","message":{"parts":[{"text":"one"}]}}{"uuid":"b","parentUuid":"a","sessionId":"s","type":"system"}',
+      ],
+    ])(([program, content]) => {
+      const { report, ...session } = importTranscript({ path: fileOf(content) });
+      expect([report.program, ...projectionText(session)]).toEqual([program, "U one"]);
+      expect(report.notices).toContainEqual(expect.objectContaining({ kind: "joined_records", lines: [1] }));
+    }));
 
-  test.each(['{"a":', '{"', "}{", '{"a":1}', '"', '{"a":"\\', '\\"', "[", "{{"])(
-    "64 KB of %s are given up, or read, in the time of one look",
-    (unit) => {
+  test("64 KB of one repeated unit are given up, or read, in one pass", () =>
+    everyRow(['{"a":', '{"', "}{", '{"a":1}', '"', '{"a":"\\', '\\"', "[", "{{"])((unit) => {
       const { values } = objectsOfLine(`{${unit.repeat(64_000 / unit.length)}`);
       expect(values.length > 0).toBe(unit === "}{" || unit === '{"a":1}');
-    },
-  );
+    }));
 
   test.each(DAMAGED)("%s", (_, content, projection, notices) => {
     const result = importTranscript({ path: fileOf(content) });

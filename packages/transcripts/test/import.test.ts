@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFile
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSession } from "@bonsai-agent/session";
+import { everyRow } from "@bonsai-agent/testkit";
 import { type ImportResult, importTranscript } from "@bonsai-agent/transcripts";
 import { describe, expect, test } from "vitest";
 import { messageLine, projectionText } from "./projection-text.ts";
@@ -223,20 +224,21 @@ describe("importTranscript", () => {
     expect([input, output, cacheRead, cacheWrite]).toEqual(tokens);
   });
 
-  test.each(CASES)("the same file each time, which opens to the same view: $path", ({ path, projection }) => {
-    const folder = mkdtempSync(join(tmpdir(), "bonsai-import-"));
-    const [first, second] = ["first", "second"].map((name) => {
-      const { file } = importTranscript({
-        path: fixture(path),
-        into: { file: join(folder, `${name}.jsonl`) },
+  test("an import makes the same file each time, which opens to the same view", () =>
+    everyRow(CASES)(({ path, projection }) => {
+      const folder = mkdtempSync(join(tmpdir(), "bonsai-import-"));
+      const [first, second] = ["first", "second"].map((name) => {
+        const { file } = importTranscript({
+          path: fixture(path),
+          into: { file: join(folder, `${name}.jsonl`) },
+        });
+        return readFileSync(file!, "utf8");
       });
-      return readFileSync(file!, "utf8");
-    });
-    expect(second).toBe(first);
-    const opened = openSession(join(folder, "first.jsonl")).projection();
-    expect(opened.items.map((item) => messageLine(item.message))).toEqual(projection);
-    expect(statSync(join(folder, "first.jsonl")).mode & 0o777).toBe(0o600);
-  });
+      expect(second).toBe(first);
+      const opened = openSession(join(folder, "first.jsonl")).projection();
+      expect(opened.items.map((item) => messageLine(item.message))).toEqual(projection);
+      expect(statSync(join(folder, "first.jsonl")).mode & 0o777).toBe(0o600);
+    }));
 
   test("keeps what was compacted away, rewound and written by others as branches", () => {
     const counts = (path: string) => importTranscript({ path: fixture(path) }).report.counts;

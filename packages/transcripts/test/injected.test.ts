@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { userDrafts } from "../src/import/injected.ts";
 
@@ -31,13 +32,14 @@ const TEXTS: Array<[text: string, own: string | undefined, injected: string | un
 ];
 
 describe("userDrafts", () => {
-  test.each(TEXTS)("%j", (text, own, injected) => {
-    const drafts = userDrafts([{ type: "text", text }], "x");
-    const message = drafts.find((draft) => draft.type === "message");
-    const note = drafts.find((draft) => draft.type === "custom_message");
-    expect(message?.message.role === "user" ? message.message.content : undefined).toBe(own);
-    expect(note?.content).toBe(injected);
-  });
+  test("separates injected text from the user's words", () =>
+    everyRow(TEXTS)(([text, own, injected]) => {
+      const drafts = userDrafts([{ type: "text", text }], "x");
+      const message = drafts.find((draft) => draft.type === "message");
+      const note = drafts.find((draft) => draft.type === "custom_message");
+      expect(message?.message.role === "user" ? message.message.content : undefined).toBe(own);
+      expect(note?.content).toBe(injected);
+    }));
 
   test("images are the user's, unless the transcript says that the whole message is not", () => {
     const content = [{ type: "image", data: "aGk=", mimeType: "image/png" }] as const;

@@ -1,5 +1,6 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { MemoryStore, openSession } from "@bonsai-agent/session";
+import { everyRow } from "@bonsai-agent/testkit";
 import { exportMarkdown } from "@bonsai-agent/transcripts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -23,9 +24,8 @@ test("law: a session in which any field holds anything is exported", () => {
   );
 });
 
-test.each([5_000, 100_000])(
-  "arguments and content that are nested %d deep are exported as far as they can be",
-  (depth) => {
+test("deeply nested arguments and content are exported as far as they can be", () =>
+  everyRow([5_000, 100_000])((depth) => {
     const deep = `${"[".repeat(depth)}${"]".repeat(depth)}`;
     const says = (id: string, parentId: string | null, content: string) =>
       `{"type":"message","id":"${id}","parentId":${JSON.stringify(parentId)},"timestamp":"${timestamp}","message":{"role":"assistant","content":${content}}}`;
@@ -38,5 +38,4 @@ test.each([5_000, 100_000])(
     expect(text).toContain("read(");
     expect(text).toContain("the end");
     expect(base("x", null).timestamp).toBe(timestamp);
-  },
-);
+  }));

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { afterAll, expect, test } from "vitest";
 import { NoticeLog } from "../src/import/notices.ts";
 import { pairToolCalls } from "../src/import/pair-tool-calls.ts";
@@ -45,16 +46,17 @@ test("Codex: counts that are reported again belong to no further answer", () => 
   expect(twice.report.usage).toMatchObject({ input: 180, output: 20 });
 });
 
-test.each([
-  [1, ["U one", "A 1", "U two", "A 2", "U again"]],
-  [2, ["U one", "A 1", "U again"]],
-  [9, ["U again"]],
-])("Codex: %i turns that were taken back are out of the context, and stay as a branch", (num_turns, seen) => {
-  const turns = ["one", "two", "three"].flatMap((word, at) => [asks(word), answers(`${at + 1}`)]);
-  const result = codex(...turns, ["event_msg", { type: "thread_rolled_back", num_turns }], asks("again"));
-  expect(projectionText(result)).toEqual(seen);
-  expect(result.entries.filter(({ type }) => type === "message")).toHaveLength(7);
-});
+test("Codex: turns that were taken back are out of the context, and stay as a branch", () =>
+  everyRow([
+    [1, ["U one", "A 1", "U two", "A 2", "U again"]],
+    [2, ["U one", "A 1", "U again"]],
+    [9, ["U again"]],
+  ])(([num_turns, seen]) => {
+    const turns = ["one", "two", "three"].flatMap((word, at) => [asks(word), answers(`${at + 1}`)]);
+    const result = codex(...turns, ["event_msg", { type: "thread_rolled_back", num_turns }], asks("again"));
+    expect(projectionText(result)).toEqual(seen);
+    expect(result.entries.filter(({ type }) => type === "message")).toHaveLength(7);
+  }));
 
 const user = (key: string, parent: string | null): Step => ({
   key,

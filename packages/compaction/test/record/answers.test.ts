@@ -1,4 +1,5 @@
 import { estimateTokens } from "@bonsai-agent/messages";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { emptyRecord } from "../../src/details.ts";
 import { sentencesOf } from "../../src/record/sentence.ts";
@@ -13,48 +14,50 @@ const answered = (text: string, answer: string) =>
   wordLines(wordsOf(agent(text), user(answer, "e1"), agent("Good."))).at(-1);
 
 describe("a short answer carries the question, also before a list of choices", () => {
-  test.each<[string, string, string, string]>([
-    [
-      "numbered, before the question",
-      "Ich sehe zwei Wege:\n\n1. Redis\n2. Memcached\n\nWelchen nehmen wir?",
-      "den zweiten",
-      "1. [e1] (asked: Welchen nehmen wir?) den zweiten",
-    ],
-    [
-      "lettered, behind the question",
-      "Quale preferisci?\na) Redis\nb) Memcached\nc) nessuno",
-      "la b",
-      "1. [e1] (asked: Quale preferisci?) la b",
-    ],
-    [
-      "on one line",
-      "We can (A) keep it flat or (B) split it.\nWhich do you prefer?",
-      "B",
-      "1. [e1] (asked: Which do you prefer?) B",
-    ],
-    [
-      "a report with a list, and a question behind more text",
-      "1. parsed\n2. tested\n\nAll is well.\nSkal jeg fortsette?",
-      "ja",
-      "1. [e1] (asked: Skal jeg fortsette?) ja",
-    ],
-    ["a number", "Which port should it use?", "8080", "1. [e1] (asked: Which port should it use?) 8080"],
-  ])("%s", (_, question, answer, line) => {
-    expect(answered(question, answer)).toBe(line);
-  });
+  test("a short answer carries its question, in any language", () =>
+    everyRow<[string, string, string, string]>([
+      [
+        "numbered, before the question",
+        "Ich sehe zwei Wege:\n\n1. Redis\n2. Memcached\n\nWelchen nehmen wir?",
+        "den zweiten",
+        "1. [e1] (asked: Welchen nehmen wir?) den zweiten",
+      ],
+      [
+        "lettered, behind the question",
+        "Quale preferisci?\na) Redis\nb) Memcached\nc) nessuno",
+        "la b",
+        "1. [e1] (asked: Quale preferisci?) la b",
+      ],
+      [
+        "on one line",
+        "We can (A) keep it flat or (B) split it.\nWhich do you prefer?",
+        "B",
+        "1. [e1] (asked: Which do you prefer?) B",
+      ],
+      [
+        "a report with a list, and a question behind more text",
+        "1. parsed\n2. tested\n\nAll is well.\nSkal jeg fortsette?",
+        "ja",
+        "1. [e1] (asked: Skal jeg fortsette?) ja",
+      ],
+      ["a number", "Which port should it use?", "8080", "1. [e1] (asked: Which port should it use?) 8080"],
+    ])(([, question, answer, line]) => {
+      expect(answered(question, answer)).toBe(line);
+    }));
 });
 
-test.each<[string, string, boolean]>([
-  ["five words", "the second one of those", true],
-  ["six words", "the second one of those two", false],
-  ["ten Chinese characters", "请用第二个方案来部署", true],
-  ["eleven Chinese characters", "请用第二个方案来部署吧", false],
-  ["two words and six characters", "请用 Redis 第二个 now", true],
-  ["four words and six characters", "please 请用 Redis 第二个 right now", false],
-  ["a quotation with brackets", "the [second] one", false],
-])("an answer of %s: the question belongs to it if it is short", (_, answer, isShort) => {
-  expect(answered("Which cache should it use?", answer)?.includes("Which cache")).toBe(isShort);
-});
+test("a question belongs to its answer if the answer is short", () =>
+  everyRow<[string, string, boolean]>([
+    ["five words", "the second one of those", true],
+    ["six words", "the second one of those two", false],
+    ["ten Chinese characters", "请用第二个方案来部署", true],
+    ["eleven Chinese characters", "请用第二个方案来部署吧", false],
+    ["two words and six characters", "请用 Redis 第二个 now", true],
+    ["four words and six characters", "please 请用 Redis 第二个 right now", false],
+    ["a quotation with brackets", "the [second] one", false],
+  ])(([, answer, isShort]) => {
+    expect(answered("Which cache should it use?", answer)?.includes("Which cache")).toBe(isShort);
+  }));
 
 test("the questions beside the answers count for what the words may take", () => {
   const letters = "abcdefghijklmnopqrst";
@@ -69,10 +72,11 @@ test("the questions beside the answers count for what the words may take", () =>
   expect(estimateTokens(lines.join("\n"))).toBeLessThanOrEqual(maxTokens);
 });
 
-test.each([
-  ["Nézd meg a 185. modult. Aztán szólj.", ["Nézd meg a 185. modult.", "Aztán szólj."]],
-  ["Tarkista kohdat 2. ja 3. nyt!", ["Tarkista kohdat 2. ja 3. nyt!"]],
-  ["Take port 8080. Then log it.", ["Take port 8080.", "Then log it."]],
-])("the point of an ordinal ends no sentence: %s", (text, sentences) => {
-  expect(sentencesOf(text)).toEqual(sentences);
-});
+test("the point of an ordinal ends no sentence", () =>
+  everyRow([
+    ["Nézd meg a 185. modult. Aztán szólj.", ["Nézd meg a 185. modult.", "Aztán szólj."]],
+    ["Tarkista kohdat 2. ja 3. nyt!", ["Tarkista kohdat 2. ja 3. nyt!"]],
+    ["Take port 8080. Then log it.", ["Take port 8080.", "Then log it."]],
+  ])(([text, sentences]) => {
+    expect(sentencesOf(text)).toEqual(sentences);
+  }));

@@ -1,4 +1,5 @@
 import { estimateTokens } from "@bonsai-agent/messages";
+import { everyRow } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { clippedTexts, contentWords, routineShape, sentencesOf, termsIn } from "../../src/record/sentence.ts";
@@ -44,10 +45,7 @@ const text = fc
       { weight: 4, arbitrary: fc.constantFrom(...SENTENCES) },
       fc.string({ unit: "grapheme", maxLength: 40 }),
     ),
-    {
-      minLength: 1,
-      maxLength: 5,
-    },
+    { minLength: 1, maxLength: 5 },
   )
   .map((sentences) => sentences.join(" "));
 const texts = fc.array(text, { maxLength: 25 });
@@ -130,21 +128,22 @@ test("the law of subjects over any texts: by each word that few statements share
   fc.assert(law);
 });
 
-test.each([
-  ["a prohibition", "Never push to main."],
-  ["a prohibition in German", "Niemals direkt veröffentlichen."],
-  ["a prohibition in Russian", "Никогда не публикуй сам."],
-  ["a prohibition in Chinese", "不要直接发布。"],
-  ["a prohibition in Japanese", "直接公開しないでください。"],
-  ["a prohibition in Arabic", "لا تنشر بنفسك أبدا."],
-  ["an identifier", "It is parseHeader that matters."],
-  ["a path", "The file is src/gate/way.ts."],
-  ["a value", "Take port 8443."],
-])("%s outlives chatter, however old it is", (_, statement) => {
-  const kept = clip([chatter[0]!, statement, ...chatter], 200);
-  expect(kept[1]).toBe(statement);
-  expect(kept.filter((each) => each === undefined).length).toBeGreaterThan(40);
-});
+test("prohibitions, decisions and names outlive chatter, however old they are", () =>
+  everyRow([
+    ["a prohibition", "Never push to main."],
+    ["a prohibition in German", "Niemals direkt veröffentlichen."],
+    ["a prohibition in Russian", "Никогда не публикуй сам."],
+    ["a prohibition in Chinese", "不要直接发布。"],
+    ["a prohibition in Japanese", "直接公開しないでください。"],
+    ["a prohibition in Arabic", "لا تنشر بنفسك أبدا."],
+    ["an identifier", "It is parseHeader that matters."],
+    ["a path", "The file is src/gate/way.ts."],
+    ["a value", "Take port 8443."],
+  ])(([, statement]) => {
+    const kept = clip([chatter[0]!, statement, ...chatter], 200);
+    expect(kept[1]).toBe(statement);
+    expect(kept.filter((each) => each === undefined).length).toBeGreaterThan(40);
+  }));
 
 test("repeated statements of one shape are dropped before single ones", () => {
   const routine = Array.from(

@@ -1,5 +1,5 @@
 import { estimateTokens } from "@bonsai-agent/messages";
-import { scripts, writtenTurns } from "@bonsai-agent/testkit";
+import { everyRow, scripts, writtenTurns } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { recordAfter } from "../../src/carry/record.ts";
@@ -66,9 +66,8 @@ const FORMER: ReadonlyArray<[by: string, summary: string, notes: string[]]> = [
   ["an extension, in Chinese", "第一天：我们选择了 SQLite，不用文件。", ["我们选择了 SQLite"]],
 ];
 
-test.each(FORMER)(
-  "the notes of %s are kept when it goes on from them, and by its successors",
-  (_, earlierSummary, notes) => {
+test("former notes are kept by a digest that goes on from them, and by its successors", () =>
+  everyRow(FORMER)(([, earlierSummary, notes]) => {
     let record = recordOf([user("Now the checkout."), agent("The checkout is moved.")]);
     let text = digestText({ record, earlierSummary, maxTokens: 4_000 });
     for (let round = 0; round < 3; round += 1) {
@@ -78,8 +77,7 @@ test.each(FORMER)(
       text = digestText({ record, earlierSummary: text, maxTokens: 4_000 });
     }
     expect(text).toContain("Now part 2 of src/part-2.ts.");
-  },
-);
+  }));
 
 test("quotes of a former digest are in the record, and are not repeated as notes", () => {
   const first = recordOf([user("Never touch src/legacy/old.ts.", "u1"), agent("Understood.", "a1")]);
@@ -89,16 +87,17 @@ test("quotes of a former digest are in the record, and are not repeated as notes
   expect(text.split("Never touch src/legacy/old.ts.")).toHaveLength(2);
 });
 
-test.each(scripts)("one record in %s script gives one digest, within 200 to 8,000 tokens", (script) => {
-  const messages = writtenTurns(script, { seed: 3, turns: 40 });
-  const record = recordOf(messages.map((message, at) => ({ message, entryId: `e${at}` })));
-  const stored = JSON.parse(JSON.stringify(record)) as SpanRecord;
-  for (const maxTokens of [200, 350, 600, 1_200, 2_500, 5_000, 8_000]) {
-    const text = digestText({ record, earlierSummary: MODEL, maxTokens });
-    expect(estimateTokens(text), `${maxTokens}`).toBeLessThanOrEqual(maxTokens);
-    expect(digestText({ record: stored, earlierSummary: MODEL, maxTokens })).toBe(text);
-  }
-});
+test("one record in any script gives one digest, within 200 to 8,000 tokens", () =>
+  everyRow(scripts)((script) => {
+    const messages = writtenTurns(script, { seed: 3, turns: 40 });
+    const record = recordOf(messages.map((message, at) => ({ message, entryId: `e${at}` })));
+    const stored = JSON.parse(JSON.stringify(record)) as SpanRecord;
+    for (const maxTokens of [200, 350, 600, 1_200, 2_500, 5_000, 8_000]) {
+      const text = digestText({ record, earlierSummary: MODEL, maxTokens });
+      expect(estimateTokens(text), `${maxTokens}`).toBeLessThanOrEqual(maxTokens);
+      expect(digestText({ record: stored, earlierSummary: MODEL, maxTokens })).toBe(text);
+    }
+  }));
 
 const deed = fc.oneof(
   fc.string({ unit: "grapheme", maxLength: 200 }).map((text) => [user(text)]),

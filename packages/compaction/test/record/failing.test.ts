@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { emptyRecord } from "../../src/details.ts";
 import { outcomesAfter } from "../../src/record/outcomes.ts";
@@ -114,19 +115,21 @@ const LINES: ReadonlyArray<[command: string, output: string, line: string]> = [
   ],
 ];
 
-test.each(LINES)("%s fails with its decisive line", (command, output, line) => {
-  expect(failing(ran(command, output, 1, "e7"))).toMatchObject([{ line, entryId: "e7" }]);
-});
+test("a failing command has its decisive line", () =>
+  everyRow(LINES)(([command, output, line]) => {
+    expect(failing(ran(command, output, 1, "e7"))).toMatchObject([{ line, entryId: "e7" }]);
+  }));
 
-test.each([
-  ["cd packages/a && CI=1 timeout 60 npm test -- foo > out.txt 2>&1", "npm test -- foo"],
-  ["npm run check 2>&1 | tail -20", "npm run check"],
-  ["FORCE_COLOR=0 sudo make -j4 | head", "make -j4"],
-  ["npm run lint && npm test", "npm run lint && npm test"],
-  ["ls && pytest -q; echo done", "pytest -q"],
-])("%s is %s", (command, key) => {
-  expect(keys([command, `x\n${BROKEN}`, 1])).toEqual([key]);
-});
+test("a failing command is known without folder, environment and pipe", () =>
+  everyRow([
+    ["cd packages/a && CI=1 timeout 60 npm test -- foo > out.txt 2>&1", "npm test -- foo"],
+    ["npm run check 2>&1 | tail -20", "npm run check"],
+    ["FORCE_COLOR=0 sudo make -j4 | head", "make -j4"],
+    ["npm run lint && npm test", "npm run lint && npm test"],
+    ["ls && pytest -q; echo done", "pytest -q"],
+  ])(([command, key]) => {
+    expect(keys([command, `x\n${BROKEN}`, 1])).toEqual([key]);
+  }));
 
 const CODES: ReadonlyArray<[output: string, details?: unknown]> = [
   ["Error: x\n\nCommand exited with code 2"],
@@ -140,41 +143,44 @@ const CODES: ReadonlyArray<[output: string, details?: unknown]> = [
   ["Error: x", { metadata: { exit_code: 7 } }],
 ];
 
-test.each(CODES)("an exit code is read from %j %j", (output, details) => {
-  expect(
-    failing(toolRun("shell", { command: ["bash", "-lc", "npm test"] }, { output, details })),
-  ).toHaveLength(1);
-});
+test("an exit code is read from the output or the details of any agent", () =>
+  everyRow(CODES)(([output, details]) => {
+    expect(
+      failing(toolRun("shell", { command: ["bash", "-lc", "npm test"] }, { output, details })),
+    ).toHaveLength(1);
+  }));
 
-test.each([
-  ["npm test 2>&1 | tail -20", ` FAIL  a.test.ts > b\n${BROKEN}\nTests  1 failed | 3 passed (4)`, 1],
-  ["npm test 2>&1 | tail -20", "stderr | Error: boom\nTests  4 passed (4)", 0],
-  ["pytest -q || true", "E   assert 1 == 2\n1 failed, 2 passed in 0.1s", 1],
-  ["cargo test; echo EXIT=$?", "error[E0308]: mismatched types\nEXIT=101", 1],
-  ["npm run check 2>&1 | grep error", "src/a.ts(3,5): error TS2322: Type 'x'", 1],
-  ["mvn test | tail -5", "Tests run: 3, Failures: 1, Errors: 0", 1],
-  ["mvn test | tail -5", "Tests run: 3, Failures: 0, Errors: 0\nBUILD SUCCESS", 0],
-  ["go test ./... | grep -v '^ok'", "--- FAIL: TestX (0.0s)\nFAIL\tx/y\t0.1s", 1],
-  ["git push 2>&1 | cat", "error: failed to push some refs", 1],
-  ["cat log.txt | head", "Error: old\n3 failed", 0],
-] as const)("behind a pipe the output tells: %s, %j", (command, output, count) => {
-  expect(failing(ran(command, output))).toHaveLength(count);
-});
+test("the output decides if a pipe hides the exit code", () =>
+  everyRow([
+    ["npm test 2>&1 | tail -20", ` FAIL  a.test.ts > b\n${BROKEN}\nTests  1 failed | 3 passed (4)`, 1],
+    ["npm test 2>&1 | tail -20", "stderr | Error: boom\nTests  4 passed (4)", 0],
+    ["pytest -q || true", "E   assert 1 == 2\n1 failed, 2 passed in 0.1s", 1],
+    ["cargo test; echo EXIT=$?", "error[E0308]: mismatched types\nEXIT=101", 1],
+    ["npm run check 2>&1 | grep error", "src/a.ts(3,5): error TS2322: Type 'x'", 1],
+    ["mvn test | tail -5", "Tests run: 3, Failures: 1, Errors: 0", 1],
+    ["mvn test | tail -5", "Tests run: 3, Failures: 0, Errors: 0\nBUILD SUCCESS", 0],
+    ["go test ./... | grep -v '^ok'", "--- FAIL: TestX (0.0s)\nFAIL\tx/y\t0.1s", 1],
+    ["git push 2>&1 | cat", "error: failed to push some refs", 1],
+    ["cat log.txt | head", "Error: old\n3 failed", 0],
+  ] as const)(([command, output, count]) => {
+    expect(failing(ran(command, output))).toHaveLength(count);
+  }));
 
-test.each([
-  ["grep foo x", "", 1],
-  ["ls nope", "ls: nope: No such file or directory", 2],
-  ["git diff --exit-code", "error x", 1],
-  ["git status", "fatal: not a git repository", 128],
-  ["which deno", "", 1],
-  ["find / -name x | head", "find: Permission denied", 1],
-  ["kubectl get pods", "error: not found", 1],
-  ["gh pr view 4", "error: no pull requests found", 1],
-  ["curl http://localhost:1/", "curl: (7) Failed to connect", 7],
-  ["cp a b", "cp: a: No such file or directory", 1],
-] as const)("a command that only reads is no attempt: %s", (command, output, code) => {
-  expect(keys([command, output, code])).toEqual([]);
-});
+test("a command that only reads is no attempt", () =>
+  everyRow([
+    ["grep foo x", "", 1],
+    ["ls nope", "ls: nope: No such file or directory", 2],
+    ["git diff --exit-code", "error x", 1],
+    ["git status", "fatal: not a git repository", 128],
+    ["which deno", "", 1],
+    ["find / -name x | head", "find: Permission denied", 1],
+    ["kubectl get pods", "error: not found", 1],
+    ["gh pr view 4", "error: no pull requests found", 1],
+    ["curl http://localhost:1/", "curl: (7) Failed to connect", 7],
+    ["cp a b", "cp: a: No such file or directory", 1],
+  ] as const)(([command, output, code]) => {
+    expect(keys([command, output, code])).toEqual([]);
+  }));
 
 const CLEARED: ReadonlyArray<[failed: string, passed: string]> = [
   ["npm test", "cd a && npm test 2>&1 | tail -5"],
@@ -191,29 +197,31 @@ const CLEARED: ReadonlyArray<[failed: string, passed: string]> = [
   ["npm run check", "npm run check 2>&1 | grep -E 'error|warn'"],
 ];
 
-test.each(CLEARED)("%s is mended by %s", (failed, passed) => {
-  expect(keys([failed, BROKEN, 1], [passed, ""])).toEqual([]);
-});
+test("a run of the same or a wider command mends a failure", () =>
+  everyRow(CLEARED)(([failed, passed]) => {
+    expect(keys([failed, BROKEN, 1], [passed, ""])).toEqual([]);
+  }));
 
-test.each([
-  ["npm test", "npm test -- foo"],
-  ["npx tsc --noEmit", "npm run lint"],
-  ["cd a && npm test", "cd b && npm test"],
-  ["npm run check", "npm run check 2>&1 | grep wrap"],
-  ["npm run check && npm test", "npm test"],
-  ["git push origin v1", "git push origin main"],
-  ["cargo test -p core", "npm test"],
-  ["go test ./a/...", "pnpm test"],
-  ["pytest tests/a.py", "pytest tests/b.py"],
-  ["npm test", "false || npm test"],
-  ["npx vitest run test/a.test.ts", "npm test"],
-  ["npm test -- test/a.test.ts", "npx vitest run test/a.test.ts"],
-  ["make app", "make"],
-  ["psql -c 'select a'", "psql -c 'select b'"],
-  ["npm run test:unit", "npm run test:e2e"],
-])("%s is not mended by %s", (failed, passed) => {
-  expect(keys([failed, BROKEN, 1], [passed, ""])).toHaveLength(1);
-});
+test("a run of another or a narrower command mends no failure", () =>
+  everyRow([
+    ["npm test", "npm test -- foo"],
+    ["npx tsc --noEmit", "npm run lint"],
+    ["cd a && npm test", "cd b && npm test"],
+    ["npm run check", "npm run check 2>&1 | grep wrap"],
+    ["npm run check && npm test", "npm test"],
+    ["git push origin v1", "git push origin main"],
+    ["cargo test -p core", "npm test"],
+    ["go test ./a/...", "pnpm test"],
+    ["pytest tests/a.py", "pytest tests/b.py"],
+    ["npm test", "false || npm test"],
+    ["npx vitest run test/a.test.ts", "npm test"],
+    ["npm test -- test/a.test.ts", "npx vitest run test/a.test.ts"],
+    ["make app", "make"],
+    ["psql -c 'select a'", "psql -c 'select b'"],
+    ["npm run test:unit", "npm run test:e2e"],
+  ])(([failed, passed]) => {
+    expect(keys([failed, BROKEN, 1], [passed, ""])).toHaveLength(1);
+  }));
 
 test("a failed chain keeps the commands that have not passed since", () => {
   const chain: Parameters<typeof ran> = ["npm run check && npm test", BROKEN, 1];

@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { withoutPastes } from "../../src/record/pasted.ts";
 import { pastes } from "./pastes.ts";
@@ -12,40 +13,42 @@ function rest(text: string): string[] {
     .filter((line) => ![before, behind, ""].includes(line.trim()) && !/^\[(?:pasted|file)/.test(line));
 }
 
-test.each(Object.entries(pastes))("%s between two sentences becomes one line", (_name, paste) => {
-  for (const gap of ["\n\n", "\n"]) {
-    const words = withoutPastes(`${before}${gap}${paste}${gap}${behind}`);
-    expect(words.split("\n")[0]).toBe(before);
-    expect(words.split("\n").at(-1)).toBe(behind);
-    expect(rest(words).length).toBeLessThanOrEqual(Math.max(2, paste.split("\n").length / 3));
-    expect(words.length).toBeLessThan(before.length + behind.length + paste.length);
-  }
-});
+test("a paste between two sentences becomes one line", () =>
+  everyRow(Object.entries(pastes))(([, paste]) => {
+    for (const gap of ["\n\n", "\n"]) {
+      const words = withoutPastes(`${before}${gap}${paste}${gap}${behind}`);
+      expect(words.split("\n")[0]).toBe(before);
+      expect(words.split("\n").at(-1)).toBe(behind);
+      expect(rest(words).length).toBeLessThanOrEqual(Math.max(2, paste.split("\n").length / 3));
+      expect(words.length).toBeLessThan(before.length + behind.length + paste.length);
+    }
+  }));
 
-test.each([
-  [
-    "Java trace",
-    pastes["a Java trace"]!,
-    '[pasted: output, 7 lines: Exception in thread "main" java.lang.NullPointerException: Cannot invoke "Strin…]',
-  ],
-  ["fence", `\`\`\`ts\n${"const a = 1;\n".repeat(5)}\`\`\``, "[pasted: ts, 5 lines: const a = 1;]"],
-  [
-    "file in a tag",
-    `<file path="src/a.ts">\n${"export {};\n".repeat(120)}</file>`,
-    "[pasted: file, 120 lines: src/a.ts]",
-  ],
-  ["quote", pastes["a quote"]!, "[pasted: quote, 4 lines: > Can you look at it before Friday?]"],
-  ["diff", pastes["a diff"]!, /^\[pasted: diff, \d+ lines: diff --git/],
-  ["JSON", pastes["a package.json"]!, /^\[pasted: code, /],
-  [
-    "log with an error",
-    `${"10:00:00 INFO ok\n".repeat(5)}Error: no disk`,
-    "[pasted: output, 6 lines: Error: no disk]",
-  ],
-  ["line of base64", "iVBORw0KGgoAAAANSUhEUgAA".repeat(80), "[pasted: data, 1,920 characters]"],
-])("a %s is marked with its kind, size and most telling line", (_name, paste, line) => {
-  expect(withoutPastes(paste)).toMatch(line);
-});
+test("a paste is marked with its kind, size and most telling line", () =>
+  everyRow([
+    [
+      "Java trace",
+      pastes["a Java trace"]!,
+      '[pasted: output, 7 lines: Exception in thread "main" java.lang.NullPointerException: Cannot invoke "Strin…]',
+    ],
+    ["fence", `\`\`\`ts\n${"const a = 1;\n".repeat(5)}\`\`\``, "[pasted: ts, 5 lines: const a = 1;]"],
+    [
+      "file in a tag",
+      `<file path="src/a.ts">\n${"export {};\n".repeat(120)}</file>`,
+      "[pasted: file, 120 lines: src/a.ts]",
+    ],
+    ["quote", pastes["a quote"]!, "[pasted: quote, 4 lines: > Can you look at it before Friday?]"],
+    ["diff", pastes["a diff"]!, /^\[pasted: diff, \d+ lines: diff --git/],
+    ["JSON", pastes["a package.json"]!, /^\[pasted: code, /],
+    [
+      "log with an error",
+      `${"10:00:00 INFO ok\n".repeat(5)}Error: no disk`,
+      "[pasted: output, 6 lines: Error: no disk]",
+    ],
+    ["line of base64", "iVBORw0KGgoAAAANSUhEUgAA".repeat(80), "[pasted: data, 1,920 characters]"],
+  ])(([, paste, line]) => {
+    expect(withoutPastes(paste)).toMatch(line);
+  }));
 
 const lists = [
   "node 18,\nnode 20,\nnode 22,\nnode 24,\nnode 26,\nbun 1.2",
@@ -85,12 +88,13 @@ const lists = [
   'npm i\nnpm run build\nnpm test\ngit commit -m "x"\ngit push',
 ];
 
-test.each(lists)("a person's list stays, alone and among pastes: %j", (list) => {
-  expect(withoutPastes(list)).toBe(list);
-  const among = withoutPastes([pastes["a Java trace"], list, pastes["a .env"], list].join("\n\n"));
-  expect(among.split(list)).toHaveLength(3);
-  expect(among.split("\n[pasted: ").length + Number(among.startsWith("[pasted: "))).toBe(3);
-});
+test("a person's list stays, alone and among pastes", () =>
+  everyRow(lists)((list) => {
+    expect(withoutPastes(list)).toBe(list);
+    const among = withoutPastes([pastes["a Java trace"], list, pastes["a .env"], list].join("\n\n"));
+    expect(among.split(list)).toHaveLength(3);
+    expect(among.split("\n[pasted: ").length + Number(among.startsWith("[pasted: "))).toBe(3);
+  }));
 
 test("words in the line of a fence's mark stay, and the last paragraph behind one that nobody closed", () => {
   const code = "const a = 1;\n".repeat(6);
@@ -109,15 +113,18 @@ test("a long line keeps the words at its ends", () => {
   );
 });
 
-test.each([
-  ["English", "This sentence stands in a long document that nobody typed. "],
-  ["Chinese", "这个文件很长，没有人会自己打出来。"],
-  ["Arabic", "هذه وثيقة طويلة لم يكتبها أحد. "],
-])("head and tail of a document in %s stay", (_language, sentence) => {
-  const words = withoutPastes(`First of all.\n\n${sentence.repeat(800)}\n\nWhat do you think?`);
-  expect(words).toMatch(/^First of all\.\n[\s\S]*\n\[pasted: text, [^\n]*\]\n[\s\S]*\nWhat do you think\?$/);
-  expect(words.length).toBeLessThan(4_500);
-});
+test("head and tail of a document stay", () =>
+  everyRow([
+    ["English", "This sentence stands in a long document that nobody typed. "],
+    ["Chinese", "这个文件很长，没有人会自己打出来。"],
+    ["Arabic", "هذه وثيقة طويلة لم يكتبها أحد. "],
+  ])(([, sentence]) => {
+    const words = withoutPastes(`First of all.\n\n${sentence.repeat(800)}\n\nWhat do you think?`);
+    expect(words).toMatch(
+      /^First of all\.\n[\s\S]*\n\[pasted: text, [^\n]*\]\n[\s\S]*\nWhat do you think\?$/,
+    );
+    expect(words.length).toBeLessThan(4_500);
+  }));
 
 test("a short quote stays", () => {
   const quote = "> Can you look at it before Friday?\n";

@@ -61,11 +61,7 @@ test("an answer behind a cut keeps the question that stands before it", () => {
     agent("Done. Shall I drop the table orders_v2?", "a1"),
   ]);
   const { words } = recordOf([user("yes", "u2"), agent("Dropped.", "a2"), user("yes", "u3")], before);
-  expect(words.said[1]).toMatchObject({
-    turn: 2,
-    text: "yes",
-    answers: "Shall I drop the table orders_v2?",
-  });
+  expect(words.said[1]).toMatchObject({ turn: 2, text: "yes", answers: "Shall I drop the table orders_v2?" });
 });
 
 test.each(scripts)(

@@ -1,4 +1,5 @@
 import type { Message } from "@bonsai-agent/messages";
+import { everyRow } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { emptyRecord, type SaidMessage, type UserWords } from "../../src/details.ts";
@@ -74,15 +75,16 @@ const command = (fields: object): SourceMessage => ({
   entryId: "b",
 });
 
-test.each<[fields: object, expected: string[]]>([
-  [{ command: "pnpm test", output: "a\nb", exitCode: 1 }, ["! pnpm test [output, 2 lines, exit code 1]"]],
-  [{ command: "ls", output: "a", exitCode: 0 }, ["! ls [output, 1 line]"]],
-  [{ command: "ls\nrm -rf x", output: "a", exitCode: 0 }, ["! ls [output, 1 line]"]],
-  [{ command: "cat .env", output: "s3cret", excludeFromContext: true }, []],
-  [{}, ["!  [output, 1 line]"]],
-])("the user's command %j is a line without its output", (fields, expected) => {
-  expect(texts(wordsOf(command(fields)))).toEqual(expected);
-});
+test("the user's command is a line without its output", () =>
+  everyRow<[fields: object, expected: string[]]>([
+    [{ command: "pnpm test", output: "a\nb", exitCode: 1 }, ["! pnpm test [output, 2 lines, exit code 1]"]],
+    [{ command: "ls", output: "a", exitCode: 0 }, ["! ls [output, 1 line]"]],
+    [{ command: "ls\nrm -rf x", output: "a", exitCode: 0 }, ["! ls [output, 1 line]"]],
+    [{ command: "cat .env", output: "s3cret", excludeFromContext: true }, []],
+    [{}, ["!  [output, 1 line]"]],
+  ])(([fields, expected]) => {
+    expect(texts(wordsOf(command(fields)))).toEqual(expected);
+  }));
 
 test("images are counted, alone and beside words", () => {
   const image = { type: "image", data: "AAAA", mimeType: "image/png" };
@@ -108,24 +110,26 @@ const LANGUAGES: Record<string, [question: string, answer: string, request: stri
 };
 const languages = Object.entries(LANGUAGES);
 
-test.each(languages)("%s: a short answer carries the question that it answers", (_, [question, answer]) => {
-  const [first, ...others] = wordsOf(agent(`It is unused.\n${question}`), user(answer, "e1")).said;
-  expect(others).toEqual([]);
-  expect(first).toMatchObject({ text: answer, answers: question });
-  expect(wordLines(wordsOf(agent(question), user(answer, "e1"))).at(-1)).toBe(
-    `1. [e1] (asked: ${question}) ${answer}`,
-  );
-});
+test("a short answer carries the question that it answers, in any language", () =>
+  everyRow(languages)(([, [question, answer]]) => {
+    const [first, ...others] = wordsOf(agent(`It is unused.\n${question}`), user(answer, "e1")).said;
+    expect(others).toEqual([]);
+    expect(first).toMatchObject({ text: answer, answers: question });
+    expect(wordLines(wordsOf(agent(question), user(answer, "e1"))).at(-1)).toBe(
+      `1. [e1] (asked: ${question}) ${answer}`,
+    );
+  }));
 
-test.each(languages)("%s: a request that is repeated stays once, where it was said last", (_, words) => {
-  const [question, , request] = words;
-  const spoken = wordsOf(
-    user(request, "e1"),
-    user(question, "e2"),
-    user(request.replace(/[.。]$/u, " !"), "e3"),
-  );
-  expect(spoken.said.map(({ entryId }) => entryId)).toEqual(["e2", "e3"]);
-});
+test("a repeated request stays once, at its last place, in any language", () =>
+  everyRow(languages)(([, words]) => {
+    const [question, , request] = words;
+    const spoken = wordsOf(
+      user(request, "e1"),
+      user(question, "e2"),
+      user(request.replace(/[.。]$/u, " !"), "e3"),
+    );
+    expect(spoken.said.map(({ entryId }) => entryId)).toEqual(["e2", "e3"]);
+  }));
 
 test("the same answer to different questions is kept with each, to the same question asked again and again once", () => {
   const ask = (question: string) => [agent(question), user("yes")];

@@ -1,4 +1,5 @@
 import type { Message } from "@bonsai-agent/messages";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { recordAfter } from "../../src/carry/record.ts";
 import { recordSchema } from "../../src/details.ts";
@@ -27,16 +28,15 @@ test("an item that is damaged is left out, the others stay", () => {
   ]);
 });
 
-test.each(["words", "closings", "terms", "outcomes"])("without its %s it is no record", (part) => {
-  for (const value of [undefined, null, 7, "x", part === "closings" ? {} : []])
-    expect(storedRecord({ ...stored(), [part]: value })).toBeUndefined();
-});
+test("a record that lacks one part is no record", () =>
+  everyRow(["words", "closings", "terms", "outcomes"])((part) => {
+    for (const value of [undefined, null, 7, "x", part === "closings" ? {} : []])
+      expect(storedRecord({ ...stored(), [part]: value })).toBeUndefined();
+  }));
 
-test.each(["command", "output", "exitCode"])(
-  "a command whose %s is damaged is read all the same",
-  (field) => {
+test("a command with a damaged field is read all the same", () =>
+  everyRow(["command", "output", "exitCode"])((field) => {
     const command = { role: "bashExecution", command: "ls src/a.ts", output: "", exitCode: 0 };
     const message = { ...command, [field]: { toString: 1 } } as unknown as Message;
     expect(recordAfter({ messages: [{ message }], wordsTokens: 4_000 }).words.said).toHaveLength(1);
-  },
-);
+  }));

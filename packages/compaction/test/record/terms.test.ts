@@ -1,5 +1,5 @@
 import { estimateTokens } from "@bonsai-agent/messages";
-import { adversarialTexts } from "@bonsai-agent/testkit";
+import { adversarialTexts, everyRow } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { termLines } from "../../src/carry/loss.ts";
@@ -9,27 +9,29 @@ import { termsIn } from "../../src/record/sentence.ts";
 import type { SourceMessage } from "../../src/record/statements.ts";
 import { said, toolRun } from "./run-messages.ts";
 
-test.each<[text: string, expected: string[]]>([
-  ["see src/a.ts, ./lib/b_c.py and /etc/hosts.", ["src/a.ts", "lib/b_c.py", "etc/hosts"]],
-  ["call parseHeader(), obj.method, snake_case", ["parseHeader", "obj.method", "snake_case"]],
-  ["since v2.1.0 on port 8443, issue #412", ["v2.1.0", "8443", "#412"]],
-  ["commit a1b2c3d4e5 and 0xdeadbeef01", ["a1b2c3d4e5", "0xdeadbeef01"]],
-  ["An ordinary sentence. It names nothing at all...", []],
-  ["in node_modules, i.e. everywhere", []],
-])("%j names %j", (text, expected) => {
-  expect([...termsIn(text)]).toEqual(expected);
-});
+test("finds the terms of a text", () =>
+  everyRow<[text: string, expected: string[]]>([
+    ["see src/a.ts, ./lib/b_c.py and /etc/hosts.", ["src/a.ts", "lib/b_c.py", "etc/hosts"]],
+    ["call parseHeader(), obj.method, snake_case", ["parseHeader", "obj.method", "snake_case"]],
+    ["since v2.1.0 on port 8443, issue #412", ["v2.1.0", "8443", "#412"]],
+    ["commit a1b2c3d4e5 and 0xdeadbeef01", ["a1b2c3d4e5", "0xdeadbeef01"]],
+    ["An ordinary sentence. It names nothing at all...", []],
+    ["in node_modules, i.e. everywhere", []],
+  ])(([text, expected]) => {
+    expect([...termsIn(text)]).toEqual(expected);
+  }));
 
-test.each([
-  ["请修改config.yml文件，端口8443。", ["config.yml", "8443"]],
-  ["src/a.tsを直してください", ["src/a.ts"]],
-  ["ファイル「src/b.ts」とparseHeaderの件", ["src/b.ts", "parseHeader"]],
-  ["config.yml을 고쳐 주세요", ["config.yml"]],
-  ["عدّل الملف src/c.ts، ثم config.yml.", ["src/c.ts", "config.yml"]],
-  ["исправь src/d.ts, порт 8080!", ["src/d.ts", "8080"]],
-])("%s: a term ends where the other script begins", (text, expected) => {
-  expect([...termsIn(text)]).toEqual(expected);
-});
+test("a term ends where another script begins", () =>
+  everyRow([
+    ["请修改config.yml文件，端口8443。", ["config.yml", "8443"]],
+    ["src/a.tsを直してください", ["src/a.ts"]],
+    ["ファイル「src/b.ts」とparseHeaderの件", ["src/b.ts", "parseHeader"]],
+    ["config.yml을 고쳐 주세요", ["config.yml"]],
+    ["عدّل الملف src/c.ts، ثم config.yml.", ["src/c.ts", "config.yml"]],
+    ["исправь src/d.ts, порт 8080!", ["src/d.ts", "8080"]],
+  ])(([text, expected]) => {
+    expect([...termsIn(text)]).toEqual(expected);
+  }));
 
 test("law: a term stands in its text as it is, and is found again in itself", () => {
   const part = fc.oneof(

@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { emptyRecord } from "../../src/details.ts";
 import { outcomesAfter } from "../../src/record/outcomes.ts";
@@ -46,11 +47,12 @@ const LISTS: ReadonlyArray<[tool: string, args: Record<string, unknown>]> = [
   ],
 ];
 
-test.each(LISTS)("the open items of %s, by the shape of its list", (tool, args) => {
-  expect(open(toolRun(tool, args))).toEqual(["a"]);
-  expect(open(toolRun(tool, {}, { details: args }))).toEqual(["a"]);
-  expect(open(toolRun(tool, args, { isError: true }))).toEqual([]);
-});
+test("finds the open items of a tool's list by its shape", () =>
+  everyRow(LISTS)(([tool, args]) => {
+    expect(open(toolRun(tool, args))).toEqual(["a"]);
+    expect(open(toolRun(tool, {}, { details: args }))).toEqual(["a"]);
+    expect(open(toolRun(tool, args, { isError: true }))).toEqual([]);
+  }));
 
 const list = (...items: string[]) =>
   toolRun("todo_write", {
@@ -81,10 +83,7 @@ test("check boxes of either side, ticked off by the same text", () => {
     "Schlüssel tauschen",
   ]);
   const done = said("user", [
-    {
-      type: "text",
-      text: "- [x] migrate **ledger_1**\n- [X] 更新安装文档。\n- [x] schlüssel tauschen",
-    },
+    { type: "text", text: "- [x] migrate **ledger_1**\n- [X] 更新安装文档。\n- [x] schlüssel tauschen" },
   ]);
   expect(open([plan, done])).toEqual(["migrate ledger_2"]);
   expect(open([plan, plan])).toHaveLength(4);
