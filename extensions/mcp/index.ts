@@ -1,8 +1,8 @@
 import { bonsaiHome, type ExtensionAPI, type ExtensionContext } from "@bonsai-agent/extension";
-import { resourceCompletion } from "./src/completion.ts";
 import { readConfig } from "./src/config.ts";
 import { Logins } from "./src/logins.ts";
 import { registerMcpCommand } from "./src/mcp-command.ts";
+import { withMentions } from "./src/mentions.ts";
 import { registerMessages } from "./src/message-views.ts";
 import { Prompts } from "./src/prompts.ts";
 import { Resources, withResources } from "./src/resources.ts";
@@ -56,19 +56,18 @@ export default function mcp(bonsai: ExtensionAPI): void {
     prompts.update();
   });
   /** Waits for connecting servers, in the first seconds of a session. */
-  const settled = async ({ signal, mode }: ExtensionContext) => {
+  const waitForServers = async ({ signal, mode }: ExtensionContext) => {
     const leftMs = waitUntilMs - performance.now();
     if (leftMs > 0) {
       const limit = AbortSignal.timeout(Math.ceil(leftMs));
-      await servers.settled(signal === undefined ? limit : AbortSignal.any([limit, signal]));
+      await servers.whenConnected(signal === undefined ? limit : AbortSignal.any([limit, signal]));
     }
     // Without a screen, the first prompt may be the only one, so that late tools never arrive.
     if (mode !== "tui" && signal?.aborted !== true) servers.notifyLate(waitMs / 1_000);
   };
   bonsai.on("session_start", async (_event, ctx) => {
     // All sessions of this program share one editor.
-    if (context === undefined)
-      ctx.ui.addAutocompleteProvider((current) => resourceCompletion(current, servers));
+    if (context === undefined) ctx.ui.addAutocompleteProvider((current) => withMentions(current, servers));
     context = ctx;
     const isProjectTrusted = ctx.isProjectTrusted();
     const config = readConfig({ cwd: ctx.cwd, home: bonsaiHome(), isProjectTrusted, env: process.env });
@@ -77,7 +76,7 @@ export default function mcp(bonsai: ExtensionAPI): void {
     waitUntilMs = performance.now() + waitMs;
     await servers.use(config);
     // Without a user, the first text can be the only one, and a command of a server.
-    if (ctx.mode === "print" || ctx.mode === "json") await settled(ctx);
+    if (ctx.mode === "print" || ctx.mode === "json") await waitForServers(ctx);
   });
   bonsai.on("input", async ({ text, images, streamingBehavior }, ctx) => {
     requests.newPrompt();
@@ -87,7 +86,7 @@ export default function mcp(bonsai: ExtensionAPI): void {
       return { action: "transform", ...withResources(text, images, named) };
     resources.sendWithPrompt(named);
   });
-  bonsai.on("before_agent_start", async (_event, ctx) => settled(ctx));
+  bonsai.on("before_agent_start", async (_event, ctx) => waitForServers(ctx));
   bonsai.on("model_select", () => tools.update());
   bonsai.on("session_shutdown", async ({ reason }) => {
     // Another session of this program uses the same servers.
@@ -95,9 +94,9 @@ export default function mcp(bonsai: ExtensionAPI): void {
   });
 }
 
-function waitSeconds(said: unknown): number {
-  const seconds = Number(said);
-  return typeof said === "string" && said.trim() !== "" && seconds >= 0
+function waitSeconds(given: unknown): number {
+  const seconds = Number(given);
+  return typeof given === "string" && given.trim() !== "" && seconds >= 0
     ? Math.min(seconds, 3_600)
     : DEFAULT_WAIT_SECONDS;
 }

@@ -32,11 +32,11 @@ export class CallClock {
     this.stop();
     this.#startedMs = performance.now();
     this.#total = setTimeout(() => this.#end("finish", this.#totalMs), this.#leftMs);
-    this.heard();
+    this.restartSilence();
   }
 
-  /** The server is alive: restarts the limit for silence. */
-  heard(): void {
+  /** The server is alive. */
+  restartSilence(): void {
     if (this.#startedMs === undefined) return;
     clearTimeout(this.#silence);
     this.#silence = setTimeout(() => this.#end("answer", this.#silenceMs), this.#silenceMs);

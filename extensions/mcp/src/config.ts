@@ -9,7 +9,6 @@ interface ConfiguredServer {
   name: string;
   /** The file that has it. */
   file: string;
-  scope: "user" | "project";
   isEnabled: boolean;
   /** Limit for silence during a request. Progress restarts it. */
   timeoutMs: number;
@@ -39,8 +38,22 @@ export interface HttpServer extends ConfiguredServer {
   headers: Readonly<Record<string, string>>;
   /** True for the old transport with a stream of events. */
   isSse?: boolean;
-  /** Settings of the login, from the file. */
-  oauth?: Readonly<Record<string, unknown>>;
+  oauth?: OAuthSettings;
+}
+
+/** Settings of the login, from the file. */
+export interface OAuthSettings {
+  /** A client that the user registered. Without it, Bonsai registers itself. */
+  clientId?: string;
+  clientSecret?: string;
+  /** Default: the scope that the server asks for. */
+  scope?: string;
+  scopes?: readonly string[];
+  /** Bonsai's name for the authorization server. Default "Bonsai". */
+  clientName?: string;
+  callbackPort?: number;
+  /** On loopback. */
+  callbackUrl?: string;
 }
 
 export type ServerConfig = StdioServer | HttpServer;
@@ -83,62 +96,38 @@ export function readConfig({ cwd, home, isProjectTrusted, env }: ReadConfigOptio
   const projectFile = join(cwd, ".mcp.json");
   const ofUser = entriesOf(userFile, problems);
   const ofProject = isProjectTrusted ? entriesOf(projectFile, problems) : {};
-  const found = [
-    ...Object.entries(ofUser).map(([name, entry]) => ({
-      name,
-      entry,
-      file: userFile,
-      scope: "user" as const,
-    })),
-    ...Object.entries(ofProject).map(([name, entry]) =>
-      overlaid(name, entry, ofUser[name], { userFile, projectFile }),
-    ),
-  ];
   const servers = new Map<string, ServerConfig>();
-  for (const each of found) {
-    const read = serverOf({ ...each, cwd, env });
-    if (typeof read === "string") problems.push(`${each.file}: ${read}`);
-    else servers.set(each.name, read);
+  const read = (name: string, entry: unknown, file: string) => {
+    try {
+      servers.set(name, readServer(name, entry, { file, cwd, env }));
+    } catch (error) {
+      problems.push(`${file}: ${(error as Error).message}`);
+    }
+  };
+  for (const [name, entry] of Object.entries(ofUser)) read(name, entry, userFile);
+  for (const [name, entry] of Object.entries(ofProject)) {
+    const ownEntry = ofUser[name];
+    // An entry without a connection changes fields of the user's entry with the same name.
+    const isPart =
+      isObject(entry) && isObject(ownEntry) && !["command", "url", "type"].some((key) => key in entry);
+    if (isPart) read(name, { ...ownEntry, ...entry }, userFile);
+    else read(name, entry, projectFile);
   }
   return { servers: [...servers.values()], problems };
 }
 
 type Entry = Record<string, unknown>;
 
-interface FoundEntry {
-  name: string;
-  entry: unknown;
-  file: string;
-  scope: "user" | "project";
-}
-
-/** A project's entry without a connection changes fields of the user's entry with the same name. */
-function overlaid(
-  name: string,
-  entry: unknown,
-  ofUser: unknown,
-  { userFile, projectFile }: { userFile: string; projectFile: string },
-): FoundEntry {
-  const isPart =
-    isObject(entry) && isObject(ofUser) && !["command", "url", "type"].some((key) => key in entry);
-  return isPart
-    ? { name, entry: { ...ofUser, ...entry }, file: userFile, scope: "user" }
-    : { name, entry, file: projectFile, scope: "project" };
-}
-
-/** Undefined without a file, or if it cannot be read. */
-function textOf(file: string, onProblem: (problem: string) => void): string | undefined {
-  try {
-    return readFileSync(file, "utf8").replace(/^\uFEFF/, "");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") onProblem((error as Error).message);
-    return undefined;
-  }
-}
-
 function entriesOf(file: string, problems: string[]): Entry {
-  const text = textOf(file, (problem) => problems.push(`Cannot read ${file}: ${problem}`));
-  if (text === undefined || text.trim() === "") return {};
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8").replace(/^\uFEFF/, "");
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT") problems.push(`Cannot read ${file}: ${message}`);
+    return {};
+  }
+  if (text.trim() === "") return {};
   try {
     const value: unknown = JSON.parse(text);
     const servers = isObject(value) ? (value.mcpServers ?? {}) : undefined;
@@ -162,114 +151,122 @@ function shown(value: unknown): string {
   return shortened(JSON.stringify(value) ?? "nothing", 80);
 }
 
+type Check = readonly [isValid: (value: unknown) => boolean, allowed: string];
+type Checks = Readonly<Record<string, Check>>;
+
 const isText = (value: unknown) => typeof value === "string" && value !== "";
-const isTextMap = (value: unknown) =>
-  isObject(value) && Object.values(value).every((each) => typeof each === "string");
+const TEXT: Check = [isText, "a string"];
+const TEXTS: Check = [
+  (value) => Array.isArray(value) && value.every((each) => typeof each === "string"),
+  "a list of strings",
+];
+const TEXT_MAP: Check = [
+  (value) => isObject(value) && Object.values(value).every((each) => typeof each === "string"),
+  "an object of strings",
+];
+const BOOLEAN: Check = [(value) => typeof value === "boolean", "true or false"];
+const URL_CHECK: Check = [
+  (value) => isText(value) && /^https?:$/.test(URL.parse(value as string)?.protocol ?? ""),
+  "a URL that begins with http:// or https://",
+];
 
 /** Known fields of an entry. Other fields belong to other programs. */
-const fields: Readonly<Record<string, readonly [check: (value: unknown) => boolean, allowed: string]>> = {
+const ENTRY_CHECKS: Checks = {
   type: [
     (value) => ["stdio", "http", "streamable-http", "sse"].includes(value as string),
     '"stdio", "http", "streamable-http" or "sse"',
   ],
   command: [isText, "the name or path of a program, with its arguments in args"],
-  args: [
-    (value) => Array.isArray(value) && value.every((each) => typeof each === "string"),
-    "a list of strings",
-  ],
-  env: [isTextMap, "an object of strings"],
+  args: TEXTS,
+  env: TEXT_MAP,
   cwd: [isText, "the path of a folder"],
-  url: [isText, "a URL that begins with http:// or https://"],
-  headers: [isTextMap, "an object of strings"],
+  headers: TEXT_MAP,
   oauth: [isObject, "an object"],
-  description: [isText, "a string"],
-  roots: [(value) => typeof value === "boolean", "true or false"],
-  enabled: [(value) => typeof value === "boolean", "true or false"],
-  disabled: [(value) => typeof value === "boolean", "true or false"],
+  description: TEXT,
+  roots: BOOLEAN,
+  enabled: BOOLEAN,
+  disabled: BOOLEAN,
   timeout: [
     (value) => typeof value === "number" && value > 0 && value <= 86_400_000,
     "a number: seconds if below 1000, otherwise milliseconds",
   ],
 };
 
-interface EntryToRead extends FoundEntry {
+const OAUTH_CHECKS: Checks = {
+  clientId: TEXT,
+  clientSecret: TEXT,
+  clientName: TEXT,
+  scope: TEXT,
+  scopes: TEXTS,
+  callbackPort: [
+    (value) => Number.isInteger(value) && (value as number) > 0 && (value as number) < 65_536,
+    "a number from 1 to 65535",
+  ],
+  callbackUrl: [
+    (value) => isText(value) && /^http:\/\/(?:localhost|127\.0\.0\.1)(?:[:/]|$)/.test(value as string),
+    "an http:// URL on localhost or 127.0.0.1",
+  ],
+};
+
+/** @throws Error with the problem */
+function checkFields(key: string, fields: object, checks: Checks): void {
+  for (const [field, [isValid, allowed]] of Object.entries(checks)) {
+    const value = (fields as Entry)[field];
+    if (value === undefined || isValid(value)) continue;
+    const found = field === "clientSecret" ? `a ${typeof value}` : shown(value);
+    throw new Error(`${key}.${field} is ${found}, but must be ${allowed}.`);
+  }
+}
+
+interface Place {
+  file: string;
   cwd: string;
   env: NodeJS.ProcessEnv;
 }
 
-/** The server of an entry, or its problem. */
-function serverOf(given: EntryToRead): ServerConfig | string {
-  const { name, entry, cwd } = given;
+/** @throws Error with the problem of the entry */
+function readServer(name: string, entry: unknown, { file, cwd, env }: Place): ServerConfig {
   const key = `mcpServers.${name}`;
   if (!/^[A-Za-z0-9_-]+$/.test(name))
-    return `mcpServers has a server named ${shown(name)}. Use only letters, digits, _ and - in names.`;
-  if (!isObject(entry)) return `${key} is ${shown(entry)}, but must be an object with command or url.`;
-  const wrong = wrongField(key, entry);
-  if (wrong !== undefined) return wrong;
-  try {
-    const used: NodeJS.ProcessEnv = {};
-    const expanded = withVariables(entry, key, given.env, used) as Entry;
-    const server = isHttp(expanded) ? httpServer(given, expanded) : stdioServer(given, expanded, cwd);
-    const keys = environmentKeys(used);
-    return keys.length === 0 ? server : { ...server, keys };
-  } catch (error) {
-    return (error as Error).message;
-  }
-}
-
-function wrongField(key: string, entry: Entry): string | undefined {
-  for (const [field, [check, allowed]] of Object.entries(fields)) {
-    const value = entry[field];
-    if (value !== undefined && !check(value))
-      return `${key}.${field} is ${shown(value)}, but must be ${allowed}.`;
-  }
-  if (entry.command === undefined && entry.url === undefined) return `${key} needs command or url.`;
-  return undefined;
-}
-
-function isHttp({ type, command }: Entry): boolean {
-  return type === undefined ? command === undefined : type !== "stdio";
-}
-
-function common({ name, file, scope }: EntryToRead, entry: Entry): ConfiguredServer {
-  const { timeout, enabled = true, disabled = false, description, roots = true } = entry;
-  const inMs =
-    typeof timeout === "number"
-      ? timeout < MIN_MILLISECONDS
-        ? timeout * 1_000
-        : timeout
-      : DEFAULT_TIMEOUT_MS;
+    throw new Error(
+      `mcpServers has a server named ${shown(name)}. Use only letters, digits, _ and - in names.`,
+    );
+  if (!isObject(entry))
+    throw new Error(`${key} is ${shown(entry)}, but must be an object with command or url.`);
+  checkFields(key, entry, ENTRY_CHECKS);
+  if (entry.command === undefined && entry.url === undefined) throw new Error(`${key} needs command or url.`);
+  const used: NodeJS.ProcessEnv = {};
+  const fields = withVariables(entry, key, env, used) as Entry;
+  const { type, command, description, timeout = DEFAULT_TIMEOUT_MS, roots = true } = fields;
+  const { enabled = true, disabled = false } = fields;
+  const timeoutMs = (timeout as number) * ((timeout as number) < MIN_MILLISECONDS ? 1_000 : 1);
+  const keys = environmentKeys(used);
+  const isProgram = type === undefined ? command !== undefined : type === "stdio";
   return {
     name,
     file,
-    scope,
     isEnabled: enabled === true && disabled !== true,
-    timeoutMs: Math.ceil(inMs),
+    timeoutMs: Math.ceil(timeoutMs),
     ...(typeof description === "string" && { description }),
     hasRoots: roots === true,
+    ...(keys.length > 0 && { keys }),
+    ...(isProgram ? programFields(key, fields, cwd) : addressFields(key, fields)),
   };
 }
 
 /** @throws Error with the problem */
-function stdioServer(given: EntryToRead, entry: Entry, cwd: string): StdioServer {
+function programFields(key: string, entry: Entry, cwd: string) {
   const { command, args = [], env = {}, cwd: own = "." } = entry as Partial<StdioServer>;
-  if (command === undefined) throw new Error(`mcpServers.${given.name} has type "stdio" but no command.`);
-  return {
-    ...common(given, entry),
-    type: "stdio",
-    command: inHome(command),
-    args: args.map(inHome),
-    env,
-    cwd: resolve(cwd, inHome(own)),
-  };
+  if (command === undefined) throw new Error(`${key} has type "stdio" but no command.`);
+  const folder = resolve(cwd, inHome(own));
+  return { type: "stdio" as const, command: inHome(command), args: args.map(inHome), env, cwd: folder };
 }
 
 /** @throws Error with the problem */
-function httpServer(given: EntryToRead, entry: Entry): HttpServer {
+function addressFields(key: string, entry: Entry) {
   const { url = "", headers = {}, oauth } = entry as Partial<HttpServer>;
-  const key = `mcpServers.${given.name}`;
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new Error(`${key}.url is ${shown(url)}, but must be ${fields.url![1]}.`);
+  checkFields(key, { url }, { url: URL_CHECK });
+  if (oauth !== undefined) checkFields(`${key}.oauth`, oauth, OAUTH_CHECKS);
   try {
     new Headers(headers);
   } catch (error) {
@@ -277,14 +274,7 @@ function httpServer(given: EntryToRead, entry: Entry): HttpServer {
     throw new Error(`${key}.headers has an invalid name or value (${(error as Error).name}).`);
   }
   const isSse = entry.type === "sse";
-  return {
-    ...common(given, entry),
-    type: "http",
-    url,
-    headers,
-    ...(isSse && { isSse }),
-    ...(oauth && { oauth }),
-  };
+  return { type: "http" as const, url, headers, ...(isSse && { isSse }), ...(oauth && { oauth }) };
 }
 
 function inHome(path: string): string {
@@ -301,27 +291,23 @@ function withVariables(
   env: NodeJS.ProcessEnv,
   used: NodeJS.ProcessEnv,
 ): unknown {
-  if (typeof value === "string") {
-    return value.replaceAll(
-      /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g,
-      (_all, name: string, usual?: string) => {
-        const set = env[name] || usual;
-        if (set !== undefined) {
-          used[name] = set;
-          return set;
-        }
+  if (typeof value === "string")
+    return value.replaceAll(variable, (_all, name: string, usual?: string) => {
+      const set = env[name] || usual;
+      if (set === undefined)
         throw new Error(
           `${key} uses the environment variable ${name}, which is not set. Set it, or add a default: \${${name}:-VALUE}.`,
         );
-      },
-    );
-  }
+      used[name] = set;
+      return set;
+    });
   if (Array.isArray(value)) return value.map((each, at) => withVariables(each, `${key}.${at}`, env, used));
   if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([field, inner]) => [
-      field,
-      withVariables(inner, `${key}.${field}`, env, used),
-    ]),
-  );
+  const fields = Object.entries(value).map(([field, inner]) => [
+    field,
+    withVariables(inner, `${key}.${field}`, env, used),
+  ]);
+  return Object.fromEntries(fields);
 }
+
+const variable = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;

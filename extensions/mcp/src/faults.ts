@@ -1,7 +1,7 @@
 import { textHead } from "@bonsai-agent/extension";
 import type { StandardSchemaV1 } from "@modelcontextprotocol/client";
 
-/** Why a connection is over. */
+/** Reason why a connection is over. */
 export class ServerFault extends Error {}
 
 /** A text on a server's standard output that is not a message. */
@@ -44,16 +44,15 @@ export const anyResult: StandardSchemaV1<unknown, Record<string, unknown>> = {
 };
 
 const WINDOW_MS = 100;
-const MAX_LINES_AT_ONCE = 500;
 
 /** Limits the output of a server per window of time: reading a runaway at full speed leaves no time for anything else. */
-export class Pace {
+export class RateLimit {
   readonly #max: number;
   #sinceMs = 0;
   #count = 0;
 
   /** @param max lines, or bytes, in a tenth of a second */
-  constructor(max = MAX_LINES_AT_ONCE) {
+  constructor(max = 500) {
     this.#max = max;
   }
 
@@ -66,25 +65,5 @@ export class Pace {
     }
     this.#count += count;
     return this.#count > this.#max ? WINDOW_MS : 0;
-  }
-}
-
-export function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms).unref());
-}
-
-/** Rejects if the task has not ended after this time. The task goes on. */
-export async function withinTime<Result>(task: Promise<Result>, limitMs: number): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`The server did not answer within ${limitMs / 1_000} s.`)),
-      limitMs,
-    );
-  });
-  try {
-    return await Promise.race([task, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

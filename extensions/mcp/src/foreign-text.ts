@@ -1,10 +1,10 @@
 import { shortened, textHead, withoutTerminalControls } from "@bonsai-agent/extension";
 
-/** Control characters but for line breaks and tabs, and marks that turn the direction of a text around. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+/** Control characters except line breaks and tabs, and marks that reverse the direction of a text. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are searched for
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
-/** A text of a server without what would steer a terminal. */
+/** A text of a server without characters that steer a terminal. */
 export function plainText(text: string): string {
   return withoutTerminalControls(text).replaceAll("\r\n", "\n").replaceAll(controls, "");
 }
@@ -17,7 +17,7 @@ export function plainLine(text: string, maxChars = 300): string {
   return shortened(line, maxChars);
 }
 
-/** A long text for somebody to read: its beginning, and how much there is more. */
+/** The beginning of a long text, and the length of the rest. */
 export function plainPart(text: string, maxChars: number): string {
   if (text.length <= maxChars) return plainText(text).trim();
   const left = (text.length - maxChars).toLocaleString("en-US");

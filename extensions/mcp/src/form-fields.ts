@@ -3,32 +3,28 @@ import { plainLine } from "./foreign-text.ts";
 
 export type FieldValue = string | number | boolean | string[];
 
-/** One of what can be chosen: `value` is what the server gets. */
+/** `value` is for the server, `label` for the user. */
 interface Choice {
-  value: string;
+  value: FieldValue;
   label: string;
 }
 
-/** A field of a form that a server wants filled in. */
+/** A field of a form. All its texts are safe to show, on one line. */
 export interface FormField {
-  /** What the server calls it. */
+  /** Its name on the server. */
   key: string;
-  /** Harmless, on one line. */
   label: string;
-  /** Harmless, on one line; empty where the server gives none. */
+  /** "" without one. */
   description: string;
   isRequired: boolean;
-  kind: "text" | "number" | "boolean" | "choice" | "choices";
-  /** Of a choice, what there is. */
+  /** `typed` is read from a text. */
+  kind: "typed" | "choice" | "choices";
   choices: readonly Choice[];
   default: FieldValue | undefined;
-  /** What a typed text may look like, in words; empty where any will do. */
+  /** Allowed values in words; "" if every text is allowed. */
   wanted: string;
-  /**
-   * Reads what was typed or chosen.
-   * @returns its value, or what is wrong with it
-   */
-  read(given: string | readonly string[]): { value: FieldValue } | { problem: string };
+  /** Reads a typed text or chosen values. @returns the value, or undefined if it is not allowed */
+  read(given: string | readonly FieldValue[]): FieldValue | undefined;
 }
 
 /** The fields of a form, in the server's order. */
@@ -36,160 +32,151 @@ export function formFields({
   properties,
   required = [],
 }: ElicitRequestFormParams["requestedSchema"]): FormField[] {
-  const names = Object.entries(properties).map(
-    ([key, { title }]) => plainLine(title || key, 60) || "(no name)",
-  );
-  return Object.entries(properties).map(([key, schema], at) => {
+  const entries = Object.entries(properties);
+  const names = entries.map(([key, { title }]) => plainLine(title || key, 60) || "(no name)");
+  return entries.map(([key, schema], at) => {
     const name = names[at]!;
-    const isTwice = names.filter((other) => other === name).length > 1;
+    const isTwice = names.indexOf(name) !== names.lastIndexOf(name);
     return {
       key,
       label: isTwice ? `${name} (${plainLine(key, 40)})` : name,
       description: plainLine(schema.description ?? "", 300),
       isRequired: required.includes(key),
-      ...kindOf(schema),
+      choices: [],
+      ...fieldOf(schema),
     };
   });
 }
 
-type Kind = Pick<FormField, "kind" | "choices" | "default" | "wanted" | "read">;
+type Field = Pick<FormField, "kind" | "default" | "wanted" | "read"> & { choices?: readonly Choice[] };
 
-function kindOf(schema: PrimitiveSchemaDefinition): Kind {
+function fieldOf(schema: PrimitiveSchemaDefinition): Field {
   switch (schema.type) {
     case "boolean":
-      return {
-        kind: "boolean",
-        choices: [],
-        default: schema.default,
-        wanted: "",
-        read: (given) => ({ value: given === "true" }),
-      };
+      return choiceField(
+        [
+          { value: true, label: "yes" },
+          { value: false, label: "no" },
+        ],
+        schema.default,
+      );
     case "number":
     case "integer":
-      return numberKind(schema);
+      return numberField(schema);
     case "array":
-      return choicesKind(schema);
-    default:
-      return "enum" in schema || "oneOf" in schema ? choiceKind(schema) : textKind(schema);
+      return choicesField(schema);
+    default: {
+      if ("oneOf" in schema) return choiceField(titled(schema.oneOf), schema.default);
+      if (!("enum" in schema)) return textField(schema);
+      const names = "enumNames" in schema ? schema.enumNames : undefined;
+      return choiceField(
+        labelled(schema.enum.map((value, at) => ({ value, label: names?.[at] ?? value }))),
+        schema.default,
+      );
+    }
   }
 }
 
-type SchemaOf<Type> = Extract<PrimitiveSchemaDefinition, { type: Type }>;
 type NumberSchema = Extract<PrimitiveSchemaDefinition, { type: "number" | "integer" }>;
 
-function numberKind({ type, minimum, maximum, default: usual }: NumberSchema): Kind {
-  const wanted = [
-    type === "integer" ? "a whole number" : "a number",
-    ...(minimum === undefined ? [] : [`at least ${minimum}`]),
-    ...(maximum === undefined ? [] : [`at most ${maximum}`]),
-  ].join(", ");
-  const isFit = (value: number) =>
-    Number.isFinite(value) &&
-    (type === "number" || Number.isSafeInteger(value)) &&
-    value >= (minimum ?? Number.NEGATIVE_INFINITY) &&
-    value <= (maximum ?? Number.POSITIVE_INFINITY);
+function numberField({ type, minimum, maximum, default: usual }: NumberSchema): Field {
   return {
-    kind: "number",
-    choices: [],
+    kind: "typed",
     default: usual,
-    wanted,
+    wanted: [type === "integer" ? "a whole number" : "a number", ...boundsInWords(minimum, maximum, "")].join(
+      ", ",
+    ),
     read(given) {
       const text = String(given).trim();
       const value = Number(text);
-      if (text !== "" && isFit(value)) return { value };
-      return { problem: `Invalid: ${plainLine(text, 40)}. Enter ${wanted}.` };
+      const isNumber =
+        text !== "" && (type === "integer" ? Number.isSafeInteger(value) : Number.isFinite(value));
+      return isNumber && isWithin(value, minimum, maximum) ? value : undefined;
     },
   };
 }
 
-const formats: Readonly<Record<string, readonly [RegExp | ((text: string) => boolean), string]>> = {
-  email: [/^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/, "an email address"],
+const formats: Readonly<Record<string, readonly [isValid: (text: string) => boolean, words: string]>> = {
+  email: [(text) => /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/.test(text), "an email address"],
   uri: [(text) => URL.canParse(text), "a URL like https://example.com"],
-  date: [(text) => /^\d{4}-\d\d-\d\d$/.test(text) && isDate(`${text}T00:00:00Z`), "a date like 2026-01-31"],
+  date: [(text) => /^\d{4}-\d\d-\d\d$/.test(text) && isDate(text), "a date like 2026-01-31"],
   "date-time": [
     (text) => /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) && isDate(text),
     "a time like 2026-01-31T12:00:00Z",
   ],
 };
 
-/** A day that does not exist, like the 31st of February, is none. */
+/** False for a day that does not exist, like the 31st of February. */
 function isDate(text: string): boolean {
   const [year, month, day] = text.split(/\D/, 3).map(Number);
   return !Number.isNaN(Date.parse(text)) && new Date(Date.UTC(year!, month! - 1, day!)).getUTCDate() === day;
 }
 
-type TextSchema = Extract<SchemaOf<"string">, { minLength?: number | undefined }>;
+type TextSchema = Extract<
+  Extract<PrimitiveSchemaDefinition, { type: "string" }>,
+  { minLength?: number | undefined }
+>;
 
-function textKind({ format, minLength = 0, maxLength, default: usual }: TextSchema): Kind {
-  const [isFormat, words] = (format && formats[format]) || [() => true, ""];
-  const isRight = typeof isFormat === "function" ? isFormat : (text: string) => isFormat.test(text);
-  const limits = [
-    ...(minLength > 0 ? [`at least ${minLength} characters`] : []),
-    ...(maxLength === undefined ? [] : [`at most ${maxLength} characters`]),
-  ];
-  const what = words === "" && limits.length > 0 ? "text" : words;
-  const wanted = [what, ...limits].join(", ");
+function textField({ format, minLength, maxLength, default: usual }: TextSchema): Field {
+  const [isValid, words] = (format && formats[format]) || [() => true, ""];
+  const bounds = boundsInWords(minLength || undefined, maxLength, " characters");
   return {
-    kind: "text",
-    choices: [],
+    kind: "typed",
     default: usual,
-    wanted,
+    wanted: [...(words !== "" ? [words] : bounds.length > 0 ? ["text"] : []), ...bounds].join(", "),
     read(given) {
       const value = String(given);
-      const length = [...value].length;
-      const isFit =
-        length >= minLength && length <= (maxLength ?? Number.POSITIVE_INFINITY) && isRight(value);
-      return isFit ? { value } : { problem: `Invalid: ${plainLine(value, 40)}. Enter ${wanted}.` };
+      return isWithin([...value].length, minLength, maxLength) && isValid(value) ? value : undefined;
     },
   };
 }
 
-type ChoiceSchema = Extract<SchemaOf<"string">, { enum: string[] } | { oneOf: unknown[] }>;
-
-function choiceKind(schema: ChoiceSchema): Kind {
-  const choices =
-    "oneOf" in schema
-      ? labelled(schema.oneOf.map(({ const: value, title }) => ({ value, label: title })))
-      : labelled(
-          schema.enum.map((value, at) => ({
-            value,
-            label: ("enumNames" in schema ? schema.enumNames?.[at] : undefined) ?? value,
-          })),
-        );
-  const isOne = (value: unknown) => choices.some((choice) => choice.value === value);
+function choiceField(choices: readonly Choice[], usual: FieldValue | undefined): Field {
+  const isChoice = choices.some(({ value }) => value === usual);
   return {
     kind: "choice",
     choices,
-    default: isOne(schema.default) ? schema.default : undefined,
+    default: isChoice ? usual : undefined,
     wanted: "",
-    read: (given) => (isOne(given) ? { value: String(given) } : { problem: "Choose a value from the list." }),
+    read: ([chosen]) => chosen,
   };
 }
 
-function choicesKind({ items, minItems = 0, maxItems, default: usual }: SchemaOf<"array">): Kind {
+type ChoicesSchema = Extract<PrimitiveSchemaDefinition, { type: "array" }>;
+
+function choicesField({ items, minItems, maxItems, default: usual }: ChoicesSchema): Field {
   const choices =
-    "anyOf" in items
-      ? labelled(items.anyOf.map(({ const: value, title }) => ({ value, label: title })))
-      : labelled(items.enum.map((value) => ({ value, label: value })));
-  const wanted = [
-    ...(minItems > 0 ? [`at least ${minItems}`] : []),
-    ...(maxItems === undefined ? [] : [`at most ${maxItems}`]),
-  ].join(", ");
+    "anyOf" in items ? titled(items.anyOf) : labelled(items.enum.map((value) => ({ value, label: value })));
+  const values = choices.map(({ value }) => String(value));
   return {
     kind: "choices",
     choices,
-    default: usual?.filter((value) => choices.some((choice) => choice.value === value)),
-    wanted,
+    default: usual?.filter((value) => values.includes(value)),
+    wanted: boundsInWords(minItems || undefined, maxItems, "").join(", "),
     read(given) {
-      const values = choices.map(({ value }) => value).filter((value) => given.includes(value));
-      const isFit = values.length >= minItems && values.length <= (maxItems ?? Number.POSITIVE_INFINITY);
-      return isFit ? { value: values } : { problem: `Choose ${wanted}.` };
+      const chosen = values.filter((value) => given.includes(value));
+      return isWithin(chosen.length, minItems, maxItems) ? chosen : undefined;
     },
   };
 }
 
-/** Harmless labels, each of which stands for one value. */
-function labelled(choices: readonly Choice[]): Choice[] {
+function isWithin(value: number, min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY): boolean {
+  return value >= min && value <= max;
+}
+
+function boundsInWords(min: number | undefined, max: number | undefined, unit: string): string[] {
+  return [
+    ...(min === undefined ? [] : [`at least ${min}${unit}`]),
+    ...(max === undefined ? [] : [`at most ${max}${unit}`]),
+  ];
+}
+
+function titled(options: readonly { const: string; title: string }[]): Choice[] {
+  return labelled(options.map(({ const: value, title }) => ({ value, label: title })));
+}
+
+/** Makes labels safe and different. */
+function labelled(choices: readonly { value: string; label: string }[]): Choice[] {
   const labels = choices.map(({ label, value }) => plainLine(label, 80) || plainLine(value, 80));
   return choices.map(({ value }, at) => {
     const label = labels[at]!;
@@ -198,11 +185,10 @@ function labelled(choices: readonly Choice[]): Choice[] {
   });
 }
 
-/** A value as the user sees it. */
+/** A value for the user. */
 export function shownValue({ kind, choices }: FormField, value: FieldValue | undefined): string {
   if (value === undefined) return "–";
-  const labelOf = (each: unknown) => choices.find((choice) => choice.value === each)?.label ?? String(each);
-  if (kind === "boolean") return value === true ? "yes" : "no";
-  if (kind === "choices") return (value as string[]).map(labelOf).join(", ") || "none";
-  return plainLine(kind === "choice" ? labelOf(value) : String(value), 80) || "(empty)";
+  if (kind === "typed") return plainLine(String(value), 80) || "(empty)";
+  const labels = [value].flat().map((each) => choices.find((choice) => choice.value === each)?.label ?? "");
+  return labels.join(", ") || "none";
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import {
   type AuthProvider,
   type FetchLike,
@@ -8,9 +9,9 @@ import {
   type TransportSendOptions,
 } from "@modelcontextprotocol/client";
 import type { HttpServer } from "./config.ts";
-import { MAX_MESSAGE_BYTES, Pace, pause, tooLong } from "./faults.ts";
+import { MAX_MESSAGE_BYTES, RateLimit, tooLong } from "./faults.ts";
 
-export interface HttpTransportOptions {
+interface HttpTransportOptions {
   config: HttpServer;
   /** Default: no login. */
   auth?: AuthProvider | undefined;
@@ -28,28 +29,21 @@ const reconnectionOptions = {
 
 /** Speaks with a server at an address. Replies are bounded. */
 export function httpTransport({ config, auth, onFault }: HttpTransportOptions): Transport {
-  const { url, headers, isSse } = config;
+  const url = new URL(config.url);
   const options = {
-    requestInit: { headers: { ...headers } },
+    requestInit: { headers: { ...config.headers } },
     fetch: boundedFetch(onFault),
     ...(auth && { authProvider: auth }),
   };
-  if (isSse === true) return new SSEClientTransport(new URL(url), options);
-  return new HttpTransport(new URL(url), {
-    ...options,
-    reconnectionOptions,
-    onInsufficientScope: "throw",
-  });
+  if (config.isSse === true) return new SSEClientTransport(url, options);
+  return new HttpTransport(url, { ...options, reconnectionOptions, onInsufficientScope: "throw" });
 }
-
-/** The code of JSON-RPC for a connection that was closed. */
-export const CLOSED_CODE = -32_000;
 
 /** Ends a call whose reply breaks off and cannot be resumed. The SDK lets it wait for its time limit. */
 class HttpTransport extends StreamableHTTPClientTransport {
   override send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     if (!("method" in message && "id" in message)) return super.send(message, options);
-    const error = { code: CLOSED_CODE, message: "The connection broke during the reply." };
+    const error = { code: -32_000, message: "The connection broke during the reply." };
     // The SDK ignores the error after an answer.
     const onRequestStreamEnd = () => this.onmessage?.({ jsonrpc: "2.0", id: message.id, error });
     return super.send(message, { ...options, onRequestStreamEnd });
@@ -62,7 +56,7 @@ function boundedFetch(onFault: (error: Error) => void): FetchLike {
     const response = await fetch(url, init);
     if (response.body === null) return response;
     const isEvents = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
-    const pace = new Pace();
+    const rate = new RateLimit();
     let bytes = 0;
     const bounds = new TransformStream<Uint8Array, Uint8Array>({
       async transform(chunk, controller) {
@@ -72,8 +66,8 @@ function boundedFetch(onFault: (error: Error) => void): FetchLike {
           onFault(tooLong());
           return controller.error(tooLong());
         }
-        const waitMs = pace.add(lines);
-        if (waitMs > 0) await pause(waitMs);
+        const waitMs = rate.add(lines);
+        if (waitMs > 0) await delay(waitMs);
         controller.enqueue(chunk);
       },
     });

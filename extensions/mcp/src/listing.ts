@@ -1,36 +1,42 @@
 import { shortened } from "@bonsai-agent/extension";
 import type { Client } from "@modelcontextprotocol/client";
-import { anyResult } from "./faults.ts";
+import { anyResult, messageOf } from "./faults.ts";
 import { plainLine, plainText } from "./foreign-text.ts";
 
-/** A tool as its server describes it, without control characters. */
+/** Tools, resources and prompts of a server. All texts are without control characters. */
+export interface ServerLists {
+  tools: readonly ListedTool[];
+  resources: readonly ListedResource[];
+  templates: readonly ListedTemplate[];
+  prompts: readonly ListedPrompt[];
+}
+
 export interface ListedTool {
   /** The name on the server. */
   name: string;
   title?: string;
   description: string;
   inputSchema: Readonly<Record<string, unknown>>;
-  outputSchema?: Readonly<Record<string, unknown>>;
-  /** Unchecked claims of the server. */
-  annotations: Readonly<Record<string, unknown>>;
+  /** An unchecked claim of the server. */
+  isReadOnly: boolean;
 }
 
-export interface ListedResource {
-  uri: string;
+interface Described {
   name: string;
   description?: string;
-  mimeType?: string;
 }
 
-export interface ListedTemplate extends Omit<ListedResource, "uri"> {
+export interface ListedResource extends Described {
+  uri: string;
+}
+
+export interface ListedTemplate extends Described {
   uriTemplate: string;
 }
 
-export interface ListedPrompt {
-  name: string;
+export interface ListedPrompt extends Described {
   title?: string;
-  description?: string;
-  arguments: readonly { name: string; description?: string; required: boolean }[];
+  arguments: readonly (Described & { required: boolean })[];
 }
 
 /** Pages and items of one list. */
@@ -43,6 +49,7 @@ const MAX_SCHEMA_LEVELS = 64;
 const MAX_DESCRIPTION_CHARS = 8_000;
 /** Each call sends the name back. */
 const MAX_NAME_CHARS = 256;
+const MAX_URI_CHARS = 4_000;
 
 export interface ListOptions {
   client: Client;
@@ -51,7 +58,30 @@ export interface ListOptions {
   onProblem(problem: string): void;
 }
 
-const lists = {
+/** Reads all lists that a server has. @throws Error if it does not list its tools */
+export async function readLists(options: ListOptions): Promise<ServerLists> {
+  const { client, onProblem } = options;
+  const { tools, resources, prompts } = client.getServerCapabilities() ?? {};
+  const orNone = (kind: "resources" | "prompts") =>
+    allPages(kind, options).catch((error: unknown) => {
+      onProblem(`Cannot list its ${kind}: ${plainLine(messageOf(error))}`);
+      return [];
+    });
+  const [ofTools, ofResources, ofTemplates, ofPrompts] = await Promise.all([
+    tools ? allPages("tools", options) : [],
+    resources ? orNone("resources") : [],
+    resources ? allPages("resourceTemplates", options).catch(() => []) : [],
+    prompts ? orNone("prompts") : [],
+  ]);
+  return {
+    tools: readTools(ofTools, onProblem),
+    resources: ofResources.flatMap((item) => readResource(item, "uri")),
+    templates: ofTemplates.flatMap((item) => readResource(item, "uriTemplate")),
+    prompts: ofPrompts.flatMap(readPrompt),
+  };
+}
+
+const methods = {
   tools: "tools/list",
   resources: "resources/list",
   resourceTemplates: "resources/templates/list",
@@ -60,7 +90,7 @@ const lists = {
 
 /** All pages of a list, unread. */
 async function allPages(
-  kind: keyof typeof lists,
+  kind: keyof typeof methods,
   { client, timeoutMs, onProblem }: ListOptions,
 ): Promise<unknown[]> {
   // One limit for all pages: a slow server could use it up for each.
@@ -69,11 +99,8 @@ async function allPages(
   const seen = new Set<string>();
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
-    const request = { method: lists[kind], params: cursor === undefined ? {} : { cursor } };
-    const result = await client.request(request, anyResult, {
-      timeout: timeoutMs,
-      signal,
-    });
+    const request = { method: methods[kind], params: cursor === undefined ? {} : { cursor } };
+    const result = await client.request(request, anyResult, { timeout: timeoutMs, signal });
     const items = result[kind];
     if (Array.isArray(items)) found.push(...items.slice(0, MAX_ITEMS));
     else onProblem(`The server's list of ${kind} is not a list.`);
@@ -83,70 +110,59 @@ async function allPages(
     seen.add(nextCursor);
     cursor = nextCursor;
   }
-  onProblem(
-    `The server's list of ${kind} is too long. Using the first ${Math.min(found.length, MAX_ITEMS)}.`,
-  );
-  return found.slice(0, MAX_ITEMS);
+  const used = found.slice(0, MAX_ITEMS);
+  onProblem(`The server's list of ${kind} is too long. Using the first ${used.length}.`);
+  return used;
 }
 
 /** Returns one tool per name. Unusable tools are problems. */
-export async function listTools(options: ListOptions): Promise<ListedTool[]> {
+function readTools(items: readonly unknown[], onProblem: (problem: string) => void): ListedTool[] {
   const tools = new Map<string, ListedTool>();
-  for (const item of await allPages("tools", options)) {
-    const read = toolOf(item);
-    if (typeof read === "string") options.onProblem(read);
-    else if (tools.has(read.name))
-      options.onProblem(`The server lists the tool ${plainLine(read.name, 80)} twice. Using the first.`);
-    else tools.set(read.name, read);
+  for (const item of items) {
+    const tool = readTool(item);
+    if (typeof tool === "string") onProblem(tool);
+    else if (tools.has(tool.name))
+      onProblem(`The server lists the tool ${plainLine(tool.name, 80)} twice. Using the first.`);
+    else tools.set(tool.name, tool);
   }
   return [...tools.values()];
 }
 
-function toolOf(item: unknown): ListedTool | string {
-  if (!isObject(item) || typeof item.name !== "string" || item.name === "")
-    return "Ignored a tool without a name.";
-  const { name, title, description, inputSchema, outputSchema, annotations } = item;
-  const shownName = plainLine(name, 80);
+/** A tool, or its problem. */
+function readTool(item: unknown): ListedTool | string {
+  if (!isNamed(item)) return "Ignored a tool without a name.";
+  const { name, title, description } = item;
+  const ignored = `Ignored the tool ${plainLine(name, 80)}`;
   if (name.length > MAX_NAME_CHARS)
-    return `Ignored the tool ${shownName}: its name has ${name.length} characters, more than ${MAX_NAME_CHARS}.`;
-  const schema = soundSchema(inputSchema);
-  if (typeof schema === "string") return `Ignored the tool ${shownName}: ${schema}.`;
-  const titles = [title, isObject(annotations) ? annotations.title : undefined];
-  const found = titles.find((each): each is string => typeof each === "string" && each !== "");
+    return `${ignored}: its name has ${name.length} characters, more than ${MAX_NAME_CHARS}.`;
+  const inputSchema = readSchema(item.inputSchema);
+  if (typeof inputSchema === "string") return `${ignored}: ${inputSchema}.`;
+  const annotations = isObject(item.annotations) ? item.annotations : {};
+  const label = [title, annotations.title].find((each) => typeof each === "string" && each !== "");
+  const text = typeof description === "string" ? plainText(description) : "";
   return {
     name,
-    ...(found !== undefined && { title: plainLine(found, 80) }),
-    description: shortened(
-      typeof description === "string" ? plainText(description) : "",
-      MAX_DESCRIPTION_CHARS,
-    ),
-    inputSchema: schema,
-    ...(isObject(outputSchema) && { outputSchema }),
-    annotations: isObject(annotations) ? annotations : {},
+    ...(typeof label === "string" && { title: plainLine(label, 80) }),
+    description: shortened(text, MAX_DESCRIPTION_CHARS),
+    inputSchema,
+    isReadOnly: annotations.readOnlyHint === true,
   };
 }
 
-/** Returns a schema that a model can be given, or its problem. */
-function soundSchema(schema: unknown): Readonly<Record<string, unknown>> | string {
-  if (isNothing(schema)) return { type: "object" };
+/** A schema that a model can be given, or its problem. */
+function readSchema(given: unknown): Readonly<Record<string, unknown>> | string {
+  // PHP writes an empty object as a list.
+  const schema = Array.isArray(given) && given.length === 0 ? {} : (given ?? {});
   if (!isObject(schema)) return "its schema is not an object";
-  const { $schema: _dialect, $id: _id, ...rest } = schema;
-  if (isNothing(rest.properties)) delete rest.properties;
-  if (![rest.type ?? "object"].flat().includes("object"))
-    return `its schema has type ${plainLine(JSON.stringify(rest.type) ?? "", 40)} instead of "object"`;
-  if (rest.properties !== undefined && !isObject(rest.properties))
-    return "the properties in its schema are not an object";
-  if (isDeeper(rest, MAX_SCHEMA_LEVELS)) return "its schema is nested too deep";
-  const text = JSON.stringify(rest);
+  const { $schema: _dialect, $id: _id, type = "object", properties, ...rest } = schema;
+  if (![type].flat().includes("object"))
+    return `its schema has type ${plainLine(JSON.stringify(type), 40)} instead of "object"`;
+  const used = { type: "object", ...rest, ...(isObject(properties) && { properties }) };
+  if (isDeeper(used, MAX_SCHEMA_LEVELS)) return "its schema is nested too deep";
+  const text = JSON.stringify(used);
   if (text.length > MAX_SCHEMA_CHARS)
     return `its schema has ${Math.ceil(text.length / 1_000)} kB, more than ${MAX_SCHEMA_CHARS / 1_000} kB`;
-  const plain = JSON.parse(text, (_key, value) => (typeof value === "string" ? plainText(value) : value));
-  return { ...plain, type: "object" };
-}
-
-/** PHP writes an empty object as a list. */
-function isNothing(value: unknown): boolean {
-  return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+  return JSON.parse(text, (_key, value) => (typeof value === "string" ? plainText(value) : value));
 }
 
 function isDeeper(value: unknown, levels: number): boolean {
@@ -154,56 +170,41 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
-export async function listResources(options: ListOptions): Promise<ListedResource[]> {
-  const items = await allPages("resources", options);
-  return items.flatMap((item) => {
-    const about = aboutOf(item, "uri");
-    return about === undefined ? [] : [{ uri: about.key, ...about.rest }];
-  });
+function readResource<Key extends "uri" | "uriTemplate">(
+  item: unknown,
+  key: Key,
+): (Described & Record<Key, string>)[] {
+  if (!isObject(item)) return [];
+  const { [key]: address, name } = item;
+  if (typeof address !== "string" || address === "" || address.length > MAX_URI_CHARS) return [];
+  if (address !== plainText(address)) return [];
+  const label = typeof name === "string" && name !== "" ? plainLine(name, 120) : address;
+  return [{ ...descriptionOf(item), name: label, [key]: address } as Described & Record<Key, string>];
 }
 
-export async function listTemplates(options: ListOptions): Promise<ListedTemplate[]> {
-  const items = await allPages("resourceTemplates", options);
-  return items.flatMap((item) => {
-    const about = aboutOf(item, "uriTemplate");
-    return about === undefined ? [] : [{ uriTemplate: about.key, ...about.rest }];
-  });
+function readPrompt(item: unknown): ListedPrompt[] {
+  if (!isNamed(item) || item.name.length > MAX_NAME_CHARS) return [];
+  const { name, title, arguments: args } = item;
+  const declared = (Array.isArray(args) ? args : []).filter(isNamed);
+  return [
+    {
+      name,
+      ...(typeof title === "string" && { title: plainLine(title, 80) }),
+      ...descriptionOf(item),
+      arguments: declared.map((each) => ({
+        name: each.name,
+        ...descriptionOf(each),
+        required: each.required === true,
+      })),
+    },
+  ];
 }
 
-function aboutOf(item: unknown, field: "uri" | "uriTemplate") {
-  if (!isObject(item)) return undefined;
-  const { [field]: key, name, description, mimeType } = item;
-  if (typeof key !== "string" || key === "" || key.length > 4_000 || key !== plainText(key)) return undefined;
-  const rest = {
-    name: typeof name === "string" && name !== "" ? plainLine(name, 120) : key,
-    ...(typeof description === "string" && { description: plainLine(description) }),
-    ...(typeof mimeType === "string" && { mimeType: plainLine(mimeType, 80) }),
-  };
-  return { key, rest };
+function descriptionOf({ description }: Record<string, unknown>): { description?: string } {
+  return typeof description === "string" ? { description: plainLine(description) } : {};
 }
 
-export async function listPrompts(options: ListOptions): Promise<ListedPrompt[]> {
-  const items = await allPages("prompts", options);
-  return items.flatMap((item) => {
-    if (!isObject(item) || typeof item.name !== "string" || item.name === "") return [];
-    const { name, title, description, arguments: args } = item;
-    if (name.length > MAX_NAME_CHARS) return [];
-    return [
-      {
-        name,
-        ...(typeof title === "string" && { title: plainLine(title, 80) }),
-        ...(typeof description === "string" && { description: plainLine(description) }),
-        arguments: (Array.isArray(args) ? args : []).filter(isNamed).map((each) => ({
-          name: each.name,
-          ...(typeof each.description === "string" && { description: plainLine(each.description) }),
-          required: each.required === true,
-        })),
-      },
-    ];
-  });
-}
-
-function isNamed(value: unknown): value is { name: string; description?: unknown; required?: unknown } {
+function isNamed(value: unknown): value is Record<string, unknown> & { name: string } {
   return isObject(value) && typeof value.name === "string" && value.name !== "";
 }
 

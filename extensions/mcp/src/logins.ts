@@ -2,7 +2,6 @@ import { BonsaiError, bonsaiHome, type ExtensionContext } from "@bonsai-agent/ex
 import type { HttpServer } from "./config.ts";
 import { LoginStore } from "./login-store.ts";
 import { OAuthAccess, revokeLogin } from "./oauth-access.ts";
-import { oauthOptions } from "./oauth-options.ts";
 import type { McpServer, ServerAuth } from "./server.ts";
 
 interface LoginsOptions {
@@ -23,14 +22,13 @@ export class Logins {
   }
 
   /** The login for the server's transport. An `Authorization` header in its entry replaces it. */
-  authOf(server: McpServer): ServerAuth | undefined {
-    const { config } = server;
-    return config.type === "http" && this.canLogIn(server) ? this.#of(config).access : undefined;
+  authOf({ config }: McpServer): ServerAuth | undefined {
+    return hasLogin(config) ? this.#of(config).access : undefined;
   }
 
   /** True for a server with logins. */
   canLogIn({ config }: McpServer): boolean {
-    return config.type === "http" && !new Headers(config.headers).has("authorization");
+    return hasLogin(config);
   }
 
   /**
@@ -42,7 +40,7 @@ export class Logins {
     { ui, hasUI, signal }: Pick<ExtensionContext, "ui" | "hasUI" | "signal">,
   ): Promise<void> {
     const { name, config } = server;
-    if (config.type !== "http" || !this.canLogIn(server)) throw needless(server);
+    if (!hasLogin(config)) throw needless(config);
     if (!hasUI) throw needsUser(name);
     const { logIn } = await import("./oauth-login.ts");
     const { access, store } = this.#of(config);
@@ -52,9 +50,7 @@ export class Logins {
     this.#underWay.set(name, own);
     try {
       await logIn({
-        server: name,
-        url: config.url,
-        options: oauthOptions(name, config.oauth),
+        server: config,
         store,
         challenge: access.challenge,
         ui,
@@ -70,7 +66,7 @@ export class Logins {
   /** Removes the login and revokes its tokens. @returns `unrevoked`: why the tokens stay valid until they expire */
   async logOut(server: McpServer): Promise<{ wasIn: boolean; unrevoked?: string | undefined }> {
     const { config } = server;
-    if (config.type !== "http") throw needless(server);
+    if (config.type !== "http") throw needless(config);
     const { store } = this.#of(config);
     const { login, wasIn } = await store.locked(async () => ({
       // A damaged login is removed too.
@@ -82,25 +78,29 @@ export class Logins {
     return { wasIn, unrevoked };
   }
 
-  #of({ name, url }: HttpServer): { access: OAuthAccess; store: LoginStore } {
-    const key = `${name}\n${url}`;
+  #of(config: HttpServer): { access: OAuthAccess; store: LoginStore } {
+    const key = `${config.name}\n${config.url}`;
     const known = this.#accesses.get(key);
     if (known !== undefined) return known;
     const { home = bonsaiHome } = this.#options;
-    const store = new LoginStore({ home: home(), server: name, url });
-    const made = { store, access: new OAuthAccess({ server: name, store }) };
+    const store = new LoginStore(home(), config);
+    const made = { store, access: new OAuthAccess(config.name, store) };
     this.#accesses.set(key, made);
     return made;
   }
 }
 
-function needless({ name, config }: McpServer): BonsaiError {
+function hasLogin(config: McpServer["config"]): config is HttpServer {
+  return config.type === "http" && !new Headers(config.headers).has("authorization");
+}
+
+function needless({ type, name, file }: McpServer["config"]): BonsaiError {
   const why =
-    config.type === "http" ? "its entry already sets an Authorization header" : "it runs as a local program";
+    type === "http" ? "its entry already sets an Authorization header" : "it runs as a local program";
   return new BonsaiError({
     code: "mcp_login_needless",
     message: `The MCP server ${name} needs no login: ${why}.`,
-    hint: `Check its entry in ${config.file}.`,
+    hint: `Check its entry in ${file}.`,
   });
 }
 

@@ -7,18 +7,16 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
+import type { HttpServer, OAuthSettings } from "./config.ts";
 import { plainLine } from "./foreign-text.ts";
 import type { LoginStore } from "./login-store.ts";
-import { type Challenge, loginWith, withTimeout } from "./oauth-access.ts";
-import type { OAuthOptions } from "./oauth-options.ts";
+import { ANSWER_MS, type Challenge, fetchWithin } from "./oauth-access.ts";
 
+type LoopbackOptions = Parameters<typeof openLoopback>[0];
 type Loopback = Awaited<ReturnType<typeof openLoopback>>;
 
 export interface LoginRequest {
-  server: string;
-  /** The server's address. */
-  url: string;
-  options: OAuthOptions;
+  server: Pick<HttpServer, "name" | "url" | "oauth">;
   store: LoginStore;
   /** The latest refusal of the server. */
   challenge: Challenge;
@@ -40,37 +38,44 @@ export async function logIn(request: LoginRequest): Promise<void> {
     import("./sdk.ts"),
     import("@bonsai-agent/extension/login"),
   ]);
-  const { server, url: serverUrl, options, challenge, signal, timeoutMs = 30_000 } = request;
+  const { server, challenge, signal, timeoutMs = ANSWER_MS } = request;
   const client = new LoginClient(request);
-  const loopback = await openLoopback({
+  client.loopback = await openLoopback({
     state: client.state(),
-    ...options.callback,
+    ...callbackOf(server.oauth),
     signal,
     // Known after the discovery, before the answer.
     get issuer() {
-      return client.found?.authorizationServerMetadata?.issuer;
+      return client.issuer;
     },
   });
-  client.loopback = loopback;
-  const scope = options.scope ?? challenge.scope;
-  const call = {
-    serverUrl,
-    ...(scope && { scope }),
-    fetchFn: withTimeout(fetch, timeoutMs, signal),
-  };
+  const scope = scopeOf(server.oauth) ?? challenge.scope;
+  const call = { serverUrl: server.url, ...(scope && { scope }), fetchFn: fetchWithin(timeoutMs, signal) };
   const { resourceMetadataUrl } = challenge;
   try {
     await auth(client, { ...call, ...(resourceMetadataUrl && { resourceMetadataUrl }) });
-    const authorizationCode = await client.answer();
+    const authorizationCode = await client.waitForCode();
     // The loopback has refused answers of other issuers.
-    const iss = client.found?.authorizationServerMetadata?.issuer;
-    await auth(client, { ...call, authorizationCode, ...(iss && { iss }) });
+    await auth(client, { ...call, authorizationCode, ...(client.issuer && { iss: client.issuer }) });
   } catch (error) {
     signal?.throwIfAborted();
-    throw error instanceof BonsaiError ? error : failed(server, error);
+    throw error instanceof BonsaiError ? error : failed(server.name, error);
   } finally {
-    loopback.close();
+    client.loopback.close();
   }
+}
+
+function callbackOf({ callbackUrl = "", callbackPort }: OAuthSettings = {}): Partial<LoopbackOptions> {
+  const url = URL.parse(callbackUrl);
+  const port = url?.port ? Number(url.port) : callbackPort;
+  return {
+    ...(url && { host: url.hostname as "localhost", path: url.pathname }),
+    ...(port !== undefined && { ports: [port] }),
+  };
+}
+
+function scopeOf({ scope, scopes }: OAuthSettings = {}): string | undefined {
+  return scope ?? scopes?.join(" ");
 }
 
 function failed(server: string, error: unknown): BonsaiError {
@@ -94,21 +99,25 @@ class LoginClient implements OAuthClientProvider {
   readonly #request: LoginRequest;
   readonly #state = randomBytes(24).toString("base64url");
   #verifier = "";
-  #registered: StoredOAuthClientInformation | undefined;
+  #client: StoredOAuthClientInformation | undefined;
   #page: URL | undefined;
+  #discovery: OAuthDiscoveryState | undefined;
   loopback: Loopback | undefined;
-  found: OAuthDiscoveryState | undefined;
   /** Absent for a client that the user registered. */
   saveClientInformation?: (client: StoredOAuthClientInformation) => void;
 
   constructor(request: LoginRequest) {
     this.#request = request;
-    const { clientId, clientSecret } = request.options;
+    const { clientId, clientSecret } = request.server.oauth ?? {};
     if (clientId === undefined)
       this.saveClientInformation = (client) => {
-        this.#registered = client;
+        this.#client = client;
       };
-    else this.#registered = { client_id: clientId, ...(clientSecret && { client_secret: clientSecret }) };
+    else this.#client = { client_id: clientId, ...(clientSecret && { client_secret: clientSecret }) };
+  }
+
+  get issuer(): string | undefined {
+    return this.#discovery?.authorizationServerMetadata?.issuer;
   }
 
   get redirectUrl(): string {
@@ -116,14 +125,15 @@ class LoginClient implements OAuthClientProvider {
   }
 
   get clientMetadata() {
-    const { options } = this.#request;
+    const { oauth = {} } = this.#request.server;
+    const scope = scopeOf(oauth);
     return {
-      client_name: options.clientName,
+      client_name: oauth.clientName ?? "Bonsai",
       redirect_uris: [this.redirectUrl],
       grant_types: ["authorization_code", "refresh_token"],
       response_types: ["code"],
-      token_endpoint_auth_method: options.clientSecret === undefined ? "none" : "client_secret_post",
-      ...(options.scope && { scope: options.scope }),
+      token_endpoint_auth_method: oauth.clientSecret === undefined ? "none" : "client_secret_post",
+      ...(scope && { scope }),
     };
   }
 
@@ -132,7 +142,7 @@ class LoginClient implements OAuthClientProvider {
   }
 
   clientInformation(): StoredOAuthClientInformation | undefined {
-    return this.#registered;
+    return this.#client;
   }
 
   /** Returns no stored tokens, so that each login asks the user. */
@@ -147,12 +157,12 @@ class LoginClient implements OAuthClientProvider {
   }
 
   discoveryState(): OAuthDiscoveryState | undefined {
-    return this.found;
+    return this.#discovery;
   }
 
   saveDiscoveryState(found: OAuthDiscoveryState): void {
-    checkDiscovery(this.#request, found);
-    this.found = found;
+    checkDiscovery(this.#request.server, found);
+    this.#discovery = found;
   }
 
   redirectToAuthorization(page: URL): void {
@@ -160,69 +170,57 @@ class LoginClient implements OAuthClientProvider {
   }
 
   async saveTokens(tokens: StoredOAuthTokens): Promise<void> {
-    const { store } = this.#request;
-    const login = loginWith({ discovery: this.found!, client: this.#registered! }, tokens);
-    await store.locked(() => store.write(login), this.#request.signal);
+    const { store, signal } = this.#request;
+    const login = { discovery: this.#discovery!, client: this.#client! };
+    await store.locked(() => store.write(login, tokens), signal);
   }
 
   /** The code from the browser, or from an address that the user pastes. */
-  async answer(): Promise<string> {
+  async waitForCode(): Promise<string> {
     const { server, ui, openBrowser, signal } = this.#request;
-    const page = this.#page!;
-    if (!(await this.#mayOpen(page))) throw cancelled(server);
-    const loopback = this.loopback!;
-    const code = loopback.code();
+    const { href, hostname } = this.#page!;
+    if (!(await mayOpen(this.#request, hostname))) throw cancelled(server.name);
+    const code = this.loopback!.code();
     // The code may arrive before the question is on the screen.
     code.catch(() => {});
-    const isOpen = await openBrowser(page.href);
-    ui.notify(
-      isOpen
-        ? `Continue in the browser to log in to ${server}: ${page.href}`
-        : `Open this page to log in to ${server}: ${page.href}`,
-    );
+    const step = (await openBrowser(href)) ? "Continue in the browser" : "Open this page";
+    ui.notify(`${step} to log in to ${server.name}: ${href}`);
     const arrived = new AbortController();
     const ends = [arrived.signal, ...(signal === undefined ? [] : [signal])];
-    const asking = askForPaste(this.#request, loopback, AbortSignal.any(ends));
     try {
-      return await Promise.race([code, asking]);
+      return await Promise.race([code, askForPaste(this.#request, this.redirectUrl, AbortSignal.any(ends))]);
     } finally {
       arrived.abort();
     }
   }
-
-  /** Asks the user if the login is on another host than the server. */
-  async #mayOpen(page: URL): Promise<boolean> {
-    const { server, url, ui, signal } = this.#request;
-    const own = new URL(url).hostname;
-    if (isRelated(page.hostname, own)) return true;
-    return ui.confirm(
-      `Log in to MCP server ${server}`,
-      `${own} uses ${page.hostname} for its login. The owner of that page sees everything you type there. Open it?`,
-      { signal },
-    );
-  }
 }
 
-/** True for the same host, or a host within the other. */
-function isRelated(one: string, other: string): boolean {
-  return one === other || one.endsWith(`.${other}`) || other.endsWith(`.${one}`);
+/** Asks the user if the login is on a host that is neither the server's nor within it, nor contains it. */
+async function mayOpen({ server, ui, signal }: LoginRequest, host: string): Promise<boolean> {
+  const own = new URL(server.url).hostname;
+  if (host === own || host.endsWith(`.${own}`) || own.endsWith(`.${host}`)) return true;
+  return ui.confirm(
+    `Log in to MCP server ${server.name}`,
+    `${own} uses ${host} for its login. The owner of that page sees everything you type there. Open it?`,
+    { signal },
+  );
 }
 
 /** Takes the final address of a browser on another machine. The loopback checks it and returns its code. */
 async function askForPaste(
   { server, ui }: LoginRequest,
-  loopback: Loopback,
+  redirectUrl: string,
   signal: AbortSignal,
 ): Promise<never> {
   let problem = "";
   for (;;) {
-    const title = `Logging in to MCP server ${server}: continue in the browser.\n${problem}If the browser runs on another machine, paste the address of its last page here.`;
+    const title = `Logging in to MCP server ${server.name}: continue in the browser.\n${problem}If the browser runs on another machine, paste the address of its last page here.`;
     const pasted = await ui.input(title, "http://127.0.0.1:…/callback?code=…", { signal });
     // The code has arrived and closed the dialog.
     if (signal.aborted) return new Promise<never>(() => {});
-    if (pasted === undefined) throw cancelled(server);
+    if (pasted === undefined) throw cancelled(server.name);
     const { search = "" } = URL.parse(pasted.trim()) ?? {};
-    const taken = await fetch(`${loopback.redirectUri}${search}`, { signal }).catch(() => undefined);
+    const taken = await fetch(`${redirectUrl}${search}`, { signal }).catch(() => undefined);
     if (taken?.ok || signal.aborted) return new Promise<never>(() => {});
     problem = "That address does not belong to this login. ";
   }
@@ -240,22 +238,20 @@ function cancelled(server: string): BonsaiError {
  * Refuses a login over plain http, before the browser opens. The SDK compares the issuers.
  * @throws BonsaiError `mcp_login_untrusted`
  */
-function checkDiscovery({ server, url }: LoginRequest, found: OAuthDiscoveryState): void {
+function checkDiscovery({ name, url }: LoginRequest["server"], found: OAuthDiscoveryState): void {
   const { authorizationServerUrl, authorizationServerMetadata: metadata } = found;
-  const addresses = [
+  const isLocal = isLoopback(new URL(url).hostname);
+  const unsafe = [
     authorizationServerUrl,
     metadata?.authorization_endpoint,
     metadata?.token_endpoint,
     metadata?.registration_endpoint,
-  ].filter((address) => address !== undefined);
-  const isLocal = isLoopback(new URL(url).hostname);
-  const unsafe = addresses.find((address) => !isSafe(new URL(address), isLocal));
-  if (unsafe !== undefined)
-    throw untrusted(server, `its login uses ${plainLine(unsafe)}, which is not https`);
-}
-
-function isSafe({ protocol, hostname }: URL, isLocal: boolean): boolean {
-  return protocol === "https:" || (protocol === "http:" && isLocal && isLoopback(hostname));
+  ].find((address) => {
+    if (address === undefined) return false;
+    const { protocol, hostname } = new URL(address);
+    return protocol !== "https:" && !(protocol === "http:" && isLocal && isLoopback(hostname));
+  });
+  if (unsafe !== undefined) throw untrusted(name, `its login uses ${plainLine(unsafe)}, which is not https`);
 }
 
 function isLoopback(host: string): boolean {

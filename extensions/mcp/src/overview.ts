@@ -1,62 +1,64 @@
 import { homedir } from "node:os";
 import { relative, sep } from "node:path";
-import { plainLine, plainText } from "./foreign-text.ts";
-import type { OfferedTool } from "./offered-tool.ts";
+import { plainLine } from "./foreign-text.ts";
 import type { McpServer, ServerState } from "./server.ts";
 import type { McpServers } from "./servers.ts";
 import type { McpTools } from "./tools.ts";
 
-/** What `/mcp` is made of. */
+/** Sources of the texts of `/mcp`. */
 export interface OverviewParts {
   servers: McpServers;
   tools: McpTools;
   cwd: string;
 }
 
-export const stateWords: Readonly<Record<ServerState, string>> = {
-  ready: "ready",
-  connecting: "connecting",
+/** States in words. The order is that of the list: servers that need attention come first. */
+const stateWords: Readonly<Record<ServerState, string>> = {
   failed: "failed",
   "needs-login": "needs login",
-  disabled: "off",
+  connecting: "connecting",
   closed: "closed",
+  ready: "ready",
+  disabled: "off",
 };
 
-const urgency: readonly ServerState[] = [
-  "failed",
-  "needs-login",
-  "connecting",
-  "closed",
-  "ready",
-  "disabled",
-];
+/** State and problem of a server, as a sentence. */
+export function stateText({ state, problem, lists }: McpServer): string {
+  if (state === "ready") return `ready, ${plural(lists.tools.length, "tool")}.`;
+  const word = stateWords[state];
+  return problem === undefined ? `${word}.` : `${word}: ${problem}`;
+}
 
+/** The file of a server's entry, as short as possible. */
 export function originOf({ config: { file } }: McpServer, cwd: string): string {
   const fromCwd = relative(cwd, file);
   if (fromCwd !== "" && !fromCwd.startsWith("..")) return fromCwd;
   return file.startsWith(homedir() + sep) ? `~${file.slice(homedir().length)}` : file;
 }
 
-function toolsOf({ offered }: McpTools, server: McpServer): OfferedTool[] {
-  return offered.filter((each) => each.server === server);
+/** Number and cost of tools: those of one server, or all. */
+function toolCost({ offered }: McpTools, server?: McpServer): { count: string; tokens: string } {
+  const tools = offered.filter((each) => server === undefined || each.server === server);
+  const tokens = tools.reduce((sum, each) => sum + each.tokens, 0);
+  return { count: plural(tools.length, "tool"), tokens: tokenText(tokens) };
 }
 
-/** What all tools cost, and how the model gets them. */
+function tokenText(tokens: number): string {
+  return `~${tokens.toLocaleString("en-US")} tokens`;
+}
+
+function plural(count: number, noun: string): string {
+  return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** Cost of all tools, and how the model gets them. */
 export function summaryLine({ servers, tools }: OverviewParts): string {
-  const count = tools.offered.length;
+  const { count, tokens } = toolCost(tools);
   const ready = servers.all.filter(({ state }) => state === "ready").length;
   const how = tools.isBySearch
     ? "(more than a tenth of the window, so the model searches for tools with mcp_search)"
     : "in each request";
-  return `${ready} of ${counted(servers.all.length, "server")} ready · ${counted(count, "tool")}, ${tokenCount(tools.tokens)} ${how}`;
-}
-
-function tokenCount(tokens: number): string {
-  return `~${tokens.toLocaleString("en-US")} tokens`;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
+  return `${ready} of ${plural(servers.all.length, "server")} ready · ${count}, ${tokens} ${how}`;
 }
 
 export const noServers =
@@ -68,102 +70,83 @@ export function overviewText(parts: OverviewParts): string {
   if (rows.length === 0) return noServers;
   const widest = Math.max(...rows.map(({ server }) => server.name.length));
   const lines = rows.map(
-    ({ server, state, what, origin }) =>
-      `${server.name.padEnd(widest)}  ${state.padEnd(11)}  ${what}  (${origin})`,
+    ({ server, state, about, origin }) =>
+      `${server.name.padEnd(widest)}  ${state.padEnd(11)}  ${about}  (${origin})`,
   );
   return [summaryLine(parts), ...lines].join("\n");
 }
 
-/** One row for each server. Servers that need attention come first. */
 export function serverRows({ servers, tools, cwd }: OverviewParts) {
+  const order = Object.keys(stateWords);
   return servers.all
-    .toSorted((one, other) => urgency.indexOf(one.state) - urgency.indexOf(other.state))
+    .toSorted((one, other) => order.indexOf(one.state) - order.indexOf(other.state))
     .map((server) => {
-      const offered = toolsOf(tools, server);
-      const hasTools = server.state === "ready" || server.state === "closed";
-      return {
-        server,
-        state: stateWords[server.state],
-        what: hasTools
-          ? `${counted(offered.length, "tool")}, ${tokenCount(tokensOf(offered))}`
-          : remedy(server),
-        origin: originOf(server, cwd),
-      };
+      const { name, state, problem = "" } = server;
+      const { count, tokens } = toolCost(tools, server);
+      const about =
+        state === "ready" || state === "closed"
+          ? `${count}, ${tokens}`
+          : state === "needs-login"
+            ? `log in with /mcp login ${name}`
+            : problem;
+      return { server, state: stateWords[state], about, origin: originOf(server, cwd) };
     });
 }
 
-function tokensOf(tools: readonly OfferedTool[]): number {
-  return tools.reduce((sum, { tokens }) => sum + tokens, 0);
-}
-
-/** What is wrong, and what to do. */
-function remedy(server: McpServer): string {
-  switch (server.state) {
-    case "needs-login":
-      return `log in with /mcp login ${server.name}`;
-    case "failed":
-      return plainLine(server.problem ?? "");
-    default:
-      return "";
-  }
-}
-
-/** Lines of the error output in the head of a failed server. */
+/** Lines of the error output in the head of a failed server, and in the text of a server. */
 const MAX_HEAD_ERROR_LINES = 4;
-
-/** State, address and problem of one server. */
-export function serverHead(server: McpServer, { cwd }: Pick<OverviewParts, "cwd">): string {
-  const { config, state, problem } = server;
-  return [
-    `${server.name}: ${stateWords[state]}, ${addressOf(server)} (${originOf(server, cwd)})`,
-    ...(config.description === undefined ? [] : [plainLine(config.description)]),
-    ...(problem === undefined ? [] : [`Problem: ${problem}`]),
-    ...(state === "failed" ? errorOutput(server).slice(-MAX_HEAD_ERROR_LINES) : []).map(
-      (line) => `  ${line}`,
-    ),
-  ].join("\n");
-}
-
-/** All of one server as text. */
-export function serverText(server: McpServer, { tools, cwd }: OverviewParts): string {
-  const { resources, resourceTemplates, prompts } = server;
-  const offered = toolsOf(tools, server);
-  const part = (title: string, lines: readonly string[]) =>
-    lines.length === 0 ? [] : ["", title, ...lines.map((line) => `  ${line}`)];
-  return [
-    serverHead(server, { cwd }),
-    ...part(
-      `Tools (${offered.length}, ${tokenCount(tokensOf(offered))}${tools.isBySearch ? ", used through mcp_search" : ""})`,
-      offered.map(
-        ({ name, tokens, listed }) => `${name}  ${tokenCount(tokens)}  ${plainLine(listed.description, 100)}`,
-      ),
-    ),
-    ...part(
-      `Resources (${resources.length})`,
-      resources.map((each) => `@${server.name}:${each.uri}  ${each.name}`),
-    ),
-    ...part(
-      `Resource templates (${resourceTemplates.length})`,
-      resourceTemplates.map((each) => `@${server.name}:${each.uriTemplate}  ${each.name}`),
-    ),
-    ...part(
-      `Prompts (${prompts.length})`,
-      prompts.map(({ name, description = "" }) => `/${server.name}:${plainLine(name, 60)}  ${description}`),
-    ),
-    ...part("Error output", errorOutput(server)),
-  ].join("\n");
-}
-
-/** Lines of the error output that are shown. */
 const MAX_ERROR_LINES = 20;
 
-/** The last lines that a program wrote to its standard error. */
-function errorOutput({ stderrTail }: McpServer): string[] {
-  const lines = plainText(stderrTail).trimEnd().split("\n");
-  return lines.length === 1 && lines[0] === "" ? [] : lines.slice(-MAX_ERROR_LINES);
+/** State, address and problem of one server. */
+export function serverHead(server: McpServer, cwd: string): string {
+  const { name, config, state, problem } = server;
+  const output = state === "failed" ? errorOutput(server, MAX_HEAD_ERROR_LINES) : [];
+  return [
+    `${name}: ${stateWords[state]}, ${addressOf(server)} (${originOf(server, cwd)})`,
+    ...(config.description === undefined ? [] : [plainLine(config.description)]),
+    ...(problem === undefined ? [] : [`Problem: ${problem}`]),
+    ...output.map((line) => `  ${line}`),
+  ].join("\n");
 }
 
-/** How it is reached, without what could be a key. */
+/** Everything of one server as text. */
+export function serverText(server: McpServer, { tools, cwd }: OverviewParts): string {
+  const { name: own, lists } = server;
+  const { resources, templates, prompts } = lists;
+  const offered = tools.offered.filter((each) => each.server === server);
+  const way = tools.isBySearch ? ", used through mcp_search" : "";
+  const parts: [title: string, lines: readonly string[]][] = [
+    [
+      `Tools (${offered.length}, ${toolCost(tools, server).tokens}${way})`,
+      offered.map(
+        ({ name, tokens, listed }) => `${name}  ${tokenText(tokens)}  ${plainLine(listed.description, 100)}`,
+      ),
+    ],
+    [`Resources (${resources.length})`, resources.map(({ uri, name }) => `@${own}:${uri}  ${name}`)],
+    [
+      `Resource templates (${templates.length})`,
+      templates.map(({ uriTemplate, name }) => `@${own}:${uriTemplate}  ${name}`),
+    ],
+    [
+      `Prompts (${prompts.length})`,
+      prompts.map(({ name, description = "" }) => `/${own}:${plainLine(name, 60)}  ${description}`),
+    ],
+    ["Error output", errorOutput(server, MAX_ERROR_LINES)],
+  ];
+  const shown = parts.filter(([, lines]) => lines.length > 0);
+  return [
+    serverHead(server, cwd),
+    ...shown.flatMap(([title, lines]) => ["", title, ...lines.map((line) => `  ${line}`)]),
+  ].join("\n");
+}
+
+/** The last lines that a program wrote to its standard error. */
+function errorOutput({ stderrTail }: McpServer, maxLines: number): string[] {
+  const text = stderrTail.trimEnd();
+  return text === "" ? [] : text.split("\n").slice(-maxLines);
+}
+
+/** The command or address, without anything that could be a key. */
 function addressOf(server: McpServer): string {
   const { config } = server;
   if (config.type === "stdio")

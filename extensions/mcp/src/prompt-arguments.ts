@@ -2,16 +2,16 @@ import type { ListedPrompt } from "./listing.ts";
 
 type Declared = ListedPrompt["arguments"];
 
-/** Arguments of a prompt as they stand behind its command. */
-export interface ReadArguments {
+/** Arguments of a prompt in the text after its command. */
+interface ReadArguments {
   values: Record<string, string>;
-  /** Arguments that must be given and are not. */
+  /** Required arguments without a value. */
   missing: Declared[number][];
 }
 
 /**
- * Reads `a "b c" name=value`: words by position, and by name where an argument is called so. Words beyond the last
- * argument belong to it.
+ * Reads `a "b c" name=value`: words by position, and by name if an argument has this name. Words after the last argument
+ * belong to it.
  */
 export function readArguments(text: string, declared: Declared): ReadArguments {
   const values: Record<string, string> = {};
@@ -27,20 +27,13 @@ export function readArguments(text: string, declared: Declared): ReadArguments {
     const given = isLast ? words.slice(at).join(" ") : words[at];
     if (given !== undefined && given !== "") values[name] = given;
   }
-  const missing = declared.filter(({ name, required }) => required && !values[name]);
-  return { values, missing };
-}
-
-interface Word {
-  text: string;
-  /** It begins with a quote: no `name=` stands in front. */
-  isQuoted: boolean;
+  return { values, missing: declared.filter(({ name, required }) => required && !values[name]) };
 }
 
 const word = /([^\s"'=]+=)?(?:"((?:\\.|[^"\\])*)(?:"|$)|'([^']*)(?:'|$))|\S+/g;
 
-/** Parted by blanks, but for what stands in quotes; a quote that is not closed goes to the end. One inside a word is part of it. */
-function wordsOf(text: string): Word[] {
+/** Splits at blanks outside of quotes. An open quote reaches to the end. A quote inside a word is part of it. */
+function wordsOf(text: string): { text: string; isQuoted: boolean }[] {
   return [...text.matchAll(word)].map(([whole, name = "", double, single]) => {
     const inner = double?.replace(/\\(["\\])/g, "$1") ?? single;
     return inner === undefined
@@ -49,32 +42,27 @@ function wordsOf(text: string): Word[] {
   });
 }
 
-/** The word that is being typed, for completion. */
-export interface BegunArgument {
+/** The argument at the end of a text, for completion: its value so far, and the text before the value. */
+interface BegunArgument {
   argument: Declared[number];
-  /** What there is of it. */
   value: string;
-  /** What stands in front of the value, to be kept. */
   before: string;
   earlier: Readonly<Record<string, string>>;
 }
 
-/** Which argument a text has come to; undefined behind the last one. */
+/** Undefined after the last argument. */
 export function begunArgument(text: string, declared: Declared): BegunArgument | undefined {
-  const start = /(?<=^|\s)\S*$/.exec(text)?.index ?? text.length;
+  const start = text.search(/\S*$/);
   const typed = text.slice(start);
-  const { values } = readArguments(text.slice(0, start), declared);
-  const name = declared.find((argument) => typed.startsWith(`${argument.name}=`))?.name;
-  if (name !== undefined) {
-    const argument = declared.find((each) => each.name === name)!;
-    const at = start + name.length + 1;
-    return { argument, value: text.slice(at), before: text.slice(0, at), earlier: values };
-  }
-  const argument = declared.find((each) => !Object.hasOwn(values, each.name));
-  return argument && { argument, value: typed, before: text.slice(0, start), earlier: values };
+  const { values: earlier } = readArguments(text.slice(0, start), declared);
+  const named = declared.find(({ name }) => typed.startsWith(`${name}=`));
+  const argument = named ?? declared.find(({ name }) => !Object.hasOwn(earlier, name));
+  if (argument === undefined) return undefined;
+  const at = named === undefined ? start : start + named.name.length + 1;
+  return { argument, value: text.slice(at), before: text.slice(0, at), earlier };
 }
 
-/** As one would write them: `<city> [state]`. */
+/** `<city> [state]`: required and optional arguments. */
 export function argumentHint(declared: Declared): string {
   return declared.map(({ name, required }) => (required ? `<${name}>` : `[${name}]`)).join(" ");
 }

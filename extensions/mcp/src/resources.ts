@@ -1,9 +1,9 @@
-import { type ExtensionAPI, imageProblem } from "@bonsai-agent/extension";
+import type { ExtensionAPI } from "@bonsai-agent/extension";
 import type { Client } from "@modelcontextprotocol/client";
+import { type Block, mediaBlock, textBlock } from "./content.ts";
 import { anyResult } from "./faults.ts";
 import { plainLine, plainText } from "./foreign-text.ts";
 import { type Mention, mentionsIn } from "./mentions.ts";
-import { imageType } from "./result.ts";
 import type { McpServers } from "./servers.ts";
 
 export interface ResourcesOptions {
@@ -23,14 +23,10 @@ export interface NamedResources {
   details: ResourceDetails;
 }
 
-type Image = { type: "image"; data: string; mimeType: string };
-type Block = { type: "text"; text: string } | Image;
-
 export const resourceMessage = "mcp-resource";
 
-/** Limits of one resource, as for a file in a prompt. */
+/** Size of one resource, as for a file in a prompt. */
 const MAX_TEXT_BYTES = 1_000_000;
-const MAX_IMAGE_BYTES = 5_000_000;
 /** Parts of one resource: some resources are folders. */
 const MAX_PARTS = 50;
 /** Resources of one prompt. */
@@ -38,7 +34,7 @@ const MAX_RESOURCES = 20;
 /** Watched resources of one connection. */
 const MAX_WATCHED = 100;
 /** Time that a prompt waits for its resources. */
-const readingMs = 20_000;
+const READING_MS = 20_000;
 
 /** Reads the resources that a text mentions. A failure is a notice, and the text is still sent. */
 export class Resources {
@@ -73,12 +69,12 @@ export class Resources {
     if (named.length === 0) return undefined;
     if (named.length > MAX_RESOURCES)
       onNotice(`The prompt mentions ${named.length} resources. Reading the first ${MAX_RESOURCES}.`);
-    const ends = [AbortSignal.timeout(readingMs), ...(aborted === undefined ? [] : [aborted])];
-    const signal = AbortSignal.any(ends);
+    const limit = AbortSignal.timeout(READING_MS);
+    const signal = aborted === undefined ? limit : AbortSignal.any([limit, aborted]);
     const read = await Promise.all(
       named.slice(0, MAX_RESOURCES).map((mention) => this.#read(mention, signal)),
     );
-    const found = read.flatMap((each) => each ?? []);
+    const found = read.filter((each) => each !== undefined);
     if (found.length === 0) return undefined;
     return {
       content: found.flatMap(({ blocks }) => blocks),
@@ -98,20 +94,18 @@ export class Resources {
   ): Promise<{ about: ResourceDetails["resources"][number]; blocks: Block[] } | undefined> {
     try {
       const client = await server.connected(signal);
-      const contents = await readContents(client, uri, signal);
+      const parts = await readParts(client, uri, signal);
       await this.#watch(client, uri, signal);
-      const blocks = resourceBlocks(server.name, uri, contents).map((block) =>
+      const blocks = resourceBlocks(server.name, uri, parts).map((block) =>
         block.type === "text" ? textBlock(server.masked(block.text)) : block,
       );
-      const bytes = blocks.reduce(
-        (sum, block) => sum + (block.type === "text" ? block.text : block.data).length,
-        0,
-      );
+      const sizes = blocks.map((block) => (block.type === "text" ? block.text : block.data).length);
+      const bytes = sizes.reduce((sum, size) => sum + size, 0);
       return { about: { server: server.name, uri, bytes }, blocks };
     } catch (error) {
-      const late = signal.aborted && (signal.reason as Error | undefined)?.name === "TimeoutError";
-      const why = late ? `no answer within ${readingMs / 1_000} s.` : server.reasonOf(error);
-      if (late || !signal.aborted)
+      const isLate = signal.aborted && (signal.reason as Error | undefined)?.name === "TimeoutError";
+      const why = isLate ? `no answer within ${READING_MS / 1_000} s.` : server.reasonOf(error);
+      if (isLate || !signal.aborted)
         this.#options.onNotice(`Cannot read @${plainLine(`${server.name}:${uri}`, 120)}: ${why}`);
       return undefined;
     }
@@ -125,66 +119,48 @@ export class Resources {
     if (client.getServerCapabilities()?.resources?.subscribe !== true) return;
     watched.add(uri);
     // The resource was read even if it cannot be watched.
-    await client.subscribeResource({ uri }, { signal, timeout: readingMs }).catch(() => watched.delete(uri));
+    await client.subscribeResource({ uri }, { signal, timeout: READING_MS }).catch(() => watched.delete(uri));
   }
 }
 
 /** One part of a resource, unread. */
 type Part = Record<string, unknown>;
 
-async function readContents(client: Client, uri: string, signal: AbortSignal): Promise<Part[]> {
+async function readParts(client: Client, uri: string, signal: AbortSignal): Promise<Part[]> {
   const request = { method: "resources/read", params: { uri } };
-  const read = await client.request(request, anyResult, { signal, timeout: readingMs });
-  if (!Array.isArray(read.contents) || read.contents.length === 0)
-    throw new Error("The server returned no content.");
-  return read.contents.map((part) => (part ?? {}) as Part);
+  const { contents } = await client.request(request, anyResult, { signal, timeout: READING_MS });
+  if (!Array.isArray(contents) || contents.length === 0) throw new Error("The server returned no content.");
+  return contents.map((part) => (part ?? {}) as Part);
 }
 
 /** A resource for the model, in a frame with its origin. */
-export function resourceBlocks(server: string, uri: string, contents: readonly Part[]): Block[] {
-  const left = contents.length - MAX_PARTS;
+function resourceBlocks(server: string, uri: string, parts: readonly Part[]): Block[] {
+  const omitted = parts.length - MAX_PARTS;
   return [
-    ...contents.slice(0, MAX_PARTS).flatMap((part) => partBlocks(server, uri, part)),
-    ...(left > 0 ? [textBlock(`[Omitted ${left} more parts of the resource ${plainLine(uri)}.]`)] : []),
+    ...parts.slice(0, MAX_PARTS).flatMap((part) => partBlocks(server, uri, part)),
+    ...(omitted > 0 ? [textBlock(`[Omitted ${omitted} more parts of the resource ${plainLine(uri)}.]`)] : []),
   ];
 }
 
 function partBlocks(server: string, named: string, { uri, text, blob, mimeType }: Part): Block[] {
   const name = plainLine(typeof uri === "string" && uri !== "" ? uri : named, 500);
-  const type = typeof mimeType === "string" ? plainLine(mimeType, 80) : undefined;
-  if (typeof text === "string") return [textBlock(framed(server, name, type, text))];
-  if (typeof blob !== "string") return [textBlock(`[The resource ${name} of ${server} is empty.]`)];
-  const bytes = Buffer.from(blob, "base64");
-  const image = imageType(bytes);
-  const problem = image === undefined ? undefined : imageProblem(bytes);
-  if (image !== undefined && problem === undefined && bytes.length <= MAX_IMAGE_BYTES)
-    return [
-      textBlock(`[Resource ${name} of ${server}, an image:]`),
-      { type: "image", data: bytes.toString("base64"), mimeType: image },
-    ];
-  const size = bytes.length.toLocaleString("en-US");
-  return [
-    textBlock(
-      `[The resource ${name} of ${server} is not shown: ${size} bytes of ${type ?? "unknown type"}${problem === undefined ? "" : `, ${problem}`}.]`,
-    ),
-  ];
-}
-
-function textBlock(text: string): Block {
-  return { type: "text", text };
+  if (typeof text === "string") return [textBlock(quoteResource(server, name, mimeType, text))];
+  return [textBlock(`[Resource ${name} of ${server}:]`), mediaBlock(blob, mimeType, "resource")];
 }
 
 /** The text cannot end its frame. */
-function framed(server: string, uri: string, type: string | undefined, text: string): string {
+function quoteResource(server: string, uri: string, mimeType: unknown, text: string): string {
   const plain = plainText(text).trimEnd();
-  const bytes = Buffer.byteLength(plain);
-  const cut =
-    bytes <= MAX_TEXT_BYTES ? plain : Buffer.from(plain).subarray(0, MAX_TEXT_BYTES).toString("utf8");
-  const note = cut === plain ? "" : `\n[… cut, ${bytes.toLocaleString("en-US")} bytes in total]`;
+  const bytes = Buffer.from(plain);
+  const isCut = bytes.length > MAX_TEXT_BYTES;
+  const cut = isCut ? bytes.subarray(0, MAX_TEXT_BYTES).toString("utf8") : plain;
+  const note = isCut ? `\n[… cut, ${bytes.length.toLocaleString("en-US")} bytes in total]` : "";
   const inert = cut.replaceAll(/<(?=\s{0,9}\/\s{0,9}mcp-resource\b)/gi, "&lt;");
-  const kind = type === undefined ? "" : ` type=${JSON.stringify(type)}`;
-  return `<mcp-resource server=${JSON.stringify(server)} uri=${JSON.stringify(uri)}${kind}>\n${inert}${note}\n</mcp-resource>`;
+  const type = typeof mimeType === "string" ? ` type=${JSON.stringify(plainLine(mimeType, 80))}` : "";
+  return `<mcp-resource server=${JSON.stringify(server)} uri=${JSON.stringify(uri)}${type}>\n${inert}${note}\n</mcp-resource>`;
 }
+
+type Image = Extract<Block, { type: "image" }>;
 
 /** A text with its resources after it: a text during a run is one message. */
 export function withResources(

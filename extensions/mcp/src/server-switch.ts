@@ -4,17 +4,17 @@ import { BonsaiError } from "@bonsai-agent/extension";
 import type { ServerConfig } from "./config.ts";
 
 /**
- * Writes into the file of a server that it is on or off. All else in the file stays as it is, its order too.
+ * Switches a server on or off in its file. Everything else in the file stays, in its order.
  * @throws BonsaiError `mcp_file_unchanged`
  */
-export async function switchInFile({ name, file }: ServerConfig, isOn: boolean): Promise<void> {
+export async function enableInFile({ name, file }: ServerConfig, isOn: boolean): Promise<void> {
   try {
     const text = await readFile(file, "utf8");
-    const changed = switched(text.replace(/^\uFEFF/, ""), name, isOn);
     const { mode } = await stat(file);
-    const half = `${file}.${randomUUID()}`;
-    await writeFile(half, changed, { mode: mode & 0o777, flag: "wx" });
-    await rename(half, file);
+    const draft = `${file}.${randomUUID()}`;
+    const changed = setEnabled(text.replace(/^\uFEFF/, ""), name, isOn);
+    await writeFile(draft, changed, { mode: mode & 0o777, flag: "wx" });
+    await rename(draft, file);
   } catch (cause) {
     throw new BonsaiError({
       code: "mcp_file_unchanged",
@@ -25,11 +25,11 @@ export async function switchInFile({ name, file }: ServerConfig, isOn: boolean):
   }
 }
 
-function switched(text: string, name: string, isOn: boolean): string {
+function setEnabled(text: string, name: string, isOn: boolean): string {
   const config = JSON.parse(text) as { mcpServers?: Record<string, Record<string, unknown>> };
   const entry = config.mcpServers?.[name];
   if (typeof entry !== "object" || entry === null) throw new Error(`it has no entry mcpServers.${name}`);
-  // Another word for the same, of other programs.
+  // Other programs write `disabled`.
   delete entry.disabled;
   if (isOn) delete entry.enabled;
   else entry.enabled = false;

@@ -1,11 +1,11 @@
-import { maskKeys, textHead } from "@bonsai-agent/extension";
+import { maskKeys, raceAbort, textHead } from "@bonsai-agent/extension";
 import type { AuthProvider, Client, Progress } from "@modelcontextprotocol/client";
 import { CallClock } from "./call-clock.ts";
 import { type ServerConfig, serverKeys } from "./config.ts";
 import { Connection } from "./connection.ts";
 import { anyResult, messageOf, NEVER_MS } from "./faults.ts";
 import { plainLine, plainText } from "./foreign-text.ts";
-import type { ListedPrompt, ListedResource, ListedTemplate, ListedTool } from "./listing.ts";
+import type { ServerLists } from "./listing.ts";
 
 /** `closed`: not connected. The next call connects. */
 export type ServerState = "connecting" | "ready" | "failed" | "needs-login" | "disabled" | "closed";
@@ -50,16 +50,15 @@ export class McpServer {
   #problem: string | undefined;
   #connection: Connection | undefined;
   #connecting: Promise<void> | undefined;
+  /** Reads changed lists one after the other. */
+  #refreshing = Promise.resolve();
   #closings = 0;
   #stderr = "";
   /** Clocks of the running calls. */
   readonly #clocks = new Set<CallClock>();
   /** Open questions of the server to the user. */
   #asking = 0;
-  #tools: readonly ListedTool[] = [];
-  #resources: readonly ListedResource[] = [];
-  #templates: readonly ListedTemplate[] = [];
-  #prompts: readonly ListedPrompt[] = [];
+  #lists: ServerLists = { tools: [], resources: [], templates: [], prompts: [] };
 
   constructor({ config, hooks = {}, onNotice = () => {} }: McpServerOptions) {
     this.config = config;
@@ -86,21 +85,9 @@ export class McpServer {
     return this.#connection?.client;
   }
 
-  /** The latest list. It stays while the server is not connected. */
-  get tools(): readonly ListedTool[] {
-    return this.#tools;
-  }
-
-  get resources(): readonly ListedResource[] {
-    return this.#resources;
-  }
-
-  get resourceTemplates(): readonly ListedTemplate[] {
-    return this.#templates;
-  }
-
-  get prompts(): readonly ListedPrompt[] {
-    return this.#prompts;
+  /** The latest lists. They stay while the server is not connected. */
+  get lists(): ServerLists {
+    return this.#lists;
   }
 
   /** End of its standard error, over all connections; "" for a server at an address. */
@@ -123,11 +110,6 @@ export class McpServer {
     return (isClosed(error) && this.#problem) || this.#line(messageOf(error));
   }
 
-  /** Its own instructions for use. */
-  get instructions(): string | undefined {
-    return this.client?.getInstructions();
-  }
-
   /** Calls back after each change. Returns a function that stops it. */
   on(change: () => void): () => void {
     this.#listeners.add(change);
@@ -146,8 +128,7 @@ export class McpServer {
   /** Ends the connection, and the program of the server. */
   async close(): Promise<void> {
     this.#closings += 1;
-    const connection = this.#connection;
-    this.#connection = undefined;
+    const connection = this.#detach();
     if (this.#state !== "disabled") this.#set("closed");
     await connection?.close();
     await this.#connecting;
@@ -194,76 +175,64 @@ export class McpServer {
   ): Promise<Record<string, unknown>> {
     const clock = new CallClock(this.config.timeoutMs);
     const signal = AbortSignal.any([aborted, clock.signal]);
+    const onprogress = (progress: Progress) => {
+      clock.restartSilence();
+      onProgress?.(progress);
+    };
     let client: Client | undefined;
     const call = async () => {
       client = await this.connected(signal);
-      return await this.#request(client, { name, arguments: args }, { signal, clock, onProgress });
+      this.#clocks.add(clock);
+      if (this.#asking === 0) clock.start();
+      const request = { method: "tools/call", params: { name, arguments: args } };
+      return await client.request(request, anyResult, { signal, timeout: NEVER_MS, onprogress });
     };
     try {
-      try {
-        return await call();
-      } catch (error) {
+      return await call().catch(async (error: unknown) => {
         // The server has forgotten the session, so it has not run the call.
         if (!isSessionLost(error) || signal.aborted) throw error;
         if (this.client === client) await this.reconnect();
         return await call();
-      }
+      });
     } catch (error) {
       aborted.throwIfAborted();
-      if (clock.signal.aborted)
-        throw new Error(
-          `The MCP server ${this.name} ${messageOf(clock.signal.reason)}. The call was cancelled.`,
-        );
-      if (error instanceof NotConnected) throw error;
-      const cause = this.#explained(error);
-      if (isUnauthorized(cause)) await this.#loginEnded(cause);
-      if (isUnreachable(cause)) this.#lost(this.#connection, messageOf(cause));
-      throw new Error(this.#callProblem(cause), { cause });
+      if (!clock.signal.aborted) throw await this.#callError(error);
+      const limit = messageOf(clock.signal.reason);
+      throw new Error(`The MCP server ${this.name} ${limit}. The call was cancelled.`);
     } finally {
       clock.stop();
       this.#clocks.delete(clock);
     }
   }
 
-  async #request(
-    client: Client,
-    params: { name: string; arguments: Readonly<Record<string, unknown>> },
-    { signal, clock, onProgress }: CallOptions & { clock: CallClock },
-  ): Promise<Record<string, unknown>> {
-    this.#clocks.add(clock);
-    if (this.#asking === 0) clock.start();
-    return await client.request({ method: "tools/call", params }, anyResult, {
-      signal,
-      timeout: NEVER_MS,
-      onprogress: (progress) => {
-        clock.heard();
-        onProgress?.(progress);
-      },
-    });
-  }
-
   /** Returns a connected client; connects first if needed. @throws NotConnected */
   async connected(signal: AbortSignal): Promise<Client> {
-    signal.throwIfAborted();
-    const aborted = new Promise<void>((resolve) =>
-      signal.addEventListener("abort", () => resolve(), { once: true }),
-    );
-    await Promise.race([this.connect(), aborted]);
-    signal.throwIfAborted();
-    const client = this.#state === "ready" ? this.#connection?.client : undefined;
-    if (client !== undefined) return client;
+    await raceAbort(this.connect(), signal);
+    if (this.#state === "ready" && this.client !== undefined) return this.client;
     throw new NotConnected(
       `The MCP server ${this.name} is not connected: ${this.#problem ?? `it is ${this.#state}.`}`,
     );
   }
 
-  #callProblem(error: unknown): string {
-    if (this.#state === "needs-login") return this.#problem ?? messageOf(error);
-    const isLost = this.#state !== "ready" || isClosed(error);
-    const why = (this.#state !== "ready" && this.#problem) || this.reasonOf(error);
-    return isLost
-      ? `The MCP server ${this.name} disconnected during the call: ${why} The call may have taken effect. The next call reconnects.`
-      : `The MCP server ${this.name} refused the call: ${why}`;
+  /** The error of a failed call, in words for the model. Ends the connection if the error says so. */
+  async #callError(error: unknown): Promise<Error> {
+    if (error instanceof NotConnected) return error;
+    const cause = this.#explained(error);
+    if (isLoginNeeded(cause)) {
+      const connection = this.#detach();
+      this.#fail(cause);
+      await connection?.close();
+      return new Error(this.#problem, { cause });
+    }
+    if (isUnreachable(cause)) this.#lost(this.#connection, messageOf(cause));
+    const hasEnded = this.#state !== "ready";
+    const why = (hasEnded && this.#problem) || this.reasonOf(cause);
+    return new Error(
+      hasEnded || isClosed(cause)
+        ? `The MCP server ${this.name} disconnected during the call: ${why} The call may have taken effect. The next call reconnects.`
+        : `The MCP server ${this.name} refused the call: ${why}`,
+      { cause },
+    );
   }
 
   async #connect(): Promise<void> {
@@ -273,7 +242,9 @@ export class McpServer {
         this.#stderr = tail;
       },
       onLost: (problem) => this.#lost(opened, problem),
-      onListChanged: () => this.#refresh(opened),
+      onListChanged: () => {
+        this.#refreshing = this.#refreshing.then(() => this.#refresh(opened));
+      },
       onProblem: (problem) => this.#onNotice(`${this.name}: ${this.masked(problem)}`),
     });
     this.#connection = opened;
@@ -284,11 +255,17 @@ export class McpServer {
       if (this.#connection === opened) this.#set("ready");
     } catch (error) {
       if (this.#connection === opened) {
-        this.#connection = undefined;
+        this.#detach();
         this.#fail(this.#explained(error));
       }
       await opened.close();
     }
+  }
+
+  #detach(): Connection | undefined {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    return connection;
   }
 
   #explained(error: unknown): unknown {
@@ -300,39 +277,27 @@ export class McpServer {
   }
 
   #fail(error: unknown): void {
-    if (isUnauthorized(error)) {
+    if (isLoginNeeded(error)) {
       this.#set("needs-login", this.#line(messageOf(error)));
       return;
     }
-    const said = this.config.type === "stdio" ? reasonIn(this.stderrTail) : "";
-    this.#set("failed", this.#line(`${messageOf(error)}${said && ` Its last output: ${said}`}`));
-  }
-
-  /** Ends the connection: the login is not valid any more. */
-  async #loginEnded(error: unknown): Promise<void> {
-    const connection = this.#connection;
-    this.#connection = undefined;
-    this.#fail(error);
-    await connection?.close();
+    const output = this.config.type === "stdio" ? reasonIn(this.stderrTail) : "";
+    this.#set("failed", this.#line(`${messageOf(error)}${output && ` Its last output: ${output}`}`));
   }
 
   #lost(connection: Connection | undefined, problem: string): void {
     if (this.#connection !== connection || this.#state !== "ready") return;
-    this.#connection = undefined;
-    void connection?.close();
+    void this.#detach()?.close();
     this.#onNotice(`${this.name} disconnected: ${this.#line(problem)} The next call reconnects.`);
     this.#set("closed", this.#line(problem));
   }
 
   async #read(connection: Connection): Promise<void> {
-    const read = await connection.lists();
-    if (this.#connection !== connection) return;
-    this.#tools = read.tools;
-    this.#resources = read.resources;
-    this.#templates = read.templates;
-    this.#prompts = read.prompts;
+    const lists = await connection.lists();
+    if (this.#connection === connection) this.#lists = lists;
   }
 
+  /** Never rejects. */
   async #refresh(connection: Connection): Promise<void> {
     // The first reading may be older than the change.
     await this.#connecting;
@@ -376,7 +341,7 @@ function isUnreachable(error: unknown): boolean {
   return error instanceof TypeError && error.cause !== undefined;
 }
 
-function isUnauthorized(error: unknown): boolean {
+function isLoginNeeded(error: unknown): boolean {
   return (error as { code?: unknown } | undefined)?.code === "mcp_login_needed";
 }
 

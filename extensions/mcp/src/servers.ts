@@ -1,3 +1,4 @@
+import { raceAbort } from "@bonsai-agent/extension";
 import type { McpConfig } from "./config.ts";
 import { McpServer, type ServerHooks } from "./server.ts";
 
@@ -11,10 +12,9 @@ export class McpServers {
   readonly #options: McpServersOptions;
   readonly #listeners = new Set<() => void>();
   #servers: readonly McpServer[] = [];
-  #undos: (() => void)[] = [];
-  /** What a config is, to see whether another is the same. */
+  /** The config of the servers, to detect another one. */
   #configured = "";
-  readonly #named = new Set<string>();
+  readonly #notified = new Set<string>();
 
   constructor(options: McpServersOptions) {
     this.#options = options;
@@ -28,13 +28,12 @@ export class McpServers {
     return this.#servers.find((server) => server.name === name);
   }
 
-  /** Called whenever anything of any of them has changed. The function returned ends it. */
-  on(change: () => void): () => void {
+  /** Calls back after each change of a server. */
+  on(change: () => void): void {
     this.#listeners.add(change);
-    return () => void this.#listeners.delete(change);
   }
 
-  /** Takes these servers in the place of those that there were, and connects them in the background. The same servers as before stay as they are. */
+  /** Replaces all servers and connects the new ones in the background. Does nothing for the same config. */
   async use({ servers }: McpConfig): Promise<void> {
     const configured = JSON.stringify(servers);
     if (configured === this.#configured) return;
@@ -42,26 +41,23 @@ export class McpServers {
     this.#configured = configured;
     const onNotice = (message: string) => this.#notify(message);
     this.#servers = servers.map((config) => new McpServer({ config, hooks: this.#options.hooks, onNotice }));
-    this.#undos = this.#servers.map((server) => server.on(() => this.#changed(server)));
-    this.#changed();
+    for (const server of this.#servers) server.on(() => this.#reportChange(server));
+    this.#callListeners();
     for (const server of this.#servers) void server.connect();
   }
 
-  /** Resolves when none connects any more, or when the signal is aborted. */
-  async settled(signal: AbortSignal): Promise<void> {
+  /** Resolves when no server is connecting, or when the signal aborts. */
+  async whenConnected(signal: AbortSignal): Promise<void> {
     const connecting = this.#servers.filter(({ state }) => state === "connecting");
-    if (connecting.length === 0 || signal.aborted) return;
-    const aborted = new Promise<void>((resolve) =>
-      signal.addEventListener("abort", () => resolve(), { once: true }),
-    );
-    await Promise.race([Promise.all(connecting.map((server) => server.connect())), aborted]);
+    await raceAbort(Promise.all(connecting.map((server) => server.connect())), signal, () => undefined);
   }
 
   /** Names the servers that are not ready after the first prompt's wait. */
   notifyLate(waitSeconds: number): void {
-    for (const { name, state } of this.#servers.filter((server) => server.state === "connecting"))
+    const longerWait = Math.max(30, Math.ceil(waitSeconds) * 4);
+    for (const { name } of this.#servers.filter(({ state }) => state === "connecting"))
       this.#notify(
-        `${name} is still ${state} after ${waitSeconds} s, so its tools may be missing. To wait longer, add \`--mcp-wait ${longerWait(waitSeconds)}\`.`,
+        `${name} is still connecting after ${waitSeconds} s, so its tools may be missing. To wait longer, add \`--mcp-wait ${longerWait}\`.`,
       );
   }
 
@@ -69,27 +65,27 @@ export class McpServers {
     const servers = this.#servers;
     this.#servers = [];
     this.#configured = "";
-    for (const undo of this.#undos) undo();
-    this.#undos = [];
     await Promise.all(servers.map((server) => server.close()));
-    if (servers.length > 0) this.#changed();
+    if (servers.length > 0) this.#callListeners();
   }
 
-  #changed(server?: McpServer): void {
-    if (server?.state === "failed") this.#notify(`${server.name} is not available: ${server.problem}`);
-    if (server?.state === "needs-login")
+  #reportChange(server: McpServer): void {
+    // Servers of an earlier config are silent.
+    if (!this.#servers.includes(server)) return;
+    if (server.state === "failed") this.#notify(`${server.name} is not available: ${server.problem}`);
+    if (server.state === "needs-login")
       this.#notify(`${server.problem} Log in with /mcp login ${server.name}.`);
-    for (const listener of [...this.#listeners]) listener();
+    this.#callListeners();
+  }
+
+  #callListeners(): void {
+    for (const listener of this.#listeners) listener();
   }
 
   /** Each text once, however often it happens. */
   #notify(message: string): void {
-    if (this.#named.has(message)) return;
-    this.#named.add(message);
+    if (this.#notified.has(message)) return;
+    this.#notified.add(message);
     this.#options.onNotice(message);
   }
-}
-
-function longerWait(seconds: number): number {
-  return Math.max(30, Math.ceil(seconds) * 4);
 }

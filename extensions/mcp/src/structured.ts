@@ -18,15 +18,18 @@ const OMITTED = "(the text above)";
 export function unseenResult(structured: unknown, content: readonly unknown[]): unknown {
   if (structured === undefined || structured === null) return undefined;
   try {
-    const seen = new SeenContent(content);
     const values = valuesOf(structured);
-    if (values.length > MAX_VALUES) return structured;
+    const seen = new SeenContent(content);
+    if (values.length > MAX_VALUES || values.length * seen.text.length > MAX_SEARCHED_CHARS)
+      return structured;
     if (values.every((value) => seen.has(value))) return undefined;
     return JSON.parse(JSON.stringify(structured), (_key, value) =>
-      typeof value === "string" && value.length >= MIN_OMITTED_CHARS && seen.quotes(value) ? OMITTED : value,
+      typeof value === "string" && value.length >= MIN_OMITTED_CHARS && seen.text.includes(value)
+        ? OMITTED
+        : value,
     );
   } catch {
-    // Nested too deep, or too large to compare.
+    // Nested too deep, or too long to compare.
     return structured;
   }
 }
@@ -46,59 +49,48 @@ function valuesOf(value: unknown, key?: string): Value[] {
   return fields.flatMap(([name, inner]) => valuesOf(inner, isWrapper ? key : name));
 }
 
-/** Everything that the model sees of the blocks of a result. A text that is JSON is also known by its values. */
+/** Everything that the model sees of the parts of a result. A text that is JSON is also known by its values. */
 class SeenContent {
+  readonly text: string;
   readonly #values: Value[];
-  readonly #text: string;
-  #read: { whole: ReadonlySet<string>; words: ReadonlySet<string> } | undefined;
-  #searchedChars = 0;
+  #index: { whole: ReadonlySet<string>; words: ReadonlySet<string> } | undefined;
 
-  constructor(blocks: readonly unknown[]) {
-    this.#values = blocks.flatMap((block) => valuesOf(shownFields(block)));
-    this.#text = this.#values.map(({ text }) => text).join("\n");
+  constructor(parts: readonly unknown[]) {
+    this.#values = parts.flatMap((part) => valuesOf(shownFields(part)));
+    this.text = this.#values.map(({ text }) => text).join("\n");
   }
 
+  /** @throws Error for a text that is too long */
   has({ key, text }: Value): boolean {
     const value = text.trim();
-    if (key === undefined)
-      return (value.length >= MIN_QUOTED_CHARS && this.quotes(value)) || this.#content.whole.has(value);
-    const { whole, words } = this.#content;
+    if (key === undefined && value.length >= MIN_QUOTED_CHARS && this.text.includes(value)) return true;
+    this.#index ??= this.#readIndex();
+    const { whole, words } = this.#index;
+    if (key === undefined) return whole.has(value);
     if (!wordsOf(key).every((word) => words.has(word))) return false;
     if (whole.has(value) || words.has(value.toLowerCase())) return true;
     const isSeveralWords = /\P{L}/u.test(value) && Number.isNaN(Number(value));
-    return isSeveralWords && this.quotes(value);
+    return isSeveralWords && this.text.includes(value);
   }
 
-  /** True for a value that is a part of the text. @throws Error after too many searches */
-  quotes(value: string): boolean {
-    this.#searchedChars += this.#text.length;
-    if (this.#searchedChars > MAX_SEARCHED_CHARS) throw new Error("The result is too large to compare.");
-    return this.#text.includes(value);
-  }
-
-  /** Values and lines as they are; words, numbers and keys in lower case. @throws Error for a text that is too long */
-  get #content() {
-    if (this.#text.length > MAX_READ_CHARS) throw new Error("The text is too long to compare.");
-    this.#read ??= this.#readContent();
-    return this.#read;
-  }
-
-  #readContent() {
+  /** Values and lines as they are; words, numbers and keys in lower case. */
+  #readIndex() {
+    if (this.text.length > MAX_READ_CHARS) throw new Error("The text is too long to compare.");
     const values = this.#values.flatMap((value) => [value, ...valuesOf(parseJson(value.text))]);
     const lines = values.flatMap(({ text }) => text.split("\n")).map((line) => line.trim());
-    const names = this.#text.match(/[\p{L}\p{N}_-]+/gu) ?? [];
+    const names = this.text.match(/[\p{L}\p{N}_-]+/gu) ?? [];
     const keys = values.flatMap(({ key = "" }) => wordsOf(key));
     return {
       whole: new Set([...values.map(({ text }) => text.trim()), ...lines]),
-      words: new Set([...keys, ...wordsOf(this.#text), ...names.map((name) => name.toLowerCase())]),
+      words: new Set([...keys, ...wordsOf(this.text), ...names.map((name) => name.toLowerCase())]),
     };
   }
 }
 
-/** The fields of a block that reach the model. */
-function shownFields(block: unknown): unknown {
-  if (typeof block !== "object" || block === null) return undefined;
-  const { _meta, annotations, ...shown } = block as Record<string, unknown>;
+/** The fields of a part that reach the model. */
+function shownFields(part: unknown): unknown {
+  if (typeof part !== "object" || part === null) return undefined;
+  const { _meta, annotations, ...shown } = part as Record<string, unknown>;
   return shown;
 }
 

@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers());
 function drip(clock: CallClock, seconds: number): void {
   for (let second = 0; second < seconds; second += 1) {
     vi.advanceTimersByTime(1_000);
-    clock.heard();
+    clock.restartSilence();
   }
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { resourceCompletion } from "../src/completion.ts";
+import { withMentions } from "../src/mentions.ts";
 import { McpServers } from "../src/servers.ts";
 import { offeringOverHttp } from "./http-servers.ts";
 
@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => offers[Symbol.asyncDispose]());
 
-type Provider = Parameters<typeof resourceCompletion>[0];
+type Provider = Parameters<typeof withMentions>[0];
 
 /** The program's own: one file for every mention. */
 const files: Provider = {
@@ -22,15 +22,14 @@ async function completing() {
   const config = {
     name: "offers",
     file: "",
-    scope: "user",
     isEnabled: true,
     timeoutMs: 10_000,
     hasRoots: true,
   } as const;
   const http = { type: "http", url: offers.url, headers: {} } as const;
   await servers.use({ servers: [{ ...config, ...http }], problems: [] });
-  await servers.settled(AbortSignal.timeout(20_000));
-  const provider = resourceCompletion(files, servers);
+  await servers.whenConnected(AbortSignal.timeout(20_000));
+  const provider = withMentions(files, servers);
   const { signal } = new AbortController();
   return {
     suggest: async (text: string) =>

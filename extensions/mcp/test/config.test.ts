@@ -80,7 +80,7 @@ test("entries as Claude Code and pi write them", () => {
     },
   });
   expect(problems).toEqual([]);
-  const usual = { file: userFile(), scope: "user", isEnabled: true, timeoutMs: 60_000, hasRoots: true };
+  const usual = { file: userFile(), isEnabled: true, timeoutMs: 60_000, hasRoots: true };
   const started = { ...usual, type: "stdio", args: [], env: {}, cwd };
   expect(servers).toEqual([
     {
@@ -204,8 +204,8 @@ test("a project's server stands over the user's, or only turns it off", () => {
   };
   const { servers, problems } = read({ user, project });
   expect(servers).toMatchObject([
-    { name: "one", command: "theirs", scope: "project", file: projectFile() },
-    { name: "two", command: "mine", scope: "user", file: userFile(), isEnabled: false, env: { A: "1" } },
+    { name: "one", command: "theirs", file: projectFile() },
+    { name: "two", command: "mine", file: userFile(), isEnabled: false, env: { A: "1" } },
   ]);
   expect(problems).toEqual([`${projectFile()}: mcpServers.three needs command or url.`]);
 });

@@ -143,18 +143,18 @@ test("switching off in the file leaves all else in it as it was", async () => {
     mcpServers: { other: { url: "https://a.example", enabled: true }, offers: offeringProgram },
   };
   writeFileSync(file, JSON.stringify(before, null, 4));
-  const { switchInFile } = await import("../src/server-switch.ts");
-  const config = { name: "offers", file } as Parameters<typeof switchInFile>[0];
-  await switchInFile(config, false);
+  const { enableInFile } = await import("../src/server-switch.ts");
+  const config = { name: "offers", file } as Parameters<typeof enableInFile>[0];
+  await enableInFile(config, false);
   const off = readFileSync(file, "utf8");
   expect(JSON.parse(off)).toEqual({
     ...before,
     mcpServers: { ...before.mcpServers, offers: { ...offeringProgram, enabled: false } },
   });
   expect(off).toContain('\n    "note"');
-  await switchInFile(config, true);
+  await enableInFile(config, true);
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(before);
-  await expect(switchInFile({ ...config, name: "gone" }, true)).rejects.toMatchObject({
+  await expect(enableInFile({ ...config, name: "gone" }, true)).rejects.toMatchObject({
     code: "mcp_file_unchanged",
   });
   rmSync(home, { recursive: true });

@@ -13,7 +13,6 @@ function server(entry: object, options: Omit<McpServerOptions, "config"> = {}): 
   const usual = {
     name: "it",
     file: "",
-    scope: "user",
     isEnabled: true,
     timeoutMs: 60_000,
     hasRoots: true,
@@ -58,7 +57,8 @@ test("keys of a server are masked wherever they come back", () => {
   const config = { type: "stdio", name: "it", env: { API_KEY: "sk-0123456789abcdef" } } as never;
   const { content, details } = readResult(
     { content: [], structuredContent: { said: "it is sk-0123456789abcdef" } },
-    { config, tool: { name: "t" } as never, onProblem: () => {} },
+    config,
+    "t",
   );
   expect(content).toEqual([{ type: "text", text: '{"said":"it is [API_KEY]"}' }]);
   expect(details).toMatchObject({ structuredContent: { said: "it is [API_KEY]" } });

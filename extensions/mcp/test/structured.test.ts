@@ -7,7 +7,7 @@ const config = { type: "stdio", name: "files", env: {} } as never;
 /** The texts that the model sees of a result. */
 function seen(structuredContent: unknown, content: readonly unknown[]): string[] {
   const raw = { content, structuredContent };
-  const read = readResult(raw, { config, tool: { name: "t" } as never, onProblem: () => {} });
+  const read = readResult(raw, config, "t");
   return read.content.flatMap((block) => (block.type === "text" ? [block.text] : ["image"]));
 }
 

@@ -28,7 +28,13 @@ export {
   tokenEstimator,
   type Usage,
 } from "@bonsai-agent/messages";
-export { imageProblem, isSecretName, textTail, withoutTerminalControls } from "@bonsai-agent/messages/host";
+export {
+  imageProblem,
+  isSecretName,
+  raceAbort,
+  textTail,
+  withoutTerminalControls,
+} from "@bonsai-agent/messages/host";
 export { type CatalogueModel, ProviderError, type StreamEvent } from "@bonsai-agent/models";
 export { type BranchSummaryEntry, bonsaiHome, type CompactionEntry, type Entry } from "@bonsai-agent/session";
 export { convertToLlm, serializeConversation } from "./api/conversation.ts";
