@@ -1,13 +1,8 @@
 import { resolve } from "node:path";
 import { createContext, Script } from "node:vm";
-import {
-  type ExtensionAPI,
-  type ExtensionContext,
-  fileOperations,
-  type Message,
-  textHead,
-} from "@bonsai-agent/extension";
+import type { ExtensionAPI, ExtensionContext } from "@bonsai-agent/extension";
 import { OwnScripts } from "./own-scripts.ts";
+import { changedFiles, lineOf, shown } from "./tool-call.ts";
 import { type Objection, objections } from "./verdict.ts";
 
 const ONCE = "Run once";
@@ -38,7 +33,7 @@ export default function permissionGate(bonsai: ExtensionAPI): void {
   // Parallel calls are asked about one after the other, so that "always" counts for the next one.
   let asking: Promise<unknown> = Promise.resolve();
   bonsai.on("tool_call", async (call, ctx) => {
-    const line = lineOf(call.input.command);
+    const line = lineOf(call);
     if (line === undefined) {
       for (const file of changedFiles(call)) edited.add(resolve(ctx.cwd, file));
       return;
@@ -57,27 +52,14 @@ export default function permissionGate(bonsai: ExtensionAPI): void {
   });
 }
 
-/** The files that a call of a tool changes, by the shape of its arguments. */
-function changedFiles({ toolCallId, toolName, input }: ToolCall): string[] {
-  const call = { type: "toolCall", id: toolCallId, name: toolName, arguments: input };
-  return fileOperations([{ role: "assistant", content: [call] } as unknown as Message]).modified;
-}
-
-/** Any tool with a `command` runs it: a text, or a list of words. */
-function lineOf(command: unknown): string | undefined {
-  if (typeof command === "string") return command;
-  if (!Array.isArray(command)) return undefined;
-  return command.map((word) => `'${String(word).replaceAll("'", String.raw`'\''`)}'`).join(" ");
-}
-
-/** An expression that takes longer on a command goes round in circles. */
+/** Maximum time to match one command. */
 const MAX_TEST_MS = 500;
 
 interface Pattern {
   test(command: string): boolean;
 }
 
-/** @throws Error for what is no regular expression, and where one takes too long: a guard that throws refuses */
+/** @throws Error for an invalid expression, and for one that takes too long: a guard that throws refuses */
 function pattern(source: unknown, name: string): Pattern | undefined {
   if (typeof source !== "string") return undefined;
   try {
@@ -88,7 +70,7 @@ function pattern(source: unknown, name: string): Pattern | undefined {
   }
 }
 
-/** Only a script of its own can be broken off in the middle of an expression. */
+/** Node can only interrupt an expression in a separate script. */
 function testInTime(expression: RegExp, { command, name }: { command: string; name: string }): boolean {
   const sandbox = createContext({ test: () => expression.test(command) });
   try {
@@ -101,14 +83,14 @@ function testInTime(expression: RegExp, { command, name }: { command: string; na
 interface Question {
   line: string;
   objections: readonly Objection[];
-  /** Grows with each "always". */
+  /** Lines that the user always allows, with their reasons. */
   allowed: Set<string>;
   ctx: ExtensionContext;
 }
 
 async function permission({ line, objections, allowed, ctx }: Question): Promise<Refusal | undefined> {
   const reasons = objections.map(({ command, reason }) => `${shown(command)}: ${reason}`).join("; ");
-  // With the reasons, for a changed script has another one after its next change.
+  // With the reasons: a script that changes again has a new one.
   const key = `${line}\n${reasons}`;
   if (allowed.has(key)) return undefined;
   if (!ctx.hasUI) return refusal(reasons, "No user is present to allow this command");
@@ -119,12 +101,6 @@ async function permission({ line, objections, allowed, ctx }: Question): Promise
   return choice === ONCE || choice === ALWAYS ? undefined : refusal(reasons, "The user refused this command");
 }
 
-interface ToolCall {
-  toolCallId: string;
-  toolName: string;
-  input: Record<string, unknown>;
-}
-
 interface Refusal {
   block: true;
   reason: string;
@@ -133,10 +109,4 @@ interface Refusal {
 function refusal(reasons: string, why: string): Refusal {
   const advice = "Do not work around this. Continue without the command, or explain why you need it.";
   return { block: true, reason: `${why} (${reasons}). ${advice}` };
-}
-
-/** On a terminal: without what would move its cursor. */
-function shown(text: string, length = 200): string {
-  const clean = text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (char) => (char === "\n" || char === "\t" ? char : "�"));
-  return clean.length <= length ? clean : `${textHead(clean, length)} … (${clean.length} characters)`;
 }

@@ -8,8 +8,7 @@ import {
   type ShellWord,
   UnreadableLine,
 } from "@bonsai-agent/permission-gate/shell-line";
-import { absolutePath } from "./absolute-path.ts";
-import { pathMatcher } from "./rules.ts";
+import { absolutePath, pathMatcher } from "./rules.ts";
 
 /** A path that a tool call changes, or may change. */
 export interface ChangedPath {

@@ -1,13 +1,8 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import {
-  type ExtensionAPI,
-  type ExtensionContext,
-  fileOperations,
-  type Message,
-  textHead,
-} from "@bonsai-agent/extension";
+import type { ExtensionAPI, ExtensionContext } from "@bonsai-agent/extension";
+import { changedFiles, lineOf, shown } from "@bonsai-agent/permission-gate/tool-call";
 import { type ChangedPath, changedByCommand } from "./changed-by-command.ts";
 import { Places } from "./places.ts";
 import { parseRules, type Rule } from "./rules.ts";
@@ -34,12 +29,12 @@ export default function protectedPaths(bonsai: ExtensionAPI): void {
       "More paths to protect, separated by commas; !PATH stops protecting PATH. Default: BONSAI_PROTECT",
   });
   const own = () => String(bonsai.getFlag("protect") || process.env.BONSAI_PROTECT || "").split(",");
-  bonsai.on("tool_call", async ({ toolCallId, toolName, input }, ctx) => {
+  bonsai.on("tool_call", async (call, ctx) => {
     const rules = rulesOf(ctx, own());
     const places = new Places({ cwd: ctx.cwd, rules });
-    const line = lineOf(input.command);
-    const changed = [
-      ...changedByTool({ toolCallId, toolName, input }, ctx.cwd),
+    const line = lineOf(call);
+    const changed: ChangedPath[] = [
+      ...changedFiles(call).map((path) => ({ path, cwd: ctx.cwd, isWhole: false, isSure: true })),
       ...(line === undefined ? [] : changedByCommand(line, ctx.cwd)),
     ];
     const found = changed.flatMap((each) => {
@@ -52,7 +47,7 @@ export default function protectedPaths(bonsai: ExtensionAPI): void {
     const how = place.path === path ? path : `${path} (a link to ${place.path})`;
     const why = `${how} is protected by the rule ${place.rule.text}.`;
     if (!isSure && ctx.hasUI) {
-      const title = `Run this command? It may change a protected file.\n\n${shown(line ?? toolName)}\n\n${shown(why)}`;
+      const title = `Run this command? It may change a protected file.\n\n${shown(line ?? call.toolName, 2_000)}\n\n${shown(why, 2_000)}`;
       const options = ctx.signal === undefined ? {} : { signal: ctx.signal };
       if ((await ctx.ui.select(title, [RUN, REFUSE], options)) === RUN) return undefined;
     }
@@ -60,42 +55,11 @@ export default function protectedPaths(bonsai: ExtensionAPI): void {
   });
 }
 
-/** Any tool with a `command` runs it: a text, or a list of words. */
-function lineOf(command: unknown): string | undefined {
-  if (typeof command === "string") return command;
-  if (!Array.isArray(command)) return undefined;
-  return command.map((word) => `'${String(word).replaceAll("'", String.raw`'\''`)}'`).join(" ");
-}
-
-/** Without characters that move a terminal's cursor. */
-function shown(text: string): string {
-  const clean = text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (char) => (char === "\n" || char === "\t" ? char : "�"));
-  return clean.length <= 2_000 ? clean : `${textHead(clean, 2_000)} … (${clean.length} characters)`;
-}
-
-interface Call {
-  toolCallId: string;
-  toolName: string;
-  input: Record<string, unknown>;
-}
-
-/** By the shape of the arguments, so that tools of other extensions are held too. */
-function changedByTool({ toolCallId, toolName, input }: Call, cwd: string): ChangedPath[] {
-  const call = { type: "toolCall", id: toolCallId, name: toolName, arguments: input };
-  const message = { role: "assistant", content: [call] } as unknown as Message;
-  return fileOperations([message]).modified.map((path) => ({
-    path,
-    cwd,
-    isWhole: false,
-    isSure: true,
-  }));
-}
-
-/** The defaults, then the user's list, the project's, and those of the command line. */
+/** The default rules, then the user's, the project's and those of the command line. */
 function rulesOf({ cwd, isProjectTrusted }: ExtensionContext, own: readonly string[]): Rule[] {
   const home = process.env.BONSAI_HOME || join(homedir(), ".bonsai");
   const projectList = linesOf(join(cwd, LIST));
-  // What is free in a project is for its owner to say, not for whoever wrote it.
+  // An untrusted project must not free paths.
   const believed = isProjectTrusted()
     ? projectList
     : projectList.filter((line) => !line.trim().startsWith("!"));
@@ -105,13 +69,13 @@ function rulesOf({ cwd, isProjectTrusted }: ExtensionContext, own: readonly stri
     ...parseRules(linesOf(join(home, "protected-paths"))),
     ...parseRules(believed),
     ...parseRules(own),
-    // Else the guard could be lifted by whom it guards against.
+    // The agent must not change the rules.
     ...parseRules([`/${LIST}`]),
     ...parseRules([join(home, "protected-paths")], { from: "root" }),
   ];
 }
 
-/** @throws what reading throws, unless there is no such file: a guard that throws refuses */
+/** @throws if the file exists but cannot be read: a guard that throws refuses */
 function linesOf(file: string): string[] {
   try {
     return readFileSync(file, "utf8").split(/\r?\n/);

@@ -1,21 +1,20 @@
 import { readdirSync, readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
-import { absolutePath } from "./absolute-path.ts";
 import type { ChangedPath } from "./changed-by-command.ts";
-import { type Rule, ruleFor } from "./rules.ts";
+import { absolutePath, type Rule, ruleFor } from "./rules.ts";
 
-/** As many as Linux follows. */
+/** The limit of Linux. */
 const MAX_LINKS = 40;
-/** Of a folder that goes as a whole, so many are looked at. */
+/** Maximum number of entries to check in a folder that changes as a whole. */
 const MAX_ENTRIES = 20_000;
 
 export interface ProtectedPlace {
-  /** As it was said, or where it leads. */
+  /** As written in the call, or the target of its link. */
   path: string;
   rule: Rule;
 }
 
-/** Owner of the question whether a path leads to something protected. */
+/** Finds out whether a path leads to a protected file. */
 export class Places {
   readonly #cwd: string;
   readonly #realCwd: string;
@@ -27,17 +26,17 @@ export class Places {
     this.#rules = rules;
   }
 
-  /** By the path as it is said, with `..` resolved, and by where its links lead. */
+  /** Checks the path as written, with `..` resolved, and the target of its links. */
   protectedAt({ path, cwd, isWhole, isSure, isMeant = () => true }: ChangedPath): ProtectedPlace | undefined {
-    const said = absolutePath(cwd, path);
-    const real = realPath(said);
-    // Derived files can be made again: a mention does not count.
+    const absolute = absolutePath(cwd, path);
+    const real = realPath(absolute);
+    // A mention does not count for derived files.
     const counts = (rule: Rule | undefined) => rule !== undefined && (isSure || !rule.isDerived);
-    const rule = this.#ruleAt(said);
+    const rule = this.#ruleAt(absolute);
     if (counts(rule)) return { path, rule: rule! };
     const realRule = this.#ruleAt(real);
     if (counts(realRule)) return { path: real, rule: realRule! };
-    return isWhole ? this.#inside(said, { left: MAX_ENTRIES, isMeant }) : undefined;
+    return isWhole ? this.#inside(absolute, { left: MAX_ENTRIES, isMeant }) : undefined;
   }
 
   #ruleAt(path: string): Rule | undefined {
@@ -50,7 +49,7 @@ export class Places {
     });
   }
 
-  /** What a folder holds that can not be made anew. */
+  /** Returns a protected file in a folder, without derived files. */
   #inside(folder: string, budget: Budget): ProtectedPlace | undefined {
     const entries = entriesOf(folder);
     budget.left -= entries.length;
@@ -75,12 +74,12 @@ function entriesOf(folder: string) {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch {
-    // No folder, or none that can be read: then nothing in it can be deleted either.
+    // Nothing in an unreadable folder can be deleted.
     return [];
   }
 }
 
-/** Links resolved as far as the path exists; the rest as it is written. */
+/** Resolves links as far as the path exists. */
 function realPath(path: string, linksLeft: number = MAX_LINKS): string {
   try {
     return realpathSync(path);
@@ -94,7 +93,7 @@ function realPath(path: string, linksLeft: number = MAX_LINKS): string {
   }
 }
 
-/** Where a link leads that leads nowhere yet. */
+/** The target of a link to a file that does not exist. */
 function linkAt(path: string): string | undefined {
   try {
     return readlinkSync(path);

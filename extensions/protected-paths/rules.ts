@@ -1,22 +1,30 @@
 import { homedir } from "node:os";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { globMatcher } from "@bonsai-agent/extension";
 
-/** One line of a list, in the notation of `.gitignore`. */
+/** Resolves a path with `~` and `file:`, as tools do. */
+export function absolutePath(cwd: string, path: string): string {
+  if (path.startsWith("file://")) return fileURLToPath(path);
+  return resolve(cwd, path.replace(/^~(?=$|[\\/])/, homedir()));
+}
+
+/** One line of a rule file, in the notation of `.gitignore`. */
 export interface Rule {
   text: string;
-  /** What it frees is protected by none of the rules before it. */
+  /** True if the rule frees paths that earlier rules protect. */
   isException: boolean;
-  /** Where it begins: anywhere, in the working folder, or at the root of the file system. */
+  /** The start of matching paths: anywhere, the working folder, or the root of the file system. */
   from: "anywhere" | "folder" | "root";
-  /** Whether a path with `/` is meant, or lies in one that is. */
+  /** Matches a path with `/`, and everything below a matching path. */
   isFor: (path: string) => boolean;
-  /** What can be made anew: a folder that holds it may be deleted as a whole. */
+  /** True for derived files: a folder that contains them may be deleted as a whole. */
   isDerived: boolean;
 }
 
 /**
- * `name` and `*.ext` anywhere, `folder/` with all that is in it, `a/b` and `/a` from the working folder, `~/a` from home,
- * `!` for an exception, `#` for a comment; `*`, `?`, `**`, `[abc]`. Upper and lower case are the same.
+ * Reads rules: `name` and `*.ext` anywhere, `folder/` with everything in it, `a/b` and `/a` from the working folder, `~/a`
+ * from home, `!` for an exception, `#` for a comment; `*`, `?`, `**`, `[abc]`. Ignores case.
  */
 export function parseRules(
   lines: readonly string[],
@@ -27,8 +35,8 @@ export function parseRules(
     .filter((line) => line !== "" && !line.startsWith("#"))
     .map((text) => {
       const isException = text.startsWith("!");
-      const said = (isException ? text.slice(1) : text).replace(/^~(?=\/)/, homedir().replaceAll("\\", "/"));
-      const bare = said.replace(/\/+$/, "");
+      const path = (isException ? text.slice(1) : text).replace(/^~(?=\/)/, homedir().replaceAll("\\", "/"));
+      const bare = path.replace(/\/+$/, "");
       const isFor = pathMatcher(bare.replace(/^\/+/, ""));
       return { text, isException, from: from ?? beginOf(bare), isFor, isDerived };
     });
@@ -39,7 +47,7 @@ function beginOf(path: string): Rule["from"] {
   return path.includes("/") ? "folder" : "anywhere";
 }
 
-/** `/a/b` is of the working folder, as in `.gitignore`, unless it is in the user's home or named in full. */
+/** `/a/b` starts in the working folder, as in `.gitignore`, unless it is a path of the user's home or of the system. */
 function isSystemPath(path: string): boolean {
   return (
     path.startsWith(homedir().replaceAll("\\", "/")) ||
@@ -47,9 +55,9 @@ function isSystemPath(path: string): boolean {
   );
 }
 
-/** Takes time by the length of path and glob, whatever the model makes of the path. */
+/** The matcher takes linear time, because the model chooses the paths. */
 export function pathMatcher(glob: string): (path: string) => boolean {
-  // A brace is one here, as in .gitignore.
+  // As in .gitignore, braces are plain characters.
   const isMatch = globMatcher(`./${glob.toLowerCase().replaceAll(/[{}]/g, "\\$&")}`);
   return (path) => {
     const parts = path.toLowerCase().split("/");
@@ -57,7 +65,7 @@ export function pathMatcher(glob: string): (path: string) => boolean {
   };
 }
 
-/** The rule by which a path is protected. `paths`: relative to the working folder (absent outside of it), and absolute. */
+/** Returns the rule that protects a path. `inFolder` is relative to the working folder; undefined outside of it. */
 export function ruleFor(
   rules: readonly Rule[],
   paths: { inFolder: string | undefined; absolute: string },
@@ -65,7 +73,7 @@ export function ruleFor(
   const last = rules.findLast(({ from, isFor }) => {
     if (from === "root") return isFor(paths.absolute.replace(/^\/+/, ""));
     if (from === "folder") return paths.inFolder !== undefined && isFor(paths.inFolder);
-    // Above the working folder, names say nothing: a project may lie in a folder of any name.
+    // Folders above the working folder do not count: a project can be in a folder of any name.
     const parts = paths.inFolder?.split("/") ?? paths.absolute.split("/");
     return parts.some((part) => isFor(part));
   });

@@ -47,7 +47,7 @@ function results({ session }: TestSession): string[] {
 const COMMAND = "mkdir -p d && rm -rf d && touch ran";
 
 describe("the question", () => {
-  test("shows the command and the reason; an approval for once holds for one call", async () => {
+  test("shows the command and the reason; one approval lets one call run", async () => {
     const session = await run([COMMAND, COMMAND], [ONCE, NO]);
     expect(session.ui.map(({ method, args }) => [method, args[1]])).toEqual([
       ["select", [ONCE, ALWAYS, NO]],
@@ -63,7 +63,7 @@ describe("the question", () => {
     );
   });
 
-  test("is not asked again for exactly what is always allowed, side by side too, until another session begins", async () => {
+  test("is not repeated for an always allowed line, also in parallel calls, until the next session", async () => {
     const session = await run([COMMAND, COMMAND, `echo again; ${COMMAND}`], [ALWAYS, NO, NO]);
     expect(session.ui.map(({ args }) => (args[0] as string).split("\n")[2])).toEqual([
       COMMAND,
@@ -73,7 +73,7 @@ describe("the question", () => {
     expect(await asked(COMMAND, {}, session)).toContain("user refused");
   });
 
-  test("that the user closes without an answer counts as no", async () => {
+  test("closed without an answer counts as no", async () => {
     const session = await run([COMMAND], () => undefined);
     expect(results(session)[0]).toContain("user refused");
     expect(existsSync(join(session.cwd, "ran"))).toBe(false);
@@ -87,7 +87,7 @@ describe("the question", () => {
 });
 
 describe("it fails closed", () => {
-  test("where nobody can be asked, with a reason for the model", async () => {
+  test("without a user, with a reason for the model", async () => {
     const session = await run([COMMAND], null);
     expect(results(session)[0]).toMatch(
       /^error: .*No user is present to allow this command.*Do not work around this/s,
@@ -95,7 +95,7 @@ describe("it fails closed", () => {
     expect(existsSync(join(session.cwd, "ran"))).toBe(false);
   });
 
-  test("where the question throws", async () => {
+  test("if the question throws", async () => {
     const broken: ExtensionUI["select"] = () => Promise.reject(new Error("no terminal"));
     const session = await run([COMMAND], broken);
     expect(results(session)[0]).toMatch(/^error/);
@@ -103,7 +103,7 @@ describe("it fails closed", () => {
     expect(session.notices.map(({ message }) => message).join()).toContain("no terminal");
   });
 
-  test("where a pattern is no regular expression: nothing runs until it is corrected", async () => {
+  test("with an invalid pattern: nothing runs until it is corrected", async () => {
     const session = await run(["echo ran"], [ONCE], { flags: { "gate-also": "(" } });
     expect(results(session)[0]).toMatch(/^error/);
     expect(session.notices.map(({ message }) => message).join()).toContain(
@@ -111,13 +111,13 @@ describe("it fails closed", () => {
     );
   });
 
-  test("where the command is nested too deep to be read", async () => {
+  test("for a line that is nested too deep to be read", async () => {
     expect(await asked(`echo ${"$(".repeat(100)}${")".repeat(100)}`)).toBeDefined();
   });
 });
 
 describe("settings", () => {
-  test("a pattern of one's own is asked about, from flag or environment", async () => {
+  test("asks about commands that gate-also matches, from flag or variable", async () => {
     expect(await asked("make deploy", { flags: { "gate-also": "^make (deploy|release)" } })).toContain(
       "it matches gate-also",
     );
@@ -155,15 +155,15 @@ test("asks again before a changed script, also when it was always allowed", asyn
   expect(await asked("bash x.sh", {}, open)).toContain("x.sh changed in this session");
 });
 
-describe("who is gated", () => {
-  test("any tool that takes a command, as a text or in words", async () => {
+describe("covered calls", () => {
+  test("include any tool with a command, as a text or a list of words", async () => {
     expect(await asked(["bash", "-lc", "rm -rf 'a b'"])).toContain(NOT_LISTED);
     expect(await asked(["cat", "a;b"])).toBeUndefined();
     expect(await asked(undefined)).toBeUndefined();
     expect(await asked(7)).toBeUndefined();
   });
 
-  test("the calls of sub-agents are asked about too", async () => {
+  test("include calls of sub-agents", async () => {
     const open = await openGated({
       ui: { select: NO },
       answers: ({ messages: [first, ...rest] }) => {
@@ -185,7 +185,7 @@ describe("who is gated", () => {
     expect(existsSync(join(open.cwd, "ran"))).toBe(false);
   });
 
-  test("not the user's own commands", async () => {
+  test("exclude the user's own commands", async () => {
     const open = await openGated({ ui: {} });
     const { result } = await open.lifecycle.decide("user_bash", {
       type: "user_bash",
