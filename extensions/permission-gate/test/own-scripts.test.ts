@@ -134,6 +134,7 @@ test("asks before a script after an edit of it, of its configuration or of a fil
     ["make clean", "scripts/types.sh"],
     ["make clean", "scripts/deep.mjs"],
     ["./scripts/types.sh", "scripts/types.sh"],
+    ["node scripts/lint.mjs", "vitest.config.ts"],
     ["bash scripts/types.sh", "scripts/deep.mjs"],
   ] as const;
   const answers = edits.map(([line, file]) => [line, reasons(line, [file])?.replace(/ \(.*/, "")]);

@@ -1,5 +1,4 @@
 export {
-  type LifecycleEvents,
   MAX_RESULT_BYTES,
   MAX_RESULT_LINES,
   maskKeys,
@@ -19,7 +18,6 @@ export {
 export {
   type AssistantMessage,
   BonsaiError,
-  callsIn,
   type Message,
   messageText,
   redactSecrets,
@@ -36,13 +34,11 @@ export {
   withoutTerminalControls,
 } from "@bonsai-agent/messages/host";
 export { type CatalogueModel, ProviderError, type StreamEvent } from "@bonsai-agent/models";
-export { type BranchSummaryEntry, bonsaiHome, type CompactionEntry, type Entry } from "@bonsai-agent/session";
+export { type BranchSummaryEntry, bonsaiHome, type Entry } from "@bonsai-agent/session";
 export { convertToLlm, serializeConversation } from "./api/conversation.ts";
 export type {
   Component,
-  EntryRenderer,
   ExtensionMessage,
-  MessageRenderer,
   Theme,
   ToolRenderContext,
 } from "./api/drawing.ts";
@@ -58,8 +54,7 @@ export { defineTool, type ExtensionTool, type ExtensionToolResult } from "./api/
 export type { ExtensionUI } from "./api/extension-ui.ts";
 export type {
   ProviderAnswer,
-  ProviderLoginOptions,
   ProviderOptions,
   ProviderStreamRequest,
 } from "./api/provider-options.ts";
-export { type ProgramToStart, type RunningProgram, startProgram } from "./host/running-program.ts";
+export { type RunningProgram, startProgram } from "./host/running-program.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
-import { importExtension } from "../src/host/index.ts";
+import { importExtension } from "../src/load/import-extension.ts";
 import { folderWith } from "./files-on-disk.ts";
 import { started } from "./started-extension.ts";
 

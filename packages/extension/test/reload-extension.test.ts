@@ -3,7 +3,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { hostModules, importExtension } from "../src/host/index.ts";
+import { hostModules } from "../src/load/host-modules.ts";
+import { importExtension } from "../src/load/import-extension.ts";
 import { folderWith, writeIn } from "./files-on-disk.ts";
 
 const names = ["index.ts", "a.ts", "b.mts", "c.js", "d.mjs", "deep/index.ts", "data.json"] as const;
@@ -152,7 +153,8 @@ test("in a process of its own, without a test runner, all is the same, and nothi
     "one.ts": "export const one: number = 1;",
     "stripped.ts": `import { z } from "zod"; import { one } from "./one"; export default (z2: unknown) => [z === z2, one];`,
     "main.mjs": `
-      import { hostModules, importExtension } from ${JSON.stringify(import.meta.resolve("../src/host/index.ts"))};
+      import { hostModules } from ${JSON.stringify(import.meta.resolve("../src/load/host-modules.ts"))};
+      import { importExtension } from ${JSON.stringify(import.meta.resolve("../src/load/import-extension.ts"))};
       const { z } = await hostModules().zod();
       for (const path of process.argv.slice(2)) {
         const factory = await importExtension({ path, modules: hostModules() });

@@ -1,5 +1,7 @@
 import { join } from "node:path";
-import { hostModules, importExtension, type VirtualModules } from "../src/host/index.ts";
+import { hostModules } from "../src/load/host-modules.ts";
+import { importExtension } from "../src/load/import-extension.ts";
+import type { VirtualModules } from "../src/load/virtual-modules.ts";
 
 /** What an extension's factory returns when it is called, by which the tests' extensions show what they see. */
 export async function started(

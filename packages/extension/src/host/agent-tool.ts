@@ -8,7 +8,7 @@ import { readableError } from "../load/thrown-error.ts";
 import { badArgument } from "./extension-errors.ts";
 import type { ExtensionRuntime } from "./extension-registry.ts";
 import { runOf } from "./extension-scope.ts";
-import { laidOver, withSoundFields } from "./sound-fields.ts";
+import { dropInvalidFields, withOverrides } from "./field-checks.ts";
 
 const isText = (value: unknown) => typeof value === "string";
 const isBoolean = (value: unknown) => typeof value === "boolean";
@@ -32,24 +32,21 @@ const optional = {
   renderShell: [isOneOf("default", "self"), '"default" or "self"'],
 } as const;
 
-/** A tool without those optional fields that are none. One without a description is called by its label; one without parameters takes none. */
-export function mendedTool(runtime: ExtensionRuntime, tool: ExtensionTool): ExtensionTool {
+/** Drops invalid optional fields. The default of a description is the label; without parameters, a tool takes none. */
+export function normalizeTool(runtime: ExtensionRuntime, tool: ExtensionTool): ExtensionTool {
   if (typeof tool !== "object" || tool === null) return tool;
-  const sound = withSoundFields(runtime, callOf(tool), tool, optional);
+  const sound = dropInvalidFields(runtime, callOf(tool), tool, optional);
   if (sound.description && sound.parameters) return sound;
   const { name, label, description = label || name, parameters = { type: "object" } } = sound;
-  return laidOver(sound, { description, parameters });
+  return withOverrides(sound, { description, parameters });
 }
 
 function callOf({ name }: ExtensionTool): string {
   return `registerTool({ name: ${JSON.stringify(name)}, … })`;
 }
 
-/**
- * A tool as the agent runs it.
- * @throws BonsaiError for what no agent could offer or run: it fails at once instead of in a run
- */
-export function checkedTool(runtime: ExtensionRuntime, tool: ExtensionTool): Tool {
+/** Returns a tool as the agent runs it. @throws BonsaiError if no agent could offer or run it */
+export function validateTool(runtime: ExtensionRuntime, tool: ExtensionTool): Tool {
   const { scope } = runtime;
   if (typeof tool?.name !== "string")
     throw badArgument(scope, "registerTool", "a tool with a name (a string)", tool);
@@ -59,12 +56,12 @@ export function checkedTool(runtime: ExtensionRuntime, tool: ExtensionTool): Too
   if (isFieldsOfZod(tool.parameters))
     throw badArgument(scope, call, "parameters wrapped in z.object({…})", Object.keys(tool.parameters));
   const forAgent = agentTool(tool, runtime);
-  // Whether an agent takes its name and parameters shows at once, also where there is no agent yet.
+  // Checks name and parameters now, also if there is no agent yet.
   new ToolRegistry().register(forAgent);
   return forAgent;
 }
 
-/** Read as JSON Schema these would be an object without properties, and the model would not know what to give. */
+/** As JSON Schema, these fields would be an object without properties. */
 function isFieldsOfZod(parameters: unknown): parameters is object {
   if (typeof parameters !== "object" || parameters === null || "_zod" in parameters) return false;
   return Object.values(parameters).some(
@@ -72,7 +69,6 @@ function isFieldsOfZod(parameters: unknown): parameters is object {
   );
 }
 
-/** A tool of an extension as the agent runs it. */
 function agentTool(tool: ExtensionTool, runtime: ExtensionRuntime): Tool {
   const { name, label, description, promptSnippet, promptGuidelines, executionMode } = tool;
   const { prepareArguments, checksArguments } = tool;
@@ -91,36 +87,33 @@ function agentTool(tool: ExtensionTool, runtime: ExtensionRuntime): Tool {
     async execute({ toolCallId, input, signal, onUpdate }) {
       const update = (partial: unknown) => {
         const result = toolResultOf(partial);
-        if (result !== undefined) onUpdate({ ...result, content: soundBlocks(result.content) });
+        if (result !== undefined) onUpdate({ ...result, content: validBlocks(result.content) });
       };
       const context = runtime.context(signal);
       const returned: unknown = await called(runtime, () =>
         tool.execute(toolCallId, input as never, signal, update, context),
       );
       const result = toolResultOf(returned);
-      return result === undefined ? (returned as ToolResult) : storable(result);
+      return result === undefined ? (returned as ToolResult) : withoutUnstorable(result);
     },
   };
 }
 
-/** The model gets the message of what was thrown. */
+/** Runs code of a tool. The model gets the message of a thrown error. */
 function called<Result>({ scope }: ExtensionRuntime, work: () => Result): Result {
-  const tidied = (error: unknown): never => {
+  const rethrow = (error: unknown): never => {
     tidyError(error);
     throw error;
   };
   try {
     const returned = runOf(scope, work);
-    return returned instanceof Promise ? (returned.catch(tidied) as Result) : returned;
+    return returned instanceof Promise ? (returned.catch(rethrow) as Result) : returned;
   } catch (error) {
-    return tidied(error);
+    return rethrow(error);
   }
 }
 
-/**
- * What a tool gave back, as a result: a text alone is one. Undefined for what cannot be one; the agent answers
- * the model then.
- */
+/** Returns a tool's value as a result; a text is one too. Undefined for other values: the agent answers the model then. */
 function toolResultOf(returned: unknown): ToolResult | undefined {
   if (typeof returned === "string") return { content: [{ type: "text", text: returned }] };
   if (typeof returned !== "object" || returned === null) return undefined;
@@ -129,13 +122,13 @@ function toolResultOf(returned: unknown): ToolResult | undefined {
   return { ...others, content: typeof given === "string" ? [{ type: "text", text: given }] : content };
 }
 
-function soundBlocks(content: unknown): UserContent[] {
+function validBlocks(content: unknown): UserContent[] {
   const blocks = contentBlocks(content).filter((block) => userContentSchema.safeParse(block).success);
   return blocks as unknown as UserContent[];
 }
 
-/** Without details and counts of tokens that cannot be stored: what the model sees is worth more than they. */
-function storable({ usage, isError, ...result }: ToolResult): ToolResult {
+/** Drops details and token counts that cannot be stored. */
+function withoutUnstorable({ usage, isError, ...result }: ToolResult): ToolResult {
   const counted = reportedUsage(usage);
   return {
     ...result,
@@ -150,7 +143,7 @@ function storableDetails(details: unknown): unknown {
     JSON.stringify(details);
     return details;
   } catch (error) {
-    // The agent names what is nested too deep.
+    // The agent reports details that are nested too deep.
     if (error instanceof RangeError) return details;
     return { unstorable: readableError(error).message.split("\n")[0] };
   }

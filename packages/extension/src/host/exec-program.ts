@@ -1,5 +1,8 @@
-import type { ChildProcess } from "node:child_process";
+import type { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import { startTree } from "@bonsai-agent/agent/host";
+import { textHead } from "@bonsai-agent/messages";
+import { textTail } from "@bonsai-agent/messages/host";
 import { count } from "@bonsai-agent/messages/numbers";
 import type { ExecOptions, ExecResult } from "../api/extension-api.ts";
 
@@ -7,11 +10,9 @@ interface ExecProgramOptions extends ExecOptions {
   cwd: string;
 }
 
-/** Of each stream so much is kept; what is in the middle of more is left out. */
-const MOST_BYTES = 10 * 1024 * 1024;
-/** Time to end in order. */
-const GRACE_MS = 1_000;
-/** After the program's end, for what it wrote last: something that it left running may hold its output open for ever. */
+/** Characters of each stream that are kept: half from its start, half from its end, where errors are. */
+const MAX_CHARS = 10 * 1024 * 1024;
+/** Time for the last output after a program's end: a process that it left running can keep its output open forever. */
 const DRAIN_MS = 200;
 
 /** Runs a program, without a shell, in a process group of its own. Never rejects: look at `code` and `killed`. */
@@ -32,131 +33,74 @@ export async function execProgram(
     });
     return await ended(tree, options);
   } catch (error) {
-    return notStarted(error);
+    const stderr = error instanceof Error ? error.message : String(error);
+    return { stdout: "", stderr, code: 1, killed: false };
   }
 }
 
-function ended(
-  { child, forget }: Awaited<ReturnType<typeof startTree>>,
+async function ended(
+  { child, kill, forget }: Awaited<ReturnType<typeof startTree>>,
   { signal, timeout }: ExecProgramOptions,
 ): Promise<ExecResult> {
-  return new Promise((resolve) => {
-    const stdout = new BoundedText(MOST_BYTES);
-    const stderr = new BoundedText(MOST_BYTES);
-    child.stdout?.on("data", (bytes: Buffer) => stdout.push(bytes));
-    child.stderr?.on("data", (bytes: Buffer) => stderr.push(bytes));
-    let killed = false;
-    const timers: NodeJS.Timeout[] = [];
-    const kill = () => {
-      if (killed) return;
-      killed = true;
-      endGroup(child, "SIGTERM");
-      timers.push(setTimeout(() => endGroup(child, "SIGKILL"), GRACE_MS));
-    };
-    const settle = (code: number) => {
-      for (const timer of timers) clearTimeout(timer);
-      signal?.removeEventListener("abort", kill);
-      // What was left of the group has had its time.
-      if (killed) endGroup(child, "SIGKILL");
-      letGo(child);
-      forget();
-      resolve({ stdout: stdout.end(), stderr: stderr.end(), code, killed });
-    };
-    signal?.addEventListener("abort", kill, { once: true });
-    if (signal?.aborted) kill();
-    if (timeout !== undefined && timeout > 0) timers.push(setTimeout(kill, timeout));
-    child.once("exit", (code) => {
-      const done = () => settle(code ?? 1);
-      timers.push(setTimeout(done, DRAIN_MS));
-      child.once("close", done);
-    });
-  });
+  const stdout = collect(child.stdout);
+  const stderr = collect(child.stderr);
+  const closed = new Promise((resolve) => child.once("close", resolve));
+  const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  let killing: Promise<void> | undefined;
+  const stop = () => {
+    killing ??= kill();
+  };
+  signal?.addEventListener("abort", stop, { once: true });
+  if (signal?.aborted) stop();
+  const timer = timeout !== undefined && timeout > 0 ? setTimeout(stop, timeout) : undefined;
+  const code = await exited;
+  clearTimeout(timer);
+  signal?.removeEventListener("abort", stop);
+  await Promise.all([killing, Promise.race([closed, delay(DRAIN_MS)])]);
+  forget();
+  return { stdout: stdout(), stderr: stderr(), code: code ?? 1, killed: killing !== undefined };
 }
 
-/** What it left running keeps its pipes, read by nobody: closing them would end that at its next line. */
-function letGo({ stdout, stderr }: ChildProcess): void {
-  for (const stream of [stdout, stderr]) {
-    stream?.removeAllListeners("data");
-    stream?.resume();
+/** Collects the text of a stream. The function returned ends that and returns the text. */
+function collect(stream: Readable | null): () => string {
+  const text = new BoundedText(MAX_CHARS);
+  stream?.setEncoding("utf8").on("data", (piece: string) => text.push(piece));
+  return () => {
+    // Closing the pipe would end the processes that the program left running at their next line.
+    stream?.removeAllListeners("data").resume();
     (stream as { unref?: () => void } | null)?.unref?.();
-  }
-}
-
-function notStarted(error: unknown): ExecResult {
-  return {
-    stdout: "",
-    stderr: error instanceof Error ? error.message : String(error),
-    code: 1,
-    killed: false,
+    return text.toString();
   };
 }
 
-function endGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
-  if (pid === undefined) return;
-  try {
-    // On Windows there are no groups.
-    process.kill(process.platform === "win32" ? pid : -pid, signal);
-  } catch (error) {
-    // It has ended by itself, or has taken on other rights.
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== "ESRCH" && code !== "EPERM") throw error;
-  }
-}
-
-/** What a program wrote, up to a bound: head and tail of more, for errors stand at the end. */
+/** A text of bounded size: the start and the end of a longer one. */
 export class BoundedText {
-  readonly #mostBytes: number;
-  readonly #head: Buffer[] = [];
-  #headBytes = 0;
-  #tail: Buffer[] = [];
-  #tailBytes = 0;
-  #leftOutBytes = 0;
+  readonly #half: number;
+  #head = "";
+  #tail = "";
+  #omittedBytes = 0;
 
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes;
+  constructor(maxChars: number) {
+    this.#half = maxChars / 2;
   }
 
-  push(bytes: Buffer): void {
-    const half = this.#mostBytes / 2;
-    const free = Math.max(0, half - this.#headBytes);
-    const first = bytes.subarray(0, free);
-    if (first.length > 0) this.#head.push(first);
-    this.#headBytes += first.length;
-    const rest = bytes.subarray(free);
-    if (rest.length === 0) return;
-    this.#tail.push(rest);
-    this.#tailBytes += rest.length;
-    // Not at every piece: most programs write in small ones.
-    if (this.#tailBytes > 2 * half) this.#shorten(half);
+  push(piece: string): void {
+    const start = this.#tail === "" ? textHead(piece, this.#half - this.#head.length) : "";
+    this.#head += start;
+    this.#tail += piece.slice(start.length);
+    // Rarely, because programs write in small pieces.
+    if (this.#tail.length > 2 * this.#half) this.#shorten();
   }
 
-  /** All of it as text. Bytes that are no UTF-8, also where it was cut, become U+FFFD. */
-  end(): string {
-    this.#shorten(this.#mostBytes / 2);
-    const head = Buffer.concat(this.#head);
-    const tail = Buffer.concat(this.#tail);
-    if (this.#leftOutBytes === 0) return Buffer.concat([head, tail]).toString("utf8");
-    const note = `\n[… ${count(this.#leftOutBytes)} bytes omitted …]\n`;
-    return wholeEnd(head) + note + wholeStart(tail);
+  toString(): string {
+    this.#shorten();
+    if (this.#omittedBytes === 0) return this.#head + this.#tail;
+    return `${this.#head}\n[… ${count(this.#omittedBytes)} bytes omitted …]\n${this.#tail}`;
   }
 
-  #shorten(mostBytes: number): void {
-    if (this.#tailBytes <= mostBytes) return;
-    const tail = Buffer.concat(this.#tail);
-    this.#leftOutBytes += tail.length - mostBytes;
-    this.#tail = [tail.subarray(tail.length - mostBytes)];
-    this.#tailBytes = mostBytes;
+  #shorten(): void {
+    const tail = textTail(this.#tail, this.#half);
+    this.#omittedBytes += Buffer.byteLength(this.#tail) - Buffer.byteLength(tail);
+    this.#tail = tail;
   }
-}
-
-/** Without the first bytes of a character whose others are missing. */
-function wholeEnd(bytes: Buffer): string {
-  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes, { stream: true });
-}
-
-/** Without the last bytes of a character whose first are missing. */
-function wholeStart(bytes: Buffer): string {
-  let from = 0;
-  while (from < 3 && from < bytes.length && (bytes[from]! & 0xc0) === 0x80) from += 1;
-  return bytes.subarray(from).toString("utf8");
 }

@@ -41,7 +41,7 @@ export function refusalNotice(scope: ExtensionScope, error: unknown): AgentNotic
 }
 
 /** The notice about an ignored optional field of a registration. */
-export function mendNotice(
+export function droppedFieldNotice(
   { source }: ExtensionScope,
   call: string,
   { field, wanted, value }: { field: string; wanted: string; value: unknown },

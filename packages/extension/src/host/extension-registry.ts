@@ -80,8 +80,8 @@ export interface ExtensionRuntime {
   readonly registry: ExtensionRegistry;
   readonly host: ExtensionHost;
   readonly models: OpenedModels;
-  /** The user interface as the extension's own; undefined where nobody can be asked. */
-  ui(): ExtensionUI | undefined;
+  /** The user interface as the extension sees it. */
+  ui(): ExtensionUI;
   /** @param signal of the event or the tool call; default: nothing goes on that could be stopped */
   context(signal?: AbortSignal): ExtensionContext;
   commandContext(): ExtensionCommandContext;

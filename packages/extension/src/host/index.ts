@@ -7,7 +7,6 @@ export type {
   ResourceCommandInfo,
   SendMessageOptions,
   SendUserMessageOptions,
-  ShortcutOptions,
 } from "../api/extension-api.ts";
 export type {
   AskOptions,
@@ -15,27 +14,21 @@ export type {
   ExtensionMode,
   ModelContext,
   ModelRegistry,
-  NavigateOptions,
   ReadonlySessionManager,
   SessionContext,
   SessionProjection,
   SessionTreeNode,
 } from "../api/extension-context.ts";
 export type {
-  AutocompleteProvider,
   CustomFactory,
   CustomOptions,
   DialogOptions,
   EditorComponent,
-  EditorTheme,
   FooterData,
-  WidgetOptions,
-  WorkingIndicator,
 } from "../api/extension-ui.ts";
 export type { ProviderModelOptions } from "../api/provider-options.ts";
 export { type FailingImport, failingImports } from "../load/failing-imports.ts";
 export { hostModules } from "../load/host-modules.ts";
-export { type ImportExtensionOptions, importExtension } from "../load/import-extension.ts";
 export type { FindProblem } from "../load/package-manifest.ts";
 export { INSTEAD, type ModuleExports, type VirtualModules } from "../load/virtual-modules.ts";
 export { clipboardWriters, runClipboardProgram, writeClipboard } from "./clipboard.ts";
@@ -54,22 +47,17 @@ export type {
   SessionControl,
 } from "./extension-host.ts";
 export { registerProvider } from "./extension-providers.ts";
-export type {
-  Extensions,
-  FailedExtension,
-  InlineExtension,
-  LoadExtensionsOptions,
-  LoadedExtension,
-  ReloadOptions,
-  ReloadReport,
+export {
+  type Extensions,
+  loadExtensions,
+  type ReloadOptions,
+  type ReloadReport,
 } from "./extensions.ts";
 export {
-  type ExtensionOrigin,
-  type FindExtensionsOptions,
   type FoundExtension,
   type FoundExtensions,
   findExtensions,
 } from "./find-extensions.ts";
 export { modelRegistryOf } from "./model-registry.ts";
-export { loadExtensions } from "./running-extensions.ts";
 export { contextEntries, sessionManagerOf, sessionProjection } from "./session-manager.ts";
+export type { LoadedExtension } from "./start-extension.ts";

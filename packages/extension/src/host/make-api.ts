@@ -12,34 +12,50 @@ import { userContentSchema } from "@bonsai-agent/messages/schemas";
 import { thinkingLevels } from "@bonsai-agent/models";
 import type { CustomEntry, Session } from "@bonsai-agent/session";
 import { z } from "zod";
-import type { ExtensionAPI } from "../api/extension-api.ts";
+import type { ExecOptions, ExtensionAPI } from "../api/extension-api.ts";
 import { execProgram } from "./exec-program.ts";
-import { badArgument, failureText } from "./extension-errors.ts";
+import { badArgument, failureText, refusalNotice } from "./extension-errors.ts";
 import type { ExtensionRuntime } from "./extension-registry.ts";
 import { runOf } from "./extension-scope.ts";
-import { eachAlone, registering } from "./registering.ts";
+import { registering } from "./registering.ts";
 
 /** The API object of one extension. Its functions need no `this`. */
 export function makeApi(runtime: ExtensionRuntime): ExtensionAPI {
   const { scope, host, registry } = runtime;
   return {
-    ...eachAlone(runtime, { on: listening(runtime) }),
-    ...registering(runtime),
+    ...guarded(runtime, {
+      on: listening(runtime),
+      ...registering(runtime),
+      exec: (command: string, args: string[], options?: ExecOptions) =>
+        execProgram(command, args, { ...options, cwd: options?.cwd ?? host.cwd }),
+    }),
     ...sessionCalls(runtime),
     ...agentCalls(runtime),
     ...toolCalls(runtime),
-    exec(command, args, options) {
-      scope.checkLoaded("exec");
-      return execProgram(command, args, { ...options, cwd: options?.cwd ?? host.cwd });
-    },
     events: registry.bus.of(scope),
   };
+}
+
+/** Refuses calls of an unloaded extension. A failed registration is a notice, and the rest of the extension works. */
+function guarded<Calls extends object>({ scope, host }: ExtensionRuntime, calls: Calls): Calls {
+  const guard =
+    (name: string, call: (...args: unknown[]) => unknown) =>
+    (...args: unknown[]): unknown => {
+      scope.checkLoaded(name);
+      try {
+        return call(...args);
+      } catch (error) {
+        if (name.startsWith("get") || scope.isUnloaded) throw error;
+        host.onNotice(refusalNotice(scope, error));
+        return () => {};
+      }
+    };
+  return Object.fromEntries(Object.entries(calls).map(([name, call]) => [name, guard(name, call)])) as Calls;
 }
 
 function listening({ scope, host, context }: ExtensionRuntime): ExtensionAPI["on"] {
   const unknown = new Set<string>();
   return (event, handler, { onError } = {}) => {
-    scope.checkLoaded("on");
     if (typeof event !== "string") throw badArgument(scope, "on", "the name of an event", event);
     if (typeof handler !== "function") throw badArgument(scope, `on("${event}", …)`, "a function", handler);
     if (!Object.hasOwn(lifecycleEventRules, event)) {
@@ -48,7 +64,6 @@ function listening({ scope, host, context }: ExtensionRuntime): ExtensionAPI["on
       return () => {};
     }
     const called: Handler<LifecycleEvents[typeof event]> = (payload, { signal }) =>
-      // Fields that are undefined abstain: the lifecycle takes them for absent.
       runOf(scope, () => handler(payload, context(signal))) as never;
     const options = { source: scope.source, onError };
     return scope.keep(host.lifecycle.on(event, called, options as never));
@@ -65,11 +80,8 @@ function unknownEvent(source: string, event: string): AgentNotice {
   };
 }
 
-/** What an extension does to the session that is worked in; an agent is not needed for it. */
-function sessionCalls({
-  scope,
-  host,
-}: ExtensionRuntime): Pick<ExtensionAPI, "appendEntry" | "setSessionName" | "getSessionName" | "setLabel"> {
+/** Calls that need a session, but no agent. */
+function sessionCalls({ scope, host }: ExtensionRuntime) {
   const session = (call: string): Session => {
     scope.checkStarted(call);
     const open = host.session();
@@ -101,13 +113,10 @@ function sessionCalls({
         throw badArgument(scope, "setLabel", "a string, or undefined to remove the label", label);
       open.append({ type: "label", targetId, ...(label === undefined ? {} : { label }) });
     },
-  };
+  } satisfies Partial<ExtensionAPI>;
 }
 
-/**
- * The agent that is at work, for a call of an extension.
- * @throws BonsaiError `extension_unloaded`, `extension_not_started`, `extension_needs_agent`
- */
+/** @throws BonsaiError `extension_unloaded`, `extension_not_started`, `extension_needs_agent` */
 function agentFor({ scope, host }: ExtensionRuntime, call: string): Agent {
   scope.checkStarted(call);
   const agent = host.agent();
@@ -119,18 +128,13 @@ function agentFor({ scope, host }: ExtensionRuntime, call: string): Agent {
   });
 }
 
-/** What an extension does with the agent that is at work. */
-function agentCalls(
-  runtime: ExtensionRuntime,
-): Pick<
-  ExtensionAPI,
-  "sendMessage" | "sendUserMessage" | "setModel" | "getThinkingLevel" | "setThinkingLevel"
-> {
+/** Calls that use the agent. */
+function agentCalls(runtime: ExtensionRuntime) {
   const { scope, host } = runtime;
-  /** Nobody waits for what such a call does; what goes wrong with it is a notice. */
-  const begun = async (call: string, doing: Promise<RunResult | undefined | void>) => {
+  /** The extension does not wait for the work. A failure is a notice. */
+  const inBackground = async (call: string, work: Promise<RunResult | undefined | void>) => {
     try {
-      const result = await doing;
+      const result = await work;
       if (result?.status === "failed") throw result.error;
     } catch (error) {
       const message = failureText(`${call} of ${scope.source}`, error);
@@ -144,11 +148,11 @@ function agentCalls(
   };
   return {
     sendMessage(message, options) {
-      void begun("sendMessage", agentFor(runtime, "sendMessage").sendMessage(message, options));
+      void inBackground("sendMessage", agentFor(runtime, "sendMessage").sendMessage(message, options));
     },
     sendUserMessage(content, { deliverAs = "steer", expandPromptTemplates = false } = {}) {
       const agent = agentFor(runtime, "sendUserMessage");
-      if (typeof content !== "string" && !isUserContent(content))
+      if (typeof content !== "string" && !userContents.safeParse(content).success)
         throw badArgument(scope, "sendUserMessage", "a string, or a list of text and image parts", content);
       const images = typeof content === "string" ? [] : content.filter((part) => part.type === "image");
       const prompted = agent.prompt(contentText(content), {
@@ -157,11 +161,12 @@ function agentCalls(
         isExpanded: expandPromptTemplates === true,
         ...(images.length === 0 ? {} : { images }),
       });
-      void begun("sendUserMessage", prompted);
+      void inBackground("sendUserMessage", prompted);
     },
     async setModel(model) {
       const agent = agentFor(runtime, "setModel");
-      if (!isModel(model)) throw badArgument(scope, "setModel", "a model from ctx.modelRegistry", model);
+      if (!modelSchema.safeParse(model).success)
+        throw badArgument(scope, "setModel", "a model from ctx.modelRegistry", model);
       if (!runtime.context().modelRegistry.hasConfiguredAuth(model)) return false;
       await agent.setModel(model);
       return true;
@@ -171,15 +176,14 @@ function agentCalls(
       const agent = agentFor(runtime, "setThinkingLevel");
       if (!thinkingLevels.includes(level))
         throw badArgument(scope, "setThinkingLevel", `one of ${thinkingLevels.join(", ")}`, level);
-      void begun("setThinkingLevel", agent.setThinking(level));
+      void inBackground("setThinkingLevel", agent.setThinking(level));
     },
-  };
+  } satisfies Partial<ExtensionAPI>;
 }
 
-function isUserContent(content: unknown): boolean {
-  return z.array(userContentSchema).safeParse(content).success;
-}
+const userContents = z.array(userContentSchema);
 
+/** `modelRegistry.find` returns undefined for unknown models. */
 const modelSchema = z.looseObject({
   provider: z.string(),
   id: z.string(),
@@ -188,15 +192,7 @@ const modelSchema = z.looseObject({
   input: z.array(z.string()),
 });
 
-/** What `find` gives where it finds nothing is none. */
-function isModel(model: unknown): boolean {
-  return modelSchema.safeParse(model).success;
-}
-
-/** What an extension knows of the agent's tools, and which it lets the model be offered. */
-function toolCalls(
-  runtime: ExtensionRuntime,
-): Pick<ExtensionAPI, "getActiveTools" | "getAllTools" | "setActiveTools"> {
+function toolCalls(runtime: ExtensionRuntime) {
   const { registry, scope } = runtime;
   return {
     getActiveTools: () => [...agentFor(runtime, "getActiveTools").tools.active],
@@ -205,7 +201,7 @@ function toolCalls(
       return all.map(({ tool: { promptGuidelines }, declaration }) => {
         const own = registry.tools.get(declaration.name);
         return {
-          // What an extension does to it must not reach the requests.
+          // The extension may change its copy.
           ...deepCopy(declaration),
           ...(promptGuidelines === undefined ? {} : { promptGuidelines: [...promptGuidelines] }),
           ...(own === undefined ? {} : { extensionPath: own.path }),
@@ -218,5 +214,5 @@ function toolCalls(
         throw badArgument(scope, "setActiveTools", "a list of names", names);
       scope.keepAs("choice of tools", registry.tools.choose(names));
     },
-  };
+  } satisfies Partial<ExtensionAPI>;
 }

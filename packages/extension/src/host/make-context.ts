@@ -14,7 +14,6 @@ import type { ExtensionHost, SessionControl } from "./extension-host.ts";
 import type { ExtensionRuntime } from "./extension-registry.ts";
 import type { ExtensionScope } from "./extension-scope.ts";
 import { modelRegistryOf } from "./model-registry.ts";
-import { silentUi } from "./scoped-ui.ts";
 import { sessionManagerOf } from "./session-manager.ts";
 
 /** What handlers, tools and shortcuts get; made for each call. Its getters read the host when they are asked. */
@@ -24,13 +23,13 @@ export function makeContext(runtime: ExtensionRuntime, signal: AbortSignal | und
   const session = () => host.session() ?? notStarted(scope);
   return {
     get ui() {
-      return runtime.ui() ?? silentUi(runtime);
+      return runtime.ui();
     },
     get mode() {
       return host.mode;
     },
     get hasUI() {
-      return runtime.ui() !== undefined;
+      return host.ui !== undefined;
     },
     get cwd() {
       return host.cwd;

@@ -2,60 +2,35 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import type { EntryRenderer, MessageRenderer } from "../api/drawing.ts";
 import type { ExtensionAPI, ExtensionCommandInfo, FlagOptions } from "../api/extension-api.ts";
 import type { ExtensionTool } from "../api/extension-tool.ts";
-import type { ProviderAnswer, ProviderOptions, ProviderStreamRequest } from "../api/provider-options.ts";
-import { checkedTool, mendedTool } from "./agent-tool.ts";
+import type { ProviderOptions } from "../api/provider-options.ts";
+import { normalizeTool, validateTool } from "./agent-tool.ts";
 import { badArgument, refusalNotice } from "./extension-errors.ts";
 import { registerProvider } from "./extension-providers.ts";
 import type { ExtensionRuntime, RegisteredCommand } from "./extension-registry.ts";
 import { type ExtensionScope, runOf } from "./extension-scope.ts";
+import { dropInvalidFields } from "./field-checks.ts";
 import type { Registration } from "./registrations.ts";
-import { withSoundFields } from "./sound-fields.ts";
 
-/** The names of the API under which an extension registers something, each with its undo. */
+/** The calls that register something, and the calls that read registrations. */
 export function registering(runtime: ExtensionRuntime) {
-  return eachAlone(runtime, {
+  return {
     ...registeringForUsers(runtime),
     ...registeringRenderers(runtime),
     ...registeringProviders(runtime),
-  });
+  };
 }
 
-/** What cannot be registered is a notice, and costs the extension nothing else. */
-export function eachAlone<Calls extends object>(runtime: ExtensionRuntime, calls: Calls): Calls {
-  const alone =
-    (call: (...args: unknown[]) => unknown) =>
-    (...args: unknown[]): unknown => {
-      try {
-        return call(...args);
-      } catch (error) {
-        if (runtime.scope.isUnloaded) throw error;
-        runtime.host.onNotice(refusalNotice(runtime.scope, error));
-        return () => {};
-      }
-    };
-  return Object.fromEntries(
-    Object.entries(calls).map(([name, call]) => [name, name.startsWith("get") ? call : alone(call)]),
-  ) as Calls;
-}
-
-/** What an extension can give to the model, to the user and to the command line. */
-function registeringForUsers(
-  runtime: ExtensionRuntime,
-): Pick<
-  ExtensionAPI,
-  "registerTool" | "registerCommand" | "registerFlag" | "getFlag" | "registerShortcut" | "getCommands"
-> {
+/** Tools for the model; commands, flags and keys for the user. */
+function registeringForUsers(runtime: ExtensionRuntime) {
   const { registry, scope, host } = runtime;
   return {
     registerTool(definition) {
-      scope.checkLoaded("registerTool");
-      const tool = mendedTool(runtime, definition as unknown as ExtensionTool);
-      const forAgent = checkedTool(runtime, tool);
+      const tool = normalizeTool(runtime, definition as unknown as ExtensionTool);
+      const forAgent = validateTool(runtime, tool);
       const undo = registry.tools.add(registration(scope, tool.name, { tool, forAgent, scope }));
       return scope.keepAs(`tool ${tool.name}`, undo);
     },
     registerCommand(name, given) {
-      scope.checkLoaded("registerCommand");
       if (typeof name !== "string") throw badArgument(scope, "registerCommand", "a string as name", name);
       const options = withHandler(runtime, `registerCommand("${name}", …)`, given);
       if (isReserved(runtime, name)) return () => {};
@@ -66,18 +41,15 @@ function registeringForUsers(
       return scope.keepAs(`command ${name}`, undo);
     },
     registerFlag(name, given) {
-      scope.checkLoaded("registerFlag");
       checkFlagName(scope, name);
-      const options = mendedFlag(runtime, name, given);
+      const options = normalizeFlag(runtime, name, given);
       return scope.keepAs(`flag ${name}`, registry.flags.add(registration(scope, name, options)));
     },
     getFlag(name) {
-      scope.checkLoaded("getFlag");
       const flag = registry.flags.get(name);
       return flag === undefined ? undefined : (host.flag(name) ?? flag.value.default);
     },
     registerShortcut(key, given) {
-      scope.checkLoaded("registerShortcut");
       if (typeof key !== "string" || key === "")
         throw badArgument(scope, "registerShortcut", 'a key like "ctrl+shift+k"', key);
       const options = withHandler(runtime, `registerShortcut("${key}", …)`, given);
@@ -85,10 +57,9 @@ function registeringForUsers(
       return scope.keepAs(`key ${key}`, registry.shortcuts.add(registration(scope, key, { options, run })));
     },
     getCommands() {
-      scope.checkLoaded("getCommands");
       return [...registry.commands.standing().map(commandInfo), ...(host.resourceCommands?.() ?? [])];
     },
-  };
+  } satisfies Partial<ExtensionAPI>;
 }
 
 function registration<Value>(
@@ -99,7 +70,7 @@ function registration<Value>(
   return { name, value, source, path };
 }
 
-/** @throws BonsaiError where there is no handler; a description that is none is left out */
+/** @throws BonsaiError if the handler is missing */
 function withHandler<Options extends { handler?: unknown; description?: string | undefined }>(
   runtime: ExtensionRuntime,
   call: string,
@@ -107,7 +78,7 @@ function withHandler<Options extends { handler?: unknown; description?: string |
 ): Options {
   if (typeof options?.handler !== "function")
     throw badArgument(runtime.scope, call, "a function as handler", options);
-  return withSoundFields(runtime, call, options, { description: [isText, "a string"] });
+  return dropInvalidFields(runtime, call, options, { description: [isText, "a string"] });
 }
 
 const isText = (value: unknown) => typeof value === "string";
@@ -122,18 +93,17 @@ function checkFlagName(scope: ExtensionScope, name: string): void {
   });
 }
 
-/** A flag without a type is of that of its default, else a boolean. */
-function mendedFlag(runtime: ExtensionRuntime, name: string, given: FlagOptions | undefined): FlagOptions {
+/** A flag without a type gets the type of its default, else boolean. */
+function normalizeFlag(runtime: ExtensionRuntime, name: string, given: FlagOptions | undefined): FlagOptions {
   const call = `registerFlag("${name}", …)`;
-  const sound = withSoundFields<Partial<FlagOptions>>(runtime, call, given ?? {}, {
+  const sound = dropInvalidFields<Partial<FlagOptions>>(runtime, call, given ?? {}, {
     type: [(value) => value === "boolean" || value === "string", '"boolean" or "string"'],
     description: [isText, "a string"],
   });
   const { type = typeof sound.default === "string" ? "string" : "boolean", description } = sound;
-  const { default: value } = withSoundFields<Partial<FlagOptions>>(runtime, call, sound, {
+  const { default: value } = dropInvalidFields<Partial<FlagOptions>>(runtime, call, sound, {
     default: [(given) => typeof given === type, `a ${type}`],
   });
-  // Listed as JSON: a plain object.
   return {
     type,
     ...(description && { description }),
@@ -141,10 +111,7 @@ function mendedFlag(runtime: ExtensionRuntime, name: string, given: FlagOptions 
   } as FlagOptions;
 }
 
-/**
- * True for a name that the front end has itself: a notice, which breaks no extension.
- * @throws BonsaiError `extension_command_invalid`
- */
+/** True for a built-in command; then a notice says so. @throws BonsaiError `extension_command_invalid` */
 function isReserved({ scope, registry, host }: ExtensionRuntime, name: string): boolean {
   if (!/^[^\s/]\S*$/.test(name)) {
     throw new BonsaiError({
@@ -172,61 +139,50 @@ export function commandInfo({ name, value, path }: Registration<RegisteredComman
   };
 }
 
-/** How an extension draws what it puts into the session. */
-function registeringRenderers({
-  registry,
-  scope,
-}: ExtensionRuntime): Pick<ExtensionAPI, "registerMessageRenderer" | "registerEntryRenderer"> {
-  const checked = <Renderer>(call: string, customType: string, renderer: unknown) => {
-    scope.checkLoaded(call);
+function registeringRenderers({ registry, scope }: ExtensionRuntime) {
+  const checked = <Renderer>(call: string, customType: string, renderer: Renderer) => {
     if (typeof customType !== "string" || customType === "")
       throw badArgument(scope, call, "a non-empty string as customType", customType);
     if (typeof renderer !== "function")
       throw badArgument(scope, `${call}("${customType}", …)`, "a function as renderer", renderer);
-    return registration(scope, customType, { renderer: renderer as Renderer, scope });
+    return registration(scope, customType, { renderer, scope });
   };
   return {
-    registerMessageRenderer(customType, renderer) {
-      const entry = checked<MessageRenderer>("registerMessageRenderer", customType, renderer);
+    registerMessageRenderer(customType: string, renderer: MessageRenderer<never>) {
+      const entry = checked("registerMessageRenderer", customType, renderer as MessageRenderer);
       return scope.keepAs(`message renderer ${customType}`, registry.messageRenderers.add(entry));
     },
-    registerEntryRenderer(customType, renderer) {
-      const entry = checked<EntryRenderer>("registerEntryRenderer", customType, renderer);
+    registerEntryRenderer(customType: string, renderer: EntryRenderer<never>) {
+      const entry = checked("registerEntryRenderer", customType, renderer as EntryRenderer);
       return scope.keepAs(`entry renderer ${customType}`, registry.entryRenderers.add(entry));
     },
   };
 }
 
-/** How an extension brings providers of models: what it gives of one again adds to what it gave, as in pi. */
-function registeringProviders({
-  scope,
-  models,
-  host,
-}: ExtensionRuntime): Pick<ExtensionAPI, "registerProvider" | "unregisterProvider"> {
+/** A second call for a provider adds to its options, as in pi. */
+function registeringProviders({ scope, models, host }: ExtensionRuntime) {
   const own = new Map<string, { options: ProviderOptions; undo: () => void }>();
   return {
     registerProvider(name, options) {
-      scope.checkLoaded("registerProvider");
-      const said = Object.entries(options ?? {}).filter(([, value]) => value !== undefined);
-      const all: ProviderOptions = { ...own.get(name)?.options, ...Object.fromEntries(said) };
+      const given = Object.entries(options ?? {}).filter(([, value]) => value !== undefined);
+      const all: ProviderOptions = { ...own.get(name)?.options, ...Object.fromEntries(given) };
       const { stream } = all;
-      const given = typeof stream === "function" && {
-        stream: (request: ProviderStreamRequest, answer: ProviderAnswer) =>
-          runOf(scope, () => stream.call(all, request, answer)),
-      };
-      const takeOut = registerProvider(models, name, { ...all, ...given }, (error) =>
+      const scoped: Partial<ProviderOptions> =
+        typeof stream !== "function"
+          ? {}
+          : { stream: (request, answer) => runOf(scope, () => stream.call(all, request, answer)) };
+      const remove = registerProvider(models, name, { ...all, ...scoped }, (error) =>
         host.onNotice(refusalNotice(scope, error)),
       );
       const undo = scope.keepAs(`provider ${name}`, () => {
         if (own.get(name)?.undo === undo) own.delete(name);
-        takeOut();
+        remove();
       });
       own.set(name, { options: all, undo });
       return undo;
     },
     unregisterProvider(name) {
-      scope.checkLoaded("unregisterProvider");
       own.get(name)?.undo();
     },
-  };
+  } satisfies Partial<ExtensionAPI>;
 }

@@ -1,29 +1,50 @@
-import type { AgentNotice } from "@bonsai-agent/agent";
 import type { Theme } from "../api/drawing.ts";
-import type { CustomOptions, EditorComponent, ExtensionUI, NotificationType } from "../api/extension-ui.ts";
+import type { CustomOptions, EditorComponent, ExtensionUI } from "../api/extension-ui.ts";
 import { drawnComponent, plainTheme } from "./extension-drawing.ts";
 import { badArgument, failureText } from "./extension-errors.ts";
-import type { DrawnComponent, FrontEndUI } from "./extension-host.ts";
+import type { DrawnComponent, ExtensionHost, FrontEndUI } from "./extension-host.ts";
 import type { ExtensionRuntime } from "./extension-registry.ts";
 import { runOf } from "./extension-scope.ts";
 
 type UiOwner = Pick<ExtensionRuntime, "scope" | "registry" | "host">;
 
 /**
- * The user interface of one extension: what it shows goes away with it, and nothing is shown for it after that. The same
- * object as long as the host's is the same; undefined where the host has none.
+ * The user interface of one extension. What it shows disappears when the extension is unloaded, and nothing is shown for it
+ * after that. Returns the same object until the host's user interface changes.
  */
-export function scopedUi(owner: UiOwner): () => ExtensionUI | undefined {
-  let known: { ui: FrontEndUI; scoped: ExtensionUI } | undefined;
+export function scopedUi(owner: UiOwner): () => ExtensionUI {
+  let known: { ui: FrontEndUI | undefined; scoped: ExtensionUI } | undefined;
   return () => {
     const { ui } = owner.host;
-    if (ui === undefined) return undefined;
-    if (known?.ui !== ui) known = { ui, scoped: makeScopedUi(ui, owner) };
+    if (known === undefined || known.ui !== ui)
+      known = { ui, scoped: makeScopedUi(ui ?? silentUi(owner), owner) };
     return known.scoped;
   };
 }
 
-/** Puts something on the screen, or undefined in its place; what is there when the extension is unloaded goes away. */
+/** Without a user: answers each question at once, and makes notifications notices. */
+function silentUi({ scope, host }: UiOwner): FrontEndUI {
+  return {
+    select: async () => undefined,
+    confirm: async () => false,
+    input: async () => undefined,
+    editor: async () => undefined,
+    notify: (message, type = "info") =>
+      host.onNotice({
+        level: type === "info" ? "info" : "warning",
+        /** An extension called `ctx.ui.notify` without a user interface. */
+        code: "extension_message",
+        message: `${scope.source}: ${message}`,
+      }),
+    setStatus() {},
+    setWidget() {},
+    setTitle() {},
+    setEditorText() {},
+    getEditorText: () => "",
+  };
+}
+
+/** Shows a value; undefined removes it. Unloading the extension removes the value that it showed last. */
 type Show = <Value>(key: string, value: Value | undefined, put: (value: Value | undefined) => void) => void;
 
 function showFor({ scope, registry: { shownBy } }: UiOwner): Show {
@@ -44,8 +65,11 @@ function showFor({ scope, registry: { shownBy } }: UiOwner): Show {
 }
 
 function makeScopedUi(ui: FrontEndUI, owner: UiOwner): ExtensionUI {
+  const show = showFor(owner);
   return {
-    ...scopedDrawing(ui, owner),
+    ...scopedDrawing(ui, owner, show),
+    ...scopedTyping(ui, owner, show),
+    ...scopedLooks(ui, owner, show),
     select: (...args) => ui.select(...args),
     confirm: (...args) => ui.confirm(...args),
     input: (...args) => ui.input(...args),
@@ -57,15 +81,13 @@ function makeScopedUi(ui: FrontEndUI, owner: UiOwner): ExtensionUI {
   };
 }
 
-type Typing = "setEditorComponent" | "addAutocompleteProvider" | "onTerminalInput";
-
-/** Where and how the user types. */
-function scopedTyping(ui: FrontEndUI, owner: UiOwner, show: Show): Pick<ExtensionUI, Typing> {
-  const { scope } = owner;
+/** The editor, its completions and its keys. */
+function scopedTyping(ui: FrontEndUI, owner: UiOwner, show: Show) {
+  const { scope, host } = owner;
   return {
     setEditorComponent(factory) {
-      checkFunction(factory, "ctx.ui.setEditorComponent", owner, { isOptional: true });
-      show("editor", factory, (shown) =>
+      if (factory != null) checkFunction(factory, "ctx.ui.setEditorComponent", owner);
+      show("editor", factory ?? undefined, (shown) =>
         ui.setEditor?.(
           shown && {
             make: ({ tui, theme, keybindings }) =>
@@ -73,7 +95,7 @@ function scopedTyping(ui: FrontEndUI, owner: UiOwner, show: Show): Pick<Extensio
                 runOf(scope, () => shown(tui, theme, keybindings)),
                 owner,
               ),
-            onFailure: failing("The editor", owner),
+            onFailure: (error) => notifyFailure(host, `The editor of ${scope.source}`, error),
           },
         ),
       );
@@ -82,65 +104,55 @@ function scopedTyping(ui: FrontEndUI, owner: UiOwner, show: Show): Pick<Extensio
       checkFunction(factory, "ctx.ui.addAutocompleteProvider", owner);
       if (scope.isUnloaded || ui.addAutocompleteProvider === undefined) return () => {};
       const make: typeof factory = (current) => runOf(scope, () => factory(current));
-      return scope.keep(ui.addAutocompleteProvider(make, failing("The autocomplete provider", owner)));
+      const fail = (error: unknown) =>
+        notifyFailure(host, `The autocomplete provider of ${scope.source}`, error);
+      return scope.keep(ui.addAutocompleteProvider(make, fail));
     },
     onTerminalInput(handler) {
       checkFunction(handler, "ctx.ui.onTerminalInput", owner);
       if (scope.isUnloaded || ui.onTerminalInput === undefined) return () => {};
-      const fail = failing("The ctx.ui.onTerminalInput handler", owner);
       const end = scope.keep(
         ui.onTerminalInput((data) => {
           try {
             return (runOf(scope, () => handler(data)) ?? undefined) as { consume?: boolean } | undefined;
           } catch (error) {
             end();
-            fail(error);
+            notifyFailure(host, `The ctx.ui.onTerminalInput handler of ${scope.source}`, error);
             return undefined;
           }
         }),
       );
       return end;
     },
-  };
+  } satisfies Partial<ExtensionUI>;
 }
 
-const editorMethods = ["render", "handleInput", "getText", "setText"] as const;
+const EDITOR_METHODS = ["render", "handleInput", "getText", "setText"] as const;
 
 function checkedEditor(made: EditorComponent, { scope }: UiOwner): EditorComponent {
-  if (editorMethods.every((name) => typeof made?.[name] === "function")) return made;
-  const wanted = `an editor (an object with ${editorMethods.join(", ")})`;
+  if (EDITOR_METHODS.every((name) => typeof made?.[name] === "function")) return made;
+  const wanted = `an editor (an object with ${EDITOR_METHODS.join(", ")})`;
   throw badArgument(scope, "ctx.ui.setEditorComponent", wanted, made);
 }
 
-/** What fails is a notice; whoever calls it has taken it away. */
-function failing(what: string, { scope, host }: UiOwner): (error: unknown) => void {
-  return (error) =>
-    host.onNotice({
-      level: "warning",
-      /** A component, editor, completion or key handler of an extension threw. It is removed. */
-      code: "extension_component_failed",
-      message: failureText(`${what} of ${scope.source}`, error),
-    });
+function notifyFailure(host: ExtensionHost, what: string, error: unknown): void {
+  host.onNotice({
+    level: "warning",
+    /** A component, editor, completion or key handler of an extension threw. It is removed. */
+    code: "extension_component_failed",
+    message: failureText(what, error),
+  });
 }
 
-function checkFunction(given: unknown, call: string, { scope }: UiOwner, { isOptional = false } = {}): void {
-  if (typeof given !== "function" && !(isOptional && given == null))
-    throw badArgument(scope, call, "a function", given);
+function checkFunction(given: unknown, call: string, { scope }: UiOwner): void {
+  if (typeof given !== "function") throw badArgument(scope, call, "a function", given);
 }
 
-const undrawn = { success: false, error: "This mode has no screen." };
-
-type Looks =
-  | "setWorkingIndicator"
-  | "setWorkingVisible"
-  | "setHiddenThinkingLabel"
-  | "setTheme"
-  | "getAllThemes"
-  | "getTheme";
-
-/** How what the program draws itself looks. */
-function scopedLooks(ui: FrontEndUI, { scope }: UiOwner, show: Show): Pick<ExtensionUI, Looks> {
+/** The looks of the program's own drawings. */
+function scopedLooks(ui: FrontEndUI, { scope }: UiOwner, show: Show) {
   return {
+    setWorkingMessage: (message) =>
+      show("working message", message, (shown) => ui.setWorkingMessage?.(shown)),
     setWorkingIndicator: (indicator) =>
       show("working indicator", indicator, (shown) => ui.setWorkingIndicator?.(shown)),
     setWorkingVisible: (isVisible) =>
@@ -150,7 +162,8 @@ function scopedLooks(ui: FrontEndUI, { scope }: UiOwner, show: Show): Pick<Exten
     setHiddenThinkingLabel: (label) =>
       show("thinking label", label, (shown) => ui.setHiddenThinkingLabel?.(shown)),
     setTheme(wanted) {
-      if (scope.isUnloaded || ui.setTheme === undefined) return undrawn;
+      if (scope.isUnloaded || ui.setTheme === undefined)
+        return { success: false, error: "This mode has no screen." };
       const isTheme = typeof wanted === "object" ? isDrawnTheme(wanted) : ui.hasTheme?.(String(wanted));
       if (isTheme !== true) return { success: false, error: noTheme(wanted, ui) };
       try {
@@ -162,10 +175,14 @@ function scopedLooks(ui: FrontEndUI, { scope }: UiOwner, show: Show): Pick<Exten
     },
     getAllThemes: () => ui.getAllThemes?.() ?? [],
     getTheme: (name) => ui.getTheme?.(String(name)),
-  };
+    getToolsExpanded: () => ui.getToolsExpanded?.() === true,
+    setToolsExpanded(isExpanded) {
+      if (!scope.isUnloaded) ui.setToolsExpanded?.(isExpanded === true);
+    },
+  } satisfies Partial<ExtensionUI>;
 }
 
-/** The looks of it are asked for by these. */
+/** Front ends call these methods. */
 function isDrawnTheme(given: Theme | null): boolean {
   return typeof given?.getFgAnsi === "function" && typeof given.getBgAnsi === "function";
 }
@@ -176,27 +193,28 @@ function noTheme(wanted: unknown, ui: FrontEndUI): string {
   return `${what} is not a theme. Available themes: ${names.join(", ")}.`;
 }
 
-type ScopedDrawing = Omit<
-  ExtensionUI,
-  "select" | "confirm" | "input" | "editor" | "notify" | "setTitle" | "setEditorText" | "getEditorText"
->;
-
-/** What stays on the screen until it is taken away. */
-function scopedDrawing(ui: FrontEndUI, owner: UiOwner): ScopedDrawing {
-  const { scope } = owner;
+/** Components and texts that stay on the screen. */
+function scopedDrawing(ui: FrontEndUI, owner: UiOwner, show: Show) {
+  const { scope, host } = owner;
   const theme = ui.theme ?? plainTheme;
-  const show = showFor(owner);
-  const made = (call: string, make: () => unknown) => drawn(runOf(scope, make), call, owner);
+  const drawn = (call: string, made: unknown, onFailure = () => {}): DrawnComponent =>
+    drawnComponent(made, {
+      scope,
+      call,
+      onFailure(error) {
+        notifyFailure(host, `The ${call} component of ${scope.source}`, error);
+        onFailure();
+      },
+    });
+  const draw = (call: string, make: () => unknown) => drawn(call, runOf(scope, make));
   return {
     theme,
-    ...scopedTyping(ui, owner, show),
-    ...scopedLooks(ui, owner, show),
     custom: (factory, options = {}) =>
       untilUnloaded(owner, options, async (settings) =>
         ui.custom?.(async ({ tui, keybindings, done }) => {
           const component = await runOf(scope, () => factory(tui, theme, keybindings, done));
           // Not while a frame is being drawn.
-          return drawn(component, "ctx.ui.custom", owner, () => queueMicrotask(() => done(undefined)));
+          return drawn("ctx.ui.custom", component, () => queueMicrotask(() => done(undefined)));
         }, settings),
       ),
     setStatus: (key, text) => show(`status ${key}`, text, (shown) => ui.setStatus(key, shown)),
@@ -204,44 +222,21 @@ function scopedDrawing(ui: FrontEndUI, owner: UiOwner): ScopedDrawing {
       if (typeof content === "function" && ui.showWidget === undefined) return;
       show(`widget ${key}`, content, (shown) => {
         if (typeof shown !== "function") return ui.setWidget(key, shown, options);
-        ui.showWidget?.(key, (tui) => made("ctx.ui.setWidget", () => shown(tui, theme)), options);
+        ui.showWidget?.(key, (tui) => draw("ctx.ui.setWidget", () => shown(tui, theme)), options);
       });
     },
     setFooter: (factory) =>
       show("footer", factory, (shown) =>
-        ui.setFooter?.(shown && ((tui, data) => made("ctx.ui.setFooter", () => shown(tui, theme, data)))),
+        ui.setFooter?.(shown && ((tui, data) => draw("ctx.ui.setFooter", () => shown(tui, theme, data)))),
       ),
     setHeader: (factory) =>
       show("header", factory, (shown) =>
-        ui.setHeader?.(shown && ((tui) => made("ctx.ui.setHeader", () => shown(tui, theme)))),
+        ui.setHeader?.(shown && ((tui) => draw("ctx.ui.setHeader", () => shown(tui, theme)))),
       ),
-    setWorkingMessage: (message) =>
-      show("working message", message, (shown) => ui.setWorkingMessage?.(shown)),
-    getToolsExpanded: () => ui.getToolsExpanded?.() === true,
-    setToolsExpanded(isExpanded) {
-      if (!scope.isUnloaded) ui.setToolsExpanded?.(isExpanded === true);
-    },
-  };
+  } satisfies Partial<ExtensionUI>;
 }
 
-/**
- * A component that cannot break the screen: where it fails, that is a notice, and it is gone.
- * @param call as its author calls it
- * @throws BonsaiError `extension_argument_invalid` for what is no component
- */
-function drawn(made: unknown, call: string, { scope, host }: UiOwner, onFailure = () => {}): DrawnComponent {
-  return drawnComponent(made, {
-    scope,
-    call,
-    onFailure(error) {
-      const message = failureText(`The ${call} component of ${scope.source}`, error);
-      host.onNotice({ level: "warning", code: "extension_component_failed", message });
-      onFailure();
-    },
-  });
-}
-
-/** Nothing is begun for an extension that is gone, and what goes on ends with it. */
+/** Starts nothing for an unloaded extension, and ends the work with the extension. */
 async function untilUnloaded<Value>(
   { scope }: UiOwner,
   options: CustomOptions,
@@ -256,50 +251,4 @@ async function untilUnloaded<Value>(
   } finally {
     release();
   }
-}
-
-const levels: Readonly<Record<NotificationType, AgentNotice["level"]>> = {
-  info: "info",
-  warning: "warning",
-  error: "warning",
-};
-
-/** Where nobody can be asked: each question is answered at once, and a notification becomes a notice. */
-export function silentUi({ scope, host }: Pick<ExtensionRuntime, "scope" | "host">): ExtensionUI {
-  return {
-    select: async () => undefined,
-    confirm: async () => false,
-    input: async () => undefined,
-    editor: async () => undefined,
-    notify(message, type = "info") {
-      const notice: AgentNotice = {
-        /** An extension called `ctx.ui.notify` without a user interface. */
-        code: "extension_message",
-        level: levels[type],
-        message: `${scope.source}: ${message}`,
-      };
-      host.onNotice(notice);
-    },
-    theme: plainTheme,
-    custom: async () => undefined,
-    setFooter() {},
-    setHeader() {},
-    setWorkingMessage() {},
-    setWorkingIndicator() {},
-    setWorkingVisible() {},
-    setHiddenThinkingLabel() {},
-    setEditorComponent() {},
-    addAutocompleteProvider: () => () => {},
-    onTerminalInput: () => () => {},
-    setTheme: () => undrawn,
-    getAllThemes: () => [],
-    getTheme: () => undefined,
-    getToolsExpanded: () => false,
-    setToolsExpanded() {},
-    setStatus() {},
-    setWidget() {},
-    setTitle() {},
-    setEditorText() {},
-    getEditorText: () => "",
-  };
 }

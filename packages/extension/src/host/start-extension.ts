@@ -4,22 +4,51 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import type { ExtensionAPI, ExtensionFactory } from "../api/extension-api.ts";
 import type { ExtensionContext } from "../api/extension-context.ts";
 import { importExtension, withinTime } from "../load/import-extension.ts";
+import type { VirtualModules } from "../load/virtual-modules.ts";
 import { commandFailure, extensionFailure, refusalNotice } from "./extension-errors.ts";
-import type { AdaptedExtension, ExtensionHost } from "./extension-host.ts";
+import type { AdaptedExtension, ExtensionAdapter, ExtensionHost } from "./extension-host.ts";
 import { commandIn, type ExtensionRuntime } from "./extension-registry.ts";
 import { type ExtensionScope, runOf } from "./extension-scope.ts";
-import type { LoadExtensionsOptions, LoadedExtension } from "./extensions.ts";
+import type { ExtensionOrigin, FoundExtension, FoundExtensions } from "./find-extensions.ts";
 import { makeApi } from "./make-api.ts";
 import { makeCommandContext, makeContext } from "./make-context.ts";
 import { scopedUi } from "./scoped-ui.ts";
 
-/** An extension and how to come by its factory. */
+/** An extension without a file: part of the program that embeds Bonsai. */
+export interface InlineExtension {
+  /** Its path is `inline:NAME`. */
+  name: string;
+  factory: ExtensionFactory;
+}
+
+export interface LoadExtensionsOptions {
+  host: ExtensionHost;
+  /** Called at each load, so that a reload finds new files. */
+  find: () => FoundExtensions;
+  /** Host modules that extensions can import. */
+  modules: VirtualModules;
+  /** Folder for converted texts that are kept between starts. Default: nothing is kept. */
+  cacheFolder?: string;
+  adapter?: ExtensionAdapter;
+  /** Loaded before the found extensions. */
+  inline?: readonly InlineExtension[];
+  /** Names of the front end's own commands, without the slash; no extension can take them. Default: none. */
+  reservedCommands?: Iterable<string>;
+}
+
+export interface LoadedExtension extends Omit<FoundExtension, "origin"> {
+  origin: ExtensionOrigin | "inline";
+  /** Milliseconds to read and start it. */
+  loadMs: number;
+}
+
+/** A found extension and its factory. */
 export interface ExtensionToStart {
   found: Omit<LoadedExtension, "loadMs">;
   factory: () => Promise<ExtensionFactory>;
 }
 
-/** All that is to be loaded now, in load order; what was looked for in vain is a notice each. */
+/** Finds the extensions to load now, in load order. Each problem is a notice. */
 export function extensionsToStart(options: LoadExtensionsOptions): ExtensionToStart[] {
   const { host, find, modules, cacheFolder, inline = [] } = options;
   const reading = { modules, ...(cacheFolder === undefined ? {} : { cacheFolder }) };
@@ -46,12 +75,9 @@ export function extensionsToStart(options: LoadExtensionsOptions): ExtensionToSt
 }
 
 /** Maximum delay of a start by an extension that never finishes loading. */
-const factoryLimitMs = 10_000;
+const FACTORY_LIMIT_MS = 10_000;
 
-/**
- * Reads an extension and lets it register what it has.
- * @throws BonsaiError, which says where and why it failed
- */
+/** Reads an extension and runs its function. @throws BonsaiError with the place of the failure */
 export async function startExtension(
   scope: ExtensionScope,
   { factory }: ExtensionToStart,
@@ -60,19 +86,19 @@ export async function startExtension(
   const hung = () =>
     new BonsaiError({
       code: "extension_hung",
-      message: `${scope.source} did not start within ${factoryLimitMs / 1_000} s.`,
+      message: `${scope.source} did not start within ${FACTORY_LIMIT_MS / 1_000} s.`,
       hint: "Move slow work into the extension's session_start handler. Do not await it in the exported function.",
     });
   try {
     const start = await runOf(scope, factory);
-    await withinTime(async () => runOf(scope, () => start(api)), factoryLimitMs, hung);
+    await withinTime(async () => runOf(scope, () => start(api)), FACTORY_LIMIT_MS, hung);
     scope.start();
   } catch (error) {
     throw extensionFailure(scope, error);
   }
 }
 
-/** What an extension's function is called with, with the names of an adapter laid over it. */
+/** The API of an extension, changed by the adapter. */
 export function apiOf(
   shared: Pick<ExtensionRuntime, "scope" | "registry" | "host" | "models" | "reload">,
   { adapter, modules }: Pick<LoadExtensionsOptions, "adapter" | "modules">,
@@ -119,7 +145,7 @@ async function runWhenFree(
   }
 }
 
-/** A path as people read it: from the working folder, where it lies in it, else from home. */
+/** A path for people: relative to the working folder or to the home folder. */
 export function shownPath(path: string, cwd: string): string {
   if (!isAbsolute(path)) return path;
   if (path.startsWith(cwd + sep)) return path.slice(cwd.length + 1);
@@ -127,7 +153,7 @@ export function shownPath(path: string, cwd: string): string {
   return path.startsWith(home + sep) ? `~${path.slice(home.length)}` : path;
 }
 
-/** The name, with a number where it is taken: two of one name would be unloaded together. */
+/** Adds a number to a taken name: the lifecycle removes sources by name. */
 export function freeName(name: string, taken: readonly string[]): string {
   let free = name;
   for (let count = 2; taken.includes(free); count += 1) free = `${name} (${count})`;

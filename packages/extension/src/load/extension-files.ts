@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { readFileSync, realpathSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { SourceMap } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { deserialize, serialize } from "node:v8";
 import { isTypeScript, NotForNode, type RunnableSource, runnableSource } from "./runnable-source.ts";
-import { type KeptFile, readCache, writeCache } from "./source-cache.ts";
 
 /** A place in a file of an extension; line and column count from 1. */
 export interface SourcePlace {
@@ -13,14 +13,28 @@ export interface SourcePlace {
   column?: number;
 }
 
+/** The result of converting one file. */
+interface ConvertedFile {
+  /** Hash of the source. */
+  key: string;
+  /** Why Node cannot run the file. */
+  refusal?: string;
+  facts?: Omit<RunnableSource, "text">;
+  /** The text of TypeScript. JavaScript is its own text. */
+  bytes?: Uint8Array;
+}
+
+/** Increase the number whenever the same source gives another result. */
+const CACHE_VERSION = `3 ${process.version}`;
+
 /**
- * Finds and converts one extension's files. Strips the types of each file and finds its imports once. A cache file on
- * disk keeps the results for later starts.
+ * Finds and converts one extension's files: strips the types of each file and finds its imports once. A cache file on disk
+ * keeps the results for later starts.
  */
 export class ExtensionFiles {
-  readonly #kept: Map<string, KeptFile>;
+  readonly #converted: Map<string, ConvertedFile>;
   readonly #cacheFile: string | undefined;
-  /** Files that this reading of the extension has read: it sees no later edits. */
+  /** Files that this load of the extension has read: it sees no later edits. */
   readonly #read = new Map<string, RunnableSource>();
   readonly #found = new Map<string, string>();
   #isChanged = false;
@@ -28,25 +42,28 @@ export class ExtensionFiles {
   /** @param cacheFolder without it, nothing is kept between starts */
   constructor(entry: string, cacheFolder: string | undefined) {
     this.#cacheFile = cacheFolder && join(cacheFolder, `${sha256(entry)}.cache`);
-    this.#kept = new Map(this.#cacheFile === undefined ? [] : readCache(this.#cacheFile));
+    this.#converted = this.#cacheFile === undefined ? new Map() : readCache(this.#cacheFile);
   }
 
   /** @throws NotForNode, SourceFailure */
   read(path: string): RunnableSource {
     const known = this.#read.get(path);
     if (known !== undefined) return known;
-    const runnable = this.#readAgain(path);
-    this.#read.set(path, runnable);
-    return runnable;
-  }
-
-  #readAgain(path: string): RunnableSource {
     const source = readFileSync(path);
     const key = sha256(source);
-    const kept = this.#kept.get(path);
-    if (kept?.key !== key) return this.#convert(path, source.toString(), key);
-    if (kept.runnable === undefined) throw new NotForNode(kept.refusal);
-    return isTypeScript(path) ? kept.runnable : { ...kept.runnable, text: source.toString() };
+    const former = this.#converted.get(path);
+    const { refusal, facts, bytes } =
+      former?.key === key ? former : this.#convert(path, source.toString(), key);
+    if (facts === undefined) throw new NotForNode(refusal);
+    // Decoded on demand: Node loads only some of the files.
+    const runnable = {
+      ...facts,
+      get text() {
+        return Buffer.from(bytes ?? source).toString();
+      },
+    };
+    this.#read.set(path, runnable);
+    return runnable;
   }
 
   /** Returns the real path of `localFile`. */
@@ -61,33 +78,61 @@ export class ExtensionFiles {
     return path;
   }
 
-  /** The place in a file that a place in its text comes from. Line and column count from 1. */
+  /** The place in a file that a place in its converted text comes from. */
   original(place: SourcePlace): SourcePlace {
-    const map = this.#kept.get(place.path)?.runnable?.map;
+    const map = this.#converted.get(place.path)?.facts?.map;
     if (map === undefined) return place;
     const origin = new SourceMap(JSON.parse(map)).findOrigin(place.line, place.column ?? 1);
     if (!("lineNumber" in origin)) return place;
     return { path: place.path, line: origin.lineNumber, column: origin.columnNumber };
   }
 
-  #convert(path: string, source: string, key: string): RunnableSource {
+  /** @throws SourceFailure */
+  #convert(path: string, source: string, key: string): ConvertedFile {
     this.#isChanged = true;
-    this.#kept.delete(path);
-    try {
-      const runnable = runnableSource(path, source);
-      this.#kept.set(path, { key, runnable });
-      return runnable;
-    } catch (error) {
-      if (error instanceof NotForNode) this.#kept.set(path, { key, refusal: error.message });
-      throw error;
-    }
+    this.#converted.delete(path);
+    const converted = convertedFile(path, source, key);
+    this.#converted.set(path, converted);
+    return converted;
   }
 
-  /** Writes the cache file if there is a new result. */
+  /** Writes the cache file if there is a new result. A read-only disk only costs time. */
   save(): void {
     if (this.#cacheFile === undefined || !this.#isChanged) return;
     this.#isChanged = false;
-    writeCache(this.#cacheFile, this.#kept);
+    const cache = { version: CACHE_VERSION, files: this.#converted };
+    try {
+      mkdirSync(dirname(this.#cacheFile), { recursive: true, mode: 0o700 });
+      const unfinished = `${this.#cacheFile}.${process.pid}`;
+      writeFileSync(unfinished, serialize(cache), { mode: 0o600 });
+      renameSync(unfinished, this.#cacheFile);
+    } catch {
+      // The next start converts the files again.
+    }
+  }
+}
+
+/** @throws SourceFailure */
+function convertedFile(path: string, source: string, key: string): ConvertedFile {
+  try {
+    const { text, ...facts } = runnableSource(path, source);
+    return { key, facts, ...(isTypeScript(path) && { bytes: Buffer.from(text) }) };
+  } catch (error) {
+    if (error instanceof NotForNode) return { key, refusal: error.message };
+    throw error;
+  }
+}
+
+/** Returns nothing for a missing or damaged file. */
+function readCache(file: string): Map<string, ConvertedFile> {
+  try {
+    const { version, files } = deserialize(readFileSync(file)) as {
+      version: string;
+      files: Map<string, ConvertedFile>;
+    };
+    return version === CACHE_VERSION && files instanceof Map ? files : new Map();
+  } catch {
+    return new Map();
   }
 }
 
@@ -99,8 +144,8 @@ function sha256(data: string | Buffer): string {
 const ENDINGS = [".ts", ".mts", ".js", ".mjs", "/index.ts", "/index.mts", "/index.js", "/index.mjs"];
 
 /**
- * The file that a relative or absolute import means, as TypeScript sees it: `./x.js` for `./x.ts`, `./x` for `./x.ts`, a
- * folder for its index. Undefined for an import of a package, and if there is no such file.
+ * Finds the file of a relative or absolute import, as TypeScript does: `./x.js` means `./x.ts`, `./x` means `./x.ts`, a
+ * folder means its index. Undefined for an import of a package, and if there is no such file.
  */
 export function localFile(specifier: string, importer: string): string | undefined {
   const isLocal =

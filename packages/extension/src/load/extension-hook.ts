@@ -14,8 +14,8 @@ import {
   packageFolderOf,
   withoutMarkers,
 } from "./generation.ts";
-import { hostPeers } from "./host-peers.ts";
 import { isTypeScript } from "./runnable-source.ts";
+import { hostPeers } from "./survey.ts";
 import { VIRTUAL_SCHEME, virtualSource, virtualUrl } from "./virtual-modules.ts";
 
 let installed = false;

@@ -1,10 +1,9 @@
 import { realpathSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { ExtensionFiles, localFile } from "./extension-files.ts";
-import { packageOf } from "./host-peers.ts";
 import { insteadOf } from "./load-failure.ts";
 import { type StaticImport, staticImports } from "./runnable-source.ts";
-import { survey } from "./survey.ts";
+import { packageOf, survey } from "./survey.ts";
 import { placeOfImport } from "./thrown-error.ts";
 import { loadVirtualModule, type VirtualModules, virtualExports } from "./virtual-modules.ts";
 

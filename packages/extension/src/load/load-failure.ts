@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { closestNames } from "@bonsai-agent/messages/host";
 import type { SourcePlace } from "./extension-files.ts";
 import { dropGeneration, type Generation, tidyError, type UnresolvedImport } from "./generation.ts";
 import { SourceFailure } from "./runnable-source.ts";
@@ -12,19 +13,18 @@ import {
   placeThrown,
   readableError,
 } from "./thrown-error.ts";
-
 import { INSTEAD, type ModuleExports, virtualExports } from "./virtual-modules.ts";
 
-/** A failure of a generation, as its author should read it. */
+/** Describes a failed load for the author of the extension. */
 export function loadFailure(generation: Generation, thrown: unknown): BonsaiError {
   const error = readableError(thrown);
-  const failure = named(generation, error);
+  const failure = described(generation, error);
   dropGeneration(generation);
   tidyStack(error);
   return failure;
 }
 
-function named(generation: Generation, error: unknown): BonsaiError {
+function described(generation: Generation, error: Error): BonsaiError {
   const { unresolved } = generation;
   const invalid = invalidPackage(unresolved?.error) ?? invalidPackage(error);
   if (invalid !== undefined) return packageInvalid(generation, invalid, error);
@@ -42,7 +42,7 @@ interface MissingExport {
   place: SourcePlace | undefined;
 }
 
-/** An import of a name that its module does not have. Node finds it before it runs anything. */
+/** An import of a name that its module does not export. Node finds it before it runs any file. */
 export function missingExport(error: unknown): MissingExport | undefined {
   if (!(error instanceof SyntaxError)) return undefined;
   const [, specifier, name] =
@@ -72,13 +72,13 @@ function exportMissing({ entry, modules }: Generation, missing: MissingExport, c
   });
 }
 
-/** What a module of the host says about a name that it does not have. */
+/** A host module's advice about a name that it does not export. */
 export function insteadOf(host: ModuleExports, name: string): string | undefined {
   const sentences = Reflect.get(host, INSTEAD) as Readonly<Record<string, string>> | undefined;
   return sentences !== undefined && Object.hasOwn(sentences, name) ? sentences[name] : undefined;
 }
 
-/** The package.json that Node could not read: it asks for the one above each module, whatever the module imports. */
+/** The package.json that Node could not read: it reads the one above each module. */
 function invalidPackage(error: unknown): string | undefined {
   if ((error as NodeJS.ErrnoException | undefined)?.code !== "ERR_INVALID_PACKAGE_CONFIG") return undefined;
   return /^Invalid package config (?:")?(.*?package\.json)/.exec((error as Error).message)?.[1];
@@ -115,7 +115,7 @@ function moduleMissing({ entry, modules }: Generation, unresolved: UnresolvedImp
   });
 }
 
-/** What Node says of a package that is there and does not offer what is asked for. */
+/** Node's reason why an installed package does not offer the import. */
 function packageReason(error: unknown): string | undefined {
   const { code = "", message = "" } = (error ?? {}) as NodeJS.ErrnoException;
   if (!/^ERR_(?:PACKAGE_|INVALID_PACKAGE_TARGET)/.test(code)) return undefined;
@@ -131,7 +131,7 @@ function missingModuleHint(specifier: string, importer: string, hostNames: reado
   return `Run \`npm install ${name}\` in ${packageRoot(importer)}.`;
 }
 
-/** The folder whose package.json a file belongs to, else the file's own. */
+/** The folder of a file's package.json, else the file's own. */
 function packageRoot(path: string): string {
   for (let folder = dirname(path); dirname(folder) !== folder; folder = dirname(folder)) {
     if (existsSync(join(folder, "package.json"))) return folder;
@@ -139,47 +139,30 @@ function packageRoot(path: string): string {
   return dirname(path);
 }
 
-function broken({ entry }: Generation, place: SourcePlace | undefined, error: unknown): BonsaiError {
+function broken({ entry }: Generation, place: SourcePlace | undefined, error: Error): BonsaiError {
   const where = place === undefined ? entry : placeText(place);
   return new BonsaiError({
     code: "extension_broken",
-    message: `${where}: ${messageOf(error)}${place === undefined ? "" : codeFrame(place)}`,
+    message: `${where}: ${error.message || error.name}${place === undefined ? "" : codeFrame(place)}`,
     hint: "Fix the extension. Then run /reload or restart bonsai.",
     cause: error,
   });
 }
 
-function messageOf(error: unknown): string {
-  const { message, name } = readableError(error);
-  return message || name;
-}
-
-/** The numbers of generations say nothing to whoever reads a stack, nor does the text that a file was rewritten to. */
-function tidyStack(error: unknown): void {
+/** Removes generation numbers and converted lines from a stack. */
+function tidyStack(error: Error): void {
   tidyError(error);
-  if (error instanceof Error && typeof error.stack === "string")
+  if (error.stack !== undefined)
     Reflect.set(error, "stack", error.stack.replace(/^file:[\s\S]*?\n(?=SyntaxError)/, ""));
 }
 
-/** Names that are shown of a long list. */
-const most = 8;
+/** Maximum number of names in a hint. */
+const MAX_NAMES = 8;
 
-/** A list of names; of a long one, those that are most like the one that was looked for. */
+/** The names of a module, or the ones closest to the wanted name. */
 function likeNames(names: readonly string[], wanted: string): string {
-  const shown = [...names]
-    .sort((a, b) => likeness(b, wanted) - likeness(a, wanted) || (a < b ? -1 : 1))
-    .slice(0, most);
-  const rest = names.length - shown.length;
-  return rest === 0 ? shown.join(", ") : `${shown.join(", ")} and ${rest} more`;
-}
-
-/** How many pairs of neighbouring letters two names share. */
-function likeness(a: string, b: string): number {
-  const known = pairs(b);
-  return [...pairs(a)].filter((pair) => known.has(pair)).length;
-}
-
-function pairs(name: string): Set<string> {
-  const text = name.toLowerCase();
-  return new Set([...text].map((letter, at) => letter + (text[at + 1] ?? "")));
+  if (names.length <= MAX_NAMES) return names.toSorted().join(", ");
+  const near = closestNames(wanted, names, MAX_NAMES);
+  const shown = near.length === 0 ? names.slice(0, MAX_NAMES) : near;
+  return `${shown.join(", ")} and ${names.length - shown.length} more`;
 }

@@ -24,8 +24,8 @@ import type {
   ExtensionModels,
   SessionControl,
 } from "../host/extension-host.ts";
-import type { Extensions, LoadExtensionsOptions } from "../host/extensions.ts";
-import { loadExtensions } from "../host/running-extensions.ts";
+import { type Extensions, loadExtensions } from "../host/extensions.ts";
+import type { LoadExtensionsOptions } from "../host/start-extension.ts";
 import { hostModules } from "../load/host-modules.ts";
 import type { VirtualModules } from "../load/virtual-modules.ts";
 import {
