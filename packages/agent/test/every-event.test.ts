@@ -1,3 +1,4 @@
+import { undoLatestCompaction } from "@bonsai-agent/compaction";
 import { expect, test } from "vitest";
 import { lifecycleEventRules } from "../src/lifecycle.ts";
 import { SessionListing } from "../src/listing/session-listing.ts";
@@ -112,6 +113,18 @@ const cases: Record<Name, Case> = {
     },
     payload: () => ({ reason: "manual", aborted: true, willRetry: false, fromExtension: false }),
     behind: "session_before_compact",
+  },
+  session_compact_undo: {
+    act: async ({ agent, session, lifecycle }) => {
+      await agent.compact();
+      await undoLatestCompaction({ session, lifecycle, contextSize: () => agent.state.context });
+    },
+    payload: ({ session }) => ({
+      entry: { id: session.leafId },
+      compactionEntry: { type: "compaction" },
+      isUndone: true,
+    }),
+    behind: "auto_compaction_end",
   },
   session_before_tree: {
     act: goBack,

@@ -1,6 +1,7 @@
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { UndoReport } from "@bonsai-agent/compaction";
 import { createSession } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
@@ -8,7 +9,6 @@ import { afterAll, expect, test } from "vitest";
 import type { ContextItem } from "../src/commands/context.ts";
 import type { ShowReport } from "../src/commands/show.ts";
 import type { CompactionReport } from "../src/views/compact-view.ts";
-import type { UndoReport } from "../src/views/compaction-record.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-numbers-"));

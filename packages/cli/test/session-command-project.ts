@@ -29,7 +29,7 @@ export function teller(say = "event.type", body = ""): string {
   return `
     import { appendFileSync } from "node:fs";
     const names = ["session_start", "session_shutdown", "session_before_mask", "session_mask", "session_before_compact",
-      "session_compact", "session_compact_failed", "auto_compaction_start", "auto_compaction_end", "session_before_tree",
+      "session_compact", "session_compact_failed", "session_compact_undo", "auto_compaction_start", "auto_compaction_end", "session_before_tree",
       "session_tree"] as const;
     export default (bonsai: any) => {
       for (const name of names) bonsai.on(name, (event: any, ctx: any) => {

@@ -1,8 +1,9 @@
+import type { UndoReport } from "@bonsai-agent/compaction";
 import { expect, test } from "vitest";
 import type { ContextItem } from "../src/commands/context.ts";
-import type { UndoReport } from "../src/views/compaction-record.ts";
 import { sampleLines, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
+import { teller, withExtensions } from "./session-command-project.ts";
 
 const reported = [
   "compactionId",
@@ -36,4 +37,17 @@ test("bonsai redo takes the latest undo back, once", async () => {
   const again = await runCli(["redo", file, "--json"]);
   expect(again.code).toBe(1);
   expect(JSON.parse(again.stderr).error.code).toBe("nothing_to_redo");
+});
+
+test("an extension of -e hears an undo and a redo with their entries", async () => {
+  const fields = '[event.type, event.isUndone, event.entry?.id, event.compactionEntry?.id].join(" ")';
+  const { json, told } = withExtensions({ "tell.ts": teller(fields) });
+  const file = writeLines(sampleLines());
+  const undone = await json<UndoReport>("session", "undo", file, "-e", "tell.ts");
+  const redone = await json<UndoReport>("session", "redo", file, "-e", "tell.ts");
+  const heard = told().filter((line) => line.startsWith("session_compact_undo"));
+  expect(heard).toEqual([
+    `session_compact_undo true ${undone.entryId} cccc0005`,
+    `session_compact_undo false ${redone.entryId} cccc0005`,
+  ]);
 });

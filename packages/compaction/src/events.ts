@@ -268,6 +268,15 @@ export interface CompactionEvents {
     /** True if an extension's summary failed. */
     fromExtension: boolean;
   }>;
+  /** A compaction was undone or redone. */
+  session_compact_undo: NotifyEvent<{
+    type: "session_compact_undo";
+    /** The stored entry that records it. */
+    entry: Entry;
+    compactionEntry: CompactionEntry;
+    /** False after a redo. */
+    isUndone: boolean;
+  }>;
   /**
    * The user goes to another entry, or merges another branch (`isMerge`). A handler can cancel, or supply or change the
    * summary.
@@ -326,6 +335,7 @@ export const compactionEventRules: EventRules<CompactionEvents> = {
   },
   session_compact: notify,
   session_compact_failed: notify,
+  session_compact_undo: notify,
   session_before_tree: {
     ...cancellable<BeforeTreeResult>(
       {

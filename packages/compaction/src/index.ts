@@ -17,6 +17,7 @@ export { planCompaction, runCompaction } from "./flow/compaction.ts";
 export { CompactionController, type ManualCompaction } from "./flow/controller.ts";
 export type { CompactionResult } from "./flow/result.ts";
 export type { CompactionDraft, ReviewCompaction, ReviewDecision } from "./flow/review.ts";
+export { redoLatestUndo, type UndoReport, undoLatestCompaction } from "./flow/undo.ts";
 export { digestSummariser } from "./ladder/digest-summariser.ts";
 export { summarisePreparation } from "./ladder/preparation.ts";
 export { readContext } from "./plan/context.ts";

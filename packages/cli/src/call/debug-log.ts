@@ -70,6 +70,9 @@ function listen(lifecycle: Lifecycle<LifecycleEvents>, write: (text: string) => 
   on("session_compact_failed", ({ reason, outcome }) =>
     write(`compaction failed reason=${reason} detail=${outcome.detail}`),
   );
+  on("session_compact_undo", ({ isUndone, compactionEntry }) =>
+    write(`compaction ${isUndone ? "undone" : "redone"} entry=${compactionEntry.id}`),
+  );
   on("after_provider_response", ({ status }) => write(`provider answered status=${status}`));
   on("turn_end", ({ turnIndex, message, toolResults }) =>
     write(

@@ -11,6 +11,8 @@ import {
   pinnedTexts,
   planCompaction,
   readContext,
+  redoLatestUndo,
+  undoLatestCompaction,
   unpinMessage,
 } from "@bonsai-agent/compaction";
 import { originalProjection } from "@bonsai-agent/compaction/host";
@@ -19,14 +21,9 @@ import type { CatalogueModel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 import { resolveEntryId } from "../../call/session-file.ts";
 import { compactView, plannedCost } from "../../views/compact-view.ts";
-import {
-  compactionName,
-  redoLatestUndo,
-  type UndoReport,
-  undoLatestCompaction,
-} from "../../views/compaction-record.ts";
+import { compactionName } from "../../views/compaction-record.ts";
 import { type Line, span } from "../../views/line.ts";
-import { counted, sizeChange, type TokenSize } from "../../views/numbers.ts";
+import { counted, sizeChange } from "../../views/numbers.ts";
 import { planPicture } from "../../views/plan-view.ts";
 import { oneLine, wrap } from "../../views/terminal-text.ts";
 import { errorLine } from "../error-text.ts";
@@ -234,9 +231,9 @@ const LITTLE_NOTE =
 export const undoCommand: SlashCommand = {
   name: "undo",
   description: "Undo the latest compaction",
-  run(_args, context) {
+  async run(_args, context) {
     const { host, notify } = context;
-    const tokensAfter = applyAndReport(context, undoLatestCompaction, "Undid");
+    const tokensAfter = await applyAndReport(context, undoLatestCompaction, "Undid");
     const limit = passedThreshold(host, tokensAfter);
     if (limit === undefined) return;
     notify(
@@ -250,19 +247,21 @@ export const undoCommand: SlashCommand = {
 export const redoCommand: SlashCommand = {
   name: "redo",
   description: "Redo the latest undone compaction",
-  run: (_args, context) => void applyAndReport(context, redoLatestUndo, "Redid"),
+  async run(_args, context) {
+    await applyAndReport(context, redoLatestUndo, "Redid");
+  },
 };
 
 /** @returns the new size of the context */
-function applyAndReport(
-  { host, chat, notify, contextChanged }: InteractiveContext,
-  change: (session: Session, contextSize: () => TokenSize) => UndoReport,
+async function applyAndReport(
+  { host, chat, notify }: InteractiveContext,
+  change: typeof undoLatestCompaction,
   done: string,
-): number {
+): Promise<number> {
   const { session } = host.agent;
-  const report = change(session, () => host.agent.state.context);
+  const contextSize = () => host.agent.state.context;
+  const report = await change({ session, lifecycle: host.app.lifecycle, contextSize });
   chat.rebuild(session);
-  contextChanged();
   const name = compactionName(session, report.compactionId, host.app.call.io.now());
   notify(`${done} ${name}. Context: ${sizeChange(report)}.`, "info", {
     aboutEntryId: session.leafId ?? undefined,

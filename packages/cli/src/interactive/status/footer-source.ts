@@ -4,7 +4,6 @@ import type { Agent, AgentState, LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError, inputTokens, type Usage } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
-import { compactionChange } from "@bonsai-agent/session/host";
 import { hasEstimate } from "../../views/numbers.ts";
 import { freeAmong } from "../../views/session-facts.ts";
 import { isNoModel } from "../no-model.ts";
@@ -37,7 +36,6 @@ export class FooterSource {
   /** True from the opening of a session until its context is counted. */
   #isUncounted = false;
   #facts: FooterFacts | undefined;
-  #leafId: string | undefined;
   #known: FooterFacts | undefined;
 
   constructor(options: FooterSourceOptions) {
@@ -52,8 +50,8 @@ export class FooterSource {
       if (reason !== "reload") this.#isUncounted = true;
       this.refresh();
     });
-    for (const name of ["session_tree", "session_compact", "session_mask", "background_compaction"] as const)
-      lifecycle.on(name, refresh);
+    const changes = ["session_tree", "session_compact", "session_compact_undo", "session_mask"] as const;
+    for (const name of [...changes, "background_compaction"] as const) lifecycle.on(name, refresh);
     lifecycle.on("message_stored", ({ message }) => {
       if (message.role === "bashExecution" || message.role === "toolResult") this.#readBranch();
       const isAnswer = message.role === "assistant" && message.stopReason !== "error";
@@ -86,7 +84,6 @@ export class FooterSource {
     const agent = agentNow();
     const shown = statuses();
     if (this.#facts?.statuses.join("\n") !== shown.join("\n")) this.#facts = undefined;
-    if (agent !== undefined) this.#checkUndo(agent);
     this.#facts ??= agent === undefined ? undefined : this.#readOpen(agent, [...shown]);
     return this.#facts;
   }
@@ -103,16 +100,6 @@ export class FooterSource {
 
   #readBranch(): void {
     this.#branch = gitBranch(this.#options.cwd);
-  }
-
-  /** No event reports that a compaction was taken back, or made to count again: the entry at the leaf does. */
-  #checkUndo({ session }: Agent): void {
-    const { leafId } = session;
-    if (leafId === null || leafId === this.#leafId) return;
-    this.#leafId = leafId;
-    const entry = session.entry(leafId);
-    if (entry === undefined || compactionChange(entry) === undefined) return;
-    this.#facts = undefined;
   }
 
   #read({ session, state, isCompactingInBackground }: Agent, statuses: readonly string[]): FooterFacts {
