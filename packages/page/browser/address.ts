@@ -10,7 +10,8 @@ export type Address =
   /** The context over time; at the request of an entry, where there is one. */
   | { view: "context"; id?: string }
   | { view: "compaction"; id: string }
-  | { view: "compare"; a?: string; b?: string };
+  /** The branch of an entry, compared with the session's position; without an entry, the newest other branch. */
+  | { view: "compare"; id?: string };
 
 const hash = signal(location.hash);
 addEventListener("hashchange", () => {
@@ -26,9 +27,8 @@ export function linkTo(to: Address): string {
     case "compaction":
       return `#/${to.view}/${encodeURIComponent(to.id)}`;
     case "context":
-      return to.id === undefined ? "#/context" : `#/context/${encodeURIComponent(to.id)}`;
     case "compare":
-      return `#/compare/${[to.a, to.b].map((id) => encodeURIComponent(id ?? "")).join("/")}`;
+      return to.id === undefined ? `#/${to.view}` : `#/${to.view}/${encodeURIComponent(to.id)}`;
     default:
       return `#/${to.view}`;
   }
@@ -44,12 +44,10 @@ export function goInstead(to: Address): void {
 }
 
 function addressOf(text: string): Address {
-  const [view, ...ids] = text.replace(/^#\/?/, "").split("/").map(decoded);
-  const [first = "", second = ""] = ids;
-  if ((view === "entry" || view === "compaction") && first !== "") return { view, id: first };
+  const [view, id = ""] = text.replace(/^#\/?/, "").split("/").map(decoded);
+  if ((view === "entry" || view === "compaction") && id !== "") return { view, id };
   if (view === "tree") return { view };
-  if (view === "context") return first === "" ? { view } : { view, id: first };
-  if (view === "compare") return { view, ...(first && { a: first }), ...(second && { b: second }) };
+  if (view === "context" || view === "compare") return id === "" ? { view } : { view, id };
   return { view: "transcript" };
 }
 

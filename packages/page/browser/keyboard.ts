@@ -13,7 +13,7 @@ export const keys: ReadonlyArray<readonly [key: string, what: string]> = [
   ["b", "tree of branches"],
   ["c", "context over time"],
   ["k", "compactions"],
-  ["d", "compare two entries"],
+  ["d", "compare branches"],
   ["Ctrl+P", "print this branch"],
   ["?", "show or hide this list"],
 ];

@@ -1,6 +1,6 @@
 import { batch, signal } from "@preact/signals";
 import { type PageUpdate, REVISION_HEADER, readData, type SentData } from "../src/columns.ts";
-import type { ChunkPlace, EntryBody, PageData } from "../src/page-data.ts";
+import type { ChunkPlace, Comparison, EntryBody, PageData } from "../src/page-data.ts";
 import { follow } from "./follow.ts";
 
 /** The session that is shown; undefined until it was read. Owner of the page's data. */
@@ -141,9 +141,21 @@ export function chunkOf(row: number): number {
 }
 
 async function openChunk(number: number, key: string): Promise<EntryBody[]> {
-  if (connection.peek() !== "file") return (await fetched(`chunk/${key}`)).value as EntryBody[];
-  const element = document.getElementById(`chunk-${number}`) ?? (await parsed(`chunk-${number}`));
-  return element === null ? [] : ((await unpacked(element)) as EntryBody[]);
+  return ((await part(`chunk/${key}`, `chunk-${number}`)) ?? []) as EntryBody[];
+}
+
+/** The branch that ends at a row, compared with the session's position. @throws if it cannot be read */
+export async function comparison(end: number): Promise<Comparison> {
+  const found = await part(`compare/${end}`, `compare-${end}`);
+  if (found === undefined) throw new Error(`The page has no comparison with row ${end}.`);
+  return found as Comparison;
+}
+
+/** A part of the page: from the program that serves it, or from an element of the file; undefined if there is none. */
+async function part(path: string, elementId: string): Promise<unknown> {
+  if (connection.peek() !== "file") return (await fetched(path)).value;
+  const element = document.getElementById(elementId) ?? (await parsed(elementId));
+  return element === null ? undefined : unpacked(element);
 }
 
 /** A long file is shown before all of it was read. */

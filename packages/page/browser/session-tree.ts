@@ -1,5 +1,11 @@
 import { computed } from "@preact/signals";
 import { type RowKind, rowFlags, rowKinds } from "../src/page-data.ts";
+import {
+  branchEnds as endsOf,
+  isQuiet as isQuietRow,
+  pathTo as rowsTo,
+  spokenAt as spokenRow,
+} from "../src/paths.ts";
 import { address } from "./address.ts";
 import { page } from "./page-store.ts";
 
@@ -21,10 +27,7 @@ export const shownLeaf = computed(() => {
 export const shownPath = computed(() => pathTo(shownLeaf.value));
 
 export function pathTo(row: number): number[] {
-  const parents = page.value?.rows.parents ?? [];
-  const path: number[] = [];
-  for (let at = row; at >= 0; at = parents[at] ?? -1) path.push(at);
-  return path.reverse();
+  return rowsTo(page.value?.rows.parents ?? [], row);
 }
 
 /** Children by row, in file order; those of -1 are the roots. */
@@ -48,38 +51,20 @@ function deepestBelow(row: number): number {
   }
 }
 
-/** Kinds of Bonsai's records: nobody said or did them. */
-const quietKinds = new Set<RowKind>(["mask", "label", "leaf", "usage", "custom", "name"]);
-
 /** True for an entry that a reader of the conversation skips. */
 export function isQuiet(row: number): boolean {
-  return quietKinds.has(kindOf(row)) || hasFlag(row, "hidden");
+  return page.value === undefined || isQuietRow(page.value.rows, row);
 }
 
-/** The last entry up to a row that somebody said or did; -1 for none. */
+/** The last entry up to a row that a reader does not skip; -1 for none. */
 export function spokenAt(row: number): number {
-  const { parents = [] } = page.value?.rows ?? {};
-  let at = row;
-  while (at >= 0 && isQuiet(at)) at = parents[at] ?? -1;
-  return at;
+  return page.value === undefined ? -1 : spokenRow(page.value.rows, row);
 }
 
-/** Where the session stands; -1 before every entry. */
+/** The session's position; -1 before every entry. */
 export const hereRow = computed(() => spokenAt(page.value?.leaf ?? -1));
 
-/** The last entries of all branches that somebody said or did, the latest first. */
-export const branchEnds = computed(() => {
-  const { ids = [], parents = [] } = page.value?.rows ?? {};
-  /** Rows with something said or done below them; a parent stands before its children. */
-  const goOn = new Set<number>();
-  const ends: number[] = [];
-  for (let row = ids.length - 1; row >= 0; row -= 1) {
-    if (isQuiet(row) && !goOn.has(row)) continue;
-    if (!goOn.has(row)) ends.push(row);
-    goOn.add(parents[row]!);
-  }
-  return ends;
-});
+export const branchEnds = computed(() => (page.value === undefined ? [] : endsOf(page.value.rows)));
 
 export function kindOf(row: number): RowKind {
   return rowKinds[page.value?.rows.kinds[row] ?? -1] ?? "custom";

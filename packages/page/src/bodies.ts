@@ -1,7 +1,5 @@
-import { commandRuns, FileOperationCounter } from "@bonsai-agent/compaction/host";
 import {
   callParts,
-  callsIn,
   contentBlocks,
   isRecord,
   jsonText,
@@ -14,14 +12,7 @@ import {
 import { withoutTerminalControls } from "@bonsai-agent/messages/host";
 import { bytes, lineText } from "@bonsai-agent/messages/numbers";
 import { type Entry, type EntryOf, pinChange } from "@bonsai-agent/session";
-import {
-  type BodyPart,
-  type CodePart,
-  type DiffPart,
-  type EntryBody,
-  type EntryWork,
-  isPicture,
-} from "./page-data.ts";
+import { type BodyPart, type CodePart, type DiffPart, type EntryBody, isPicture } from "./page-data.ts";
 import { recordWord, rowKind } from "./rows.ts";
 
 const TITLE_CHARS = 200;
@@ -42,8 +33,7 @@ export function entryBody(entry: Entry, callOf: CallOf): EntryBody {
     return { parts: [{ type: "error", text: "This entry has no readable message." }] };
   const message = entry.message as Message;
   const asked = message.role === "toolResult" ? callOf(message) : undefined;
-  const work = workOf(message, asked?.call);
-  return { parts: messageParts(message, asked), ...(work !== undefined && { work }) };
+  return { parts: messageParts(message, asked) };
 }
 
 function messageParts(message: Message, asked: AskedCall | undefined): BodyPart[] {
@@ -266,41 +256,6 @@ function maskParts(entry: Entry & { type: "context_edit" }): BodyPart[] {
   const shown = isRecord(entry.replacement) ? textOf(entry.replacement.content) : "";
   rows.push(["The model sees", entry.replacement === null ? "nothing" : shown]);
   return [{ type: "facts", rows: rows.filter(([, value]) => value !== "") }];
-}
-
-function workOf(message: Message, call: ToolCall | undefined): EntryWork | undefined {
-  if (message.role === "assistant") {
-    const calls = callsIn(message).map((each) => {
-      const counter = new FileOperationCounter();
-      counter.add({ ...message, content: [each] });
-      return { id: text(each.id), ...counter.operations(), created: counter.created() };
-    });
-    return calls.length === 0 ? undefined : { calls };
-  }
-  if (message.role === "bashExecution") {
-    const [run] = commandRuns([{ message, entryId: "" }]);
-    return run === undefined ? undefined : { command: { text: run.command, state: run.state } };
-  }
-  if (message.role !== "toolResult") return undefined;
-  return resultWork(message, call);
-}
-
-function resultWork(message: ToolResultMessage, call: ToolCall | undefined): EntryWork {
-  const id = text(message.toolCallId);
-  const created = isRecord(message.details) && message.details.created === true;
-  const counter = new FileOperationCounter();
-  counter.add(message);
-  const listed = counter.operations();
-  const work: EntryWork = { ended: { id, failed: Boolean(message.isError), created } };
-  if (listed.read.length + listed.modified.length > 0) work.listed = listed;
-  if (call === undefined) return work;
-  const asked = { role: "assistant", content: [call] } as unknown as Message;
-  const [run] = commandRuns([
-    { message: asked, entryId: "" },
-    { message, entryId: "" },
-  ]);
-  if (run !== undefined) work.command = { text: run.command, state: run.state, callId: id };
-  return work;
 }
 
 function markdown(said: string): BodyPart[] {

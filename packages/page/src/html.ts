@@ -22,6 +22,7 @@ export function* pageHtml(
   yield element("data", sentData(data));
   yield `<script>${bundle.script}</script>\n`;
   for (const [number, place] of data.chunks.entries()) yield element(`chunk-${number}`, page.bodies(place));
+  for (const end of data.compared) yield element(`compare-${end}`, page.comparison(end));
   yield "</body></html>\n";
 }
 

@@ -20,6 +20,8 @@ export interface PageData {
   compactions: CompactionFacts[];
   /** Models by the number that requests name. */
   models: PageModel[];
+  /** Rows at the end of other branches that the page can compare with the session's position, newest first. */
+  compared: number[];
   /** Secrets that were taken out. */
   redacted: number;
 }
@@ -164,8 +166,6 @@ export interface EntryBody {
   parts: BodyPart[];
   /** For a compaction or a branch summary. */
   summary?: SummaryBody;
-  /** For what touched files or ran a command: what comparing two places counts. */
-  work?: EntryWork;
 }
 
 /** A block of a message that is drawn: only pictures that are nothing else, for a drawing in SVG could hold a program. */
@@ -216,17 +216,6 @@ export interface CodePart {
 /** A change of one file: as a unified diff, or as the text before and after. */
 export type DiffPart = { path: string } & ({ unified: string } | { before: string; after: string });
 
-export interface EntryWork {
-  /** Of an answer: the files that its calls name. */
-  calls?: Array<{ id: string; read: string[]; modified: string[]; created: string[] }>;
-  /** Of a result: how its call ended. */
-  ended?: { id: string; failed: boolean; created: boolean };
-  /** Files that a sub-agent lists. */
-  listed?: { read: string[]; modified: string[] };
-  /** A command that came to its end, and the call that asked for it; by hand: none. */
-  command?: { text: string; state: string; callId?: string };
-}
-
 /** A compaction or a branch summary, opened. */
 export interface SummaryBody {
   /** The summary line by line, without the marks for models, each with its source rows. */
@@ -248,4 +237,36 @@ export interface MapRun {
   fate: "kept" | "masked" | "summarised" | "summary" | "dropped";
   rows: number[];
   tokens: number;
+}
+
+/** The work on one side of a comparison since both sides parted. Lists are bounded; rows are oldest first. */
+export interface ComparedSide {
+  entries: number;
+  turns: number;
+  compactions: number;
+  /** Created, modified and read files, most recently touched first; no file is in two of them. */
+  files: Array<{ count: number; names: string[] }>;
+  commands: Array<{ text: string; state: string; row: number }>;
+  /** The user's messages. */
+  words: number[];
+  /** The last answer with a text, if there is one. */
+  lastAnswer: number[];
+  branchSummaries: number[];
+  /** Known dollars. */
+  costUsd: number;
+  /** False if some costs are unknown. */
+  isCostWhole: boolean;
+}
+
+/** Side A is another branch, side B the session's position. */
+export interface Comparison {
+  relation: "same" | "ahead" | "behind" | "parted" | "unrelated";
+  /** Row of the deepest common entry; -1 for none. */
+  commonAncestor: number;
+  /** Entries from the root down to it. */
+  commonEntries: number;
+  a: ComparedSide;
+  b: ComparedSide;
+  /** Files that both sides touched, sorted, with the names that A has for them. */
+  sharedFiles: string[];
 }

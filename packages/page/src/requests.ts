@@ -2,7 +2,7 @@ import { answerUsage } from "@bonsai-agent/messages/host";
 import { answeringModel, type Entry, pinChange, type Session } from "@bonsai-agent/session";
 import { compactionChange } from "@bonsai-agent/session/host";
 import type { CompactionFacts, PageModel, PageRequest, PageView } from "./page-data.ts";
-import { type ViewedPage, viewRows } from "./view.ts";
+import { pathTo, type ViewedPage, viewRows } from "./paths.ts";
 
 /** What the requests need to know of models. */
 export interface RequestOptions {
@@ -102,12 +102,6 @@ const classes = ["input", "cacheRead", "cacheWrite", "output"] as const;
 /** Recordings lack parts of a usage, or hold what is no number. */
 function count(value: unknown): number {
   return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0;
-}
-
-function pathTo(parents: readonly number[], row: number): number[] {
-  const path: number[] = [];
-  for (let at = row; at >= 0; at = parents[at]!) path.push(at);
-  return path.reverse();
 }
 
 /** Which compactions there are, and which of them some end of the session has undone. */

@@ -152,6 +152,7 @@ class Served {
     const path = this.#admitted(request);
     const { pathname, searchParams } = new URL(path ?? "/none", "http://page/");
     const [, first, count] = /^\/chunk\/(\d{1,12})-(\d{1,12})$/.exec(pathname) ?? [];
+    const [, end] = /^\/compare\/(\d{1,12})$/.exec(pathname) ?? [];
     if (path === undefined) refuse(response, 404);
     else if (path === "") redirect(response, `/${this.token}/`);
     else if (request.method !== "GET" && request.method !== "HEAD") refuse(response, 405);
@@ -159,6 +160,7 @@ class Served {
     else if (pathname === "/data") this.#sendData(response, searchParams);
     else if (pathname === "/events") this.#follow(request, response);
     else if (first !== undefined) this.#sendChunk(response, Number(first), Number(count));
+    else if (end !== undefined) this.#sendComparison(response, Number(end));
     else refuse(response, 404);
   }
 
@@ -220,6 +222,11 @@ class Served {
     const place = chunks.find((each) => each.first === first && count <= each.count);
     if (place === undefined) refuse(response, 404);
     else sendJson(response, this.#page!.bodies({ first, count }), this.#revision);
+  }
+
+  #sendComparison(response: ServerResponse, end: number): void {
+    if (!this.data().compared.includes(end)) refuse(response, 404);
+    else sendJson(response, this.#page!.comparison(end), this.#revision);
   }
 
   #follow({ method }: IncomingMessage, response: ServerResponse): void {

@@ -9,7 +9,15 @@ import {
 } from "@bonsai-agent/session";
 import { importedFrom } from "@bonsai-agent/transcripts";
 import { type AskedCall, entryBody } from "./bodies.ts";
-import { type ChunkPlace, type EntryBody, type PageData, type PageRows, rowKinds } from "./page-data.ts";
+import { comparedEnds, compareWithHere } from "./compare.ts";
+import {
+  type ChunkPlace,
+  type Comparison,
+  type EntryBody,
+  type PageData,
+  type PageRows,
+  rowKinds,
+} from "./page-data.ts";
 import { Redaction } from "./redaction.ts";
 import { CompactionRows, type RequestOptions, RequestRows } from "./requests.ts";
 import { addRow, emptyRows, PREVIEW_CHARS } from "./rows.ts";
@@ -39,6 +47,7 @@ const MOST_STEPS = 64;
 export class SessionPage {
   #session: Session;
   readonly #options: PageOptions;
+  readonly #secrets: SecretFilter;
   /** Of the entries as they are read for their rows, and of what is told besides: what was taken out counts here. */
   readonly #redaction: Redaction;
   /** The same for what is read once more. */
@@ -46,6 +55,8 @@ export class SessionPage {
   #read: ReadRows;
   /** Of the chunk that was opened last, by number of the record: most results have their call there. */
   #chunk = new Map<number, Entry>();
+  /** Row of the session's position when `data` was last called. */
+  #leaf = -1;
   /** Secrets in what is told anew each time: they count once. */
   #besides = 0;
   /** As long as the session is what `data` has last told. */
@@ -55,9 +66,9 @@ export class SessionPage {
     this.#session = session;
     this.#options = options;
     const { redact = true, secrets = [] } = options;
-    const filter = new SecretFilter(secrets, redact);
-    this.#redaction = new Redaction(filter);
-    this.#again = new Redaction(filter);
+    this.#secrets = new SecretFilter(secrets, redact);
+    this.#redaction = new Redaction(this.#secrets);
+    this.#again = new Redaction(this.#secrets);
     this.#read = new ReadRows(session, options, this.#redaction);
   }
 
@@ -89,10 +100,12 @@ export class SessionPage {
     const facts = this.#read.facts(session);
     const models = this.#redaction.value(data.models);
     this.#besides = this.#redaction.count - before;
+    this.#leaf = (session.leafId === null ? undefined : rows.get(session.leafId)) ?? -1;
     return {
       ...data,
       session: facts,
-      leaf: (session.leafId === null ? undefined : rows.get(session.leafId)) ?? -1,
+      leaf: this.#leaf,
+      compared: comparedEnds({ rows: data.rows, leaf: this.#leaf }),
       labels,
       models,
       redacted: this.#redaction.count,
@@ -109,6 +122,14 @@ export class SessionPage {
       const entry = this.#chunk.get(number);
       return entry === undefined ? unreadable : this.#body(entry, first + at);
     });
+  }
+
+  /** Compares the branch that ends at a row of `data().compared` with the session's position. */
+  comparison(end: number): Comparison {
+    const { rows, data } = this.#read;
+    const shown = { rows: data.rows, requests: data.requests, leaf: this.#leaf };
+    const rowOf = (id: string) => rows.get(id) ?? -1;
+    return compareWithHere(end, { session: this.#session, data: shown, rowOf, secrets: this.#secrets });
   }
 
   #body(entry: Entry, row: number): EntryBody {

@@ -1,33 +1,19 @@
 import { branchDiff, compactionSettings } from "@bonsai-agent/compaction";
-import type { Session } from "@bonsai-agent/session";
+import { createSession } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { readData, sentData } from "../src/columns.ts";
-import { compareRows } from "../src/compare.ts";
+import { pathTo, spokenAt, viewRows } from "../src/paths.ts";
 import { SessionPage } from "../src/session-page.ts";
-import { viewRows } from "../src/view.ts";
 
 const settings = compactionSettings({}, { estimator: "chars4" });
-
-function pageOf(session: Session) {
-  const page = new SessionPage(session);
-  const data = page.data();
-  const bodies = new Map(
-    data.chunks.flatMap((place) => page.bodies(place).map((body, at) => [place.first + at, body])),
-  );
-  return { data, bodies };
-}
-
-function pathTo(parents: readonly number[], row: number): number[] {
-  return row < 0 ? [] : [...pathTo(parents, parents[row]!), row];
-}
 
 test("what a page says that a model saw is the projection there", () => {
   fc.assert(
     fc.property(treeArbitrary({ own: true }), (notation) => {
       const { session } = history(notation);
-      const { data } = pageOf(session);
+      const data = new SessionPage(session).data();
       for (const { row, view } of data.requests) {
         const parent = data.rows.parents[row]!;
         const seen = parent < 0 ? [] : session.projection(data.rows.ids[parent]!).items;
@@ -49,37 +35,46 @@ test("what is sent of a page is read as it was", () => {
   );
 });
 
-test("two entries compared are what branchDiff tells", () => {
+test("a comparison with the session's position names the entries of branchDiff", () => {
   fc.assert(
-    fc.property(treeArbitrary({ own: true }), fc.nat(), fc.nat(), (notation, one, other) => {
+    fc.property(treeArbitrary({ own: true }), (notation) => {
       const { session } = history(notation);
-      const { data, bodies } = pageOf(session);
-      const { ids } = data.rows;
-      if (ids.length === 0) return;
-      const [a, b] = [one % ids.length, other % ids.length];
-      const told = compareRows(data, a, b, bodies);
-      const diff = branchDiff({ session, settings, a: ids[a]!, b: ids[b]! });
-      expect(told).toMatchObject({
-        relation: diff.relation,
-        commonEntries: diff.commonEntries,
-        sharedFiles: diff.sharedFiles,
-      });
-      expect(ids[told.commonAncestor]).toBe(diff.commonAncestor?.id);
-      for (const side of ["a", "b"] as const) {
-        expect(told[side].rows.map((row) => ids[row])).toEqual(diff[side].entries.map(({ id }) => id));
-        expect(told[side].turns).toBe(diff[side].turns);
-        const { created, modified, read } = told[side];
-        expect({ created, modified, read }).toEqual(diff[side].files);
-        expect(told[side].commands.map(({ text, state, row }) => [text, state, ids[row]])).toEqual(
-          diff[side].commands.map(({ command, state, entryId }) => [command, state, entryId]),
-        );
-        expect(told[side].compactions.map(({ row, isUndone }) => [ids[row], isUndone])).toEqual(
-          diff[side].compactions.map(({ entryId, isUndone }) => [entryId, isUndone]),
-        );
-        expect(ids[told[side].lastAnswer]).toBe(diff[side].lastAnswer?.entryId);
+      const page = new SessionPage(session);
+      const { rows, leaf, compared } = page.data();
+      const b = rows.ids[spokenAt(rows, leaf)] ?? null;
+      for (const end of compared) {
+        const told = page.comparison(end);
+        const diff = branchDiff({ session, settings, a: rows.ids[end]!, b });
+        expect(told).toMatchObject({ relation: diff.relation, commonEntries: diff.commonEntries });
+        expect(rows.ids[told.commonAncestor]).toBe(diff.commonAncestor?.id);
+        for (const side of ["a", "b"] as const) {
+          expect(told[side].entries).toBe(diff[side].entries.length);
+          expect(told[side].commands.map(({ row }) => rows.ids[row])).toEqual(
+            diff[side].commands.map(({ entryId }) => entryId),
+          );
+          expect(told[side].lastAnswer.map((row) => rows.ids[row])).toEqual(
+            diff[side].lastAnswer === undefined ? [] : [diff[side].lastAnswer.entryId],
+          );
+        }
       }
     }),
   );
+});
+
+test("at most 100 branches and 2,000 entries are compared, the newest branches first", () => {
+  const session = createSession({ cwd: "/project" });
+  const say = (content: string) =>
+    session.append({ type: "message", message: { role: "user", content, timestamp: 0 } }).id;
+  const root = say("root");
+  for (let branch = 0; branch < 150; branch++) {
+    session.moveTo(root);
+    say(`branch ${branch}`);
+  }
+  const { compared, rows } = new SessionPage(session).data();
+  expect(compared).toHaveLength(100);
+  expect(rows.previews[compared[0]!]).toBe("branch 148");
+  for (let step = 0; step < 1_000; step++) say(`step ${step}`);
+  expect(new SessionPage(session).data().compared).toHaveLength(1);
 });
 
 test("a page that reads on knows what a page made anew does, and nothing of another session", () => {

@@ -1,75 +1,44 @@
-import { count, counted, lineText, usdText } from "@bonsai-agent/messages/numbers";
+import { count, counted, usdText } from "@bonsai-agent/messages/numbers";
 import { useEffect, useState } from "preact/hooks";
-import { type ComparedSide, type Comparison, compareRows, sidesOf } from "../../src/compare.ts";
+import type { ComparedSide, Comparison } from "../../src/page-data.ts";
 import { address, go, linkTo } from "../address.ts";
-import { body, page } from "../page-store.ts";
-import { branchEnds, hereRow, kindName, labelOf, rowOf, spokenAt } from "../session-tree.ts";
+import { comparison, page } from "../page-store.ts";
+import { hereRow, kindName, labelOf, rowOf, spokenAt } from "../session-tree.ts";
 
-/** Two entries side by side: what was done on the way to each since they parted. */
+/** Another branch and the session's position side by side: the work on each since they parted. */
 export function Compare() {
   const to = address.value;
-  const [idA, idB] = to.view === "compare" ? [to.a, to.b] : [];
-  const { rows } = page.value!;
-  const ends = branchEnds.value;
-  const position = orNone(hereRow.value);
-  const a = idA === undefined ? ends.find((row) => row !== position) : rowOf.value.get(idA);
-  const b = idB === undefined ? position : rowOf.value.get(idB);
-  const choose = (side: "a" | "b", row: number) => {
-    const ids = { a: rows.ids[a ?? -1], b: rows.ids[b ?? -1], [side]: rows.ids[row] };
-    go({
-      view: "compare",
-      ...(ids.a !== undefined && { a: ids.a }),
-      ...(ids.b !== undefined && { b: ids.b }),
-    });
-  };
+  const { rows, compared } = page.value!;
+  const named = to.view === "compare" && to.id !== undefined ? rowOf.value.get(to.id) : compared[0];
+  const end = named !== undefined && compared.includes(named) ? named : undefined;
   return (
-    <section class="compare" aria-label="Compare two entries">
-      <h2>Compare two entries</h2>
-      {(ends.length > 1 || idA !== undefined) && (
-        <div class="choice">
-          <EndChoice name="A" value={a} ends={ends} onChoose={(row) => choose("a", row)} />
-          <EndChoice name="B" value={b} ends={ends} onChoose={(row) => choose("b", row)} />
-        </div>
+    <section class="compare" aria-label="Compare branches">
+      <h2>Compare branches</h2>
+      {compared.length === 0 ? (
+        <p>This session has one branch.</p>
+      ) : (
+        <p class="choice">
+          <label>
+            A{" "}
+            <select
+              value={end ?? -1}
+              onChange={(event) => go({ view: "compare", id: rows.ids[Number(event.currentTarget.value)]! })}
+            >
+              {end === undefined && <option value={-1}>choose</option>}
+              {compared.map((row) => (
+                <option key={row} value={row}>
+                  {nameOf(row)}
+                </option>
+              ))}
+            </select>
+          </label>{" "}
+          B is the session's current position.
+        </p>
       )}
-      {ends.length < 2 && <p>This session has one branch.</p>}
-      <p class="quiet">
-        To compare other entries, choose them in the <a href={linkTo({ view: "tree" })}>tree</a>.
-      </p>
-      {a !== undefined && b !== undefined && <Compared a={a} b={b} />}
+      {end !== undefined && <Compared end={end} />}
     </section>
   );
 }
-
-function orNone(row: number): number | undefined {
-  return row < 0 ? undefined : row;
-}
-
-interface EndChoiceProps {
-  name: string;
-  value: number | undefined;
-  ends: readonly number[];
-  onChoose: (row: number) => void;
-}
-
-function EndChoice({ name, value, ends, onChoose }: EndChoiceProps) {
-  const offered = ends.slice(0, MOST_ENDS);
-  const all = value === undefined || offered.includes(value) ? offered : [value, ...offered];
-  return (
-    <label>
-      {name}{" "}
-      <select value={value ?? -1} onChange={(event) => onChoose(Number(event.currentTarget.value))}>
-        {value === undefined && <option value={-1}>choose</option>}
-        {all.map((row) => (
-          <option key={row} value={row}>
-            {nameOf(row)}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
-const MOST_ENDS = 500;
 
 function nameOf(row: number): string {
   const { previews } = page.value!.rows;
@@ -78,23 +47,24 @@ function nameOf(row: number): string {
   return `${label === undefined ? "" : `[${label}] `}${kindName(row)}${text === "" ? "" : `: ${text}`}`;
 }
 
-function Compared({ a, b }: { a: number; b: number }) {
+function Compared({ end }: { end: number }) {
   const [result, setResult] = useState<Comparison | "unread">();
   useEffect(() => {
     let isWanted = true;
     setResult(undefined);
-    compared(a, b).then(
+    comparison(end).then(
       (found) => isWanted && setResult(found),
       () => isWanted && setResult("unread"),
     );
     return () => {
       isWanted = false;
     };
-  }, [a, b]);
+  }, [end, page.value]);
   if (result === undefined) return <p class="loading">Loading both sides…</p>;
-  if (result === "unread") return <p class="failed">Cannot compare: some entries could not be read.</p>;
+  if (result === "unread") return <p class="failed">Cannot compare: the comparison could not be read.</p>;
   const { ids } = page.value!.rows;
   const { commonAncestor, commonEntries, sharedFiles } = result;
+  const spoken = spokenAt(commonAncestor);
   return (
     <>
       <p>
@@ -103,7 +73,7 @@ function Compared({ a, b }: { a: number; b: number }) {
           <>
             They share {counted(commonEntries, "entry", "entries")}, up to{" "}
             <a href={linkTo({ view: "entry", id: ids[commonAncestor]! })}>
-              {nameOf(orNone(spokenAt(commonAncestor)) ?? commonAncestor)}
+              {nameOf(spoken < 0 ? commonAncestor : spoken)}
             </a>
             .
           </>
@@ -118,8 +88,8 @@ function Compared({ a, b }: { a: number; b: number }) {
         </p>
       )}
       <div class="sides">
-        <Side name="A" row={a} side={result.a} />
-        <Side name="B" row={b} side={result.b} />
+        <Side name="A" row={end} side={result.a} />
+        <Side name="B" row={hereRow.value} side={result.b} />
       </div>
     </>
   );
@@ -133,62 +103,49 @@ const relations: Readonly<Record<Comparison["relation"], string>> = {
   unrelated: "A and B share no entries.",
 };
 
-async function compared(a: number, b: number): Promise<Comparison> {
-  const data = page.peek()!;
-  const sides = sidesOf(data.rows.parents, a, b);
-  const bodies = new Map<number, Awaited<ReturnType<typeof body>>>();
-  for (const row of [...sides.a, ...sides.b]) bodies.set(row, await body(row));
-  return compareRows(data, a, b, bodies);
-}
-
 function Side({ name, row, side }: { name: string; row: number; side: ComparedSide }) {
   const { ids } = page.value!.rows;
+  const [created, modified, read] = side.files;
   return (
     <article aria-label={`Side ${name}`}>
       <h3>
         {name}: <a href={linkTo({ view: "entry", id: ids[row]! })}>{nameOf(row)}</a>
       </h3>
       <p>
-        {counted(side.rows.length, "entry", "entries")}, {counted(side.turns, "turn")},{" "}
-        {counted(side.compactions.length, "compaction")},{" "}
+        {counted(side.entries, "entry", "entries")}, {counted(side.turns, "turn")},{" "}
+        {counted(side.compactions, "compaction")},{" "}
         {side.isCostWhole ? usdText(side.costUsd) : `at least ${usdText(side.costUsd)}`}
       </p>
-      <Files name="Created" files={side.created} />
-      <Files name="Modified" files={side.modified} />
-      <Files name="Read" files={side.read} />
+      <Files name="Created" files={created!} />
+      <Files name="Modified" files={modified!} />
+      <Files name="Read" files={read!} />
       {side.commands.length > 0 && <h4>Commands</h4>}
       <ul class="commands">
-        {side.commands.slice(-MOST_COMMANDS).map(({ text, state, row: at }) => (
+        {side.commands.map(({ text, state, row: at }) => (
           <li key={at}>
             <span class={state === "passed" ? "passed" : "failed"}>{state}</span>{" "}
             <a href={linkTo({ view: "entry", id: ids[at]! })}>
-              <code>{lineText([{ text }], MAX_COMMAND_CHARS)}</code>
+              <code>{text}</code>
             </a>
           </li>
         ))}
       </ul>
       <RowList name="User messages" rows={side.words} />
-      <RowList name="Last answer" rows={side.lastAnswer < 0 ? [] : [side.lastAnswer]} />
+      <RowList name="Last answer" rows={side.lastAnswer} />
       <RowList name="Branch summaries" rows={side.branchSummaries} />
     </article>
   );
 }
 
-const MOST_COMMANDS = 50;
-/** Of files and of what was said. */
-const MOST_LISTED = 300;
-/** The rest stands in its entry. */
-const MAX_COMMAND_CHARS = 1_000;
-
-function Files({ name, files }: { name: string; files: readonly string[] }) {
-  if (files.length === 0) return null;
+function Files({ name, files }: { name: string; files: ComparedSide["files"][number] }) {
+  if (files.count === 0) return null;
   return (
     <>
       <h4>
-        {name} <span class="quiet">{count(files.length)}</span>
+        {name} <span class="quiet">{count(files.count)}</span>
       </h4>
       <ul>
-        {files.slice(0, MOST_LISTED).map((file) => (
+        {files.names.map((file) => (
           <li key={file}>
             <code>{file}</code>
           </li>
@@ -203,16 +160,9 @@ function RowList({ name, rows }: { name: string; rows: readonly number[] }) {
   if (rows.length === 0) return null;
   return (
     <>
-      <h4>
-        {name}{" "}
-        {rows.length > MOST_LISTED && (
-          <span class="quiet">
-            the last {MOST_LISTED} of {count(rows.length)}
-          </span>
-        )}
-      </h4>
+      <h4>{name}</h4>
       <ul>
-        {rows.slice(-MOST_LISTED).map((row) => (
+        {rows.map((row) => (
           <li key={row}>
             <a href={linkTo({ view: "entry", id: ids[row]! })}>{previews[row] || kindName(row)}</a>
           </li>

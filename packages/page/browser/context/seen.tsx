@@ -1,7 +1,7 @@
 import { count, counted, percent } from "@bonsai-agent/messages/numbers";
 import { useState } from "preact/hooks";
 import type { PageRequest } from "../../src/page-data.ts";
-import { type ViewRow, viewRows } from "../../src/view.ts";
+import { type ViewRow, viewRows } from "../../src/paths.ts";
 import { linkTo } from "../address.ts";
 import { page } from "../page-store.ts";
 import { kindName, kindOf } from "../session-tree.ts";

@@ -1,13 +1,12 @@
 import { counted } from "@bonsai-agent/messages/numbers";
-import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { address, go, linkTo } from "../address.ts";
+import { address, linkTo } from "../address.ts";
 import { page } from "../page-store.ts";
-import { hereRow, kindName, kindOf, labelOf, rowOf } from "../session-tree.ts";
+import { hereRow, kindName, kindOf, labelOf } from "../session-tree.ts";
 import { type ListControl, VirtualList } from "../virtual-list.tsx";
 import { type Filter, filter, filters, type OutlineLine, outline, wanted } from "./outline.ts";
 
-/** The branches as a drawing. @param isBeside true beside the transcript: narrow, and without a choice of two */
+/** The branches as a drawing. @param isBeside true beside the transcript: narrow, without links to compare */
 export function Tree({ isBeside = false }: { isBeside?: boolean }) {
   const control = useRef<ListControl | null>(null);
   const lines = outline.value;
@@ -52,7 +51,6 @@ export function Tree({ isBeside = false }: { isBeside?: boolean }) {
         />
         <output class="quiet">{counted(lines.length, "entry", "entries")}</output>
       </div>
-      {!isBeside && <Chosen />}
       <VirtualList
         label="Branches"
         count={lines.length}
@@ -106,52 +104,12 @@ function Line({
         <span class="preview">{previews[row]}</span>
         {isActive && <span class="hidden"> (on this branch)</span>}
       </a>
-      {!isBeside && <Choice id={id} />}
-    </div>
-  );
-}
-
-/** The entry that another is to be compared with. */
-const chosen = signal<string | undefined>(undefined);
-
-/** Chooses an entry to compare: the first, then the one to compare it with. */
-function Choice({ id }: { id: string }) {
-  const isChosen = chosen.value === id;
-  return (
-    <button
-      type="button"
-      class="choose"
-      aria-pressed={isChosen}
-      onClick={() => {
-        const first = chosen.value;
-        if (first === undefined || isChosen) chosen.value = isChosen ? undefined : id;
-        else {
-          chosen.value = undefined;
-          go({ view: "compare", a: first, b: id });
-        }
-      }}
-    >
-      {chosen.value === undefined ? "Compare" : isChosen ? "Chosen" : "Compare with this"}
-    </button>
-  );
-}
-
-function Chosen() {
-  const { rows, leaf } = page.value!;
-  const row = rowOf.value.get(chosen.value ?? "");
-  if (row === undefined) return null;
-  const position = rows.ids[leaf];
-  return (
-    <p class="chosen" role="status">
-      Choose a second entry to compare with “{rows.previews[row] || kindName(row)}”
-      {position !== undefined && position !== chosen.value && (
-        <>
-          , or compare it with{" "}
-          <a href={linkTo({ view: "compare", a: rows.ids[row]!, b: position })}>the current position</a>
-        </>
+      {!isBeside && page.value!.compared.includes(row) && (
+        <a class="choose" href={linkTo({ view: "compare", id })}>
+          Compare
+        </a>
       )}
-      .
-    </p>
+    </div>
   );
 }
 

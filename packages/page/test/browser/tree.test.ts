@@ -57,22 +57,19 @@ test("arrow keys go from line to line, Enter to the entry", async () => {
   await page.keyboard.press("Enter");
   await page.locator(".entry.addressed").getByText("Question 2").waitFor();
   await page.keyboard.press("b");
-  await page.locator("main .tree .choose").first().waitFor();
+  await page.locator("main .tree .tools output").waitFor();
 });
 
-test("two entries are chosen, and compared side by side", async () => {
-  await page.getByLabel("Search").fill("another way");
-  await line("Another way").getByRole("button", { name: "Compare" }).press("Enter");
-  await page.getByRole("status").getByText("Choose a second entry").waitFor();
-  await page.getByLabel("Search").fill("question 35");
-  await line("Question 35").getByRole("button", { name: "Compare with this" }).press("Enter");
-  await page.getByRole("heading", { name: "Compare two entries" }).waitFor();
+test("a branch is compared with the session's position", async () => {
+  await page.getByLabel("Search").fill("part 41");
+  await line("Part 41").getByRole("link", { name: "Compare" }).click();
+  await page.getByRole("heading", { name: "Compare branches" }).waitFor();
   const text = () => page.locator("section.compare").textContent();
   await expect.poll(text).toContain("A and B are on different branches.");
   const a = page.getByRole("article", { name: "Side A" });
   const b = page.getByRole("article", { name: "Side B" });
-  expect(await a.textContent()).toContain("1 entry, 1 turn, 0 compactions");
-  expect(await b.textContent()).toContain("13 entries, 5 turns, 0 compactions");
+  expect(await a.textContent()).toContain("2 entries, 1 turn, 0 compactions");
+  expect(await b.textContent()).toContain("30 entries, 10 turns, 0 compactions");
   expect(await b.textContent()).toContain("src/part-33.ts");
   await page.goBack();
   await page.getByLabel("Search").fill("");
@@ -114,13 +111,12 @@ test("a session with one branch offers no choice of branches", async () => {
   expect(await own.locator(".compare :is(select, article)").count()).toBe(0);
 });
 
-test("a side that cannot be read is said to be so", async () => {
+test("a comparison that cannot be read says so", async () => {
   const file = fileURLToPath(await exported(work.session));
   const html = await readFile(file, "utf8");
-  await writeFile(file, html.replace(/(<script[^>]* id="chunk-0"[^>]*>)[^<]*/, "$1broken"));
-  const ids = `${work.id("turn 2")}/${work.id("turn 3")}`;
-  const { page: own } = await show(`${pathToFileURL(file).href}#/compare/${ids}`);
-  await own.getByText("Cannot compare: some entries could not be read.").waitFor();
+  await writeFile(file, html.replace(/(<script[^>]* id="compare-\d+"[^>]*>)[^<]*/, "$1broken"));
+  const { page: own } = await show(`${pathToFileURL(file).href}#/compare`);
+  await own.getByText("Cannot compare: the comparison could not be read.").waitFor();
 });
 
 test("nothing of this asked a network, failed or warned", () => {
