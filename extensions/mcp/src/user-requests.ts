@@ -1,9 +1,16 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ExtensionContext } from "@bonsai-agent/extension";
-import type { Client, ElicitRequestURLParams, ElicitResult } from "@modelcontextprotocol/client";
+import type {
+  Client,
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  ElicitRequestURLParams,
+  ElicitResult,
+} from "@modelcontextprotocol/client";
 import { plainLine, plainPart } from "./foreign-text.ts";
-import { fillForm } from "./form-dialog.ts";
+import { fillForm, refusals } from "./form-dialog.ts";
+import { readSample, SamplingRefused, sampleResult } from "./sampling.ts";
 
 export interface UserRequestsOptions {
   /** The current context; undefined before the first session. */
@@ -25,6 +32,8 @@ interface Asker {
 const MAX_WAITING = 3;
 /** Questions of one server between two prompts of the user. */
 const MAX_PER_PROMPT = 20;
+
+const OPEN = "Open in the browser";
 
 /**
  * Questions of servers to the user. A dialog names its server, and closes if the server cancels the question.
@@ -54,107 +63,117 @@ export class UserRequests {
     }
     // Without a user, the server learns that it cannot ask.
     if (this.#options.context()?.hasUI !== true) return;
-    client.registerCapabilities({ elicitation: { form: {}, url: {} } });
-    client.setRequestHandler("elicitation/create", async ({ params }, { mcpReq: { signal } }) => {
+    client.registerCapabilities({ elicitation: { form: {}, url: {} }, sampling: {} });
+    /** Runs a question while the clocks of the server's calls stand still. Undefined if the server asks too often. */
+    const ask = async <Answer>(question: (ctx: ExtensionContext) => Promise<Answer>) => {
       const resume = pauseCalls();
       try {
-        return await this.#counted(server, () =>
-          params.mode === "url"
-            ? this.#askToOpen(server, params, signal)
-            : fillForm({
-                ui: this.#context().ui,
-                asker: askerOf(server),
-                params,
-                signal,
-                onMute: () => this.#mute(server),
-              }),
-        );
+        return await this.#counted(server, question);
       } finally {
         resume();
       }
+    };
+    const onMute = () => {
+      this.#countsOf(server).isMuted = true;
+    };
+    client.setRequestHandler("elicitation/create", async ({ params }, { mcpReq: { signal } }) => {
+      const answer = await ask<ElicitResult>(({ ui }) => {
+        const request = { ui, asker: askerOf(server), signal, onMute };
+        return params.mode === "url"
+          ? this.#askToOpen({ ...request, params })
+          : fillForm({ ...request, params });
+      });
+      return answer ?? { action: "decline" };
+    });
+    client.setRequestHandler("sampling/createMessage", async ({ params }, { mcpReq: { signal } }) => {
+      const answer = await ask((ctx) => sample(ctx, server, params, signal));
+      if (answer === undefined) throw new SamplingRefused("The user declined this request to the model.");
+      return answer;
     });
   }
 
-  /** Declines without a dialog if the server asks too often. */
-  async #counted(server: string, ask: () => Promise<ElicitResult>): Promise<ElicitResult> {
-    const declined: ElicitResult = { action: "decline" };
+  #countsOf(server: string) {
     const asked = this.#asked.get(server) ?? { count: 0, waiting: 0, isMuted: false, isNotified: false };
     this.#asked.set(server, asked);
-    if (asked.isMuted) return declined;
+    return asked;
+  }
+
+  /** Returns undefined without a dialog if the server asks too often. */
+  async #counted<Answer>(
+    server: string,
+    ask: (ctx: ExtensionContext) => Promise<Answer>,
+  ): Promise<Answer | undefined> {
+    const asked = this.#countsOf(server);
+    const context = this.#options.context();
+    if (asked.isMuted || context === undefined) return undefined;
     if (asked.waiting >= MAX_WAITING || asked.count >= MAX_PER_PROMPT) {
       if (!asked.isNotified)
-        this.#options
-          .context()
-          ?.ui.notify(
-            `${askerOf(server)} asks too often. Bonsai declines its questions until your next prompt.`,
-            "warning",
-          );
+        context.ui.notify(
+          `${askerOf(server)} asks too often. Bonsai declines its questions until your next prompt.`,
+          "warning",
+        );
       asked.isNotified = true;
-      return declined;
+      return undefined;
     }
     asked.count++;
     asked.waiting++;
     try {
-      return await ask();
+      return await ask(context);
     } finally {
       asked.waiting--;
     }
   }
 
-  #mute(server: string): void {
-    const asked = this.#asked.get(server);
-    if (asked !== undefined) asked.isMuted = true;
-  }
-
-  #context(): ExtensionContext {
-    const context = this.#options.context();
-    if (context === undefined) throw new Error("No session is open.");
-    return context;
-  }
-
-  async #askToOpen(
-    server: string,
-    params: ElicitRequestURLParams,
-    signal: AbortSignal,
-  ): Promise<ElicitResult> {
-    const { ui } = this.#context();
-    const url = webAddress(params.url);
-    if (url === undefined) {
+  async #askToOpen({
+    ui,
+    asker,
+    params,
+    signal,
+    onMute,
+  }: {
+    ui: ExtensionContext["ui"];
+    asker: string;
+    params: ElicitRequestURLParams;
+    signal: AbortSignal;
+    onMute: () => void;
+  }): Promise<ElicitResult> {
+    const url = URL.parse(params.url);
+    // Not a file, a script or the scheme of a program.
+    if (url?.protocol !== "https:" && url?.protocol !== "http:") {
       ui.notify(
-        `Refused to open ${plainLine(params.url)} for ${askerOf(server)}: only http and https are allowed.`,
+        `Refused to open ${plainLine(params.url)} for ${asker}: only http and https are allowed.`,
         "warning",
       );
       return { action: "decline" };
     }
-    const chosen = await ui.select(
-      `${askerOf(server)} asks you to open a page on ${url.host}:\n${plainPart(params.message, 1_000)}\n${url.href}`,
-      [opening.open, opening.decline, opening.mute],
-      { signal },
-    );
+    const title = `${asker} asks you to open a page on ${url.host}:\n${plainPart(params.message, 1_000)}\n${url.href}`;
+    const chosen = await ui.select(title, [OPEN, refusals.decline, refusals.mute], { signal });
     if (chosen === undefined || signal.aborted) return { action: "cancel" };
-    if (chosen === opening.mute) this.#mute(server);
-    if (chosen !== opening.open) return { action: "decline" };
+    if (chosen === refusals.mute) onMute();
+    if (chosen !== OPEN) return { action: "decline" };
     if (!(await this.#options.openBrowser(url.href)))
       ui.notify(`Cannot open a browser. Open this page yourself: ${url.href}`, "warning");
     return { action: "accept" };
   }
 }
 
-const opening = {
-  open: "Open in the browser",
-  decline: "Decline",
-  mute: "Decline, and block this server's questions for this session",
-} as const;
+/** Asks the model for a server, with the user's consent. Undefined without it. @throws SamplingRefused */
+async function sample(
+  { ui, model, modelRegistry }: ExtensionContext,
+  server: string,
+  params: CreateMessageRequestParams,
+  signal: AbortSignal,
+): Promise<CreateMessageResult | undefined> {
+  if (model === undefined) throw new SamplingRefused("No model is selected.");
+  const { context, maxTokens, question } = readSample(params, model);
+  const title = `${askerOf(server)} wants to ask ${model.provider}/${model.id}`;
+  if (!(await ui.confirm(title, question, { signal })) || signal.aborted) return undefined;
+  return sampleResult(await modelRegistry.complete(model, context, { maxTokens, signal }));
+}
 
 /** The name of the server in every dialog. */
 function askerOf(server: string): string {
   return `MCP server ${plainLine(server, 60)}`;
-}
-
-/** Undefined for anything but a web page: a file, a script, a program's own scheme. */
-function webAddress(text: string): URL | undefined {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  return url?.protocol === "https:" || url?.protocol === "http:" ? url : undefined;
 }
 
 function rootsOf(context: ExtensionContext | undefined): { uri: string; name: string }[] {
