@@ -1,10 +1,11 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { firstPartyExtensions } from "@bonsai-agent/extension/install";
 import { describe, expect, test } from "vitest";
-import type { FirstPartyReport } from "../src/packages/first-party.ts";
+import { firstPartyExtensions } from "../src/call/first-party.ts";
+import type { FirstPartyReport, InstallReport } from "../src/packages/add.ts";
 import type { ListReport } from "../src/packages/list.ts";
-import type { InstallReport, PackageReport, UpdateReport } from "../src/packages/packages.ts";
+import type { PackageReport } from "../src/packages/package-report.ts";
+import type { UpdateReport } from "../src/packages/update.ts";
 import { testFolder } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 

@@ -3,7 +3,7 @@ import { join, relative } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type FindExtensionsOptions, findExtensions } from "../src/host/index.ts";
-import { packageExtensions } from "../src/install/index.ts";
+import { packageExtensions } from "../src/load/extension-entries.ts";
 import { folderWith } from "./files-on-disk.ts";
 
 /** Paths relative to the folder that holds home, project and all else. */

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { packageResources } from "@bonsai-agent/extension/install";
 import { expect, test } from "vitest";
+import { packageResources } from "../src/load/package-resources.ts";
 import { scratchModules } from "./scratch.ts";
 
 function packageWith(manifest: object | undefined, ...files: readonly string[]): string {

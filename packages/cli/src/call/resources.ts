@@ -350,7 +350,10 @@ async function packagePlaces(
   onProblem: (path: string, message: string) => void,
 ): Promise<readonly (ResourcePlace & { kind: ResourceKind })[]> {
   if (!existsSync(join(home, "packages"))) return [];
-  const { installedPackages, packageResources } = await import("@bonsai-agent/extension/install");
+  const [{ installedPackages }, { packageResources }] = await Promise.all([
+    import("./installed-packages.ts"),
+    import("@bonsai-agent/extension/host"),
+  ]);
   // Records that cannot be read are a problem of the packages' extensions.
   const { packages } = installedPackages(home);
   return packages.flatMap(({ name, folder }) =>

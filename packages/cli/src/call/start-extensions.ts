@@ -17,6 +17,7 @@ import { piAdapter, piModules } from "@bonsai-agent/pi-adapter";
 import { nearestWord } from "../views/nearest-word.ts";
 import { printableLines } from "../views/terminal-text.ts";
 import { type ExtensionChoice, isNamedByFlag } from "./extension-choice.ts";
+import { installedPackages } from "./installed-packages.ts";
 import { ExitCode } from "./invocation.ts";
 
 export { lifecycleNotice } from "@bonsai-agent/extension/host";
@@ -38,7 +39,7 @@ export interface StartExtensionsOptions {
  */
 export async function startExtensions(options: StartExtensionsOptions): Promise<Extensions> {
   const { host, first } = options;
-  const found = findExtensions(first);
+  const found = chosenExtensions(first);
   const missing = found.problems.find(({ path }) => isNamedByFlag(first, path));
   if (missing !== undefined) throw notFound(missing, await meantName(missing.path));
   // Until it is known which of them an error repeats.
@@ -69,6 +70,12 @@ export async function startExtensions(options: StartExtensionsOptions): Promise<
   throw broken.error;
 }
 
+/** The extensions that a call asks for, in load order. */
+export function chosenExtensions(choice: ExtensionChoice): FoundExtensions {
+  const packages = choice.onlyFlags ? {} : { packages: installedPackages(choice.home) };
+  return findExtensions({ ...choice, ...packages });
+}
+
 /** What was found first, and from then on what is found then. Settings that became unreadable leave the choice as it was. */
 function findingAgain(
   found: FoundExtensions,
@@ -85,7 +92,7 @@ function findingAgain(
       if (!BonsaiError.is(error)) throw error;
       host.onNotice({ level: "warning", code: error.code, message: `${error.message} ${error.hint}` });
     }
-    return findExtensions(last);
+    return chosenExtensions(last);
   };
 }
 
@@ -96,7 +103,7 @@ function withNotices(host: ExtensionHost, onNotice: ExtensionHost["onNotice"]): 
 
 /** Extensions that come with Bonsai are added by name, not by path. */
 async function meantName(path: string): Promise<string> {
-  const { firstPartyExtensions } = await import("@bonsai-agent/extension/install");
+  const { firstPartyExtensions } = await import("./first-party.ts");
   const names = firstPartyExtensions.map(({ name }) => name);
   const meant = existsSync(path) ? undefined : nearestWord(basename(path), names);
   return meant === undefined

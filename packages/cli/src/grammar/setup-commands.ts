@@ -68,7 +68,7 @@ export const setupCommands: readonly CommandGrammar[] = [
       ["bonsai extension add npm:NAME", "the newest version of a package; its scripts do not run"],
       ["bonsai extension add ./my-summary.ts", "your own module, loaded from where it is"],
     ],
-    load: async () => (await import("../packages/packages.ts")).install,
+    load: async () => (await import("../packages/add.ts")).add,
   },
   {
     name: "extension list",
@@ -82,13 +82,13 @@ export const setupCommands: readonly CommandGrammar[] = [
     summary: "Remove an added package",
     args: [["<package>", "its name, or the path that you added"]],
     examples: [["bonsai extension remove NAME", "stop its extensions; your own files stay"]],
-    load: async () => (await import("../packages/packages.ts")).remove,
+    load: async () => (await import("../packages/update.ts")).remove,
   },
   {
     name: "extension update",
     summary: "Update added packages to their newest versions",
     args: [["[package]", "the name of one package; default: all"]],
     examples: [["bonsai extension update", "update all packages; to update bonsai itself, use npm"]],
-    load: async () => (await import("../packages/packages.ts")).update,
+    load: async () => (await import("../packages/update.ts")).update,
   },
 ];

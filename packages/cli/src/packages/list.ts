@@ -1,26 +1,27 @@
 import { readFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
-import { type FindProblem, type FoundExtension, findExtensions } from "@bonsai-agent/extension/host";
 import {
   allPackageResources,
-  type InstalledPackage,
-  installedPackages,
+  type FindProblem,
+  type FoundExtension,
   packageExtensions,
-} from "@bonsai-agent/extension/install";
+} from "@bonsai-agent/extension/host";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { extensionChoice } from "../call/extension-choice.ts";
+import { type InstalledPackage, installedPackages } from "../call/installed-packages.ts";
 import type { Invocation } from "../call/invocation.ts";
 import { shownPath } from "../call/paths.ts";
 import { agentCallSettings } from "../call/settings.ts";
+import { chosenExtensions } from "../call/start-extensions.ts";
 import { type Line, marked, paragraph, span, table } from "../views/line.ts";
 import { printable, wrap } from "../views/terminal-text.ts";
-import { type PackageReport, packageReport } from "./packages.ts";
+import { type PackageReport, packageReport } from "./package-report.ts";
 
 /** Lists what would run here; nothing of it is run. */
 export async function run(invocation: Invocation): Promise<undefined> {
   const { io, output } = invocation;
   const home = bonsaiHome(io.env);
-  const found = findExtensions(
+  const found = chosenExtensions(
     extensionChoice(invocation, { home, settings: agentCallSettings(invocation) }),
   );
   const packages = installedPackages(home).packages.map(listedPackage);

@@ -209,7 +209,7 @@ test("of a folder of mistakes, the first are named and the others counted", asyn
 
 test("an installed package brings what it names", async () => {
   const { folder, resources, names } = resourcesWith({ files: { "pack/prompts/hi.md": "Hi" } });
-  const { installPackage } = await import("@bonsai-agent/extension/install");
+  const { installPackage } = await import("../../src/packages/install-package.ts");
   writeFiles(folder, { "pack/package.json": '{"name": "hello", "version": "1.0.0"}' });
   await installPackage({ home: join(folder, "user/.bonsai"), source: join(folder, "pack"), cwd: folder });
   expect(await names()).toEqual(["hi"]);

@@ -1,12 +1,13 @@
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
-import { installedPackages } from "../install/package-records.ts";
 import { type Entries, entriesAt, entriesIn, packageExtensions } from "../load/extension-entries.ts";
 import type { FindProblem } from "../load/package-manifest.ts";
 
 export interface FindExtensionsOptions {
-  /** Bonsai's home folder: `<home>/extensions`, and the packages that were installed. */
+  /** Bonsai's home folder: `<home>/extensions`. */
   home: string;
+  /** The user's installed packages, in load order. Default: none. */
+  packages?: { packages: readonly PackagePlace[]; problems: readonly FindProblem[] };
   /** Where relative paths of flags start, and the project's `.bonsai/extensions` is looked for. */
   cwd: string;
   /** False leaves the project's extensions aside. */
@@ -17,6 +18,13 @@ export interface FindExtensionsOptions {
   flagPaths?: readonly string[];
   /** Only what flags name. Default false. */
   onlyFlags?: boolean;
+}
+
+interface PackagePlace {
+  /** The npm name, or a path. */
+  name: string;
+  /** Absolute: the folder with its files, or the module itself. */
+  folder: string;
 }
 
 /** Where an extension was found. */
@@ -49,7 +57,7 @@ export function findExtensions(options: FindExtensionsOptions): FoundExtensions 
     ...(onlyFlags
       ? []
       : [
-          ...packages(home),
+          ...inPackages(options.packages),
           from("user", entriesIn(join(home, "extensions"))),
           ...(isProjectTrusted ? [from("project", entriesIn(join(cwd, ".bonsai", "extensions")))] : []),
           ...named("settings", settingsPaths),
@@ -62,11 +70,11 @@ export function findExtensions(options: FindExtensionsOptions): FoundExtensions 
   };
 }
 
-function packages(home: string): FoundExtensions[] {
-  const { packages: installed, problems } = installedPackages(home);
+function inPackages(installed: FindExtensionsOptions["packages"]): FoundExtensions[] {
+  if (installed === undefined) return [];
   return [
-    { extensions: [], problems },
-    ...installed.map((each) => from("package", packageExtensions(each.folder), each.name)),
+    { extensions: [], problems: installed.problems },
+    ...installed.packages.map(({ name, folder }) => from("package", packageExtensions(folder), name)),
   ];
 }
 

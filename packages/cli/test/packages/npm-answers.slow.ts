@@ -1,6 +1,7 @@
 import type { LoopbackReply } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { installedPackages, installPackage } from "../src/install/index.ts";
+import { installedPackages } from "../../src/call/installed-packages.ts";
+import { installPackage } from "../../src/packages/install-package.ts";
 import { extensionPackage, npmEnvironment, npmRegistry, packedPackage, testFolder } from "./npm-registry.ts";
 
 // Runs the real npm with a local registry. Other tests replay its answers without npm.

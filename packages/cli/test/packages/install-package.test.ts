@@ -3,7 +3,8 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "
 import { createRequire } from "node:module";
 import { join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Installation, installedPackages, installPackage } from "../src/install/index.ts";
+import { installedPackages } from "../../src/call/installed-packages.ts";
+import { type Installation, installPackage } from "../../src/packages/install-package.ts";
 import {
   extensionPackage,
   npmEnvironment,

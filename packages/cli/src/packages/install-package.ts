@@ -13,8 +13,7 @@ import {
 } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { findFirstParty } from "./first-party.ts";
-import { isTorn, npmFailure, type RunNpmOptions, runNpm } from "./npm.ts";
+import { findFirstParty } from "../call/first-party.ts";
 import {
   deleteRecord,
   type InstalledPackage,
@@ -24,7 +23,8 @@ import {
   readRecords,
   versionsFolder,
   writeRecord,
-} from "./package-records.ts";
+} from "../call/installed-packages.ts";
+import { isTorn, npmFailure, type RunNpmOptions, runNpm } from "./npm.ts";
 import {
   type LocalSource,
   type NpmSource,

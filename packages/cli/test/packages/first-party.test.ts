@@ -1,16 +1,13 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import {
-  firstPartyExtensions,
-  installedPackages,
-  installPackage,
-  removePackage,
-  updatePackages,
-} from "../src/install/index.ts";
+import { firstPartyExtensions } from "../../src/call/first-party.ts";
+import { installedPackages } from "../../src/call/installed-packages.ts";
+import { installPackage, removePackage } from "../../src/packages/install-package.ts";
+import { updatePackages } from "../../src/packages/update-packages.ts";
 import { testFolder } from "./npm-registry.ts";
 
-const root = join(import.meta.dirname, "../../..");
+const root = join(import.meta.dirname, "../../../..");
 const folders = readdirSync(join(root, "extensions"), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);

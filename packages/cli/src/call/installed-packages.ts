@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
+import type { FindProblem } from "@bonsai-agent/extension/host";
 import { z } from "zod";
-import type { FindProblem } from "../load/package-manifest.ts";
 import { findFirstParty, SHIPPED_PREFIX, shippedFolder } from "./first-party.ts";
 
 // Each package has a record of its own: two installations at once have nothing to write over one another, and a record

@@ -1,6 +1,6 @@
-import { SHIPPED_PREFIX } from "./first-party.ts";
-import { type InstalledPackage, installedPackages } from "./package-records.ts";
-import { type InstallPackageOptions, installPackage, packageMeant } from "./packages.ts";
+import { SHIPPED_PREFIX } from "../call/first-party.ts";
+import { type InstalledPackage, installedPackages } from "../call/installed-packages.ts";
+import { type InstallPackageOptions, installPackage, packageMeant } from "./install-package.ts";
 
 export interface UpdatePackagesOptions extends Omit<InstallPackageOptions, "source"> {
   /** Names, with or without `npm:`, or paths that were installed. Default: all packages. */

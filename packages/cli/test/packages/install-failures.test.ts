@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { installedPackages, installPackage } from "../src/install/index.ts";
+import { installedPackages } from "../../src/call/installed-packages.ts";
+import { installPackage } from "../../src/packages/install-package.ts";
 import {
   extensionPackage,
   npmInstalling,

@@ -1,10 +1,14 @@
 import { readFileSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
+import { allPackageResources, isModuleName, packageExtensions } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { isModuleName, packageExtensions } from "../load/extension-entries.ts";
-import { allPackageResources } from "../load/package-resources.ts";
-import { type FirstPartyExtension, findFirstParty, SHIPPED_PREFIX, shippedFolder } from "./first-party.ts";
-import { isNpmName } from "./package-records.ts";
+import {
+  type FirstPartyExtension,
+  findFirstParty,
+  SHIPPED_PREFIX,
+  shippedFolder,
+} from "../call/first-party.ts";
+import { isNpmName } from "../call/installed-packages.ts";
 
 /** A package of npm. */
 export interface NpmSource {

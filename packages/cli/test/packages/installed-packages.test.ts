@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { installedPackages, installPackage, removePackage } from "../src/install/index.ts";
+import { installedPackages } from "../../src/call/installed-packages.ts";
+import { installPackage, removePackage } from "../../src/packages/install-package.ts";
 import { extensionPackage, npmInstalling, testFolder, writePackage } from "./npm-registry.ts";
 
 interface Attempt {
