@@ -132,7 +132,7 @@ export function checkLayers(
 
 /** Source files that a package's browser program may import. They import only each other. */
 const SHARED_WITH_BROWSER: Readonly<Record<string, readonly string[]>> = {
-  page: ["page-data.ts", "view.ts", "compare.ts", "columns.ts"],
+  page: ["page-data.ts", "paths.ts", "columns.ts"],
 };
 
 /** Modules of other packages that need nothing of Node. They import only each other. */
