@@ -92,9 +92,10 @@ export class LineSplitter {
       this.#endLine(true);
       from = at + 1;
     }
+    const count = this.#pieces.length;
     this.#hold(piece, from, piece.length);
     // The caller may reuse the memory of the piece.
-    if (this.#pieces.length > 0) this.#pieces = [Buffer.concat(this.#pieces)];
+    if (this.#pieces.length > count) this.#pieces.push(Buffer.from(this.#pieces.pop()!));
   }
 
   /** Ends the last line, if it has no newline. */
