@@ -7,11 +7,13 @@ import { sampleTexts } from "./sample-texts.ts";
 describe("byScript against o200k", () => {
   const samples = sampleTexts();
 
-  it.each(samples)("$name is near enough, and never grossly low", ({ text, prose }) => {
-    const ratio = estimateTokens(text) / encode(text).length;
-    const tolerance = prose ? 0.15 : 0.25;
-    expect(ratio).toBeGreaterThan(1 - tolerance);
-    expect(ratio).toBeLessThan(1 + tolerance);
+  it("is near enough for each sample, and never grossly low", () => {
+    for (const { name, text, prose } of samples) {
+      const ratio = estimateTokens(text) / encode(text).length;
+      const tolerance = prose ? 0.15 : 0.25;
+      expect.soft(ratio, name).toBeGreaterThan(1 - tolerance);
+      expect.soft(ratio, name).toBeLessThan(1 + tolerance);
+    }
   });
 
   it("covers prose in many scripts, code in many languages, logs, data and noise", () => {

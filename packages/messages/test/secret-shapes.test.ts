@@ -87,7 +87,7 @@ test("finds nothing in hashes, names and words", () => {
 });
 
 // No clock is read: where time were quadratic, these would take hours.
-test.each([
+const pieces = [
   ...[
     "sk-",
     "sk-a",
@@ -105,12 +105,15 @@ test.each([
   ],
   ...["eyJ", "-eyJ", "eyJ.", "SG.", "ya29.", "AKIA", "AIza", "-----BEGIN PRIVATE KEY-----", "-----BEGIN "],
   ...["https://hooks.slack.com/services/", "aaaaaaaaaaaaaaaaaaaa\n"],
-])("Invariant: time is linear, for a quarter of a megabyte of %j", (piece) => {
+];
+test("Invariant: a quarter of a megabyte of any piece is searched in linear time", () => {
   const size = 1 << 18;
-  const long = piece.repeat(size / piece.length);
-  const spaced = `${piece}${" ".repeat(size)}${piece}`;
-  for (const { pattern } of secretShapes) {
-    expect(long.replaceAll(pattern, "").length).toBeLessThanOrEqual(long.length);
-    expect(spaced.replaceAll(pattern, "").length).toBeLessThanOrEqual(spaced.length);
+  for (const piece of pieces) {
+    const long = piece.repeat(size / piece.length);
+    const spaced = `${piece}${" ".repeat(size)}${piece}`;
+    for (const { pattern } of secretShapes) {
+      expect(long.replaceAll(pattern, "").length).toBeLessThanOrEqual(long.length);
+      expect(spaced.replaceAll(pattern, "").length).toBeLessThanOrEqual(spaced.length);
+    }
   }
 });

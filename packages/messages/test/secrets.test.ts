@@ -157,7 +157,7 @@ describe("redactSecrets", () => {
   });
 
   // No clock is read: where time were quadratic, these would take hours.
-  test.each([
+  const pieces = [
     ...[
       "a",
       "sk-",
@@ -213,11 +213,14 @@ describe("redactSecrets", () => {
       "aaaaaaaaaaaaaaaaaaaa\n",
       "export _KEY ",
     ],
-  ])("a quarter of a megabyte of %j", (piece) => {
+  ];
+  test("Invariant: a quarter of a megabyte of any piece is read in linear time", () => {
     const size = 1 << 18;
-    const text = redactSecrets(piece.repeat(size / piece.length));
-    const spaced = redactSecrets(`${piece}${" ".repeat(size)}${piece}`);
-    expect(text.length + spaced.length).toBeGreaterThan(0);
+    for (const piece of pieces) {
+      const text = redactSecrets(piece.repeat(size / piece.length));
+      const spaced = redactSecrets(`${piece}${" ".repeat(size)}${piece}`);
+      expect(text.length + spaced.length).toBeGreaterThan(0);
+    }
   });
 });
 

@@ -14,6 +14,7 @@ test("removes whole terminal controls, and keeps the text", () => {
   expect(controls.map(([text]) => [text, withoutTerminalControls(text)])).toEqual(controls);
 });
 
-test.each(adversarialTexts())("a long text of %s for a terminal is read once", (_name, text) => {
-  expect(withoutTerminalControls(text)).not.toContain("\u001b]");
+test("Invariant: any long text for a terminal is read once", () => {
+  for (const [name, text] of adversarialTexts())
+    expect.soft(withoutTerminalControls(text), name).not.toContain("\u001b]");
 });
