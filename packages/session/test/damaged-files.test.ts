@@ -1,7 +1,7 @@
 import { messageText } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
 import type { Problem } from "../src/doctor/problems.ts";
-import { MemoryStore, openSession } from "../src/index.ts";
+import { MemoryStore, openSession, type Session } from "../src/index.ts";
 
 const HEADER = '{"type":"session","version":3,"id":"s1","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/w"}';
 const BASE = { timestamp: "2026-01-05T09:00:00.000Z" };
@@ -287,38 +287,35 @@ const cases: Case[] = [
   },
 ];
 
-describe.each(cases)("$name", ({ content, sees, problems }) => {
-  const open = () => openSession({ store: new MemoryStore(content) });
+const textsSeen = (session: Session) => session.projection().items.map(({ message }) => messageText(message));
 
-  test("the model sees", () => {
-    expect(
-      open()
-        .projection()
-        .items.map(({ message }) => messageText(message)),
-    ).toEqual(sees);
-  });
+test("the model sees every whole message of a damaged file", () => {
+  for (const { name, content, sees } of cases)
+    expect.soft(textsSeen(openSession({ store: new MemoryStore(content) })), name).toEqual(sees);
+});
 
-  test("the problems are", () => {
-    expect(
-      open()
-        .problems()
-        .map(({ line, kind }) => [line, kind]),
-    ).toEqual(problems);
-  });
+test("each damage is reported by line and kind", () => {
+  for (const { name, content, problems } of cases) {
+    const found = openSession({ store: new MemoryStore(content) }).problems();
+    expect
+      .soft(
+        found.map(({ line, kind }) => [line, kind]),
+        name,
+      )
+      .toEqual(problems);
+  }
+});
 
-  test("opening and looking writes nothing, and what is appended is seen at the next opening", () => {
+test("opening a damaged file writes nothing, and an append is seen at the next opening", () => {
+  for (const { name, content, sees } of cases) {
     const store = new MemoryStore(content);
     const session = openSession({ store });
     session.problems();
-    const size = store.size();
-    expect(size).toBe(Buffer.byteLength(content));
-    if (session.readOnly !== undefined) return;
+    expect.soft(store.size(), name).toBe(Buffer.byteLength(content));
+    if (session.readOnly !== undefined) continue;
     session.append({ type: "message", message: { role: "user", content: "next", timestamp: 0 } });
-    const texts = openSession({ store })
-      .projection()
-      .items.map(({ message }) => messageText(message));
-    expect(texts).toEqual([...sees, "next"]);
-  });
+    expect.soft(textsSeen(openSession({ store })), name).toEqual([...sees, "next"]);
+  }
 });
 
 describe("files that cannot be opened", () => {

@@ -197,11 +197,10 @@ describe("old origins", () => {
   });
 });
 
-test.each(
-  Object.entries(damagedSessions()).filter(([name]) => Array.isArray(damageFindings[name as DamageName])),
-)(
-  "a fork and a clone of a file with %s show the model the same, without broken lines and links",
-  (_, bytes) => {
+test("a fork and a clone of a damaged file show the model the same, without broken lines and links", () => {
+  for (const [name, bytes] of Object.entries(damagedSessions()).filter(([name]) =>
+    Array.isArray(damageFindings[name as DamageName]),
+  )) {
     const file = newFile();
     writeFileSync(file, bytes);
     const session = openSession(file);
@@ -212,15 +211,23 @@ test.each(
       const kinds = openSession(copy)
         .problems()
         .map(({ kind }) => kind);
-      expect(kinds.filter((kind) => /line|missing_(?:parent|id)|cycle/.test(kind))).toEqual([]);
-      expect(
-        openSession(copy)
-          .projection()
-          .items.map(({ message }) => message),
-      ).toEqual(session.projection().items.map(({ message }) => message));
+      expect
+        .soft(
+          kinds.filter((kind) => /line|missing_(?:parent|id)|cycle/.test(kind)),
+          name,
+        )
+        .toEqual([]);
+      expect
+        .soft(
+          openSession(copy)
+            .projection()
+            .items.map(({ message }) => message),
+          name,
+        )
+        .toEqual(session.projection().items.map(({ message }) => message));
     }
-  },
-);
+  }
+});
 
 test("a fork closes the file of its origin", () => {
   const session = newSession();

@@ -77,7 +77,7 @@ describe("catching up", () => {
     expect(indexed(home)).toBe(400);
   });
 
-  test.each<[string, (home: RecordedHome) => void]>([
+  const changes: [string, (home: RecordedHome) => void][] = [
     [
       "cut off",
       (home) => truncateSync(home.file(), readFileSync(home.file(), "utf8").lastIndexOf('{"type"')),
@@ -91,20 +91,23 @@ describe("catching up", () => {
     ["renamed over by another", renamedOver],
     ["overwritten in its place", overwritten],
     ["deleted", (home) => rmSync(home.file())],
-  ])("indexes a file again that is %s", async (_, change) => {
-    const home = new RecordedHome();
-    home.write("one", "needle 1", "needle 2", "needle 3");
-    const search = home.search();
-    await search.catchUp();
-    change(home);
-    const expected = await snippets(home.search({ index: false }), "needle");
-    expect(await snippets(search, "needle")).toEqual(expected);
-    expect(await search.catchUp()).toBe("complete");
-    expect(await snippets(search, "needle")).toEqual(expected);
-    const session = existsSync(home.file())
-      ? readFileSync(home.file(), "utf8").trim().split("\n")
-      : ["header"];
-    expect(indexed(home)).toBe(session.length - 1);
+  ];
+  test("indexes a changed file again", async () => {
+    for (const [name, change] of changes) {
+      const home = new RecordedHome();
+      home.write("one", "needle 1", "needle 2", "needle 3");
+      const search = home.search();
+      await search.catchUp();
+      change(home);
+      const expected = await snippets(home.search({ index: false }), "needle");
+      expect.soft(await snippets(search, "needle"), name).toEqual(expected);
+      expect.soft(await search.catchUp(), name).toBe("complete");
+      expect.soft(await snippets(search, "needle"), name).toEqual(expected);
+      const session = existsSync(home.file())
+        ? readFileSync(home.file(), "utf8").trim().split("\n")
+        : ["header"];
+      expect.soft(indexed(home), name).toBe(session.length - 1);
+    }
   });
 });
 
@@ -146,36 +149,37 @@ describe("the database", () => {
     ["without a table", (_, file) => change(file, "DROP TABLE entry")],
   ];
 
-  test.each(damages)("%s: finds every entry, and builds the index again", async (_, damage) => {
-    const home = new RecordedHome();
-    home.write("one", ...Array.from({ length: 50 }, (_, at) => `needle ${at}`));
-    await home.search().catchUp();
-    damage(home, home.indexFiles()[0]!);
-    const search = home.search();
-    expect(await snippets(search, "needle")).toHaveLength(50);
-    expect(await search.catchUp()).toBe("complete");
-    expect(await snippets(search, "needle")).toHaveLength(50);
-    expect(indexed(home)).toBe(50);
-    expect(home.notices).toEqual([]);
+  test("finds every entry of a damaged index, and builds the index again", async () => {
+    for (const [name, damage] of damages) {
+      const home = new RecordedHome();
+      home.write("one", ...Array.from({ length: 50 }, (_, at) => `needle ${at}`));
+      await home.search().catchUp();
+      damage(home, home.indexFiles()[0]!);
+      const search = home.search();
+      expect.soft(await snippets(search, "needle"), name).toHaveLength(50);
+      expect.soft(await search.catchUp(), name).toBe("complete");
+      expect.soft(await snippets(search, "needle"), name).toHaveLength(50);
+      expect.soft(indexed(home), name).toBe(50);
+      expect.soft(home.notices, name).toEqual([]);
+    }
   });
 
-  test.each(damages)(
-    "%s while it is open: finds every entry, and builds the index again",
-    async (name, damage) => {
+  test("finds every entry of an index damaged while it is open, and builds the index again", async () => {
+    for (const [name, damage] of damages) {
       const home = new RecordedHome();
       home.write("one", ...Array.from({ length: 50 }, (_, at) => `needle ${at}`));
       const search = home.search();
       await search.catchUp();
       damage(home, home.indexFiles()[0]!);
-      expect(await snippets(search, "needle")).toHaveLength(50);
+      expect.soft(await snippets(search, "needle"), name).toHaveLength(50);
       home.append("one", "needle and more");
-      expect(await search.catchUp()).toBe("complete");
-      expect(await snippets(search, "needle")).toHaveLength(51);
+      expect.soft(await search.catchUp(), name).toBe("complete");
+      expect.soft(await snippets(search, "needle"), name).toHaveLength(51);
       // An open database need not notice a change of its version.
-      if (!/version|program/.test(name)) expect(indexed(home)).toBe(51);
-      expect(home.notices).toEqual([]);
-    },
-  );
+      if (!/version|program/.test(name)) expect.soft(indexed(home), name).toBe(51);
+      expect.soft(home.notices, name).toEqual([]);
+    }
+  });
 
   test("builds the index again after it was deleted during a catch-up", async () => {
     const home = new RecordedHome();

@@ -333,15 +333,17 @@ test("law: every part of a text finds the text", async () => {
   );
 });
 
-/** Quadratic time exceeds this limit for 100 KB. Linear time needs a hundredth of it. */
-const LIMIT = { timeout: 15_000 };
+/** Quadratic time exceeds this limit. Linear time needs a tenth of it. */
+const LIMIT = { timeout: process.env.LAW_RUNS ? 120_000 : 20_000 };
 
-test.each(adversarialTexts(100_000))("time is linear in a text and a query of %s", LIMIT, async (_, text) => {
+test("Invariant: time is linear in any text and any query", LIMIT, async () => {
   const home = new RecordedHome();
-  home.write("one", text);
+  const texts = adversarialTexts().map(([, text]) => text);
+  for (const [at, text] of texts.entries()) home.write(`${at}`, text);
   const search = home.search();
   await search.catchUp();
-  for (const query of [{ terms: [`${text.slice(0, 50_000)}no`] }, parseSearchQuery(text)])
-    await search.find(query);
-  expect(await snippets(search, "\u0001x")).toHaveLength(1);
+  for (const [at, text] of texts.entries())
+    for (const query of [{ terms: [`${text.slice(0, text.length / 2)}no`] }, parseSearchQuery(text)])
+      await search.find(query, { scope: { file: home.file(`${at}`) } });
+  expect(await snippets(search, "\u0001x")).toHaveLength(texts.length);
 });

@@ -55,17 +55,13 @@ describe("many thousand entries", LIMIT, () => {
   });
 });
 
-describe("fifty thousand lines", LIMIT, () => {
-  test.each(["x", "{", "}", "{x}", "[x]", '"', "-", "tru", "7", "[]", "\0"])(
-    "of %j are told in no time",
-    (line) => {
-      const count = 50_000;
-      const content = `${HEADER}\n${says("aaaaaaaa", null)}\n${`${line}\n`.repeat(count)}`;
-      const session = openSession({ store: new MemoryStore(content) });
-      expect(session.leafId).toBe("aaaaaaaa");
-      expect(session.problems()).toHaveLength(count);
-    },
-  );
+test("fifty thousand damaged lines of every kind are told in no time", LIMIT, () => {
+  const kinds = ["x", "{", "}", "{x}", "[x]", '"', "-", "tru", "7", "[]", "\0"];
+  const lines = Array.from({ length: 50_000 }, (_, at) => kinds[at % kinds.length]);
+  const content = `${HEADER}\n${says("aaaaaaaa", null)}\n${lines.join("\n")}\n`;
+  const session = openSession({ store: new MemoryStore(content) });
+  expect(session.leafId).toBe("aaaaaaaa");
+  expect(session.problems()).toHaveLength(lines.length);
 });
 
 describe("one line of two megabytes", () => {

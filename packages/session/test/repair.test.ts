@@ -5,7 +5,7 @@ import { messageText } from "@bonsai-agent/messages";
 import { openSession, repairSession, type Session } from "@bonsai-agent/session";
 import { type DamageName, damagedSessions, damageFindings, generateSession } from "@bonsai-agent/testkit";
 import fc from "fast-check";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 
 const root = mkdtempSync(join(tmpdir(), "bonsai-repair-"));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -22,34 +22,38 @@ function texts(session: Session): string[] {
   return session.projection().items.map(({ message }) => messageText(message));
 }
 
-describe.each(Object.entries(damagedSessions()) as Array<[DamageName, Buffer]>)("%s", (name, bytes) => {
-  const kinds = damageFindings[name];
-  if (typeof kinds === "string") {
-    test("is refused by name, and no copy is made", () => {
-      const [file, out] = [written(bytes), newFile()];
-      expect(() => openSession(file).problems()).toThrow(expect.objectContaining({ code: kinds }));
-      expect(() => repairSession(file, out)).toThrow(expect.objectContaining({ code: kinds }));
-      expect(() => readFileSync(out)).toThrow("ENOENT");
-      expect(readFileSync(file)).toEqual(bytes);
-    });
-    return;
-  }
+const damaged = Object.entries(damagedSessions()) as [DamageName, Buffer][];
 
-  test("is diagnosed", () => {
-    expect(
-      openSession(written(bytes))
-        .problems()
-        .map(({ kind }) => kind),
-    ).toEqual(kinds);
-  });
-
-  test("has a repaired copy that is sound and shows the model the same", () => {
+test("a file that is no session is refused by name, and no copy is made", () => {
+  for (const [name, bytes] of damaged) {
+    const code = damageFindings[name];
+    if (typeof code !== "string") continue;
     const [file, out] = [written(bytes), newFile()];
+    const refused = expect.objectContaining({ code });
+    expect.soft(() => openSession(file).problems(), name).toThrow(refused);
+    expect.soft(() => repairSession(file, out), name).toThrow(refused);
+    expect.soft(() => readFileSync(out), name).toThrow("ENOENT");
+    expect.soft(readFileSync(file), name).toEqual(bytes);
+  }
+});
+
+test("every damage is diagnosed, and has a repaired copy that is sound and shows the model the same", () => {
+  for (const [name, bytes] of damaged) {
+    const kinds = damageFindings[name];
+    if (typeof kinds === "string") continue;
+    const [file, out] = [written(bytes), newFile()];
+    const found = openSession(file).problems();
+    expect
+      .soft(
+        found.map(({ kind }) => kind),
+        name,
+      )
+      .toEqual(kinds);
     repairSession(file, out);
-    expect(openSession(out).problems()).toEqual([]);
-    expect(texts(openSession(out))).toEqual(texts(openSession(file)));
-    expect(readFileSync(file)).toEqual(bytes);
-  });
+    expect.soft(openSession(out).problems(), name).toEqual([]);
+    expect.soft(texts(openSession(out)), name).toEqual(texts(openSession(file)));
+    expect.soft(readFileSync(file), name).toEqual(bytes);
+  }
 });
 
 test("sound lines are copied byte for byte", () => {

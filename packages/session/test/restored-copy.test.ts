@@ -78,31 +78,30 @@ const damages: [string, (file: string) => void][] = [
 
 const restored = (file: string) => join(dirname(file), "day.restored.jsonl");
 
-test.each(damages)(
-  "a session whose file is cut off %s goes on in a copy, with all entries",
-  (_name, damage) => {
+test("a session whose file is cut off goes on in a copy, with all entries", () => {
+  for (const [name, damage] of damages) {
     const { session, file, said } = atWork();
     damage(file);
     say(session, "and on");
     say(session, "and further");
     session.close();
-    expect(session.file).toBe(restored(file));
-    expect(pathOf(session.file!)).toEqual([...said, "and on", "and further"]);
-    expect(textsOf(session.file!)).toHaveLength(16);
-    expect(openSession(session.file!).problems()).toEqual([]);
-    expect(statSync(session.file!).mode & 0o777).toBe(0o600);
-    expect(session.notices).toEqual([
+    expect.soft(session.file, name).toBe(restored(file));
+    expect.soft(pathOf(session.file!), name).toEqual([...said, "and on", "and further"]);
+    expect.soft(textsOf(session.file!), name).toHaveLength(16);
+    expect.soft(openSession(session.file!).problems(), name).toEqual([]);
+    expect.soft(statSync(session.file!).mode & 0o777, name).toBe(0o600);
+    expect.soft(session.notices, name).toEqual([
       {
         code: "restored_copy",
         message: `Another program cut off, replaced or deleted ${file} while it was open. The session continues in ${session.file}.`,
       },
     ]);
-  },
-);
+  }
+});
 
-test.each([...damages, ["away", (file: string) => rmSync(file)] as const])(
-  "after a pause, nothing is written to a file that was cut off %s",
-  (_name, damage) => {
+const removals: typeof damages = [...damages, ["away", (file) => rmSync(file)]];
+test("after a pause, nothing is written to a cut-off file", () => {
+  for (const [name, damage] of removals) {
     const { session, file, said } = atWork();
     damage(file);
     const before = existsSync(file) ? readFileSync(file) : undefined;
@@ -110,16 +109,15 @@ test.each([...damages, ["away", (file: string) => rmSync(file)] as const])(
     say(session, "and on");
     later.mockRestore();
     session.close();
-    expect(existsSync(file) ? readFileSync(file) : undefined).toEqual(before);
-    expect(pathOf(restored(file))).toEqual([...said, "and on"]);
-    expect(textsOf(restored(file))).toHaveLength(15);
-    expect(openSession(restored(file)).problems()).toEqual([]);
-  },
-);
+    expect.soft(existsSync(file) ? readFileSync(file) : undefined, name).toEqual(before);
+    expect.soft(pathOf(restored(file)), name).toEqual([...said, "and on"]);
+    expect.soft(textsOf(restored(file)), name).toHaveLength(15);
+    expect.soft(openSession(restored(file)).problems(), name).toEqual([]);
+  }
+});
 
 const losses: typeof damages = [
-  ...damages,
-  ["away", (file) => rmSync(file)],
+  ...removals,
   [
     "and gets another session",
     (file) => {
@@ -132,9 +130,8 @@ const losses: typeof damages = [
 ];
 
 describe("a session whose file is cut off between opening and the first append", () => {
-  test.each(losses)(
-    "goes on in a copy with the entries that the file still has: cut off %s",
-    (_name, damage) => {
+  test("goes on in a copy with the entries that the file still has", () => {
+    for (const [name, damage] of losses) {
       const { session: earlier, file, said } = atWork();
       earlier.close();
       const session = openSession(file);
@@ -143,16 +140,16 @@ describe("a session whose file is cut off between opening and the first append",
       say(session, "and on");
       say(session, "and further");
       session.close();
-      expect(existsSync(file) ? readFileSync(file) : undefined).toEqual(before);
-      expect(session.file).toBe(restored(file));
+      expect.soft(existsSync(file) ? readFileSync(file) : undefined, name).toEqual(before);
+      expect.soft(session.file, name).toBe(restored(file));
       const texts = pathOf(session.file!);
-      expect(texts.slice(-2)).toEqual(["and on", "and further"]);
-      expect(texts.slice(0, -2)).toEqual(said.slice(0, texts.length - 2));
-      expect(textsOf(session.file!)).toEqual(texts);
-      expect(openSession(session.file!).problems()).toEqual([]);
-      expect(codes(session)).toEqual(["restored_copy"]);
-    },
-  );
+      expect.soft(texts.slice(-2), name).toEqual(["and on", "and further"]);
+      expect.soft(texts.slice(0, -2), name).toEqual(said.slice(0, texts.length - 2));
+      expect.soft(textsOf(session.file!), name).toEqual(texts);
+      expect.soft(openSession(session.file!).problems(), name).toEqual([]);
+      expect.soft(codes(session), name).toEqual(["restored_copy"]);
+    }
+  });
 
   test("goes on below the last entry of the copy if the append names the lost leaf", () => {
     const { session: earlier, file, said } = atWork();
@@ -178,12 +175,14 @@ describe("a session whose file is cut off between opening and the first append",
   });
 });
 
-test.each(damages)("closing a session whose file is cut off %s writes the copy", (_name, damage) => {
-  const { session, file, said } = atWork();
-  damage(file);
-  session.close();
-  expect(pathOf(restored(file))).toEqual(said);
-  expect(textsOf(restored(file))).toHaveLength(14);
+test("closing a session whose file is cut off writes the copy", () => {
+  for (const [name, damage] of damages) {
+    const { session, file, said } = atWork();
+    damage(file);
+    session.close();
+    expect.soft(pathOf(restored(file)), name).toEqual(said);
+    expect.soft(textsOf(restored(file)), name).toHaveLength(14);
+  }
 });
 
 test("a session with a deleted file goes on in a copy with all branches, also those not in memory", () => {
@@ -233,42 +232,43 @@ describe("a leaf that is moved right after the file was cut off", () => {
     ],
   ];
 
-  test.each(damages.flatMap(([where, damage]) => moves.map(([how, move]) => ({ where, damage, how, move }))))(
-    "$where, $how: the copy has the whole path",
-    ({ damage, move }) => {
-      const { session, file, said } = atWork();
-      const target = session.path()[12]!;
-      damage(file);
-      move(session, target.id);
-      const texts = session
-        .path()
-        .flatMap((entry) => (entry.type === "message" ? [messageText(entry.message)] : []));
-      expect(texts).toEqual(said.slice(0, 13));
-      session.close();
-      expect(pathOf(session.file!)).toEqual(said.slice(0, 13));
-      expect(textsOf(session.file!).toSorted()).toEqual(said.toSorted());
-    },
-  );
+  test("the copy has the whole path", () => {
+    for (const [where, damage] of damages) {
+      for (const [how, move] of moves) {
+        const name = `${where}, ${how}`;
+        const { session, file, said } = atWork();
+        const target = session.path()[12]!;
+        damage(file);
+        move(session, target.id);
+        const texts = session
+          .path()
+          .flatMap((entry) => (entry.type === "message" ? [messageText(entry.message)] : []));
+        expect.soft(texts, name).toEqual(said.slice(0, 13));
+        session.close();
+        expect.soft(pathOf(session.file!), name).toEqual(said.slice(0, 13));
+        expect.soft(textsOf(session.file!).toSorted(), name).toEqual(said.toSorted());
+      }
+    }
+  });
 });
 
-test.each([
+const foreignLines = [
   ["less than was cut off", lineOf("f0f0f0f0", "foreign")],
   ["more than was cut off", lineOf("f0f0f0f0", `foreign ${"x".repeat(9_000)}`)],
-])(
-  "entries that another process appends to the cut-off file stay there, also if they are %s",
-  (_name, line) => {
+] as const;
+test("entries that another process appends to the cut-off file stay there", () => {
+  for (const [name, line] of foreignLines)
     for (const lines of [0, 8]) {
       const { session, file, said } = atWork();
       truncateSync(file, lines === 0 ? 0 : sizeAfter(file, lines));
       appendFileSync(file, line);
       session.close();
-      expect(pathOf(restored(file))).toEqual(said);
-      expect(textsOf(restored(file)).slice(-7)).toEqual(said.slice(7));
-      expect(openSession(restored(file)).problems()).toEqual([]);
-      expect(readFileSync(file, "utf8")).toContain(line);
+      expect.soft(pathOf(restored(file)), name).toEqual(said);
+      expect.soft(textsOf(restored(file)).slice(-7), name).toEqual(said.slice(7));
+      expect.soft(openSession(restored(file)).problems(), name).toEqual([]);
+      expect.soft(readFileSync(file, "utf8"), name).toContain(line);
     }
-  },
-);
+});
 
 test("several writers of one file go on in a copy each, with all their entries", () => {
   const { session, file, said } = atWork();
@@ -285,7 +285,7 @@ test("several writers of one file go on in a copy each, with all their entries",
   expect([other.file, session.file]).toEqual([restored(file), join(dirname(file), "day.restored2.jsonl")]);
 });
 
-test.each<[string, (file: string) => void]>([
+const replacements: [string, (file: string) => void][] = [
   [
     "by a renamed version, as sed -i does",
     (file) => {
@@ -305,18 +305,21 @@ test.each<[string, (file: string) => void]>([
       writeFileSync(file, text);
     },
   ],
-])("a session file that is replaced %s stays as it is; the session goes on in a copy", (_name, replace) => {
-  const { session, file, said } = atWork();
-  replace(file);
-  const edited = readFileSync(file, "utf8");
-  const later = vi.spyOn(Date, "now").mockReturnValue(Date.now() + 60_000);
-  say(session, "and on");
-  later.mockRestore();
-  session.close();
-  expect(readFileSync(file, "utf8")).toBe(edited);
-  expect(session.file).toBe(restored(file));
-  expect(pathOf(session.file!).slice(7)).toEqual([...said.slice(7), "and on"]);
-  expect(textsOf(session.file!)).toHaveLength(15);
+];
+test("a replaced session file stays as it is; the session goes on in a copy", () => {
+  for (const [name, replace] of replacements) {
+    const { session, file, said } = atWork();
+    replace(file);
+    const edited = readFileSync(file, "utf8");
+    const later = vi.spyOn(Date, "now").mockReturnValue(Date.now() + 60_000);
+    say(session, "and on");
+    later.mockRestore();
+    session.close();
+    expect.soft(readFileSync(file, "utf8"), name).toBe(edited);
+    expect.soft(session.file, name).toBe(restored(file));
+    expect.soft(pathOf(session.file!).slice(7), name).toEqual([...said.slice(7), "and on"]);
+    expect.soft(textsOf(session.file!), name).toHaveLength(15);
+  }
 });
 
 test("a file that is moved goes on where it is", () => {
@@ -328,7 +331,7 @@ test("a file that is moved goes on where it is", () => {
   expect(readdirSync(dirname(file))).toEqual(["day.jsonl.moved"]);
 });
 
-test.each<[string, (file: string) => void]>([
+const otherFiles: [string, (file: string) => void][] = [
   ["another session", (file) => createSession({ cwd: "/elsewhere", file: `${file}.2` }).close()],
   [
     "a longer session",
@@ -339,18 +342,20 @@ test.each<[string, (file: string) => void]>([
     },
   ],
   ["text", (file) => writeFileSync(`${file}.2`, "somebody else's\n")],
-])("%s that replaces the file, or is written over it, does not get into the copy", (_name, make) => {
-  for (const put of [renameSync, copyFileSync]) {
-    const { session, file, said } = atWork();
-    make(file);
-    const text = readFileSync(`${file}.2`, "utf8");
-    put(`${file}.2`, file);
-    say(session, "and on");
-    session.close();
-    expect(session.file).toBe(restored(file));
-    expect(textsOf(session.file!)).toEqual([...said, "and on"]);
-    expect(readFileSync(file, "utf8").startsWith(text)).toBe(true);
-  }
+];
+test("another file instead of the session's does not get into the copy", () => {
+  for (const [name, make] of otherFiles)
+    for (const put of [renameSync, copyFileSync]) {
+      const { session, file, said } = atWork();
+      make(file);
+      const text = readFileSync(`${file}.2`, "utf8");
+      put(`${file}.2`, file);
+      say(session, "and on");
+      session.close();
+      expect.soft(session.file, name).toBe(restored(file));
+      expect.soft(textsOf(session.file!), name).toEqual([...said, "and on"]);
+      expect.soft(readFileSync(file, "utf8").startsWith(text), name).toBe(true);
+    }
 });
 
 test("a folder that replaces the file stops nothing", () => {
@@ -433,20 +438,18 @@ test("Invariant: whatever is cut off, each acknowledged entry is there once, on 
   );
 });
 
-const both: [string, (file: string) => void][] = [...damages, ["away", (file) => rmSync(file)]];
-
 test("two processes that find a file cut off at the same moment go on in a copy each", async () => {
   const whole = newFile();
   const session = createSession({ cwd: "/home/dev/shop", file: whole });
   const said = Array.from({ length: 500 }, (_, at) => `said ${at}`);
   for (const text of said) say(session, text);
   session.close();
-  const files = both.map(() => newFile());
+  const files = removals.map(() => newFile());
   for (const file of files) copyFileSync(whole, file);
   const names = ["one", "other"];
   const processes = names.map((name) => appendingProcess(["restore", files.join("\n"), name]));
   try {
-    for (const [at, [where, damage]] of both.entries()) {
+    for (const [at, [where, damage]] of removals.entries()) {
       const file = files[at]!;
       await Promise.all(processes.map(({ reached }) => reached(2 * at + 1)));
       damage(file);

@@ -92,39 +92,50 @@ const torn: [string, string][] = [
 ];
 
 describe("another writer dies between the look at the end and the write", () => {
-  test.each(torn)("its line cut off %s: one entry", (_where, line) => {
-    const file = sessionFile();
-    const { store, dies } = withDyingWriter(file);
-    const session = openSession({ store });
-    session.append(said("three"));
-    dies(line);
-    session.append(said("four"));
-    session.append(said("five"));
-    expectSame(file, { path: session.path(), leafId: session.leafId });
-    expect(session.notices.map(({ code }) => code)).toEqual(["foreign_entries"]);
-    expect(
-      readFileSync(file, "utf8")
-        .split("\n")
-        .slice(0, -1)
-        .filter((each) => each === ""),
-    ).toHaveLength(1);
+  test("one entry after the torn line of another writer stands alone", () => {
+    for (const [name, line] of torn) {
+      const file = sessionFile();
+      const { store, dies } = withDyingWriter(file);
+      const session = openSession({ store });
+      session.append(said("three"));
+      dies(line);
+      session.append(said("four"));
+      session.append(said("five"));
+      expectSame(file, { path: session.path(), leafId: session.leafId });
+      expect
+        .soft(
+          session.notices.map(({ code }) => code),
+          name,
+        )
+        .toEqual(["foreign_entries"]);
+      expect
+        .soft(
+          readFileSync(file, "utf8")
+            .split("\n")
+            .slice(0, -1)
+            .filter((each) => each === ""),
+          name,
+        )
+        .toHaveLength(1);
+    }
   });
 
-  test.each(torn)("its line cut off %s: several entries", (_where, line) => {
-    const file = sessionFile();
-    const { store, dies } = withDyingWriter(file);
-    const session = openSession({ store });
-    session.path();
-    dies(line);
-    const [, , last] = session.append([said("three"), said("four"), said("five")]);
-    expect(session.leafId).toBe(last!.id);
-    expectSame(file, { path: session.path(), leafId: session.leafId });
+  test("several entries after the torn line of another writer stand alone", () => {
+    for (const [name, line] of torn) {
+      const file = sessionFile();
+      const { store, dies } = withDyingWriter(file);
+      const session = openSession({ store });
+      session.path();
+      dies(line);
+      const [, , last] = session.append([said("three"), said("four"), said("five")]);
+      expect.soft(session.leafId, name).toBe(last!.id);
+      expectSame(file, { path: session.path(), leafId: session.leafId });
+    }
   });
 });
 
-test.each(torn.slice(0, -1))(
-  "after a pause, an append ends a line that was cut off %s before",
-  (_where, line) => {
+test("after a pause, an append ends a torn line", () => {
+  for (const [name, line] of torn.slice(0, -1)) {
     const file = sessionFile();
     const other = JsonlStore.open(file);
     const session: Session = openSession(file);
@@ -139,9 +150,9 @@ test.each(torn.slice(0, -1))(
     opened.append(said("six"));
     expectSame(file, { path: opened.path(), leafId: opened.leafId });
     // The torn line ends where the next one begins: none is blank.
-    expect(readFileSync(file, "utf8")).not.toContain("\n\n");
-  },
-);
+    expect.soft(readFileSync(file, "utf8"), name).not.toContain("\n\n");
+  }
+});
 
 describe("an append of which only a part is stored", () => {
   const drafts = [said("three"), said("four"), said("five")];
