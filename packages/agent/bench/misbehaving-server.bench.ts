@@ -1,30 +1,21 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  type BenchTable,
-  type FaultName,
-  faults,
-  misbehavingServer,
-  type WireName,
-  wires,
-} from "@bonsai-agent/testkit";
+import { type BenchTable, type FaultName, faults, type WireName, wires } from "@bonsai-agent/testkit";
 import { type FaultOutcome, runFault } from "./run-fault.ts";
 
 /** Each fault in each protocol, and how the agent's run ended. No figure of speed: a table to read. */
 export default async function bench(): Promise<BenchTable> {
   const names = Object.keys(wires) as WireName[];
-  const server = await misbehavingServer();
   const folder = mkdtempSync(join(tmpdir(), "bonsai-faults-"));
   const rows: string[][] = [];
   try {
     for (const fault of Object.keys(faults) as FaultName[]) {
       const row: string[] = [fault];
-      for (const wire of names) row.push(shown(await runFault({ server, wire, fault, folder })));
+      for (const wire of names) row.push(shown(await runFault({ wire, fault, folder })));
       rows.push(row);
     }
   } finally {
-    await server.close();
     rmSync(folder, { recursive: true });
   }
   const notes = [

@@ -4,7 +4,7 @@ import { messageText } from "@bonsai-agent/messages";
 import { messageSchema } from "@bonsai-agent/messages/schemas";
 import { type CatalogueModel, ModelClient } from "@bonsai-agent/models";
 import { createSession, openSession, type Session } from "@bonsai-agent/session";
-import type { FaultName, MisbehavingServer, WireName } from "@bonsai-agent/testkit";
+import { type FaultName, misbehavingServer, type WireName } from "@bonsai-agent/testkit";
 import type { RunResult } from "../src/events.ts";
 import { openAgent } from "../src/open-agent.ts";
 import { agentSettings } from "../src/settings.ts";
@@ -26,7 +26,6 @@ export interface FaultOutcome {
 }
 
 export interface RunFaultOptions {
-  server: MisbehavingServer;
   wire: WireName;
   fault: FaultName;
   /** The run gets its own folder in this one. */
@@ -37,12 +36,15 @@ export interface RunFaultOptions {
 const shortMs = 40;
 const longMs = 60_000;
 
-/** Lets an agent with the built-in tools work with a server that misbehaves, then go on with one that does not. */
-export async function runFault({ server, wire, fault, folder }: RunFaultOptions): Promise<FaultOutcome> {
+/**
+ * Lets an agent with the built-in tools work with a server that misbehaves, then go on with one that does not.
+ * Each run has its own server, so runs can be concurrent.
+ */
+export async function runFault({ wire, fault, folder }: RunFaultOptions): Promise<FaultOutcome> {
+  const server = await misbehavingServer();
   const cwd = mkdtempSync(join(folder, "run-"));
   const file = join(cwd, "session.jsonl");
   const notices = new Set<string>();
-  const before = server.requests.length;
   let retries = 0;
   const place = {
     cwd,
@@ -59,7 +61,7 @@ export async function runFault({ server, wire, fault, folder }: RunFaultOptions)
       ...place,
       ...waits(fault),
     });
-    const requests = Math.max(server.requests.length - before, 1 + retries);
+    const requests = Math.max(server.requests.length, 1 + retries);
     server.misbehave(undefined);
     const problems = problemsOf(file);
     const next = await said(openSession(file), "Go on.", { ...place, silenceMs: longMs, contentMs: longMs });
@@ -75,6 +77,7 @@ export async function runFault({ server, wire, fault, folder }: RunFaultOptions)
           : (next.error?.message ?? next.status),
     };
   } finally {
+    await server.close();
     rmSync(cwd, { recursive: true });
   }
 }

@@ -317,32 +317,36 @@ function follower(name: Name, run: () => Stage) {
   };
 }
 
-test.each(all)("%s is fired at its moment, with its payload", async (name) => {
-  const run = await opened(name);
-  const names = recordEvents(run.lifecycle);
-  const payloads: object[] = [];
-  let behind: string | undefined;
-  run.lifecycle.on(name, (payload: object) => {
-    if (payloads.length === 0) behind = names.at(-2);
-    payloads.push(payload);
-  });
-  await cases[name].act(run);
-  expect(payloads[0]).toMatchObject({ type: name, ...cases[name].payload(run) });
-  if (!cases[name].isConcurrent) expect(behind).toBe(cases[name].behind);
+test("every event is fired at its moment, with its payload", async () => {
+  for (const name of all) {
+    const run = await opened(name);
+    const names = recordEvents(run.lifecycle);
+    const payloads: object[] = [];
+    let behind: string | undefined;
+    run.lifecycle.on(name, (payload: object) => {
+      if (payloads.length === 0) behind = names.at(-2);
+      payloads.push(payload);
+    });
+    await cases[name].act(run);
+    expect.soft(payloads[0], name).toMatchObject({ type: name, ...cases[name].payload(run) });
+    if (!cases[name].isConcurrent) expect.soft(behind, name).toBe(cases[name].behind);
+  }
 });
 
-test.each(deciding)("the answer of a handler of %s takes effect", async (name) => {
-  const { act, answer, holds } = cases[name];
-  const run = await opened(name);
-  let isAsked = false;
-  run.lifecycle.on(name, () => {
-    if (isAsked) return undefined;
-    isAsked = true;
-    return answer!(run) as never;
-  });
-  const acted = await act(run);
-  expect(isAsked).toBe(true);
-  holds!(run, acted);
+test("the answer of a handler takes effect for every event that decides", async () => {
+  for (const name of deciding) {
+    const { act, answer, holds } = cases[name];
+    const run = await opened(name);
+    let isAsked = false;
+    run.lifecycle.on(name, () => {
+      if (isAsked) return undefined;
+      isAsked = true;
+      return answer!(run) as never;
+    });
+    const acted = await act(run);
+    expect.soft(isAsked, name).toBe(true);
+    holds!(run, acted);
+  }
 });
 
 test("events that only notify have no answer, and those that decide have one", () => {
@@ -350,14 +354,14 @@ test("events that only notify have no answer, and those that decide have one", (
   expect(asking).toEqual(deciding);
 });
 
-test.each(all)(
-  "a handler of %s that throws is named, and breaks nothing but what it guards",
-  async (name) => {
+test("a handler that throws is named, and breaks nothing but what it guards, for every event", async () => {
+  for (const name of all) {
     const run = await opened(name);
     run.lifecycle.on(name, () => Promise.reject(new Error("broken")), { source: "clumsy" });
     await cases[name].act(run);
-    expect(run.handlerNotices[0]).toMatchObject({ type: "handler_error", event: name, source: "clumsy" });
+    const notice = { type: "handler_error", event: name, source: "clumsy" };
+    expect.soft(run.handlerNotices[0], name).toMatchObject(notice);
     await run.agent.idle();
-    expect(run.agent.isBusy).toBe(false);
-  },
-);
+    expect.soft(run.agent.isBusy, name).toBe(false);
+  }
+});

@@ -275,15 +275,15 @@ test("after an abort during a handler its summary is not taken", async () => {
   expect(run.bytes()).toBe(before);
 });
 
-test.each([
+const wrongSummaries = [
   ["first_kept_entry_unknown", () => ({ firstKeptEntryId: "nowhere" })],
   ["first_kept_entry_unknown", () => ({ firstKeptEntryId: undefined as never })],
   ["extension_summary_empty", () => ({ summary: " \n" })],
   ["extension_summary_empty", () => ({ summary: 7 as never })],
   ["first_kept_entry_illegal", (run: Stage) => ({ firstKeptEntryId: run.ids()[6]! })],
-])(
-  "a summary that cannot be taken is refused (%s), the file stays, and the session goes on",
-  async (code, wrong) => {
+] as const;
+test("an unusable summary is refused, the file stays, and the session goes on", async () => {
+  for (const [code, wrong] of wrongSummaries) {
     const run = await stage({ turn: [calls(), done] });
     await run.agent.prompt("go");
     const before = run.bytes();
@@ -291,7 +291,7 @@ test.each([
     const ended = told(run, "auto_compaction_end");
     own(run, "one", wrong(run));
     const outcome = await run.agent.compact();
-    expect(outcome.status).toBe("failed");
+    expect.soft(outcome.status, code).toBe("failed");
     const common = {
       reason: "manual",
       outcome,
@@ -299,7 +299,7 @@ test.each([
       willRetry: false,
       errorMessage: outcome.detail,
     };
-    expect(failed).toEqual([
+    expect.soft(failed, code).toEqual([
       {
         type: "session_compact_failed",
         error: expect.objectContaining({ code }),
@@ -307,11 +307,11 @@ test.each([
         ...common,
       },
     ]);
-    expect(ended).toEqual([{ type: "auto_compaction_end", ...common }]);
-    expect(run.bytes()).toBe(before);
-    expect((await run.agent.prompt("and now?")).status).toBe("done");
-  },
-);
+    expect.soft(ended, code).toEqual([{ type: "auto_compaction_end", ...common }]);
+    expect.soft(run.bytes(), code).toBe(before);
+    expect.soft((await run.agent.prompt("and now?")).status, code).toBe("done");
+  }
+});
 
 test.each([
   ["threshold", false, [calls({ tokens: 4_500 }), done]],

@@ -85,15 +85,19 @@ test("a cancel leaves every result, and the next rung is taken", async () => {
   expect(run.masked()).toEqual([]);
 });
 
-test.each([
-  ["throws", () => Promise.reject(new Error("lost")), "handler_error"],
-  ["answers rubbish", () => ({ keep: "all" }) as never, "invalid_result"],
-] as const)("one who %s is named, and the masks are written", async (_what, handler, type) => {
-  const run = await worked();
-  run.lifecycle.on("session_before_mask", handler, { source: "keeper" });
-  await run.compacting();
-  expect(run.handlerNotices).toMatchObject([{ type, event: "session_before_mask", source: "keeper" }]);
-  expect(run.masked()).toEqual([0, 1, 2]);
+test("a failed handler is named, and the masks are written", async () => {
+  for (const [name, handler, type] of [
+    ["throws", () => Promise.reject(new Error("lost")), "handler_error"],
+    ["answers rubbish", () => ({ keep: "all" }) as never, "invalid_result"],
+  ] as const) {
+    const run = await worked();
+    run.lifecycle.on("session_before_mask", handler, { source: "keeper" });
+    await run.compacting();
+    expect
+      .soft(run.handlerNotices, name)
+      .toMatchObject([{ type, event: "session_before_mask", source: "keeper" }]);
+    expect.soft(run.masked(), name).toEqual([0, 1, 2]);
+  }
 });
 
 test("one who hangs is named after 30 s; who cancels the compaction gets out, and nothing is masked", async () => {

@@ -87,9 +87,8 @@ const bad: [string, ScenarioAnswer][] = [
   ["the conversation's next answer", { text: "Sure, I'll do it." }],
 ];
 
-test.each(bad)(
-  "a summariser that answers with %s: without the digest, /compact stores nothing",
-  async (_, answer) => {
+test("/compact stores no unusable summary if the digest is off", async () => {
+  for (const [name, answer] of bad) {
     const { agent, session, notices } = scriptedAgent({
       settings: { compaction: { summarizer: { fallback: "never" } } },
       turn: () => ({ text: filler(3_000) }),
@@ -98,15 +97,19 @@ test.each(bad)(
     for (const text of ["one", "two", "three"]) await agent.prompt(text);
     const before = session.entries().length;
     const outcome = await agent.compact();
-    expect(outcome.status).toBe("failed");
-    expect(session.entries()).toHaveLength(before);
-    expect(notices.filter(({ code }) => code.includes("compaction"))).toEqual([]);
-  },
-);
+    expect.soft(outcome.status, name).toBe("failed");
+    expect.soft(session.entries(), name).toHaveLength(before);
+    expect
+      .soft(
+        notices.filter(({ code }) => code.includes("compaction")),
+        name,
+      )
+      .toEqual([]);
+  }
+});
 
-test.each(bad)(
-  "a summariser that answers with %s: after an overflow, the digest takes over",
-  async (_, answer) => {
+test("the digest replaces an unusable summary after an overflow", async () => {
+  for (const [name, answer] of bad) {
     let isRefused = false;
     const { agent, session, summaries } = scriptedAgent({
       settings: { compaction: { enabled: false } },
@@ -118,11 +121,11 @@ test.each(bad)(
       },
     });
     for (const text of ["one", "two", "three", "four"])
-      expect((await agent.prompt(text)).status).toBe("done");
-    expect(summaries.length).toBeGreaterThan(0);
-    expect(manifests(session)).toMatchObject([{ rung: "digest" }]);
-  },
-);
+      expect.soft((await agent.prompt(text)).status, name).toBe("done");
+    expect.soft(summaries.length, name).toBeGreaterThan(0);
+    expect.soft(manifests(session), name).toMatchObject([{ rung: "digest" }]);
+  }
+});
 
 test("history, turn prefix, update and branch: each accepts the summary that it requests", async () => {
   const { agent, session, summaries } = scriptedAgent({
