@@ -16,15 +16,15 @@ import { promptOptions } from "./events.ts";
 import { piModel } from "./models/model.ts";
 import { piRegistry } from "./models/registry.ts";
 import { useContext } from "./models/requests.ts";
-import { overlay, type PiExtension, type PromptEvents, sendingAsUser } from "./pi-extension.ts";
+import { overlay, type PiExtension, type PromptEvents, sendAsUser } from "./pi-extension.ts";
 import { type PiTheme, piTheme, useTheme } from "./theme.ts";
 
-/** A context with pi's names laid over it; what is behind them is looked up when it is asked for. */
+/** A context with pi's names. Reads Bonsai's context at each use. */
 export function piContext<Context extends ExtensionContext>(context: Context, pi: PiExtension): Context {
   const { api, isForPi } = pi;
   let ui: ExtensionUI | undefined;
   let registry: ModelRegistry | undefined;
-  const asUser = sendingAsUser(pi);
+  const asUser = sendAsUser(pi);
   useContext(context, pi.extension.confirmPath, pi.extension);
   return overlay(context, {
     get ui() {
@@ -42,35 +42,32 @@ export function piContext<Context extends ExtensionContext>(context: Context, pi
     scopedModels: [],
     compact: (options?: CompactOptions) => context.compact(piCompactOptions(options)),
     getSystemPromptOptions: () => promptOptions(context.cwd),
-    // pi has these on the context of a session that takes the place of another.
+    // pi has these on the context of a new session.
     sendMessage: async (...args: Parameters<ExtensionAPI["sendMessage"]>) => api.sendMessage(...args),
-    sendUserMessage: async (...args: Parameters<ReturnType<typeof sendingAsUser>>) => asUser(...args),
+    sendUserMessage: async (...args: Parameters<ReturnType<typeof sendAsUser>>) => asUser(...args),
     ...newSessionOf(context),
   }) as unknown as Context;
 }
 
 type NewSession = ExtensionCommandContext["newSession"];
 
-/** Of a command's context: `setup` writes to a session that is not open yet, which Bonsai has no place for. */
+/** Refuses `setup`: it writes to a session that is not open yet. */
 function newSessionOf(context: ExtensionContext): { newSession?: NewSession } {
   if (!("newSession" in context)) return {};
   return {
     async newSession(options) {
-      if (options !== undefined && "setup" in options) throw setupMissing();
-      return (context as ExtensionCommandContext).newSession(options);
+      if (options === undefined || !("setup" in options))
+        return (context as ExtensionCommandContext).newSession(options);
+      throw new BonsaiError({
+        code: "pi_method_missing",
+        message: "Bonsai does not support the setup option of newSession.",
+        hint: "Use withSession. Its context has sendMessage and sendUserMessage.",
+      });
     },
   };
 }
 
-function setupMissing(): BonsaiError {
-  return new BonsaiError({
-    code: "pi_method_missing",
-    message: "Bonsai does not support the setup option of newSession.",
-    hint: "Use withSession. Its context has sendMessage and sendUserMessage.",
-  });
-}
-
-/** `onComplete` gets pi's fields of the result beside ours. */
+/** Adds pi's fields to the argument of `onComplete`. */
 function piCompactOptions({ onComplete, ...options }: CompactOptions = {}): CompactOptions {
   if (onComplete === undefined) return options;
   return {
@@ -89,34 +86,35 @@ function piCompactOptions({ onComplete, ...options }: CompactOptions = {}): Comp
   };
 }
 
-/** The user interface with what extensions of pi call beside it. */
+type EditorFactory = Parameters<ExtensionUI["setEditorComponent"]>[0];
+type DialogSettings = Parameters<ExtensionUI["select"]>[2];
+
+/** The user interface with pi's names, theme and prompt events. */
 export function piUi(ctx: ExtensionContext, { prompts }: Pick<PiExtension, "prompts">): ExtensionUI {
   const { ui } = ctx;
-  const asking = <Answer>(prompt: Parameters<PromptEvents["around"]>[0], ask: () => Promise<Answer>) =>
-    prompts.around(prompt, ctx, ask);
-  const { custom, ...drawn } = drawing(ui);
+  const { custom, ...drawing } = drawingOf(ui);
+  const ask = <Answer>(prompt: Parameters<PromptEvents["around"]>[0], work: () => Promise<Answer>) =>
+    prompts.around(prompt, ctx, work);
   return overlay(ui, {
-    ...drawn,
-    ...themes(ui),
+    ...drawing,
+    getTheme(name: string) {
+      const theme = ui.getTheme(name);
+      return theme && piTheme(theme);
+    },
     custom: <Value>(factory: CustomFactory<Value>, options?: CustomOptions) =>
-      // Elsewhere nobody is asked.
-      ctx.mode === "tui"
-        ? asking({ kind: "custom" }, () => custom(factory, options))
-        : custom(factory, options),
-    select: (title: string, options: string[], settings?: Parameters<ExtensionUI["select"]>[2]) =>
-      asking({ kind: "select", title }, () => ui.select(title, options, settings)),
-    confirm: (title: string, message: string, settings?: Parameters<ExtensionUI["confirm"]>[2]) =>
-      asking({ kind: "confirm", title }, () => ui.confirm(title, message, settings)),
-    input: (title: string, placeholder?: string, settings?: Parameters<ExtensionUI["input"]>[2]) =>
-      asking({ kind: "input", title }, () => ui.input(title, placeholder, settings)),
+      // Other modes show no component.
+      ctx.mode === "tui" ? ask({ kind: "custom" }, () => custom(factory, options)) : custom(factory, options),
+    select: (title: string, options: string[], settings?: DialogSettings) =>
+      ask({ kind: "select", title }, () => ui.select(title, options, settings)),
+    confirm: (title: string, message: string, settings?: DialogSettings) =>
+      ask({ kind: "confirm", title }, () => ui.confirm(title, message, settings)),
+    input: (title: string, placeholder?: string, settings?: DialogSettings) =>
+      ask({ kind: "input", title }, () => ui.input(title, placeholder, settings)),
     editor: (title: string, prefill?: string) =>
-      asking({ kind: "editor", title }, () => ui.editor(title, prefill)),
-    // What stands there was typed by the user.
+      ask({ kind: "editor", title }, () => ui.editor(title, prefill)),
     pasteToEditor: (text: string) => ui.setEditorText(ui.getEditorText() + text),
   }) as unknown as ExtensionUI;
 }
-
-type EditorFactory = Parameters<ExtensionUI["setEditorComponent"]>[0];
 
 type Drawing = Pick<
   ExtensionUI,
@@ -126,8 +124,8 @@ type Drawing = Pick<
   getEditorComponent(): EditorFactory;
 };
 
-/** What draws, with pi's theme and pi's names of the keys. */
-function drawing(ui: ExtensionUI): Drawing {
+/** The drawing methods, with pi's theme and pi's names of keys. */
+function drawingOf(ui: ExtensionUI): Drawing {
   const theme = piTheme(ui.theme);
   useTheme(theme);
   let editor: EditorFactory;
@@ -154,17 +152,7 @@ function drawing(ui: ExtensionUI): Drawing {
   };
 }
 
-/** A theme that is asked for has what pi's have. */
-function themes(ui: ExtensionUI) {
-  return {
-    getTheme(name: string) {
-      const theme = ui.getTheme(name);
-      return theme && piTheme(theme);
-    },
-  };
-}
-
-/** Our actions by pi's names; those of the terminal library are the same. */
+/** Bonsai's actions by pi's names. Those of the terminal library are the same. */
 const actions: Readonly<Record<string, string>> = {
   "app.interrupt": "interrupt",
   "app.clear": "clearOrQuit",

@@ -1,28 +1,29 @@
-import type { ExtensionAPI, ExtensionMessage, ExtensionTool, Theme } from "@bonsai-agent/extension";
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { ExtensionAPI, ExtensionMessage, ExtensionTool } from "@bonsai-agent/extension";
 import type { ExtensionAdapter, ResourceCommandInfo, SendMessageOptions } from "@bonsai-agent/extension/host";
 import { piContext } from "./context.ts";
-import { piListening } from "./events.ts";
+import { listenAsPi } from "./events.ts";
 import { bonsaiModel, type GivenModel } from "./models/model.ts";
 import { bonsaiProvider, type PiProvider } from "./models/provider.ts";
-import { keyHint, keyText } from "./modules/drawing.ts";
-import { onceFor, overlay, type PiExtension, PromptEvents, sendingAsUser } from "./pi-extension.ts";
-import { offerPi } from "./pi-program.ts";
+import { onceFor, overlay, type PiExtension, PromptEvents, sendAsUser } from "./pi-extension.ts";
 import { piTheme } from "./theme.ts";
-import { withRemedy } from "./tools/remedy.ts";
-import { writtenForPi } from "./written-for-pi.ts";
+import { outputPad, registeredTool, withHints } from "./tools/registered-tool.ts";
+import { isWrittenForPi } from "./written-for-pi.ts";
 
 /**
- * Lays pi's names that have no place in Bonsai over the API and the context. Where a name means one thing here and
- * another in pi (streamed events, the files of a compaction), extensions that were written for pi get pi's.
- * @param options.isAllForPi true: all are taken for such. Default: those that import a package of pi
+ * Adds pi's names to the API and the context. Extensions that were written for pi get pi's shapes where a name means something
+ * else in Bonsai, for example in streamed events.
+ * @param options.isAllForPi true: all extensions get pi's shapes. Default: those that import a package of pi
  */
 export function piAdapter({ isAllForPi = false }: { isAllForPi?: boolean } = {}): ExtensionAdapter {
   const prompts = new PromptEvents();
   const known = new Map<string, PiExtension>();
   return {
     api(api, extension) {
-      const isForPi = isAllForPi || writtenForPi(extension.path);
-      if (isForPi) offerPi();
+      const isForPi = isAllForPi || isWrittenForPi(extension.path);
+      if (isForPi) offerPi(process.env);
       const pi = { api, extension, isForPi, prompts, notifyOnce: onceFor(extension) };
       known.set(extension.path, pi);
       return piApi(pi);
@@ -34,20 +35,31 @@ export function piAdapter({ isAllForPi = false }: { isAllForPi?: boolean } = {})
   };
 }
 
-/** An API object with pi's names laid over it. */
+/** Folders with a program `pi`: in the packed command, and in its sources. */
+const PI_FOLDERS = ["../bin/as-pi", "../../cli/bin/as-pi"].map((path) =>
+  fileURLToPath(new URL(path, import.meta.url)),
+);
+
+/**
+ * Adds Bonsai as `pi` to the path of programs that this process starts: packages of pi start it as a sub-agent. The folder is
+ * the last in the path, so that an installed `pi` comes first.
+ */
+function offerPi(env: NodeJS.ProcessEnv): void {
+  const folder = PI_FOLDERS.find((each) => existsSync(join(each, "pi")));
+  const path = env.PATH ?? "";
+  if (folder === undefined || path.split(delimiter).includes(folder)) return;
+  env.PATH = path === "" ? folder : `${path}${delimiter}${folder}`;
+  env.BONSAI_NODE = process.execPath;
+}
+
+/** An API object with pi's names. */
 function piApi(pi: PiExtension): ExtensionAPI {
   const { api, extension, notifyOnce } = pi;
   return overlay(api, {
-    on: piListening(pi),
+    on: listenAsPi(pi),
     ...piRenderers(api),
-    registerMarkdownTransformer: () => {
-      notifyOnce(
-        "registerMarkdownTransformer",
-        "calls registerMarkdownTransformer, which has no effect in Bonsai",
-      );
-      return () => {};
-    },
-    ...laterNames(pi),
+    registerTool: (tool: ExtensionTool) => api.registerTool(registeredTool(tool)),
+    ...unsupportedMethods(pi),
     registerProvider: (name: string | PiProvider, given?: PiProvider) => {
       try {
         const provider = bonsaiProvider(name, given, notifyOnce);
@@ -61,28 +73,33 @@ function piApi(pi: PiExtension): ExtensionAPI {
     getCommands: () => api.getCommands().map(piCommand),
     getAllTools: () =>
       api.getAllTools().map((info) => ({ ...info, ...sourceOf(info.extensionPath ?? "builtin") })),
-    sendUserMessage: sendingAsUser(pi),
+    sendUserMessage: sendAsUser(pi),
     sendMessage: (message: ExtensionMessage, settings?: SendMessageOptions) =>
       api.sendMessage({ ...message, display: message.display ?? true }, settings),
   }) as unknown as ExtensionAPI;
 }
 
-const later: Readonly<Record<string, string>> = {
+/** Methods without an effect in Bonsai, and what to use instead. */
+const UNSUPPORTED: Readonly<Record<string, string>> = {
+  registerMarkdownTransformer: "",
   registerVirtualModel:
-    "Bonsai has no virtual models; use registerProvider with streamSimple to choose a model",
+    ": Bonsai has no virtual models; use registerProvider with streamSimple to choose a model",
   registerMcpServer:
-    "configure servers in mcp.json for the extension @bonsai-agent/mcp (`bonsai extension add mcp`)",
-  unregisterMcpServer: "use /mcp off NAME of the extension @bonsai-agent/mcp",
-  registerToolRenderer: "use renderCall and renderResult of the tool",
+    ": configure servers in mcp.json for the extension @bonsai-agent/mcp (`bonsai extension add mcp`)",
+  unregisterMcpServer: ": use /mcp off NAME of the extension @bonsai-agent/mcp",
+  registerToolRenderer: ": use renderCall and renderResult of the tool",
 };
 
-/** Names of pi 1.5 that Bonsai has no place for: a notice, so that the rest of the extension works. */
-function laterNames({ notifyOnce }: PiExtension): Record<string, () => unknown> {
-  const inVain = Object.entries(later).map(
-    ([name, why]) =>
-      [name, () => notifyOnce(name, `calls ${name}, which has no effect in Bonsai: ${why}`)] as const,
-  );
-  return { ...Object.fromEntries(inVain), getMcpServers: () => [], getSettings: () => ({}) };
+/** A call is a notice, so that the rest of the extension works. */
+function unsupportedMethods({ notifyOnce }: PiExtension): Record<string, () => unknown> {
+  const methods = Object.entries(UNSUPPORTED).map(([name, instead]) => {
+    const notify = () => {
+      notifyOnce(name, `calls ${name}, which has no effect in Bonsai${instead}`);
+      return () => {};
+    };
+    return [name, notify] as const;
+  });
+  return { ...Object.fromEntries(methods), getMcpServers: () => [], getSettings: () => ({}) };
 }
 
 function piCommand(info: ReturnType<ExtensionAPI["getCommands"]>[number]): object {
@@ -91,37 +108,31 @@ function piCommand(info: ReturnType<ExtensionAPI["getCommands"]>[number]): objec
   return { ...command, sourceInfo: { path, ...piSource(place) } };
 }
 
-/** Where a template or a skill comes from, in pi's words. */
+/** The origin of a template or a skill, in pi's words. */
 export function piSource({ origin, from }: ResourceCommandInfo["place"]): object {
-  const isOfTheCall = origin === "flag" || origin === "extension";
+  const isTemporary = origin === "flag" || origin === "extension";
   return {
     source: origin === "flag" ? "cli" : (from ?? "local"),
-    scope: origin === "project" ? "project" : isOfTheCall ? "temporary" : "user",
+    scope: origin === "project" ? "project" : isTemporary ? "temporary" : "user",
     origin: origin === "package" ? "package" : "top-level",
   };
 }
 
-/** Where something comes from, as pi shows it. */
+/** The origin of a tool or a command. */
 function sourceOf(path: string): { source: "extension"; path: string; sourceInfo: object } {
-  return {
-    source: "extension",
-    path,
-    sourceInfo: { path, source: path, scope: "user", origin: "top-level" },
-  };
+  const sourceInfo = { path, source: path, scope: "user", origin: "top-level" };
+  return { source: "extension", path, sourceInfo };
 }
 
-type Renderers = Pick<ExtensionAPI, "registerMessageRenderer" | "registerEntryRenderer" | "registerTool">;
-
-/** Columns at either side of a message. */
-const outputPad = 1;
-
-/** Renderers get pi's theme and options. What is no function stays as it is: Bonsai refuses it. */
-function piRenderers(api: Renderers): Renderers {
+/** Renderers get pi's theme and options. Bonsai refuses values that are no functions. */
+function piRenderers(
+  api: ExtensionAPI,
+): Pick<ExtensionAPI, "registerMessageRenderer" | "registerEntryRenderer"> {
   return {
     registerMessageRenderer: (customType, renderer) =>
       api.registerMessageRenderer(
         customType,
-        whereFunction(renderer, (message, options, theme) => {
+        ifFunction(renderer, (message, options, theme) => {
           const more = { role: "custom", timestamp: 0, ...message };
           return renderer(more as never, { ...withHints(options), outputPad } as never, piTheme(theme));
         }),
@@ -129,37 +140,13 @@ function piRenderers(api: Renderers): Renderers {
     registerEntryRenderer: (customType, renderer) =>
       api.registerEntryRenderer(
         customType,
-        whereFunction(renderer, (entry, options, theme) =>
+        ifFunction(renderer, (entry, options, theme) =>
           renderer(entry as never, withHints(options), piTheme(theme)),
         ),
       ),
-    registerTool: ((tool: ExtensionTool) =>
-      api.registerTool(withTheme(withRemedy(tool)))) as Renderers["registerTool"],
   };
 }
 
-/** Of pi 1.5: how keys are called. */
-function withHints<Options extends object>(options: Options): Options {
-  return { ...options, keyText, keyHint };
-}
-
-function whereFunction<Renderer>(given: unknown, wrapped: Renderer): Renderer {
+function ifFunction<Renderer>(given: unknown, wrapped: Renderer): Renderer {
   return typeof given === "function" ? wrapped : (given as Renderer);
-}
-
-/** The tool's own renderers, with pi's theme. */
-function withTheme(tool: ExtensionTool): ExtensionTool {
-  const { renderCall, renderResult } = tool ?? {};
-  const extra: Partial<ExtensionTool> = {};
-  if (typeof renderCall === "function")
-    extra.renderCall = (args, theme: Theme, context) =>
-      renderCall.call(tool, args, piTheme(theme), withImages(context));
-  if (typeof renderResult === "function")
-    extra.renderResult = (result, options, theme: Theme, context) =>
-      renderResult.call(tool, result, options, piTheme(theme), withImages(context));
-  return Object.keys(extra).length === 0 ? tool : (overlay(tool, extra) as ExtensionTool);
-}
-
-function withImages<Context extends object>(context: Context): Context {
-  return { showImages: false, outputPad, ...withHints(context) };
 }

@@ -2,14 +2,14 @@ import type { ExtensionAPI, ExtensionContext } from "@bonsai-agent/extension";
 import type { AdaptedExtension, SendUserMessageOptions } from "@bonsai-agent/extension/host";
 import { contentText } from "@bonsai-agent/messages";
 
-/** One extension with pi's names laid over what it gets. */
+/** An extension that gets pi's names. */
 export interface PiExtension {
-  /** Bonsai's own API of it. */
+  /** Its API of Bonsai. */
   api: ExtensionAPI;
   extension: AdaptedExtension;
-  /** True for one that was written for pi: it gets pi's shapes also where ours mean something else. */
+  /** True if it was written for pi: it gets pi's shapes too. */
   isForPi: boolean;
-  /** Of all extensions. */
+  /** Shared by all extensions. */
   prompts: PromptEvents;
   notifyOnce: NotifyOnce;
 }
@@ -17,10 +17,9 @@ export interface PiExtension {
 /** A handler as pi's `on` takes it. */
 export type PiHandler = (event: object, ctx: ExtensionContext) => unknown;
 
-/** A notice about a thing, by its name, the first time. `what` goes on from the extension's name. */
+/** Notifies once per thing. `what` is the rest of a sentence that begins with the extension's name. */
 export type NotifyOnce = (thing: string, what: string) => void;
 
-/** What an extension of pi does in vain is a notice once for each thing, not at each call. */
 export function onceFor({ name, onNotice }: AdaptedExtension): NotifyOnce {
   const known = new Set<string>();
   return (thing, what) => {
@@ -36,8 +35,9 @@ export function onceFor({ name, onNotice }: AdaptedExtension): NotifyOnce {
 }
 
 type UserText = Parameters<ExtensionAPI["sendUserMessage"]>[0];
-/** pi's `sendUserMessage`: where templates are to be expanded, a text that calls a command of an extension runs it. */
-export function sendingAsUser({ api, extension }: PiExtension) {
+
+/** pi's `sendUserMessage`: with `expandPromptTemplates`, a text can also run a command of an extension. */
+export function sendAsUser({ api, extension }: PiExtension) {
   return (content: UserText, options: SendUserMessageOptions = {}): void => {
     if (options.expandPromptTemplates === true && extension.runCommand(contentText(content))) return;
     api.sendUserMessage(content, options);
@@ -45,8 +45,8 @@ export function sendingAsUser({ api, extension }: PiExtension) {
 }
 
 /**
- * `base` with `extra` laid over it. A view, no copy: what `base` computes when it is asked stays computed then, and its
- * methods keep their `this`. What is assigned to the view stays in the view.
+ * A view of `base` in which the fields of `extra` count first. Getters of `base` stay lazy, and its methods keep their `this`.
+ * Assignments change the view only.
  */
 export function overlay<Base extends object, Extra extends object>(
   base: Base,
@@ -71,7 +71,7 @@ export function overlay<Base extends object, Extra extends object>(
 
 interface Prompt {
   kind: "select" | "confirm" | "input" | "editor" | "custom";
-  /** Absent for a component. */
+  /** Absent for components. */
   title?: string;
 }
 
@@ -82,7 +82,7 @@ export interface PromptEvent extends Prompt {
 
 type PromptListener = (event: PromptEvent, ctx: ExtensionContext) => void;
 
-/** Owner of who wants to know that an extension asks the user something: pi's `ui_prompt_start` and `ui_prompt_end`. */
+/** Owner of the listeners of pi's `ui_prompt_start` and `ui_prompt_end`: an extension asks the user. */
 export class PromptEvents {
   readonly #listeners = new Set<{ type: PromptEvent["type"]; listener: PromptListener }>();
 
@@ -92,7 +92,7 @@ export class PromptEvents {
     return () => this.#listeners.delete(entry);
   }
 
-  /** `ctx` is of the extension that asks. */
+  /** @param ctx of the asking extension */
   async around<Answer>(prompt: Prompt, ctx: ExtensionContext, ask: () => Promise<Answer>): Promise<Answer> {
     this.#emit({ type: "ui_prompt_start", reason: "ui_prompt", ...prompt }, ctx);
     try {

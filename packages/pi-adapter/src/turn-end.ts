@@ -4,9 +4,10 @@ import type { PayloadOf } from "@bonsai-agent/lifecycle";
 import { withBlocks } from "./models/requests.ts";
 import { overlay, type PiExtension, type PiHandler } from "./pi-extension.ts";
 
-/** What a handler of `turn_end` may answer: entries to add, and whether the model is to be asked once more. */
+/** Result of pi's handlers of `turn_end`. */
 interface TurnEndResult {
   entries?: readonly EntryDraft[];
+  /** True: asks the model once more. */
   continue?: boolean;
 }
 
@@ -15,14 +16,14 @@ type EntryDraft =
   | ({ type: "custom_message" } & ExtensionMessage)
   | { type: "context_edit" | "compaction" };
 
-/** pi's turns end with how they went, the context by then, and what earlier handlers proposed, which stays with each here. */
-export function turnEnding(pi: PiExtension, handler: PiHandler): PiHandler {
+/** Adds pi's outcome and context to `turn_end`. Handlers do not see each other's results, unlike in pi. */
+export function turnEndHandler(pi: PiExtension, handler: PiHandler): PiHandler {
   return async (payload, ctx) => {
     const event = payload as PayloadOf<LifecycleEvents["turn_end"]>;
     const shown = overlay(event, {
       entries: [],
       continue: false,
-      outcome: outcomes[event.message.stopReason] ?? "completed",
+      outcome: ["aborted", "error"].find((each) => each === event.message.stopReason) ?? "completed",
       get context() {
         return boundaryContext(ctx);
       },
@@ -32,9 +33,7 @@ export function turnEnding(pi: PiExtension, handler: PiHandler): PiHandler {
   };
 }
 
-const outcomes: Readonly<Record<string, string>> = { aborted: "aborted", error: "error" };
-
-/** Messages that wait are not shown: they are on their way. */
+/** Without waiting messages: Bonsai delivers them itself. */
 function boundaryContext({ sessionManager }: ExtensionContext): object {
   const { entries, messages } = sessionManager.buildSessionProjection();
   const contextMessages = messages.map(withBlocks);
@@ -48,10 +47,10 @@ function boundaryContext({ sessionManager }: ExtensionContext): object {
   };
 }
 
-/** A request more needs something that the model is asked with: the messages that are added, or what a tool gave back. */
+/** Another request needs a new message. */
 function addAtTurnEnd(
   { api, notifyOnce }: PiExtension,
-  { entries = [], continue: goesOn = false }: TurnEndResult,
+  { entries = [], continue: continues = false }: TurnEndResult,
 ): void {
   const isMessage = (draft: EntryDraft) => draft.type === "custom_message";
   const last = entries.findLast(isMessage);
@@ -59,14 +58,14 @@ function addAtTurnEnd(
     if (draft.type === "custom") api.appendEntry(draft.customType, draft.data);
     else if (draft.type === "custom_message") {
       const { type: _type, ...message } = draft;
-      api.sendMessage(message, { triggerTurn: goesOn && draft === last });
+      api.sendMessage(message, { triggerTurn: continues && draft === last });
     } else
       notifyOnce(
         `turn_end ${draft.type}`,
         `adds an entry of type ${draft.type} at the end of a turn. Bonsai does not support this: use ctx.compact() or the event context`,
       );
   }
-  if (goesOn && last === undefined)
+  if (continues && last === undefined)
     notifyOnce(
       "turn_end continue",
       "requests another turn without a message. Add a message, or use sendUserMessage",

@@ -5,11 +5,10 @@ const ofPi = /^@(?:earendil-works|mariozechner)\/pi-/;
 const ofBonsai = /^@bonsai-agent\//;
 
 /**
- * True for an extension whose modules import a package of pi, the entry module or those next to it first, and at the
- * same place none of ours. Where none of them imports either, for one that calls the API `pi`, as pi's documents do.
- * A few shapes mean different things here and there; an extension gets those that it was written for.
+ * True for an extension that imports a package of pi. The first of its modules that imports a package of pi or of Bonsai decides.
+ * Without such an import, an extension that calls its API `pi` was written for pi.
  */
-export function writtenForPi(path: string): boolean {
+export function isWrittenForPi(path: string): boolean {
   let takesPi = false;
   for (const module of ownModules(path)) {
     if (module.imports.some((name) => ofBonsai.test(name))) return false;
@@ -19,11 +18,11 @@ export function writtenForPi(path: string): boolean {
   return takesPi;
 }
 
-/** An extension is a handful of files; whoever brings more has said what it is by then. */
+/** Reading ends after this many modules. */
 const MAX_MODULES = 50;
 const endings = ["", ".ts", ".js", ".mts", ".mjs", ".cts", ".cjs", ".tsx", "/index.ts", "/index.js"];
 
-/** The entry module, then the files that it imports, near ones first; packages and what cannot be read are left out. */
+/** The entry module, then the files that it imports, near ones first. Skips packages and unreadable files. */
 function* ownModules(entry: string): Iterable<ModuleText> {
   const waiting = [entry];
   const seen = new Set<string>();
@@ -38,27 +37,27 @@ function* ownModules(entry: string): Iterable<ModuleText> {
   }
 }
 
-/** As imports are written: with the ending, without it, or with that of the file it is compiled to. */
+/** Imports have the file's ending, no ending, or the ending of the compiled file. */
 function firstText(path: string): { path: string; text: string } | undefined {
   const source = path.replace(/\.([cm]?)js$/, ".$1ts");
   for (const each of [...(source === path ? [] : [source]), ...endings.map((ending) => path + ending)]) {
     try {
       return { path: each, text: readFileSync(each, "utf8") };
     } catch {
-      // The next ending; whoever loads the module says why it cannot be read.
+      // Try the next ending.
     }
   }
   return undefined;
 }
 
-/** Texts in quotes stay, so that what looks like a comment in them does; comments go. */
+/** Also matches texts in quotes, which can contain the marks of comments. */
 const quotedOrComment =
   /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
 const imported = /\b(?:from|import|require)\s*(?:\(\s*)?["']([^"'\n]+)["']/g;
-/** In the types of plain JavaScript, which stand in comments. */
+/** Types of plain JavaScript are in comments. */
 const importedInComment = /\{[^}\n]*\bimport\(["']([^"'\n]+)["']\)|@import\b[^\n]*["']([^"'\n]+)["']/g;
 
-/** A function whose first parameter is `pi`, perhaps handed to another. */
+/** A function with `pi` as its first parameter, also as an argument of a call. */
 const takesPi = String.raw`\s*(?:[\w$.]+\(\s*)?(?:async\b\s*)?(?:function\b[^(]*\(\s*pi\b|\(\s*pi\s*[:,)=]|pi\s*=>)`;
 const exported = String.raw`(?:\bexport\s+default\b|\bmodule\.exports\s*=|\bexports\.default\s*=)`;
 const exportsOneThatTakesPi = new RegExp(exported + takesPi);
@@ -67,11 +66,10 @@ const exportsName = new RegExp(
   "m",
 );
 
-/** What shows of a module in its text, without knowing its grammar. */
 interface ModuleText {
-  /** What it imports, also for types alone. */
+  /** With imports of types. */
   imports: string[];
-  /** True where what it exports calls its first argument `pi`. */
+  /** The default export calls its first argument `pi`. */
   takesPi: boolean;
 }
 

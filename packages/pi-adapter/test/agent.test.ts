@@ -1,7 +1,8 @@
+import { messageText } from "@bonsai-agent/messages";
 import { Type } from "typebox";
 import { expect, test } from "vitest";
-import { Agent, agentLoop } from "../src/modules/agent-core.ts";
-import { AssistantMessageEventStream } from "../src/modules/ai.ts";
+import { AssistantMessageEventStream } from "../src/models/streams.ts";
+import { Agent } from "../src/sdk/agent.ts";
 
 type Content = { type: string; text?: string; id?: string; name?: string; arguments?: object };
 
@@ -45,14 +46,13 @@ const add = {
   },
 };
 
-test("runs the calls of a model and tells its listeners", async () => {
+test("a run calls tools, sends events and keeps the conversation", async () => {
   const { requests, streamFn } = scripted([call("add", { a: 1, b: "2" })], "Three.");
-  const agent = new Agent({
-    initialState: { systemPrompt: "Add.", model, tools: [add] as never },
-    streamFn,
-  });
+  const agent = new Agent({ initialState: { systemPrompt: "Add.", model, tools: [add] as never }, streamFn });
   const events: string[] = [];
-  agent.subscribe(({ type }) => void events.push(type));
+  agent.subscribe(({ type }) => {
+    if (type !== events.at(-1)) events.push(type);
+  });
   await agent.prompt("1 + 2?");
   expect(events).toEqual([
     ...["agent_start", "turn_start", "message_start", "message_end"],
@@ -61,15 +61,23 @@ test("runs the calls of a model and tells its listeners", async () => {
     ...["message_start", "message_end", "turn_end", "turn_start"],
     ...["message_start", "message_update", "message_end", "turn_end", "agent_end"],
   ]);
-  expect(agent.state.messages.map(({ role }) => role)).toEqual([
-    ...["system", "user", "assistant", "toolResult", "assistant"],
+  expect(agent.state.messages).toMatchObject([
+    { role: "user" },
+    { role: "assistant" },
+    { role: "toolResult", content: [{ text: "3" }], isError: false },
+    { role: "assistant", content: [{ text: "Three." }] },
   ]);
-  expect(agent.state.messages[3]).toMatchObject({ content: [{ text: "3" }], isError: false });
   expect(requests[0]!.messages[0]).toMatchObject({ role: "system", content: "Add." });
-  expect(agent.state).toMatchObject({ isStreaming: false, systemPrompt: "Add.", errorMessage: undefined });
+  expect(agent.state).toMatchObject({ isStreaming: false, errorMessage: undefined });
+  agent.state.systemPrompt = "Be brief.";
+  await agent.prompt("And now?");
+  expect(requests.at(-1)!.messages.map(({ role }) => role)).toEqual([
+    ...["system", "user", "assistant", "toolResult", "assistant", "user"],
+  ]);
+  expect(requests.at(-1)!.messages[0]).toMatchObject({ content: "Be brief." });
 });
 
-test("hooks block a call and change a result; a call without its tool fails", async () => {
+test("hooks block calls and change results; a call of an unknown tool fails", async () => {
   const calls = [call("add", { a: 1, b: 1 }, "blocked"), call("add", { a: 2, b: 2 }, "changed")];
   const { streamFn } = scripted([...calls, call("gone", {})]);
   const agent = new Agent({
@@ -77,54 +85,63 @@ test("hooks block a call and change a result; a call without its tool fails", as
     streamFn,
     beforeToolCall: async ({ toolCall }) =>
       toolCall.id === "blocked" ? { block: true, reason: "Not this one." } : undefined,
-    afterToolCall: async () => ({ content: [{ type: "text", text: "changed" }] }),
+    afterToolCall: async ({ toolCall }) =>
+      toolCall.id === "changed" ? { content: [{ type: "text", text: "changed" }] } : undefined,
   });
   await agent.prompt("Go.");
-  const results = agent.state.messages.filter(({ role }) => role === "toolResult");
-  expect(results.map(({ content, isError }) => [(content as Content[])[0]!.text, isError])).toEqual([
-    ["Not this one.", true],
-    ["changed", false],
-    ["Tool gone not found", true],
+  const results = agent.state.messages.filter((message) => message.role === "toolResult");
+  expect(results).toMatchObject([
+    { content: [{ text: expect.stringContaining("Not this one.") }], isError: true },
+    { content: [{ text: "changed" }], isError: false },
+    { content: [{ text: expect.stringContaining("Unknown tool gone") }], isError: true },
   ]);
 });
 
-test("queued messages go into the next turns, and an abort ends the run", async () => {
+test("queued messages join the run", async () => {
   const { requests, streamFn } = scripted([call("add", { a: 1, b: 1 })], "Two.", "Later.");
   const agent = new Agent({ initialState: { model, tools: [add] as never }, streamFn });
-  const user = (content: string) => ({ role: "user", content, timestamp: 1 });
+  const user = (content: string) => ({ role: "user" as const, content, timestamp: 1 });
   agent.subscribe(({ type }) => {
     if (type === "tool_execution_start") agent.steer(user("steered"));
   });
   agent.followUp(user("after"));
+  expect(agent.hasQueuedMessages()).toBe(true);
   await agent.prompt("Go.");
-  expect(requests.map(({ messages }) => messages.at(-1)!.content)).toEqual([
-    [{ type: "text", text: "Go." }],
-    "steered",
-    "after",
+  expect(requests.map(({ messages }) => messageText(messages.at(-1) as never))).toEqual([
+    ...["Go.", "steered", "after"],
   ]);
-  agent.subscribe(({ type }) => {
-    if (type === "turn_start") throw new Error("A listener broke.");
-  });
-  await agent.prompt("Again.");
-  expect(agent.state.messages.at(-1)).toMatchObject({ stopReason: "error" });
-  expect(agent.state.errorMessage).toBe("A listener broke.");
+  expect(agent.hasQueuedMessages()).toBe(false);
 });
 
-test("a tool that ends the run is not answered", async () => {
+test("a failed request is an answer with its reason", async () => {
+  const failing = () => Promise.reject(new Error("No key."));
+  const agent = new Agent({ initialState: { model }, streamFn: failing });
+  await agent.prompt("Go.");
+  expect(agent.state.messages.at(-1)).toMatchObject({ role: "assistant", stopReason: "error" });
+  expect(agent.state.errorMessage).toContain("No key.");
+});
+
+test("an abort ends the run, also within a tool", async () => {
+  const { requests, streamFn } = scripted([call("stop", {})]);
+  const stop = { ...add, name: "stop", parameters: Type.Object({}) };
+  const agent: Agent = new Agent({
+    initialState: {
+      model,
+      tools: [{ ...stop, execute: async () => ({ content: [], details: agent.abort() }) }],
+    },
+    streamFn,
+    getApiKey: () => "key",
+  });
+  await agent.prompt("Go.");
+  await agent.waitForIdle();
+  expect([requests.length, agent.state.isStreaming]).toEqual([1, false]);
+});
+
+test("a result that ends the run is not sent to the model", async () => {
   const done = { ...add, execute: async () => ({ content: [], details: {}, terminate: true }) };
   const { requests, streamFn } = scripted([call("add", { a: 1, b: 1 })]);
   const agent = new Agent({ initialState: { model, tools: [done] as never }, streamFn });
   await agent.prompt("Go.");
   expect(requests).toHaveLength(1);
   expect(agent.state.messages.at(-1)!.role).toBe("toolResult");
-});
-
-test("the loop alone is a stream of events with the new messages as its result", async () => {
-  const { streamFn } = scripted("Hello.");
-  const config = { model, convertToLlm: (messages: never[]) => messages } as never;
-  const events = agentLoop([{ role: "user", content: "Hi" }], { messages: [] }, config, undefined, streamFn);
-  const types: string[] = [];
-  for await (const { type } of events) types.push(type);
-  expect(types.at(-1)).toBe("agent_end");
-  expect((await events.result()).map(({ role }) => role)).toEqual(["user", "assistant"]);
 });

@@ -1,8 +1,9 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ToolCallArgumentsStream } from "../src/models/arguments-stream.ts";
 
-test.each([
+const partialArguments: [string, object][] = [
   ["", {}],
   ["{", {}],
   ['{"path', {}],
@@ -15,11 +16,14 @@ test.each([
   ['{"path":"a","de', { path: "a" }],
   ["[1", {}],
   ["no JSON", {}],
-])("of %j is known %j", (text, expected) => {
-  expect(new ToolCallArgumentsStream().append(text)).toEqual(expected);
-});
+];
 
-test("however the text is cut, nothing throws, and the end is the whole", () => {
+test("partial arguments are read as far as they are known", () =>
+  everyRow(partialArguments)(([text, expected]) =>
+    expect(new ToolCallArgumentsStream().append(text)).toEqual(expected),
+  ));
+
+test("any pieces add up to the whole arguments", () => {
   fc.assert(
     fc.property(
       fc.dictionary(fc.string(), fc.jsonValue()),
@@ -40,7 +44,7 @@ test("however the text is cut, nothing throws, and the end is the whole", () => 
   );
 });
 
-test("a whole text goes on from what came, or begins anew", () => {
+test("a whole text continues the pieces or replaces them", () => {
   const stream = new ToolCallArgumentsStream();
   stream.append('{"a":');
   expect(stream.replace('{"a":1}')).toEqual({ delta: "1}", arguments: { a: 1 } });

@@ -97,18 +97,6 @@ test("a failed request is an answer that says so", async () => {
   expect(compactionOf(session)).toBeUndefined();
 });
 
-test("compact of pi makes Bonsai's own summary by another model", async () => {
-  const session = await openPiSession("default-summary-elsewhere", options);
-  expect(await session.agent.compact({ focus: "the parser" })).toMatchObject({ status: "compacted" });
-  expect(compactionOf(session)).toMatchObject({
-    summary: expect.stringContaining("## Goal"),
-    details: { readFiles: ["src/parser.ts"], modifiedFiles: ["notes.md", "src/token.ts"] },
-  });
-  expect(session.requests).toMatchObject([{ model: { id: "cheap" }, purpose: "summary" }]);
-  expect(JSON.stringify(session.requests[0]?.messages)).toContain("the parser");
-  expect(session.notices).toEqual([]);
-});
-
 test("ctx.compact ends with pi's fields", async () => {
   const session = await openPiSession("trigger-compact", options);
   await session.command("/trigger-compact the parser");

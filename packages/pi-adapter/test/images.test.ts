@@ -1,7 +1,8 @@
 import { crc32, deflateSync } from "node:zlib";
+import { everyRow } from "@bonsai-agent/testkit";
 import { PhotonImage } from "@silvia-odwyer/photon-node";
 import { expect, test } from "vitest";
-import { convertToPng, formatDimensionNote, resizeImage } from "../src/modules/images.ts";
+import { resizeImage } from "../src/modules/images.ts";
 
 /** A PNG whose left half is black and whose right half is white. */
 function png(width: number, height: number): Uint8Array {
@@ -72,7 +73,6 @@ test("an image within bounds stays as it is, a larger one is made smaller", asyn
   });
   const resized = (await resizeImage(png(300, 100), "image/png", { maxWidth: 60 }))!;
   expect(resized).toMatchObject({ width: 60, height: 20, wasResized: true });
-  expect(formatDimensionNote(resized)).toContain("Multiply coordinates by 5.00");
   const tiny = (await resizeImage(png(300, 100), "image/png", { maxBytes: 400 }))!;
   expect(tiny.data.length).toBeLessThan(400);
   expect(await resizeImage(Buffer.from("no image"), "image/png")).toBeNull();
@@ -91,7 +91,7 @@ function darkCorners(data: string): boolean[] {
   return corners.map(([x, y]) => pixels[(y * width + x) * 4]! < 100);
 }
 
-test.each([
+const orientations: [number, boolean[]][] = [
   [1, [true, false, true, false]],
   [2, [false, true, false, true]],
   [3, [false, true, false, true]],
@@ -100,12 +100,13 @@ test.each([
   [6, [true, true, false, false]],
   [7, [false, false, true, true]],
   [8, [false, false, true, true]],
-])("a photo with orientation %i is turned upright", async (orientation, dark) => {
-  const held = photo(png(80, 20), orientation);
-  const resized = (await resizeImage(held, "image/jpeg", { maxWidth: 40, maxHeight: 40 }))!;
-  const isTurned = orientation > 4;
-  expect([resized.width, resized.height]).toEqual(isTurned ? [10, 40] : [40, 10]);
-  expect(darkCorners(resized.data)).toEqual(dark);
-  const converted = await convertToPng(Buffer.from(held).toString("base64"), "image/jpeg");
-  expect(darkCorners(converted!.data)).toEqual(dark);
-});
+];
+
+test("photos are turned upright", () =>
+  everyRow(orientations)(async ([orientation, dark]) => {
+    const held = photo(png(80, 20), orientation);
+    const resized = (await resizeImage(held, "image/jpeg", { maxWidth: 40, maxHeight: 40 }))!;
+    const isTurned = orientation > 4;
+    expect([resized.width, resized.height]).toEqual(isTurned ? [10, 40] : [40, 10]);
+    expect(darkCorners(resized.data)).toEqual(dark);
+  }));

@@ -1,49 +1,38 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { afterEach, expect, test, vi } from "vitest";
 import { piModules } from "../src/index.ts";
-import * as agentCore from "../src/modules/agent-core.ts";
 import * as ai from "../src/modules/ai.ts";
 import * as codingAgent from "../src/modules/coding-agent.ts";
-import { insteadOfAgentCore, insteadOfAi, insteadOfCodingAgent } from "../src/pi-modules.ts";
+import { REPLACEMENTS } from "../src/pi-modules.ts";
 
 const modules = piModules();
 
 afterEach(() => vi.unstubAllEnvs());
 
-test.each(Object.keys(modules))("%s loads and exports something", async (name) => {
-  expect(Object.keys(await modules[name]!()).length).toBeGreaterThan(0);
-});
+test("every module loads and exports something", () =>
+  everyRow(Object.keys(modules))(async (name) =>
+    expect(Object.keys(await modules[name]!()).length).toBeGreaterThan(0),
+  ));
 
 test("both scopes give the same instances", async () => {
-  for (const name of ["pi-ai", "pi-coding-agent", "pi-tui", "pi-agent-core"]) {
+  for (const name of ["pi-ai", "pi-coding-agent", "pi-tui", "pi-agent-core"])
     expect(modules[`@mariozechner/${name}`]).toBe(modules[`@earendil-works/${name}`]);
-  }
   const { Type } = (await modules.typebox!()) as { Type: unknown };
   expect(ai.Type).toBe(Type);
 });
 
-test("no name has both a value and a word on what to use instead", () => {
-  const pairs = [
-    [codingAgent, insteadOfCodingAgent],
-    [ai, insteadOfAi],
-    [agentCore, insteadOfAgentCore],
-  ] as const;
-  for (const [values, instead] of pairs)
-    expect(Object.keys(instead).filter((name) => name in values)).toEqual([]);
+test("a name has either a value or a replacement, and one replacement only", async () => {
+  for (const [name, replacements] of Object.entries(REPLACEMENTS)) {
+    const values = await modules[`@earendil-works/${name}`]!();
+    const replaced = replacements.flatMap(([, names]) => names.split(" "));
+    expect(replaced.filter((each) => each in values)).toEqual([]);
+    expect(replaced).toEqual([...new Set(replaced)]);
+  }
 });
 
 test("the folder of pi's settings is Bonsai's", () => {
   vi.stubEnv("BONSAI_HOME", "/elsewhere");
   expect(codingAgent.getAgentDir()).toBe("/elsewhere");
-});
-
-test("models of the catalogue answer at once, under pi's names", () => {
-  const model = ai.getModel("anthropic", "claude-haiku-4-5");
-  expect(model).toMatchObject({ id: "claude-haiku-4-5", maxTokens: expect.any(Number), cost: { input: 1 } });
-  expect(ai.getProviders()).toContain("openai");
-  expect(ai.getModels("anthropic")).toContain(model);
-  expect(ai.getModel("nobody", "nothing")).toBeUndefined();
-  expect(ai.modelsAreEqual(model, { ...model! })).toBe(true);
-  expect(ai.clampThinkingLevel({ ...model!, reasoning: false }, "high")).toBe("off");
 });
 
 test("ids sort by their time", () => {
@@ -54,29 +43,18 @@ test("ids sort by their time", () => {
   expect(Number.parseInt(ids[2]!.replace("-", "").slice(0, 12), 16)).toBe(1_700_000_000_000);
 });
 
-test("arguments of a call are converted, or named", () => {
-  const tool = {
-    name: "wait",
-    description: "",
-    parameters: ai.Type.Object({ seconds: ai.Type.Number() }) as unknown as Record<string, unknown>,
-  };
-  const call = (args: Record<string, unknown>) =>
-    ({ type: "toolCall", id: "1", name: "wait", arguments: args }) as const;
-  expect(ai.validateToolArguments(tool, call({ seconds: "3" }))).toEqual({ seconds: 3 });
-  expect(() => ai.validateToolCall([tool], call({}))).toThrow("wait do not match");
-  expect(() => ai.validateToolCall([], call({}))).toThrow("Unknown tool: wait");
+test("a thinking level is replaced by the model's level with the same effect", () => {
+  const model = { provider: "anthropic", id: "m", api: "anthropic-messages", contextWindow: 200_000 };
+  expect(ai.clampThinkingLevel({ ...model, reasoning: false }, "high")).toBe("off");
+  expect(ai.clampThinkingLevel({ ...model, reasoning: true, maxTokens: 64_000 }, "high")).toBe("high");
 });
 
-const failed = (errorMessage: string) =>
-  ({ stopReason: "error", errorMessage, provider: "openai", model: "m", usage: {} }) as never;
-
-test.each([
-  [failed("Your input exceeds the context window of this model."), true],
-  [failed("Too many requests"), false],
-  [{ stopReason: "stop", usage: { input: 300, cacheRead: 0, cacheWrite: 0 } } as never, true],
-  [{ stopReason: "stop", usage: { input: 3, cacheRead: 0, cacheWrite: 0 } } as never, false],
-])("overflow %#", (answer, is) => {
-  expect(ai.isContextOverflow(answer, 200)).toBe(is);
+test("the cost of a usage follows the model's prices", () => {
+  const cost = { input: 2, output: 10, cacheRead: 1, cacheWrite: 4 };
+  const usage = { input: 500_000, output: 100_000, cacheRead: 0, cacheWrite: 250_000, cost: {} };
+  expect(ai.calculateCost({ provider: "p", id: "m", cost }, usage as never)).toEqual({
+    ...{ input: 1, output: 1, cacheRead: 0, cacheWrite: 1, total: 3 },
+  });
 });
 
 test("system messages add up to one prompt and one set of tools", () => {
@@ -91,21 +69,43 @@ test("system messages add up to one prompt and one set of tools", () => {
   const { messages: collapsed } = ai.collapseSystemMessages({ messages });
   expect(collapsed.map(({ role }) => role)).toEqual(["system", "user"]);
   expect(ai.getCurrentSystemPrompt(collapsed)).toBe("Base.\n\nB\n\nC");
-  expect(ai.withoutInitialSystemMessage(collapsed)).toEqual([{ role: "user", content: "hi" }]);
 });
 
-test.each([
+const frontMatters: [string, object, string][] = [
   ["---\nname: x\nlist: [1, 2]\n---\nBody", { name: "x", list: [1, 2] }, "Body"],
   ["---\r\nname: x\r\n---\r\nBody", { name: "x" }, "Body"],
   ["---\n---\nBody", {}, "Body"],
   ["Body\n---\nmore", {}, "Body\n---\nmore"],
   ["--- no fence", {}, "--- no fence"],
-])("front matter of %j", (text, frontmatter, body) => {
-  expect(codingAgent.parseFrontmatter(text)).toEqual({ frontmatter, body });
-  expect(codingAgent.stripFrontmatter(text)).toBe(body);
+];
+
+test("front matter is separated from the text after it", () =>
+  everyRow(frontMatters)(([text, frontmatter, body]) => {
+    expect(codingAgent.parseFrontmatter(text)).toEqual({ frontmatter, body });
+    expect(codingAgent.stripFrontmatter(text)).toBe(body);
+  }));
+
+const lineRanges: [unknown, unknown, string][] = [
+  [undefined, undefined, ""],
+  [5, undefined, ":5"],
+  [undefined, 10, ":1-10"],
+  ["5", "10", ":5-14"],
+  ["x", 10, ""],
+  [5, "x", ""],
+];
+
+test("the lines of a read call are shown after its path", () =>
+  everyRow(lineRanges)(([offset, limit, shown]) =>
+    expect(codingAgent.formatReadLineRange(offset, limit)).toBe(shown),
+  ));
+
+test("the ending of a file's name tells its language", () => {
+  expect(["a.TS", "b.cjs", "c/d.py", "Makefile", "x.unknown"].map(codingAgent.getLanguageFromPath)).toEqual([
+    ...["typescript", "javascript", "python", undefined, undefined],
+  ]);
 });
 
-test("an editor can be derived, and gives the keys of the program to it", () => {
+test("a class derived from CustomEditor passes the program's keys to it", () => {
   class Shouting extends codingAgent.CustomEditor {
     override handleInput(data: string): void {
       super.handleInput(data.toUpperCase());
@@ -124,48 +124,20 @@ test("an editor can be derived, and gives the keys of the program to it", () => 
   const exited = vi.fn();
   editor.onAction("app.interrupt", escaped);
   editor.onCtrlD = exited;
-  editor.handleInput("\u0004");
-  editor.handleInput("o");
-  editor.handleInput("\u001b");
-  editor.handleInput("\u0004");
+  for (const key of ["\u0004", "o", "\u001b", "\u0004"]) editor.handleInput(key);
   expect([editor.getText(), escaped.mock.calls.length, exited.mock.calls.length]).toEqual(["O", 1, 1]);
   expect(editor.render(20)[1]).toContain("O");
-  expect(editor).toBeInstanceOf(codingAgent.CustomEditor);
 });
 
-test("a Theme of one's own draws with its colours, and refuses what is none", () => {
-  const { Theme } = codingAgent;
-  const mine = new Theme({ accent: "#0af", dim: 244, text: "" }, { selectedBg: "#102030" }, "truecolor", {
-    name: "mine",
-  });
-  expect([mine.name, mine.appearance, mine.getColorMode()]).toEqual(["mine", "dark", "truecolor"]);
-  expect(mine.fg("accent", "a")).toBe("\u001b[38;2;0;170;255ma\u001b[39m");
-  expect(mine.getFgAnsi("dim")).toBe("\u001b[38;5;244m");
-  expect(mine.getFgAnsi("text")).toBe("\u001b[39m");
-  expect(mine.style("a", { bg: "selectedBg", bold: true })).toBe(
-    "\u001b[48;2;16;32;48m\u001b[1ma\u001b[22m\u001b[49m",
-  );
-  expect(new Theme({ accent: "#00aaff" }, {}, "256color").getFgAnsi("accent")).toBe("\u001b[38;5;39m");
-  class Mine extends Theme {}
-  expect(() => new Mine({ accent: "blue" }, {}, "truecolor")).toThrow(
-    expect.objectContaining({
-      code: "pi_theme_invalid",
-      message: expect.stringContaining('theme colour accent is "blue"'),
-    }),
-  );
-});
-
-test.each([
-  ["as it was", "\u001b"],
-  ["by its number", "\u001b[27u"],
-])("a loader draws its message and is aborted by Escape, sent %s", (_how, key) => {
-  const plain = { fg: (_color: string, text: string) => text };
-  const loader = new codingAgent.BorderedLoader({}, plain, "Waiting");
-  expect(loader.render(4)).toEqual(["────", " Waiting", " Esc to cancel", "────"]);
-  const aborted = vi.fn();
-  loader.onAbort = aborted;
-  loader.handleInput("x");
-  expect(loader.signal.aborted).toBe(false);
-  loader.handleInput(key);
-  expect([loader.signal.aborted, aborted.mock.calls.length]).toEqual([true, 1]);
-});
+test("a loader draws its message, and Escape aborts it", () =>
+  everyRow(["\u001b", "\u001b[27u"])((key) => {
+    const plain = { fg: (_color: string, text: string) => text };
+    const loader = new codingAgent.BorderedLoader({}, plain, "Waiting");
+    expect(loader.render(4)).toEqual(["────", " Waiting", " Esc to cancel", "────"]);
+    const aborted = vi.fn();
+    loader.onAbort = aborted;
+    loader.handleInput("x");
+    expect(loader.signal.aborted).toBe(false);
+    loader.handleInput(key);
+    expect([loader.signal.aborted, aborted.mock.calls.length]).toEqual([true, 1]);
+  }));

@@ -3,7 +3,6 @@ import { type LoopbackServer, loopbackServer, sseChunks } from "@bonsai-agent/te
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { useContext } from "../src/models/requests.ts";
 import { complete, openAICompletionsApi, streamSimple } from "../src/modules/ai.ts";
-import { generateSummaryWithUsage } from "../src/modules/coding-agent.ts";
 import { all } from "./all.ts";
 
 let server: LoopbackServer;
@@ -91,25 +90,4 @@ test("a protocol can be asked whatever the model says of its own", async () => {
   const events = openAICompletionsApi().streamSimple(asked, question, { apiKey: "k" });
   expect((await all(events)).map(({ type }) => type)).toContain("text_delta");
   expect((await events.result()).stopReason).toBe("stop");
-});
-
-test("generateSummary summarises in Bonsai's form, what came before included", async () => {
-  useContext(context("the host's"));
-  const messages = [
-    { role: "user" as const, content: `Move the parser. ${"It is slow. ".repeat(300)}`, timestamp: 0 },
-  ];
-  const args = [
-    messages,
-    model(),
-    1_000,
-    "own-key",
-    undefined,
-    undefined,
-    "the parser",
-    "Earlier: the lexer.",
-  ] as const;
-  const { text } = await generateSummaryWithUsage(...args);
-  expect(text).toContain("Moved the parser.");
-  const sent = JSON.stringify(server.requests[0]?.body);
-  for (const part of ["Move the parser.", "Earlier: the lexer.", "the parser"]) expect(sent).toContain(part);
 });

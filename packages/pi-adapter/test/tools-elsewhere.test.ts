@@ -17,7 +17,7 @@ import {
   createWriteTool,
   withFileMutationQueue,
 } from "../src/modules/coding-agent.ts";
-import type { BashOperations } from "../src/tools/bash-operations.ts";
+import type { CommandOperations } from "../src/tools/builtin-tool.ts";
 
 const folders: string[] = [];
 afterEach(() => {
@@ -229,7 +229,7 @@ test.each([
   ["aborted", /aborted/i],
   ["timeout:5", /timed out/i],
 ])("operations that end a command with %s: its output is kept", async (why, words) => {
-  const exec: BashOperations["exec"] = async (_command, _cwd, { onData }) => {
+  const exec: CommandOperations["exec"] = async (_command, _cwd, { onData }) => {
     for (let line = 1; line <= 3_000; line += 1) onData(Buffer.from(`${line}\n`));
     throw new Error(why);
   };

@@ -66,5 +66,6 @@ export {
   findExtensions,
 } from "./find-extensions.ts";
 export { modelRegistryOf } from "./model-registry.ts";
-export { contextEntries, sessionManagerOf, sessionProjection } from "./session-manager.ts";
+export { sessionManagerOf } from "./session-manager.ts";
 export type { LoadedExtension } from "./start-extension.ts";
+export { streamProvider } from "./stream-provider.ts";

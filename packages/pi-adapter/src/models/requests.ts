@@ -6,7 +6,6 @@ import type {
   AskOptions,
   ExtensionHost,
   ModelContext,
-  ModelRegistry,
   VirtualModules,
 } from "@bonsai-agent/extension/host";
 import { type AssistantMessage, contentText, type Message } from "@bonsai-agent/messages";
@@ -29,7 +28,7 @@ export interface PiContext {
   tools?: readonly ToolDeclaration[];
 }
 
-/** The options of pi's that mean something here; others are for its own transports. */
+/** pi's options, without those for its own transports. */
 export interface PiAskOptions {
   apiKey?: string;
   headers?: Readonly<Record<string, string | null>>;
@@ -40,14 +39,16 @@ export interface PiAskOptions {
   sessionId?: string;
 }
 
-/** The prompt and the tools may stand in the context or in a leading system message. */
+/** Reads the prompt and the tools from the context or from its system messages. */
 export function bonsaiContext(context: PiContext): ModelContext & { messages: readonly Message[] } {
   const systemPrompt = context.systemPrompt ?? currentSystemPrompt(context.messages);
   const tools = context.tools ?? currentTools(context.messages);
   return {
     messages: withoutSystem(context.messages) as Message[],
     ...(systemPrompt === "" ? {} : { systemPrompt }),
-    ...(tools.length === 0 ? {} : { tools: tools.map(declaration) }),
+    ...(tools.length === 0
+      ? {}
+      : { tools: tools.map(({ name, description, parameters }) => ({ name, description, parameters })) }),
   };
 }
 
@@ -73,13 +74,13 @@ export async function complete(
   return (await finalEvent(answer(bonsaiModel(model), context, options))).message;
 }
 
-/** Through the host, unless the extension brings a key that the host does not have. */
+/** Uses the host's client, unless the extension gives another key. */
 async function* answer(
   model: CatalogueModel,
   context: PiContext,
   options: PiAskOptions,
 ): AsyncIterable<StreamEvent> {
-  const registry = registryInUse();
+  const registry = contextInUse()?.modelRegistry;
   if (registry !== undefined && (await isHostsKey(model, options.apiKey))) {
     yield* registry.stream(model, bonsaiContext(context), bonsaiOptions(options));
   } else {
@@ -87,10 +88,10 @@ async function* answer(
   }
 }
 
-/** True where the host can be asked as well: the extension brings no key, or the one that the host has. */
-export async function isHostsKey(model: CatalogueModel, apiKey: string | undefined): Promise<boolean> {
+/** True without a key, or with the host's own key. */
+async function isHostsKey(model: CatalogueModel, apiKey: string | undefined): Promise<boolean> {
   if (apiKey === undefined) return true;
-  const auth = await registryInUse()?.getApiKeyAndHeaders(model);
+  const auth = await contextInUse()?.modelRegistry?.getApiKeyAndHeaders(model);
   return auth?.ok === true && auth.apiKey === apiKey;
 }
 
@@ -102,7 +103,10 @@ export function answerWithKey(
 ): AsyncIterable<StreamEvent> {
   const { messages, systemPrompt = "", tools = [] } = bonsaiContext(context);
   const { maxTokens, signal, reasoning } = bonsaiOptions(options);
-  return clientWith(apiKey).stream({
+  const keys = {
+    key: ({ apiKeyEnv = "" }: { apiKeyEnv?: string | undefined }) => apiKey ?? process.env[apiKeyEnv],
+  };
+  return new ModelClient({ keys }).stream({
     model: { ...model, headers: { ...model.headers, ...withoutNulls(headers) } },
     purpose: "extension",
     messages,
@@ -115,17 +119,7 @@ export function answerWithKey(
   });
 }
 
-/** A client with this key, else with those of the environment. */
-export function clientWith(apiKey: string | undefined): ModelClient {
-  const ofEnv = (name: string | undefined) => (name === undefined ? undefined : process.env[name]);
-  return new ModelClient({ keys: { key: ({ apiKeyEnv }) => apiKey ?? ofEnv(apiKeyEnv) } });
-}
-
-function declaration({ name, description, parameters }: ToolDeclaration): ToolDeclaration {
-  return { name, description, parameters };
-}
-
-/** pi has one level more, above the highest here. */
+/** pi has one more level, above Bonsai's highest. */
 export function levelOf(level: string): ThinkingLevel {
   return thinkingLevels.find((known) => known === level) ?? "xhigh";
 }
@@ -135,8 +129,8 @@ function withoutNulls(headers: PiAskOptions["headers"] = {}): Record<string, str
 }
 
 /**
- * Owners of the context whose models free functions ask: `complete(model, …)` of `pi-ai` gets none. It is the one that
- * the work goes back to which calls them; for work that goes back to none, the one that was given last.
+ * The context of the calling extension, for free functions such as `complete(model, …)` of `pi-ai`, which get none. Work outside
+ * of any context uses the latest one.
  */
 const given = new AsyncLocalStorage<InUse>();
 let latest: InUse | undefined;
@@ -147,7 +141,7 @@ interface InUse {
   extension: AdaptedExtension | undefined;
 }
 
-/** For all that the caller does from here on. @param confirmPath default: nobody can be asked about paths */
+/** Applies to the caller's work from here on. @param confirmPath default: refuses paths outside the project */
 export function useContext(
   context: ExtensionContext,
   confirmPath: ConfirmPath = async () => undefined,
@@ -161,17 +155,17 @@ export function contextInUse(): ExtensionContext | undefined {
   return inUse()?.context;
 }
 
-/** The program that runs the extension; undefined where an extension works outside of any. */
+/** The program that runs the extension; undefined outside of any. */
 export function hostInUse(): ExtensionHost | undefined {
   return inUse()?.extension?.host;
 }
 
-/** What an extension may import of that program. */
+/** The modules that an extension can import from that program. */
 export function modulesInUse(): VirtualModules | undefined {
   return inUse()?.extension?.modules;
 }
 
-/** Asks about paths beyond the project where there is a context; undefined where an extension works outside of any. */
+/** Asks about paths outside the project; undefined outside of any context. */
 export function confirmPathInUse(): ConfirmPath | undefined {
   return inUse()?.confirmPath;
 }
@@ -180,31 +174,26 @@ function inUse(): InUse | undefined {
   return given.getStore() ?? latest;
 }
 
-export function registryInUse(): ModelRegistry | undefined {
-  return contextInUse()?.modelRegistry;
-}
-
-/** A user's text as the list of blocks that pi's own messages have. */
+/** The message with its text as a block, as pi's own messages have it. */
 export function withBlocks<Any extends Message>(message: Any): Any {
   if (message.role !== "user" || typeof message.content !== "string") return message;
   return { ...message, content: [{ type: "text", text: message.content }] };
 }
 
-/** A message of a request in pi's shape, where the prompt and the tools stand in system messages. */
+/** A message of a request in pi's shape. System messages contain the prompt and the tools. */
 export interface TranscriptMessage {
   role: string;
   content?: unknown;
   [field: string]: unknown;
 }
 
-/** What a leading system message says, beside its text. */
 interface SystemParts extends TranscriptMessage {
   sections?: Record<string, string | null>;
   toolsAdded?: ToolDeclaration[];
   toolsRemoved?: { name: string }[];
 }
 
-/** One leading system message with the prompt and the tools; none where there are neither. */
+/** One system message with the prompt and the tools; undefined without both. */
 export function initialSystemMessage(
   systemPrompt: string | undefined,
   tools: readonly ToolDeclaration[] | undefined,
@@ -218,7 +207,7 @@ export function initialSystemMessage(
   };
 }
 
-/** The prompt after all system messages, oldest first. */
+/** The prompt after all system messages. */
 export function currentSystemPrompt(messages: readonly TranscriptMessage[]): string {
   const sections = new Map<string, string>();
   const texts: string[] = [];
@@ -232,7 +221,7 @@ export function currentSystemPrompt(messages: readonly TranscriptMessage[]): str
   return [...texts, ...sections.values()].filter((text) => text !== "").join("\n\n");
 }
 
-/** The tools after all that system messages added and took away. */
+/** The tools after all additions and removals of system messages. */
 export function currentTools(messages: readonly TranscriptMessage[]): ToolDeclaration[] {
   const tools = new Map<string, ToolDeclaration>();
   for (const { toolsAdded = [], toolsRemoved = [] } of systemMessages(messages)) {
@@ -242,8 +231,7 @@ export function currentTools(messages: readonly TranscriptMessage[]): ToolDeclar
   return [...tools.values()];
 }
 
-/** The conversation alone. */
-export function withoutSystem(messages: readonly TranscriptMessage[]): TranscriptMessage[] {
+function withoutSystem(messages: readonly TranscriptMessage[]): TranscriptMessage[] {
   return messages.filter(({ role }) => role !== "system");
 }
 

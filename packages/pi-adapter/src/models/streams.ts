@@ -1,57 +1,6 @@
 import type { AssistantMessage, ToolCall } from "@bonsai-agent/messages";
 import { classifyFailure, type ModelFailure, ProviderError, type StreamEvent } from "@bonsai-agent/models";
 
-/** Events that somebody pushes and others read, each from the first one on; the last one carries the result. */
-export class EventStream<Event, Result = Event> implements AsyncIterable<Event> {
-  readonly #events: Event[] = [];
-  readonly #isLast: (event: Event) => boolean;
-  readonly #resultOf: (event: Event) => Result;
-  readonly #result = Promise.withResolvers<Result>();
-  #isEnded = false;
-  #news = Promise.withResolvers<void>();
-
-  constructor(isLast: (event: Event) => boolean, resultOf: (event: Event) => Result) {
-    this.#isLast = isLast;
-    this.#resultOf = resultOf;
-    // Who only reads the events must not get a failure twice.
-    this.#result.promise.catch(() => {});
-  }
-
-  /** What comes after the end is dropped. */
-  push(event: Event): void {
-    if (this.#isEnded) return;
-    this.#events.push(event);
-    if (this.#isLast(event)) this.end(this.#resultOf(event));
-    else this.#wake();
-  }
-
-  /** Without a result, the result of a stream that had none rejects. */
-  end(result?: Result): void {
-    if (this.#isEnded) return;
-    this.#isEnded = true;
-    if (result === undefined) this.#result.reject(new Error("The stream ended without an answer."));
-    else this.#result.resolve(result);
-    this.#wake();
-  }
-
-  result(): Promise<Result> {
-    return this.#result.promise;
-  }
-
-  async *[Symbol.asyncIterator](): AsyncIterator<Event> {
-    for (let at = 0; ; ) {
-      while (at < this.#events.length) yield this.#events[at++]!;
-      if (this.#isEnded) return;
-      await this.#news.promise;
-    }
-  }
-
-  #wake(): void {
-    this.#news.resolve();
-    this.#news = Promise.withResolvers<void>();
-  }
-}
-
 /** An event of a streamed answer in pi's shape. */
 export type PiStreamEvent =
   | { type: "start"; partial: AssistantMessage }
@@ -71,13 +20,51 @@ export type PiStreamEvent =
   | { type: "done"; reason: string; message: AssistantMessage }
   | { type: "error"; reason: string; error: AssistantMessage };
 
-/** A streamed answer, as pi hands it out and takes it from providers. */
-export class AssistantMessageEventStream extends EventStream<PiStreamEvent, AssistantMessage> {
+/** A streamed answer in pi's shape. Each reader gets all events from the first one on; the last one carries the result. */
+export class AssistantMessageEventStream implements AsyncIterable<PiStreamEvent> {
+  readonly #events: PiStreamEvent[] = [];
+  readonly #result = Promise.withResolvers<AssistantMessage>();
+  #isEnded = false;
+  #news = Promise.withResolvers<void>();
+
   constructor() {
-    super(
-      ({ type }) => type === "done" || type === "error",
-      (event) => (event.type === "error" ? event.error : (event as { message: AssistantMessage }).message),
-    );
+    // A reader of the events alone must not get an unhandled rejection.
+    this.#result.promise.catch(() => {});
+  }
+
+  /** Ignores events after the end. */
+  push(event: PiStreamEvent): void {
+    if (this.#isEnded) return;
+    this.#events.push(event);
+    if (event.type === "done") this.end(event.message);
+    else if (event.type === "error") this.end(event.error);
+    else this.#wake();
+  }
+
+  /** Without an answer, the result rejects. */
+  end(answer?: AssistantMessage): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    if (answer === undefined) this.#result.reject(new Error("The stream ended without an answer."));
+    else this.#result.resolve(answer);
+    this.#wake();
+  }
+
+  result(): Promise<AssistantMessage> {
+    return this.#result.promise;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<PiStreamEvent> {
+    for (let at = 0; ; ) {
+      while (at < this.#events.length) yield this.#events[at++]!;
+      if (this.#isEnded) return;
+      await this.#news.promise;
+    }
+  }
+
+  #wake(): void {
+    this.#news.resolve();
+    this.#news = Promise.withResolvers<void>();
   }
 }
 
@@ -87,9 +74,14 @@ export function createAssistantMessageEventStream(): AssistantMessageEventStream
 
 type Kind = "text" | "thinking" | "toolcall";
 
-/** Turns the events of one stream into pi's, which also mark where each block begins and ends. */
+/** Converts the events of streams. pi's events also mark the beginning and the end of each block. */
 export class PiEvents {
   #open: { kind: Kind; contentIndex: number } | undefined;
+
+  /** Events for `message_update`. pi has `message_start` and `message_end` for the others. */
+  updates(event: StreamEvent): PiStreamEvent[] {
+    return this.of(event).filter(({ type }) => type !== "start" && type !== "done" && type !== "error");
+  }
 
   of(event: StreamEvent): PiStreamEvent[] {
     const partial = event.message;
@@ -141,7 +133,7 @@ function deltaOf(kind: Kind, event: { contentIndex: number; delta: string; messa
   return { type: `${kind}_delta` as const, contentIndex, delta, partial };
 }
 
-/** A stream of ours in pi's shape; it is read whether anybody listens or not. */
+/** Converts a stream. Reads it to its end, also without a reader. */
 export function piStream(source: AsyncIterable<StreamEvent>): AssistantMessageEventStream {
   const stream = new AssistantMessageEventStream();
   const events = new PiEvents();
@@ -152,13 +144,9 @@ export function piStream(source: AsyncIterable<StreamEvent>): AssistantMessageEv
   return stream;
 }
 
-/** The events of an answer, at once or when there are any. */
 export type PiEventSource = AsyncIterable<PiStreamEvent> | Promise<AsyncIterable<PiStreamEvent>>;
 
-/**
- * What a provider that was written for pi streams, as ours; what has no counterpart is left out.
- * @throws Error when the source is no stream
- */
+/** Converts the events of pi's providers. Omits events without a counterpart. @throws Error if the source is no stream */
 export async function* fromPiEvents(source: PiEventSource): AsyncIterable<StreamEvent> {
   const events = await source;
   if (!events?.[Symbol.asyncIterator])
@@ -174,17 +162,14 @@ function ofPiEvent(event: PiStreamEvent): StreamEvent | undefined {
     case "start":
       return { type: "start", message: event.partial };
     case "text_delta":
-    case "thinking_delta": {
+    case "thinking_delta":
+    case "toolcall_delta": {
       const { contentIndex, delta, partial: message } = event;
-      return { type: event.type === "text_delta" ? "text" : "thinking", contentIndex, delta, message };
+      const type = ({ text_delta: "text", thinking_delta: "thinking", toolcall_delta: "tool_call" } as const)[
+        event.type
+      ];
+      return { type, contentIndex, delta, message };
     }
-    case "toolcall_delta":
-      return {
-        type: "tool_call",
-        contentIndex: event.contentIndex,
-        delta: event.delta,
-        message: event.partial,
-      };
     case "toolcall_end": {
       const { contentIndex, toolCall, partial: message } = event;
       return { type: "tool_call", contentIndex, delta: "", toolCall, message };

@@ -1,76 +1,58 @@
-import { type AssistantMessage, contentBlocks, inputTokens, type Usage } from "@bonsai-agent/messages";
-import { classifyFailure, ProviderError } from "@bonsai-agent/models";
+import { randomBytes } from "node:crypto";
+import type { Usage } from "@bonsai-agent/messages";
+import { type ProviderApi, thinkingLevelsOf } from "@bonsai-agent/models";
+import { askedThinking } from "@bonsai-agent/models/host";
 import { type TUnsafe, Type } from "typebox";
-import { bonsaiModel, type GivenModel, piModel } from "../models/model.ts";
+import { bonsaiModel, type GivenModel, type PiModel, piModel } from "../models/model.ts";
 import {
-  collapsed,
-  currentSystemPrompt,
-  currentTools,
-  initialSystemMessage,
-  type TranscriptMessage,
-  withoutSystem,
+  answerWithKey,
+  contextInUse,
+  levelOf,
+  type PiAskOptions,
+  type PiContext,
 } from "../models/requests.ts";
-import { knownModels, wireApi, wireStream } from "./known-models.ts";
+import { type AssistantMessageEventStream, piStream } from "../models/streams.ts";
 
 export { Type } from "typebox";
 export { ToolCallArgumentsStream } from "../models/arguments-stream.ts";
-export { complete, complete as completeSimple, stream, stream as streamSimple } from "../models/requests.ts";
-export {
-  AssistantMessageEventStream,
-  createAssistantMessageEventStream,
-  EventStream,
-} from "../models/streams.ts";
-export { validateToolArguments, validateToolCall } from "../models/tool-arguments.ts";
-export { clampThinkingLevel, getSupportedThinkingLevels, modelsAreEqual } from "./known-models.ts";
-export { parseJsonWithRepair, parseStreamingJson, repairJson } from "./partial-json.ts";
-export { uuidv7 } from "./sessions.ts";
 export {
   collapsed as collapseSystemMessages,
+  complete,
+  complete as completeSimple,
   currentSystemPrompt as getCurrentSystemPrompt,
   currentTools as getCurrentTools,
-  initialSystemMessage as createInitialSystemMessage,
-};
-
-// Loaded with the module, for pi's functions answer at once.
-export const { getModel, getModels, getProviders, getEnvApiKey } = await knownModels();
+  stream,
+  stream as streamSimple,
+} from "../models/requests.ts";
+export { AssistantMessageEventStream, createAssistantMessageEventStream } from "../models/streams.ts";
 
 export const anthropicMessagesApi = wireApi("anthropic-messages");
 export const openAICompletionsApi = wireApi("openai-chat");
 export const openAIResponsesApi = wireApi("openai-responses");
-export const streamAnthropic = wireStream("anthropic-messages");
-export const streamSimpleAnthropic = streamAnthropic;
-export const streamOpenAICompletions = wireStream("openai-chat");
-export const streamSimpleOpenAICompletions = streamOpenAICompletions;
-export const streamOpenAIResponses = wireStream("openai-responses");
-export const streamSimpleOpenAIResponses = streamOpenAIResponses;
 
-/** The texts of a content, joined. */
-export function contentText(content: unknown, separator = "\n"): string {
-  return contentBlocks(content)
-    .flatMap(({ type, text }) => (type === "text" ? [String(text)] : []))
-    .join(separator);
+/** A protocol as a pair of functions. They use the protocol, whatever the model's `api`, with the key of the options. */
+function wireApi(api: ProviderApi) {
+  const stream = (
+    model: GivenModel,
+    context: PiContext,
+    options: PiAskOptions = {},
+  ): AssistantMessageEventStream => piStream(answerWithKey({ ...bonsaiModel(model), api }, context, options));
+  return () => ({ stream, streamSimple: stream });
 }
 
-export function getInitialSystemMessage(
-  messages: readonly TranscriptMessage[],
-): TranscriptMessage | undefined {
-  return messages[0]?.role === "system" ? messages[0] : undefined;
+/** A model of the host; undefined outside of any context. */
+export function getModel(provider: string, id: string): PiModel | undefined {
+  const model = contextInUse()?.modelRegistry.find(provider, id);
+  return model && piModel(model);
 }
 
-export function withoutInitialSystemMessage(messages: readonly TranscriptMessage[]): TranscriptMessage[] {
-  return messages[0]?.role === "system" ? messages.slice(1) : [...messages];
-}
-
-/** The prompt and the tools in a leading system message, as pi's providers read them. */
-export function normalizeContext(context: {
-  systemPrompt?: string;
-  messages: readonly TranscriptMessage[];
-  tools?: Parameters<typeof initialSystemMessage>[1];
-}): { messages: TranscriptMessage[] } {
-  const head = initialSystemMessage(context.systemPrompt, context.tools);
-  return {
-    messages: head === undefined ? [...context.messages] : [head, ...withoutSystem(context.messages)],
-  };
+/** The model's level that makes the same request as `level`. */
+export function clampThinkingLevel(given: GivenModel, level: string): string {
+  const model = bonsaiModel(given);
+  const levels: readonly string[] = thinkingLevelsOf(model);
+  if (levels.length === 0) return "off";
+  const effect = (each: string) => askedThinking(model, levelOf(each));
+  return levels.find((each) => effect(each) === effect(level)) ?? levels.at(-1)!;
 }
 
 /** One of some strings, as plain JSON Schema that every provider takes. */
@@ -81,22 +63,9 @@ export function StringEnum<Values extends readonly string[]>(
   return Type.Unsafe<Values[number]>({ type: "string", enum: [...values], ...options });
 }
 
-/** True for an answer that says that the request was too long, also one that was cut off in silence. */
-export function isContextOverflow(answer: AssistantMessage, contextWindow?: number): boolean {
-  const { stopReason, errorMessage, provider, model, usage } = answer;
-  if (stopReason !== "error") return !!contextWindow && inputTokens(usage) > contextWindow;
-  const status = /^(\d{3})\b/.exec(errorMessage ?? "")?.[1];
-  const error = new ProviderError({
-    kind: "refused",
-    message: errorMessage ?? "",
-    ...(status === undefined ? {} : { status: Number(status) }),
-  });
-  return classifyFailure({ error, provider, modelId: model }).kind === "inputTooLong";
-}
-
 const TOKENS = 1_000_000;
 
-/** Writes what a usage cost in US dollars into it, by the model's prices. */
+/** Writes the cost of a usage into it, in US dollars by the model's prices. */
 export function calculateCost(model: GivenModel, usage: Usage): Usage["cost"] {
   const { cost: prices } = piModel(bonsaiModel(model));
   const { cost } = usage;
@@ -106,4 +75,13 @@ export function calculateCost(model: GivenModel, usage: Usage): Usage["cost"] {
   cost.cacheWrite = (usage.cacheWrite * prices.cacheWrite) / TOKENS;
   cost.total = cost.input + cost.output + cost.cacheRead + cost.cacheWrite;
   return cost;
+}
+
+/** An id that sorts by time (RFC 9562, version 7). `timestampMs`: milliseconds since the epoch; default now. */
+export function uuidv7(timestampMs = Date.now()): string {
+  const bytes = randomBytes(16);
+  bytes.writeUIntBE(timestampMs, 0, 6);
+  bytes[6] = 0x70 | (bytes[6]! & 0x0f);
+  bytes[8] = 0x80 | (bytes[8]! & 0x3f);
+  return bytes.toString("hex").replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, "$1-$2-$3-$4-$5");
 }

@@ -1,21 +1,15 @@
-import { existsSync } from "node:fs";
-import { open } from "node:fs/promises";
 import { extname } from "node:path";
-import { fileKind } from "@bonsai-agent/agent/host";
+import { frontmatterParts } from "@bonsai-agent/agent/host";
 import { clipboardWriters, writeClipboard } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { bonsaiHome, SESSION_VERSION } from "@bonsai-agent/session";
-import { CustomEditor } from "./custom-editor.ts";
-import { BorderedLoader } from "./drawing.ts";
+import { bonsaiHome } from "@bonsai-agent/session";
+import { parse } from "yaml";
 
 export { convertToLlm, defineTool, serializeConversation } from "@bonsai-agent/extension";
-export { AgentSession } from "../sdk/agent-session.ts";
-export { createAgentSession } from "../sdk/create-agent-session.ts";
-export { resolveCliModel, resolveModelScopeWithDiagnostics } from "../sdk/model-resolver.ts";
-export { ModelRuntime } from "../sdk/model-runtime.ts";
-export { DefaultResourceLoader, loadProjectContextFiles } from "../sdk/resource-loader.ts";
-export { PiOwnTheme as Theme } from "../theme.ts";
-export { createLocalBashOperations } from "../tools/bash-operations.ts";
+export { createAgentSession, SettingsManager } from "../sdk/create-agent-session.ts";
+export { ModelRuntime, resolveCliModel } from "../sdk/model-runtime.ts";
+export { DefaultResourceLoader } from "../sdk/resource-loader.ts";
+export { SessionManager } from "../sdk/session-manager.ts";
 export {
   createBashTool,
   createBashTool as createBashToolDefinition,
@@ -26,6 +20,7 @@ export {
   createFindTool as createFindToolDefinition,
   createGrepTool,
   createGrepTool as createGrepToolDefinition,
+  createLocalBashOperations,
   createLsTool,
   createLsTool as createLsToolDefinition,
   createReadOnlyTools,
@@ -38,7 +33,6 @@ export {
   isFindToolResult,
   isGrepToolResult,
   isLsToolResult,
-  isPowerShellToolResult,
   isReadToolResult,
   isToolCallEventType,
   isWriteToolResult,
@@ -53,14 +47,8 @@ export {
   truncateTail,
 } from "../tools/truncate.ts";
 export {
-  collectEntriesForBranchSummary,
-  findCutPoint,
-  findTurnStartIndex,
-  getLastAssistantUsage,
-  prepareBranchEntries,
-} from "./compactions.ts";
-export { formatReadLineRange, generateDiffString, generateUnifiedPatch, renderDiff } from "./diffs.ts";
-export {
+  BorderedLoader,
+  CustomEditor,
   DynamicBorder,
   getMarkdownTheme,
   getSelectListTheme,
@@ -70,48 +58,22 @@ export {
   keyText,
   rawKeyHint,
 } from "./drawing.ts";
-export { parseFrontmatter, stripFrontmatter } from "./frontmatter.ts";
-export { convertToPng, formatDimensionNote, resizeImage } from "./images.ts";
-export { SessionManager } from "./session-manager.ts";
-export {
-  buildContextEntries,
-  buildSessionContext,
-  buildSessionProjection,
-  calculateContextTokens,
-  DEFAULT_COMPACTION_SETTINGS,
-  estimateTokens,
-  getLatestCompactionEntry,
-  migrateSessionEntries,
-  parseSessionEntries,
-  sessionEntryToContextMessages,
-  shouldCompact,
-} from "./sessions.ts";
-export { SettingsManager } from "./settings-manager.ts";
-export {
-  createSyntheticSourceInfo,
-  formatSkillsForPrompt,
-  loadSkills,
-  loadSkillsFromDir,
-  parseSkillBlock,
-} from "./skills.ts";
-export { compact, generateBranchSummary, generateSummary, generateSummaryWithUsage } from "./summaries.ts";
-export { BorderedLoader, CustomEditor };
+export { resizeImage } from "./images.ts";
 
-/** The folder in a project that has its settings and extensions. */
+/** The folder in a project for its settings and extensions. */
 export const CONFIG_DIR_NAME = ".bonsai";
 /** The version of pi whose names and shapes this package follows. */
 export const VERSION = "0.87.1";
-export const CURRENT_SESSION_VERSION = SESSION_VERSION;
 
 /** Bonsai's own folder. */
 export function getAgentDir(): string {
   return bonsaiHome();
 }
 
-/** Colours are the front end's; there is nothing to set up. */
+/** Does nothing: the front end sets its colours up itself. */
 export function initTheme(): void {}
 
-/** @throws BonsaiError `pi_clipboard_missing` where no program of the system takes a text */
+/** @throws BonsaiError `pi_clipboard_missing` if no program of the system takes a text */
 export async function copyToClipboard(text: string): Promise<void> {
   if ((await writeClipboard(text)) !== undefined) return;
   throw new BonsaiError({
@@ -121,82 +83,63 @@ export async function copyToClipboard(text: string): Promise<void> {
   });
 }
 
-type Listener = (data: unknown) => void;
-
-/** A bus of one's own; `pi.events` is the one that extensions share. */
-export function createEventBus(): {
-  emit(channel: string, data: unknown): void;
-  on(channel: string, listener: Listener): () => void;
-  clear(): void;
-} {
-  const channels = new Map<string, Set<Listener>>();
-  return {
-    emit(channel, data) {
-      for (const listener of [...(channels.get(channel) ?? [])]) listener(data);
-    },
-    on(channel, listener) {
-      const listeners = channels.get(channel) ?? new Set<Listener>();
-      channels.set(channel, listeners.add(listener));
-      return () => listeners.delete(listener);
-    },
-    clear: () => channels.clear(),
-  };
+/** The YAML between two lines of dashes at the head of a text, and the text after it. @throws errors of the YAML */
+export function parseFrontmatter<Fields extends object = Record<string, unknown>>(
+  content: string,
+): { frontmatter: Fields; body: string } {
+  const { yaml, body } = frontmatterParts(content);
+  if (yaml === undefined) return { frontmatter: {} as Fields, body };
+  return { frontmatter: (parse(yaml) ?? {}) as Fields, body: body.trim() };
 }
 
-const languages: Readonly<Record<string, string>> = {
-  ".ts": "typescript",
-  ".tsx": "typescript",
-  ".mts": "typescript",
-  ".js": "javascript",
-  ".jsx": "javascript",
-  ".mjs": "javascript",
-  ".cjs": "javascript",
-  ".py": "python",
-  ".rs": "rust",
-  ".go": "go",
-  ".java": "java",
-  ".kt": "kotlin",
-  ".swift": "swift",
-  ".c": "c",
-  ".h": "c",
-  ".cpp": "cpp",
-  ".hpp": "cpp",
-  ".cs": "csharp",
-  ".rb": "ruby",
-  ".php": "php",
-  ".sh": "bash",
-  ".bash": "bash",
-  ".zsh": "bash",
-  ".json": "json",
-  ".yaml": "yaml",
-  ".yml": "yaml",
-  ".toml": "toml",
-  ".md": "markdown",
-  ".html": "html",
-  ".css": "css",
-  ".scss": "scss",
-  ".sql": "sql",
-  ".lua": "lua",
+export function stripFrontmatter(content: string): string {
+  return parseFrontmatter(content).body;
+}
+
+/** By language: the endings of its files. */
+const ENDINGS: Readonly<Record<string, string>> = {
+  typescript: "ts tsx mts cts",
+  javascript: "js jsx mjs cjs",
+  python: "py",
+  rust: "rs",
+  go: "go",
+  java: "java",
+  kotlin: "kt",
+  swift: "swift",
+  c: "c h",
+  cpp: "cpp hpp",
+  csharp: "cs",
+  ruby: "rb",
+  php: "php",
+  bash: "sh bash zsh",
+  json: "json",
+  yaml: "yaml yml",
+  toml: "toml",
+  markdown: "md",
+  html: "html",
+  css: "css",
+  scss: "scss",
+  sql: "sql",
+  lua: "lua",
 };
 
-/** The language of a file by its name's end. */
+/** The language of a file by its name's ending. */
 export function getLanguageFromPath(path: string): string | undefined {
-  return languages[extname(path).toLowerCase()];
+  const ending = extname(path).slice(1).toLowerCase();
+  return Object.keys(ENDINGS).find((language) => ENDINGS[language]!.split(" ").includes(ending));
 }
 
-/** The shell that runs commands, and what stands before one. */
-export function getShellConfig(shellPath?: string): { shell: string; args: string[] } {
-  const known = existsSync("/bin/bash") ? "/bin/bash" : "bash";
-  return { shell: shellPath ?? known, args: ["-c"] };
+/** The lines of a call of `read` as a suffix of its path: `:first-last`; empty for the whole file. */
+export function formatReadLineRange(offset?: unknown, limit?: unknown): string {
+  const first = offset === undefined ? 1 : lineNumber(offset);
+  const count = limit === undefined ? undefined : lineNumber(limit);
+  if ((offset ?? limit) === undefined || first === undefined) return "";
+  if (limit === undefined) return `:${first}`;
+  return count === undefined ? "" : `:${first}-${first + count - 1}`;
 }
 
-/** By the first bytes: the type of an image that providers take; null for any other file. */
-export async function detectSupportedImageMimeTypeFromFile(path: string): Promise<string | null> {
-  const file = await open(path);
-  try {
-    const kind = await fileKind(file);
-    return kind.kind === "image" ? kind.mimeType : null;
-  } finally {
-    await file.close();
-  }
+/** Models also write numbers as texts. */
+function lineNumber(value: unknown): number | undefined {
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  return typeof number === "number" && Number.isFinite(number) ? number : undefined;
 }

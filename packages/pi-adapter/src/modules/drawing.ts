@@ -1,3 +1,4 @@
+import { Editor, type EditorOptions, type EditorTheme, matchesKey, type TUI } from "@earendil-works/pi-tui";
 import { themeInUse } from "../theme.ts";
 
 type Theme = ReturnType<typeof themeInUse>;
@@ -87,10 +88,6 @@ interface Screen {
   requestRender?(): void;
 }
 
-/** As a terminal sends it, also one that sends keys by numbers. Loading the terminal library for it takes long. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: it begins with one
-const isEscape = /^\x1b(?:\[27(?:;1(?::1)?)?u)?$/;
-
 /** A message between two lines while something is waited for; Escape aborts its signal. */
 export class BorderedLoader {
   readonly #controller = new AbortController();
@@ -115,7 +112,7 @@ export class BorderedLoader {
   }
 
   handleInput(data: string): void {
-    if (!this.#cancellable || !isEscape.test(data)) return;
+    if (!this.#cancellable || !matchesKey(data, "escape")) return;
     this.#controller.abort();
     this.onAbort?.();
   }
@@ -154,4 +151,58 @@ export function keyHint(action: string, description: string): string {
 
 export function rawKeyHint(key: string, description: string): string {
   return `${key} ${description}`;
+}
+
+interface Keybindings {
+  matches(data: string, action: string): boolean;
+}
+
+interface Options extends EditorOptions {
+  embedWorkingStatus?: boolean;
+}
+
+/** pi's editor: runs the program's keys before it types anything. */
+export class CustomEditor extends Editor {
+  readonly keybindings: Keybindings;
+  readonly embedWorkingStatus: boolean;
+  /** By pi's names. Bonsai's own keys are asked before any editor, but for the one that stops. */
+  readonly actionHandlers = new Map<string, () => void>();
+  onEscape: (() => void) | undefined;
+  onCtrlD: (() => void) | undefined;
+  onPasteImage: (() => void) | undefined;
+  onExtensionShortcut: ((data: string) => boolean) | undefined;
+
+  constructor(tui: TUI, theme: EditorTheme, keybindings: Keybindings, options: Options = {}) {
+    super(tui, theme, options);
+    this.keybindings = keybindings;
+    this.embedWorkingStatus = options.embedWorkingStatus ?? false;
+  }
+
+  onAction(action: string, handler: () => void): void {
+    this.actionHandlers.set(action, handler);
+  }
+
+  /** The line above the editor says what goes on. */
+  setWorkingStatusIndicator(): void {}
+
+  override handleInput(data: string): void {
+    if (this.onExtensionShortcut?.(data) === true) return;
+    const handler = handlerOf(this, data);
+    if (handler === undefined) super.handleInput(data);
+    else handler();
+  }
+}
+
+/** What pi's own keys do in an editor; undefined for a key that is typed. */
+function handlerOf(editor: CustomEditor, data: string): (() => void) | undefined {
+  const { actionHandlers, keybindings } = editor;
+  const is = (action: string) => keybindings.matches(data, action);
+  if (is("app.interrupt"))
+    return editor.isShowingAutocomplete()
+      ? undefined
+      : (editor.onEscape ?? actionHandlers.get("app.interrupt"));
+  if (is("app.exit"))
+    return editor.getText() === "" ? (editor.onCtrlD ?? actionHandlers.get("app.exit")) : undefined;
+  if (is("app.clipboard.pasteImage")) return editor.onPasteImage;
+  return [...actionHandlers].find(([action]) => action !== "app.interrupt" && is(action))?.[1];
 }

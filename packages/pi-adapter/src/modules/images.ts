@@ -16,7 +16,7 @@ interface ResizeOptions {
   jpegQuality?: number;
 }
 
-export interface ResizedImage {
+interface ResizedImage {
   /** In base64. */
   data: string;
   mimeType: string;
@@ -78,28 +78,6 @@ function smallest(
 
 function encoded(bytes: Uint8Array, mimeType: string): Pick<ResizedImage, "data" | "mimeType"> {
   return { data: Buffer.from(bytes).toString("base64"), mimeType };
-}
-
-/** A sentence for the model, which must find the same place in the original. */
-export function formatDimensionNote({
-  wasResized,
-  originalWidth,
-  originalHeight,
-  width,
-  height,
-}: ResizedImage): string | undefined {
-  if (!wasResized) return undefined;
-  const factor = (originalWidth / width).toFixed(2);
-  return `[Image: original ${originalWidth}x${originalHeight}, displayed at ${width}x${height}. Multiply coordinates by ${factor} to map to original image.]`;
-}
-
-/** The image as PNG, in base64; null for data that is no image. */
-export async function convertToPng(
-  data: string,
-  mimeType: string,
-): Promise<{ data: string; mimeType: string } | null> {
-  if (mimeType === "image/png") return { data, mimeType };
-  return withImage(Buffer.from(data, "base64"), (image) => encoded(image.get_bytes(), "image/png"));
 }
 
 /** Decodes an image, upright. Null for bytes that are no image. */

@@ -1,23 +1,20 @@
-import type { Agent, AgentNotice, LifecycleEvents } from "@bonsai-agent/agent";
+import type { Agent, LifecycleEvents } from "@bonsai-agent/agent";
 import type { ExtensionMode, Extensions } from "@bonsai-agent/extension/host";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import { BonsaiError, type ImageContent, type UserContent } from "@bonsai-agent/messages";
-import { bonsaiModel, type GivenModel } from "../models/model.ts";
-import { levelOf } from "../models/requests.ts";
-import type { PiSessionManager } from "../modules/session-manager.ts";
+import { BonsaiError, type ImageContent, type Message, messageText } from "@bonsai-agent/messages";
+import { bonsaiModel, type GivenModel, type PiModel, piModel } from "../models/model.ts";
+import { levelOf, withBlocks } from "../models/requests.ts";
 import type { ModelRuntime } from "./model-runtime.ts";
+import { type PiEvent, sendPiEvents } from "./pi-events.ts";
 import type { DefaultResourceLoader } from "./resource-loader.ts";
-import { type SessionEvent, sendPiEvents } from "./session-events.ts";
-import { SessionReads } from "./session-reads.ts";
+import type { PiSessionManager } from "./session-manager.ts";
 
-/** What a program binds the extensions of a session to. Read when needed. */
-export interface Bound {
+/** The program's answers to a session's extensions. Read at each use. */
+export interface Binding {
   mode: ExtensionMode;
-  ui: object | undefined;
-  agent: Agent | undefined;
-  onError: ((error: ExtensionFailure) => void) | undefined;
-  onNotice?(notice: AgentNotice): void;
-  shutdown?(): void;
+  ui?: object | undefined;
+  onError?: ((error: ExtensionFailure) => void) | undefined;
+  shutdown?: (() => void) | undefined;
 }
 
 interface ExtensionFailure {
@@ -30,19 +27,12 @@ interface SessionParts {
   agent: Agent;
   extensions: Extensions;
   lifecycle: Lifecycle<LifecycleEvents>;
-  bound: Bound;
-  manager: PiSessionManager;
+  binding: Binding;
+  sessionManager: PiSessionManager;
   settingsManager: unknown;
-  loader: DefaultResourceLoader;
-  runtime: ModelRuntime;
+  resourceLoader: DefaultResourceLoader;
+  modelRuntime: ModelRuntime;
   onDispose(): void;
-}
-
-interface Bindings {
-  uiContext?: object;
-  mode?: ExtensionMode;
-  shutdownHandler?(): void;
-  onError?(error: ExtensionFailure): void;
 }
 
 interface PromptOptions {
@@ -51,122 +41,76 @@ interface PromptOptions {
   expandPromptTemplates?: boolean;
 }
 
-type Listener = (event: SessionEvent) => void;
+type Listener = (event: PiEvent) => void;
 
-/** pi's session: an agent at work, with its extensions. */
-export class AgentSession extends SessionReads {
+/** pi's session: an agent with its extensions. */
+export class AgentSession {
   readonly #parts: SessionParts;
   readonly #agent: Agent;
   readonly #listeners = new Set<Listener>();
-  #command: AbortController | undefined;
   #disposed: Promise<void> | undefined;
   readonly sessionManager: PiSessionManager;
   readonly settingsManager: unknown;
   readonly resourceLoader: DefaultResourceLoader;
   readonly modelRuntime: ModelRuntime;
-  readonly scopedModels: readonly never[] = [];
   readonly agent: ReturnType<typeof agentView>;
-  readonly extensionRunner: ReturnType<typeof runnerView>;
 
   constructor(parts: SessionParts) {
-    super(parts.agent);
     this.#parts = parts;
     this.#agent = parts.agent;
-    this.sessionManager = parts.manager;
+    this.sessionManager = parts.sessionManager;
     this.settingsManager = parts.settingsManager;
-    this.resourceLoader = parts.loader;
-    this.modelRuntime = parts.runtime;
+    this.resourceLoader = parts.resourceLoader;
+    this.modelRuntime = parts.modelRuntime;
     this.agent = agentView(this, parts.agent);
-    this.extensionRunner = runnerView(parts);
-    parts.bound.onNotice = ({ level, message }) => {
-      if (level !== "info") parts.bound.onError?.({ extensionPath: "", event: "notice", error: message });
-    };
-    const settled = () =>
+    const onSettled = () =>
       void this.#agent.idle().then(() => this.#send({ type: "agent_settled", aborted: false }));
-    sendPiEvents(parts.lifecycle, (event) => this.#send(event), settled);
+    sendPiEvents(parts.lifecycle, (event) => this.#send(event), onSettled);
   }
 
-  /** The function returned ends it. */
+  /** Call the returned function to unsubscribe. */
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Gives the extensions a user, and starts them. */
-  async bindExtensions({ uiContext, mode, shutdownHandler, onError }: Bindings): Promise<void> {
-    const { bound } = this.#parts;
-    bound.ui = uiContext;
-    bound.mode = mode ?? (uiContext === undefined ? "print" : "rpc");
-    bound.onError = onError;
-    if (shutdownHandler !== undefined) bound.shutdown = shutdownHandler;
+  /** Connects the extensions with a program and starts them. */
+  async bindExtensions(given: {
+    uiContext?: object;
+    mode?: ExtensionMode;
+    shutdownHandler?(): void;
+    onError?(error: ExtensionFailure): void;
+  }): Promise<void> {
+    const { uiContext: ui, mode = ui === undefined ? "print" : "rpc", onError, shutdownHandler } = given;
+    Object.assign(this.#parts.binding, { ui, mode, onError, shutdown: shutdownHandler });
     await this.#agent.start("startup");
   }
 
   /**
-   * Runs a command of an extension, or sends a text. Resolves when the run has ended; a failed request is in the last message.
-   * @throws BonsaiError `agent_busy` during a run without `streamingBehavior`, and for a run that failed before its answer
+   * Runs a command of an extension, or sends a text. Resolves at the end of the run; a failed request is in the last message.
+   * @throws BonsaiError `agent_busy` during a run without `streamingBehavior`, and the error of a run without an answer
    */
   async prompt(text: string, options: PromptOptions = {}): Promise<void> {
     const { images, streamingBehavior: behavior, expandPromptTemplates: isExpanded = true } = options;
     if (isExpanded && (await this.#parts.extensions.runCommand(text))) return;
-    const result = await this.#agent.prompt(text, {
-      isExpanded,
-      ...(images && { images }),
-      ...(behavior && { behavior }),
-    });
-    if (result.status === "failed" && result.answer === undefined && result.error !== undefined)
-      throw result.error;
+    const given = { isExpanded, ...(images && { images }), ...(behavior && { behavior }) };
+    const { status, answer, error } = await this.#agent.prompt(text, given);
+    if (status === "failed" && answer === undefined && error !== undefined) throw error;
   }
 
-  async steer(text: string, images?: ImageContent[]): Promise<void> {
-    await this.#queue(text, "steer", images);
+  steer(text: string, images?: ImageContent[]): Promise<void> {
+    return this.#queue(text, { streamingBehavior: "steer", ...(images && { images }) });
   }
 
-  async followUp(text: string, images?: ImageContent[]): Promise<void> {
-    await this.#queue(text, "followUp", images);
+  followUp(text: string, images?: ImageContent[]): Promise<void> {
+    return this.#queue(text, { streamingBehavior: "followUp", ...(images && { images }) });
   }
 
-  async sendUserMessage(
-    content: string | UserContent[],
-    { deliverAs }: { deliverAs?: "steer" | "followUp" } = {},
-  ): Promise<void> {
-    const blocks = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
-    const text = blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
-    const images = blocks.filter((block): block is ImageContent => block.type === "image");
-    await this.prompt(text, {
-      images,
-      expandPromptTemplates: false,
-      ...(deliverAs && { streamingBehavior: deliverAs }),
-    });
-  }
-
-  async sendCustomMessage(
-    message: Parameters<Agent["sendMessage"]>[0],
-    options?: Parameters<Agent["sendMessage"]>[1],
-  ): Promise<void> {
-    await this.#agent.sendMessage({ ...message, display: message.display ?? true }, options);
-  }
-
-  /** A text for a run that is under way; at rest it waits for nothing and begins one. */
-  async #queue(text: string, behavior: "steer" | "followUp", images?: ImageContent[]): Promise<void> {
-    const run = this.#agent.prompt(text, { behavior, ...(images && { images }) });
-    if (!this.isStreaming) await run;
-    else run.catch(() => {});
-    this.#send(this.#queueEvent());
-  }
-
-  #queueEvent(): SessionEvent {
-    return {
-      type: "queue_update",
-      steering: this.getSteeringMessages(),
-      followUp: this.getFollowUpMessages(),
-    };
-  }
-
-  clearQueue(): { steering: string[]; followUp: string[] } {
-    const texts = this.#agent.clearQueue();
-    const of = (wanted: string) => texts.flatMap(({ behavior, text }) => (behavior === wanted ? [text] : []));
-    return { steering: of("steer"), followUp: of("followUp") };
+  /** During a run, the text waits for it. Otherwise it starts a run. */
+  async #queue(text: string, options: PromptOptions): Promise<void> {
+    const run = this.prompt(text, options);
+    if (this.isStreaming) run.catch(() => {});
+    else await run;
   }
 
   abort(): Promise<void> {
@@ -177,7 +121,7 @@ export class AgentSession extends SessionReads {
     return this.#agent.idle();
   }
 
-  /** Ends the agent and its extensions. The session file stays. */
+  /** Ends the agent and its extensions. The session file stays. The caller sends `session_shutdown`, as in pi. */
   dispose(): Promise<void> {
     this.#disposed ??= this.#dispose();
     return this.#disposed;
@@ -185,30 +129,74 @@ export class AgentSession extends SessionReads {
 
   async #dispose(): Promise<void> {
     this.#listeners.clear();
-    // Whoever wants `session_shutdown` sends it by `extensionRunner`, as in pi.
     this.#parts.extensions.unload();
     await this.#agent.close();
     this.#parts.onDispose();
+  }
+
+  get model(): PiModel {
+    return piModel(this.#agent.model);
   }
 
   setModel(model: GivenModel): Promise<void> {
     return this.#agent.setModel(bonsaiModel(model));
   }
 
+  get thinkingLevel(): string {
+    return this.#agent.state.thinking;
+  }
+
   setThinkingLevel(level: string): Promise<void> {
     return this.#agent.setThinking(levelOf(level));
+  }
+
+  get messages(): Message[] {
+    return this.#agent.session.projection().items.map(({ message }) => withBlocks(message));
+  }
+
+  getLastAssistantText(): string | undefined {
+    const answer = this.messages.findLast(({ role }) => role === "assistant");
+    return answer && messageText(answer);
+  }
+
+  get systemPrompt(): string {
+    return this.#agent.systemPrompt;
+  }
+
+  get isStreaming(): boolean {
+    return this.#agent.isBusy;
+  }
+
+  get isIdle(): boolean {
+    return !this.#agent.isBusy;
+  }
+
+  get sessionFile(): string | undefined {
+    return this.#agent.session.file;
+  }
+
+  get sessionId(): string {
+    return this.#agent.session.id;
+  }
+
+  get sessionName(): string | undefined {
+    return this.#agent.session.name;
   }
 
   setSessionName(name: string): void {
     this.#agent.session.append({ type: "session_info", name });
   }
 
+  getActiveToolNames(): string[] {
+    return [...this.#agent.tools.active];
+  }
+
   setActiveToolsByName(names: string[]): void {
     this.#agent.tools.setActive(names);
   }
 
-  get promptTemplates(): object[] {
-    return this.resourceLoader.getPrompts().prompts;
+  getAllTools(): { name: string; description: string; parameters: object }[] {
+    return this.#agent.tools.allTools().map(({ declaration }) => ({ ...declaration }));
   }
 
   /** @throws BonsaiError `pi_not_compacted` */
@@ -228,78 +216,32 @@ export class AgentSession extends SessionReads {
     });
   }
 
-  abortCompaction(): void {
-    this.#agent.cancelCompaction();
+  get state() {
+    const { messages, model, thinkingLevel, systemPrompt, isStreaming } = this;
+    const last = messages.at(-1);
+    const errorMessage = last?.role === "assistant" ? last.errorMessage : undefined;
+    const tools = this.getAllTools().filter(({ name }) => this.#agent.tools.isActive(name));
+    return { messages, model, thinkingLevel, systemPrompt, isStreaming, errorMessage, tools };
   }
 
-  setAutoCompactionEnabled(enabled: boolean): void {
-    this.#agent.setCompactionSettings({ ...this.#agent.settings.compaction, enabled });
-  }
-
-  async executeBash(
-    command: string,
-    onChunk: (text: string) => void = () => {},
-    { excludeFromContext = false, id }: { excludeFromContext?: boolean; id?: string } = {},
-  ): Promise<object> {
-    const running = new AbortController();
-    this.#command = running;
-    const onOutput = (delta: string) => {
-      onChunk(delta);
-      this.#send({ type: "bash_execution_update", id, delta });
+  /** pi's runner of a session's extensions. */
+  get extensionRunner() {
+    const { lifecycle, extensions } = this.#parts;
+    return {
+      hasHandlers: (event: string) => lifecycle.hasHandlers(event as "agent_end"),
+      async emit(event: { type: string }): Promise<void> {
+        await lifecycle.notify(event.type as "session_shutdown", event as never);
+      },
+      getExtensionPaths: () => extensions.loaded.map(({ path }) => path),
     };
-    try {
-      return await this.#agent.runUserCommand(command, {
-        excludeFromContext,
-        signal: running.signal,
-        onOutput,
-      });
-    } finally {
-      if (this.#command === running) this.#command = undefined;
-    }
   }
 
-  abortBash(): void {
-    this.#command?.abort();
-  }
-
-  get isBashRunning(): boolean {
-    return this.#command !== undefined;
-  }
-
-  get hasPendingBashMessages(): boolean {
-    return false;
-  }
-
-  async navigateTree(
-    targetId: string,
-    options: {
-      summarize?: boolean;
-      customInstructions?: string;
-      replaceInstructions?: boolean;
-      label?: string;
-    } = {},
-  ): Promise<{ cancelled: boolean }> {
-    const { summarize = false, customInstructions, ...more } = options;
-    const focus = customInstructions === undefined ? {} : { focus: customInstructions };
-    const moved = await this.#agent.navigate(targetId, { summarise: summarize, ...focus, ...more });
-    return { ...moved, cancelled: moved.status === "cancelled" };
-  }
-
-  hasExtensionHandlers(event: string): boolean {
-    return this.extensionRunner.hasHandlers(event);
-  }
-
-  async reload(): Promise<void> {
-    await this.resourceLoader.reload();
-    await this.#parts.extensions.reload();
-  }
-
-  #send(event: SessionEvent): void {
+  #send(event: PiEvent): void {
     for (const listener of [...this.#listeners]) listener(event);
   }
 }
 
-/** What programs ask of pi's agent behind a session. */
+/** pi's agent of a session. */
 function agentView(session: AgentSession, agent: Agent) {
   return {
     get state() {
@@ -314,28 +256,5 @@ function agentView(session: AgentSession, agent: Agent) {
     prompt: (text: string) => session.prompt(text),
     abort: () => void session.abort(),
     waitForIdle: () => session.waitForIdle(),
-    clearAllQueues: () => void session.clearQueue(),
-  };
-}
-
-/** What programs ask of the extensions of a session. */
-function runnerView({ lifecycle, extensions, bound }: SessionParts) {
-  return {
-    hasHandlers: (event: string) => lifecycle.hasHandlers(event as "agent_end"),
-    async emit(event: { type: string }): Promise<undefined> {
-      await lifecycle.notify(event.type as "session_shutdown", event as never);
-      return undefined;
-    },
-    hasUI: () => bound.ui !== undefined,
-    getExtensionPaths: () => extensions.loaded.map(({ path }) => path),
-    getRegisteredCommands: () => [...extensions.commands],
-    getCommand: (name: string) => extensions.commands.find((command) => command.name === name),
-    getFlags: () => extensions.flags,
-    onError(listener: NonNullable<Bound["onError"]>) {
-      bound.onError = listener;
-      return () => {
-        if (bound.onError === listener) bound.onError = undefined;
-      };
-    },
   };
 }

@@ -1,40 +1,36 @@
-import { resolve } from "node:path";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import {
   type Agent,
   type AgentNotice,
   type AgentSettings,
   agentSettings,
-  type Expansion,
-  expandResourceCall,
   type LifecycleEvents,
   lifecycleEventRules,
   openAgent,
-  type PromptInput,
 } from "@bonsai-agent/agent";
-import type { ExtensionTool } from "@bonsai-agent/extension";
+import type { ExtensionAPI, ExtensionTool } from "@bonsai-agent/extension";
 import {
   type ExtensionHost,
-  type FoundExtension,
   type FrontEndUI,
   hostModules,
   lifecycleNotice,
   loadExtensions,
 } from "@bonsai-agent/extension/host";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import { type CatalogueModel, defaultModel } from "@bonsai-agent/models";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
 import { bonsaiModel, type GivenModel } from "../models/model.ts";
 import { hostInUse, levelOf, modulesInUse } from "../models/requests.ts";
-import { keptSessionOf, type PiSessionManager, SessionManager } from "../modules/session-manager.ts";
-import { SettingsManager } from "../modules/settings-manager.ts";
 import { piAdapter } from "../pi-adapter.ts";
-import { AgentSession, type Bound } from "./agent-session.ts";
+import { AgentSession, type Binding } from "./agent-session.ts";
 import { ModelRuntime } from "./model-runtime.ts";
 import { DefaultResourceLoader } from "./resource-loader.ts";
+import { openKept, type PiSessionManager, readKeptAgain, SessionManager } from "./session-manager.ts";
 
 /** pi's options. */
-export interface CreateAgentSessionOptions {
+interface CreateAgentSessionOptions {
   cwd?: string;
   agentDir?: string;
   modelRuntime?: ModelRuntime;
@@ -47,7 +43,7 @@ export interface CreateAgentSessionOptions {
   customTools?: ExtensionTool[];
   resourceLoader?: DefaultResourceLoader;
   sessionManager?: PiSessionManager;
-  settingsManager?: ReturnType<typeof SettingsManager.create>;
+  settingsManager?: unknown;
 }
 
 interface CreatedSession {
@@ -56,35 +52,46 @@ interface CreatedSession {
   modelFallbackMessage: undefined;
 }
 
-const builtinNames = ["read", "bash", "edit", "write", "grep", "find", "ls", "recall"];
+const BUILT_IN = ["read", "bash", "edit", "write", "grep", "find", "ls", "recall"];
 
 /**
- * pi's session in a program: an agent of Bonsai's with extensions, tools and a session file of its own. Within an extension it
- * has the models, the settings and the questions about paths of the program that runs the extension.
- * @throws BonsaiError `pi_no_model`, `pi_session_in_use`
+ * pi's session in a program: an agent of Bonsai with its own extensions, tools and session file. Within an extension it uses
+ * the models, the settings and the path questions of the program that runs the extension.
+ * @throws BonsaiError `pi_no_model`, `pi_session_in_use`, `pi_session_invalid`
  */
 export async function createAgentSession(options: CreateAgentSessionOptions = {}): Promise<CreatedSession> {
-  const parts = await sessionParts(options);
-  const { loader, manager, runtime, bound, cwd } = parts;
-  const { lifecycle, host } = sessionHost(parts);
-  const agent = await openSessionAgent(parts, lifecycle);
-  bound.agent = agent;
-  const inline = [...loader.factories, ...customTools(options.customTools)];
+  const work = await openWork(options);
+  const { loader: resourceLoader, manager: sessionManager, runtime: modelRuntime, binding } = work;
+  const { lifecycle, host } = sessionHost(work);
+  const agent = await openSessionAgent(work, lifecycle);
+  work.agent = agent;
   const extensions = await loadExtensions({
     host,
-    inline,
-    find: () => ({ extensions: loader.extensionPaths.map(foundByFlag), problems: [] }),
+    inline: [...resourceLoader.factories, ...customTools(options.customTools)],
+    find: () => ({
+      extensions: resourceLoader.extensionPaths.map((path) => ({ path, origin: "flag" })),
+      problems: [],
+    }),
     modules: modulesInUse() ?? hostModules(),
     adapter: piAdapter({ isAllForPi: true }),
   });
   extensions.attach(agent);
   chooseTools(agent, options);
-  const { settingsManager = SettingsManager.create(cwd, loader.agentDir) } = options;
-  const found = loader.getExtensions();
+  const found = resourceLoader.getExtensions();
   const failed = extensions.failed.map(({ path, error }) => ({ path, error: error.message }));
+  const { settingsManager = SettingsManager.create(work.cwd, resourceLoader.agentDir) } = options;
   const session = new AgentSession({
-    ...{ agent, extensions, lifecycle, bound, manager, settingsManager, loader, runtime },
-    onDispose: () => keptSessionOf(manager)?.readAgain(),
+    ...{
+      agent,
+      extensions,
+      lifecycle,
+      binding,
+      sessionManager,
+      settingsManager,
+      resourceLoader,
+      modelRuntime,
+    },
+    onDispose: () => readKeptAgain(sessionManager),
   });
   return {
     session,
@@ -93,7 +100,8 @@ export async function createAgentSession(options: CreateAgentSessionOptions = {}
   };
 }
 
-interface SessionParts {
+/** Everything that a session is made of. */
+interface SessionWork {
   cwd: string;
   options: CreateAgentSessionOptions;
   loader: DefaultResourceLoader;
@@ -101,27 +109,35 @@ interface SessionParts {
   runtime: ModelRuntime;
   session: Session;
   model: CatalogueModel;
-  bound: Bound;
+  binding: Binding;
+  agent?: Agent;
   /** The program that runs the extension. */
   outer: ExtensionHost | undefined;
 }
 
-async function sessionParts(options: CreateAgentSessionOptions): Promise<SessionParts> {
+async function openWork(options: CreateAgentSessionOptions): Promise<SessionWork> {
   const { agentDir = bonsaiHome() } = options;
   const cwd = resolve(options.cwd ?? options.sessionManager?.getCwd() ?? process.cwd());
   const runtime = options.modelRuntime ?? (await ModelRuntime.create());
   const loader = options.resourceLoader ?? new DefaultResourceLoader({ cwd, agentDir });
   if (!loader.loaded) await loader.reload();
   const manager = options.sessionManager ?? SessionManager.create(cwd);
-  const kept = keptSessionOf(manager);
-  if (kept === undefined) throw notOurs();
-  const session = kept.forAgent();
+  const session = openKept(manager);
   const model = options.model ? bonsaiModel(options.model) : await usualModel(session, runtime);
-  const bound: Bound = { mode: "print", ui: undefined, onError: undefined, agent: undefined };
-  return { cwd, options, loader, manager, runtime, session, model, bound, outer: hostInUse() };
+  return {
+    cwd,
+    options,
+    loader,
+    manager,
+    runtime,
+    session,
+    model,
+    binding: { mode: "print" },
+    outer: hostInUse(),
+  };
 }
 
-/** The session's own model, else the one in use, else the first that can be asked. */
+/** The session's own model, else the selected one, else the first with a key. */
 async function usualModel(session: Session, runtime: ModelRuntime): Promise<CatalogueModel> {
   const own = session.settings().model;
   const known = own && runtime.getModel(own.provider, own.modelId);
@@ -135,87 +151,71 @@ async function usualModel(session: Session, runtime: ModelRuntime): Promise<Cata
   });
 }
 
-/** A front end without a user, until the session is bound to one. */
-function sessionHost({ cwd, session, runtime, bound, outer }: SessionParts): {
-  lifecycle: Lifecycle<LifecycleEvents>;
-  host: ExtensionHost;
-} {
-  const onNotice = (notice: AgentNotice) => bound.onNotice?.(notice);
+/** The session as its extensions see the program. */
+function sessionHost(work: SessionWork): { lifecycle: Lifecycle<LifecycleEvents>; host: ExtensionHost } {
+  const { cwd, session, runtime, binding, outer } = work;
+  const onNotice = noticeOf(work);
   const lifecycle = new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
     onNotice: (notice) => onNotice(lifecycleNotice(notice)),
   });
   const host: ExtensionHost = {
     get mode() {
-      return bound.mode;
+      return binding.mode;
     },
     get ui() {
-      return bound.ui as FrontEndUI | undefined;
+      return binding.ui as FrontEndUI | undefined;
     },
-    cwd,
-    lifecycle,
+    ...{ cwd, lifecycle, onNotice },
     session: () => session,
-    agent: () => bound.agent,
-    model: () => bound.agent?.model,
+    agent: () => work.agent,
+    model: () => work.agent?.model,
     models: async () => runtime.models,
-    shutdown: () => bound.shutdown?.(),
+    shutdown: () => binding.shutdown?.(),
     isProjectTrusted: () => outer?.isProjectTrusted() ?? false,
     flag: (name) => outer?.flag(name),
-    onNotice,
     confirmPath: async (request) => outer?.confirmPath?.(request),
   };
   return { lifecycle, host };
 }
 
-function openSessionAgent(parts: SessionParts, lifecycle: Lifecycle<LifecycleEvents>): Promise<Agent> {
-  const { cwd, loader, runtime, session, model, options, bound, outer } = parts;
-  const replaced = loader.getSystemPrompt();
-  const appended = loader.getAppendSystemPrompt();
+function noticeOf({ binding }: SessionWork): (notice: AgentNotice) => void {
+  return ({ level, message }) => {
+    if (level !== "info") binding.onError?.({ extensionPath: "", event: "notice", error: message });
+  };
+}
+
+function openSessionAgent(work: SessionWork, lifecycle: Lifecycle<LifecycleEvents>): Promise<Agent> {
+  const { cwd, loader, runtime, session, model, options, outer } = work;
   return openAgent({
-    session,
-    cwd,
+    ...{ session, cwd, model, lifecycle },
     home: loader.agentDir,
     models: runtime.models.client,
-    model,
-    settings: settingsOf(parts),
-    lifecycle,
-    givenPrompt: { replaced, appended },
-    skills: () =>
-      loader.getSkills().skills.map((skill) => ({
-        name: skill.name,
-        description: skill.description,
-        path: skill.filePath,
-        folder: skill.baseDir,
-        isForModel: !skill.disableModelInvocation,
-        isForUser: true,
-        readable: skill.baseDir,
-        place: { path: skill.filePath, origin: "settings" as const },
-      })),
+    settings: settingsOf(work),
+    givenPrompt: { replaced: loader.getSystemPrompt(), appended: loader.getAppendSystemPrompt() },
+    skills: () => loader.skills,
     excludedTools: excludedTools(options),
-    expandInput: (input) => expanded(input, loader),
-    onNotice: (notice) => bound.onNotice?.(notice),
+    expandInput: async ({ text }) => loader.expanded(text),
+    onNotice: noticeOf(work),
     confirmPath: async (request) => outer?.confirmPath?.(request),
   });
 }
 
-/** Those of the program that runs the extension; its titles and its choice of tools are its own. */
-function settingsOf({ options, loader, session, outer }: SessionParts): AgentSettings {
-  const base = outer?.agent()?.settings ?? agentSettings({});
-  const { thinkingLevel } = session.settings();
-  const thinking = options.thinkingLevel ?? thinkingLevel ?? base.thinking;
-  const { tools: _tools, ...settings } = base;
-  const hasNoInstructions = loader.getAgentsFiles().agentsFiles.length === 0;
+/** The settings of the program that runs the extension, without its titles and its choice of tools. */
+function settingsOf({ options, loader, session, outer }: SessionWork): AgentSettings {
+  const { tools: _tools, ...base } = outer?.agent()?.settings ?? agentSettings({});
+  const thinking = options.thinkingLevel ?? session.settings().thinkingLevel ?? base.thinking;
   return {
-    ...settings,
+    ...base,
     titles: false,
     thinking: levelOf(thinking),
-    ...(hasNoInstructions ? { instructionFiles: [] } : {}),
+    instructionFiles: loader.instructionFiles(base),
   };
 }
 
-/** A session that a program makes is often a sub-agent: it has sub-agents of its own only where it asks for them. */
+/** Such a session is often a sub-agent: it has sub-agents of its own only if `tools` names them. */
 function excludedTools({ tools, excludeTools = [], noTools }: CreateAgentSessionOptions): string[] {
-  const own = noTools === "builtin" && tools === undefined ? builtinNames : [];
+  const own = noTools === "builtin" && tools === undefined ? BUILT_IN : [];
   return [...excludeTools, ...own, ...(tools?.includes("task") ? [] : ["task"])];
 }
 
@@ -226,32 +226,28 @@ function chooseTools(agent: Agent, { tools, noTools, customTools = [] }: CreateA
 
 function customTools(tools: readonly ExtensionTool[] = []) {
   if (tools.length === 0) return [];
-  const factory = (api: { registerTool(tool: ExtensionTool): unknown }) => {
+  const factory = (api: ExtensionAPI) => {
     for (const tool of tools) api.registerTool(tool);
   };
   return [{ name: "customTools", factory }];
 }
 
-const foundByFlag = (path: string): FoundExtension => ({ path, origin: "flag" });
+/** The settings file that a program of pi reads. Sessions have Bonsai's settings. */
+export const SettingsManager = {
+  create: (_cwd?: string, agentDir = bonsaiHome()) => settingsManagerOf(readSettings(agentDir)),
+  inMemory: (settings: Record<string, unknown> = {}) => settingsManagerOf(settings),
+};
 
-/** A text that calls a template or a skill. */
-async function expanded(
-  { text }: Pick<PromptInput, "text">,
-  loader: DefaultResourceLoader,
-): Promise<Expansion | undefined> {
-  const [, called = ""] = /^\s*\/(\S+)/.exec(text) ?? [];
-  const template = loader.templates.get(called);
-  if (template !== undefined) return { text: expandResourceCall(template, text).text };
-  const skill = loader.getSkills().skills.find(({ name }) => called === `skill:${name}`);
-  if (skill === undefined) return undefined;
-  const { name, filePath: path, baseDir: folder } = skill;
-  return { text: expandResourceCall({ name, path, folder }, text).text };
+function settingsManagerOf(settings: Record<string, unknown>) {
+  return { getGlobalSettings: () => structuredClone(settings), getTheme: () => settings.theme };
 }
 
-function notOurs(): BonsaiError {
-  return new BonsaiError({
-    code: "pi_session_invalid",
-    message: "createAgentSession was given a sessionManager that SessionManager did not make.",
-    hint: "Use SessionManager.create, open or inMemory.",
-  });
+/** An unreadable file counts as none. */
+function readSettings(agentDir: string): Record<string, unknown> {
+  try {
+    const settings: unknown = JSON.parse(readFileSync(join(agentDir, "settings.json"), "utf8"));
+    return isRecord(settings) ? settings : {};
+  } catch {
+    return {};
+  }
 }

@@ -1,17 +1,23 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { agentSettings, projectInstructions, readPromptTemplates } from "@bonsai-agent/agent";
+import {
+  type AgentSettings,
+  agentSettings,
+  type Expansion,
+  expandResourceCall,
+  readPromptTemplates,
+  readSkills,
+  type Skill,
+} from "@bonsai-agent/agent";
 import type { ExtensionFactory } from "@bonsai-agent/extension";
-import { type FoundExtension, findExtensions } from "@bonsai-agent/extension/host";
+import { findExtensions } from "@bonsai-agent/extension/host";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { hostInUse } from "../models/requests.ts";
-import { type LoadedSkills, loadSkills } from "../modules/skills.ts";
 
-type ProjectInstruction = Awaited<ReturnType<typeof projectInstructions>>[number];
-type PromptTemplates = Awaited<ReturnType<typeof readPromptTemplates>>["templates"];
-
-/** A function, or one with a name. */
-export type GivenFactory = ExtensionFactory | { name: string; factory: ExtensionFactory };
+interface NamedFactory {
+  name: string;
+  factory: ExtensionFactory;
+}
 
 interface ExtensionList {
   extensions: { path: string; resolvedPath: string }[];
@@ -19,51 +25,33 @@ interface ExtensionList {
   runtime: { pendingProviderRegistrations: []; pendingNativeProviderRegistrations: [] };
 }
 
-interface Prompts {
-  prompts: object[];
-  diagnostics: object[];
-}
-
-export interface ResourceLoaderOptions {
+interface ResourceLoaderOptions {
   cwd?: string;
   agentDir?: string;
   additionalExtensionPaths?: string[];
   additionalSkillPaths?: string[];
   additionalPromptTemplatePaths?: string[];
-  extensionFactories?: GivenFactory[];
+  extensionFactories?: (ExtensionFactory | NamedFactory)[];
   noExtensions?: boolean;
   noSkills?: boolean;
   noPromptTemplates?: boolean;
   noContextFiles?: boolean;
+  /** A text or the path of a file. */
   systemPrompt?: string;
   appendSystemPrompt?: string[] | string;
   extensionsOverride?(base: ExtensionList): ExtensionList;
-  skillsOverride?(base: LoadedSkills): LoadedSkills;
-  promptsOverride?(base: Prompts): Prompts;
-  agentsFilesOverride?(base: { agentsFiles: ContextFile[] }): { agentsFiles: ContextFile[] };
   systemPromptOverride?(base: string | undefined): string | undefined;
   appendSystemPromptOverride?(base: string[]): string[];
 }
 
-interface ContextFile {
-  path: string;
-  content: string;
-}
-
-/**
- * pi's loader of what a session is made of: extensions, skills, templates and instructions. Extensions are found here, and
- * run when a session is created.
- */
+/** pi's loader of a session's resources: extensions, skills, templates and prompts. `createAgentSession` runs the extensions. */
 export class DefaultResourceLoader {
   readonly #options: ResourceLoaderOptions;
   readonly cwd: string;
   readonly agentDir: string;
-  #extensions: ExtensionList = noExtensions();
-  #skills: LoadedSkills = { skills: [], diagnostics: [] };
-  #templates: PromptTemplates = new Map();
-  #prompts: Prompts = { prompts: [], diagnostics: [] };
-  #instructions: readonly ProjectInstruction[] = [];
-  #more = { skillPaths: [] as string[], promptPaths: [] as string[] };
+  #extensions: ExtensionList = { extensions: [], errors: [], runtime: noRegistrations() };
+  #skills: readonly Skill[] = [];
+  #templates: Awaited<ReturnType<typeof readPromptTemplates>>["templates"] = new Map();
   /** True after the first `reload`. */
   loaded = false;
 
@@ -73,13 +61,14 @@ export class DefaultResourceLoader {
     this.agentDir = resolve(options.agentDir ?? bonsaiHome());
   }
 
-  /** Reads everything anew. */
   async reload(): Promise<void> {
-    this.#findExtensions();
-    this.#readSkills();
-    await this.#readPrompts();
-    const { noContextFiles = false } = this.#options;
-    this.#instructions = noContextFiles ? [] : await instructionsFor(this.cwd, this.agentDir);
+    const { noSkills, additionalSkillPaths, noPromptTemplates, additionalPromptTemplatePaths } =
+      this.#options;
+    const skills = this.#places("skills", noSkills, additionalSkillPaths);
+    const templates = this.#places("prompts", noPromptTemplates, additionalPromptTemplatePaths);
+    this.#extensions = this.#findExtensions();
+    this.#skills = (await readSkills(skills)).skills;
+    this.#templates = (await readPromptTemplates(templates)).templates;
     this.loaded = true;
   }
 
@@ -87,167 +76,107 @@ export class DefaultResourceLoader {
     return this.#extensions;
   }
 
-  /** The functions that are loaded beside files, by their names. */
-  get factories(): { name: string; factory: ExtensionFactory }[] {
-    const { extensionFactories = [] } = this.#options;
-    const paths = new Set(this.#extensions.extensions.map(({ path }) => path));
-    return namedFactories(extensionFactories).filter(({ name }) => paths.has(inlinePath(name)));
-  }
-
   /** The files of extensions, in load order. */
   get extensionPaths(): string[] {
     return this.#extensions.extensions.map(({ path }) => path).filter((path) => !path.startsWith("<inline:"));
   }
 
-  getSkills(): LoadedSkills {
+  /** The functions that are loaded like extensions. */
+  get factories(): NamedFactory[] {
+    const paths = new Set(this.#extensions.extensions.map(({ path }) => path));
+    return this.#namedFactories().filter(({ name }) => paths.has(inlinePath(name)));
+  }
+
+  get skills(): readonly Skill[] {
     return this.#skills;
-  }
-
-  getPrompts(): Prompts {
-    return this.#prompts;
-  }
-
-  get templates(): PromptTemplates {
-    return this.#templates;
-  }
-
-  getThemes(): { themes: []; diagnostics: [] } {
-    return { themes: [], diagnostics: [] };
-  }
-
-  getAgentsFiles(): { agentsFiles: ContextFile[] } {
-    const agentsFiles = this.#instructions.map(({ path, text }) => ({ path, content: text }));
-    return this.#options.agentsFilesOverride?.({ agentsFiles }) ?? { agentsFiles };
   }
 
   getSystemPrompt(): string | undefined {
     const { systemPrompt, systemPromptOverride } = this.#options;
-    const base = systemPrompt === undefined ? undefined : textOrFile(systemPrompt);
+    const base = systemPrompt && textOf(systemPrompt);
     return systemPromptOverride === undefined ? base : systemPromptOverride(base);
-  }
-
-  getSystemPromptSource(): undefined {
-    return undefined;
   }
 
   getAppendSystemPrompt(): string[] {
     const { appendSystemPrompt = [], appendSystemPromptOverride } = this.#options;
-    const base = [appendSystemPrompt].flat().map(textOrFile);
+    const base = [appendSystemPrompt].flat().map(textOf);
     return appendSystemPromptOverride?.(base) ?? base;
   }
 
-  getAppendSystemPromptSources(): [] {
-    return [];
+  /** The names of instruction files that the session reads. */
+  instructionFiles({ instructionFiles }: AgentSettings): AgentSettings["instructionFiles"] {
+    return this.#options.noContextFiles ? [] : instructionFiles;
   }
 
-  /** Adds skills and templates. */
-  extendResources({
-    skillPaths = [],
-    promptPaths = [],
-  }: Record<"skillPaths" | "promptPaths", Given[]>): void {
-    this.#more.skillPaths.push(...skillPaths.map(pathOf));
-    this.#more.promptPaths.push(...promptPaths.map(pathOf));
-    this.#readSkills();
-    void this.#readPrompts();
+  /** The text of a template or a skill for a prompt that calls it. */
+  expanded(text: string): Expansion | undefined {
+    const [, called = ""] = /^\s*\/(\S+)/.exec(text) ?? [];
+    const resource =
+      this.#templates.get(called) ?? this.#skills.find(({ name }) => called === `skill:${name}`);
+    return resource && { text: expandResourceCall(resource, text).text };
   }
 
-  #findExtensions(): void {
-    const { additionalExtensionPaths = [], extensionFactories = [], extensionsOverride } = this.#options;
-    const found = findExtensions({
+  #findExtensions(): ExtensionList {
+    const { additionalExtensionPaths = [], extensionsOverride, noExtensions = false } = this.#options;
+    const { extensions, problems } = findExtensions({
       home: this.agentDir,
       cwd: this.cwd,
-      isProjectTrusted: hostInUse()?.isProjectTrusted() ?? false,
-      settingsPaths: settingsExtensions(this.agentDir),
+      isProjectTrusted: isProjectTrusted(),
+      settingsPaths: settingsIn(this.agentDir).extensions,
       flagPaths: additionalExtensionPaths,
-      onlyFlags: this.#options.noExtensions ?? false,
+      onlyFlags: noExtensions,
     });
-    const paths = found.extensions.map(({ path }: FoundExtension) => path);
-    const inline = namedFactories(extensionFactories).map(({ name }) => inlinePath(name));
+    const inline = this.#namedFactories().map(({ name }) => inlinePath(name));
     const base: ExtensionList = {
-      ...noExtensions(),
-      extensions: [...paths, ...inline].map((path) => ({ path, resolvedPath: path })),
-      errors: found.problems.map(({ path, message }) => ({ path, error: message })),
-    };
-    this.#extensions = extensionsOverride?.(base) ?? base;
-  }
-
-  #readSkills(): void {
-    const { noSkills = false, additionalSkillPaths = [], skillsOverride } = this.#options;
-    const skillPaths = [...additionalSkillPaths, ...this.#more.skillPaths];
-    const places = { cwd: this.cwd, agentDir: this.agentDir, skillPaths, includeDefaults: !noSkills };
-    const read = loadSkills(places);
-    this.#skills = skillsOverride?.(read) ?? read;
-  }
-
-  async #readPrompts(): Promise<void> {
-    const { noPromptTemplates = false, additionalPromptTemplatePaths = [], promptsOverride } = this.#options;
-    const usual = [join(this.agentDir, "prompts"), join(this.cwd, ".bonsai", "prompts")].filter(existsSync);
-    const paths = [
-      ...(noPromptTemplates ? [] : usual),
-      ...additionalPromptTemplatePaths,
-      ...this.#more.promptPaths,
-    ];
-    const { templates, problems } = await readPromptTemplates(
-      paths.map((path) => ({ path: resolve(this.cwd, path) })),
-    );
-    this.#templates = templates;
-    const base = {
-      prompts: [...templates.values()].map(({ name, description, body, path }) => ({
-        ...{ name, description, content: body, filePath: path },
+      extensions: [...extensions.map(({ path }) => path), ...inline].map((path) => ({
+        path,
+        resolvedPath: path,
       })),
-      diagnostics: problems.map(({ path, message }) => ({ type: "warning", path, message })),
+      errors: problems.map(({ path, message }) => ({ path, error: message })),
+      runtime: noRegistrations(),
     };
-    this.#prompts = promptsOverride?.(base) ?? base;
+    return extensionsOverride?.(base) ?? base;
+  }
+
+  #namedFactories(): NamedFactory[] {
+    const { extensionFactories = [] } = this.#options;
+    return extensionFactories.map((each, index) =>
+      typeof each === "function" ? { name: String(index + 1), factory: each } : each,
+    );
+  }
+
+  /** The usual folders of a kind and additional paths. */
+  #places(kind: string, isOff = false, additional: readonly string[] = []) {
+    const user = { path: join(this.agentDir, kind), origin: "user" as const };
+    const project = { path: join(this.cwd, ".bonsai", kind), origin: "project" as const };
+    const usual = isOff ? [] : isProjectTrusted() ? [user, project] : [user];
+    return [
+      ...usual.filter(({ path }) => existsSync(path)),
+      ...additional.map((path) => ({ path: resolve(this.cwd, path), origin: "settings" as const })),
+    ];
   }
 }
 
-type Given = string | { path: string };
+/** pi's name of an extension without a file. */
+const inlinePath = (name: string): string => `<inline:${name}>`;
 
-const pathOf = (given: Given): string => (typeof given === "string" ? given : given.path);
-
-/** As pi names extensions that are no files. */
-export const inlinePath = (name: string): string => `<inline:${name}>`;
-
-function namedFactories(given: readonly GivenFactory[]): { name: string; factory: ExtensionFactory }[] {
-  return given.map((each, index) =>
-    typeof each === "function" ? { name: String(index + 1), factory: each } : each,
-  );
+function noRegistrations(): ExtensionList["runtime"] {
+  return { pendingProviderRegistrations: [], pendingNativeProviderRegistrations: [] };
 }
 
-function noExtensions(): ExtensionList {
-  const runtime: ExtensionList["runtime"] = {
-    pendingProviderRegistrations: [],
-    pendingNativeProviderRegistrations: [],
-  };
-  return { extensions: [], errors: [], runtime };
+function isProjectTrusted(): boolean {
+  return hostInUse()?.isProjectTrusted() ?? false;
 }
 
-/** Settings that cannot be read bring none. */
-function settingsExtensions(home: string): readonly string[] {
-  try {
-    return agentSettings(JSON.parse(readFileSync(join(home, "settings.json"), "utf8"))).extensions;
-  } catch {
-    return [];
-  }
-}
-
-function textOrFile(given: string): string {
+function textOf(given: string): string {
   return !given.includes("\n") && existsSync(given) ? readFileSync(given, "utf8") : given;
 }
 
-function instructionsFor(cwd: string, home: string): Promise<ProjectInstruction[]> {
-  const { instructionFiles } = hostInUse()?.agent()?.settings ?? agentSettings({});
-  return projectInstructions({ cwd, home, fileNames: instructionFiles });
-}
-
-/** The instructions of a project and its user, the most general first. */
-export async function loadProjectContextFiles({
-  cwd,
-  agentDir = bonsaiHome(),
-}: {
-  cwd: string;
-  agentDir?: string;
-}): Promise<ContextFile[]> {
-  const read = await instructionsFor(cwd, agentDir);
-  return read.map(({ path, text }) => ({ path, content: text }));
+/** Unreadable settings count as none. */
+function settingsIn(home: string): AgentSettings {
+  try {
+    return agentSettings(JSON.parse(readFileSync(join(home, "settings.json"), "utf8")));
+  } catch {
+    return agentSettings({});
+  }
 }

@@ -1,15 +1,8 @@
 import { resolve } from "node:path";
-import { inFileQueue } from "@bonsai-agent/agent/host";
+import { inFileQueue, startTree } from "@bonsai-agent/agent/host";
 import { BonsaiError } from "@bonsai-agent/messages";
-import type { BashOperations } from "./bash-operations.ts";
-import {
-  type BuiltinToolName,
-  builtinTool,
-  type FileOperations,
-  type PiTool,
-  realPathOf,
-  remoteFileTool,
-} from "./builtin-tools.ts";
+import { type BuiltinToolName, builtinTool, type CommandOperations, type PiTool } from "./builtin-tool.ts";
+import { type FileOperations, realPathOf, remoteFileTool } from "./remote-file-tool.ts";
 
 interface SpawnContext {
   command: string;
@@ -18,19 +11,18 @@ interface SpawnContext {
 }
 
 interface BashOptions {
-  operations?: BashOperations;
-  /** Stands before every command. */
+  operations?: CommandOperations;
+  /** Precedes every command. */
   commandPrefix?: string;
-  /** Changes what is run, where, and with which environment. */
+  /** Changes the command, its folder and its environment. */
   spawnHook?(context: SpawnContext): SpawnContext;
 }
 
 /** Bonsai's bash tool, or one that runs its commands through operations. */
 export function createBashTool(cwd: string, options: BashOptions = {}): PiTool {
   const { operations, commandPrefix, spawnHook = (context) => context } = options;
-  const local = builtinTool("bash", { cwd });
   return {
-    ...local,
+    ...builtinTool("bash", { cwd }),
     async execute(toolCallId, params, signal, onUpdate) {
       const input = params as { command: string; timeout?: number };
       const command = commandPrefix === undefined ? input.command : `${commandPrefix}\n${input.command}`;
@@ -48,24 +40,24 @@ export const createGrepTool = searchTool("grep");
 export const createFindTool = searchTool("find");
 export const createLsTool = searchTool("ls");
 
-/** What changes files and runs commands. */
+/** Tools that change files and run commands. */
 export function createCodingTools(cwd: string): PiTool[] {
   return [createReadTool(cwd), createBashTool(cwd), createEditTool(cwd), createWriteTool(cwd)];
 }
 
-/** What only looks. */
+/** Tools that change nothing. */
 export function createReadOnlyTools(cwd: string): PiTool[] {
   return [createReadTool(cwd), createGrepTool(cwd), createFindTool(cwd), createLsTool(cwd)];
 }
 
-function fileTool(name: BuiltinToolName) {
+function fileTool(name: "read" | "write" | "edit") {
   return (cwd: string, { operations }: { operations?: FileOperations } = {}): PiTool => {
     const local = builtinTool(name, { cwd });
     return operations === undefined ? local : remoteFileTool(local, cwd, operations);
   };
 }
 
-/** Searching goes through files by the thousand: Bonsai's tools do that on this machine alone. */
+/** A search reads thousands of files: Bonsai's tools do that on this machine only. */
 function searchTool(name: BuiltinToolName) {
   return (cwd: string, { operations }: { operations?: object } = {}): PiTool => {
     if (operations === undefined) return builtinTool(name, { cwd });
@@ -74,6 +66,40 @@ function searchTool(name: BuiltinToolName) {
       message: `Bonsai's tool ${name} does not support operations.`,
       hint: `Register your own tool named ${name}.`,
     });
+  };
+}
+
+/** Runs commands in a shell of this machine. */
+export function createLocalBashOperations({ shellPath = "bash" } = {}): CommandOperations {
+  return {
+    async exec(command, cwd, { onData, signal, timeout, env = process.env }) {
+      signal?.throwIfAborted();
+      const args = ["-c", command];
+      const tree = await startTree({
+        ...{ command: shellPath, args, cwd, env },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      const { child } = tree;
+      const { promise, resolve: end, reject } = Promise.withResolvers<{ exitCode: number | null }>();
+      const stop = (why: string) => {
+        reject(new Error(why));
+        void tree.kill();
+      };
+      const onAbort = () => stop("aborted");
+      const timer = timeout && setTimeout(() => stop(`timeout:${timeout}`), timeout * 1_000);
+      signal?.addEventListener("abort", onAbort, { once: true });
+      child.stdout!.on("data", onData);
+      child.stderr!.on("data", onData);
+      child.on("close", (exitCode) => end({ exitCode }));
+      if (signal?.aborted) onAbort();
+      try {
+        return await promise;
+      } finally {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", onAbort);
+        tree.forget();
+      }
+    },
   };
 }
 
@@ -92,7 +118,6 @@ const isResultOf =
     event.toolName === toolName;
 
 export const isBashToolResult = isResultOf("bash");
-export const isPowerShellToolResult = isResultOf("powershell");
 export const isReadToolResult = isResultOf("read");
 export const isEditToolResult = isResultOf("edit");
 export const isWriteToolResult = isResultOf("write");
@@ -100,7 +125,7 @@ export const isGrepToolResult = isResultOf("grep");
 export const isFindToolResult = isResultOf("find");
 export const isLsToolResult = isResultOf("ls");
 
-/** Runs when everybody who asked for the same file before is done, Bonsai's own tools included. */
+/** Waits for earlier changes of the same file, also those of Bonsai's own tools. */
 export async function withFileMutationQueue<Result>(
   filePath: string,
   work: () => Promise<Result>,

@@ -1,9 +1,9 @@
+import { MAX_RESULT_BYTES, MAX_RESULT_LINES } from "@bonsai-agent/agent";
 import { textHead } from "@bonsai-agent/messages";
-/** Limits of a tool's output that goes to a model. */
-export const DEFAULT_MAX_LINES = 2_000;
-export const DEFAULT_MAX_BYTES = 50 * 1024;
-/** Characters of one line of search results. */
-export const GREP_MAX_LINE_LENGTH = 500;
+
+/** Limits of a tool's output for a model. */
+export const DEFAULT_MAX_LINES = MAX_RESULT_LINES;
+export const DEFAULT_MAX_BYTES = MAX_RESULT_BYTES;
 
 interface TruncationOptions {
   /** Default 2,000. */
@@ -12,7 +12,7 @@ interface TruncationOptions {
   maxBytes?: number;
 }
 
-export interface TruncationResult {
+interface TruncationResult {
   content: string;
   truncated: boolean;
   /** The limit that was reached first. */
@@ -21,9 +21,9 @@ export interface TruncationResult {
   totalBytes: number;
   outputLines: number;
   outputBytes: number;
-  /** The first line of the output is the end of a line that alone was too long. */
+  /** The output begins within a line that is too long. */
   lastLinePartial: boolean;
-  /** Nothing is left, for the first line alone was too long. */
+  /** The output is empty, because the first line alone is too long. */
   firstLineExceedsLimit: boolean;
   maxLines: number;
   maxBytes: number;
@@ -31,25 +31,24 @@ export interface TruncationResult {
 
 /** The beginning of a text: whole lines within both limits. */
 export function truncateHead(content: string, options: TruncationOptions = {}): TruncationResult {
-  const text = new Measured(content, options);
-  const kept = text.fitting(text.lines);
-  const firstLineExceedsLimit = kept.length === 0 && byteLength(text.lines[0]!) > text.maxBytes;
-  return text.result(kept, { firstLineExceedsLimit });
+  const lines = content.split("\n");
+  const { maxBytes = DEFAULT_MAX_BYTES } = options;
+  const kept = fitting(lines, options);
+  const firstLineExceedsLimit = kept.length === 0 && Buffer.byteLength(lines[0]!) > maxBytes;
+  return resultOf(content, kept, { ...options, firstLineExceedsLimit });
 }
 
-/** The end of a text: whole lines within both limits, or the end of the last one where it alone is too long. */
+/** The end of a text: whole lines within both limits, or the end of the last line if it alone is too long. */
 export function truncateTail(content: string, options: TruncationOptions = {}): TruncationResult {
-  const text = new Measured(content, options);
-  const kept = text.fitting(text.lines.toReversed()).reverse();
-  if (kept.length > 0 || text.maxLines === 0) return text.result(kept);
-  return text.result([endOf(text.lines.at(-1)!, text.maxBytes)], { lastLinePartial: true });
+  const lines = content.split("\n");
+  const { maxBytes = DEFAULT_MAX_BYTES } = options;
+  const kept = fitting(lines.toReversed(), options).reverse();
+  if (kept.length > 0 || options.maxLines === 0) return resultOf(content, kept, options);
+  return resultOf(content, [endOf(lines.at(-1)!, maxBytes)], { ...options, lastLinePartial: true });
 }
 
 /** One line, cut at `maxChars` characters with a mark. */
-export function truncateLine(
-  line: string,
-  maxChars = GREP_MAX_LINE_LENGTH,
-): { text: string; wasTruncated: boolean } {
+export function truncateLine(line: string, maxChars = 500): { text: string; wasTruncated: boolean } {
   if (line.length <= maxChars) return { text: line, wasTruncated: false };
   return { text: `${textHead(line, maxChars)}... [truncated]`, wasTruncated: true };
 }
@@ -61,54 +60,36 @@ export function formatSize(bytes: number): string {
   return `${(bytes / (1024 * 1024)).toFixed(1)}MB`;
 }
 
-/** A text with its size, and the limits that it is held against. */
-class Measured {
-  readonly content: string;
-  readonly lines: string[];
-  readonly totalBytes: number;
-  readonly maxLines: number;
-  readonly maxBytes: number;
+/** The first lines that both limits allow. */
+function fitting(lines: readonly string[], options: TruncationOptions): string[] {
+  const { maxLines = DEFAULT_MAX_LINES, maxBytes = DEFAULT_MAX_BYTES } = options;
+  let bytes = 0;
+  const beyond = lines.findIndex((line, at) => {
+    bytes += Buffer.byteLength(line) + (at === 0 ? 0 : 1);
+    return at === maxLines || bytes > maxBytes;
+  });
+  return beyond === -1 ? [...lines] : lines.slice(0, beyond);
+}
 
-  constructor(content: string, { maxLines, maxBytes }: TruncationOptions) {
-    this.content = content;
-    this.lines = content.split("\n");
-    this.totalBytes = byteLength(content);
-    this.maxLines = maxLines ?? DEFAULT_MAX_LINES;
-    this.maxBytes = maxBytes ?? DEFAULT_MAX_BYTES;
-  }
-
-  /** The first of these lines, as many as both limits allow. */
-  fitting(lines: readonly string[]): string[] {
-    let bytes = 0;
-    const beyond = lines.findIndex((line, at) => {
-      bytes += byteLength(line) + (at === 0 ? 0 : 1);
-      return at === this.maxLines || bytes > this.maxBytes;
-    });
-    return beyond === -1 ? [...lines] : lines.slice(0, beyond);
-  }
-
-  result(
-    kept: readonly string[],
-    flags: Partial<Pick<TruncationResult, "lastLinePartial" | "firstLineExceedsLimit">> = {},
-  ): TruncationResult {
-    const content = kept.join("\n");
-    const truncated = kept.length < this.lines.length || flags.lastLinePartial === true;
-    const byLines = truncated && kept.length === this.maxLines;
-    return {
-      content,
-      truncated,
-      truncatedBy: !truncated ? null : byLines ? "lines" : "bytes",
-      totalLines: this.lines.length,
-      totalBytes: this.totalBytes,
-      outputLines: kept.length,
-      outputBytes: byteLength(content),
-      lastLinePartial: false,
-      firstLineExceedsLimit: false,
-      maxLines: this.maxLines,
-      maxBytes: this.maxBytes,
-      ...flags,
-    };
-  }
+function resultOf(
+  text: string,
+  kept: readonly string[],
+  known: TruncationOptions & Partial<TruncationResult>,
+): TruncationResult {
+  const { maxLines = DEFAULT_MAX_LINES, maxBytes = DEFAULT_MAX_BYTES, ...flags } = known;
+  const content = kept.join("\n");
+  const totalLines = text.split("\n").length;
+  const truncated = kept.length < totalLines || flags.lastLinePartial === true;
+  return {
+    content,
+    truncated,
+    truncatedBy: !truncated ? null : kept.length === maxLines ? "lines" : "bytes",
+    totalLines,
+    totalBytes: Buffer.byteLength(text),
+    outputLines: kept.length,
+    outputBytes: Buffer.byteLength(content),
+    ...{ lastLinePartial: false, firstLineExceedsLimit: false, maxLines, maxBytes, ...flags },
+  };
 }
 
 function endOf(line: string, maxBytes: number): string {
@@ -117,8 +98,4 @@ function endOf(line: string, maxBytes: number): string {
   // A character in UTF-8 begins with a byte that is no continuation.
   while (start < bytes.length && (bytes[start]! & 0xc0) === 0x80) start += 1;
   return bytes.subarray(start).toString();
-}
-
-function byteLength(text: string): number {
-  return Buffer.byteLength(text);
 }
