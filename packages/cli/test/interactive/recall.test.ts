@@ -60,7 +60,7 @@ test("Tab searches all branches", async () => {
   terminal.press("enter");
   await terminal.until("Session tree");
   terminal.press("enter");
-  await terminal.until("No summary");
+  await terminal.until(/no summary/i);
   terminal.press("enter");
   await terminal.until((screen) => !screen.includes("Recall: entries") && screen.includes("Zebra crossing"));
   expect(openSession(file).leafId).not.toBeNull();

@@ -98,7 +98,7 @@ test("of several entries one is chosen first; who goes there leaves the list", a
   await terminal.until("Session tree");
   expect(terminal.screen()).toMatch(/^› .*edit src\/shared\.ts/m);
   terminal.press("enter");
-  await terminal.until("No summary");
+  await terminal.until(/no summary/i);
   terminal.press("enter");
   await terminal.until((screen) => !screen.includes("type to search"));
   const session = openSession(file);

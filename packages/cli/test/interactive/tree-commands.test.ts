@@ -1,7 +1,7 @@
 import { listSessions, openSession } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import type { InteractiveContext } from "../../src/interactive/interactive-context.ts";
-import { navigateFlow } from "../../src/interactive/tree/tree-navigation.ts";
+import { navigateFlow } from "../../src/interactive/tree/flow.ts";
 import { sampleLines, writeLines } from "../call/sample-session.ts";
 import { openInteractive } from "./harness.ts";
 
@@ -66,25 +66,11 @@ test("/clone is a hidden alias that copies at once", async () => {
   expect(forked()).toHaveLength(1);
 });
 
-test("/label names the latest message; asked for, an empty one takes the label away", async () => {
-  const { terminal, file } = await openSample();
-  terminal.type("/label  it   works\n");
-  await terminal.until("Labelled the latest message [it works]");
-  expect(openSession(file).label("cccc0007")).toBe("it works");
-  terminal.type("/label\n");
-  await terminal.until("now [it works]");
-  terminal.press("enter");
-  await terminal.until("Removed the label");
-  expect(openSession(file).label("cccc0007")).toBeUndefined();
-});
-
-test("without a message there is nothing to fork, to copy or to label", async () => {
+test("without a message there is nothing to fork", async () => {
   const { terminal } = openInteractive({ columns: 80, rows: 32 });
   await terminal.until("scripted");
   terminal.type("/fork\n");
   await terminal.until("no message to fork from");
-  terminal.type("/label x\n");
-  await terminal.until("no message to label");
 });
 
 /** What the flow touches, without a terminal. */

@@ -44,7 +44,7 @@ async function openSample(
       terminal.press("enter");
     },
     async question(answer: number) {
-      await terminal.until("Summarise the branch");
+      await terminal.until("Choose an action");
       for (let down = 0; down < answer; down += 1) terminal.press("down");
       terminal.press("enter");
     },
@@ -79,7 +79,7 @@ describe("the panel", () => {
       › │  ◉ assistant  Done: the total is computed.                 ◀ here   16 hours
         ╰─▾○ user       [dead end] Try a cache                                16 hours
            ○ assistant  A cache makes it worse.                               16 hours
-       Enter go there · ←→ fold · Tab filter · Ctrl-L label · Ctrl-A more
+       Enter go there · ←→ fold · Tab filter · Ctrl-L label · Ctrl-A menu
        Ctrl-X mark · Esc leave"
     `);
   });
@@ -102,7 +102,7 @@ describe("the panel", () => {
         ╰─▾○ user [dead end] Try a cache
            ○ assistant A cache makes it worse.
        Enter go there · ←→ fold · Tab filter
-       Ctrl-L label · Ctrl-A more
+       Ctrl-L label · Ctrl-A menu
        Ctrl-X mark · Esc leave"
     `);
     terminal.press("tab", "ctrl+f");
@@ -117,7 +117,7 @@ describe("the panel", () => {
 
 
        Enter go there · ←→ fold · Tab filter
-       Ctrl-L label · Ctrl-A more
+       Ctrl-L label · Ctrl-A menu
        Ctrl-X mark · Esc leave"
     `);
   });
@@ -134,7 +134,7 @@ describe("the panel", () => {
     await terminal.until((screen) => !screen.includes("Session tree"));
   });
 
-  test("everything before an entry is summarised; where it cannot be cut, the nearest place is offered", async () => {
+  test("the menu compacts everything before an entry, and offers the nearest legal entry", async () => {
     const { terminal, session, act } = await openSample();
     terminal.type("/tree\n");
     await terminal.until("Esc leave");
@@ -152,11 +152,11 @@ describe("the panel", () => {
     expect([first, second].map((item) => item?.message.role)).toEqual(["assistant", "toolResult"]);
   });
 
-  test("one goes back with a summary of what follows by a name of its own, and labels", async () => {
+  test("the menu labels an entry, and goes back with a summary with a focus", async () => {
     const { terminal, session, act } = await openSample();
     terminal.type("/tree\n");
     await terminal.until("Esc leave");
-    await act(5);
+    await act(3);
     await terminal.until("Label for this entry");
     terminal.type("the end\n");
     await terminal.until("[the end]");
@@ -202,7 +202,7 @@ describe("acceptance 33: where one goes", () => {
     await choose("try a cache");
     await question(0);
     const screen = await terminal.until(
-      (seen) => /Try a cache/.test(seen) && !seen.includes("Summarise the branch"),
+      (seen) => /Try a cache/.test(seen) && !seen.includes("Choose an action"),
     );
     expect(screen).toContain("The total is a constant.");
     expect(screen).not.toContain("Done: the total");
@@ -214,7 +214,7 @@ describe("acceptance 33: where one goes", () => {
     await choose("make the totals user");
     await question(0);
     await terminal.until(
-      (seen) => seen.includes("Make the totals right.") && !seen.includes("Summarise the branch"),
+      (seen) => seen.includes("Make the totals right.") && !seen.includes("Choose an action"),
     );
     expect(session().leafId).toBeNull();
     expect(session().projection().items).toEqual([]);
@@ -226,7 +226,7 @@ describe("acceptance 33: where one goes", () => {
     await choose("makes it worse");
     await question(0);
     await terminal.until(
-      (seen) => seen.includes("A cache makes it worse.") && !seen.includes("Summarise the branch"),
+      (seen) => seen.includes("A cache makes it worse.") && !seen.includes("Choose an action"),
     );
     expect(session().leafId).toBe("bbbb0002");
   });
@@ -238,7 +238,7 @@ describe("acceptance 34: the summary of the branch", () => {
     await choose("makes it worse");
     await question(1);
     await terminal.until(
-      (seen) => seen.includes("A cache makes it worse.") && !seen.includes("Summarise the branch"),
+      (seen) => seen.includes("A cache makes it worse.") && !seen.includes("Choose an action"),
     );
     const entry = session().entries().at(-1);
     expect(entry).toMatchObject({ type: "branch_summary", parentId: "bbbb0002", fromId: oldLeaf });
@@ -258,7 +258,7 @@ describe("acceptance 34: the summary of the branch", () => {
     expect(session().entries().at(-1)?.type).toBe("branch_summary");
   });
 
-  test("a branch of notes alone is left without a question and without an entry", async () => {
+  test("a branch of notes alone is left without a menu and without an entry", async () => {
     const first = [user("u1", null, "only"), answer("a1", "u1", "the only answer")];
     const second = [user("u2", "a1", "more"), answer("a2", "u2", "Done: the total")];
     const name = { id: "n1", parentId: "a2", timestamp: at, type: "session_info", name: "x" };
@@ -269,24 +269,24 @@ describe("acceptance 34: the summary of the branch", () => {
     expect(session().entries()).toHaveLength(5);
   });
 
-  test("Esc at the question leads back to the tree, where one was", async () => {
+  test("Esc in the menu leads back to the same entry of the tree", async () => {
     const { terminal, choose } = await openSample();
     await choose("makes it worse");
-    await terminal.until("Summarise the branch");
+    await terminal.until("Choose an action");
     terminal.press("esc");
     await terminal.until(/default · 1\/1$/m);
   });
 
-  test("Ctrl-C at the question, and at its focus, leaves the tree too", async () => {
+  test("Ctrl-C in the menu, and at the focus, leaves the tree too", async () => {
     const { terminal, choose, question } = await openSample();
     for (const atFocus of [false, true]) {
       await choose("A cache makes");
       if (atFocus) {
         await question(2);
         await terminal.until("focus on");
-      } else await terminal.until("Summarise the branch");
+      } else await terminal.until("Choose an action");
       terminal.press("ctrl+c");
-      const screen = await terminal.until((text) => !/focus on|Summarise the branch/.test(text));
+      const screen = await terminal.until((text) => !/focus on|Choose an action/.test(text));
       expect(screen).not.toContain("Session tree");
       terminal.type("x");
       await terminal.until(/x\s*\n─/);
@@ -313,20 +313,20 @@ describe("acceptance 34: the summary of the branch", () => {
     expect([session().leafId, session().entries().length]).toEqual([oldLeaf, before]);
   });
 
-  test("a failure is notified once, nothing has changed, and the digest can be taken instead", async () => {
+  test("a failed summary is reported once and changes nothing; the menu then offers the digest", async () => {
     const scenario: Scenario = { contextWindow: 100_000, turn: [{ text: "Good." }] };
     const { terminal, choose, question, session } = await openSample(sampleLines(), { scenario });
     await choose("makes it worse");
     await question(1);
     const screen = await terminal.until(
-      (seen) => seen.includes("branch_summary_failed") && seen.includes("Summarise with the built-in digest"),
+      (seen) => seen.includes("branch_summary_failed") && seen.includes("summarise with the built-in digest"),
     );
     expect(screen).toContain("nothing changed");
     expect(screen).not.toContain("position is unchanged");
     expect(session().leafId).toBe(oldLeaf);
     await question(3);
     const moved = await terminal.until(
-      (seen) => !seen.includes("Summarise the branch") && seen.includes("makes it worse"),
+      (seen) => !seen.includes("Choose an action") && seen.includes("makes it worse"),
     );
     // What failed before is no longer so.
     expect(moved).not.toContain("nothing changed");

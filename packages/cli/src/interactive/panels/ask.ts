@@ -3,7 +3,7 @@ import { dialogEnd, oneAfterTheOther } from "../../call/questions.ts";
 import type { Panel, Screen } from "../terminal/screen.ts";
 import { stripTerminalSequences } from "../terminal/tui.ts";
 import { textLines } from "./panel-frame.ts";
-import { PickList, type PickListOptions } from "./pick-list.ts";
+import { PickList, type PickListOptions, showList } from "./pick-list.ts";
 import {
   ConfirmPanel,
   type ConfirmPanelOptions,
@@ -49,7 +49,8 @@ export function askPick<Item>(
   screen: Screen,
   question: Omit<PickListOptions<Item>, "place" | "onPick" | "onCancel">,
 ): Promise<Item | undefined> {
-  return screen.show<Item>(
+  return showList<Item, Item>(
+    screen,
     (done) =>
       new PickList<Item>({ place: screen, ...question, onPick: done, onCancel: () => done(undefined) }),
   );
@@ -73,8 +74,6 @@ export function askChoice<Choice extends string>(
   return askPick<Choice>(screen, {
     title,
     items: choices,
-    key: String,
-    text: String,
     selected: current,
     row: (choice) => ({
       label: choice,
@@ -140,12 +139,11 @@ function choice(
     // Two options can have the same words: their place is the difference.
     items: options.map((option, at) => ({ option, at })),
     key: ({ at }) => String(at),
-    text: ({ option }) => plain(option),
     row: ({ option }) => ({ label: plain(option) }),
     onPick: ({ option }) => onDone(option),
     onCancel() {
       // No search for one of these: somebody typed on. It is not lost.
-      if (list.model.matches.length === 0) screen.typeThrough(list.model.query);
+      if (list.matches.length === 0) screen.typeThrough(list.query);
       onDone(undefined);
     },
     comesByItself: true,

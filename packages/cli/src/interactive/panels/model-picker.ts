@@ -12,9 +12,8 @@ import type { ModelRegistry } from "../../call/model-choice.ts";
 import { price, shortTokens } from "../../views/numbers.ts";
 import { errorLine } from "../error-text.ts";
 import type { Screen } from "../terminal/screen.ts";
-import type { KeyId } from "../terminal/tui.ts";
 import { textLines } from "./panel-frame.ts";
-import { type PickAction, PickList, type PickRow } from "./pick-list.ts";
+import { PickList, type PickRow, showList } from "./pick-list.ts";
 
 interface PickModelPanelOptions {
   screen: Screen;
@@ -41,7 +40,7 @@ interface Favourites {
 export async function pickModel(options: PickModelPanelOptions): Promise<ModelItem | undefined> {
   const asking = new AbortController();
   try {
-    return await options.screen.show<ModelItem>((done) => modelList(options, asking.signal, done));
+    return await showList(options.screen, (done) => modelList(options, asking.signal, done));
   } finally {
     asking.abort();
   }
@@ -56,11 +55,6 @@ function modelList(
   let isAll = false;
   let usable: Awaited<ReturnType<typeof usableModels>> = [];
   const show = () => list.setItems(modelItems(withInUse(usable, inUse), catalogue, isAll));
-  const saying = (key: KeyId, does: string, act: (item: ModelItem) => string): PickAction<ModelItem> => ({
-    key,
-    does,
-    run: (item) => item && list.update({ status: saidText(act, item) }),
-  });
   const list: PickList<ModelItem> = new PickList<ModelItem>({
     place: screen,
     title,
@@ -74,10 +68,8 @@ function modelList(
       textLines(modelWords(item, keys, catalogue.asOf), width).map(screen.theme.style.muted),
     noMatch: "No matches. Tab switches between available and all models.",
     empty: "Looking for local servers…",
-    onPick: (item) => {
-      if (item.isUsable) done(item);
-      else list.update({ status: `${item.reference} is not available: ${missing(item.model, keys)}.` });
-    },
+    onPick: (item) =>
+      item.isUsable ? done(item) : `${item.reference} is not available: ${missing(item.model, keys)}.`,
     onCancel: () => done(undefined),
     actions: [
       {
@@ -89,10 +81,24 @@ function modelList(
           show();
         },
       },
-      ...(keep === undefined ? [] : [saying("ctrl+s", "use for new sessions", keep)]),
+      ...(keep === undefined
+        ? []
+        : [
+            {
+              key: "ctrl+s",
+              does: "use for new sessions",
+              run: (item?: ModelItem) => item && keep(item),
+            } as const,
+          ]),
       ...(favourites === undefined
         ? []
-        : [saying("ctrl+f", "favourite", ({ reference }) => favourites.toggle(reference))]),
+        : [
+            {
+              key: "ctrl+f",
+              does: "favourite",
+              run: (item?: ModelItem) => item && favourites.toggle(item.reference),
+            } as const,
+          ]),
     ],
   });
   const arrived = (found: typeof usable) => {
@@ -103,7 +109,7 @@ function modelList(
         "No model available. Store a key with /login or start a local server such as Ollama. Tab shows all models.",
     });
     show();
-    if (query === "") list.model.select(current);
+    if (query === "") list.select(current);
   };
   usableModels({ catalogue, keys, signal }).then(arrived, (error: unknown) =>
     list.update({ empty: "The list of models could not be read.", status: errorLine(error) }),
@@ -118,14 +124,6 @@ function withInUse(
   if (inUse === undefined) return usable;
   const isListed = usable.some(({ model }) => referenceOf(model) === referenceOf(inUse));
   return isListed ? usable : [{ model: inUse }, ...usable];
-}
-
-function saidText(act: (item: ModelItem) => string, item: ModelItem): string {
-  try {
-    return act(item);
-  } catch (error) {
-    return errorLine(error);
-  }
 }
 
 /** A model as the list has it. */

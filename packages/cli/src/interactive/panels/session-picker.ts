@@ -1,89 +1,83 @@
 import { existsSync, mkdirSync, renameSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { listSessions, openSession, type SessionSummary } from "@bonsai-agent/session";
+import { parseSearchQuery, type SearchThread } from "@bonsai-agent/session/search";
 import type { SessionPlace } from "../../call/session-file.ts";
-import { counted } from "../../views/numbers.ts";
+import { age, bytes, count, counted, moment } from "../../views/numbers.ts";
+import { forkWords } from "../../views/session-facts.ts";
 import { oneLine } from "../../views/terminal-text.ts";
-import { errorLine } from "../error-text.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { askText, askYes } from "./ask.ts";
-import { wholePath } from "./panel-frame.ts";
-import { PickList } from "./pick-list.ts";
-import { type ListedSession, sessionPreview, sessionRow, sessionText, sessionTitle } from "./session-row.ts";
-import { type FindsTexts, SessionTextSearch } from "./session-text-search.ts";
+import { textLines, wholePath } from "./panel-frame.ts";
+import { PickList, type PickRow, showList } from "./pick-list.ts";
 
 interface PickSessionOptions {
   screen: Screen;
   place: SessionPlace;
   cwd: string;
   now: () => number;
-  search: FindsTexts;
-  /** The file of the session that is worked in: it can be named, and not deleted. */
+  search: Pick<SearchThread, "find">;
+  /** The file of the open session: it can be named but not deleted. */
   inUse?: string | undefined;
-  /** What is looked for at first. Default: nothing. */
+  /** The query at first. Default: none. */
   query?: string;
-  /** Names the session that is worked in. */
+  /** Names the open session. */
   nameInUse?: (name: string) => Promise<void>;
 }
 
 /**
- * Lets the user choose among the recorded sessions: of this folder, or of all; by name, first words and folder, and by
- * their whole text. They can be named there, and deleted. @returns undefined where the user left it
+ * Lets the user choose a recorded session of this folder or of all folders, by name, first words, folder or any text in it.
+ * The list also renames and deletes sessions.
+ * @returns undefined if the user left the list
  */
-export async function pickSession(options: PickSessionOptions): Promise<SessionSummary | undefined> {
-  let picker: SessionPicker | undefined;
-  try {
-    return await options.screen.show<SessionSummary>((done) => {
-      picker = new SessionPicker(options, done);
-      return picker.list;
-    });
-  } finally {
-    picker?.stopSearch();
-  }
+export function pickSession(options: PickSessionOptions): Promise<SessionSummary | undefined> {
+  return showList(options.screen, (done) => new SessionPicker(options, done).list);
 }
 
-/** Owner of which sessions are listed while one is picked. */
+/** One or two letters are in every session. */
+const TOO_SHORT = /^[\0-\x7f]{0,2}$/;
+/** Time between two updates of the list during a search. */
+const UPDATE_MS = 50;
+
+/** Owner of the listed sessions and of the search in their texts. */
 class SessionPicker {
-  readonly list: PickList<ListedSession>;
+  readonly list: PickList<SessionSummary>;
   readonly #options: PickSessionOptions;
   #isEverywhere = false;
-  #sessions: readonly ListedSession[] = [];
+  #sessions: readonly SessionSummary[] = [];
   #skipped = 0;
-  readonly #texts: SessionTextSearch;
-  #isAsking = false;
+  /** The found places of a query, by session file. */
+  readonly #snippets = new Map<string, string>();
+  #searched = "";
+  /** Sessions that the search has to read because the index lacks them. */
+  #filesToRead = 0;
+  #unread = 0;
   readonly #deleted: { file: string; inTrash: string }[] = [];
 
   constructor(options: PickSessionOptions, done: (session: SessionSummary | undefined) => void) {
-    const { screen, now, cwd, inUse, query = "" } = options;
     this.#options = options;
-    this.#texts = new SessionTextSearch(options.search, () => this.#show());
-    const nowMs = now();
-    this.list = new PickList<ListedSession>({
-      place: screen,
+    this.list = new PickList<SessionSummary>({
+      place: options.screen,
       title: "",
       items: [],
-      query,
+      query: options.query,
       key: ({ file }) => file,
       text: sessionText,
-      isFound: ({ snippet }) => snippet !== undefined,
-      row: (session) => {
-        const isByText = session.snippet !== undefined && !this.list.model.holdsQuery(session);
-        return sessionRow(session, { nowMs, inUse, cwd, hasFolders: this.#isEverywhere, isByText });
-      },
-      preview: (session, width) => sessionPreview(session, { theme: screen.theme, width, nowMs }),
+      isFound: ({ file }) => this.#searched === this.list.query && this.#snippets.has(file),
+      row: (session) => this.#row(session),
+      preview: (session, width) => this.#preview(session, width),
       picks: "open",
       onPick: done,
       onCancel: () => done(undefined),
-      onQuery: () => this.#lookInTexts(),
+      search: (query, signal) => this.#search(query, signal),
       actions: [
         { key: "tab", does: "this folder or all", run: () => this.#toggleFolders() },
-        { key: "ctrl+r", does: "rename", run: (session) => this.#guard(() => this.#rename(session)) },
-        { key: "ctrl+d", does: "delete", run: (session) => this.#guard(() => this.#delete(session)) },
-        { key: "ctrl+z", does: "", run: () => this.#guard(() => this.#takeBack()) },
+        { key: "ctrl+r", does: "rename", run: (session) => session && this.#rename(session) },
+        { key: "ctrl+d", does: "delete", run: (session) => session && this.#delete(session) },
+        { key: "ctrl+z", does: "", run: () => this.#restore() },
       ],
     });
     this.#reload();
-    if (query !== "") this.#lookInTexts();
   }
 
   #reload(): void {
@@ -94,51 +88,98 @@ class SessionPicker {
     this.#show();
   }
 
-  /** The sessions as they are now, and where their texts hold what is typed. */
-  #show(status: string | undefined = this.#problems()): void {
-    const { filesToRead } = this.#texts;
+  #show(): void {
     const place = this.#isEverywhere ? "all folders" : wholePath(this.#options.cwd);
-    const reading = filesToRead === 0 ? "" : ` · reading ${counted(filesToRead, "session")} not yet indexed…`;
+    const reading =
+      this.#filesToRead === 0 ? "" : ` · reading ${counted(this.#filesToRead, "session")} not yet indexed…`;
+    const unread = Math.max(this.#skipped, this.#unread);
     this.list.update({
       title: `Sessions in ${place}${reading}`,
       empty: this.#isEverywhere
         ? "No sessions yet."
         : "No sessions in this folder yet. Tab shows all folders.",
-      status,
+      status:
+        unread === 0
+          ? undefined
+          : `${counted(unread, "file")} could not be read as a session. Run \`bonsai session list\` to see which.`,
     });
-    this.list.setItems(
-      this.#sessions.map((session) => ({ ...session, snippet: this.#texts.snippet(session.file) })),
-    );
-  }
-
-  #problems(): string | undefined {
-    const { problem } = this.#texts;
-    if (problem !== undefined) return errorLine(problem);
-    const count = Math.max(this.#skipped, this.#texts.unread);
-    if (count === 0) return undefined;
-    return `${counted(count, "file")} could not be read as a session. Run \`bonsai session list\` to see which.`;
+    this.list.setItems(this.#sessions);
   }
 
   #toggleFolders(): void {
     this.#isEverywhere = !this.#isEverywhere;
-    this.#lookInTexts();
     this.#reload();
+    this.list.searchAgain();
   }
 
-  #lookInTexts(): void {
-    const { place, cwd } = this.#options;
-    const folder = place.folder === undefined ? {} : { folder: place.folder };
-    const scope = this.#isEverywhere ? folder : { ...folder, cwd };
-    this.#texts.look(this.list.model.query, { ...scope, most: this.#sessions.length });
+  /** Searches the texts of the sessions and shows each first place as it is found. */
+  async #search(query: string, signal: AbortSignal): Promise<void> {
+    this.#snippets.clear();
+    this.#searched = query;
+    this.#filesToRead = 0;
+    this.#unread = 0;
     this.#show();
+    if (TOO_SHORT.test(query.trim())) return;
+    const { place, cwd, search } = this.#options;
+    const folder = place.folder === undefined ? {} : { folder: place.folder };
+    let updateAtMs = 0;
+    try {
+      const { hits, unread } = await search.find(parseSearchQuery(query), {
+        scope: this.#isEverywhere ? folder : { ...folder, cwd },
+        limit: this.#sessions.length,
+        perSession: 1,
+        signal,
+        onProgress: ({ hits, filesToRead }) => {
+          if (signal.aborted) return;
+          this.#filesToRead = filesToRead;
+          for (const { file, snippet } of hits)
+            if (!this.#snippets.has(file)) this.#snippets.set(file, snippet);
+          if (performance.now() < updateAtMs) return;
+          updateAtMs = performance.now() + UPDATE_MS;
+          this.#show();
+        },
+      });
+      this.#unread = unread.length;
+      // The final hits have the best place of each session.
+      for (const { file, snippet } of hits) this.#snippets.set(file, snippet);
+    } finally {
+      if (!signal.aborted) {
+        this.#filesToRead = 0;
+        this.#show();
+      }
+    }
   }
 
-  stopSearch(): void {
-    this.#texts.stop();
+  #row(session: SessionSummary): PickRow {
+    const { now, inUse, cwd } = this.#options;
+    const isByText = this.#snippets.has(session.file) && !this.list.hasQuery(session);
+    const folder = this.#isEverywhere ? `${lastFolder(session.cwd, cwd)} · ` : "";
+    const fork = session.parentSession === undefined ? "" : "fork · ";
+    return {
+      label: sessionTitle(session),
+      detail: `${fork}${folder}${age(session.lastActivityMs, now())}`,
+      mark: [...(session.file === inUse ? ["●"] : []), ...(isByText ? ["found in text"] : [])].join(" "),
+    };
   }
 
-  async #rename(session: ListedSession | undefined): Promise<void> {
-    if (session === undefined) return;
+  #preview(session: SessionSummary, width: number): string[] {
+    const { screen, now } = this.#options;
+    const { bold, muted, accent } = screen.theme.style;
+    const { name, firstWords, digest } = session;
+    const snippet = this.#snippets.get(session.file);
+    const styled = (text: string | undefined, style: (text: string) => string, max: number) =>
+      text ? textLines(text, width).slice(0, max).map(style) : [];
+    return [
+      ...styled(snippet && `“${snippet}”`, accent, 2),
+      ...styled(sessionTitle(session), bold, 1),
+      ...styled(name !== undefined && firstWords !== name ? firstWords : undefined, (text) => text, 2),
+      ...styled(factsOf(session, now()), muted, 3),
+      ...styled(session.cwd === "" ? "no folder" : wholePath(session.cwd), muted, 1),
+      ...styled(digest?.summary, muted, 2),
+    ];
+  }
+
+  async #rename(session: SessionSummary): Promise<string | undefined> {
     const { screen, inUse, nameInUse } = this.#options;
     const typed = await askText(screen, {
       title: "Session name",
@@ -146,55 +187,68 @@ class SessionPicker {
       value: session.name ?? "",
       placeholder: "no name",
     });
-    if (typed === undefined) return;
+    if (typed === undefined) return undefined;
     const name = oneLine(typed);
     const notices: string[] = [];
     if (session.file === inUse && nameInUse !== undefined) await nameInUse(name);
     else nameFile(session.file, name, (message) => notices.push(message));
     this.#reload();
-    if (notices.length > 0) this.list.update({ status: notices.join(" ") });
+    return notices.length > 0 ? notices.join(" ") : undefined;
   }
 
-  async #delete(session: ListedSession | undefined): Promise<void> {
-    if (session === undefined) return;
+  async #delete(session: SessionSummary): Promise<string | undefined> {
     const { screen, place, inUse } = this.#options;
-    const { home } = place;
     if (session.file === inUse)
-      return this.list.update({
-        status: "This session is open. Open another session first, then delete this one.",
-      });
+      return "This session is open. Open another session first, then delete this one.";
+    const trash = wholePath(trashFolder(place.home));
     const isSure = await askYes(screen, {
       title: "Delete this session?",
-      message: `${sessionTitle(session)}\n\nThe file moves to ${wholePath(trashFolder(home))}. Bonsai never empties this folder.`,
+      message: `${sessionTitle(session)}\n\nThe file moves to ${trash}. Bonsai never empties this folder.`,
     });
-    if (!isSure) return;
-    const inTrash = trashSession(session.file, home);
-    this.#deleted.push({ file: session.file, inTrash });
+    if (!isSure) return undefined;
+    this.#deleted.push({ file: session.file, inTrash: moveToTrash(session.file, place.home) });
     this.#reload();
-    this.list.update({ status: `Moved to ${wholePath(trashFolder(home))}. Press Ctrl-Z to restore it.` });
+    return `Moved to ${trash}. Press Ctrl-Z to restore it.`;
   }
 
-  /** The latest that was deleted here. */
-  async #takeBack(): Promise<void> {
+  /** Restores the session that was deleted last in this list. */
+  #restore(): string {
     const latest = this.#deleted.at(-1);
-    if (latest === undefined) return this.list.update({ status: "There is no deleted session to restore." });
-    takeBack(latest);
+    if (latest === undefined) return "There is no deleted session to restore.";
+    if (existsSync(latest.file)) throw new Error(`${latest.file} already exists.`);
+    renameSync(latest.inTrash, latest.file);
     this.#deleted.pop();
     this.#reload();
-    this.list.model.select(latest.file);
-    this.list.update({ status: "Restored the session." });
+    this.list.select(latest.file);
+    return "Restored the session.";
   }
+}
 
-  /** One thing at a time; what fails stands below the list. */
-  #guard(act: () => Promise<void>): void {
-    if (this.#isAsking) return;
-    this.#isAsking = true;
-    act()
-      .catch((error: unknown) => this.list.update({ status: errorLine(error) }))
-      .finally(() => {
-        this.#isAsking = false;
-      });
-  }
+function sessionTitle({ name, firstWords }: SessionSummary): string {
+  return name ?? firstWords ?? "(no messages)";
+}
+
+function sessionText({ name = "", firstWords = "", cwd, id, digest }: SessionSummary): string {
+  return [name, firstWords, cwd, id, digest?.summary ?? ""].join(" ");
+}
+
+function lastFolder(path: string, cwd: string): string {
+  if (path === "" || path === cwd) return path === "" ? "?" : "here";
+  return path.split(/[/\\]/).filter(Boolean).at(-1) ?? path;
+}
+
+function factsOf(session: SessionSummary, nowMs: number): string {
+  const { digest, lastActivityMs, lines, parentSession } = session;
+  return [
+    counted(lines, "entry", "entries"),
+    bytes(session.bytes),
+    `${age(lastActivityMs, nowMs)} (${moment(lastActivityMs, nowMs)})`,
+    session.id.slice(0, 8),
+    ...(parentSession === undefined ? [] : [forkWords(parentSession)]),
+    ...(digest === undefined || digest.fileCount === 0
+      ? []
+      : [`+${count(digest.added)} −${count(digest.removed)} in ${counted(digest.fileCount, "file")}`]),
+  ].join(" · ");
 }
 
 function nameFile(file: string, name: string, onNotice: (message: string) => void): void {
@@ -206,34 +260,20 @@ function nameFile(file: string, name: string, onNotice: (message: string) => voi
   }
 }
 
-/** Where deleted sessions lie, in the folders that they had among the recorded ones. */
 function trashFolder(home: string): string {
   return join(home, "trash");
 }
 
 /**
- * Moves a session's file to the trash: it is found there under its own folder's name, and moved back to have it again.
- * @returns where it lies now
- * @throws what the file system throws; then nothing has changed
+ * Moves a session file to a folder of the same name in the trash. Overwrites nothing there.
+ * @returns its new path
  */
-function trashSession(file: string, home: string): string {
+function moveToTrash(file: string, home: string): string {
   const folder = join(trashFolder(home), basename(dirname(file)));
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const to = freeName(join(folder, basename(file, ".jsonl")));
+  const stem = join(folder, basename(file, ".jsonl"));
+  let to = `${stem}.jsonl`;
+  for (let at = 1; existsSync(to); at += 1) to = `${stem}-${at}.jsonl`;
   renameSync(file, to);
   return to;
-}
-
-/** Moves a session's file back from the trash. @throws what the file system throws, and where another has its place */
-function takeBack({ file, inTrash }: { file: string; inTrash: string }): void {
-  if (existsSync(file)) throw new Error(`${file} already exists.`);
-  renameSync(inTrash, file);
-}
-
-/** Nothing in the trash is written over. */
-function freeName(stem: string): string {
-  for (let at = 0; ; at += 1) {
-    const file = `${stem}${at === 0 ? "" : `-${at}`}.jsonl`;
-    if (!existsSync(file)) return file;
-  }
 }

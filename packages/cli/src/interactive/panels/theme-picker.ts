@@ -22,8 +22,6 @@ export async function pickTheme({
     return await askPick<string>(screen, {
       title: "Theme",
       items: themeChoices(themes),
-      key: String,
-      text: String,
       selected: themes.choice,
       row: (choice) => themeRow(choice, themes),
       onSelect: (choice) => themes.preview(choice),

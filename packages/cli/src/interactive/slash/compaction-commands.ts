@@ -335,7 +335,7 @@ function pinList(context: InteractiveContext, pins: readonly string[], leave: ()
         key: "delete",
         does: "unpin",
         run: () => {
-          unpinned = unpinned.then(() => unpin(list.model.selected));
+          unpinned = unpinned.then(() => unpin(list.selected));
         },
       },
     ],

@@ -3,7 +3,7 @@ import { openBrowserView } from "./browser-view.ts";
 import { demoCommand } from "./demo.ts";
 import { removeLogin } from "./login.ts";
 import { modelCommand } from "./model-commands.ts";
-import { forkWholeSession, labelLatest, resumeCommand } from "./session-commands.ts";
+import { forkWholeSession, resumeCommand } from "./session-commands.ts";
 import { settingsCommand } from "./settings-commands.ts";
 import { showSummarySources } from "./summary-sources.ts";
 import { setTheme } from "./theme.ts";
@@ -12,7 +12,6 @@ import { setThinking } from "./thinking-command.ts";
 /** Former names that still work. No help, completion or document lists them. */
 export const hiddenCommands: readonly Omit<SlashCommand, "description">[] = [
   { name: "clone", run: (_args, context) => forkWholeSession(context) },
-  { name: "label", run: labelLatest },
   { ...resumeCommand, name: "import" },
   { name: "sources", worksWhileBusy: true, run: (_args, context) => showSummarySources(context) },
   { name: "view", worksWhileBusy: true, run: (_args, context) => openBrowserView(context) },

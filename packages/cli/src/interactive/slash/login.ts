@@ -53,8 +53,6 @@ function chosenWay(
   return askPick<"login" | "key">(screen, {
     title: `How do you want to log in to ${provider}?`,
     items: ["login", "key"],
-    key: String,
-    text: String,
     row: (way) => ({ label: way === "login" ? `Log in with ${login}` : "Enter an API key" }),
   });
 }

@@ -4,13 +4,12 @@ import type { Session } from "@bonsai-agent/session";
 import { hiddenLookup } from "@bonsai-agent/session/host";
 import { summariesOf } from "../../views/summary-sources.ts";
 import { oneLine } from "../../views/terminal-text.ts";
-import { errorLine } from "../error-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
-import { pickLines } from "../panels/line-picker.ts";
 import { textLines } from "../panels/panel-frame.ts";
-import { PickList } from "../panels/pick-list.ts";
+import { PickList, showList } from "../panels/pick-list.ts";
+import type { Screen } from "../terminal/screen.ts";
 import { asPaste } from "../terminal/typed-input.ts";
-import { openTree } from "../tree/tree-navigation.ts";
+import { openTree } from "../tree/flow.ts";
 import { showSummarySources } from "./summary-sources.ts";
 
 export const recallCommand: SlashCommand = {
@@ -18,35 +17,21 @@ export const recallCommand: SlashCommand = {
   description: "Search the entries that the model no longer sees",
   argumentHint: "[text]",
   worksWhileBusy: true,
-  async run(text, context) {
-    let recall: RecallPanel | undefined;
-    try {
-      await context.screen.show<void>((done) => {
-        recall = new RecallPanel(context, text, () => done(undefined));
-        return recall.list;
-      });
-    } finally {
-      recall?.close();
-    }
-  },
+  run: (text, context) =>
+    showList<Hit, void>(context.screen, (done) => new Recall(context, text, () => done(undefined)).list),
 };
 
-/** So long after a key that changes the query it is looked for: before that, another may come. */
-const RESTING_MS = 120;
-const MOST_HITS = 50;
+const MAX_HITS = 50;
 
 type Hit = Awaited<ReturnType<typeof findRecalled>>["hits"][number];
 
-/** Owner of what is looked for in what the session hides from the model, and of what was found. */
-class RecallPanel {
+/** Owner of the search in the entries that the model does not see, and of its hits. */
+class Recall {
   readonly list: PickList<Hit>;
   readonly #context: InteractiveContext;
   readonly #session: Session;
   readonly #leave: () => void;
   #hasBranches = false;
-  #searching = new AbortController();
-  #timer: NodeJS.Timeout | undefined;
-  #isActing = false;
 
   constructor(context: InteractiveContext, query: string, leave: () => void) {
     this.#context = context;
@@ -54,68 +39,39 @@ class RecallPanel {
     this.#leave = leave;
     this.list = new PickList<Hit>({
       place: context.screen,
-      title: "",
+      title: this.#title,
       query,
       items: [],
+      empty: "Type to search.",
       key: ({ entry }) => entry.entryId,
       text: ({ entry }) => entry.text,
       isFound: () => true,
-      row: (hit) => ({ label: linesOf(hit).join(" … "), detail: oneLine(hit.entry.who, MOST_WHO) }),
+      row: (hit) => ({ label: linesOf(hit).join(" … "), detail: oneLine(hit.entry.who, MAX_WHO) }),
       preview: (hit, width) => this.#preview(hit, width),
       picks: "open in tree",
-      onPick: (hit) => this.#guard(() => this.#open(hit)),
+      onPick: (hit) => this.#open(hit),
       onCancel: leave,
-      onQuery: () => this.#look(RESTING_MS),
+      search: (query, signal) => this.#search(query, signal),
       actions: [
         { key: "tab", does: "this branch or all", run: () => this.#toggleBranches() },
-        {
-          key: "ctrl+t",
-          does: "insert",
-          run: (hit) => hit && this.#insert(hit.entry.text),
-        },
-        {
-          key: "ctrl+l",
-          does: "insert lines",
-          run: (hit) => hit && this.#guard(() => this.#insertLines(hit)),
-        },
-        { key: "ctrl+s", does: "summary sources", run: () => this.#guard(() => this.#showSources()) },
+        { key: "ctrl+t", does: "insert", run: (hit) => hit && this.#insert(hit.entry.text) },
+        { key: "ctrl+l", does: "insert lines", run: (hit) => hit && this.#insertLines(hit) },
+        { key: "ctrl+s", does: "summary sources", run: () => this.#showSources() },
       ],
     });
-    this.#titled();
-    this.#look(0);
   }
 
-  close(): void {
-    this.#searching.abort();
-    clearTimeout(this.#timer);
-  }
-
-  #titled(): void {
-    const place = this.#hasBranches ? "on all branches" : "on this branch";
-    this.list.update({ title: `Recall: entries the model does not see, ${place}`, status: undefined });
+  get #title(): string {
+    return `Recall: entries the model does not see, ${this.#hasBranches ? "on all branches" : "on this branch"}`;
   }
 
   #toggleBranches(): void {
     this.#hasBranches = !this.#hasBranches;
-    this.#titled();
-    this.#look(0);
+    this.list.update({ title: this.#title, status: undefined });
+    this.list.searchAgain();
   }
 
-  /** Looks for the query, in small steps between which keys have their turn; what was looked for before counts no more. */
-  #look(afterMs: number): void {
-    this.#searching.abort();
-    clearTimeout(this.#timer);
-    const searching = new AbortController();
-    this.#searching = searching;
-    this.#timer = setTimeout(() => {
-      this.#found(searching.signal).catch((error: unknown) => {
-        if (!searching.signal.aborted) this.list.update({ status: errorLine(error) });
-      });
-    }, afterMs);
-  }
-
-  async #found(signal: AbortSignal): Promise<void> {
-    const { query } = this.list.model;
+  async #search(query: string, signal: AbortSignal): Promise<void> {
     if (query.trim() === "") {
       this.list.setItems([]);
       return this.list.update({ empty: "Type to search.", status: undefined });
@@ -127,21 +83,18 @@ class RecallPanel {
       query,
       branches: this.#hasBranches,
       sessions: false,
-      limit: MOST_HITS,
+      limit: MAX_HITS,
       signal,
     });
     signal.throwIfAborted();
     this.list.setItems(hits);
-    // Other words, other hits: the best of them is what was looked for.
-    if (hits[0] !== undefined) this.list.model.select(hits[0].entry.entryId);
-    const more = count > MOST_HITS ? "More results exist. Add words to narrow the search." : undefined;
-    this.list.update({ empty: this.#emptyWords(), status: more });
-  }
-
-  #emptyWords(): string {
-    return this.#hasBranches
-      ? "No matches."
-      : "No hidden entry of this branch matches. Tab searches all branches.";
+    if (hits[0] !== undefined) this.list.select(hits[0].entry.entryId);
+    this.list.update({
+      empty: this.#hasBranches
+        ? "No matches."
+        : "No hidden entry of this branch matches. Tab searches all branches.",
+      status: count > MAX_HITS ? "More results exist. Add words to narrow the search." : undefined,
+    });
   }
 
   #preview(hit: Hit, width: number): string[] {
@@ -149,13 +102,10 @@ class RecallPanel {
     const { entryId, text } = hit.entry;
     const reason = hiddenLookup(this.#session)(entryId)?.reason ?? "on another branch";
     const from = Math.max(0, firstLine(hit) - LINES_BEFORE);
-    const around = text
-      .split("\n")
-      .slice(from, from + PREVIEW_LINES)
-      .join("\n");
+    const around = text.split("\n").slice(from, from + PREVIEW_LINES);
     return [
       ...textLines(`${titleOf(hit)}, ${reason}`, width).map(style.muted),
-      ...textLines(textHead(around, PREVIEW_CHARS), width),
+      ...textLines(textHead(around.join("\n"), PREVIEW_CHARS), width),
     ];
   }
 
@@ -163,50 +113,70 @@ class RecallPanel {
     if (await openTree(this.#context, { atEntryId: entryId })) this.#leave();
   }
 
-  async #showSources(): Promise<void> {
-    if (summariesOf(this.#session).length === 0)
-      return this.list.update({ status: "This branch has no summary yet." });
+  async #showSources(): Promise<string | undefined> {
+    if (summariesOf(this.#session).length === 0) return "This branch has no summary yet.";
     await showSummarySources(this.#context);
+    return undefined;
   }
 
   async #insertLines(hit: Hit): Promise<void> {
-    const chosen = await pickLines(this.#context.screen, {
-      title: `Lines of ${titleOf(hit)}`,
-      text: hit.entry.text,
-      at: firstLine(hit),
-      picks: "insert",
-    });
+    const chosen = await pickLines(this.#context.screen, hit);
     if (chosen !== undefined) this.#insert(chosen);
   }
 
-  /** Where the cursor stands; a long text as a paste, which is one mark there. */
+  /** Inserts at the cursor, as a paste: a long text is one mark there. */
   #insert(text: string): void {
     this.#leave();
     this.#context.editor.handleInput(asPaste(text));
     this.#context.screen.redraw();
   }
+}
 
-  /** One thing at a time; what fails stands below the list. */
-  #guard(act: () => Promise<void>): void {
-    if (this.#isActing) return;
-    this.#isActing = true;
-    act()
-      .catch((error: unknown) => this.list.update({ status: errorLine(error) }))
-      .finally(() => {
-        this.#isActing = false;
-      });
-  }
+/** Lets the user mark lines of a hit with Tab. Enter takes the marked lines, or the selected one. */
+async function pickLines(screen: Screen, hit: Hit): Promise<string | undefined> {
+  const lines = hit.entry.text.split("\n").map((text, at) => ({ text, at }));
+  const marked = new Set<number>();
+  const picked = await showList<(typeof lines)[number], (typeof lines)[number]>(screen, (done) => {
+    const list: PickList<(typeof lines)[number]> = new PickList({
+      place: screen,
+      title: `Lines of ${titleOf(hit)}`,
+      items: lines,
+      key: ({ at }) => String(at),
+      text: ({ text }) => text,
+      row: ({ text, at }) => ({
+        label: `${marked.has(at) ? "●" : " "} ${text.replaceAll("\t", "  ")}`,
+        detail: String(at + 1),
+      }),
+      selected: String(firstLine(hit)),
+      picks: "insert",
+      onPick: done,
+      onCancel: () => done(undefined),
+      actions: [
+        {
+          key: "tab",
+          does: "mark",
+          run(line) {
+            if (line !== undefined && !marked.delete(line.at)) marked.add(line.at);
+            list.move(1);
+          },
+        },
+      ],
+    });
+    return list;
+  });
+  const chosen = marked.size === 0 ? [picked] : lines.filter(({ at }) => marked.has(at));
+  return picked && chosen.map((line) => line?.text).join("\n");
 }
 
 const LINES_BEFORE = 1;
 const PREVIEW_LINES = 12;
 /** A line may be a minified file. */
 const PREVIEW_CHARS = 4_000;
-const MOST_WHO = 24;
+const MAX_WHO = 24;
 
 const bestLines = new WeakMap<Hit, string[]>();
 
-/** The lines of a hit that say most of what was asked for. Found once: a list draws its rows again and again. */
+/** The best lines of a hit. Cached: a list draws its rows again and again. */
 function linesOf(hit: Hit): string[] {
   const known = bestLines.get(hit);
   if (known !== undefined) return known;

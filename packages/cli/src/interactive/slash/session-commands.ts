@@ -18,9 +18,8 @@ import { askText } from "../panels/ask.ts";
 import { pickSession } from "../panels/session-picker.ts";
 import { fillEditor, sentMessage } from "../prompt/typed-message.ts";
 import { mergeFlow } from "../tree/branches.ts";
-import { askLabel, openTree, openTreeModel, pickEntry, writeLabel } from "../tree/tree-navigation.ts";
+import { openTree, openTreeModel, pickEntry } from "../tree/flow.ts";
 import { FIRST_ROW } from "../tree/tree-panel.ts";
-import { isWork } from "../tree/tree-search.ts";
 import { openBrowserView, writePage } from "./browser-view.ts";
 
 export const newCommand: SlashCommand = {
@@ -101,19 +100,6 @@ async function pickBranch(context: InteractiveContext): Promise<string | undefin
   const title = "Merge which branch? Choose its last entry.";
   const at = await pickEntry(context, model, { title, choice: "merge" });
   return at === undefined ? undefined : model.entryAt(at).id;
-}
-
-/** Labels the latest message. @param text asked for when empty */
-export async function labelLatest(text: string, context: InteractiveContext): Promise<void> {
-  const { session } = context.host.agent;
-  // Skips entries that are only notes about other entries.
-  const id = session.path().findLast(isWork)?.id;
-  if (id === undefined) return context.notify("There is no message to label yet.");
-  const label = text === "" ? await askLabel(context, id, session.label(id)) : writeLabel(context, id, text);
-  if (label === undefined) return;
-  context.notify(
-    label === "" ? "Removed the label of the latest message." : `Labelled the latest message [${label}].`,
-  );
 }
 
 export const resumeCommand: SlashCommand = {

@@ -154,8 +154,6 @@ async function showPaths({ host, screen, notify }: InteractiveContext): Promise<
       place: screen,
       title: "Paths outside this project that are always allowed",
       items: grants(),
-      key: ({ folder }) => folder,
-      text: ({ folder }) => folder,
       row: ({ folder, access }) => ({
         label: folder,
         detail: access === "read" ? "read" : "read and write",

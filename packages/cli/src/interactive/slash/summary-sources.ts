@@ -10,19 +10,21 @@ import {
   summariesOf,
 } from "../../views/summary-sources.ts";
 import { oneLine } from "../../views/terminal-text.ts";
-import { errorLine } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { askPick } from "../panels/ask.ts";
 import { textLines } from "../panels/panel-frame.ts";
-import { PickList, type PickRow } from "../panels/pick-list.ts";
+import { PickList, type PickRow, showList } from "../panels/pick-list.ts";
 import { truncateToWidth } from "../terminal/tui.ts";
-import { openTree } from "../tree/tree-navigation.ts";
+import { openTree } from "../tree/flow.ts";
 
 /** Shows the lines of the latest summary. Each opens its source entries in the tree. */
 export async function showSummarySources(context: InteractiveContext): Promise<void> {
   const summaries = summariesOf(context.host.agent.session);
   if (summaries.length === 0) return context.notify("This branch has no summary yet.");
-  await context.screen.show<void>((done) => new SourcesWalk(context, summaries, () => done(undefined)).list);
+  await showList<ShownLine, void>(
+    context.screen,
+    (done) => new SourcesWalk(context, summaries, () => done(undefined)).list,
+  );
 }
 
 /** A line of the shown summary that is not blank. */
@@ -42,7 +44,6 @@ class SourcesWalk {
   readonly #leave: () => void;
   readonly #entries = new Map<string, SourceEntry | undefined>();
   #at = 0;
-  #isOpening = false;
 
   constructor(context: InteractiveContext, summaries: readonly SummaryEntry[], leave: () => void) {
     this.#context = context;
@@ -83,7 +84,7 @@ class SourcesWalk {
     const lines = this.#linesOf(entry);
     this.list.setItems(lines);
     const first = lines.find(({ entryIds }) => entryIds.length > 0);
-    if (first !== undefined) this.list.model.select(String(first.at));
+    if (first !== undefined) this.list.select(String(first.at));
     this.list.update({ title, status: lines.some(({ isMatched }) => isMatched) ? LEGEND : undefined });
   }
 
@@ -133,29 +134,19 @@ class SourcesWalk {
     return this.#entries.get(entryId);
   }
 
-  #open(line: ShownLine): void {
-    if (line.entryIds.length === 0) this.list.update({ status: "This line has no known source." });
-    else if (!this.#isOpening) {
-      this.#isOpening = true;
-      this.#openEntries(line)
-        .catch((error: unknown) => this.list.update({ status: errorLine(error) }))
-        .finally(() => {
-          this.#isOpening = false;
-        });
-    }
-  }
-
-  /** Of several entries, the one that is chosen. */
-  async #openEntries({ text, entryIds }: SummaryLine): Promise<void> {
+  /** Opens the source entry; the user chooses one of several. */
+  async #open({ text, entryIds }: ShownLine): Promise<string | undefined> {
+    if (entryIds.length === 0) return "This line has no known source.";
     const entries = entryIds.flatMap((id) => this.#entry(id) ?? []);
     const { panelsLeft } = this.#context.screen;
     while (!panelsLeft.aborted) {
       const entry = entries.length > 1 ? await this.#pickEntry(text, entries) : entries[0];
-      if (entry === undefined) return;
+      if (entry === undefined) return undefined;
       const hasGone = await openTree(this.#context, { atEntryId: entry.entryId });
       if (hasGone) this.#leave();
-      if (hasGone || entries.length === 1) return;
+      if (hasGone || entries.length === 1) return undefined;
     }
+    return undefined;
   }
 
   #pickEntry(text: string, entries: readonly SourceEntry[]): Promise<SourceEntry | undefined> {

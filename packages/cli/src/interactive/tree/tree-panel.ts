@@ -26,8 +26,8 @@ export interface TreePanelOptions {
   onLabel?: (at: number) => void;
   /** Compares two places: what is marked, and where nothing is, the selection. Default: nothing can be compared here. */
   onDiff?: (marks: readonly number[]) => void;
-  /** Asks what to do with the entry at a position. Default: nothing but the choice. */
-  onActions?: (at: number) => void;
+  /** Called before `done` if the user wants the menu of the entry. Default: entries have no menu. */
+  onMenu?: () => void;
   /** A row above the entries. `done` gets `FIRST_ROW` for it. */
   firstRow?: string | undefined;
 }
@@ -119,9 +119,13 @@ export class TreePanel extends FieldPanel<TextField> {
 
   /** @returns false for a key that belongs to the search */
   #act(data: string): boolean {
-    const { model, done, onLabel, onDiff, onActions } = this.#options;
+    const { model, done, onLabel, onDiff, onMenu } = this.#options;
     const keys = getKeybindings();
     const step = scrollStep(data, this.#page);
+    const openMenu = (at: number) => {
+      onMenu?.();
+      done(at);
+    };
     const own: readonly (readonly [KeyId, () => void])[] = [
       ["home", () => this.#move(Number.NEGATIVE_INFINITY)],
       ["end", () => this.#move(Number.POSITIVE_INFINITY)],
@@ -133,7 +137,7 @@ export class TreePanel extends FieldPanel<TextField> {
       ["ctrl+l", () => this.#withSelected(onLabel)],
       ["ctrl+x", () => onDiff && this.#withSelected((at) => model.toggleMark(at))],
       ["ctrl+d", () => this.#withSelected((at) => onDiff?.(model.marks.length > 0 ? model.marks : [at]))],
-      ["ctrl+a", () => this.#withSelected(onActions)],
+      ["ctrl+a", () => this.#withSelected(onMenu && openMenu)],
     ];
     if (step !== 0) this.#move(step);
     else if (keys.matches(data, "tui.select.confirm"))
@@ -227,13 +231,13 @@ export class TreePanel extends FieldPanel<TextField> {
   }
 
   #hints(): KeyHint[] {
-    const { choice, onLabel, onDiff, onActions, model } = this.#options;
+    const { choice, onLabel, onDiff, onMenu, model } = this.#options;
     return [
       [keyName("tui.select.confirm"), choice],
       ["←→", "fold"],
       ["Tab", "filter"],
       ...(onLabel === undefined ? [] : [["Ctrl-L", "label"] as const]),
-      ...(onActions === undefined ? [] : [["Ctrl-A", "more"] as const]),
+      ...(onMenu === undefined ? [] : [["Ctrl-A", "menu"] as const]),
       ...(onDiff === undefined ? [] : [["Ctrl-X", "mark"] as const]),
       ...(model.marks.length === 0 ? [] : [["Ctrl-D", "diff"] as const]),
       [keyName("tui.select.cancel"), model.search === "" ? "leave" : "clear"],
