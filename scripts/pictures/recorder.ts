@@ -1,8 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type IPty, spawn } from "@lydell/node-pty";
 import xterm from "@xterm/headless";
-import { type Row, rowsOf, type Span } from "./cells.ts";
-import { paper } from "./palette.ts";
+import { PAPER, type Row, rowsOf, type Span } from "./draw.ts";
 
 export interface RecorderOptions {
   columns: number;
@@ -10,25 +9,20 @@ export interface RecorderOptions {
   command: readonly [string, ...string[]];
   cwd: string;
   env: Record<string, string>;
-  /** What is seen otherwise in pictures: names that are new each time. */
+  /** Replacements for names that are new each time. */
   renamed: readonly (readonly [RegExp, string])[];
 }
 
-export interface Frame {
-  atMs: number;
-  rows: readonly Row[];
-}
-
-/** The demonstration takes half a minute. */
-const patienceMs = 90_000;
-/** Who takes a picture waits until nothing has moved for as long; the spinner alone does not count. */
-const stillMs = 250;
+/** The demo takes half a minute. */
+const TIMEOUT_MS = 90_000;
+/** A screen is still if nothing but a spinner has moved for this long. */
+const STILL_MS = 250;
 const keys: Readonly<Record<string, string>> = {
   ...{ enter: "\r", esc: "\x1b", tab: "\t", up: "\x1b[A", down: "\x1b[B", right: "\x1b[C", left: "\x1b[D" },
   ...{ end: "\x1b[F", "ctrl+o": "\x0f", "ctrl+c": "\x03", "ctrl+u": "\x15" },
 };
 
-/** A program on a pseudo terminal, of which pictures are taken. */
+/** A program on a pseudo terminal. */
 export class Recorder {
   readonly columns: number;
   readonly rowCount: number;
@@ -36,7 +30,6 @@ export class Recorder {
   readonly #pty: IPty;
   readonly #waiting = new Set<() => void>();
   readonly #renamed: RecorderOptions["renamed"];
-  #film: Frame[] | undefined;
 
   constructor({ columns, rows, command: [program, ...words], cwd, env, renamed }: RecorderOptions) {
     this.#renamed = renamed;
@@ -47,17 +40,10 @@ export class Recorder {
     this.#pty.onData((data) => this.#xterm.write(data, () => this.#written()));
     this.#xterm.onData((data) => this.#pty.write(data));
     this.#xterm.parser.registerOscHandler(11, (data) => {
-      const color = paper.slice(1).match(/../g)!.join("/");
+      const color = PAPER.slice(1).match(/../g)!.join("/");
       if (data === "?") this.#pty.write(`\x1b]11;rgb:${color}\x07`);
       return true;
     });
-  }
-
-  /** Keeps what is seen from now on. @returns the frames, as they come */
-  film(): Frame[] {
-    this.#film = [];
-    this.#written();
-    return this.#film;
   }
 
   /** A line feed is Enter. */
@@ -80,8 +66,8 @@ export class Recorder {
     const look = () => {
       if (typeof what === "string" ? this.text().includes(what) : what.test(this.text())) resolve();
     };
-    const never = () => reject(new Error(`This never came: ${what}\nThe screen:\n${this.text()}`));
-    const timer = setTimeout(never, patienceMs);
+    const never = () => reject(new Error(`The screen never showed: ${what}\nThe screen:\n${this.text()}`));
+    const timer = setTimeout(never, TIMEOUT_MS);
     this.#waiting.add(look);
     look();
     await promise.finally(() => {
@@ -90,14 +76,14 @@ export class Recorder {
     });
   }
 
-  /** Once nothing moves. */
+  /** Waits until nothing moves, then returns the visible lines. */
   async still(): Promise<Row[]> {
     for (let before = ""; ; ) {
-      const rows = this.rows();
+      const rows = this.#rows();
       const now = JSON.stringify(rows);
       if (now === before) return rows;
       before = now;
-      await pause(stillMs);
+      await pause(STILL_MS);
     }
   }
 
@@ -108,8 +94,7 @@ export class Recorder {
     });
   }
 
-  /** What is seen now. */
-  rows(): Row[] {
+  #rows(): Row[] {
     const rows = rowsOf(this.#xterm.buffer.active, { rows: this.rowCount, columns: this.columns });
     return rows.map((row) => row.map((span) => this.#rename(span)));
   }
@@ -123,7 +108,6 @@ export class Recorder {
   }
 
   #written(): void {
-    this.#film?.push({ atMs: performance.now(), rows: this.rows() });
     for (const look of [...this.#waiting]) look();
   }
 }
