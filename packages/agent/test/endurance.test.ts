@@ -109,8 +109,8 @@ async function workday(seed: number) {
   return { ...run, events, results, wrong };
 }
 
-/** `pnpm laws` plays more days than the check. */
-const seeds = process.env.LAW_RUNS ? Array.from({ length: 10 }, (_, index) => index + 4) : [5, 6, 8];
+/** Small windows, every kind of refusal, and one unknown window. `pnpm laws` plays more and larger days. */
+const seeds = process.env.LAW_RUNS ? Array.from({ length: 12 }, (_, index) => index + 4) : [7, 8, 9, 14];
 
 test.each(seeds)(
   "a day's work at a server that counts in its own way never runs out of context (seed %i)",

@@ -88,7 +88,7 @@ test("a summary that was made ahead is not waited for", async () => {
 test("in a small window, what is made ahead comes about as seldom as what is waited for", async () => {
   const settings = (background: boolean) =>
     policyNamed(`bonsai+mask.enabled=false+background=${background}`).settings;
-  const small = { recording: recorded(day(80)), prices, windowTokens: 20_000, summaryMs: 1 };
+  const small = { recording: recorded(day(50)), prices, windowTokens: 20_000, summaryMs: 1 };
   const [ahead, waiting] = [
     await replay({ ...small, settings: settings(true) }),
     await replay({ ...small, settings: settings(false) }),
@@ -138,7 +138,7 @@ test("a session of our own, played again by its own policy, sends what it sent, 
 });
 
 test("a clock that stands still, runs away or goes back changes little of what a policy costs", async () => {
-  const messages = day(120);
+  const messages = day(80);
   const policy = `${SMALL}+30k+background=true`;
   const usual = await played(policy, messages, 200_000);
   expect(compactionsOf(usual)).toBeGreaterThan(5);
@@ -171,7 +171,7 @@ test("sites, windows and refusals are those of the policy and of the provider", 
 
 test("a smaller working size costs less, and more compactions, in the order of the sizes, and stays below it", async () => {
   const sizes = [32, 48, 80, 160];
-  const replays = await Promise.all(sizes.map((size) => played(`pi+${size}k`, day(160), 200_000)));
+  const replays = await Promise.all(sizes.map((size) => played(`pi+${size}k`, day(100), 200_000)));
   const inOrder = (values: readonly number[]) => [...values].sort((a, b) => a - b);
   const dollars = replays.map(({ usd }) => usd);
   expect(dollars).toEqual(inOrder(dollars));

@@ -214,12 +214,12 @@ test("a second loss makes a second copy", () => {
 test("more appended text than memory keeps separately is restored from the path", () => {
   const { session, file, said } = atWork();
   const long = "x".repeat(9 << 20);
-  for (let at = 0; at < 4; at += 1) say(session, `${at} ${long}`);
+  for (let at = 0; at < 2; at += 1) say(session, `${at} ${long}`);
   truncateSync(file, 0);
   session.close();
   expect(pathOf(restored(file)).map((text) => text.slice(0, 7))).toEqual([
     ...said.map((text) => text.slice(0, 7)),
-    ..."0123".split("").map((at) => `${at} xxxxx`),
+    ..."01".split("").map((at) => `${at} xxxxx`),
   ]);
 });
 

@@ -7,21 +7,24 @@ import { toolFolder } from "./tool-folder.ts";
 
 const program = fileURLToPath(new URL("../fixtures/no-files-left.ts", import.meta.url));
 
+/** Between two numbers of free files. `pnpm laws` tries every number. */
+const STEP = process.env.LAW_RUNS ? 1 : 4;
+
 test("a start of a process with few free files succeeds or fails with a sentence, and works afterwards", () => {
   using folder = toolFolder();
-  const node = `'${process.execPath}' --conditions=@bonsai-agent/source --no-warnings '${program}' '${folder.path}'`;
+  const node = `'${process.execPath}' --conditions=@bonsai-agent/source --no-warnings '${program}' '${folder.path}' ${STEP}`;
   const told = execFileSync("/bin/sh", ["-c", `ulimit -n 64; exec ${node}`], { encoding: "utf8" });
   const endings = told
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as [number, string, string]);
-  expect(endings).toHaveLength(17 * 4);
+  expect(endings).toHaveLength((16 / STEP + 1) * 4);
   for (const [, , ending] of endings) {
     expect(ending).toMatch(/^ended$|Cannot start .*: this process has too many files open \(EMFILE\)\.$/);
   }
   expect(endings.slice(0, 4).map(([, , ending]) => ending)).not.toContain("ended");
   // A failed start has closed its files.
-  expect(endings.slice(-8).map(([, , ending]) => ending)).toEqual(Array(8).fill("ended"));
+  expect(endings.slice(-4).map(([, , ending]) => ending)).toEqual(Array(4).fill("ended"));
 });
 
 const starts: [string, Parameters<typeof startProcess>[0], string][] = [
