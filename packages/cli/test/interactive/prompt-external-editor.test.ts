@@ -15,14 +15,14 @@ async function opened(VISUAL: string) {
 test.for([
   ["a text and more", "printf ' and more' >>"],
   ["two\nlines", "printf 'two\\nlines\\n' >"],
-] as const)("another program gives back %j, made of the text before it", async ([written, editor]) => {
+] as const)("the editor returns %j", async ([written, editor]) => {
   const terminal = await opened(editor);
   terminal.press("ctrl+g");
   await terminal.until(`─\n${written}\n─`);
 });
 
 test.for(["false", "no-such-editor-of-bonsai", "kill -9 $$; :", "rm"])(
-  "an editor that fails is notified, and the text stays: %s",
+  "reports a failed editor and keeps the text: %s",
   async (editor) => {
     const terminal = await opened(editor);
     terminal.press("ctrl+g");
@@ -32,7 +32,7 @@ test.for(["false", "no-such-editor-of-bonsai", "kill -9 $$; :", "rm"])(
   },
 );
 
-test("a Ctrl-C on the terminal ends the program that has it, and not bonsai", async () => {
+test("a Ctrl-C on the terminal ends the editor, not bonsai", async () => {
   const received: unknown[] = [];
   const receive = (name: unknown) => received.push(name);
   process.on("SIGINT", receive);
@@ -49,7 +49,7 @@ test("a Ctrl-C on the terminal ends the program that has it, and not bonsai", as
   expect(received).toHaveLength(1);
 });
 
-test("a program that writes is ended with bonsai", async () => {
+test("the editor ends with bonsai", async () => {
   const file = join(testFolder(), "pid");
   const { terminal, end } = openInteractive({ env: { VISUAL: `echo $$ > ${file}; exec sleep 1000; :` } });
   await terminal.until("/100k");
@@ -59,7 +59,7 @@ test("a program that writes is ended with bonsai", async () => {
   await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"));
 });
 
-/** A machine where no editor is named and only these are there: each writes its name and how many arguments it got. */
+/** Names no editor and installs only these: each writes its name and its number of arguments. */
 function withEditors(...names: string[]) {
   const folder = testFolder();
   for (const name of names) {
@@ -69,39 +69,15 @@ function withEditors(...names: string[]) {
   return { VISUAL: "", EDITOR: "", PATH: folder };
 }
 
-test("without one, those that are there are offered, and the choice is remembered where the user says so", async () => {
-  const env = withEditors("vi", "code");
-  const { terminal, project } = openInteractive({ env });
+test("without a named editor, the first of nano, vim and vi that is installed opens", async () => {
+  const { terminal } = openInteractive({ env: withEditors("vi", "vim", "code") });
   await terminal.until("/100k");
   terminal.type("a text");
   terminal.press("ctrl+g");
-  const screen = await terminal.until("Which editor?");
-  expect(screen).toMatch(/vi[\s\S]*code --wait/);
-  expect(screen).not.toContain("nano");
-  terminal.press("down", "enter");
-  await terminal.until("Save this editor?");
-  terminal.press("y", "enter");
-  await terminal.until("a text by code 2");
-  const settings = JSON.parse(readFileSync(join(project.home, "settings.json"), "utf8"));
-  expect(settings).toMatchObject({ editor: "code --wait" });
+  await terminal.until("a text by vim 1");
 });
 
-test("a choice that is not remembered holds until the end", async () => {
-  const { terminal, project } = openInteractive({ env: withEditors("vi") });
-  await terminal.until("/100k");
-  terminal.type("a text");
-  terminal.press("ctrl+g");
-  await terminal.until("Which editor?");
-  terminal.press("enter");
-  await terminal.until("Save this editor?");
-  terminal.press("n");
-  await terminal.until("a text by vi 1");
-  terminal.press("ctrl+g");
-  await terminal.until("a text by vi 1 by vi 1");
-  expect(() => readFileSync(join(project.home, "settings.json"), "utf8")).toThrow("ENOENT");
-});
-
-test("where there is none at all, those that are looked for are named", async () => {
+test("without any editor, the notice names the searched ones", async () => {
   const { terminal } = openInteractive({ env: withEditors() });
   await terminal.until("/100k");
   terminal.press("ctrl+g");

@@ -4,32 +4,29 @@ import { type DraftChoice, draftChoices, draftTitle, draftView } from "../../vie
 import { shortTokens } from "../../views/numbers.ts";
 import { keys } from "../terminal/keys.ts";
 import type { Panel, Screen } from "../terminal/screen.ts";
-import { getKeybindings, type KeyId, matchesKey, visibleWidth } from "../terminal/tui.ts";
-import { isTypedText } from "../terminal/typed-input.ts";
-import { framed, headingLines, keyName, textLines } from "./panel-frame.ts";
-import { ScrolledReport } from "./report-panel.ts";
+import { getKeybindings, type KeyId } from "../terminal/tui.ts";
+import { ChoiceBar } from "./choice-bar.ts";
+import { framed, headingLines, type KeyHint, keyName } from "./panel-frame.ts";
+import { type ScrolledLines, scrolledReport } from "./report-panel.ts";
 
-/** A choice that was taken. */
+/** The choice of the user. */
 export interface DraftAnswer {
   choice: DraftChoice;
-  /** To be edited in the user's own editor. */
+  /** True to edit in the user's own editor. */
   isOutside: boolean;
 }
 
 interface DraftPanelOptions {
   screen: Screen;
   draft: CompactionDraft;
-  /** Whose prices hold. */
+  /** For the prices. */
   model: Model;
-  /** Selected at first, where it can be chosen. Default: the first. */
+  /** Selected at first if it can be chosen. Default: the first choice. */
   selected?: DraftChoice | undefined;
   onAnswer: (answer: DraftAnswer) => void;
 }
 
-type Choice = ReturnType<typeof draftChoices>[number];
-
-/** A letter selects its choice. */
-const letters: Readonly<Record<DraftChoice, string>> = {
+const LETTERS: Readonly<Record<DraftChoice, KeyId>> = {
   apply: "a",
   edit: "e",
   again: "f",
@@ -42,66 +39,59 @@ const letters: Readonly<Record<DraftChoice, string>> = {
   cancel: "c",
 };
 
-const next: readonly KeyId[] = ["right", "tab"];
-const previous: readonly KeyId[] = ["left", "shift+tab"];
-
-/** The footer, the line of what goes on, and a line of the chat. */
+/** The footer, the activity line and one line of the chat. */
 const ROWS_AROUND = 5;
-const LEAST_ROWS = 2;
-/** With fewer, choices and hints take no more than they must. */
+const MIN_ROWS = 2;
+/** On a lower screen, choices and hints are short. */
 const LOW_ROWS = 16;
 
-/**
- * A compaction before it happens: all that there is to know, scrolled, and what can be done with it. It comes by itself: a
- * letter alone selects and does nothing, and what is typed goes where the user was typing.
- */
+/** A compaction before it happens: its scrolled report and the choices. It opens by itself, perhaps while the user types. */
 export class DraftPanel implements Panel {
   readonly #options: DraftPanelOptions;
-  readonly #report: ScrolledReport;
-  readonly #choices: readonly Choice[];
-  #at: number;
-  /** A letter that selected, or the beginning of what somebody types. */
-  #letter = "";
-  #isTyping = false;
+  readonly #report: ScrolledLines;
+  readonly #bar: ChoiceBar<DraftChoice>;
+  readonly #canEdit: boolean;
 
   constructor(options: DraftPanelOptions) {
-    const { screen, draft, model, selected } = options;
+    const { screen, draft, model, selected, onAnswer } = options;
+    const choices = draftChoices(draft);
     this.#options = options;
-    this.#choices = draftChoices(draft);
-    this.#at = Math.max(
-      0,
-      this.#choices.findIndex(({ choice }) => choice === selected),
-    );
-    this.#report = new ScrolledReport({ screen, lines: (width) => draftView(draft, model, width) });
+    this.#report = scrolledReport(screen, (width) => draftView(draft, model, width));
+    this.#canEdit = choices.some(({ choice }) => choice === "edit");
+    this.#bar = new ChoiceBar({
+      choices: choices.map(({ choice, label, keptTokens }) => ({
+        value: choice,
+        letter: LETTERS[choice],
+        label: () =>
+          ` ${LETTERS[choice]} ${keptTokens === undefined ? label : this.#cutLabel(label, keptTokens)} `,
+      })),
+      initial: Math.max(
+        0,
+        choices.findIndex(({ choice }) => choice === selected),
+      ),
+      onAnswer: (choice) => onAnswer({ choice, isOutside: false }),
+      typeThrough: (data) => screen.typeThrough(data),
+      sendsPrompt: true,
+    });
   }
 
   handleInput(data: string): void {
     const { onAnswer, screen } = this.#options;
-    const bindings = getKeybindings();
-    if (isTypedText(data)) this.#typed(data);
-    else if (bindings.matches(data, "tui.select.cancel")) onAnswer({ choice: "cancel", isOutside: false });
-    else if (bindings.matches(data, "tui.select.confirm")) this.#confirmed(data);
-    else if (keys.matches("externalEditor", data) && this.#has("edit"))
+    if (getKeybindings().matches(data, "tui.select.cancel")) onAnswer({ choice: "cancel", isOutside: false });
+    else if (this.#canEdit && keys.matches("externalEditor", data))
       onAnswer({ choice: "edit", isOutside: true });
-    else if (next.some((key) => matchesKey(data, key))) this.#move(1);
-    else if (previous.some((key) => matchesKey(data, key))) this.#move(-1);
-    else this.#report.handleInput(data);
+    else if (!this.#bar.handleInput(data)) this.#report.handleInput(data);
     screen.redraw();
   }
 
   render(width: number): string[] {
     const { screen, draft } = this.#options;
-    const { muted } = screen.theme.style;
-    const typing = this.#isTyping
-      ? textLines("Typed text goes to the prompt. Press Tab to answer here.", width).map(muted)
-      : [];
-    const choices = this.#choiceLines(width);
+    const below = this.#bar.render(width, screen.theme);
     const hints = this.#hints();
-    const below = [...choices, ...typing];
     const around = below.length + framed(screen.theme, width, [], hints).length;
     const free = screen.rows - around - ROWS_AROUND;
-    const heading = headingLines(screen, draftTitle(draft), width).slice(0, free < 2 * LEAST_ROWS ? 1 : 2);
-    const rows = Math.max(LEAST_ROWS, free - heading.length);
+    const heading = headingLines(screen, draftTitle(draft), width).slice(0, free < 2 * MIN_ROWS ? 1 : 2);
+    const rows = Math.max(MIN_ROWS, free - heading.length);
     const report = this.#report.render(width, rows);
     return framed(screen.theme, width, [...heading, ...report, ...below], hints);
   }
@@ -110,59 +100,8 @@ export class DraftPanel implements Panel {
     this.#report.invalidate();
   }
 
-  #has(choice: DraftChoice): boolean {
-    return this.#choices.some((each) => each.choice === choice);
-  }
-
-  #move(by: number): void {
-    const { length } = this.#choices;
-    this.#at = (this.#at + by + length) % length;
-    this.#letter = "";
-    this.#isTyping = false;
-  }
-
-  /** Of somebody who types, that is the end of a prompt, and no answer. */
-  #confirmed(data: string): void {
-    if (this.#isTyping) this.#options.screen.typeThrough(data);
-    else this.#options.onAnswer({ choice: this.#choices[this.#at]!.choice, isOutside: false });
-    this.#isTyping = false;
-  }
-
-  #typed(data: string): void {
-    const at = this.#choices.findIndex(({ choice }) => letters[choice] === data.toLowerCase());
-    if (at >= 0 && !this.#isTyping && this.#letter === "") {
-      this.#at = at;
-      this.#letter = data;
-      return;
-    }
-    const { screen } = this.#options;
-    if (this.#letter !== "") screen.typeThrough(this.#letter);
-    screen.typeThrough(data);
-    this.#letter = "";
-    this.#at = 0;
-    this.#isTyping = true;
-  }
-
-  /** On as many lines as they need. */
-  #choiceLines(width: number): string[] {
-    const { selectedBg: selected, muted } = this.#options.screen.theme.style;
-    const lines: { text: string; columns: number }[] = [{ text: "", columns: 0 }];
-    for (const [at, { choice, label, keptTokens }] of this.#choices.entries()) {
-      const words = keptTokens === undefined ? label : this.#cutWords(label, keptTokens);
-      const text = ` ${letters[choice]} ${words} `;
-      const columns = visibleWidth(text);
-      const drawn = at === this.#at ? selected(text) : muted(text);
-      const line = lines.at(-1)!;
-      if (line.columns === 0 || line.columns + columns <= width - 1) {
-        line.text += drawn;
-        line.columns += columns;
-      } else lines.push({ text: drawn, columns });
-    }
-    return lines.map(({ text }) => ` ${text}`);
-  }
-
-  /** `Keep more, ~20k`; on a low screen `more`, so that there is room for the draft. */
-  #cutWords(label: string, keptTokens: number): string {
+  /** `Keep more, ~20k`; on a low screen `more`, to leave room for the draft. */
+  #cutLabel(label: string, keptTokens: number): string {
     return this.#isLow ? label.slice(label.indexOf(" ") + 1) : `${label}, ~${shortTokens(keptTokens)}`;
   }
 
@@ -170,13 +109,11 @@ export class DraftPanel implements Panel {
     return this.#options.screen.rows < LOW_ROWS;
   }
 
-  #hints(): (readonly [string, string])[] {
-    const confirm = [keyName("tui.select.confirm"), "confirm"] as const;
-    const cancel = [keyName("tui.select.cancel"), "cancel"] as const;
+  #hints(): KeyHint[] {
+    const confirm: KeyHint = [keyName("tui.select.confirm"), "confirm"];
+    const cancel: KeyHint = [keyName("tui.select.cancel"), "cancel"];
     if (this.#isLow) return [confirm, cancel];
-    const outside: [string, string][] = this.#has("edit")
-      ? [[keys.label("externalEditor"), "edit in $EDITOR"]]
-      : [];
+    const outside: KeyHint[] = this.#canEdit ? [[keys.label("externalEditor"), "edit in $EDITOR"]] : [];
     return [["Tab or letter", "choose"], confirm, ...outside, ...this.#report.hints(), cancel];
   }
 }

@@ -1,8 +1,6 @@
-import { counted } from "../../views/numbers.ts";
 import type { Panel, Screen } from "../terminal/screen.ts";
-import type { Theme } from "../terminal/theme.ts";
-import { Editor, getKeybindings, type KeyId, matchesKey } from "../terminal/tui.ts";
-import { isTypedText } from "../terminal/typed-input.ts";
+import { Editor, getKeybindings } from "../terminal/tui.ts";
+import { ChoiceBar } from "./choice-bar.ts";
 import {
   FieldPanel,
   framed,
@@ -11,96 +9,61 @@ import {
   type KeyHint,
   keyName,
   type PanelPlace,
-  scrollStep,
   TextField,
   textLines,
 } from "./panel-frame.ts";
+import { ScrolledLines } from "./report-panel.ts";
 
 export interface ConfirmPanelOptions {
   place: PanelPlace;
   title: string;
   message: string;
   onAnswer: (isYes: boolean) => void;
-  /** The user leaves it without an answer. Default: that is a no. */
+  /** The user leaves the question without an answer. Default: the answer is no. */
   onLeave?: () => void;
-  /**
-   * Where the question comes by itself, perhaps while the user types: a letter does not answer it then, and what is typed
-   * goes here. Default: the user has asked for it.
-   */
+  /** For a question that opens by itself: see `ChoiceBar`. */
   typeThrough?: (data: string) => void;
 }
-
-/** Keys that go from one answer to the other. */
-const changes: readonly KeyId[] = ["left", "right", "tab"];
 
 /** A question with yes or no; Enter alone is a no. */
 export class ConfirmPanel implements Panel {
   readonly #options: ConfirmPanelOptions;
-  readonly #text: ScrolledText;
-  #isYes = false;
-  /** Letters that may be an answer, or the beginning of what somebody types. */
-  #letters = "";
-  #isTyping = false;
+  readonly #text: ScrolledLines;
+  readonly #bar: ChoiceBar<boolean>;
 
   constructor(options: ConfirmPanelOptions) {
     this.#options = options;
-    this.#text = new ScrolledText(options.message, options.place.theme);
+    this.#text = messageLines(options.message);
+    this.#bar = new ChoiceBar({
+      choices: [
+        { value: true, letter: "y", label: () => " Yes " },
+        { value: false, letter: "n", label: () => " No " },
+      ],
+      initial: 1,
+      onAnswer: options.onAnswer,
+      typeThrough: options.typeThrough,
+    });
   }
 
   handleInput(data: string): void {
     const { onAnswer, onLeave = () => onAnswer(false), place } = this.#options;
-    const keys = getKeybindings();
-    if (isTypedText(data)) this.#letter(data);
-    else if (keys.matches(data, "tui.select.cancel")) onLeave();
-    else if (keys.matches(data, "tui.select.confirm")) {
-      // Of somebody who types, that is the end of a prompt, and no answer.
-      if (!this.#isTyping) onAnswer(this.#isYes);
-      this.#isTyping = false;
-    } else if (changes.some((key) => matchesKey(data, key))) {
-      this.#isYes = !this.#isYes;
-      this.#isTyping = false;
-    } else this.#text.handleInput(data);
+    if (getKeybindings().matches(data, "tui.select.cancel")) onLeave();
+    else if (!this.#bar.handleInput(data)) this.#text.handleInput(data);
     place.redraw();
-  }
-
-  #letter(data: string): void {
-    const { onAnswer, typeThrough } = this.#options;
-    const isYes = matchesKey(data, "y") || matchesKey(data, "shift+y");
-    const isAnswer = isYes || matchesKey(data, "n") || matchesKey(data, "shift+n");
-    if (typeThrough === undefined) {
-      if (isAnswer) onAnswer(isYes);
-    } else if (isAnswer && !this.#isTyping && this.#letters === "") {
-      this.#isYes = isYes;
-      this.#letters = data;
-    } else {
-      if (this.#letters !== "") typeThrough(this.#letters);
-      typeThrough(data);
-      this.#letters = "";
-      this.#isYes = false;
-      this.#isTyping = true;
-    }
   }
 
   render(width: number): string[] {
     const { place, title, onLeave, typeThrough } = this.#options;
-    const heading = headingLines(place, title, width);
-    const { selectedBg: selected, muted } = place.theme.style;
-    const [yes, no] = [" Yes ", " No "];
-    const letters: KeyHint[] =
-      typeThrough === undefined
-        ? [
-            ["y", "yes"],
-            ["n", "no"],
-          ]
-        : [["y or n", "choose"]];
     const lines = [
-      ...heading,
-      ...this.#text.render(width, Math.max(2, place.rows - heading.length - 8)),
-      ` ${this.#isYes ? selected(yes) : muted(yes)} ${this.#isYes ? muted(no) : selected(no)}`,
-      ...(this.#isTyping
-        ? textLines("Typed text goes to the prompt. Press Tab to answer here.", width).map(muted)
-        : []),
+      ...questionLines(place, title, this.#text, width),
+      ...this.#bar.render(width, place.theme),
     ];
+    const letters: KeyHint[] = typeThrough
+      ? [["y or n", "choose"]]
+      : [
+          ["y", "yes"],
+          ["n", "no"],
+        ];
     return framed(place.theme, width, lines, [
       ...letters,
       ["Tab", "switch"],
@@ -128,14 +91,14 @@ export interface InputPanelOptions {
 /** A question with a line to type. */
 export class InputPanel extends FieldPanel<TextField> {
   readonly #options: InputPanelOptions;
-  readonly #text: ScrolledText;
+  readonly #text: ScrolledLines;
   #problem: string | undefined;
 
   constructor(options: InputPanelOptions) {
     const { place, value = "", placeholder, isSecret = false, message = "" } = options;
     super(new TextField({ theme: place.theme, value, placeholder, isSecret }));
     this.#options = options;
-    this.#text = new ScrolledText(message, place.theme);
+    this.#text = messageLines(message);
   }
 
   handleInput(data: string): void {
@@ -148,10 +111,8 @@ export class InputPanel extends FieldPanel<TextField> {
 
   render(width: number): string[] {
     const { place, title } = this.#options;
-    const heading = headingLines(place, title, width);
     const lines = [
-      ...heading,
-      ...this.#text.render(width, Math.max(2, place.rows - heading.length - 8)),
+      ...questionLines(place, title, this.#text, width),
       ...this.field.render(width),
       ...(this.#problem === undefined ? [] : textLines(this.#problem, width).map(place.theme.style.error)),
     ];
@@ -213,41 +174,14 @@ export class EditorPanel extends FieldPanel<Editor> {
   }
 }
 
-/** Owner of how far a text is scrolled that may be longer than the screen. */
-class ScrolledText {
-  readonly #text: string;
-  readonly #theme: Theme;
-  #first = 0;
-  #page = 1;
-  #cache: { width: number; lines: readonly string[] } | undefined;
+function messageLines(message: string): ScrolledLines {
+  return new ScrolledLines((width) => (message === "" ? [] : textLines(message, width)));
+}
 
-  constructor(text: string, theme: Theme) {
-    this.#text = text;
-    this.#theme = theme;
-  }
-
-  /** @returns true where the key scrolled */
-  handleInput(data: string): boolean {
-    const step = scrollStep(data, this.#page);
-    this.#first += step;
-    return step !== 0;
-  }
-
-  /** @param rows at most so many lines */
-  render(width: number, rows: number): string[] {
-    if (this.#text === "") return [];
-    if (this.#cache?.width !== width) this.#cache = { width, lines: textLines(this.#text, width) };
-    const { lines } = this.#cache;
-    if (lines.length <= rows) return [...lines];
-    const page = Math.max(1, rows - 1);
-    this.#page = page;
-    this.#first = Math.max(0, Math.min(this.#first, lines.length - page));
-    const left = lines.length - this.#first - page;
-    const keys = `${keyName("tui.select.up")}/${keyName("tui.select.down")}`;
-    const more = left > 0 ? `${counted(left, "more line")} (${keys})` : `end of text (${keys})`;
-    return [
-      ...lines.slice(this.#first, this.#first + page),
-      ...textLines(more, width).slice(0, 1).map(this.#theme.style.dim),
-    ];
-  }
+function questionLines(place: PanelPlace, title: string, text: ScrolledLines, width: number): string[] {
+  const heading = headingLines(place, title, width);
+  return [
+    ...heading,
+    ...text.renderCounted(width, Math.max(2, place.rows - heading.length - 8), place.theme),
+  ];
 }

@@ -1,36 +1,36 @@
 import { type Line, renderLine } from "../../views/line.ts";
+import { counted } from "../../views/numbers.ts";
 import type { Panel, Screen } from "../terminal/screen.ts";
+import type { Theme } from "../terminal/theme.ts";
 import { getKeybindings, truncateToWidth } from "../terminal/tui.ts";
-import { framed, type KeyHint, keyName, scrollStep } from "./panel-frame.ts";
+import { framed, type KeyHint, keyName, scrollStep, textLines } from "./panel-frame.ts";
 
-interface ReportPanelOptions {
-  screen: Screen;
-  lines: (width: number) => Iterable<Line>;
-  leave: () => void;
-}
-
-/** Rows of the screen that are left to what stands around the report. */
+/** Rows of the screen around the report. */
 const ROWS_AROUND = 7;
-const LEAST_ROWS = 4;
+const MIN_ROWS = 4;
 
-/** Shows a report until the user leaves it. @param lines at a width; made anew when the width changes */
-export async function showReport(screen: Screen, lines: ReportPanelOptions["lines"]): Promise<void> {
-  await screen.show<void>((done) => new ReportPanel({ screen, lines, leave: () => done(undefined) }));
+type MakeLines = (width: number) => Iterable<Line>;
+
+/** Shows a report until the user leaves it. @param lines called again when the width changes */
+export async function showReport(screen: Screen, lines: MakeLines): Promise<void> {
+  await screen.show<void>((done) => new ReportPanel(screen, lines, () => done(undefined)));
 }
 
-/** A report in the place of the editor: scrolled where it is taller than the terminal. */
+/** A report in the place of the editor; scrolled if it is taller than the terminal. */
 class ReportPanel implements Panel {
-  readonly #options: ReportPanelOptions;
-  readonly #report: ScrolledReport;
+  readonly #screen: Screen;
+  readonly #leave: () => void;
+  readonly #report: ScrolledLines;
   #shown: { key: string; lines: string[] } | undefined;
 
-  constructor(options: ReportPanelOptions) {
-    this.#options = options;
-    this.#report = new ScrolledReport(options);
+  constructor(screen: Screen, lines: MakeLines, leave: () => void) {
+    this.#screen = screen;
+    this.#leave = leave;
+    this.#report = scrolledReport(screen, lines);
   }
 
   render(width: number): string[] {
-    const rows = this.#rows();
+    const rows = Math.max(MIN_ROWS, this.#screen.rows - ROWS_AROUND);
     const lines = this.#report.render(width, rows);
     const key = `${width} ${rows} ${this.#report.top}`;
     if (this.#shown?.key !== key) this.#shown = { key, lines: this.#frame(lines, width) };
@@ -43,39 +43,44 @@ class ReportPanel implements Panel {
   }
 
   handleInput(data: string): void {
-    const { screen, leave } = this.#options;
     const bindings = getKeybindings();
-    if (bindings.matches(data, "tui.select.cancel") || bindings.matches(data, "tui.select.confirm")) leave();
-    else if (this.#report.handleInput(data)) screen.redraw();
+    if (bindings.matches(data, "tui.select.cancel") || bindings.matches(data, "tui.select.confirm"))
+      this.#leave();
+    else if (this.#report.handleInput(data)) this.#screen.redraw();
   }
 
   #frame(lines: readonly string[], width: number): string[] {
     const close: KeyHint = [keyName("tui.select.cancel"), "close"];
-    return framed(this.#options.screen.theme, width, lines, [...this.#report.hints(), close]);
-  }
-
-  #rows(): number {
-    return Math.max(LEAST_ROWS, this.#options.screen.rows - ROWS_AROUND);
+    return framed(this.#screen.theme, width, lines, [...this.#report.hints(), close]);
   }
 }
 
-/** Owner of the lines of a report at a width, and of how far they are scrolled. */
-export class ScrolledReport {
-  readonly #options: Pick<ReportPanelOptions, "screen" | "lines">;
+/** The lines of a report, for scrolling. */
+export function scrolledReport({ theme }: Screen, lines: MakeLines): ScrolledLines {
+  return new ScrolledLines((width) =>
+    [...lines(Math.max(1, width - 1))].map((line) =>
+      truncateToWidth(` ${renderLine(line, theme.mode !== "none")}`, width),
+    ),
+  );
+}
+
+/** Owner of lines at a width and of how far they are scrolled. */
+export class ScrolledLines {
+  readonly #make: (width: number) => readonly string[];
   #made: { width: number; lines: readonly string[] } | undefined;
   #top = 0;
-  #rows = LEAST_ROWS;
+  #rows = MIN_ROWS;
 
-  constructor(options: Pick<ReportPanelOptions, "screen" | "lines">) {
-    this.#options = options;
+  constructor(make: (width: number) => readonly string[]) {
+    this.#make = make;
   }
 
-  /** The first line that is shown. */
+  /** The first shown line. */
   get top(): number {
     return this.#top;
   }
 
-  /** @param rows at most so many lines */
+  /** @param rows maximum number of lines */
   render(width: number, rows: number): readonly string[] {
     const lines = this.#lines(width);
     this.#rows = rows;
@@ -83,14 +88,25 @@ export class ScrolledReport {
     return lines.slice(this.#top, this.#top + rows);
   }
 
-  /** @returns true where the key scrolls */
+  /** As `render`; the last line counts the lines below if there are too many. */
+  renderCounted(width: number, rows: number, { style }: Theme): readonly string[] {
+    const { length } = this.#lines(width);
+    if (length <= rows) return this.render(width, rows);
+    const shown = this.render(width, Math.max(1, rows - 1));
+    const left = length - this.#top - shown.length;
+    const [[keys]] = this.hints() as [KeyHint];
+    const more = left > 0 ? `${counted(left, "more line")} (${keys})` : `end of text (${keys})`;
+    return [...shown, ...textLines(more, width).slice(0, 1).map(style.dim)];
+  }
+
+  /** @returns true if the key scrolls */
   handleInput(data: string): boolean {
     const step = scrollStep(data, this.#rows);
     this.#top += step;
     return step !== 0;
   }
 
-  /** The keys that scroll, where there is more than is shown. */
+  /** The keys that scroll, if there are more lines than shown. */
   hints(): KeyHint[] {
     if ((this.#made?.lines.length ?? 0) <= this.#rows) return [];
     return [[`${keyName("tui.select.up")}/${keyName("tui.select.down")}`, "scroll"]];
@@ -101,12 +117,7 @@ export class ScrolledReport {
   }
 
   #lines(width: number): readonly string[] {
-    if (this.#made?.width === width) return this.#made.lines;
-    const { lines, screen } = this.#options;
-    const hasColour = screen.theme.mode !== "none";
-    const columns = Math.max(1, width - 1);
-    const made = [...lines(columns)].map((line) => truncateToWidth(` ${renderLine(line, hasColour)}`, width));
-    this.#made = { width, lines: made };
-    return made;
+    if (this.#made?.width !== width) this.#made = { width, lines: this.#make(width) };
+    return this.#made.lines;
   }
 }

@@ -4,7 +4,7 @@ import { type DraftChoice, decisionOf, isCutChoice } from "../../views/draft-vie
 import type { InteractiveContext } from "../interactive-context.ts";
 import { type DraftAnswer, DraftPanel } from "../panels/draft-panel.ts";
 import { EditorPanel, InputPanel } from "../panels/question-panels.ts";
-import { editedOutside } from "./external-editor.ts";
+import { editOutside } from "./external-editor.ts";
 
 interface PanelReviewOptions {
   context: InteractiveContext;
@@ -44,7 +44,7 @@ export function panelReview({ context, untilRest }: PanelReviewOptions): ReviewC
   function edited({ signal, prose = "", refusedProse }: CompactionDraft, isOutside: boolean) {
     const prefill = refusedProse ?? prose;
     // Its end is waited for by nobody who has aborted; its own key ends it then.
-    if (isOutside) return raceAbort(editedOutside(context, prefill), signal, () => undefined);
+    if (isOutside) return raceAbort(editOutside(context, prefill), signal, () => undefined);
     return screen.show<string>(
       (done) => new EditorPanel({ screen, title: "Edit the summary", prefill, onDone: done }),
       signal,

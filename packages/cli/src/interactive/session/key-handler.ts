@@ -6,7 +6,7 @@ import { nextThinking } from "../slash/thinking-command.ts";
 import { keys } from "../terminal/keys.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { isKeyRelease, type KeyId, matchesKey } from "../terminal/tui.ts";
-import { writeOutside } from "./external-editor.ts";
+import { editPromptOutside } from "./external-editor.ts";
 import type { Quitting } from "./first-frame.ts";
 import type { GracePeriod } from "./grace-period.ts";
 import { pasteClipboard } from "./pasting.ts";
@@ -196,7 +196,7 @@ function doAction(data: string, context: InteractiveContext): boolean {
   else if (keys.matches("cycleThinking", data)) void nextThinking(context);
   else if (keys.matches("paste", data)) void pasteClipboard(context);
   else if (keys.matches("copy", data)) context.pressed("/copy");
-  else if (keys.matches("externalEditor", data)) void writeOutside(context);
+  else if (keys.matches("externalEditor", data)) void editPromptOutside(context);
   else return runShortcut(data, context);
   return true;
 }

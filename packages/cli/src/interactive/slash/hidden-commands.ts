@@ -3,7 +3,7 @@ import { openBrowserView } from "./browser-view.ts";
 import { demoCommand } from "./demo.ts";
 import { removeLogin } from "./login.ts";
 import { modelCommand } from "./model-commands.ts";
-import { forkWholeSession, resumeCommand } from "./session-commands.ts";
+import { forkWholeSession, resumeCommand, treeCommand } from "./session-commands.ts";
 import { settingsCommand } from "./settings-commands.ts";
 import { showSummarySources } from "./summary-sources.ts";
 import { setTheme } from "./theme.ts";
@@ -11,6 +11,7 @@ import { setThinking } from "./thinking-command.ts";
 
 /** Former names that still work. No help, completion or document lists them. */
 export const hiddenCommands: readonly Omit<SlashCommand, "description">[] = [
+  { ...treeCommand, name: "label" },
   { name: "clone", run: (_args, context) => forkWholeSession(context) },
   { ...resumeCommand, name: "import" },
   { name: "sources", worksWhileBusy: true, run: (_args, context) => showSummarySources(context) },
