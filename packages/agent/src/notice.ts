@@ -9,6 +9,14 @@ export interface AgentNotice {
   code: string;
   /** One sentence, and what to do about it. */
   message: string;
+  /** With the code `model_retry`: the request that is sent again. */
+  retry?: {
+    attempt: number;
+    maxAttempts: number;
+    delayMs: number;
+    /** Why it failed, in a sentence. */
+    why: string;
+  };
 }
 
 /** The message of a thrown value: handlers, tools and extensions may throw anything. */
@@ -19,12 +27,16 @@ export function messageOf(error: unknown): string {
 /** Describes an event of a request to the user. */
 export function modelNotice(notice: ModelNotice): AgentNotice {
   switch (notice.type) {
-    case "retry":
+    case "retry": {
+      const { attempt, maxAttempts, delayMs } = notice;
+      const why = sentence(notice.failure.message);
       return {
         level: "warning",
         code: "model_retry",
-        message: `${sentence(notice.failure.message)} Retry ${notice.attempt} of ${notice.maxAttempts} in ${Math.ceil(notice.delayMs / 1000)} s.`,
+        message: `${why} Retry ${attempt} of ${maxAttempts} in ${Math.ceil(delayMs / 1000)} s.`,
+        retry: { attempt, maxAttempts, delayMs, why },
       };
+    }
     case "repair":
       return {
         level: "info",

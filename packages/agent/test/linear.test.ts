@@ -19,7 +19,7 @@ const readers: Record<string, (text: string) => unknown> = {
   "a passage to edit": (text) => expect(matches(text, "not there\n").spans).toEqual([]),
   "a system prompt": (text) => {
     const { instructions } = requestOverhead({ systemPrompt: text, tools: [] });
-    expect(instructions.join("").length).toBeLessThanOrEqual(text.length);
+    expect(instructions.map((each) => each.text).join("").length).toBeLessThanOrEqual(text.length);
   },
   "a request to title": titleOf,
   "a model's title": cleanTitle,

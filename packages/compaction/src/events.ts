@@ -172,8 +172,12 @@ export interface CompactionSteps {
 export interface CompactionOutcome {
   status: "compacted" | "masked" | "skipped" | "cancelled" | "failed";
   reason: CompactionReason;
-  /** One sentence for the user. */
+  /** What happened, in a sentence for the user, with `caveat` or `cancelReason` after it. */
   detail: string;
+  /** A note about a compaction that changed something: why the digest wrote it, or that the context is still too large. */
+  caveat?: string;
+  /** With the status `cancelled`: why, if it was not the user's key. */
+  cancelReason?: string;
   /** Tokens of the whole request, system prompt and tools included: from the provider's last report, else estimated. */
   tokensBefore: number;
   /** The estimated part of `tokensBefore`; 0 if a provider reported all of it. */

@@ -18,6 +18,8 @@ export type RequestPurpose = "turn" | "summary" | "title" | "extension";
 export interface ModelRequest {
   model: CatalogueModel;
   purpose: RequestPurpose;
+  /** With the purpose `summary`: which one. Used in logs and scenario files only. */
+  summaryKind?: "history" | "turnPrefix" | "branch" | undefined;
   /** May be empty. */
   systemPrompt: string;
   /** Offered tools. The same order each time keeps the cached prefix. */

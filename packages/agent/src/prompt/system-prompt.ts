@@ -253,7 +253,7 @@ interface RequestOverhead {
   /** The section of skills in it; empty for none. */
   readonly skills: string;
   /** The files of instructions in it, each in its frame. */
-  readonly instructions: readonly string[];
+  readonly instructions: ReadonlyArray<{ readonly path: string; readonly text: string }>;
   /** The declarations of the tools, as JSON. */
   readonly tools: readonly string[];
   /** All these texts. */
@@ -267,24 +267,30 @@ interface BeforeMessages {
 
 /** Splits a system prompt into its parts. */
 export function requestOverhead({ systemPrompt, tools }: BeforeMessages): RequestOverhead {
-  const instructions: string[] = [];
+  const instructions: { path: string; text: string }[] = [];
   const parts = systemPrompt.split(CLOSE);
   const whole = parts.map((part, at) => {
     const close = at === parts.length - 1 ? "" : CLOSE;
     const open = close === "" ? -1 : part.search(OPEN);
     if (open < 0) return part + close;
-    instructions.push(part.slice(open) + close);
+    const text = part.slice(open) + close;
+    instructions.push({ path: framedPath(text), text });
     return part.slice(0, open);
   });
   const { skills, others: prompt } = splitSkills(whole.join(""));
   const declared = tools.map((tool) => JSON.stringify(tool));
-  const texts = [prompt, skills, ...instructions, ...declared].filter(Boolean);
+  const texts = [prompt, skills, ...instructions.map(({ text }) => text), ...declared].filter(Boolean);
   return { prompt, skills, instructions, tools: declared, texts };
 }
 
 /** The lines around each file of instructions. A file cannot end its own frame. */
-const OPEN = /^<instructions path="[^\n]*">$/m;
+const OPEN = /^<instructions path="([^\n]*)">$/m;
 const CLOSE = "\n</instructions>";
+
+/** The path in a frame. A path that an extension quoted badly is shown unchanged. */
+function framedPath(frame: string): string {
+  return (OPEN.exec(frame)?.[1] ?? "").replaceAll(/\\(["\\])/g, "$1");
+}
 
 function splitSkills(prompt: string): { skills: string; others: string } {
   const from = prompt.indexOf(SKILLS_HEADING);

@@ -16,6 +16,7 @@ export type Recovery =
 
 /** Time between a recovery and the retry: the interface redraws, the server rests. */
 const RETRY_DELAY_MS = 100;
+const NOT_BEGUN = "The user stopped the agent before the compaction began.";
 
 /** A compaction that a user or an extension requested. */
 interface Requested extends PromiseWithResolvers<CompactionOutcome> {
@@ -106,7 +107,8 @@ export class RunCompactions {
     this.#waiting.resolve({
       status: "cancelled",
       reason: "manual",
-      detail: "Compaction cancelled. The user stopped the agent before the compaction began.",
+      detail: `Compaction cancelled. ${NOT_BEGUN}`,
+      cancelReason: NOT_BEGUN,
       tokensBefore: tokens,
       estimatedTokensBefore: estimatedTokens,
       tokensAfter: tokens,

@@ -102,10 +102,11 @@ function summariserOf(model: () => CatalogueModel, summarise: Summariser["summar
 type ModelSummary = SummaryAnswer & { usage: Usage };
 
 function askAsText({ models, model, request, cacheKey, onNotice }: Asking): Promise<ModelSummary> {
-  const { prompt, maxSummaryTokens, signal } = request;
+  const { kind: summaryKind, prompt, maxSummaryTokens, signal } = request;
   return answerTo(models, {
     model,
     purpose: "summary",
+    summaryKind,
     systemPrompt: prompt.system,
     tools: [],
     messages: [{ role: "user", content: prompt.user, timestamp: 0 }],
@@ -142,11 +143,12 @@ function isCheaper({ request: sent, answer, later }: WarmRequest, { model, reque
 /** Sends the last turn's request byte for byte, the later messages and the instruction. */
 function askFromPrefix({ request: sent, later }: WarmRequest, asking: Asking): Promise<ModelSummary> {
   const { models, model, request, onNotice } = asking;
-  const { instruction = "", maxSummaryTokens, signal } = request;
+  const { kind: summaryKind, instruction = "", maxSummaryTokens, signal } = request;
   return answerTo(models, {
     ...sent,
     model,
     purpose: "summary",
+    summaryKind,
     messages: [...sent.messages, ...later, { role: "user", content: instruction, timestamp: 0 }],
     maxOutputTokens: maxSummaryTokens,
     signal,

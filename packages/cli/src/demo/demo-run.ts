@@ -8,7 +8,7 @@ import {
   openAgent,
 } from "@bonsai-agent/agent";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import { messageText, tokenEstimator } from "@bonsai-agent/messages";
+import { tokenEstimator } from "@bonsai-agent/messages";
 import { type CatalogueModel, ModelClient, type Provider, type ProviderCall } from "@bonsai-agent/models";
 import { type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models/scripted";
 import { createSession } from "@bonsai-agent/session";
@@ -194,18 +194,10 @@ class ScriptedModel {
     return { ...(this.#lines.shift() ?? { text: "That is all." }), delayMs: this.#options.delayMs };
   }
 
-  #summary({ messages }: ProviderCall): ScenarioAnswer {
+  #summary({ summaryKind = "history" }: ProviderCall): ScenarioAnswer {
     if (this.#summariserFails) return { error: { status: 500, message: "The server is not available." } };
-    const kind = askedKind(messages.map(messageText).join("\n"));
-    return { text: kind === "turnPrefix" ? this.#earlyPart : summaries[kind] };
+    return { text: summaryKind === "turnPrefix" ? this.#earlyPart : summaries[summaryKind] };
   }
-}
-
-/** By the outline, which stands last; earlier ones are those of former summaries. */
-function askedKind(asked: string): "turnPrefix" | keyof typeof summaries {
-  const goalAt = asked.lastIndexOf("## Goal");
-  if (asked.lastIndexOf("## Request") > goalAt) return "turnPrefix";
-  return asked.indexOf("## Critical Context", goalAt) > goalAt ? "history" : "branch";
 }
 
 function requestTokens({ systemPrompt, tools, messages }: ProviderCall): number {

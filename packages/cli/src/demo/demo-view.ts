@@ -3,7 +3,6 @@ import { type CompactionOutcome, type CompactionReason, manifestOf } from "@bons
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { callParts, contentText, messageText, readableSummary, shortened } from "@bonsai-agent/messages";
 import type { CompactionEntry } from "@bonsai-agent/session";
-import { caveatOf } from "../views/compact-view.ts";
 import { type Line, marked, type Style, span } from "../views/line.ts";
 import { count, counted, sizeChange } from "../views/numbers.ts";
 import { wrap } from "../views/terminal-text.ts";
@@ -90,8 +89,7 @@ export class DemoView implements DemoViewer {
     });
   }
 
-  #caveat(outcome: CompactionOutcome): Line[] {
-    const caveat = caveatOf(outcome);
+  #caveat({ caveat }: CompactionOutcome): Line[] {
     return caveat === undefined ? [] : this.#paragraph(caveat, "    ", "yellow");
   }
 

@@ -28,6 +28,8 @@ export interface InteractiveContext {
   submit(text: string, behavior?: StreamingBehavior): void;
   /** Runs the command that a key stands for; where it is refused, nothing comes into the editor. */
   pressed(command: string): void;
+  /** Compacts with the cut at an entry, like `/compact`. */
+  compactBefore(entryId: string, focus: string | undefined): void;
   /** To be called when the context has changed without an event. */
   contextChanged(): void;
   /** Runs what Esc aborts before it stops the agent. */

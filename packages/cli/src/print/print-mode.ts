@@ -16,7 +16,6 @@ import type { OutStream } from "../call/io.ts";
 import { resumeCommand } from "../call/paths.ts";
 import type { PromptInput } from "../call/prompt-input.ts";
 import { interruptibleCall, runPrompt } from "../call/run-prompt.ts";
-import { caveatOf } from "../views/compact-view.ts";
 import { fitLine, type Line, paragraph, span } from "../views/line.ts";
 import { count, counted, sizeChange, tokensText } from "../views/numbers.ts";
 import { callPreview, failurePreview } from "../views/preview.ts";
@@ -97,8 +96,7 @@ export class PrintProgress {
     lifecycle.on("auto_compaction_end", (event) => {
       const line = compactionLine(event);
       if (line !== undefined) this.#print(line);
-      const { status } = event.outcome;
-      if (status === "compacted" || status === "masked") this.#caveat(caveatOf(event.outcome));
+      this.#caveat(event.outcome.caveat);
     });
   }
 

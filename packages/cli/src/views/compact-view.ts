@@ -118,7 +118,7 @@ function* written({ result, decidedBy, file, width }: CompactViewOptions): Gener
   }
   if (file !== undefined) yield writtenTo(file);
   if (result.requests > 0) yield [requestWords(result)];
-  const caveat = caveatOf(result);
+  const { caveat } = result;
   if (caveat !== undefined) yield* paragraph(caveat, width, "yellow");
   const undo =
     result.status === "masked"
@@ -135,12 +135,6 @@ export function* summaryExcerpt(summary: string, width: number): Generator<Line>
   yield* quoted(lines.slice(0, EXCERPT_LINES), "magenta");
   const left = lines.length - EXCERPT_LINES;
   if (left > 0) yield [span(`  │ … ${counted(left, "more line")} (--json shows all)`, "gray")];
-}
-
-/** What stands in the detail behind its first sentence: that the context is too large still, why it was the digest's. */
-export function caveatOf({ detail }: { detail: string }): string | undefined {
-  const at = detail.search(/(?<=\.) /);
-  return at < 0 ? undefined : detail.slice(at + 1);
 }
 
 /** What of a result is reported, in this order. */
@@ -191,14 +185,8 @@ export function compactionReport(
     costUsd: result.costUsd,
     decidedBy,
     planned: cost,
-    detail: reportedDetail(result),
+    detail: result.status === "cancelled" ? result.detail : result.caveat,
   };
-}
-
-function reportedDetail(result: CompactionResult): string | undefined {
-  const { status, detail } = result;
-  if (status === "cancelled") return detail;
-  return status === "compacted" || status === "masked" ? caveatOf(result) : undefined;
 }
 
 /** What a compaction would ask of a model, and what that would cost. */

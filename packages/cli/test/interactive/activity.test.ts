@@ -1,9 +1,9 @@
-import { type AgentNotice, type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
+import { type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { AssistantMessage } from "@bonsai-agent/messages";
 import type { StreamEvent } from "@bonsai-agent/models";
 import { describe, expect, test } from "vitest";
-import { ActivityModel, followActivity, retryOf } from "../../src/interactive/status/activity-model.ts";
+import { ActivityModel, followActivity } from "../../src/interactive/status/activity-model.ts";
 
 const answer = {
   role: "assistant",
@@ -191,24 +191,5 @@ describe("what goes on", () => {
       "Working…",
       undefined,
     ]);
-  });
-});
-
-describe("a notice of a retry", () => {
-  const notice = (message: string, code = "model_retry"): AgentNotice => ({
-    level: "warning",
-    code,
-    message,
-  });
-
-  test("is read", () => {
-    expect(retryOf(notice("Rate limit\nreached. Retry 2 of 5 in 3 s."))).toEqual({
-      ...{ attempt: 2, maxAttempts: 5, delayMs: 3_000, why: "Rate limit reached." },
-    });
-  });
-
-  test("is left to others where it speaks of something else", () => {
-    expect(retryOf(notice("Something else."))).toBeUndefined();
-    expect(retryOf(notice("x. Retry 2 of 5 in 3 s.", "window_learned"))).toBeUndefined();
   });
 });

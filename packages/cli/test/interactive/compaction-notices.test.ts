@@ -77,7 +77,7 @@ describe("the notice of a compaction", () => {
 
   test("what does not fit still is said with it", () => {
     const still = "The context still has 20,000 tokens; the model's window is 8,000.";
-    const words = compactionNotice({ outcome: outcome({ detail: `Compacted the context. ${still}` }) });
+    const words = compactionNotice({ outcome: outcome({ caveat: still }) });
     expect(words?.message).toBe(`${sizes}. ${still}`);
   });
 
@@ -104,10 +104,10 @@ describe("the notice of a compaction", () => {
   });
 
   test("cancelled by the user, or by somebody else", () => {
-    const cancelled = (detail: string) =>
-      compactionNotice({ outcome: outcome({ status: "cancelled", detail }) });
+    const cancelled = (cancelReason?: string) =>
+      compactionNotice({ outcome: outcome({ status: "cancelled", ...(cancelReason && { cancelReason }) }) });
     const text = "Compaction cancelled. Nothing changed.";
-    expect(cancelled("Compaction cancelled.")?.message).toBe(text);
-    expect(cancelled("Compaction cancelled. Not now.")?.message).toBe(`${text} Not now.`);
+    expect(cancelled()?.message).toBe(text);
+    expect(cancelled("Not now.")?.message).toBe(`${text} Not now.`);
   });
 });

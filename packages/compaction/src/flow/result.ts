@@ -81,11 +81,14 @@ export interface CompactionResult extends Omit<CompactionOutcome, "status"> {
 
 export function outcomeOf(result: CompactionResult): CompactionOutcome {
   const { status, reason, detail, tokensBefore, estimatedTokensBefore, tokensAfter } = result;
-  const { steps, decidedBy, isAllRecent, isDeclined, digestIsUntried, isAtMinimum } = result;
+  const { caveat, cancelReason, steps, decidedBy, isAllRecent } = result;
+  const { isDeclined, digestIsUntried, isAtMinimum } = result;
   const isSkipped = status === "planned" || status === "nothing-to-compact" || status === "already-compacted";
   return {
     status: isSkipped ? "skipped" : status,
     ...{ reason, detail, tokensBefore, estimatedTokensBefore, tokensAfter },
+    ...(caveat && { caveat }),
+    ...(cancelReason && { cancelReason }),
     ...(steps && { steps }),
     ...(decidedBy && { decidedBy }),
     ...(isAllRecent && { isAllRecent }),
@@ -114,6 +117,7 @@ export function resultOf(
     withoutMedia: editedIds(view, "media").length,
     shortened: editedIds(view, "truncate").length,
   };
+  const caveat = status === "compacted" || status === "masked" ? caveatsOf(run, state).join(" ") : "";
   const isOwn = summary?.draft.own !== undefined;
   const { rung, extension } = summary?.draft ?? {};
   return {
@@ -135,7 +139,8 @@ export function resultOf(
     requests: cost.requests,
     costUsd: cost.usd(run.summariser),
     ...(status === "nothing-to-compact" && isAllRecent(run, state) && { isAllRecent: true }),
-    detail: detailOf(run, state, status, steps),
+    detail: `${detailOf(run, state, status, steps)} ${caveat}`.trim(),
+    ...(caveat !== "" && { caveat }),
     ...(extension !== undefined && { decidedBy: extension }),
     failures: state.failures,
   };
@@ -171,6 +176,7 @@ export function failedResult(run: Run, state: LadderState, cause?: unknown): Com
     return {
       ...resultOf(run, state, "cancelled"),
       detail: `Compaction cancelled. ${message}`.trim(),
+      ...(message !== "" && !isDeclined && { cancelReason: message }),
       ...(decidedBy !== undefined && { decidedBy }),
       ...(isDeclined && { isDeclined }),
     };
@@ -238,15 +244,12 @@ function detailOf(
     case "failed":
       return "Compaction failed.";
     case "masked":
-      return withCaveats(`${done.slice(0, 1).toUpperCase()}${done.slice(1)}; no summary was needed.`);
+      return `${done.slice(0, 1).toUpperCase()}${done.slice(1)}; no summary was needed.`;
     case "compacted": {
       const again = run.former === undefined ? "" : " again, from the original entries";
       const isMore = steps.masked + steps.withoutMedia + steps.shortened > 0;
-      return withCaveats(`Compacted the context${again}${isMore ? `: ${done}` : ""}.`);
+      return `Compacted the context${again}${isMore ? `: ${done}` : ""}.`;
     }
-  }
-  function withCaveats(text: string): string {
-    return [text, ...caveatsOf(run, state)].join(" ");
   }
 }
 

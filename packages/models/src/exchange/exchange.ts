@@ -138,9 +138,10 @@ export class Exchange {
   }
 
   #call(sent: SentRequest): Omit<ProviderCall, "signal" | "onAlive"> {
-    const { purpose, systemPrompt, tools, cacheKey, onPayload, onResponse } = this.#request;
+    const { purpose, summaryKind, systemPrompt, tools, cacheKey } = this.#request;
+    const { onPayload, onResponse } = this.#request;
     return {
-      ...{ purpose, systemPrompt, tools, cacheKey },
+      ...{ purpose, summaryKind, systemPrompt, tools, cacheKey },
       model: withAuthHeader(this.#model, sent.apiKey),
       apiKey: sent.apiKey,
       messages: sent.messages,

@@ -9,12 +9,14 @@ import { userHomeFolder } from "../../call/resource-places.ts";
 import { sessionPlace } from "../../call/session-file.ts";
 import { span } from "../../views/line.ts";
 import { ChatView } from "../chat/chat-view.ts";
+import { errorText } from "../error-text.ts";
 import { ChatDrawings } from "../extension-views/chat-drawings.ts";
 import { extensionUi } from "../extension-views/extension-ui.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { noModel } from "../no-model.ts";
 import { pickSession } from "../panels/session-picker.ts";
 import { PromptHistory } from "../prompt/prompt-history.ts";
+import { compactNow } from "../slash/compaction-commands.ts";
 import { followCompactions } from "../slash/compaction-notices.ts";
 import { CompletionStack } from "../slash/completion-stack.ts";
 import { PromptCompletion } from "../slash/prompt-completion.ts";
@@ -196,6 +198,10 @@ async function runSession(parts: Parts, { host, search, reading, onStarted }: Se
     submit: (text, behavior) => submitting.submit(text, { behavior }),
     pressed: (command) => submitting.submit(command, { isKey: true }),
     quit: () => quitting.quit(),
+    compactBefore: (firstKeptEntryId, focus) => {
+      const asked = { firstKeptEntryId, ...(focus !== undefined && { focus }) };
+      compactNow(asked, context).catch((error) => chat.notify(errorText(error), "error"));
+    },
     contextChanged: () => status.contextChanged(),
     interruptible: (task) => keyHandler.interruptible(task),
   };

@@ -1,4 +1,5 @@
 import { basename, dirname } from "node:path";
+import { requestOverhead } from "@bonsai-agent/agent/host";
 import type { AgentHost } from "../../call/agent-host.ts";
 import { shownPath } from "../../call/paths.ts";
 import { count } from "../../views/numbers.ts";
@@ -6,7 +7,6 @@ import { forkWords } from "../../views/session-facts.ts";
 import { printable, textWidth } from "../../views/terminal-text.ts";
 import type { ChatView } from "../chat/chat-view.ts";
 import { isNoModel } from "../no-model.ts";
-import { instructionPaths } from "../slash/context-report.ts";
 
 /**
  * Shows the first lines of an empty session, and one line for a fork. Without a model, the notice of the first run is the heading.
@@ -46,9 +46,9 @@ const kinds = {
 };
 
 function loadedAtOpening({ agent, app }: AgentHost): Loaded {
-  const paths = instructionPaths({ systemPrompt: agent.systemPrompt, tools: [] });
+  const { instructions } = requestOverhead({ systemPrompt: agent.systemPrompt, tools: [] });
   return {
-    instructions: paths.map((path) => shownPath(path, app.cwd)),
+    instructions: instructions.map(({ path }) => shownPath(path, app.cwd)),
     extensions: app.extensions.loaded.map(({ path }) => extensionName(path)),
   };
 }

@@ -42,8 +42,8 @@ export const compactCommand: SlashCommand = {
   complete: (prefix) => ("preview".startsWith(prefix) ? [preview] : []),
   run: (args, context) => {
     const { isPreview, ...asked } = askedCompaction(args);
-    const whole = withDigestAlone(withWholeId(asked, context), context);
-    return isPreview ? showPreview(whole, context) : compactNow(whole, context);
+    const whole = withWholeId(asked, context);
+    return isPreview ? showPreview(withDigestAlone(whole, context), context) : compactNow(whole, context);
   },
 };
 
@@ -112,8 +112,9 @@ function previewOf(
   });
 }
 
-/** Compacts; where a model's summary failed and nothing stood in for it, offers the digest. */
-async function compactNow(asked: CompactOptions, context: InteractiveContext): Promise<void> {
+/** Compacts. If a model's summary failed and nothing replaced it, offers the digest. */
+export async function compactNow(given: CompactOptions, context: InteractiveContext): Promise<void> {
+  const asked = withDigestAlone(given, context);
   const { ui, screen, host } = context;
   const little = host.agent.isBusy ? undefined : littlePlan(asked, context);
   if (little !== undefined && !(await ui.confirm(LITTLE, littleWords(little, context)))) return;
@@ -165,24 +166,20 @@ function littleWords({ result, asked }: LittlePlan, { host: { agent } }: Interac
 
 async function requested(asked: CompactOptions, context: InteractiveContext): Promise<CompactionOutcome> {
   const { agent, app } = context.host;
-  const ended: CompactionOutcome[] = [];
-  const stop = app.lifecycle.on("auto_compaction_end", ({ outcome }) => {
-    ended.push(outcome);
+  const ended = new Set<string>();
+  const stop = app.lifecycle.on("auto_compaction_end", ({ reason }) => {
+    ended.add(reason);
   });
   try {
     if (agent.isBusy && !agent.isCompacting) context.notify("Compacting as soon as the current step ends.");
     const outcome = await agent.requestCompaction(asked);
-    // What never began has no event.
-    const notice = ended.some((each) => isSame(each, outcome)) ? undefined : compactionNotice({ outcome });
+    // A compaction that never began has no event.
+    const notice = ended.has(outcome.reason) ? undefined : compactionNotice({ outcome });
     if (notice !== undefined) context.notify(notice.message, notice.level);
     return outcome;
   } finally {
     stop();
   }
-}
-
-function isSame(one: CompactionOutcome, other: CompactionOutcome): boolean {
-  return one.reason === other.reason && one.status === other.status && one.detail === other.detail;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type CompactionOutcome, type CompactionResult, manifestOf } from "@bonsai-agent/compaction";
 import type { CompactionEntry } from "@bonsai-agent/session";
-import { caveatOf, requestWords } from "../../views/compact-view.ts";
+import { requestWords } from "../../views/compact-view.ts";
 import { counted, sizeChange, tokensText } from "../../views/numbers.ts";
 import { oneLine } from "../../views/terminal-text.ts";
 import type { Notice } from "../chat/line-block.ts";
@@ -101,9 +101,8 @@ function maskedText({ outcome, maskedResults = 0 }: EndedCompaction): string {
 
 /** Why it was the digest's, that the context is too large still, or that there is more of it now. */
 function caveat(outcome: CompactionOutcome): string[] {
-  const { tokensBefore, tokensAfter, reason } = outcome;
-  const behind = caveatOf(outcome);
-  const more = behind === undefined ? [] : [behind];
+  const { tokensBefore, tokensAfter, reason, caveat } = outcome;
+  const more = caveat === undefined ? [] : [caveat];
   return reason === "manual" && tokensAfter >= tokensBefore
     ? [...more, "The summary is longer than the messages it replaced. Undo it with /undo."]
     : more;
@@ -123,15 +122,8 @@ function cancelledText(outcome: CompactionOutcome): string {
   if (outcome.isDeclined) return "Compaction cancelled. Nothing changed.";
   const by = outcome.decidedBy === undefined ? "" : ` by ${oneLine(outcome.decidedBy)}`;
   const text = `Compaction cancelled${by}. Nothing changed.`;
-  const reason = refusalOf(outcome);
-  return reason === undefined ? text : `${text} ${reason}`;
-}
-
-/** Why somebody other than the user's key stopped a compaction; the user knows what the key was for. */
-function refusalOf({ status, detail, isDeclined }: CompactionOutcome): string | undefined {
-  if (status !== "cancelled" || isDeclined) return undefined;
-  const reason = detail.replace(/^Compaction cancelled\.\s*/, "");
-  return reason === "" ? undefined : reason;
+  const { cancelReason } = outcome;
+  return cancelReason === undefined ? text : `${text} ${cancelReason}`;
 }
 
 /**
@@ -159,7 +151,7 @@ export function followCompactions({ host, chat, notify }: InteractiveContext): v
     const hasChanged = outcome.status === "compacted" || outcome.status === "masked";
     if (hasChanged) chat.rebuild(session, "compaction");
     const earlier = refusal;
-    refusal = refusalOf(outcome);
+    refusal = outcome.cancelReason;
     if (refusal !== undefined && refusal === earlier && outcome.reason !== "manual") return;
     const notice = compactionNotice({ outcome, entry: result, maskedResults, error });
     const aboutEntryId = session.leafId ?? undefined;

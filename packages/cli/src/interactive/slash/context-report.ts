@@ -123,20 +123,15 @@ function fixedParts(
   return [
     part("system prompt", [prompt]),
     { ...part("skills", [skills]), items: skills.split("\n- ").length - 1 },
-    { ...part("instructions", instructions), files: instructions.map(framedPath) },
+    {
+      ...part(
+        "instructions",
+        instructions.map(({ text }) => text),
+      ),
+      files: instructions.map(({ path }) => path),
+    },
     part("tools", tools),
   ];
-}
-
-/** The files whose instructions a request holds. */
-export function instructionPaths(request: Parameters<typeof requestOverhead>[0]): string[] {
-  return requestOverhead(request).instructions.map(framedPath);
-}
-
-/** An extension can write what it likes into a prompt: a path that is not quoted well is shown as it stands. */
-function framedPath(frame: string): string {
-  const [, quoted = ""] = /^<instructions path="(.*)">$/m.exec(frame) ?? [];
-  return quoted.replaceAll(/\\(["\\])/g, "$1");
 }
 
 /** The kinds in the order in which they stand; others follow. */

@@ -101,7 +101,7 @@ export class ActivityModel {
   }
 
   retries(retry: Retry, nowMs: number): void {
-    this.#retry = { ...retry, untilMs: nowMs + retry.delayMs };
+    this.#retry = { ...retry, why: oneLine(retry.why, 160), untilMs: nowMs + retry.delayMs };
   }
 
   compactionBegan(reason: CompactionReason, nowMs: number): void {
@@ -212,28 +212,7 @@ function answering(event: StreamEvent): string | undefined {
     : "Preparing a tool call…";
 }
 
-/** A request that will be tried again. */
-interface Retry {
-  attempt: number;
-  maxAttempts: number;
-  delayMs: number;
-  why: string;
-}
-
-const retryText = /^(?<why>[\s\S]*?) ?Retry (?<attempt>\d+) of (?<max>\d+) in (?<seconds>\d+) s\.$/;
-
-/** The retry in a notice; undefined for any other notice. */
-export function retryOf({ code, message }: Pick<AgentNotice, "code" | "message">): Retry | undefined {
-  if (code !== "model_retry") return undefined;
-  const { why = "", attempt, max, seconds } = retryText.exec(message)?.groups ?? {};
-  if (attempt === undefined) return undefined;
-  return {
-    attempt: Number(attempt),
-    maxAttempts: Number(max),
-    delayMs: Number(seconds) * 1000,
-    why: oneLine(why, 160),
-  };
-}
+type Retry = NonNullable<AgentNotice["retry"]>;
 
 interface FollowActivityOptions {
   lifecycle: Lifecycle<LifecycleEvents>;

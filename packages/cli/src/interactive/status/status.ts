@@ -5,7 +5,7 @@ import { oneLine } from "../../views/terminal-text.ts";
 import { keys } from "../terminal/keys.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { ActivityLine, type SpinnerLooks } from "./activity-line.ts";
-import { ActivityModel, followActivity, retryOf } from "./activity-model.ts";
+import { ActivityModel, followActivity } from "./activity-model.ts";
 import { Footer } from "./footer.ts";
 import { FooterSource, type FooterSourceOptions } from "./footer-source.ts";
 import { type Held, QueueLines } from "./queue-lines.ts";
@@ -70,8 +70,7 @@ export class Status {
   }
 
   /** @returns true for a retry of a request: it is shown here, and needs no line in the chat */
-  showsRetry(notice: Pick<AgentNotice, "code" | "message">): boolean {
-    const retry = retryOf(notice);
+  showsRetry({ retry }: AgentNotice): boolean {
     if (retry === undefined) return false;
     this.#model.retries(retry, this.#now());
     this.#line.changed();

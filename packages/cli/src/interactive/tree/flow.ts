@@ -171,8 +171,7 @@ async function compactBefore(
 ): Promise<boolean> {
   try {
     const place = await legalCut(context, entryId);
-    // Runs as the typed command, so that both give the same reports.
-    if (place !== undefined) context.pressed(`/compact --before ${place} -- ${focus ?? ""}`.trimEnd());
+    if (place !== undefined) context.compactBefore(place, focus);
     return place !== undefined;
   } catch (error) {
     context.notify(errorText(error), "error");
