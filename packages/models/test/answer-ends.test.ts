@@ -1,50 +1,9 @@
-import {
-  everyRow,
-  type LoopbackReply,
-  loopbackServer,
-  sseChunks,
-  type WireName,
-} from "@bonsai-agent/testkit";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { everyRow, type WireName } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
 import { type AnswerEnd, answerEnd } from "../src/failure/answer-end.ts";
-import { type CatalogueModel, finalEvent, ModelClient, type ModelNotice } from "../src/index.ts";
-import { local, user } from "./openai-exchange.ts";
+import { type WireEvents, wireServer } from "./wire-server.ts";
 
-let reply: LoopbackReply = {};
-let requests = 0;
-let server: Awaited<ReturnType<typeof loopbackServer>>;
-beforeAll(async () => {
-  server = await loopbackServer(() => {
-    requests += 1;
-    return reply;
-  });
-});
-afterAll(() => server.close());
-
-type Events = readonly { event?: string | undefined; data: unknown }[];
-
-async function ask(api: WireName, events: Events) {
-  reply = { headers: { "content-type": "text/event-stream" }, chunks: sseChunks(events) };
-  return sent(api);
-}
-
-async function sent(api: WireName) {
-  requests = 0;
-  const model: CatalogueModel = { ...local, api, baseUrl: server.url };
-  const client = new ModelClient({ retry: { maxRetries: 1 }, sleep: async () => {} });
-  const notices: ModelNotice[] = [];
-  const final = await finalEvent(
-    client.stream({
-      model,
-      purpose: "turn",
-      systemPrompt: "",
-      tools: [],
-      messages: [user("Hello")],
-      onNotice: (notice) => notices.push(notice),
-    }),
-  );
-  return { final, notices, requests };
-}
+const { ask } = wireServer();
 
 /** The documented reasons of servers, by reaction. */
 const reasons: Record<AnswerEnd, string> = {
@@ -66,7 +25,7 @@ test("recognises the reasons for an end in every spelling", () =>
   }));
 
 /** Builds an answer that ends with a reason, for each protocol. */
-const endings: Record<WireName, (reason: string, text: string) => Events> = {
+const endings: Record<WireName, (reason: string, text: string) => WireEvents> = {
   "openai-chat": (reason, text) => [
     { data: { choices: [{ index: 0, delta: { content: text } }] } },
     { data: { choices: [{ index: 0, delta: {}, finish_reason: reason }] } },
@@ -90,17 +49,19 @@ const endings: Record<WireName, (reason: string, text: string) => Events> = {
   ],
 };
 
-describe.each(Object.keys(endings) as WireName[])("%s", (api) => {
-  test("a lack of resources sends the request again and keeps the output limit", async () => {
+const everyWire = everyRow(Object.keys(endings) as WireName[]);
+
+test("a lack of resources sends the request again and keeps the output limit", () =>
+  everyWire(async (api) => {
     const asked = await ask(api, endings[api]("insufficient_system_resource", "Half"));
     expect(asked.requests).toBe(2);
     expect(asked.notices.map(({ type }) => type)).toEqual(["retry"]);
     expect(asked.final).toMatchObject({ failure: { kind: "other", retryable: true } });
-  });
+  }));
 
-  test.each(["content_filter", "zebra"])(
-    "keeps a partial answer that ended with %s, and notifies",
-    async (reason) => {
+test("keeps a partial answer that ended with an odd reason, and notifies", () =>
+  everyWire((api) =>
+    everyRow(["content_filter", "zebra"])(async (reason) => {
       const asked = await ask(api, endings[api](reason, "Half"));
       expect(asked.final).toMatchObject({
         type: "done",
@@ -115,10 +76,11 @@ describe.each(Object.keys(endings) as WireName[])("%s", (api) => {
           modelId: "qwen3",
         },
       ]);
-    },
-  );
+    }),
+  ));
 
-  test("a stream error that may pass sends the request again", () =>
+test("a stream error that may pass sends the request again", () =>
+  everyWire((api) =>
     everyRow([
       '{"error":"overloaded"}',
       '{"error":{"message":"Internal server error"}}',
@@ -132,9 +94,11 @@ describe.each(Object.keys(endings) as WireName[])("%s", (api) => {
         const asked = await ask(api, [{ event, data: JSON.parse(data) }]);
         expect([event, asked.requests]).toEqual([event, 2]);
       }
-    }));
+    }),
+  ));
 
-  test("an error event with a text of a broken server sends the request again", () =>
+test("an error event with a text of a broken server sends the request again", () =>
+  everyWire((api) =>
     everyRow([
       "Internal server error",
       "unexpected EOF",
@@ -143,9 +107,11 @@ describe.each(Object.keys(endings) as WireName[])("%s", (api) => {
       "502 Bad Gateway",
     ])(async (data) => {
       expect((await ask(api, [{ event: "error", data }])).requests).toBe(2);
-    }));
+    }),
+  ));
 
-  test("an error event with a refusal as text ends the request", () =>
+test("an error event with a refusal as text ends the request", () =>
+  everyWire((api) =>
     everyRow([
       "Invalid API key",
       "401 Unauthorized",
@@ -154,5 +120,5 @@ describe.each(Object.keys(endings) as WireName[])("%s", (api) => {
       "invalid_request_error: bad tool",
     ])(async (data) => {
       expect((await ask(api, [{ event: "error", data }])).requests).toBe(1);
-    }));
-});
+    }),
+  ));

@@ -130,34 +130,8 @@ describe("the request", () => {
       expect(server?.requests[0]?.headers).not.toHaveProperty("authorization");
     }));
 
-  test("can be changed before it leaves", async () => {
-    const url = await serve(reply);
-    await exchange(url, {
-      onPayload: async (payload) => ({ ...(payload as object), metadata: { user_id: "u" } }),
-    });
-    expect(server?.requests[0]?.body).toMatchObject({ model: claude.id, metadata: { user_id: "u" } });
-  });
-
-  test("reports the answer's status and headers, for a refusal too", async () => {
-    const url = await serve({ ...reply, headers: { ...reply.headers, "Request-Id": "req_1" } });
-    const good = await exchange(url);
-    expect(good.responses).toMatchObject([{ status: 200, headers: { "request-id": "req_1" } }]);
-    await server?.close();
-    const refusing = await serve({ status: 400, headers: { "Request-Id": "req_2" }, chunks: ["{}"] });
-    const refused = await exchange(refusing);
-    expect(refused.responses).toMatchObject([{ status: 400, headers: { "request-id": "req_2" } }]);
-  });
-
-  test("an error of who listens to the response is not the provider's", async () => {
-    const url = await serve(reply);
-    const problem = new Error("listener");
-    const { error } = await exchange(url, { onResponse: () => Promise.reject(problem) });
-    expect(error).toBe(problem);
-  });
-
-  test.each(["claude-sonnet-4-5", "claude-opus-4-6"])(
-    "nothing is written to the console for %s",
-    async (id) => {
+  test("nothing is written to the console", () =>
+    everyRow(["claude-sonnet-4-5", "claude-opus-4-6"])(async (id) => {
       vi.stubEnv("ANTHROPIC_LOG", "debug");
       const spies = (["log", "warn", "error", "info", "debug"] as const).map((level) =>
         vi.spyOn(console, level),
@@ -169,6 +143,5 @@ describe("the request", () => {
       const result = await exchange(url, { model: { ...claude, id }, thinking: "high" });
       expect(failureOf(result).kind).toBe("garbled");
       for (const spy of spies) expect(spy).not.toHaveBeenCalled();
-    },
-  );
+    }));
 });

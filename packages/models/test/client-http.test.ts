@@ -1,11 +1,15 @@
 import { execFileSync } from "node:child_process";
 import { callsIn } from "@bonsai-agent/messages";
-import { describe, expect, test } from "vitest";
-import { ModelClient, type StreamEvent } from "../src/index.ts";
+import { everyRow } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import { finalEvent, ModelClient } from "../src/index.ts";
 import { ask, chat, wires } from "./client-over-http.ts";
+import { turnOf } from "./openai-exchange.ts";
 
-describe.each(wires)("over HTTP, %s:", (api, wire) => {
-  test("an answer has its usage and its cost", async () => {
+const everyWire = everyRow(wires);
+
+test("an answer has its usage and its cost", () =>
+  everyWire(async ([api, wire]) => {
     const { end, server } = await ask(api, [wire.text("yes")]);
     expect(end).toMatchObject({
       type: "done",
@@ -13,25 +17,28 @@ describe.each(wires)("over HTTP, %s:", (api, wire) => {
     });
     expect(end.message.usage.cost.total).toBeCloseTo(0.00014);
     expect(server.requests[0]!.path).toBe(wire.path);
-  });
+  }));
 
-  test("an answer without counts is marked as uncounted", async () => {
+test("an answer without counts is marked as uncounted", () =>
+  everyWire(async ([api, wire]) => {
     const { chunks = [], ...reply } = wire.text("yes");
     const uncounted = chunks.map((chunk) => String(chunk).replaceAll('"usage"', '"other"'));
     const { end } = await ask(api, [{ ...reply, chunks: uncounted }]);
     expect(end.message.usage).toMatchObject({ isUncounted: true, cost: { total: 0 } });
-  });
+  }));
 
-  test("429 with retry-after, then an answer", async () => {
+test("429 with retry-after, then an answer", () =>
+  everyWire(async ([api, wire]) => {
     const { end, waits } = await ask(api, [
       wire.error(429, "Slow down", { "retry-after": "7" }),
       wire.text("yes"),
     ]);
     expect(end).toMatchObject({ type: "done", message: { content: [{ type: "text", text: "yes" }] } });
     expect(waits).toEqual([7_000]);
-  });
+  }));
 
-  test("529, then 500, then an answer", async () => {
+test("529, then 500, then an answer", () =>
+  everyWire(async ([api, wire]) => {
     const { end, waits, notices } = await ask(api, [
       wire.error(529, "Overloaded"),
       wire.error(500, "Oh"),
@@ -43,11 +50,11 @@ describe.each(wires)("over HTTP, %s:", (api, wire) => {
       { type: "retry", failure: { status: 529 } },
       { failure: { status: 500 } },
     ]);
-  });
+  }));
 
-  test.each(["cut", "close"] as const)(
-    "a stream that ends (%s) in the middle of a call, then a whole one",
-    async (how) => {
+test("a stream that ends in the middle of a call, then a whole one", () =>
+  everyWire(([api, wire]) =>
+    everyRow(["cut", "close"] as const)(async (how) => {
       const { events, end } = await ask(api, [
         wire.call("c1", '{"path":"a', how),
         wire.call("c2", '{"path":"a.ts"}'),
@@ -57,10 +64,11 @@ describe.each(wires)("over HTTP, %s:", (api, wire) => {
       expect(events.filter(({ type }) => type === "start")).toHaveLength(2);
       const whole = events.filter((event) => event.type === "tool_call" && event.toolCall !== undefined);
       expect(whole).toHaveLength(1);
-    },
-  );
+    }),
+  ));
 
-  test("endless silence before the answer, then inside it, then an answer", async () => {
+test("endless silence before the answer, then inside it, then an answer", () =>
+  everyWire(async ([api, wire]) => {
     const silent = { headers: { "content-type": "text/event-stream" }, end: "hang" as const };
     const replies = [silent, wire.call("c1", '{"pa', "hang"), wire.text("yes")];
     const { end, notices } = await ask(api, replies, { silenceMs: 300 });
@@ -68,36 +76,29 @@ describe.each(wires)("over HTTP, %s:", (api, wire) => {
     // A busy machine may be silent for longer.
     expect(notices.length).toBeGreaterThanOrEqual(2);
     expect(new Set(notices.map(({ type }) => type))).toEqual(new Set(["retry"]));
-  });
+  }));
 
-  test("a connection that breaks before the answer begins, then an answer", async () => {
+test("a connection that breaks before the answer begins, then an answer", () =>
+  everyWire(async ([api, wire]) => {
     const { end, notices } = await ask(api, [{ end: "refuse" }, wire.text("yes")]);
     expect(end.type).toBe("done");
     expect(notices).toMatchObject([{ type: "retry", attempt: 1 }]);
-  });
+  }));
 
-  test("a refused key is an error without the key", async () => {
+test("a refused key is an error without the key", () =>
+  everyWire(async ([api, wire]) => {
     const { end } = await ask(api, [wire.error(401, "Incorrect API key provided: sk-proj-abcdefgh12345678")]);
     expect(end).toMatchObject({
       failure: { kind: "other", status: 401, message: "Incorrect API key provided: [redacted: API key]" },
     });
-  });
-});
+  }));
 
 test("the error says so when no server listens at the address", async () => {
   const { model, server } = await ask("openai-chat", [chat.text("yes")]);
   await server.close();
   const client = new ModelClient({ retry: { maxRetries: 0 } });
-  const seen: StreamEvent[] = [];
-  for await (const event of client.stream({
-    model,
-    purpose: "turn",
-    systemPrompt: "",
-    tools: [],
-    messages: [{ role: "user", content: "Hello", timestamp: 0 }],
-  }))
-    seen.push(event);
-  expect(seen.at(-1)?.message.errorMessage).toContain(
+  const final = await finalEvent(client.stream(turnOf(model)));
+  expect(final.message.errorMessage).toContain(
     `No server for lab answers at ${model.baseUrl}. Start the server`,
   );
 });

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { finalEvent, ModelClient } from "../src/model-client.ts";
 import type { StreamEvent } from "../src/model-request.ts";
 import { ProviderError, type ProviderErrorOptions } from "../src/provider.ts";
+import { turnOf } from "./openai-exchange.ts";
 import { model, refuses, type Step, says, stage } from "./staged-client.ts";
 
 describe("keys", () => {
@@ -44,9 +45,7 @@ describe("keys", () => {
 test("an unknown protocol is named with those that are spoken", async () => {
   const client = new ModelClient();
   const odd = { ...model, api: "telegraph" as never };
-  const final = await finalEvent(
-    client.stream({ model: odd, purpose: "turn", systemPrompt: "", tools: [], messages: [] }),
-  );
+  const final = await finalEvent(client.stream(turnOf(odd)));
   expect(final).toMatchObject({ failure: { code: "protocol_unknown" } });
   expect(final.message.errorMessage).toContain("openai-chat");
 });

@@ -1,10 +1,9 @@
 import type { Message, ToolCall, Usage } from "@bonsai-agent/messages";
-import { type LoopbackReply, loopbackServer } from "@bonsai-agent/testkit";
+import { everyRow, type LoopbackReply, loopbackServer } from "@bonsai-agent/testkit";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { MALFORMED_ARGUMENTS } from "../src/call-arguments.ts";
 import {
-  type CatalogueModel,
   type FinalEvent,
   finalEvent,
   ModelClient,
@@ -12,122 +11,27 @@ import {
   type StreamEvent,
 } from "../src/index.ts";
 import { repairMessages } from "../src/repair/repair.ts";
-import {
-  streamOf as anthropicStream,
-  callBlock,
-  claude,
-  messageEnd,
-  messageStart,
-  textBlock,
-} from "./anthropic-exchange.ts";
-import {
-  answerOf,
-  callDelta,
-  delta,
-  finish,
-  gpt,
-  local,
-  responseEnd,
-  responsesOf,
-  streamOf,
-  usageChunk,
-  user,
-} from "./openai-exchange.ts";
+import { claude } from "./anthropic-exchange.ts";
+import { answerOf, turnOf, user } from "./openai-exchange.ts";
+import { type ProviderWire, providerWires } from "./provider-wires.ts";
 
-interface Wire {
-  model: CatalogueModel;
-  text: (usage: Record<string, unknown>) => LoopbackReply;
-  calls: (calls: readonly { id: string; name: string; args: string }[]) => LoopbackReply;
-  /** A call whose arguments come at once, as the object that they are. */
-  whole: (input: object) => LoopbackReply;
-  /** Names of tools that were called, as the request has them. */
-  names: (body: unknown) => unknown[];
-}
-
-const wires: Record<string, Wire> = {
-  "anthropic-messages": {
-    model: claude,
-    text: (usage) =>
-      anthropicStream([messageStart(usage), ...textBlock(0, "x"), ...messageEnd("end_turn", usage)]),
-    calls: (calls) =>
-      anthropicStream([
-        messageStart(),
-        ...calls.flatMap(({ id, name, args }, index) => callBlock(index, id, name, args)),
-        ...messageEnd("tool_use"),
-      ]),
-    whole: (input) => {
-      const content_block = { type: "tool_use", id: "t1", name: "read", input };
-      const start = { type: "content_block_start", index: 0, content_block };
-      const stop = { type: "content_block_stop", index: 0 };
-      return anthropicStream([messageStart(), start, stop, ...messageEnd("tool_use")]);
-    },
-    names: (body) =>
-      (body as { messages: { content: { type: string; name?: string }[] }[] }).messages.flatMap(
-        ({ content }) => content.flatMap((block) => (block.type === "tool_use" ? block.name : [])),
-      ),
-  },
-  "openai-chat": {
-    model: local,
-    text: (usage) => streamOf([delta({ content: "x" }), finish(), usageChunk(usage), "[DONE]"]),
-    calls: (calls) =>
-      streamOf([
-        ...calls.map(({ id, name, args }, index) =>
-          callDelta({ index, id, function: { name, arguments: args } }),
-        ),
-        finish("tool_calls"),
-        usageChunk({}),
-        "[DONE]",
-      ]),
-    whole: (input) =>
-      streamOf([
-        callDelta({ index: 0, id: "t1", function: { name: "read", arguments: input } }),
-        finish("tool_calls"),
-        "[DONE]",
-      ]),
-    names: (body) =>
-      (body as { messages: { tool_calls?: { function: { name: string } }[] }[] }).messages.flatMap(
-        ({ tool_calls: calls = [] }) => calls.map((call) => call.function.name),
-      ),
-  },
-  "openai-responses": {
-    model: gpt,
-    text: (usage) =>
-      responsesOf([
-        { type: "response.output_text.delta", output_index: 0, delta: "x" },
-        responseEnd({ usage }),
-      ]),
-    calls: (calls) =>
-      responsesOf([
-        ...calls.map(({ id, name, args }, output_index) => ({
-          type: "response.output_item.done",
-          output_index,
-          item: { type: "function_call", call_id: id, name, arguments: args },
-        })),
-        responseEnd(),
-      ]),
-    whole: (input) => {
-      const item = { type: "function_call", call_id: "t1", name: "read", arguments: input };
-      return responsesOf([{ type: "response.output_item.done", output_index: 0, item }, responseEnd()]);
-    },
-    names: (body) =>
-      (body as { input: { type?: string; name?: string }[] }).input.flatMap(({ type, name }) =>
-        type === "function_call" ? name : [],
-      ),
-  },
-};
+const everyWire = everyRow(providerWires);
 
 interface Asked {
   final: FinalEvent;
   body: unknown;
 }
 
-async function ask(wire: Wire, reply: LoopbackReply, parts: Partial<ModelRequest> = {}): Promise<Asked> {
+async function ask(
+  wire: ProviderWire,
+  reply: LoopbackReply,
+  parts: Partial<ModelRequest> = {},
+): Promise<Asked> {
   const server = await loopbackServer(() => reply);
   const model = { ...wire.model, baseUrl: server.url };
-  const request = { purpose: "turn" as const, systemPrompt: "", tools: [], messages: [user("Hello")] };
   try {
     const client = new ModelClient({ retry: { maxRetries: 0 } });
-    const final = await finalEvent(client.stream({ ...request, ...parts, model }));
+    const final = await finalEvent(client.stream(turnOf(model, parts)));
     return { final, body: server.requests[0]?.body };
   } finally {
     await server.close();
@@ -144,19 +48,14 @@ const counted = ({ cost, isUncounted: _, ...counts }: Usage) => [
   ...Object.values(cost),
 ];
 
-describe.each(Object.entries(wires))("%s", (_name, wire) => {
-  const nonsense = [-5, "100", null, 1.5, "x", {}, [], true, 1e308, undefined];
-  const keys = [
-    ...["prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens"],
-    ...["cache_read_input_tokens", "cache_creation_input_tokens", "cached_tokens", "reasoning_tokens"],
-  ];
-  const details = [
-    "prompt_tokens_details",
-    "input_tokens_details",
-    "output_tokens_details",
-    "cache_creation",
-  ];
-  test("whatever is counted, a usage is made of whole numbers from 0 up", async () => {
+const nonsense = [-5, "100", null, 1.5, "x", {}, [], true, 1e308, undefined];
+const keys = [
+  ...["prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens"],
+  ...["cache_read_input_tokens", "cache_creation_input_tokens", "cached_tokens", "reasoning_tokens"],
+];
+const details = ["prompt_tokens_details", "input_tokens_details", "output_tokens_details", "cache_creation"];
+test("whatever is counted, a usage is made of whole numbers from 0 up", () =>
+  everyWire(async (wire) => {
     const value = fc.constantFrom<unknown>(...nonsense, 7, 40);
     const usage = fc
       .tuple(
@@ -176,30 +75,33 @@ describe.each(Object.entries(wires))("%s", (_name, wire) => {
         const { cost: _cost, isUncounted: _, ...counts } = final.message.usage;
         for (const count of counted(final.message.usage)) expect(count).toBeGreaterThanOrEqual(0);
         for (const count of Object.values(counts)) expect(Number.isInteger(count)).toBe(true);
-        expect(final.message.content).toEqual([{ type: "text", text: "x" }]);
+        expect(final.message.content).toEqual([{ type: "text", text: "All." }]);
       }),
     );
-  });
+  }));
 
-  test("calls in parallel with one id, or none, get ids of their own", async () => {
+test("calls in parallel with one id, or none, get ids of their own", () =>
+  everyWire(async (wire) => {
     const same = ["t1", "t1", "", "", "t2"].map((id, at) => ({ id, name: "read", args: `{"at":${at}}` }));
     const found = calls(await ask(wire, wire.calls(same)));
     expect(found.map((call) => call.arguments)).toEqual(same.map((_call, at) => ({ at })));
     expect(new Set(found.map(({ id }) => id)).size).toBe(5);
     expect(found[0]?.id).toBe("t1");
     expect(found[4]?.id).toBe("t2");
-  });
+  }));
 
-  test("arguments that are nested too deep to be stored are malformed", async () => {
+test("arguments that are nested too deep to be stored are malformed", () =>
+  everyWire(async (wire) => {
     const args = `${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)}`;
     const found = calls(await ask(wire, wire.calls([{ id: "t1", name: "read", args }])));
     expect(found).toMatchObject([{ arguments: { [MALFORMED_ARGUMENTS]: args } }]);
     const within = `${'{"a":'.repeat(100)}1${"}".repeat(100)}`;
     const fits = calls(await ask(wire, wire.calls([{ id: "t1", name: "read", args: within }])));
     expect(fits).toMatchObject([{ arguments: JSON.parse(within) }]);
-  });
+  }));
 
-  test("arguments of 200,000 levels are malformed, in pieces or at once", async () => {
+test("arguments of 200,000 levels are malformed, in pieces or at once", () =>
+  everyWire(async (wire) => {
     const levels = 200_000;
     const deep = `${"[".repeat(levels)}${"]".repeat(levels)}`;
     const args = `{"path":${deep}}`;
@@ -207,9 +109,10 @@ describe.each(Object.entries(wires))("%s", (_name, wire) => {
     expect(inPieces[0]?.arguments[MALFORMED_ARGUMENTS] === args).toBe(true);
     const atOnce = calls(await ask(wire, withDeep(wire.whole({ path: "DEEP" }), deep)));
     expect(Object.keys(atOnce[0]?.arguments ?? {})).toEqual([MALFORMED_ARGUMENTS]);
-  });
+  }));
 
-  test("a refusal that is nested without end is a refusal like any other", async () => {
+test("a refusal that is nested without end is a refusal like any other", () =>
+  everyWire(async (wire) => {
     const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
     const headers = { "content-type": "application/json" };
     for (const body of [deep, `{"error": ${deep}}`, `{"error": {"message": ${deep}, "type": ${deep}}}`]) {
@@ -217,9 +120,10 @@ describe.each(Object.entries(wires))("%s", (_name, wire) => {
       expect(final).toMatchObject({ type: "error", failure: { status: 400 } });
       expect(final.message.errorMessage).not.toMatch(/call stack/);
     }
-  });
+  }));
 
-  test("deep arguments and odd names of a history do not stop a request", async () => {
+test("deep arguments and odd names of a history do not stop a request", () =>
+  everyWire(async (wire) => {
     let deep: Record<string, unknown> = {};
     for (let level = 0; level < 10_000; level += 1) deep = { deep };
     const call: ToolCall = { type: "toolCall", id: "t1", name: "re\u0000ad the file\n", arguments: deep };
@@ -227,9 +131,10 @@ describe.each(Object.entries(wires))("%s", (_name, wire) => {
     const asked = await ask(wire, wire.text({}), { messages });
     expect(asked.final.type).toBe("done");
     expect(wire.names(asked.body)).toEqual(["re_ad_the_file_"]);
-  });
+  }));
 
-  test("aborted at any event, a stream ends at once with what had come", async () => {
+test("aborted at any event, a stream ends at once with what had come", () =>
+  everyWire(async (wire) => {
     const server = await loopbackServer(({ body }) => {
       const isCalling = JSON.stringify(body).includes("call");
       return isCalling ? wire.calls([{ id: "t1", name: "read", args: '{"a":1}' }]) : wire.text({});
@@ -246,8 +151,8 @@ describe.each(Object.entries(wires))("%s", (_name, wire) => {
             const seen: StreamEvent[] = [];
             const client = new ModelClient();
             const { signal } = abort;
-            const request = { purpose: "turn" as const, systemPrompt: "", tools: [], messages: [user(what)] };
-            for await (const event of client.stream({ ...request, model, signal })) {
+            const request = turnOf(model, { messages: [user(what)], signal });
+            for await (const event of client.stream(request)) {
               if (seen.length === at && isLater) setImmediate(() => abort.abort());
               else if (seen.length === at) abort.abort();
               seen.push(event);
@@ -264,9 +169,10 @@ describe.each(Object.entries(wires))("%s", (_name, wire) => {
     } finally {
       await server.close();
     }
-  });
+  }));
 
-  test("many streams of one client do not mix", async () => {
+test("many streams of one client do not mix", () =>
+  everyWire(async (wire) => {
     const server = await loopbackServer(({ body }) => {
       const said = /number (\d+)/.exec(JSON.stringify(body))?.[1] ?? "";
       return wire.calls([{ id: `t${said}`, name: "read", args: `{"number":${said}}` }]);
@@ -275,23 +181,14 @@ describe.each(Object.entries(wires))("%s", (_name, wire) => {
     const model = { ...wire.model, baseUrl: server.url };
     const finals = await Promise.all(
       Array.from({ length: 40 }, (_none, number) =>
-        finalEvent(
-          client.stream({
-            model,
-            purpose: "turn",
-            systemPrompt: "",
-            tools: [],
-            messages: [user(`number ${number}`)],
-          }),
-        ),
+        finalEvent(client.stream(turnOf(model, { messages: [user(`number ${number}`)] }))),
       ),
     );
     await server.close();
     expect(finals.map(({ message }) => message.content)).toMatchObject(
       Array.from({ length: 40 }, (_none, number) => [{ id: `t${number}`, arguments: { number } }]),
     );
-  });
-});
+  }));
 
 test("a history in which every call has the same id gets ids in order", () => {
   const answers = Array.from({ length: 3_000 }, (): Message[] => [

@@ -14,6 +14,7 @@ import { oauthLogin } from "../src/login.ts";
 import { finalEvent, ModelClient } from "../src/model-client.ts";
 import type { ModelNotice } from "../src/model-request.ts";
 import { givenCredentials, type LoginLab, loginLab } from "./login-user.ts";
+import { turnOf } from "./openai-exchange.ts";
 
 const labs: LoginLab[] = [];
 afterEach(async () => {
@@ -37,15 +38,7 @@ async function ask({ keys, model }: LoginLab, signal?: AbortSignal) {
   const notices: ModelNotice[] = [];
   const client = new ModelClient({ keys, sleep: async () => {} });
   const { message, ...event } = await finalEvent(
-    client.stream({
-      model,
-      purpose: "turn",
-      systemPrompt: "",
-      tools: [],
-      messages: [{ role: "user", content: "Hello", timestamp: 0 }],
-      signal,
-      onNotice: (notice) => notices.push(notice),
-    }),
+    client.stream(turnOf(model, { signal, onNotice: (notice) => void notices.push(notice) })),
   );
   const failure = "failure" in event ? event.failure : undefined;
   return {

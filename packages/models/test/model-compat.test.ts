@@ -8,7 +8,17 @@ import { type CatalogueModel, finalEvent, loadCatalogue, ModelClient } from "../
 import type { ModelCompat } from "../src/model.ts";
 import { chatRequest } from "../src/openai/openai-chat.ts";
 import { claude } from "./anthropic-exchange.ts";
-import { answerOf, callOf, delta, finish, local, streamOf, usageChunk, user } from "./openai-exchange.ts";
+import {
+  answerOf,
+  callOf,
+  delta,
+  finish,
+  local,
+  streamOf,
+  turnOf,
+  usageChunk,
+  user,
+} from "./openai-exchange.ts";
 
 const thinker: CatalogueModel = { ...local, reasoning: true };
 const levels = ["off", "minimal", "medium", "xhigh"] as const;
@@ -167,10 +177,7 @@ describe("a field that the server refuses", () => {
     server = await loopbackServer(({ body }) => answer(body as Record<string, unknown>));
     const client = new ModelClient({ retry: { maxRetries: 0 } });
     const model = { ...local, baseUrl: server.url };
-    const ask = () =>
-      finalEvent(
-        client.stream({ model, purpose: "turn", systemPrompt: "", tools: [], messages: [user("Hello")] }),
-      );
+    const ask = () => finalEvent(client.stream(turnOf(model)));
     return { ask, count: () => server!.requests.length };
   };
   test("is left out, once for a client", async () => {

@@ -1,50 +1,11 @@
 import { messageSchema } from "@bonsai-agent/messages/schemas";
-import {
-  everyRow,
-  type LoopbackReply,
-  loopbackServer,
-  sseChunks,
-  type WireName,
-  wires,
-} from "@bonsai-agent/testkit";
+import { everyRow, type WireName, wires } from "@bonsai-agent/testkit";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CatalogueModel, finalEvent, ModelClient, type ModelNotice } from "../src/index.ts";
-import { local, user } from "./openai-exchange.ts";
+import { expect, test } from "vitest";
+import { ModelClient } from "../src/index.ts";
+import { type WireEvents, wireServer } from "./wire-server.ts";
 
-let reply: LoopbackReply = {};
-let requests = 0;
-let server: Awaited<ReturnType<typeof loopbackServer>>;
-beforeAll(async () => {
-  server = await loopbackServer(() => {
-    requests += 1;
-    return reply;
-  });
-});
-afterAll(() => server.close());
-
-async function ask(
-  api: WireName,
-  events: readonly { event?: string | undefined; data: unknown }[],
-  text = "Hello",
-) {
-  reply = { headers: { "content-type": "text/event-stream" }, chunks: sseChunks(events) };
-  requests = 0;
-  const model: CatalogueModel = { ...local, api, baseUrl: server.url };
-  const client = new ModelClient({ retry: { maxRetries: 1 }, sleep: async () => {} });
-  const notices: ModelNotice[] = [];
-  const final = await finalEvent(
-    client.stream({
-      model,
-      purpose: "turn",
-      systemPrompt: "",
-      tools: [],
-      messages: [user(text)],
-      onNotice: (notice) => notices.push(notice),
-    }),
-  );
-  return { final, notices, requests };
-}
+const { ask } = wireServer();
 
 /** What no user should read. */
 const BARE =
@@ -69,35 +30,26 @@ function changed(value: unknown, [key, ...rest]: Path, put: unknown): unknown {
 
 const names = Object.keys(wires) as WireName[];
 
-describe.each(names)("%s", (api) => {
-  const sound = wires[api].answer({
+const everyWire = everyRow(names);
+const soundAnswer = (api: WireName) =>
+  wires[api].answer({
     thinking: "Hm.",
     text: "Größere Bäume.",
     calls: [{ id: "call_1", name: "ls", arguments: '{"path":"."}' }],
   });
-  const odd = fc.oneof(
-    fc.constantFrom<unknown>(
-      null,
-      5,
-      -1,
-      "x",
-      "",
-      [],
-      {},
-      [null],
-      [[]],
-      true,
-      { length: -1 },
-      { type: null },
-    ),
-    fc.jsonValue(),
-  );
-  const change = fc.tuple(fc.nat(), fc.nat(), odd, fc.constantFrom("put", "twice", "drop", "swap"));
+const odd = fc.oneof(
+  fc.constantFrom<unknown>(
+    ...[null, 5, -1, "x", "", [], {}, [null], [[]], true, { length: -1 }, { type: null }],
+  ),
+  fc.jsonValue(),
+);
+const change = fc.tuple(fc.nat(), fc.nat(), odd, fc.constantFrom("put", "twice", "drop", "swap"));
 
-  test("whatever becomes of its events, an answer is sound or its failure is classified", async () => {
+test("law: an answer of damaged events is sound, or its failure is classified", () =>
+  everyWire(async (api) => {
     await fc.assert(
       fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 3 }), async (changes) => {
-        let events: { event?: string | undefined; data: unknown }[] = sound;
+        let events: WireEvents = soundAnswer(api);
         for (const [at, where, put, how] of changes) {
           const index = at % events.length;
           const event = events[index]!;
@@ -116,28 +68,32 @@ describe.each(names)("%s", (api) => {
         expect(final.failure?.message).not.toMatch(BARE);
       }),
     );
-  });
+  }));
 
-  test("a part of another type breaks the stream, and the request is sent again", () =>
+test("a part of another type breaks the stream, and the request is sent again", () =>
+  everyWire((api) =>
     everyRow([null, 5, "x", [], [null]])(async (part) => {
-      const [first, ...rest] = sound;
+      const [first, ...rest] = soundAnswer(api);
       const asked = await ask(api, [first!, wires[api].odd(part), ...rest]);
       if (api !== "openai-chat" && part !== null) return;
       expect(asked.final).toMatchObject({ type: "error", failure: { retryable: true } });
       expect(asked.final).not.toMatchObject({ failure: { message: expect.stringMatching(BARE) } });
       expect(asked.requests).toBe(2);
-    }));
+    }),
+  ));
 
-  test("an event that comes twice makes no second call of the first", async () => {
+test("an event that comes twice makes no second call of the first", () =>
+  everyWire(async (api) => {
     const { final } = await ask(
       api,
-      sound.flatMap((event) => [event, event]),
+      soundAnswer(api).flatMap((event) => [event, event]),
     );
     const calls = final.message.content.filter(({ type }) => type === "toolCall");
     if (final.type === "done") expect(calls.length).toBe(1);
-  });
+  }));
 
-  test("an impossible usage is ignored with one notice", () =>
+test("an impossible usage is ignored with one notice", () =>
+  everyWire((api) =>
     everyRow([
       ["1e15", { input: 1e15, output: 10 }],
       ["negative", { input: -5_000, output: 10 }],
@@ -151,56 +107,49 @@ describe.each(names)("%s", (api) => {
       expect(final).toMatchObject({ type: "done", message: { content: [{ text: "Well." }] } });
       expect(final.message.usage).toMatchObject({ input: 0, output: 0, totalTokens: 0, cost: { total: 0 } });
       expect(notices).toMatchObject([{ type: "usage_ignored", provider: "local" }]);
-    }));
+    }),
+  ));
 
-  test.each([380_000, 480_000])(
-    "a usage of %i, within ten times of the estimate, is believed",
-    async (input) => {
+test("a usage within ten times of the estimate is believed", () =>
+  everyWire((api) =>
+    everyRow([380_000, 480_000])(async (input) => {
       const answer = wires[api].answer({ text: "Well.", usage: { input, output: 10 } });
       const { final, notices } = await ask(api, answer, "word ".repeat(60_000));
       expect(final).toMatchObject({ type: "done", message: { usage: { input } } });
       expect(notices).toEqual([]);
-    },
-  );
+    }),
+  ));
 
-  test("a usage above the window is a silent overflow only if the estimate allows it", async () => {
+test("a usage above the window is a silent overflow only if the estimate allows it", () =>
+  everyWire(async (api) => {
     const answer = wires[api].answer({ text: "Well.", usage: { input: 480_000, output: 10 } });
     const { final } = await ask(api, answer, "word ".repeat(350_000));
     expect(final).toMatchObject({ failure: { kind: "inputTooLong", inputTokens: 480_000 } });
-  });
+  }));
 
-  test("a few words may have the server's own instructions before them", async () => {
+test("a few words may have the server's own instructions before them", () =>
+  everyWire(async (api) => {
     const { final } = await ask(
       api,
       wires[api].answer({ text: "Hi.", usage: { input: 15_000, output: 10 } }),
     );
     expect(final.message.usage.input).toBe(15_000);
-  });
-});
+  }));
 
 test("a server that counts wrong is notified once in a session", async () => {
-  const api = "openai-chat";
-  reply = { chunks: sseChunks(wires[api].answer({ text: "x", usage: { input: 1e15, output: 1 } })) };
+  const answer = wires["openai-chat"].answer({ text: "x", usage: { input: 1e15, output: 1 } });
   const client = new ModelClient();
-  const told: ModelNotice[] = [];
+  const reportedTokens = 1e15;
+  const estimatedTokens = expect.any(Number);
+  const ignored = {
+    type: "usage_ignored",
+    provider: "local",
+    modelId: "qwen3",
+    reportedTokens,
+    estimatedTokens,
+  };
+  const notices = [];
   for (let turn = 0; turn < 3; turn += 1)
-    await finalEvent(
-      client.stream({
-        model: { ...local, baseUrl: server.url },
-        purpose: "turn",
-        systemPrompt: "",
-        tools: [],
-        messages: [user("Hello")],
-        onNotice: (notice) => told.push(notice),
-      }),
-    );
-  expect(told).toEqual([
-    {
-      type: "usage_ignored",
-      provider: "local",
-      modelId: "qwen3",
-      reportedTokens: 1e15,
-      estimatedTokens: expect.any(Number),
-    },
-  ]);
+    notices.push(...(await ask("openai-chat", answer, "Hello", client)).notices);
+  expect(notices).toEqual([ignored]);
 });

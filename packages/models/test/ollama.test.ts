@@ -2,7 +2,7 @@ import { everyRow, type LoopbackReply, type LoopbackServer, loopbackServer } fro
 import { afterEach, describe, expect, test } from "vitest";
 import { finalEvent, ModelClient, type ModelNotice } from "../src/index.ts";
 import { isOllama } from "../src/model.ts";
-import { delta, finish, local, streamOf, usageChunk, user } from "./openai-exchange.ts";
+import { delta, finish, local, streamOf, turnOf, usageChunk, user } from "./openai-exchange.ts";
 
 let server: LoopbackServer | undefined;
 afterEach(async () => {
@@ -34,18 +34,10 @@ async function ollama(contextLength: unknown, provider = "ollama") {
   });
   const client = new ModelClient();
   const notices: ModelNotice[] = [];
+  const onNotice = (notice: ModelNotice) => void notices.push(notice);
   const model = { ...local, provider, baseUrl: `${server.url}/box/v1`, contextWindow: 40_000 };
   const ask = (content = "Hello", parts: Partial<typeof model> = {}) =>
-    finalEvent(
-      client.stream({
-        model: { ...model, ...parts },
-        purpose: "turn",
-        systemPrompt: "",
-        tools: [],
-        messages: [user(content)],
-        onNotice: (notice) => void notices.push(notice),
-      }),
-    );
+    finalEvent(client.stream(turnOf({ ...model, ...parts }, { messages: [user(content)], onNotice })));
   return { client, model, notices, ask, paths: () => server!.requests.map(({ path }) => path) };
 }
 

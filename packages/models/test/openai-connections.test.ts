@@ -1,66 +1,10 @@
-import { getEventListeners, once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { everyRow } from "@bonsai-agent/testkit";
 import { APIConnectionError } from "openai";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { requestError, streamError } from "../src/wire/errors.ts";
-import { exchange } from "./openai-exchange.ts";
-import { whole, wholeChat } from "./openai-protocols.ts";
+import { exchange, local } from "./openai-exchange.ts";
+import { wholeChat } from "./openai-protocols.ts";
 import { served } from "./served.ts";
-
-afterEach(() => {
-  vi.unstubAllEnvs();
-});
-
-/** Calls back after so many turns of the event loop: long enough for the client to see what was written. */
-function afterTurns(turns: number, callback: () => void): void {
-  setImmediate(() => (turns === 0 ? callback() : afterTurns(turns - 1, callback)));
-}
-
-describe("the end of an answer", () => {
-  test("a connection that stays open or breaks after the answer changes nothing", () =>
-    everyRow(whole.flatMap((row) => [[...row, "hang"] as const, [...row, "cut"] as const]))(
-      async ([, model, reply, end]) => {
-        const result = await exchange((await served({ ...reply, end })).url, { model });
-        expect(result.error).toBeUndefined();
-        expect(result.message).toMatchObject({
-          content: [{ type: "text", text: "All." }],
-          stopReason: "stop",
-        });
-      },
-    ));
-
-  test("one connection serves all requests", () =>
-    everyRow(whole)(async ([, model, reply]) => {
-      const ports = new Set<number | undefined>();
-      const keeping = createServer((request, response) => {
-        ports.add(request.socket.remotePort);
-        response.writeHead(200, { "content-type": "text/event-stream" });
-        response.write((reply.chunks ?? []).join(""));
-        afterTurns(20, () => response.end());
-      });
-      keeping.listen(0, "127.0.0.1");
-      await once(keeping, "listening");
-      const url = `http://127.0.0.1:${(keeping.address() as AddressInfo).port}`;
-      for (let count = 0; count < 8; count++) {
-        expect((await exchange(url, { model })).error).toBeUndefined();
-        await new Promise<void>((resolve) => afterTurns(60, resolve));
-      }
-      keeping.closeAllConnections();
-      keeping.close();
-      expect(ports.size).toBeLessThan(8);
-    }));
-
-  test("no listener stays on the caller's signal", () =>
-    everyRow(whole)(async ([, model, reply]) => {
-      const { signal } = new AbortController();
-      const { url } = await served(reply);
-      await exchange(url, { model, signal });
-      await exchange(url, { model, signal, onResponse: () => Promise.reject(new Error("x")) });
-      expect(getEventListeners(signal, "abort").length).toBeLessThanOrEqual(1);
-    }));
-});
 
 test("a failure names one of several tried addresses", () => {
   const tried = ["::1", "127.0.0.1"].map((address) =>
@@ -107,4 +51,43 @@ test("the runtime's own time limits are lifted, its dispatcher is kept", async (
   });
   expect(result.error).toBeUndefined();
   expect(asked).toMatchObject([{ path: "/chat/completions", headersTimeout: 0, bodyTimeout: 0 }]);
+});
+
+describe("sent requests", () => {
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
+
+  test("the key is a bearer token; the model's headers go with it", async () => {
+    const server = await served(wholeChat);
+    await exchange(server.url, { model: { ...local, headers: { "x-title": "Bonsai" } } });
+    expect(server.requests[0]).toMatchObject({
+      method: "POST",
+      path: "/chat/completions",
+      headers: { authorization: "Bearer key-1", "x-title": "Bonsai" },
+    });
+  });
+
+  test("without a key none is sent, whatever the environment has", async () => {
+    vi.stubEnv("OPENAI_API_KEY", "sk-secret-of-another");
+    vi.stubEnv("OPENAI_ADMIN_KEY", "sk-admin");
+    vi.stubEnv("OPENAI_ORG_ID", "org-1");
+    vi.stubEnv("OPENAI_PROJECT_ID", "proj-1");
+    vi.stubEnv("OPENAI_BASE_URL", "http://127.0.0.1:1");
+    vi.stubEnv("OPENAI_CUSTOM_HEADERS", "x-secret: gateway\nx-other: too");
+    const server = await served(wholeChat);
+    expect((await exchange(server.url, { apiKey: undefined })).error).toBeUndefined();
+    const headers = server.requests[0]?.headers ?? {};
+    expect(headers.authorization).toBeUndefined();
+    expect(Object.keys(headers).filter((name) => /^openai|secret|other/.test(name))).toEqual([]);
+  });
+
+  test("a header of the model's stands in for a key", async () => {
+    const server = await served(wholeChat);
+    await exchange(server.url, {
+      apiKey: undefined,
+      model: { ...local, headers: { authorization: "Basic abc" } },
+    });
+    expect(server.requests[0]?.headers.authorization).toBe("Basic abc");
+  });
 });

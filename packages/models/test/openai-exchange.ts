@@ -4,6 +4,9 @@ import { AnswerBuilder, type CatalogueModel, type ProviderCall, type StreamEvent
 import { chatRequest, openaiChatProvider } from "../src/openai/openai-chat.ts";
 import { openaiResponsesProvider } from "../src/openai/openai-responses.ts";
 import { type Exchange, eventStream, exchangeWith, leastCall } from "./provider-exchange.ts";
+
+export { turnOf, user } from "./provider-exchange.ts";
+
 import { served } from "./served.ts";
 
 /** A thinking model of OpenAI's; `baseUrl` is set by the exchange. */
@@ -45,10 +48,6 @@ export const readTool = {
   description: "Reads a file.",
   parameters: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
 };
-
-export function user(content: string): Message {
-  return { role: "user", content, timestamp: 0 };
-}
 
 /** An answer of a model, whole. */
 export function answerOf(model: CatalogueModel, content: AssistantMessage["content"]): AssistantMessage {

@@ -1,6 +1,7 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { LLMock } from "@copilotkit/aimock";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { CatalogueModel } from "../src/index.ts";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { CatalogueModel, ProviderCall } from "../src/index.ts";
 import { endedCalls, exchange, gpt, local, readTool, resultOf, user } from "./openai-exchange.ts";
 import { failureOf } from "./provider-exchange.ts";
 
@@ -18,10 +19,14 @@ const protocols: readonly (readonly [string, string, CatalogueModel])[] = [
   ["Responses", "/v1/responses", gpt],
 ];
 
-describe.each(protocols)("%s", (_name, path, model) => {
-  const ask = (parts: Parameters<typeof exchange>[1] = {}) => exchange(`${mock.url}/v1`, { model, ...parts });
+const everyProtocol = everyRow(protocols);
 
-  test("an answer with thinking, its pieces and its counts", async () => {
+const ask = (model: CatalogueModel, parts: Partial<ProviderCall> = {}) =>
+  exchange(`${mock.url}/v1`, { model, ...parts });
+
+test("an answer with thinking, its pieces and its counts", () =>
+  everyProtocol(async ([, path, model]) => {
+    mock.reset();
     mock.onMessage(/.*/, {
       content: "The capital of France is Paris.",
       reasoning: "France. Paris.",
@@ -33,7 +38,7 @@ describe.each(protocols)("%s", (_name, path, model) => {
         total_tokens: 120,
       },
     });
-    const { message, events, error, responses } = await ask();
+    const { message, events, error, responses } = await ask(model);
     expect(error).toBeUndefined();
     expect(message).toMatchObject({
       content: [
@@ -47,9 +52,11 @@ describe.each(protocols)("%s", (_name, path, model) => {
     expect(said).toBe("The capital of France is Paris.");
     expect(responses).toMatchObject([{ status: 200 }]);
     expect(mock.getLastRequest()).toMatchObject({ method: "POST", path });
-  });
+  }));
 
-  test("parallel calls, their results, and the answer to them", async () => {
+test("parallel calls, their results, and the answer to them", () =>
+  everyProtocol(async ([, , model]) => {
+    mock.reset();
     mock.onToolResult("call_b", { content: "Both read." });
     mock.onMessage("Read both", {
       content: "Reading.",
@@ -58,7 +65,7 @@ describe.each(protocols)("%s", (_name, path, model) => {
         { id: "call_b", name: "read", arguments: '{"path":"b.ts"}' },
       ],
     });
-    const first = await ask({ tools: [readTool], messages: [user("Read both")] });
+    const first = await ask(model, { tools: [readTool], messages: [user("Read both")] });
     expect(first.error).toBeUndefined();
     expect(first.message.stopReason).toBe("toolUse");
     expect(endedCalls(first)).toEqual([
@@ -66,23 +73,25 @@ describe.each(protocols)("%s", (_name, path, model) => {
       { type: "toolCall", id: "call_b", name: "read", arguments: { path: "b.ts" } },
     ]);
     const messages = [user("Read both"), first.message, resultOf("call_a"), resultOf("call_b")];
-    const second = await ask({ tools: [readTool], messages });
+    const second = await ask(model, { tools: [readTool], messages });
     expect(second.error).toBeUndefined();
     expect(second.message.stopReason).toBe("stop");
     expect(second.message.content.at(-1)).toEqual({ type: "text", text: "Both read." });
-  });
-  test("a refusal of the API's own kind", async () => {
+  }));
+
+test("a refusal of the API's own kind", () =>
+  everyProtocol(async ([, , model]) => {
+    mock.reset();
     mock.nextRequestError(429, {
       message: "Slow down",
       type: "rate_limit_error",
       code: "rate_limit_exceeded",
     });
-    expect(failureOf(await ask())).toMatchObject({
+    expect(failureOf(await ask(model))).toMatchObject({
       kind: "refused",
       status: 429,
       code: "rate_limit_exceeded",
       message: "Slow down",
     });
     expect(mock.getRequests()).toHaveLength(1);
-  });
-});
+  }));

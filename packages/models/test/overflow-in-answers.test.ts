@@ -1,6 +1,6 @@
 import type { LoopbackReply } from "@bonsai-agent/testkit";
 import { everyRow } from "@bonsai-agent/testkit";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { ProviderApi } from "../src/index.ts";
 import { anthropicStart, ask, json, sse, typed } from "./client-over-http.ts";
 
@@ -131,21 +131,22 @@ const rows = (table: typeof overflows) =>
     Object.entries(replies).map(([name, reply]) => [api as ProviderApi, name, reply] as const),
   );
 
-describe("an overflow is read", () => {
-  test("an overflow inside an answer is reported as one", () =>
-    everyRow(rows(overflows))(async ([api, , reply]) => {
-      const { end } = await ask(api, [reply], {}, long);
-      expect(end).toMatchObject({ type: "error", failure: { kind: "inputTooLong" } });
-    }));
-});
+test("an overflow inside an answer is reported as one", () =>
+  everyRow(rows(overflows))(async ([api, , reply]) => {
+    const { end, notices } = await ask(api, [reply], {}, long);
+    expect(end).toMatchObject({
+      type: "error",
+      failure: { kind: "inputTooLong" },
+      message: { stopReason: "error" },
+    });
+    expect(notices).toEqual([]);
+  }));
 
-describe("no overflow is read", () => {
-  test("an answer that only resembles an overflow is none", () =>
-    everyRow(rows(others))(async ([api, , reply]) => {
-      const { end } = await ask(
-        api,
-        Array.from({ length: 8 }, () => reply),
-      );
-      expect(end.type === "error" ? end.failure?.kind : "done").not.toBe("inputTooLong");
-    }));
-});
+test("an answer that only resembles an overflow is none", () =>
+  everyRow(rows(others))(async ([api, , reply]) => {
+    const { end } = await ask(
+      api,
+      Array.from({ length: 8 }, () => reply),
+    );
+    expect(end.type === "error" ? end.failure?.kind : "done").not.toBe("inputTooLong");
+  }));

@@ -1,4 +1,4 @@
-import type { AssistantMessage } from "@bonsai-agent/messages";
+import type { AssistantMessage, Message } from "@bonsai-agent/messages";
 import type { LoopbackReply } from "@bonsai-agent/testkit";
 import {
   AnswerBuilder,
@@ -8,7 +8,16 @@ import {
   ProviderError,
   type StreamEvent,
 } from "../src/index.ts";
-import type { ProviderResponse } from "../src/model-request.ts";
+import type { ModelRequest, ProviderResponse } from "../src/model-request.ts";
+
+export function user(content: string): Message {
+  return { role: "user", content, timestamp: 0 };
+}
+
+/** A turn with one message of the user, as a client is asked for it. */
+export function turnOf(model: CatalogueModel, parts: Partial<ModelRequest> = {}): ModelRequest {
+  return { model, purpose: "turn", systemPrompt: "", tools: [], messages: [user("Hello")], ...parts };
+}
 
 /** A call with the least that there must be. */
 export function leastCall(model: CatalogueModel): ProviderCall {
@@ -18,7 +27,7 @@ export function leastCall(model: CatalogueModel): ProviderCall {
     apiKey: "key-1",
     systemPrompt: "Be brief.",
     tools: [],
-    messages: [{ role: "user", content: "Hello", timestamp: 0 }],
+    messages: [user("Hello")],
     maxOutputTokens: 8_000,
     thinking: "off",
     cacheKey: undefined,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { everyRow, type LoopbackReply, type LoopbackRequest, loopbackServer } from "@bonsai-agent/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { finalEvent, loadCatalogue, ModelClient, type ThinkingLevel } from "../src/index.ts";
-import { delta, finish, readTool, responseEnd, responsesOf, streamOf, user } from "./openai-exchange.ts";
+import { delta, finish, readTool, responseEnd, responsesOf, streamOf, turnOf } from "./openai-exchange.ts";
 import { eventStream } from "./provider-exchange.ts";
 
 const catalogue = await loadCatalogue({ home: mkdtempSync(join(tmpdir(), "bonsai-rows-")), env: {} });
@@ -37,16 +37,12 @@ async function sentTo(provider: string, thinking: ThinkingLevel, id?: string) {
   };
   const { pathname } = new URL(config.baseUrl);
   const client = new ModelClient({ keys: { key: () => "key-1" } });
-  const message = user("Hello");
-  const stream = client.stream({
-    model: { ...model, baseUrl: `${server.url}${pathname.replace(/\/$/, "")}` },
-    purpose: "turn",
-    systemPrompt: "Be brief.",
-    tools: [readTool],
-    messages: [message],
-    maxOutputTokens: 4_000,
-    thinking,
-  });
+  const stream = client.stream(
+    turnOf(
+      { ...model, baseUrl: `${server.url}${pathname.replace(/\/$/, "")}` },
+      { systemPrompt: "Be brief.", tools: [readTool], maxOutputTokens: 4_000, thinking },
+    ),
+  );
   await finalEvent(stream);
   const request = server.requests[0]!;
   const {

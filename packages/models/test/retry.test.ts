@@ -5,6 +5,7 @@ import type { CatalogueModel } from "../src/model.ts";
 import { finalEvent, ModelClient } from "../src/model-client.ts";
 import type { ModelFailure, ModelNotice, StreamEvent } from "../src/model-request.ts";
 import { ProviderError, type ProviderErrorOptions } from "../src/provider.ts";
+import { turnOf } from "./openai-exchange.ts";
 
 const failure: ModelFailure = {
   kind: "other",
@@ -82,15 +83,7 @@ function stage(errors: (Partial<ProviderErrorOptions> | undefined)[], stopAfter 
     },
   });
   const stream = () =>
-    client.stream({
-      model,
-      purpose: "turn",
-      systemPrompt: "",
-      tools: [],
-      signal: abort.signal,
-      messages: [{ role: "user", content: "Hello", timestamp: 0 }],
-      onNotice: (notice) => notices.push(notice),
-    });
+    client.stream(turnOf(model, { signal: abort.signal, onNotice: (notice) => void notices.push(notice) }));
   return { stream, ask: () => finalEvent(stream()), waits, notices, attempts: () => attempts };
 }
 

@@ -15,6 +15,7 @@ import {
   scenarioModel,
 } from "../src/scripted/scenario.ts";
 import { scenarioProvider, scriptedProvider } from "../src/scripted/scripted.ts";
+import { turnOf } from "./openai-exchange.ts";
 
 function scenarioFile(content: unknown): string {
   const file = join(mkdtempSync(join(tmpdir(), "bonsai-scenario-")), "play.json");
@@ -64,8 +65,7 @@ const result = (toolName: string, text: string, isError = false): ToolResultMess
 async function said(provider: Provider, messages: readonly Message[], baseUrl = ""): Promise<string> {
   const client = new ModelClient({ providers: { scripted: async () => provider } });
   const model = { ...scenarioModel(scenarioFile({ turn: [] })), baseUrl };
-  const request = { model, purpose: "turn" as const, systemPrompt: "System.", tools: [], messages };
-  const { message } = await finalEvent(client.stream(request));
+  const { message } = await finalEvent(client.stream(turnOf(model, { systemPrompt: "System.", messages })));
   return (
     message.content.map((block) => (block.type === "text" ? block.text : "")).join("") || message.stopReason
   );

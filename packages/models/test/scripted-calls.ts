@@ -1,8 +1,10 @@
-import type { Message } from "@bonsai-agent/messages";
 import { AnswerBuilder } from "../src/answer-builder.ts";
 import type { CatalogueModel } from "../src/model.ts";
 import type { StreamEvent } from "../src/model-request.ts";
 import type { Provider, ProviderCall } from "../src/provider.ts";
+import { leastCall } from "./provider-exchange.ts";
+
+export { user } from "./provider-exchange.ts";
 
 export const model: CatalogueModel = {
   provider: "scripted",
@@ -15,26 +17,7 @@ export const model: CatalogueModel = {
 };
 
 export function callOf(changes: Partial<ProviderCall> = {}): ProviderCall {
-  return {
-    model,
-    purpose: "turn",
-    apiKey: undefined,
-    systemPrompt: "Be brief.",
-    tools: [],
-    messages: [user("Hello")],
-    maxOutputTokens: 100,
-    thinking: "off",
-    cacheKey: undefined,
-    signal: new AbortController().signal,
-    onAlive: () => {},
-    onPayload: async (payload) => payload,
-    onResponse: async () => {},
-    ...changes,
-  };
-}
-
-export function user(text: string): Message {
-  return { role: "user", content: text, timestamp: 0 };
+  return { ...leastCall(model), maxOutputTokens: 100, ...changes };
 }
 
 export interface Performance {

@@ -1,7 +1,17 @@
 import { everyRow, type LoopbackReply, loopbackServer } from "@bonsai-agent/testkit";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type CatalogueModel, finalEvent, ModelClient } from "../src/index.ts";
-import { answerOf, callOfTool, delta, finish, local, resultOf, streamOf, user } from "./openai-exchange.ts";
+import {
+  answerOf,
+  callOfTool,
+  delta,
+  finish,
+  local,
+  resultOf,
+  streamOf,
+  turnOf,
+  user,
+} from "./openai-exchange.ts";
 
 interface WireMessage {
   role: string;
@@ -31,8 +41,7 @@ function history(model: CatalogueModel) {
 }
 
 function ask(client: ModelClient, model: CatalogueModel) {
-  const request = { model, purpose: "turn", systemPrompt: "", tools: [], messages: history(model) } as const;
-  return finalEvent(client.stream(request));
+  return finalEvent(client.stream(turnOf(model, { messages: history(model) })));
 }
 
 const answersOf = (messages: WireMessage[]) => messages.filter(({ role }) => role === "assistant");

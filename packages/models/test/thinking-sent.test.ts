@@ -19,6 +19,7 @@ import {
 } from "../src/index.ts";
 import { askedThinking } from "../src/thinking.ts";
 import { homeWith } from "./home-with-models.ts";
+import { turnOf } from "./openai-exchange.ts";
 
 /** What is said of thinking in a request, whatever the protocol. */
 const thinkingFields = ["thinking", "output_config", "reasoning", "reasoning_effort", "include"] as const;
@@ -46,10 +47,7 @@ function catalogueOf(provider: object): Promise<Catalogue> {
 /** What a request says of thinking at a level, read from its body. */
 async function sent(model: CatalogueModel, thinking: ThinkingLevel): Promise<Record<string, unknown>> {
   const client = new ModelClient({ keys: { key: () => "k" }, retry: { maxRetries: 0 } });
-  const messages = [{ role: "user" as const, content: "Hi", timestamp: 0 }];
-  const end = await finalEvent(
-    client.stream({ model, purpose: "turn", systemPrompt: "", tools: [], messages, thinking }),
-  );
+  const end = await finalEvent(client.stream(turnOf(model, { thinking })));
   expect(end.type).toBe("done");
   const body = server.requests.at(-1)?.body as Record<string, unknown>;
   return Object.fromEntries(thinkingFields.filter((name) => name in body).map((name) => [name, body[name]]));

@@ -117,20 +117,17 @@ test("damaged messages are read as far as they go", () => {
   ).toEqual(emptyRecord.outcomes);
 });
 
-/** Quadratic time exceeds this limit for 100 KB. Linear time needs a hundredth of it. */
-const LIMIT = { timeout: 15_000 };
-
-test.each(adversarialTexts(100_000))(
-  "100 KB of %s take linear time as command, output and text",
-  LIMIT,
-  (_name, text) => {
-    const messages = [
-      ...ran(text, text, 1),
-      ...ran("npm test 2>&1 | tail", text),
-      ...ran(`git commit -m "${text}`, "ok"),
-      ...toolRun(text, { [text]: text, todos: [{ text, done: false }] }),
-      said("user", `- [ ] ${text}\n${text}`),
-    ];
-    expect(outcomesAfter(emptyRecord.outcomes, messages).openTodos.length).toBeLessThan(61);
-  },
-);
+test("law: a command, an output and a text take linear time", () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...adversarialTexts()), ([, text]) => {
+      const messages = [
+        ...ran(text, text, 1),
+        ...ran("npm test 2>&1 | tail", text),
+        ...ran(`git commit -m "${text}`, "ok"),
+        ...toolRun(text, { [text]: text, todos: [{ text, done: false }] }),
+        said("user", `- [ ] ${text}\n${text}`),
+      ];
+      expect(outcomesAfter(emptyRecord.outcomes, messages).openTodos.length).toBeLessThan(61);
+    }),
+  );
+});

@@ -65,9 +65,13 @@ test("law: a term stands in its text as it is, and is found again in itself", ()
   fc.assert(law);
 });
 
-// A reader that starts over at each character never ends these in the time that a test has.
-test.each(adversarialTexts())("a long run of %s has no name, or a few", (_, text) => {
-  expect(termsIn(text).size).toBeLessThan(60);
+// A reader that starts over at each character exceeds the time limit of a test.
+test("law: a long run of one unit has few terms", () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...adversarialTexts()), ([, text]) => {
+      expect(termsIn(text).size).toBeLessThan(60);
+    }),
+  );
 });
 
 const user = (text: string, entryId: string) => said("user", text, entryId);
