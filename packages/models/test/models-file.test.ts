@@ -67,131 +67,87 @@ describe("models.json", () => {
     expect((await load('\ufeff{"providers": []}')).models.length).toBeGreaterThan(400);
   });
 
-  const provider = { provider: "box", baseUrl: "http://127.0.0.1:1/v1" };
-  const withModel = (model: unknown) => ({ providers: [{ ...provider, models: [model] }] });
-  test("a wrong value is refused with its place", () =>
-    everyRow([
-      ["{", "models_unreadable", "position 1 (line 1"],
-      [
-        '{"providers": [{"provider": "box", "headers": {"x": verysecret}}]}',
-        "models_unreadable",
-        "models.json: Unexpected token 'v'.",
-      ],
-      [
-        withModel({ id: "a", contextWindow: 1e300 }),
-        "models_invalid",
-        "contextWindow is 1e+300, but must be a number of at most 9007199254740991",
-      ],
-      [[], "models_invalid", "the whole file is [], but must be an object"],
-      [{}, "models_invalid", "providers is missing, but must be a list"],
-      [{ providers: [{}] }, "models_invalid", "providers[0].provider is missing, but must be a string"],
-      [{ providers: [{ provider: "a/b" }] }, "models_invalid", 'providers[0].provider is "a/b"'],
-      [
-        { providers: [{ provider: "box" }] },
-        "models_invalid",
-        "providers[0].baseUrl is missing, but must be an http",
-      ],
-      [
-        { providers: [{ provider: "box", api: "scripted" }] },
-        "models_invalid",
-        "must be the path of a scenario",
-      ],
-      [{ providers: [{ ...provider, baseUrl: "box:80" }] }, "models_invalid", 'baseUrl is "box:80"'],
-      [
-        { providers: [{ ...provider, baseUrl: "file:///etc" }] },
-        "models_invalid",
-        "must be an http or https",
-      ],
-      [
-        { providers: [{ ...provider, api: "soap" }] },
-        "models_invalid",
-        'api is "soap", but must be one of "anthropic',
-      ],
-      [
-        { providers: [{ ...provider, url: 1 }] },
-        "models_invalid",
-        "unknown key providers[0].url. Known keys: provider, api",
-      ],
-      [withModel({}), "models_invalid", "providers[0].models[0].id is missing, but must be a string"],
-      [withModel({ id: "" }), "models_invalid", 'id is "", but must be a non-empty string'],
-      [
-        withModel({ id: "a", contextWindow: "200k" }),
-        "models_invalid",
-        'contextWindow is "200k", but must be a',
-      ],
-      [
-        withModel({ id: "a", contextWindow: 0 }),
-        "models_invalid",
-        "contextWindow is 0, but must be a number above 0",
-      ],
-      [withModel({ id: "a", contextWindow: 1.5 }), "models_invalid", "1.5, but must be a whole number"],
-      [withModel({ id: "a", contextwindow: 1 }), "models_invalid", "Known keys: id, name, contextWindow"],
-      [
-        withModel({ id: "a", input: ["sound"] }),
-        "models_invalid",
-        'input[0] is "sound", but must be one of "text"',
-      ],
-      [
-        withModel({ id: "a", usdPerMillionTokens: { input: -1, output: 1 } }),
-        "models_invalid",
-        "usdPerMillionTokens.input is -1, but must be a number of at least 0",
-      ],
-      [
-        { providers: [{ ...provider, apiKeyEnv: "verysecret-1" }] },
-        "models_invalid",
-        "apiKeyEnv is (hidden), but must be the name of an environment variable, not the key itself",
-      ],
-      [
-        { providers: [{ ...provider, apiKey: "verysecret-1" }] },
-        "models_invalid",
-        "unknown key providers[0].apiKey. Known keys: ",
-      ],
-      [
-        { providers: [{ ...provider, headers: { authorization: ["verysecret-1"] } }] },
-        "models_invalid",
-        "headers.authorization is (hidden), but must be a string",
-      ],
-      [
-        { providers: [{ ...provider, baseUrl: "https://me:verysecret@box.example/v1" }] },
-        "models_invalid",
-        'baseUrl is "https://me:[redacted: password]@box.example/v1", but must be an http or https address without a user name',
-      ],
-      [
-        { providers: [{ ...provider, note: "sk-verysecret-1" }] },
-        "models_invalid",
-        "unknown key providers[0].note",
-      ],
-      [
-        { providers: [{ ...provider, compat: { thinking: "hard" } }] },
-        "models_invalid",
-        'compat.thinking is "hard", but must be one of "budget"',
-      ],
-      [
-        { providers: [{ ...provider, compat: { thinking: "adaptive" } }] },
-        "models_invalid",
-        'providers[0].compat.thinking is "adaptive", but openai-chat only allows "reasoning_effort"',
-      ],
-      [
-        { providers: [{ provider: "anthropic", models: [{ id: "a", compat: { thinking: "switch" } }] }] },
-        "models_invalid",
-        'providers[0].models[0].compat.thinking is "switch", but anthropic-messages only allows "budget"',
-      ],
-      [
-        { providers: [{ ...provider, api: "openai-responses", compat: { thinking: "none" } }] },
-        "models_invalid",
-        "openai-responses allows no value",
-      ],
-      [
-        withModel({ id: "a", compat: { efforts: [] } }),
-        "models_invalid",
-        "efforts is [], but must be a non-empty list",
-      ],
-      [withModel({ id: "a", compat: { stream: 1 } }), "models_invalid", "Known keys: thinking"],
-    ])(async ([content, code, told]) => {
+  const refuses =
+    (code: string) =>
+    async ([content, told]: [unknown, string]) => {
       const error = await failure(load(content));
       expect(error.code).toBe(code);
       expect(error.message).toContain("models.json");
       expect(error.message).toContain(told);
       expect(error.hint).not.toBe("");
-    }));
+    };
+  const provider = { provider: "box", baseUrl: "http://127.0.0.1:1/v1" };
+  const withModel = (model: unknown) => ({ providers: [{ ...provider, models: [model] }] });
+  test("a file that is no JSON is refused with the place, without its values", () =>
+    everyRow([
+      ["{", "position 1 (line 1"],
+      [
+        '{"providers": [{"provider": "box", "headers": {"x": verysecret}}]}',
+        "models.json: Unexpected token 'v'.",
+      ],
+    ])(refuses("models_unreadable")));
+
+  test("a wrong value is refused with its place", () =>
+    everyRow<[unknown, string]>([
+      [
+        withModel({ id: "a", contextWindow: 1e300 }),
+        "contextWindow is 1e+300, but must be a number of at most 9007199254740991",
+      ],
+      [[], "the whole file is [], but must be an object"],
+      [{}, "providers is missing, but must be a list"],
+      [{ providers: [{}] }, "providers[0].provider is missing, but must be a string"],
+      [{ providers: [{ provider: "a/b" }] }, 'providers[0].provider is "a/b"'],
+      [{ providers: [{ provider: "box" }] }, "providers[0].baseUrl is missing, but must be an http"],
+      [{ providers: [{ provider: "box", api: "scripted" }] }, "must be the path of a scenario"],
+      [{ providers: [{ ...provider, baseUrl: "box:80" }] }, 'baseUrl is "box:80"'],
+      [{ providers: [{ ...provider, baseUrl: "file:///etc" }] }, "must be an http or https"],
+      [{ providers: [{ ...provider, api: "soap" }] }, 'api is "soap", but must be one of "anthropic'],
+      [{ providers: [{ ...provider, url: 1 }] }, "unknown key providers[0].url. Known keys: provider, api"],
+      [withModel({}), "providers[0].models[0].id is missing, but must be a string"],
+      [withModel({ id: "" }), 'id is "", but must be a non-empty string'],
+      [withModel({ id: "a", contextWindow: "200k" }), 'contextWindow is "200k", but must be a'],
+      [withModel({ id: "a", contextWindow: 0 }), "contextWindow is 0, but must be a number above 0"],
+      [withModel({ id: "a", contextWindow: 1.5 }), "1.5, but must be a whole number"],
+      [withModel({ id: "a", contextwindow: 1 }), "Known keys: id, name, contextWindow"],
+      [withModel({ id: "a", input: ["sound"] }), 'input[0] is "sound", but must be one of "text"'],
+      [
+        withModel({ id: "a", usdPerMillionTokens: { input: -1, output: 1 } }),
+        "usdPerMillionTokens.input is -1, but must be a number of at least 0",
+      ],
+      [
+        { providers: [{ ...provider, apiKeyEnv: "verysecret-1" }] },
+        "apiKeyEnv is (hidden), but must be the name of an environment variable, not the key itself",
+      ],
+      [
+        { providers: [{ ...provider, apiKey: "verysecret-1" }] },
+        "unknown key providers[0].apiKey. Known keys: ",
+      ],
+      [
+        { providers: [{ ...provider, headers: { authorization: ["verysecret-1"] } }] },
+        "headers.authorization is (hidden), but must be a string",
+      ],
+      [
+        { providers: [{ ...provider, baseUrl: "https://me:verysecret@box.example/v1" }] },
+        'baseUrl is "https://me:[redacted: password]@box.example/v1", but must be an http or https address without a user name',
+      ],
+      [{ providers: [{ ...provider, note: "sk-verysecret-1" }] }, "unknown key providers[0].note"],
+      [
+        { providers: [{ ...provider, compat: { thinking: "hard" } }] },
+        'compat.thinking is "hard", but must be one of "budget"',
+      ],
+      [
+        { providers: [{ ...provider, compat: { thinking: "adaptive" } }] },
+        'providers[0].compat.thinking is "adaptive", but openai-chat only allows "reasoning_effort"',
+      ],
+      [
+        { providers: [{ provider: "anthropic", models: [{ id: "a", compat: { thinking: "switch" } }] }] },
+        'providers[0].models[0].compat.thinking is "switch", but anthropic-messages only allows "budget"',
+      ],
+      [
+        { providers: [{ ...provider, api: "openai-responses", compat: { thinking: "none" } }] },
+        "openai-responses allows no value",
+      ],
+      [withModel({ id: "a", compat: { efforts: [] } }), "efforts is [], but must be a non-empty list"],
+      [withModel({ id: "a", compat: { stream: 1 } }), "Known keys: thinking"],
+    ])(refuses("models_invalid")));
 });

@@ -31,107 +31,76 @@ function fields(model: CatalogueModel, parts: Partial<ProviderCall> = {}): Recor
 describe("servers", () => {
   const usage = { stream_options: { include_usage: true } };
   const thinks = { reasoning: true };
+  const short = { role: "system", max_tokens: 100 };
+  const plain = { ...short, ...usage };
+  const completion = { role: "system", max_completion_tokens: 100, ...usage };
+  const switchedOn = { thinking: { type: "enabled" } };
+  const high = { reasoning_effort: "high" };
 
   test("names the fields that a server does not take", () =>
     everyRow<[string, CatalogueModel, Record<string, unknown>]>([
-      [
-        "an unknown one",
-        at("mine", "http://10.0.0.7:9000/v1", "x", thinks),
-        { role: "system", max_tokens: 100, ...usage },
-      ],
-      ["Ollama", at("ollama", "http://127.0.0.1:11434/v1"), { role: "system", max_tokens: 100, ...usage }],
+      ["an unknown one", at("mine", "http://10.0.0.7:9000/v1", "x", thinks), plain],
+      ["Ollama", at("ollama", "http://127.0.0.1:11434/v1"), plain],
       [
         "OpenAI, thinking",
         at("openai", "https://api.openai.com/v1", "gpt-5.2", thinks),
-        {
-          role: "developer",
-          max_completion_tokens: 100,
-          ...usage,
-          prompt_cache_key: "s-1",
-          reasoning_effort: "high",
-        },
+        { role: "developer", max_completion_tokens: 100, ...usage, prompt_cache_key: "s-1", ...high },
       ],
       [
         "OpenAI, not thinking",
         at("openai", "https://api.openai.com/v1", "gpt-4.1"),
-        { role: "system", max_completion_tokens: 100, ...usage, prompt_cache_key: "s-1" },
+        { ...completion, prompt_cache_key: "s-1" },
       ],
       [
         "DeepSeek",
         at("deepseek", "https://api.deepseek.com", "deepseek-v4-pro", thinks),
-        {
-          role: "system",
-          max_tokens: 100,
-          ...usage,
-          thinking: { type: "enabled" },
-          reasoning_effort: "high",
-        },
+        { ...plain, ...switchedOn, ...high },
       ],
       [
         "Moonshot",
         at("moonshotai", "https://api.moonshot.ai/v1", "kimi-k2.6", thinks),
-        { role: "system", max_tokens: 100, ...usage, thinking: { type: "enabled" } },
+        { ...plain, ...switchedOn },
       ],
       [
         "Moonshot's always thinking",
         at("moonshotai", "https://api.moonshot.ai/v1", "kimi-k3", thinks),
-        { role: "system", max_tokens: 100, ...usage },
+        plain,
       ],
       [
         "z.ai",
         at("zai", "https://api.z.ai/api/coding/paas/v4", "glm-5.2", thinks),
-        { role: "system", max_tokens: 100, ...usage, thinking: { type: "enabled" } },
+        { ...plain, ...switchedOn },
       ],
       [
         "Google",
         at("google", "https://generativelanguage.googleapis.com/v1beta/openai", "gemini-3.8-flash", thinks),
-        { role: "system", max_tokens: 100, ...usage, reasoning_effort: "high" },
+        { ...plain, ...high },
       ],
       [
         "Mistral",
         at("mistral", "https://api.mistral.ai/v1", "mistral-medium-3.5", thinks),
-        { role: "system", max_tokens: 100, reasoning_effort: "high" },
+        { ...short, ...high },
       ],
       [
         "Mistral's others",
         at("mistral", "https://api.mistral.ai/v1", "magistral-medium-latest", thinks),
-        { role: "system", max_tokens: 100 },
+        short,
       ],
       [
         "Groq",
         at("groq", "https://api.groq.com/openai/v1", "qwen/qwen3.8-27b", thinks),
-        { role: "system", max_completion_tokens: 100, ...usage, reasoning_effort: "default" },
+        { ...completion, reasoning_effort: "default" },
       ],
-      [
-        "xAI",
-        at("xai", "https://api.x.ai/v1", "grok-4.3", thinks),
-        { role: "system", max_completion_tokens: 100, ...usage, reasoning_effort: "high" },
-      ],
-      [
-        "xAI's others",
-        at("xai", "https://api.x.ai/v1", "grok-4.7", thinks),
-        { role: "system", max_completion_tokens: 100, ...usage },
-      ],
+      ["xAI", at("xai", "https://api.x.ai/v1", "grok-4.3", thinks), { ...completion, ...high }],
+      ["xAI's others", at("xai", "https://api.x.ai/v1", "grok-4.7", thinks), completion],
       [
         "OpenRouter",
         at("openrouter", "https://openrouter.ai/api/v1", "anthropic/claude-fable-5", thinks),
-        { role: "system", max_tokens: 100, ...usage, reasoning: { effort: "high" } },
+        { ...plain, reasoning: { effort: "high" } },
       ],
-      [
-        "a known host under a name of the user's",
-        at("work", "https://eu.api.mistral.ai/v1", "x"),
-        { role: "system", max_tokens: 100 },
-      ],
-      [
-        "a proxy under a known name",
-        at("mistral", "http://127.0.0.1:4000", "x"),
-        { role: "system", max_tokens: 100 },
-      ],
-      [
-        "a host that only ends alike",
-        at("evil", "https://notmistral.ai/v1", "x"),
-        { role: "system", max_tokens: 100, ...usage },
-      ],
+      ["a known host under a name of the user's", at("work", "https://eu.api.mistral.ai/v1", "x"), short],
+      ["a proxy under a known name", at("mistral", "http://127.0.0.1:4000", "x"), short],
+      ["a host that only ends alike", at("evil", "https://notmistral.ai/v1", "x"), plain],
     ])(([, model, expected]) => {
       expect(fields(model)).toEqual(expected);
     }));

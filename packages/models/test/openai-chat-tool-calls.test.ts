@@ -6,111 +6,58 @@ import { callDelta, chat, delta, endedCalls, finish, whole } from "./openai-exch
 describe("tool calls", () => {
   const calls = (...parts: [id: string, path: string][]) =>
     parts.map(([id, path]) => ({ type: "toolCall", id, name: "read", arguments: { path } }));
-  const part = (path: string) => ({ name: "read", arguments: JSON.stringify({ path }) });
+  const both = calls(["a", "a.ts"], ["b", "b.ts"]);
+  const first = calls(["a", "a.ts"]);
+  const [A, B] = ['{"path":"a.ts"}', '{"path":"b.ts"}'];
+  const _ = undefined;
+
+  /** A chunk with one piece of a call; undefined fields are left out, as JSON does. */
+  const piece = (index: number | undefined, id: string | undefined, name?: string, args?: unknown) =>
+    callDelta({ index, id, function: { name, arguments: args } });
 
   test("calls are joined from every form of deltas", () =>
     everyRow<[string, unknown[], unknown[]]>([
       [
         "parallel, in turns",
         [
-          callDelta({ index: 0, id: "a", type: "function", function: { name: "read", arguments: "" } }),
-          callDelta({
-            index: 1,
-            id: "b",
-            type: "function",
-            function: { name: "read", arguments: '{"path":' },
-          }),
-          callDelta({ index: 0, function: { arguments: '{"path":"a.ts"}' } }),
-          callDelta({ index: 1, function: { arguments: '"b.ts"}' } }),
+          piece(0, "a", "read", ""),
+          piece(1, "b", "read", '{"path":'),
+          piece(0, _, _, A),
+          piece(1, _, _, '"b.ts"}'),
         ],
-        calls(["a", "a.ts"], ["b", "b.ts"]),
+        both,
       ],
       [
         "whole, in one chunk",
         [
           callDelta(
-            { index: 0, id: "a", function: part("a.ts") },
-            { index: 1, id: "b", function: part("b.ts") },
+            { index: 0, id: "a", function: { name: "read", arguments: A } },
+            { index: 1, id: "b", function: { name: "read", arguments: B } },
           ),
         ],
-        calls(["a", "a.ts"], ["b", "b.ts"]),
+        both,
       ],
-      [
-        "all counted as 0",
-        [
-          callDelta({ index: 0, id: "a", function: part("a.ts") }),
-          callDelta({ index: 0, id: "b", function: part("b.ts") }),
-        ],
-        calls(["a", "a.ts"], ["b", "b.ts"]),
-      ],
-      [
-        "without an index",
-        [callDelta({ id: "a", function: part("a.ts") }), callDelta({ id: "b", function: part("b.ts") })],
-        calls(["a", "a.ts"], ["b", "b.ts"]),
-      ],
+      ["all counted as 0", [piece(0, "a", "read", A), piece(0, "b", "read", B)], both],
+      ["without an index", [piece(_, "a", "read", A), piece(_, "b", "read", B)], both],
       [
         "without an index, pieces by id",
-        [
-          callDelta({ id: "a", function: { name: "read" } }),
-          callDelta({ id: "a", function: { arguments: '{"path":"a' } }),
-          callDelta({ id: "a", function: { arguments: '.ts"}' } }),
-        ],
-        calls(["a", "a.ts"]),
+        [piece(_, "a", "read"), piece(_, "a", _, '{"path":"a'), piece(_, "a", _, '.ts"}')],
+        first,
       ],
-      [
-        "a new id with each piece",
-        [
-          callDelta({ index: 0, id: "a", function: { name: "read", arguments: '{"path"' } }),
-          callDelta({ index: 0, id: "x", function: { arguments: ':"a.ts"}' } }),
-        ],
-        calls(["a", "a.ts"]),
-      ],
-      [
-        "an id that comes late",
-        [
-          callDelta({ index: 0, function: { name: "read", arguments: '{"path":' } }),
-          callDelta({ index: 0, id: "a", function: { arguments: '"a.ts"}' } }),
-        ],
-        calls(["a", "a.ts"]),
-      ],
-      [
-        "a name in pieces",
-        [
-          callDelta({ index: 0, id: "a", function: { name: "re" } }),
-          callDelta({ index: 0, function: { name: "ad" } }),
-          callDelta({ index: 0, function: { arguments: '{"path":"a.ts"}' } }),
-        ],
-        calls(["a", "a.ts"]),
-      ],
-      [
-        "a name that grows",
-        [
-          callDelta({ index: 0, id: "a", function: { name: "re" } }),
-          callDelta({ index: 0, id: "a", function: { name: "read", arguments: '{"path":"a.ts"}' } }),
-        ],
-        calls(["a", "a.ts"]),
-      ],
+      ["a new id with each piece", [piece(0, "a", "read", '{"path"'), piece(0, "x", _, ':"a.ts"}')], first],
+      ["an id that comes late", [piece(0, _, "read", '{"path":'), piece(0, "a", _, '"a.ts"}')], first],
+      ["a name in pieces", [piece(0, "a", "re"), piece(0, _, "ad"), piece(0, _, _, A)], first],
+      ["a name that grows", [piece(0, "a", "re"), piece(0, "a", "read", A)], first],
       [
         "a name again with each piece",
-        [
-          callDelta({ index: 0, id: "a", function: { name: "read", arguments: '{"path":' } }),
-          callDelta({ index: 0, id: "a", function: { name: "read", arguments: '"a.ts"}' } }),
-        ],
-        calls(["a", "a.ts"]),
+        [piece(0, "a", "read", '{"path":'), piece(0, "a", "read", '"a.ts"}')],
+        first,
       ],
-      [
-        "arguments as an object",
-        [callDelta({ index: 0, id: "a", function: { name: "read", arguments: { path: "a.ts" } } })],
-        calls(["a", "a.ts"]),
-      ],
-      [
-        "no arguments",
-        [callDelta({ index: 0, id: "a", function: { name: "ls" } })],
-        [{ type: "toolCall", id: "a", name: "ls", arguments: {} }],
-      ],
+      ["arguments as an object", [piece(0, "a", "read", { path: "a.ts" })], first],
+      ["no arguments", [piece(0, "a", "ls")], [{ type: "toolCall", id: "a", name: "ls", arguments: {} }]],
       [
         "arguments that are no JSON",
-        [callDelta({ index: 0, id: "a", function: { name: "read", arguments: '{"path":' } })],
+        [piece(0, "a", "read", '{"path":')],
         [{ type: "toolCall", id: "a", name: "read", arguments: { [MALFORMED_ARGUMENTS]: '{"path":' } }],
       ],
       [
@@ -119,11 +66,11 @@ describe("tool calls", () => {
           callDelta({
             index: 0,
             id: "a",
-            function: part("a.ts"),
+            function: { name: "read", arguments: A },
             extra_content: { google: { thought_signature: "s1" } },
           }),
         ],
-        [{ ...calls(["a", "a.ts"])[0], thoughtSignature: "s1" }],
+        [{ ...first[0], thoughtSignature: "s1" }],
       ],
     ])(async ([, chunks, expected]) => {
       const result = await chat(...chunks, finish("tool_calls"), "[DONE]");

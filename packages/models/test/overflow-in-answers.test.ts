@@ -139,7 +139,7 @@ test("an overflow inside an answer is reported as one", () =>
       failure: { kind: "inputTooLong" },
       message: { stopReason: "error" },
     });
-    expect(notices).toEqual([]);
+    expect(notices.map(({ type }) => type)).not.toContain("retry");
   }));
 
 test("an answer that only resembles an overflow is none", () =>

@@ -66,196 +66,123 @@ const switched = (type: string) => ({ thinking: { type } });
 type Row = readonly [sent: object, asked: string | undefined];
 
 /** What stands in the body, and what the footer says, for off, minimal, low, medium, high and xhigh. */
-type Rows = readonly [Row, Row, Row, Row, Row, Row];
+function rows(field: (value: string) => object, values: string): readonly Row[] {
+  return values.split(" ").map((each) => {
+    const [value = "", asked] = each.split("/");
+    return [field(value), asked];
+  });
+}
 
-const usualEfforts: Rows = [
-  [{}, "off"],
-  [effort("low"), "low"],
-  [effort("low"), "low"],
-  [effort("medium"), "medium"],
-  [effort("high"), "high"],
-  [effort("high"), "high"],
-];
-const nothing: Rows = [
-  [{}, undefined],
-  [{}, undefined],
-  [{}, undefined],
-  [{}, undefined],
-  [{}, undefined],
-  [{}, undefined],
-];
-const allOf = (row: Row): Rows => [row, row, row, row, row, row];
+const none = (field: (value: string) => object) => (value: string) => (value === "-" ? {} : field(value));
+const budgets = none((value) => budget(Number(value)));
+const efforts = rows(none(effort), "-/off low/low low/low medium/medium high/high high/high");
+const nothing = rows(none(effort), "- - - - - -");
+const box = (api: WireName) => ({ provider: "box", api });
+const house = { id: "house" };
+const reasons = (value: string) => {
+  if (value === "-") return include;
+  return value === "none" ? { ...include, reasoning: { effort: "none" } } : responses(value);
+};
+const switchedEffort = (value: string) =>
+  value === "disabled" ? switched(value) : { ...switched("enabled"), ...effort(value) };
 
-const cases: readonly (readonly [name: string, provider: object, model: object, rows: Rows])[] = [
+const cases: readonly (readonly [name: string, provider: object, model: object, rows: readonly Row[]])[] = [
   [
     "Anthropic Messages, reasoning: true alone",
-    { provider: "box", api: "anthropic-messages" },
-    { id: "house" },
-    [
-      [{}, "off"],
-      [budget(1_024), "minimal"],
-      [budget(4_096), "low"],
-      [budget(10_240), "medium"],
-      [budget(20_480), "high"],
-      [budget(24_000), "xhigh"],
-    ],
+    box("anthropic-messages"),
+    house,
+    rows(budgets, "-/off 1024/minimal 4096/low 10240/medium 20480/high 24000/xhigh"),
   ],
   [
     "Anthropic Messages, a budget above the output limit",
-    { provider: "box", api: "anthropic-messages" },
-    { id: "house", maxOutputTokens: 8_192 },
-    [
-      [{}, "off"],
-      [budget(1_024), "minimal"],
-      [budget(4_096), "low"],
-      [budget(6_144), "low"],
-      [budget(6_144), "low"],
-      [budget(6_144), "low"],
-    ],
+    box("anthropic-messages"),
+    { ...house, maxOutputTokens: 8_192 },
+    rows(budgets, "-/off 1024/minimal 4096/low 6144/low 6144/low 6144/low"),
   ],
   [
     "Anthropic Messages, an output limit without room for any budget",
-    { provider: "box", api: "anthropic-messages" },
-    { id: "house", maxOutputTokens: 1_000 },
+    box("anthropic-messages"),
+    { ...house, maxOutputTokens: 1_000 },
     nothing,
   ],
   [
     "Anthropic Messages, adaptive without xhigh",
     { provider: "anthropic" },
     { id: "claude-opus-4-6" },
-    [
-      [{}, "off"],
-      [adaptive("low"), "low"],
-      [adaptive("low"), "low"],
-      [adaptive("medium"), "medium"],
-      [adaptive("high"), "high"],
-      [adaptive("high"), "high"],
-    ],
+    rows(none(adaptive), "-/off low/low low/low medium/medium high/high high/high"),
   ],
   [
     "Anthropic Messages, adaptive, on unless switched off",
     { provider: "anthropic" },
     { id: "claude-sonnet-5" },
-    [
-      [switched("disabled"), "off"],
-      [adaptive("low"), "low"],
-      [adaptive("low"), "low"],
-      [adaptive("medium"), "medium"],
-      [adaptive("high"), "high"],
-      [adaptive("xhigh"), "xhigh"],
-    ],
+    rows(
+      (value) => (value === "disabled" ? switched(value) : adaptive(value)),
+      "disabled/off low/low low/low medium/medium high/high xhigh/xhigh",
+    ),
   ],
   [
     "Anthropic Messages, never off",
     { provider: "anthropic" },
     { id: "claude-opus-5-5" },
-    [
-      [adaptive("low"), "low"],
-      [adaptive("low"), "low"],
-      [adaptive("low"), "low"],
-      [adaptive("medium"), "medium"],
-      [adaptive("high"), "high"],
-      [adaptive("xhigh"), "xhigh"],
-    ],
+    rows(adaptive, "low/low low/low low/low medium/medium high/high xhigh/xhigh"),
   ],
   [
     "Responses, reasoning: true alone",
-    { provider: "box", api: "openai-responses" },
-    { id: "house" },
-    [
-      [include, "off"],
-      [responses("low"), "low"],
-      [responses("low"), "low"],
-      [responses("medium"), "medium"],
-      [responses("high"), "high"],
-      [responses("high"), "high"],
-    ],
+    box("openai-responses"),
+    house,
+    rows(reasons, "-/off low/low low/low medium/medium high/high high/high"),
   ],
   [
     "Responses, a model that can be switched off",
     { provider: "openai" },
     { id: "gpt-5.2" },
-    [
-      [{ ...include, reasoning: { effort: "none" } }, "off"],
-      [responses("low"), "low"],
-      [responses("low"), "low"],
-      [responses("medium"), "medium"],
-      [responses("high"), "high"],
-      [responses("xhigh"), "xhigh"],
-    ],
+    rows(reasons, "none/off low/low low/low medium/medium high/high xhigh/xhigh"),
   ],
   [
     "Responses, one that cannot",
     { provider: "openai" },
     { id: "gpt-5-mini" },
-    [
-      [responses("minimal"), "minimal"],
-      [responses("minimal"), "minimal"],
-      [responses("low"), "low"],
-      [responses("medium"), "medium"],
-      [responses("high"), "high"],
-      [responses("high"), "high"],
-    ],
+    rows(reasons, "minimal/minimal minimal/minimal low/low medium/medium high/high high/high"),
   ],
-  ["Responses, one effort", { provider: "openai" }, { id: "gpt-5-pro" }, allOf([responses("high"), "high"])],
-  ["Chat Completions, reasoning: true alone", { provider: "box" }, { id: "house" }, usualEfforts],
+  [
+    "Responses, one effort",
+    { provider: "openai" },
+    { id: "gpt-5-pro" },
+    rows(reasons, "high/high high/high high/high high/high high/high high/high"),
+  ],
+  ["Chat Completions, reasoning: true alone", { provider: "box" }, house, efforts],
   [
     "Chat Completions, the field reasoning",
     { provider: "openrouter" },
     { id: "a/b:free" },
-    [
-      [{}, "off"],
-      [{ reasoning: { effort: "minimal" } }, "minimal"],
-      [{ reasoning: { effort: "low" } }, "low"],
-      [{ reasoning: { effort: "medium" } }, "medium"],
-      [{ reasoning: { effort: "high" } }, "high"],
-      [{ reasoning: { effort: "xhigh" } }, "xhigh"],
-    ],
+    rows(
+      none((value) => ({ reasoning: { effort: value } })),
+      "-/off minimal/minimal low/low medium/medium high/high xhigh/xhigh",
+    ),
   ],
   [
     "Chat Completions, a switch",
     { provider: "zai" },
     { id: "glm-5" },
-    [
-      [switched("disabled"), "off"],
-      [switched("enabled"), "on"],
-      [switched("enabled"), "on"],
-      [switched("enabled"), "on"],
-      [switched("enabled"), "on"],
-      [switched("enabled"), "on"],
-    ],
+    rows(switched, "disabled/off enabled/on enabled/on enabled/on enabled/on enabled/on"),
   ],
   [
     "Chat Completions, a switch and two efforts",
     { provider: "deepseek" },
     { id: "deepseek-v4-pro" },
-    [
-      [switched("disabled"), "off"],
-      [{ ...switched("enabled"), ...effort("high") }, "high"],
-      [{ ...switched("enabled"), ...effort("high") }, "high"],
-      [{ ...switched("enabled"), ...effort("high") }, "high"],
-      [{ ...switched("enabled"), ...effort("high") }, "high"],
-      [{ ...switched("enabled"), ...effort("max") }, "xhigh"],
-    ],
+    rows(switchedEffort, "disabled/off high/high high/high high/high high/high max/xhigh"),
   ],
   [
     "Chat Completions, on and off as efforts",
     { provider: "groq" },
     { id: "qwen/qwen3" },
-    [
-      [effort("none"), "off"],
-      [effort("default"), "on"],
-      [effort("default"), "on"],
-      [effort("default"), "on"],
-      [effort("default"), "on"],
-      [effort("default"), "on"],
-    ],
+    rows(effort, "none/off default/on default/on default/on default/on default/on"),
   ],
   [
-    "Chat Completions, a new model of a server whose word for it is not known",
+    "Chat Completions, a new model of a server with an unknown word",
     { provider: "moonshotai" },
     { id: "next" },
-    usualEfforts,
+    efforts,
   ],
   [
     "Chat Completions, a built-in one that refuses the field",
@@ -264,9 +191,9 @@ const cases: readonly (readonly [name: string, provider: object, model: object, 
     nothing,
   ],
   [
-    "Chat Completions, told not to say a word",
+    "Chat Completions, told to send nothing",
     { provider: "box" },
-    { id: "house", compat: { thinking: "none" } },
+    { ...house, compat: { thinking: "none" } },
     nothing,
   ],
 ];
