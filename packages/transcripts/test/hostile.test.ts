@@ -1,21 +1,11 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { everyRow } from "@bonsai-agent/testkit";
 import { detectTranscript, importTranscript } from "@bonsai-agent/transcripts";
 import { describe, expect, test } from "vitest";
 import { objectsOfLine } from "../src/import/json-lines.ts";
 import { projectionText } from "./projection-text.ts";
-
-const folder = mkdtempSync(join(tmpdir(), "bonsai-hostile-"));
-let files = 0;
-
-function fileOf(content: string | Buffer, extension = "jsonl"): string {
-  files += 1;
-  const path = join(folder, `${files}.${extension}`);
-  writeFileSync(path, content);
-  return path;
-}
+import { folder, transcriptFile } from "./transcript-file.ts";
 
 function claudeLine(uuid: string, parentUuid: string | null, text: string): string {
   return JSON.stringify({
@@ -31,29 +21,33 @@ function claudeLine(uuid: string, parentUuid: string | null, text: string): stri
 describe("bad input", () => {
   const REFUSED: Array<[what: string, path: () => string, code: string]> = [
     ["nothing there", () => join(folder, "absent.jsonl"), "transcript_not_found"],
-    ["an empty file", () => fileOf(""), "transcript_empty"],
-    ["blank lines", () => fileOf("\n\n\n"), "transcript_unknown"],
-    ["prose", () => fileOf("Dear diary,\ntoday was fine.\n", "txt"), "transcript_unknown"],
+    ["an empty file", () => transcriptFile(""), "transcript_empty"],
+    ["blank lines", () => transcriptFile("\n\n\n"), "transcript_unknown"],
+    ["prose", () => transcriptFile("Dear diary,\ntoday was fine.\n", "txt"), "transcript_unknown"],
     [
       "JSON of something else",
-      () => fileOf('{"name":"left-pad","version":"1.0.0"}', "json"),
+      () => transcriptFile('{"name":"left-pad","version":"1.0.0"}', "json"),
       "transcript_unknown",
     ],
     [
       "JSON that is cut off",
-      () => fileOf('{"info":{"id":"ses_1"},"messages":[{', "json"),
+      () => transcriptFile('{"info":{"id":"ses_1"},"messages":[{', "json"),
       "transcript_unknown",
     ],
-    ["a list", () => fileOf("[1,2,3]", "json"), "transcript_unknown"],
-    ["binary", () => fileOf(Buffer.from([0, 255, 254, 0, 1, 2]), "bin"), "transcript_unknown"],
+    ["a list", () => transcriptFile("[1,2,3]", "json"), "transcript_unknown"],
+    ["binary", () => transcriptFile(Buffer.from([0, 255, 254, 0, 1, 2]), "bin"), "transcript_unknown"],
     [
       "a session",
-      () => fileOf('{"type":"session","version":3,"id":"x","timestamp":"t","cwd":"/"}\n'),
+      () => transcriptFile('{"type":"session","version":3,"id":"x","timestamp":"t","cwd":"/"}\n'),
       "transcript_is_session",
     ],
     ["an empty folder", () => mkdtempSync(join(folder, "empty-")), "transcript_unknown"],
-    ["a database", () => fileOf("SQLite format 3\0", "db"), "transcript_unknown"],
-    ["a header without messages", () => fileOf('{"sessionId":"s","projectHash":"h"}\n'), "transcript_empty"],
+    ["a database", () => transcriptFile("SQLite format 3\0", "db"), "transcript_unknown"],
+    [
+      "a header without messages",
+      () => transcriptFile('{"sessionId":"s","projectHash":"h"}\n'),
+      "transcript_empty",
+    ],
     ["several OpenCode sessions", ambiguousStorage, "transcript_ambiguous"],
   ];
 
@@ -74,7 +68,7 @@ describe("bad input", () => {
     }));
 
   test("sessions are recognised as such", () => {
-    const path = fileOf('\uFEFF{"type":"session","version":3,"id":"x","timestamp":"t","cwd":"/"}\n');
+    const path = transcriptFile('\uFEFF{"type":"session","version":3,"id":"x","timestamp":"t","cwd":"/"}\n');
     expect(detectTranscript(path)).toEqual({ format: "session", program: "Bonsai or pi" });
   });
 
@@ -174,7 +168,7 @@ describe("bad input", () => {
     ],
   ];
   test.each(JOINED)("%s: what is whole is read", (_, content, said, expected) => {
-    const { report, ...session } = importTranscript({ path: fileOf(content) });
+    const { report, ...session } = importTranscript({ path: transcriptFile(content) });
     const texts = projectionText(session).map((line) => line.split(" ")[1]);
     expect(texts).toEqual(said);
     const notices = report.notices.map(({ kind, lines }) => `${kind} ${lines.join(",")}`);
@@ -193,7 +187,7 @@ describe("bad input", () => {
         '{"uuid":"a","sessionId":"s","type":"user","message":{"parts":[{"text":"one"}]}}{"uuid":"b","parentUuid":"a","sessionId":"s","type":"system"}',
       ],
     ])(([program, content]) => {
-      const { report, ...session } = importTranscript({ path: fileOf(content) });
+      const { report, ...session } = importTranscript({ path: transcriptFile(content) });
       expect([report.program, ...projectionText(session)]).toEqual([program, "U one"]);
       expect(report.notices).toContainEqual(expect.objectContaining({ kind: "joined_records", lines: [1] }));
     }));
@@ -205,7 +199,7 @@ describe("bad input", () => {
     }));
 
   test.each(DAMAGED)("%s", (_, content, projection, notices) => {
-    const result = importTranscript({ path: fileOf(content) });
+    const result = importTranscript({ path: transcriptFile(content) });
     expect(projectionText(result).sort()).toEqual([...projection].sort());
     expect(
       result.report.notices
@@ -215,7 +209,9 @@ describe("bad input", () => {
   });
 
   test("one line of 2 MB is read", () => {
-    const result = importTranscript({ path: fileOf(`${claudeLine("a", null, "x".repeat(2 << 20))}\n`) });
+    const result = importTranscript({
+      path: transcriptFile(`${claudeLine("a", null, "x".repeat(2 << 20))}\n`),
+    });
     expect(projectionText(result)).toEqual([`U ${"x".repeat(70)}`]);
   });
 
@@ -223,7 +219,7 @@ describe("bad input", () => {
     const lines = Array.from({ length: 5_000 }, (_, index) =>
       claudeLine(`n${index}`, index === 0 ? null : `n${index - 1}`, `m${index}`),
     );
-    const { report, entries } = importTranscript({ path: fileOf(lines.reverse().join("\n")) });
+    const { report, entries } = importTranscript({ path: transcriptFile(lines.reverse().join("\n")) });
     expect(report.counts.user).toBe(5_000);
     expect(entries.at(-1)?.type).toBe("message");
   });

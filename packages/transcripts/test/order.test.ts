@@ -1,48 +1,36 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { everyRow } from "@bonsai-agent/testkit";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { NoticeLog } from "../src/import/notices.ts";
 import { pairToolCalls } from "../src/import/pair-tool-calls.ts";
 import { answerDraft, resultDraft, type Step } from "../src/import/step.ts";
-import { importTranscript } from "../src/index.ts";
+import { answers, asks, event, type Line, rollout } from "./codex-rollout.ts";
 import { projectionText } from "./projection-text.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "bonsai-order-"));
-afterAll(() => rmSync(folder, { recursive: true }));
-let files = 0;
-
-function codex(...payloads: Array<[type: string, payload: object]>) {
-  const lines = [["session_meta", { id: "c0dex", cwd: "/p" }] as const, ...payloads].map(
-    ([type, payload], at) =>
-      JSON.stringify({ timestamp: `2026-11-20T09:00:${String(at).padStart(2, "0")}.000Z`, type, payload }),
-  );
-  const path = join(folder, `${files++}.jsonl`);
-  writeFileSync(path, `${lines.join("\n")}\n`);
-  return importTranscript({ path });
-}
-
-const asks = (text: string): [string, object] => [
-  "response_item",
-  { type: "message", role: "user", content: [{ type: "input_text", text }] },
-];
-const answers = (text: string): [string, object] => [
-  "response_item",
-  { type: "message", role: "assistant", content: [{ type: "output_text", text }] },
-];
-const counts = (total_tokens: number): [string, object] => {
+const counts = (total_tokens: number): Line => {
   const last_token_usage = { input_tokens: 90, cached_input_tokens: 0, output_tokens: 10, total_tokens: 100 };
-  return [
-    "event_msg",
-    { type: "token_count", info: { total_token_usage: { total_tokens }, last_token_usage } },
-  ];
+  return event({ type: "token_count", info: { total_token_usage: { total_tokens }, last_token_usage } });
 };
 
 test("Codex: counts that are reported again belong to no further answer", () => {
-  const once = codex(asks("one"), answers("1"), counts(100), asks("two"), answers("2"), counts(100));
+  const once = rollout(
+    undefined,
+    asks("one"),
+    answers("1"),
+    counts(100),
+    asks("two"),
+    answers("2"),
+    counts(100),
+  );
   expect(once.report.usage).toMatchObject({ input: 90, output: 10 });
-  const twice = codex(asks("one"), answers("1"), counts(100), asks("two"), answers("2"), counts(200));
+  const twice = rollout(
+    undefined,
+    asks("one"),
+    answers("1"),
+    counts(100),
+    asks("two"),
+    answers("2"),
+    counts(200),
+  );
   expect(twice.report.usage).toMatchObject({ input: 180, output: 20 });
 });
 
@@ -53,7 +41,12 @@ test("Codex: turns that were taken back are out of the context, and stay as a br
     [9, ["U again"]],
   ])(([num_turns, seen]) => {
     const turns = ["one", "two", "three"].flatMap((word, at) => [asks(word), answers(`${at + 1}`)]);
-    const result = codex(...turns, ["event_msg", { type: "thread_rolled_back", num_turns }], asks("again"));
+    const result = rollout(
+      undefined,
+      ...turns,
+      event({ type: "thread_rolled_back", num_turns }),
+      asks("again"),
+    );
     expect(projectionText(result)).toEqual(seen);
     expect(result.entries.filter(({ type }) => type === "message")).toHaveLength(7);
   }));
