@@ -1,7 +1,8 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the files have them
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the files contain them
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readConfig } from "../src/config.ts";
 import { toolNames } from "../src/offered-tool.ts";
@@ -40,11 +41,11 @@ function read({
   return readConfig({ cwd, home, isProjectTrusted, env });
 }
 
-test("no file is no server", () => {
+test("without a file there are no servers", () => {
   expect(read({})).toEqual({ servers: [], problems: [] });
 });
 
-test("entries as Claude Code and pi write them", () => {
+test("entries of Claude Code and pi are read", () => {
   const { servers, problems } = read({
     env: { TOKEN: "secret", EMPTY: "" },
     user: {
@@ -115,7 +116,7 @@ test("entries as Claude Code and pi write them", () => {
   ]);
 });
 
-test.each<[string, unknown, string]>([
+const wrongEntries: [name: string, entries: object, problem: string][] = [
   [
     "a name with a blank",
     { "my server": { command: "a" } },
@@ -173,13 +174,29 @@ test.each<[string, unknown, string]>([
     { a: { url: "http://x", headers: { "a b": "secret" } } },
     "mcpServers.a.headers has an invalid name or value (TypeError).",
   ],
-])("%s is named, and the others live", (_what, entries, problem) => {
-  const { servers, problems } = read({
-    user: { mcpServers: { ...(entries as object), fine: { command: "x" } } },
-  });
-  expect(problems).toEqual([`${userFile()}: ${problem}`]);
-  expect(servers.map(({ name }) => name)).toEqual(["fine"]);
-});
+  [
+    "a callback port as a text",
+    { a: { url: "http://x", oauth: { callbackPort: "80" } } },
+    'mcpServers.a.oauth.callbackPort is "80", but must be a number from 1 to 65535.',
+  ],
+  [
+    "a callback on another machine",
+    { a: { url: "http://x", oauth: { callbackUrl: "http://localhost.example/" } } },
+    'mcpServers.a.oauth.callbackUrl is "http://localhost.example/", but must be an http:// URL on localhost or 127.0.0.1.',
+  ],
+  [
+    "a secret that is no text",
+    { a: { url: "http://x", oauth: { clientSecret: 12345 } } },
+    "mcpServers.a.oauth.clientSecret is a number, but must be a string.",
+  ],
+];
+
+test("a wrong entry is named, and the others are used", () =>
+  everyRow(wrongEntries)(([_name, entries, problem]) => {
+    const { servers, problems } = read({ user: { mcpServers: { ...entries, fine: { command: "x" } } } });
+    expect(problems).toEqual([`${userFile()}: ${problem}`]);
+    expect(servers.map(({ name }) => name)).toEqual(["fine"]);
+  }));
 
 test("reads a server with the old transport sse", () => {
   const { servers, problems } = read({
@@ -189,15 +206,18 @@ test("reads a server with the old transport sse", () => {
   expect(servers).toMatchObject([{ type: "http", isSse: true, url: "https://a.example/sse" }]);
 });
 
-test.each([
+const wrongFiles: [text: string, problem: RegExp][] = [
   ["{", /is not valid JSON: /],
   ["[]", /is \[\], but must be \{"mcpServers": \{…}}\.$/],
   ['{"mcpServers": []}', /mcpServers is \[\], but must be an object of servers by name\.$/],
-])("the file %j is named", (user, problem) => {
-  expect(read({ user })).toEqual({ servers: [], problems: [expect.stringMatching(problem)] });
-});
+];
 
-test("a project's server stands over the user's, or only turns it off", () => {
+test("a wrong file is named", () =>
+  everyRow(wrongFiles)(([user, problem]) =>
+    expect(read({ user })).toEqual({ servers: [], problems: [expect.stringMatching(problem)] }),
+  ));
+
+test("a project's entry replaces the user's or changes its fields", () => {
   const user = { mcpServers: { one: { command: "mine" }, two: { command: "mine", env: { A: "1" } } } };
   const project = {
     mcpServers: { one: { command: "theirs" }, two: { enabled: false }, three: { enabled: true } },
@@ -210,16 +230,16 @@ test("a project's server stands over the user's, or only turns it off", () => {
   expect(problems).toEqual([`${projectFile()}: mcpServers.three needs command or url.`]);
 });
 
-test("nothing of a project's file is used before it is trusted", async () => {
+test("the file of an untrusted project is ignored", async () => {
   const project = { mcpServers: { evil: { command: "touch", args: [join(folder, "ran")] } } };
   expect(read({ project, isProjectTrusted: false })).toEqual({ servers: [], problems: [] });
   await using mcp = await openMcpSession({}, { cwd, isProjectTrusted: false, answers: ["Fine."] });
   await mcp.session.prompt("Go.");
-  // The command's own notice names all that is left aside.
+  // The command's own notice names the ignored files.
   expect(mcp.notices).toEqual([]);
 });
 
-test("tools get names that providers take, each its own", () => {
+test("each tool gets its own name that providers accept", () => {
   const names = toolNames([
     { server: "a", tool: "read" },
     { server: "a", tool: "x y" },

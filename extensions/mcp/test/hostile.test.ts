@@ -1,47 +1,20 @@
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, test, vi } from "vitest";
-import { type Fault, misbehave, STORM_ROUNDS } from "./hostile-server.ts";
-import { serve } from "./http-servers.ts";
+import { type Fault, STORM_ROUNDS } from "./hostile-server.ts";
+import { hostileOverHttp } from "./http-servers.ts";
 import { calling, openMcpSession, script, startedWith } from "./mcp-session.ts";
 
 const hostile = fileURLToPath(import.meta.resolve("./hostile-server.ts"));
 
 const over = (fault: Fault, timeout?: number) => ({ ...script(hostile, fault), ...(timeout && { timeout }) });
 
-/** The same server over HTTP: each reply as events, or as JSON. */
-function hostileOverHttp(fault: Fault, type: "text/event-stream" | "application/json") {
-  return serve(async (request, response) => {
-    if (request.method !== "POST") return void response.writeHead(405).end();
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const message = JSON.parse(Buffer.concat(chunks).toString());
-    if (message.id === undefined) {
-      response.writeHead(202).end();
-      misbehave(fault, message, { send: () => {}, raw: () => {}, die: () => {} });
-      return;
-    }
-    response.writeHead(200, { "content-type": type });
-    const isEvents = type === "text/event-stream";
-    misbehave(fault, message, {
-      send(sent: { id?: number; result?: unknown; error?: unknown }) {
-        const line = JSON.stringify(sent);
-        const isAnswer = sent.result !== undefined || sent.error !== undefined;
-        if (isEvents) response.write(`data: ${line}\n\n`);
-        if (isAnswer && sent.id === message.id) response.end(isEvents ? "" : line);
-      },
-      raw: (text) => void response.write(isEvents ? `data: ${text}` : text),
-      die: () => void response.destroy(),
-    });
-  });
-}
-
-// Also where a test has failed on its way.
+// A failed test leaves them behind.
 afterEach(() => {
   for (const pid of startedWith(hostile)) process.kill(pid, "SIGKILL");
 });
 
-test("servers that do not connect are named, each once, and keep nobody waiting", async () => {
+test("each server that does not connect gets one notice with its reason", async () => {
   await using old = await hostileOverHttp("old", "application/json");
   await using mcp = await openMcpSession(
     {
@@ -77,8 +50,8 @@ test("servers that do not connect are named, each once, and keep nobody waiting"
   expect(startedWith(hostile)).toEqual([]);
 });
 
-test("a server that lies has the tools that can be used offered, and the others named", async () => {
-  await using server = await hostileOverHttp("liar", "text/event-stream");
+test("the usable tools of a careless server are offered, and the others are named", async () => {
+  await using server = await hostileOverHttp("liar");
   await using mcp = await openMcpSession(
     { liar: { url: server.url } },
     {
@@ -93,7 +66,6 @@ test("a server that lies has the tools that can be used offered, and the others 
           ["mcp__liar__bad-image"],
           ["mcp__liar__null-result"],
           ["mcp__liar__untrue"],
-          ["mcp__liar__unkept"],
           ["mcp__liar__slow-schema", { a: `${"a".repeat(50)}!` }],
         ),
         "Done.",
@@ -111,7 +83,7 @@ test("a server that lies has the tools that can be used offered, and the others 
   expect(names.filter((name) => name.startsWith("mcp__liar__a_b_"))).toHaveLength(2);
   expect(names.filter((name) => name.includes("schema"))).toHaveLength(3);
 
-  const [fine, large, lines, odd, none, image, nothing, untrue, unkept, slow] = mcp.results();
+  const [fine, large, lines, odd, none, image, nothing, untrue, slow] = mcp.results();
   expect(fine).toMatchObject({ text: "All is fine.", isError: false });
   expect(large!.text.length).toBeLessThan(52_000);
   const path = /saved in (\S+) …]/.exec(large!.text)?.[1] ?? "";
@@ -126,7 +98,6 @@ test("a server that lies has the tools that can be used offered, and the others 
   expect(existsSync(/saved in (\S+\.wav)/.exec(image!.text)?.[1] ?? "")).toBe(true);
   expect(nothing!.isError).toBe(true);
   expect(untrue).toMatchObject({ isError: false, text: expect.stringContaining('{"n":"one"') });
-  expect(unkept!.text).toBe("No data.");
   expect(slow).toMatchObject({ isError: true });
 
   const about = mcp.notices.map((notice) => notice.replace(/^MCP: liar: /, ""));
@@ -148,9 +119,9 @@ test("a server that lies has the tools that can be used offered, and the others 
 });
 
 test.each(["stdio", "HTTP"])(
-  "a server over %s that dies or floods ends that call alone, and is there at the next",
+  "a server over %s that dies or floods fails one call and reconnects at the next",
   async (transport) => {
-    await using server = await hostileOverHttp("fatal", "text/event-stream");
+    await using server = await hostileOverHttp("fatal");
     await using mcp = await openMcpSession(
       { fatal: transport === "HTTP" ? { url: server.url } : over("fatal") },
       {
@@ -186,7 +157,7 @@ test.each(["stdio", "HTTP"])(
   },
 );
 
-test("cuts an endless list and reports a value that is not a list", async () => {
+test("an endless list is cut, and a value that is not a list is reported", async () => {
   await using endless = await hostileOverHttp("endless", "application/json");
   await using odd = await hostileOverHttp("two-lists", "application/json");
   await using mcp = await openMcpSession(
@@ -202,8 +173,8 @@ test("cuts an endless list and reports a value that is not a list", async () => 
   ]);
 });
 
-test("a server that changes its tools in a call, with a storm of messages, has the new ones offered", async () => {
-  await using restless = await hostileOverHttp("restless", "text/event-stream");
+test("the new tools of a server are offered after a storm of messages", async () => {
+  await using restless = await hostileOverHttp("restless");
   await using mcp = await openMcpSession(
     { restless: { url: restless.url } },
     { answers: [calling(["mcp__restless__storm"]), "Done.", "Done again."] },
@@ -224,7 +195,7 @@ test("a server that changes its tools in a call, with a storm of messages, has t
   expect(mcp.notices).toEqual([]);
 });
 
-test("a server that talks on its standard output, or pours, is named once and heard all the same", async () => {
+test("a server that writes other text to standard output gets one notice and still works", async () => {
   await using mcp = await openMcpSession(
     { loud: over("loud"), torrent: over("torrent") },
     {

@@ -17,7 +17,7 @@ const broken = {
 };
 const last = ({ notices }: McpSession) => notices.at(-1)!;
 
-test("as text: what wants attention first, what all of it costs, and one server with all that it has", async () => {
+test("the text lists servers that need attention first, with their cost, and everything of one server", async () => {
   await using open = await openMcpSession({ offers, broken, idle: { ...offers, enabled: false } });
   await open.session.command("/mcp");
   const [summary, ...rows] = last(open).split("\n");
@@ -43,7 +43,7 @@ test("reports that large tools are found by search", async () => {
   expect(last(open)).toContain("the model searches for tools with mcp_search");
 });
 
-test("a server is switched off and on for the session, and connected anew", async () => {
+test("a server is turned off and on for the session, and reconnected", async () => {
   await using open = await openMcpSession({ offers });
   await open.session.command("/mcp off offers");
   expect(last(open)).toBe("Turned offers off for this session.");
@@ -72,7 +72,7 @@ test("shows a refused command with its hint on a screen", async () => {
   expect(last(open)).toBe("No MCP server is named nothing. Configured servers: offers.");
 });
 
-test("words are completed", async () => {
+test("names and verbs are completed", async () => {
   await using open = await openMcpSession({ offers });
   const complete = async (text: string) =>
     (await open.session.extensions.completeCommand("mcp", text)).map(({ value }) => value);
@@ -135,7 +135,7 @@ test("in the terminal: shows everything of one server", async () => {
   expect(last(open)).toContain("/offers:review  Reviews");
 });
 
-test("switching off in the file leaves all else in it as it was", async () => {
+test("turning a server off in its file changes nothing else", async () => {
   const home = mkdtempSync(join(tmpdir(), "mcp-switch-"));
   const file = join(home, "mcp.json");
   const before = {

@@ -26,11 +26,11 @@ export const offeringProgram = script(join(import.meta.dirname, "offering-server
 
 export interface McpSession extends AsyncDisposable {
   readonly session: TestSession;
-  /** What the user was told beside the conversation. */
+  /** Notices to the user. */
   readonly notices: string[];
-  /** Of the tools that the model was offered in its latest request, those of servers. */
+  /** Tools of servers in the latest request. */
   offered(): string[];
-  /** What the latest calls gave, in their order. */
+  /** Results of all calls, oldest first. */
   results(): { text: string; images: number; isError: boolean; details?: unknown }[];
 }
 
@@ -73,7 +73,7 @@ export function calling(...calls: [name: string, args?: object][]) {
   return { calls: calls.map(([name, args = {}]) => ({ name, arguments: { ...args } })) };
 }
 
-/** Processes that this one has started, and that run, by a word of their command. */
+/** Running child processes of this one, by a word of their command. */
 export function startedWith(word: string): number[] {
   const { stdout } = spawnSync("ps", ["-A", "-o", "pid=,ppid=,stat=,args="], { encoding: "utf8" });
   return stdout.split("\n").flatMap((line) => {

@@ -2,7 +2,7 @@ import { completable, McpServer, ResourceTemplate } from "@modelcontextprotocol/
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
 
-// A server for tests, with resources and prompts of every kind. Run as a program, it speaks stdio.
+// A server with resources and prompts of every kind. As a program, it speaks stdio.
 
 const png =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

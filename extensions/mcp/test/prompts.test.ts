@@ -1,7 +1,8 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { begunArgument, readArguments } from "../src/prompt-arguments.ts";
 import { offeringOverHttp } from "./http-servers.ts";
-import { calling, type McpSession, offeringProgram, openMcpSession } from "./mcp-session.ts";
+import { calling, type McpSession, openMcpSession } from "./mcp-session.ts";
 
 let offers: Awaited<ReturnType<typeof offeringOverHttp>>;
 beforeAll(async () => {
@@ -11,13 +12,13 @@ afterAll(() => offers[Symbol.asyncDispose]());
 
 const commands = ({ session }: McpSession) => session.extensions.commands.map(({ name }) => name);
 
-/** Once the servers are connected. */
+/** Waits for the servers. */
 async function ready(open: McpSession): Promise<McpSession> {
   await open.session.command("/mcp");
   return open;
 }
 
-test("what a prompt gives is sent: texts, images, resources; the model's part as such", async () => {
+test("a prompt sends texts, images and resources, and marks messages of the assistant", async () => {
   await using open = await ready(await openMcpSession({ offers }, { answers: ["Fine."] }));
   await open.session.command('/offers:review how="very well" "the code"');
   await open.session.agent.idle();
@@ -29,13 +30,13 @@ test("what a prompt gives is sent: texts, images, resources; the model's part as
   expect(sent).toContain("inner text");
 });
 
-test("have their description, with their arguments in front", async () => {
+test("the description of a prompt begins with its arguments", async () => {
   await using open = await ready(await openMcpSession({ offers }));
   const about = open.session.extensions.commands.find(({ name }) => name === "offers:review");
   expect(about?.description).toBe("<what> [how] – Reviews");
 });
 
-test("what is missing is asked for, until it is given or left", async () => {
+test("a missing argument is asked for until the user gives it or leaves", async () => {
   const input = ["", "the code", undefined];
   await using open = await ready(await openMcpSession({ offers }, { answers: ["Fine."], ui: { input } }));
   await open.session.command("/offers:review");
@@ -45,7 +46,7 @@ test("what is missing is asked for, until it is given or left", async () => {
   expect(open.session.requests).toHaveLength(1);
 });
 
-test("where nobody can be asked, what is missing is named, with how to give it", async () => {
+test("without a user, a missing argument is an error with the usage", async () => {
   await using open = await openMcpSession({ offers }, { ui: undefined as never, mode: "print" });
   await expect(open.session.command("/offers:review")).rejects.toMatchObject({
     message: expect.stringContaining("/offers:review needs a value for what."),
@@ -53,17 +54,14 @@ test("where nobody can be asked, what is missing is named, with how to give it",
   });
 });
 
-test("one that fails is named, in the server's words", async () => {
+test("a failed prompt shows the server's reason", async () => {
   await using open = await ready(await openMcpSession({ offers }));
   await expect(open.session.command("/offers:odd-name")).rejects.toThrow("no prompt today");
 });
 
-test("commands come and go with the server's list", async () => {
+test("commands follow the server's list", async () => {
   await using open = await ready(
-    await openMcpSession(
-      { offers: offeringProgram },
-      { answers: [calling(["mcp__offers__show-later"]), "Fine."] },
-    ),
+    await openMcpSession({ offers }, { answers: [calling(["mcp__offers__show-later"]), "Fine."] }),
   );
   expect(commands(open)).not.toContain("offers:later");
   await open.session.prompt("Show it.");
@@ -85,7 +83,7 @@ const declared = [
   { name: "note", required: false },
 ];
 
-test.each([
+const texts: [text: string, values: object][] = [
   ["Bonn", { city: "Bonn" }],
   ["Bonn and the rest", { city: "Bonn", note: "and the rest" }],
   ['"New York" note=cold', { city: "New York", note: "cold" }],
@@ -96,11 +94,12 @@ test.each([
   ["it's", { city: "it's" }],
   ['"not closed', { city: "not closed" }],
   ["", {}],
-])("%s is read as %o", (text, values) => {
-  expect(readArguments(text, declared).values).toEqual(values);
-});
+];
 
-test("the argument that is being typed is known", () => {
+test("arguments are read by position, by name and in quotes", () =>
+  everyRow(texts)(([text, values]) => expect(readArguments(text, declared).values).toEqual(values)));
+
+test("completion finds the argument at the cursor", () => {
   expect(begunArgument("Bo", declared)).toMatchObject({
     argument: { name: "city" },
     value: "Bo",

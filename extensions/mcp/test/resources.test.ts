@@ -9,15 +9,15 @@ beforeAll(async () => {
 });
 afterAll(() => offers[Symbol.asyncDispose]());
 
-/** What the model was sent behind the user's words, as blocks. */
-function behindPrompt({ session }: McpSession) {
+/** Blocks after the prompts. */
+function blocksAfterPrompt({ session }: McpSession) {
   const messages = session.session.projection().items.map(({ message }) => message);
   return messages.flatMap((message) =>
     message.role === "custom" && Array.isArray(message.content) ? message.content : [],
   );
 }
 
-test("a resource is put behind the prompt that names it, framed as data that cannot end its frame", async () => {
+test("a mentioned resource follows the prompt in a frame that its text cannot end", async () => {
   await using open = await openMcpSession({ offers }, { answers: ["Fine."] });
   await open.session.prompt("Look at @offers:test://text, please.");
   const [user, resource] = open.session.session.projection().items.map(({ message }) => message);
@@ -29,13 +29,13 @@ test("a resource is put behind the prompt that names it, framed as data that can
   expect(JSON.stringify(open.session.requests[0]!.messages)).toContain("&lt;/mcp-resource> end");
 });
 
-test("images are images, other bytes are named, and what is long is cut", async () => {
+test("images are shown, other bytes are saved, and long texts are cut", async () => {
   const model = { contextWindow: 10_000_000 };
   await using open = await openMcpSession({ offers }, { answers: ["Fine."], model });
   await open.session.prompt(
     'See @offers:test://picture (@offers:test://blob) @"offers:test://long" @offers:test://picture',
   );
-  const blocks = behindPrompt(open);
+  const blocks = blocksAfterPrompt(open);
   expect(blocks.filter(({ type }) => type === "image")).toMatchObject([{ mimeType: "image/png" }]);
   const texts = blocks.flatMap((block) => (block.type === "text" ? [block.text] : []));
   expect(texts.slice(1, 3)).toEqual([
@@ -46,7 +46,7 @@ test("images are images, other bytes are named, and what is long is cut", async 
   expect(texts[3]).toContain("[… cut, 1,100,000 bytes in total]");
 });
 
-test("one that cannot be read is a notice, and the prompt still goes", async () => {
+test("a resource that cannot be read gets a notice, and the prompt is sent", async () => {
   await using open = await openMcpSession({ offers }, { answers: ["Fine."] });
   await open.session.prompt(
     "Look at @offers:test://broken and @offers:test://nothing and @someone:else and @file.txt",
@@ -58,13 +58,7 @@ test("one that cannot be read is a notice, and the prompt still goes", async () 
   ]);
 });
 
-test("where the server ends over it, the notice says what ended it", async () => {
-  await using open = await openMcpSession({ offers: offeringProgram }, { answers: ["Fine."] });
-  await open.session.prompt("Look at @offers:test://deadly");
-  expect(open.notices).toContain("MCP: Cannot read @offers:test://deadly: The server exited with code 4.");
-});
-
-test("goes with a text that is typed while the agent works", async () => {
+test("a resource goes with a text that is typed while the agent works", async () => {
   await using open = await openMcpSession(
     { offers },
     {
@@ -78,29 +72,30 @@ test("goes with a text that is typed while the agent works", async () => {
   expect(JSON.stringify(open.session.requests.at(-1)!.messages)).toContain("<mcp-resource");
 });
 
-test("one that changes after it was read is named once", async () => {
+test("a resource that changes after it was read gets one notice", async () => {
   await using open = await openMcpSession(
-    { offers: offeringProgram },
+    { offers },
     {
       answers: ["Fine.", calling(["mcp__offers__change-text"]), "Done.", "Ah."],
     },
   );
   await open.session.prompt("Look at @offers:test://text");
   await open.session.prompt("Change it.");
-  expect(open.notices.filter((notice) => notice.includes("has changed since you read it"))).toHaveLength(1);
+  const changes = () => open.notices.filter((notice) => notice.includes("has changed since you read it"));
+  await expect.poll(() => changes().length, { timeout: 30_000 }).toBe(1);
   await open.session.prompt("And now?");
   expect(JSON.stringify(open.session.requests.at(-1)!.messages)).toContain(
     "[The resource test://text of offers has changed since you read it.]",
   );
 });
 
-test("keys that the entry of a server gives it are masked in all that it says", async () => {
+test("keys of an entry are masked everywhere, and a server that exits is named with its code", async () => {
   const key = "sk-0123456789abcdef01";
   vi.stubEnv("OFFERS_TOKEN", "token-0123456789abcdef");
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: that is how files name variables
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: files name variables like this
   const args = [...offeringProgram.args, "${OFFERS_TOKEN}"];
   const offering = { ...offeringProgram, args, env: { OFFERS_API_KEY: key } };
-  await using open = await openMcpSession({ offers: offering }, { answers: ["Fine."] });
+  await using open = await openMcpSession({ offers: offering }, { answers: ["Fine.", "Fine."] });
   await open.session.prompt("See @offers:test://key and @offers:test://refused");
   expect(JSON.stringify(open.session.requests)).toContain("The key is [OFFERS_API_KEY].");
   await expect(open.session.command("/offers:odd-name")).rejects.toThrow("today for [OFFERS_API_KEY]");
@@ -109,4 +104,6 @@ test("keys that the entry of a server gives it are masked in all that it says", 
   expect(shown).toContain("[OFFERS_API_KEY] is a wrong key");
   expect(shown).toContain("offering-server.ts [OFFERS_TOKEN]");
   expect(shown).not.toMatch(/sk-0123|token-0123/);
+  await open.session.prompt("See @offers:test://deadly");
+  expect(open.notices).toContain("MCP: Cannot read @offers:test://deadly: The server exited with code 4.");
 });

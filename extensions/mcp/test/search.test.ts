@@ -1,20 +1,22 @@
 import type { ExtensionAPI } from "@bonsai-agent/extension";
 import { expect, test } from "vitest";
 import mcpExtension from "../index.ts";
-import { calling, everything, openMcpSession, script } from "./mcp-session.ts";
+import { everythingOverHttp } from "./http-servers.ts";
+import { calling, openMcpSession } from "./mcp-session.ts";
 
 const isOfServer = (name: string) => name.startsWith("mcp_");
 
-/** A command that goes on with the larger model. */
+/** A command that selects the larger model. */
 function larger(bonsai: ExtensionAPI): void {
   bonsai.registerCommand("large", {
     handler: async (_args, ctx) => void (await bonsai.setModel(ctx.modelRegistry.find("scripted", "large")!)),
   });
 }
 
-test("tools that cost more than a tenth of the window are found by search, and each by itself with a larger window", async () => {
+test("tools that cost more than a tenth of the window are offered by search, and by name with a larger window", async () => {
+  await using everything = await everythingOverHttp();
   await using mcp = await openMcpSession(
-    { everything: script(everything, "stdio"), off: { ...script(everything), enabled: false } },
+    { everything: { ...everything, roots: false }, off: { ...everything, enabled: false } },
     {
       extensions: [mcpExtension, larger],
       model: { id: "small", contextWindow: 8_000 },

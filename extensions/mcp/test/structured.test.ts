@@ -1,4 +1,5 @@
-import { describe, expect, test } from "vitest";
+import { everyRow } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
 import { readResult } from "../src/result.ts";
 
 const text = (text: string) => ({ type: "text", text });
@@ -16,77 +17,79 @@ const png =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const weather = { temperature: 36, conditions: "Light rain", humidity: 82 };
 
-describe("a structured result that the text repeats is not sent", () => {
-  const cases: [name: string, structured: unknown, content: readonly unknown[]][] = [
-    ["a wrapper around the text", { content: file }, [text(file)]],
-    ["a list of text blocks", { content: [text(file)] }, [text(file)]],
-    ["a short wrapper", { content: "ok" }, [text("ok\n")]],
-    ["a wrapper in a wrapper", { result: { text: file } }, [text(file)]],
-    ["a text with a heading above it", { content: file }, [text(`README.md:\n${file}`)]],
-    ["a list of the blocks", { result: ["one", "two"] }, [text("one"), text("two")]],
-    ["a list of the lines", { files: ["a.ts", "b.ts"] }, [text("a.ts\nb.ts")]],
-    ["a number", { result: 5 }, [text("5")]],
-    ["the same JSON", weather, [text(JSON.stringify(weather, null, 2))]],
-    [
-      "the same JSON in another order",
-      weather,
-      [text('{"humidity":82,"temperature":36,"conditions":"Light rain"}')],
-    ],
-    ["the text in JSON in a text", { content: file }, [text(JSON.stringify({ content: file }))]],
-    [
-      "one JSON per block",
-      {
-        result: [
-          { id: 1, ok: true },
-          { id: 2, ok: false },
-        ],
-      },
-      [text('{"id":1,"ok":true}'), text('{"id":2,"ok":false}')],
-    ],
-    ["a sentence", weather, [text("Temperature: 36, conditions: Light rain, humidity 82.")]],
-    [
-      "an image",
-      { content: [{ type: "image", data: png, mimeType: "image/png" }] },
-      [{ type: "image", data: png, mimeType: "image/png" }],
-    ],
-    [
-      "a resource",
-      { content: [{ uri: "a://b", text: file }] },
-      [{ type: "resource", resource: { uri: "a://b", text: file } }],
-    ],
-  ];
-  test.each(cases)("%s", (_name, structured, content) => {
-    expect(seen(structured, content)).toHaveLength(content.length);
-  });
-});
+type Row = [name: string, structured: unknown, content: readonly unknown[]];
 
-describe("a structured result with something new is sent", () => {
-  const cases: [name: string, structured: unknown, content: readonly unknown[]][] = [
-    ["without any text", weather, []],
-    ["a new value", weather, [text("Temperature: 36, conditions: Light rain")]],
-    ["another value", { ...weather, humidity: 8 }, [text(JSON.stringify(weather))]],
-    ["a part of a number", { count: 1, total: 5 }, [text("count 15, total 5")]],
-    ["keys that the text does not name", { min: 3, max: 7 }, [text("3 7")]],
-    ["a word of a sentence in a wrapper", { result: "done" }, [text("Nothing was done.")]],
-    ["an empty list", { errors: [], count: 3 }, [text("count: 3")]],
-    ["a count of a list", { size: 0, files: [] }, [text("Nothing.")]],
-    ["a flag", { exists: true, path: "a.ts" }, [text("path: a.ts")]],
-    [
-      "a value in a part that the model does not see",
-      { id: "x7" },
-      [{ ...text("Created."), _meta: { id: "x7" } }],
-    ],
-  ];
-  test.each(cases)("%s", (_name, structured, content) => {
-    expect(JSON.parse(seen(structured, content).at(-1)!)).toEqual(structured);
-  });
+const repeated: Row[] = [
+  ["a wrapper around the text", { content: file }, [text(file)]],
+  ["a list of text blocks", { content: [text(file)] }, [text(file)]],
+  ["a short wrapper", { content: "ok" }, [text("ok\n")]],
+  ["a wrapper in a wrapper", { result: { text: file } }, [text(file)]],
+  ["a text with a heading above it", { content: file }, [text(`README.md:\n${file}`)]],
+  ["a list of the blocks", { result: ["one", "two"] }, [text("one"), text("two")]],
+  ["a list of the lines", { files: ["a.ts", "b.ts"] }, [text("a.ts\nb.ts")]],
+  ["a number", { result: 5 }, [text("5")]],
+  ["the same JSON", weather, [text(JSON.stringify(weather, null, 2))]],
+  [
+    "the same JSON in another order",
+    weather,
+    [text('{"humidity":82,"temperature":36,"conditions":"Light rain"}')],
+  ],
+  ["the text in JSON in a text", { content: file }, [text(JSON.stringify({ content: file }))]],
+  [
+    "one JSON per block",
+    {
+      result: [
+        { id: 1, ok: true },
+        { id: 2, ok: false },
+      ],
+    },
+    [text('{"id":1,"ok":true}'), text('{"id":2,"ok":false}')],
+  ],
+  ["a sentence", weather, [text("Temperature: 36, conditions: Light rain, humidity 82.")]],
+  [
+    "an image",
+    { content: [{ type: "image", data: png, mimeType: "image/png" }] },
+    [{ type: "image", data: png, mimeType: "image/png" }],
+  ],
+  [
+    "a resource",
+    { content: [{ uri: "a://b", text: file }] },
+    [{ type: "resource", resource: { uri: "a://b", text: file } }],
+  ],
+];
 
-  test("without the long strings that the text has", () => {
-    expect(seen({ content: file, isTruncated: true }, [text(file)])).toEqual([
-      file,
-      '{"content":"(the text above)","isTruncated":true}',
-    ]);
-  });
+test("a structured result that the text repeats is not sent", () =>
+  everyRow(repeated)(([_name, structured, content]) =>
+    expect(seen(structured, content)).toHaveLength(content.length),
+  ));
+
+const unseen: Row[] = [
+  ["without any text", weather, []],
+  ["a new value", weather, [text("Temperature: 36, conditions: Light rain")]],
+  ["another value", { ...weather, humidity: 8 }, [text(JSON.stringify(weather))]],
+  ["a part of a number", { count: 1, total: 5 }, [text("count 15, total 5")]],
+  ["keys that the text does not name", { min: 3, max: 7 }, [text("3 7")]],
+  ["a word of a sentence in a wrapper", { result: "done" }, [text("Nothing was done.")]],
+  ["an empty list", { errors: [], count: 3 }, [text("count: 3")]],
+  ["a count of a list", { size: 0, files: [] }, [text("Nothing.")]],
+  ["a flag", { exists: true, path: "a.ts" }, [text("path: a.ts")]],
+  [
+    "a value in a part that the model does not see",
+    { id: "x7" },
+    [{ ...text("Created."), _meta: { id: "x7" } }],
+  ],
+];
+
+test("a structured result with something new is sent", () =>
+  everyRow(unseen)(([_name, structured, content]) =>
+    expect(JSON.parse(seen(structured, content).at(-1)!)).toEqual(structured),
+  ));
+
+test("a sent structured result repeats no long string of the text", () => {
+  expect(seen({ content: file, isTruncated: true }, [text(file)])).toEqual([
+    file,
+    '{"content":"(the text above)","isTruncated":true}',
+  ]);
 });
 
 test("a structured result that is nested too deep to compare does not fail the call", () => {

@@ -35,6 +35,8 @@ export interface OAuthServerOptions {
   intervalSeconds?: number;
   /** Milliseconds of "slow". Default 50. */
   slowMs?: number;
+  /** Fields that replace those of the metadata. Undefined removes a field. */
+  metadata?: Readonly<Record<string, unknown>>;
   /** What stands below `/` beside the endpoints, asked with a sound token. Default: a chat model in OpenAI's protocol. */
   api?: (request: LoopbackRequest) => LoopbackReply | Promise<LoopbackReply>;
 }
@@ -120,7 +122,7 @@ export async function oauthServer(options: OAuthServerOptions = {}): Promise<OAu
   const { api = chatModel } = options;
   const base: { url: string } = { url: "" };
   const handlers: Readonly<Record<OAuthEndpoint, Handler>> = {
-    metadata: () => json(metadata(base.url)),
+    metadata: () => json({ ...metadata(base.url), ...options.metadata }),
     register: ({ body }) => json({ ...(body as object), client_id: `client-${randomUUID()}` }, 201),
     authorize: authorized,
     device: (_request, { devices }) => deviceCode(base.url, devices, options.intervalSeconds ?? 0.001),

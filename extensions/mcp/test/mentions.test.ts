@@ -11,7 +11,7 @@ afterAll(() => offers[Symbol.asyncDispose]());
 
 type Provider = Parameters<typeof withMentions>[0];
 
-/** The program's own: one file for every mention. */
+/** Completes every mention with one file. */
 const files: Provider = {
   getSuggestions: async () => ({ items: [{ value: "@offer.md", label: "offer.md" }], prefix: "@of" }),
   applyCompletion: (lines) => ({ lines: [...lines, "by the program"], cursorLine: 0, cursorCol: 0 }),
@@ -41,7 +41,7 @@ async function completing() {
   };
 }
 
-test("files come first; servers, resources and templates are offered as they are typed", async () => {
+test("servers, resources and templates are offered after files", async () => {
   await using it = await completing();
   expect(await it.suggest("see @of")).toEqual(["@offer.md", "@offers:"]);
   expect(await it.suggest("see @pict")).toEqual(["@offer.md", "@offers:test://picture"]);
@@ -52,7 +52,7 @@ test("files come first; servers, resources and templates are offered as they are
   expect(await it.suggest("see @offers:pic")).toEqual(["@offers:test://picture"]);
 });
 
-test("what has to go on gets no blank behind it; what is the program's stays the program's", async () => {
+test("a complete mention gets a blank, an incomplete one does not, and files are left to the program", async () => {
   await using it = await completing();
   await it.suggest("@of");
   expect(it.apply("@of", "@offers:", "@of")).toBe("@offers:");
