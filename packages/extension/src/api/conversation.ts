@@ -3,12 +3,12 @@ import { serialise } from "@bonsai-agent/compaction/host";
 import type { AssistantMessage, Message, ToolResultMessage, UserMessage } from "@bonsai-agent/messages";
 import { userContent } from "@bonsai-agent/messages/host";
 
-/** A message of a kind that every model knows. */
+/** A message with a role that every model knows. */
 type LlmMessage = UserMessage | AssistantMessage | ToolResultMessage;
 
 /**
- * Messages as a model sees them: commands that the user ran, messages of extensions and summaries become the user's.
- * Each is framed by sentences that say where it ends. What is kept out of the context is left out.
+ * Converts messages to a model's view: commands of the user, messages of extensions and summaries become the user's,
+ * each in a frame. Messages outside of the context are left out.
  */
 export function convertToLlm(messages: readonly Message[]): LlmMessage[] {
   return messages.flatMap((message) => llmMessage(message) ?? []);
@@ -31,8 +31,8 @@ function llmMessage(message: Message): LlmMessage | undefined {
 }
 
 /**
- * Messages as one text, for a prompt: who said what, with calls, and results cut to head and tail. A summariser reads
- * it instead of continuing the conversation.
+ * Joins messages to one text for a prompt, with calls and shortened results. A summariser reads it instead of
+ * continuing the conversation.
  */
 export function serializeConversation(messages: readonly Message[]): string {
   return serialise(messages, compactionSettings({}).serialize).join("\n\n");

@@ -4,47 +4,47 @@ import type { ColorMode } from "../themes/theme-colors.ts";
 import type { ThemeBg, ThemeColor } from "../themes/theme-tokens.ts";
 
 /**
- * What draws itself on the terminal. Components of the package `@earendil-works/pi-tui` have this shape; an extension
- * needs none of them, for an object with `render` is enough.
+ * Draws itself on the terminal. Components of `@earendil-works/pi-tui` have this shape. An object with `render` is
+ * enough.
  */
 export interface Component {
   /**
-   * @param width in columns; what is wider is cut
-   * @returns lines, with colours of the theme where they have some; other control characters are made harmless
+   * @param width in columns; wider lines are cut
+   * @returns lines, with the theme's colours; other control characters are made harmless
    */
   render(width: number): string[];
-  /** A key as the terminal sends it, while the component has the keys; it is drawn anew after that. */
+  /** Gets a key as the terminal sends it, while the component has the keys. The component is drawn again afterwards. */
   handleInput?(data: string): void;
-  /** The looks have changed: what was kept of an earlier drawing no longer holds. */
+  /** Clears cached drawings, because the theme changed. */
   invalidate?(): void;
-  /** It is not shown any more. */
+  /** Called when the component is removed. */
   dispose?(): void;
 }
 
-/** The terminal, as far as a component needs it. */
+/** The terminal for a component. */
 export interface ComponentTui {
-  /** Draws soon what has changed. */
+  /** Requests a new frame. */
   requestRender(): void;
-  /** Its size as it is now. */
+  /** The current size. */
   readonly terminal: { readonly columns: number; readonly rows: number };
 }
 
-/** Which keys mean what, as the user has bound them. */
+/** The user's key bindings. */
 export interface ComponentKeybindings {
-  /** True where this key stands for the action, like `tui.select.confirm`, `tui.select.cancel` or `expand`. */
+  /** True if the key triggers the action, like `tui.select.confirm`, `tui.select.cancel` or `expand`. */
   matches(data: string, action: string): boolean;
-  /** The keys of an action, like `ctrl+o`; none for an action that does not exist. */
+  /** The keys of an action, like `ctrl+o`; empty for an unknown action. */
   getKeys(action: string): string[];
 }
 
 export interface RenderOptions {
-  /** Whether the user wants to see all of it. */
+  /** True if the user expanded it. */
   expanded: boolean;
 }
 
 /**
- * Draws messages of one `customType` in the chat: asked anew whenever something of them has changed. Where it gives
- * nothing, or throws, they are drawn as without it.
+ * Draws messages of one `customType` in the chat, after each change. If it returns nothing or throws, the program draws
+ * them.
  */
 export type MessageRenderer<Details = unknown> = (
   message: ExtensionMessage<Details>,
@@ -52,7 +52,7 @@ export type MessageRenderer<Details = unknown> = (
   theme: Theme,
 ) => Component | undefined;
 
-/** As a {@link MessageRenderer}, for entries of `appendEntry`, which are not shown without one. */
+/** Draws entries of `appendEntry`. Without a renderer, they are not shown. */
 export type EntryRenderer<Data = unknown> = (
   entry: CustomEntry & { data?: Data },
   options: RenderOptions,
@@ -60,23 +60,23 @@ export type EntryRenderer<Data = unknown> = (
 ) => Component | undefined;
 
 export interface ToolRenderOptions extends RenderOptions {
-  /** True for what the tool has put out so far. */
+  /** True while the tool runs. */
   isPartial: boolean;
 }
 
-/** What a tool's renderers know of the call. */
+/** The call, for a tool's renderers. */
 export interface ToolRenderContext<Args = unknown> {
-  /** As far as the model has written them: see `argsComplete`. */
+  /** The arguments so far: see `argsComplete`. */
   args: Args;
   toolCallId: string;
   cwd: string;
-  /** Kept for this call, for both of its renderers to write to. */
+  /** Shared by both renderers of this call. */
   state: Record<string, unknown>;
-  /** What this renderer gave the last time, to be used again; undefined the first time. */
+  /** The renderer's last component, to use again; undefined the first time. */
   lastComponent: Component | undefined;
-  /** Has this call drawn anew. */
+  /** Draws this call again. */
   invalidate(): void;
-  /** True once the tool was called. */
+  /** True once the tool runs. */
   executionStarted: boolean;
   /** False while the model still writes the arguments. */
   argsComplete: boolean;
@@ -85,36 +85,35 @@ export interface ToolRenderContext<Args = unknown> {
   isError: boolean;
 }
 
-/** A message that an extension puts into the conversation: stored, and seen by the model as the user's. */
+/** A message of an extension in the conversation. The model sees it as the user's. */
 export interface ExtensionMessage<Details = unknown> {
-  /** Whose message it is; chooses its renderer. */
+  /** Chooses the renderer. */
   customType: string;
   content: string | UserContent[];
-  /** False: front ends do not show it. */
   display: boolean;
-  /** For the extension; never sent. */
+  /** Data for the extension; never sent to the model. */
   details?: Details | undefined;
 }
 
-/** How texts get their looks: those of the user's terminal, none where nothing is drawn. */
+/** Styles texts for the user's terminal. Without a screen, texts stay unchanged. */
 export interface Theme {
-  /** As the user chooses it; empty where nothing is drawn. */
+  /** Empty without a screen. */
   readonly name: string;
-  /** The background that it was made for. */
+  /** The background that it is made for. */
   readonly appearance: "dark" | "light";
-  /** An unknown colour leaves the text as it is. */
+  /** An unknown colour leaves the text unchanged. */
   fg(color: ThemeColor, text: string): string;
-  /** An unknown colour leaves the background as it is. */
+  /** An unknown colour leaves the background unchanged. */
   bg(color: ThemeBg, text: string): string;
   bold(text: string): string;
   italic(text: string): string;
   underline(text: string): string;
   inverse(text: string): string;
   strikethrough(text: string): string;
-  /** What begins a colour; `\x1b[39m` ends it. Empty without colours, and for an unknown one. */
+  /** The escape that starts a colour; `\x1b[39m` ends it. Empty without colours, and for an unknown colour. */
   getFgAnsi(color: ThemeColor): string;
-  /** The same behind a text; `\x1b[49m` ends it. */
+  /** The same for the background; `\x1b[49m` ends it. */
   getBgAnsi(color: ThemeBg): string;
-  /** How many colours the terminal has; `none` also where nothing is drawn. */
+  /** The colours of the terminal; `none` also without a screen. */
   getColorMode(): ColorMode;
 }

@@ -7,10 +7,10 @@ import type { ExtensionCommandContext, ExtensionContext } from "./extension-cont
 import type { ExtensionTool, ToolInfo, ToolParameters } from "./extension-tool.ts";
 import type { ProviderOptions } from "./provider-options.ts";
 
-/** What an extension's module exports as its default. The host waits for a promise before anything else happens. */
+/** The default export of an extension's module. The host waits for its promise. */
 export type ExtensionFactory = (bonsai: ExtensionAPI) => void | Promise<void>;
 
-/** A field that is undefined abstains, as one that is absent: what an event may not have can be handed back as it is. */
+/** A handler may return optional fields as undefined: they count as absent. */
 type Abstaining<Result> = Result extends unknown
   ? {
       [Field in keyof Result]:
@@ -28,52 +28,52 @@ type ExtensionHandler<Event> = (
 ) => Returned<Event> | Promise<Returned<Event>>;
 
 export interface HandlerOptions {
-  /** What a throw of a decide handler means. Default: the event's own policy. */
+  /** The meaning of an error in a decide handler. Default: the event's own policy. */
   onError?: "report" | "cancel" | undefined;
 }
 
 export interface SendMessageOptions {
-  /** True: an idle agent begins to work. False: a run that would end is not kept going. Default: neither. */
+  /** True: starts an idle agent. False: does not prolong a run that would end. Default: neither. */
   triggerTurn?: boolean | undefined;
   /**
-   * During a run: "steer" before its next request (the default), "followUp" when it would end. At any time: "nextTurn"
-   * with the user's next prompt.
+   * During a run: "steer" before its next request (default), "followUp" when it would end. "nextTurn": with the next
+   * prompt.
    */
   deliverAs?: "steer" | "followUp" | "nextTurn" | undefined;
 }
 
 export interface SendUserMessageOptions {
-  /** During a run: "steer" before its next request (the default), "followUp" when it would end. */
+  /** During a run: "steer" before its next request (default), "followUp" when it would end. */
   deliverAs?: "steer" | "followUp" | undefined;
-  /** A text that calls a prompt template or a skill is expanded, as when a user types it. Default false. */
+  /** Expands a text that calls a prompt template or a skill, as for a user. Default false. */
   expandPromptTemplates?: boolean | undefined;
 }
 
 /**
- * What an extension can do. Everything that it registers is undone when it is unloaded; what is registered under a name
- * that another extension has takes its place until then, and under a name of its own for good. Calls after that throw `extension_unloaded`; what needs a session throws
- * `extension_not_started` while the module loads. What cannot be registered is a notice, `extension_registration_refused`, and
- * costs the extension nothing else.
+ * The API of an extension. Unloading the extension undoes its registrations. Then each call throws
+ * `extension_unloaded`. Calls that need a session throw `extension_not_started` while the module loads. A failed
+ * registration is a notice, `extension_registration_refused`; the rest of the extension works. A second registration of
+ * a name replaces the extension's first.
  */
 export interface ExtensionAPI {
-  /** Registers a handler; the function returned takes it out. An event that does not exist is named in a notice. */
+  /** Registers a handler; the function returned removes it. An unknown event is a notice. */
   on<Name extends keyof LifecycleEvents & string>(
     event: Name,
     handler: ExtensionHandler<LifecycleEvents[Name]>,
     options?: HandlerOptions,
   ): () => void;
 
-  /** Gives the model a tool, from its next request on. */
+  /** Adds a tool, from the next request on. */
   registerTool<Schema extends ToolParameters, Details = unknown>(
     tool: ExtensionTool<Schema, Details>,
   ): () => void;
-  /** Gives the user a command, `/name`. */
+  /** Adds a command, `/name`. */
   registerCommand(name: string, options: CommandOptions): () => void;
-  /** Gives the command line a flag, `--name`. */
+  /** Adds a flag to the command line, `--name`. */
   registerFlag(name: string, options: FlagOptions): () => void;
-  /** Its value on the command line, else its default. */
+  /** The value on the command line, else the default. */
   getFlag(name: string): FlagValue | undefined;
-  /** Gives the interactive mode a key, like `ctrl+shift+k`. */
+  /** Adds a key to the interactive mode, like `ctrl+shift+k`. */
   registerShortcut(key: string, options: ShortcutOptions): () => void;
   /** Draws messages of this `customType` in the chat of the interactive mode. */
   registerMessageRenderer<Details = unknown>(
@@ -82,46 +82,45 @@ export interface ExtensionAPI {
   ): () => void;
   /** Draws entries of `appendEntry` of this `customType` in the chat of the interactive mode. */
   registerEntryRenderer<Data = unknown>(customType: string, renderer: EntryRenderer<Data>): () => void;
-  /** Adds a provider of models, or changes one that exists. */
+  /** Adds a provider of models, or changes an existing one. */
   registerProvider(name: string, options: ProviderOptions): () => void;
-  /** Takes away what this extension registered under the name. */
+  /** Undoes this extension's registrations of a provider. */
   unregisterProvider(name: string): void;
 
-  /** Puts a message into the conversation; nobody waits for what comes of it, and a failure is a notice. */
+  /** Adds a message to the conversation. Returns at once; a failure is a notice. */
   sendMessage<Details = unknown>(message: ExtensionMessage<Details>, options?: SendMessageOptions): void;
-  /** As if the user had typed it; an idle agent begins to work. */
+  /** Sends a text as if the user had typed it. Starts an idle agent. */
   sendUserMessage(content: string | (TextContent | ImageContent)[], options?: SendUserMessageOptions): void;
-  /** Stores data in the session that the model never sees. @returns the id of the entry */
+  /** Stores data in the session; the model never sees it. @returns the id of the entry */
   appendEntry<Data = unknown>(customType: string, data?: Data): string;
-  /** Names the session as lists show it; fires `session_info_changed`. */
+  /** Names the session; fires `session_info_changed`. */
   setSessionName(name: string): void;
   /** Undefined for a session without a name. */
   getSessionName(): string | undefined;
-  /** Labels an entry in the tree; undefined takes the label away. */
+  /** Labels an entry in the tree; undefined removes the label. */
   setLabel(entryId: string, label: string | undefined): void;
 
-  /** Names of the tools that the model is offered. */
+  /** The names of the tools that the model can use. */
   getActiveTools(): string[];
-  /** Built-in ones and those of extensions, offered or not. */
+  /** All tools, active or not. */
   getAllTools(): ToolInfo[];
-  /** Offers the model only these; names that no tool has are left out. */
+  /** Lets the model use only these tools. Ignores unknown names. */
   setActiveTools(names: string[]): void;
   /**
-   * What a prompt can call behind a slash: the commands of extensions, then prompt templates, then skills. Templates and
-   * skills are known once the session has started; commands of the program itself are not in it.
+   * The commands that a prompt can call: of extensions, then prompt templates, then skills (both after the session's
+   * start). Without built-in commands.
    */
   getCommands(): CommandInfo[];
 
-  /** @returns false where the provider has no key */
+  /** @returns false if the provider has no key */
   setModel(model: CatalogueModel): Promise<boolean>;
-  /** How much the model may think before it answers. */
   getThinkingLevel(): ThinkingLevel;
-  /** Holds from the next request on. */
+  /** Applies from the next request on. */
   setThinkingLevel(level: ThinkingLevel): void;
 
-  /** Runs a program, without a shell. Never rejects for a program that fails: look at `code`. */
+  /** Runs a program, without a shell. Never rejects: look at `code`. */
   exec(command: string, args: string[], options?: ExecOptions): Promise<ExecResult>;
-  /** Between extensions. */
+  /** Messages between extensions. */
   readonly events: EventBus;
 }
 
@@ -133,13 +132,13 @@ export interface ArgumentCompletion {
 
 export interface CommandOptions {
   description?: string | undefined;
-  /** What the arguments could go on with; null where there is nothing. */
+  /** Completions of the arguments; null for none. */
   getArgumentCompletions?(prefix: string): ArgumentCompletion[] | null | Promise<ArgumentCompletion[] | null>;
-  /** `args`: what stands behind the command's name, trimmed. */
+  /** `args`: the text after the command's name, trimmed. */
   handler(args: string, ctx: ExtensionCommandContext): void | Promise<void>;
 }
 
-/** What can stand behind a slash. */
+/** A command that a prompt can call. */
 export type CommandInfo = ExtensionCommandInfo | ResourceCommandInfo;
 
 export interface ExtensionCommandInfo {
@@ -156,12 +155,12 @@ export interface ResourceCommandInfo {
   /** Without the slash: `frontend:component`, `skill:pdf`. */
   name: string;
   description: string;
-  /** What may stand behind the name, like `[focus]`. */
+  /** A hint for the arguments, like `[focus]`. */
   argumentHint?: string | undefined;
   source: "prompt" | "skill";
   /** Its file. */
   path: string;
-  /** Where it was found: whose it is, and the package that brings it. */
+  /** Where it was found, and its package. */
   place: {
     origin: "package" | "user" | "project" | "settings" | "extension" | "flag";
     from?: string;
@@ -173,9 +172,9 @@ export interface ShortcutOptions {
   handler(ctx: ExtensionContext): void | Promise<void>;
 }
 
-/** A key that an extension took. */
+/** A registered key. */
 export interface ShortcutInfo extends ShortcutOptions {
-  /** The extension's path as people read it. */
+  /** The extension's path, for people. */
   source: string;
 }
 
@@ -187,11 +186,11 @@ export type FlagOptions =
 
 export interface ExecOptions {
   signal?: AbortSignal | undefined;
-  /** Milliseconds; after that the program is killed. Default: no limit. */
+  /** Milliseconds until the program is killed. Default: no limit. */
   timeout?: number | undefined;
   /** Default: the working folder. */
   cwd?: string | undefined;
-  /** Laid over the environment; undefined takes a variable out. Default: the environment as it is. */
+  /** Changes to the environment; undefined removes a variable. Default: none. */
   env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
@@ -199,21 +198,21 @@ export interface ExecResult {
   /** Up to 10 MB, head and tail; `stderr` alike. */
   stdout: string;
   stderr: string;
-  /** The exit code; 1 where the program was killed or could not be started. */
+  /** The exit code; 1 if the program was killed or could not be started. */
   code: number;
-  /** True where a signal or the timeout ended it. */
+  /** True if a signal or the timeout ended it. */
   killed: boolean;
 }
 
 /** Messages between extensions, on channels that they agree on. */
 export interface EventBus {
-  /** Handlers run at once, in the order in which they came; one that throws is reported and disturbs no other. */
+  /** Calls the handlers at once, in order. One that throws is reported and disturbs no other. */
   emit(channel: string, data?: unknown): void;
-  /** The function returned takes the handler out. */
+  /** The function returned removes the handler. */
   on(channel: string, handler: (data: unknown) => void | Promise<void>): () => void;
 }
 
-/** Every event that there is, for an extension that listens to all of them. */
+/** All events, for an extension that listens to each of them. */
 export const lifecycleEventNames: readonly (keyof LifecycleEvents & string)[] = Object.freeze(
   Object.keys(lifecycleEventRules) as (keyof LifecycleEvents & string)[],
 );

@@ -4,75 +4,74 @@ import type { CatalogueModel, StreamEvent, ThinkingLevel, ToolDeclaration } from
 import type { CompactionEntry, Entry, SessionHeader } from "@bonsai-agent/session";
 import type { ExtensionUI } from "./extension-ui.ts";
 
-/** Which front end runs: "print" also for the session commands. */
+/** The front end. "print" also for the session commands. */
 export type ExtensionMode = "tui" | "rpc" | "json" | "print";
 
-/** How full the context is. */
+/** The size of the context. */
 export interface ExtensionContextUsage {
-  /** Null where it is not known yet. */
+  /** Null if unknown. */
   tokens: number | null;
-  /** 0 where the model's window is unknown. */
+  /** 0 if unknown. */
   contextWindow: number;
-  /** Of the window, 0 to 100 and beyond; null where either number is unknown. */
+  /** Percent of the window, also above 100. Null if either number is unknown. */
   percent: number | null;
 }
 
 export interface CompactOptions {
-  /** What the summary should dwell on. */
+  /** The focus of the summary. */
   customInstructions?: string | undefined;
-  /** The cut: with this entry the kept part begins. Where that is not legal, `onError` gets why. Default: as the budgets say. */
+  /** The first kept entry. `onError` gets the reason if that is no legal cut. Default: by the budgets. */
   firstKeptEntryId?: string | undefined;
-  /** The latest compaction is made anew, from the originals and not from its summary. Default false. */
+  /** Makes the latest compaction again, from the original entries. Default false. */
   isAgain?: boolean | undefined;
-  /** Called when the context has become smaller; without an entry where masks alone did it. */
+  /** Called after a compaction; without an entry if masking was enough. */
   onComplete?(result: { outcome: CompactionOutcome; compactionEntry?: CompactionEntry }): void;
-  /** Called when it has not, also when there was nothing to do. */
+  /** Called without a compaction, also if there was nothing to do. */
   onError?(error: Error): void;
 }
 
-/** What handlers, tools and shortcuts get beside their event. Read it when you need it: it is always of now. */
+/** The context of handlers, tools and shortcuts. Its values are always current. */
 export interface ExtensionContext {
   readonly ui: ExtensionUI;
   readonly mode: ExtensionMode;
-  /** True where questions reach a user. */
+  /** True if a user can answer questions. */
   readonly hasUI: boolean;
   /** The working folder, absolute. */
   readonly cwd: string;
-  /** The session that is worked in, as frozen copies. */
+  /** The session, as frozen copies. */
   readonly sessionManager: ReadonlySessionManager;
-  /** The models that are known, and requests of the extension's own. */
+  /** The known models, and requests of the extension's own. */
   readonly modelRegistry: ModelRegistry;
-  /** Undefined where no model is in use, as in session commands without one. */
+  /** Undefined without a model, as in some session commands. */
   readonly model: CatalogueModel | undefined;
-  /** Undefined where no agent is at work. */
+  /** Undefined without an agent. */
   readonly thinkingLevel: ThinkingLevel | undefined;
-  /** Aborted when what goes on is stopped; undefined where nothing goes on. */
+  /** Aborts when the user stops the current work; undefined without current work. */
   readonly signal: AbortSignal | undefined;
-  /** False while anything goes on. */
   isIdle(): boolean;
-  /** Whether the user trusts the settings and extensions of the project. */
+  /** True if the user trusts the project's settings and extensions. */
   isProjectTrusted(): boolean;
-  /** True while texts are queued for the run. */
+  /** True while messages are queued for the run. */
   hasPendingMessages(): boolean;
   /** Stops the run. */
   abort(): void;
-  /** Ends the program once what goes on has ended. */
+  /** Ends the program after the current work. */
   shutdown(): void;
   /** Undefined before there is a session. */
   getContextUsage(): ExtensionContextUsage | undefined;
-  /** Compacts: at once when the agent is idle, else at the next place of the run where it can; the run goes on. */
+  /** Compacts at once if the agent is idle, else at the run's next possible place; the run continues. */
   compact(options?: CompactOptions): void;
-  /** As it stands before the requests of now. */
+  /** The current system prompt. */
   getSystemPrompt(): string;
   /** A summariser that asks this model, for `summarisePreparation`. */
   summariserFor(model: CatalogueModel): Summariser;
 }
 
 export interface NavigateOptions {
-  /** Take a summary of the branch that is left along. Default false. */
+  /** Summarise the branch that is left. Default false. */
   summarize?: boolean | undefined;
   customInstructions?: string | undefined;
-  /** `customInstructions` takes the place of the instructions. */
+  /** `customInstructions` replaces the instructions. */
   replaceInstructions?: boolean | undefined;
   label?: string | undefined;
 }
@@ -80,38 +79,41 @@ export interface NavigateOptions {
 export type MergeOptions = Omit<NavigateOptions, "summarize">;
 
 interface Cancellable {
-  /** True where an extension, or the user, did not let it happen. */
+  /** True if an extension or the user cancelled it. */
   cancelled: boolean;
 }
 
 export interface MergeResult extends Cancellable {
-  /** Absent where nothing of the branch is new. */
+  /** Absent if the branch has nothing new. */
   summaryEntryId?: string | undefined;
 }
 
-/** What follows when another session is worked in; `ctx` is of that session. */
+/** Called in the new session; `ctx` belongs to it. */
 export interface WithSession {
   withSession?(ctx: ExtensionCommandContext): Promise<void>;
 }
 
-/** What command handlers get: they can also go elsewhere. Handlers of events cannot, for the agent waits for them. */
+/**
+ * The context of command handlers. Only they can switch sessions and entries, because the agent waits for other
+ * handlers.
+ */
 export interface ExtensionCommandContext extends ExtensionContext {
-  /** Resolves when the run has ended. @throws BonsaiError `extension_waits_for_itself` */
+  /** Waits for the end of the run. @throws BonsaiError `extension_waits_for_itself` */
   waitForIdle(): Promise<void>;
-  /** Leaves the session for a new one. @throws BonsaiError `extension_session_fixed`, as all that follow */
+  /** Opens a new session. @throws BonsaiError `extension_session_fixed`, as the calls below */
   newSession(options?: { parentSession?: string | undefined } & WithSession): Promise<Cancellable>;
-  /** Position "before" (the default): of a user message, the copy ends before it. */
+  /** Copies the session up to an entry. Position "before" (default) excludes it. */
   fork(
     entryId: string,
     options?: { position?: "before" | "at" | undefined } & WithSession,
   ): Promise<Cancellable>;
-  /** Goes to another place of the session's tree, as `/tree` does. */
+  /** Moves to another entry of the tree, as `/tree` does. */
   navigateTree(targetId: string, options?: NavigateOptions): Promise<Cancellable>;
-  /** Brings the outcome of another branch, up to an entry of it, under the leaf, as `/merge` does. */
+  /** Summarises another branch, up to one of its entries, into the current one, as `/merge` does. */
   mergeBranch(branchId: string, options?: MergeOptions): Promise<MergeResult>;
-  /** Opens the session of a file. */
+  /** Opens a session file. */
   switchSession(sessionPath: string, options?: WithSession): Promise<Cancellable>;
-  /** Loads all extensions anew. The code that called it is of the old ones: return right after. */
+  /** Reloads all extensions. Return at once: the calling code belongs to the old ones. */
   reload(): Promise<void>;
 }
 
@@ -119,26 +121,26 @@ export interface SessionTreeNode {
   entry: Entry;
   children: SessionTreeNode[];
   label?: string;
-  /** When it was labelled, ISO 8601. */
+  /** The label's time, ISO 8601. */
   labelTimestamp?: string;
 }
 
-/** What the model sees, and what it is asked with. */
+/** The messages that the model sees, and its settings. */
 export interface SessionContext {
   messages: Message[];
-  /** "off" where the session does not say. */
+  /** Default "off". */
   thinkingLevel: string;
-  /** Null where the session does not say. */
+  /** Null if the session has no model. */
   model: { provider: string; modelId: string } | null;
 }
 
-/** A context with where each message comes from. */
+/** A context with the entry of each message. */
 export interface SessionProjection extends SessionContext {
-  /** As `buildContextEntries` gives them; `messages` is empty where the model sees nothing of the entry. */
+  /** As in `buildContextEntries`. `messages` is empty for entries that the model does not see. */
   entries: { sourceEntry: Entry; messages: Message[] }[];
 }
 
-/** The session that is worked in, for reading. */
+/** The current session, for reading. */
 export interface ReadonlySessionManager {
   getCwd(): string;
   /** The folder of the session's file; the working folder for a session in memory. */
@@ -156,19 +158,19 @@ export interface ReadonlySessionManager {
   getLabel(id: string): string | undefined;
   /** From the root to an entry; default the leaf. */
   getBranch(fromId?: string): Entry[];
-  /** All entries of all branches, in file order. Records of moved leaves are the session's own: no method has them. */
+  /** All entries of all branches, in file order. No method returns the session's own leaf records. */
   getEntries(): Entry[];
-  /** The roots; an entry whose parent is missing is one. */
+  /** The roots. An entry without its parent is a root. */
   getTree(): SessionTreeNode[];
-  /** What the model sees at the leaf. */
+  /** The context at the leaf. */
   buildSessionContext(): SessionContext;
-  /** The same, with the entry that each message comes from. */
+  /** The context at the leaf, with the entry of each message. */
   buildSessionProjection(): SessionProjection;
-  /** The entries that what the model sees comes from. */
+  /** The entries of the context at the leaf. */
   buildContextEntries(): Entry[];
 }
 
-/** What a model is asked, beside the conversation that is worked in. */
+/** A request outside of the conversation. */
 export interface ModelContext {
   systemPrompt?: string | undefined;
   messages: readonly Message[];
@@ -176,7 +178,7 @@ export interface ModelContext {
 }
 
 export interface AskOptions {
-  /** Tokens of the longest answer. Default: the model's. */
+  /** Maximum tokens of the answer. Default: the model's. */
   maxTokens?: number | undefined;
   signal?: AbortSignal | undefined;
   /** Default off. */
@@ -188,24 +190,24 @@ export type RequestAuth =
   | { ok: false; error: string };
 
 /**
- * The models that are known, those that extensions brought included, and requests of an extension's own. Where the
- * host's models cannot be opened (a damaged `models.json`), each use throws what opening them threw.
+ * The known models, also of extensions, and requests of the extension's own. If the host's models cannot be opened (a
+ * damaged `models.json`), each use throws that error.
  */
 export interface ModelRegistry {
-  /** Also models whose provider has no key. */
+  /** All models, also without a key. */
   getAll(): CatalogueModel[];
-  /** Those whose provider has a key or needs none. */
+  /** Models of providers that have a key or need none. */
   getAvailable(): CatalogueModel[];
-  /** By its exact id; also the model in use where no catalogue lists it. */
+  /** Finds a model by its exact id; also the current model if no catalogue lists it. */
   find(provider: string, modelId: string): CatalogueModel | undefined;
-  /** True where the provider has a key or needs none. */
+  /** True if the provider has a key or needs none. */
   hasConfiguredAuth(model: CatalogueModel): boolean;
-  /** Undefined for an unknown provider, and for one without a key. */
+  /** Undefined for an unknown provider, or without a key. */
   getApiKeyForProvider(provider: string): Promise<string | undefined>;
-  /** What a request of the extension's own client needs. */
+  /** Key and headers for the extension's own client. */
   getApiKeyAndHeaders(model: CatalogueModel): Promise<RequestAuth>;
-  /** Resolves with the answer, also a failed one: look at `stopReason` and `errorMessage`. */
+  /** Resolves also with a failed answer: look at `stopReason` and `errorMessage`. */
   complete(model: CatalogueModel, context: ModelContext, options?: AskOptions): Promise<AssistantMessage>;
-  /** As `complete`, while it is said; the last event has the answer. */
+  /** As `complete`, in events. The last one has the answer. */
   stream(model: CatalogueModel, context: ModelContext, options?: AskOptions): AsyncIterable<StreamEvent>;
 }

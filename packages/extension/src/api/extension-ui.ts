@@ -1,9 +1,9 @@
 import type { Component, ComponentKeybindings, ComponentTui, Theme } from "./drawing.ts";
 
 export interface DialogOptions {
-  /** Ends the question: it is answered as if nobody had. */
+  /** Ends the question without an answer. */
   signal?: AbortSignal | undefined;
-  /** Milliseconds until the question ends by itself. Default: it waits. */
+  /** Milliseconds until the question ends without an answer. Default: no limit. */
   timeout?: number | undefined;
 }
 
@@ -17,20 +17,20 @@ export interface WidgetOptions {
 /** Makes the component of a widget or a header. */
 type ComponentFactory = (tui: ComponentTui, theme: Theme) => Component;
 
-/** What a footer can say that an extension would not know otherwise. */
+/** Data for a footer. */
 export interface FooterData {
   /** Null outside of a repository. */
   getGitBranch(): string | null;
-  /** What extensions gave to `setStatus`, by key. */
+  /** The texts of `setStatus`, by key. */
   getExtensionStatuses(): ReadonlyMap<string, string>;
-  /** The function returned ends it. */
+  /** The function returned ends the calls. */
   onBranchChange(callback: () => void): () => void;
 }
 
 /** Makes the component of a footer. */
 type FooterFactory = (tui: ComponentTui, theme: Theme, footerData: FooterData) => Component;
 
-/** Makes what `custom` shows. `done` ends it, with the value that `custom` resolves with; a second call does nothing. */
+/** Makes the component of `custom`. `done` ends it with a value; a second call does nothing. */
 export type CustomFactory<Value> = (
   tui: ComponentTui,
   theme: Theme,
@@ -38,7 +38,7 @@ export type CustomFactory<Value> = (
   done: (value: Value) => void,
 ) => Component | Promise<Component>;
 
-/** Where an overlay stands and how large it is: numbers of columns and rows, or shares of the terminal like "50%". */
+/** Place and size of an overlay: columns and rows, or shares of the terminal like "50%". */
 interface OverlayOptions {
   width?: number | `${number}%`;
   minWidth?: number;
@@ -56,19 +56,19 @@ interface OverlayOptions {
     | "right-center";
   offsetX?: number;
   offsetY?: number;
-  /** True: the keys stay where they are. Default false. */
+  /** True: the overlay gets no keys. Default false. */
   nonCapturing?: boolean;
 }
 
 export interface CustomOptions {
-  /** Ends it: it resolves with undefined. */
+  /** Closes the component: `custom` resolves with undefined. */
   signal?: AbortSignal | undefined;
-  /** True: over what is on the screen. Default false: in the place of the editor. */
+  /** True: above the screen. Default false: instead of the editor. */
   overlay?: boolean | undefined;
   overlayOptions?: OverlayOptions | (() => OverlayOptions) | undefined;
 }
 
-/** The looks that an editor is made with. Editors of `@earendil-works/pi-tui` take it as it is. */
+/** Styles for an editor. Editors of `@earendil-works/pi-tui` accept it. */
 export interface EditorTheme {
   borderColor(text: string): string;
   readonly selectList: Readonly<
@@ -80,24 +80,24 @@ export interface EditorTheme {
 }
 
 /**
- * Where the user types, in the place of the program's own editor. Editors of `@earendil-works/pi-tui` have this shape.
- * Keys of the program are asked before it, but for the one that stops (Esc): that one goes to the editor first, which
- * hands it on by calling `onEscape`, and pressed once more without another key in between it is the program's.
+ * An editor that replaces the program's. Editors of `@earendil-works/pi-tui` have this shape. The program's own keys
+ * come first, except for Esc: the editor gets it first and can pass it on with `onEscape`. A second Esc in a row goes
+ * to the program.
  */
 export interface EditorComponent extends Component {
   getText(): string;
   setText(text: string): void;
   handleInput(data: string): void;
-  /** Set by the program: to be called with a text that the user sends. */
+  /** Set by the program: call it with a text to send. */
   onSubmit?: ((text: string) => void) | undefined;
-  /** Set by the program, unless the editor has one: to be called at an Esc that the editor has no use for. */
+  /** Set by the program, unless the editor has one: call it for an Esc that the editor does not use. */
   onEscape?: (() => void) | undefined;
-  /** What the history goes through, latest last. */
+  /** Adds a text to the history, the latest last. */
   addToHistory?(text: string): void;
-  /** The text with pastes in full. Default `getText`. */
+  /** The text with full pastes. Default `getText`. */
   getExpandedText?(): string;
   setAutocompleteProvider?(provider: AutocompleteProvider): void;
-  /** Esc closes it then. Default false. */
+  /** True: Esc closes the completions. Default false. */
   isShowingAutocomplete?(): boolean;
   focused?: boolean;
 }
@@ -109,17 +109,17 @@ type EditorFactory = (
 ) => EditorComponent;
 
 interface AutocompleteItem {
-  /** Takes the place of what was typed. */
+  /** Replaces the prefix. */
   value: string;
   label: string;
   description?: string;
 }
 
-/** What completes what the user types. */
+/** Completes the user's text. */
 export interface AutocompleteProvider {
-  /** Characters that begin a completion by themselves, beside `/`, `@` and `#`. */
+  /** Characters that start a completion, besides `/`, `@` and `#`. */
   triggerCharacters?: string[];
-  /** Null where there is nothing. `prefix` is what stands in front of the cursor and is replaced. */
+  /** Null for none. `prefix` is the text before the cursor to replace. */
   getSuggestions(
     lines: string[],
     cursorLine: number,
@@ -136,89 +136,87 @@ export interface AutocompleteProvider {
   shouldTriggerFileCompletion?(lines: string[], cursorLine: number, cursorCol: number): boolean;
 }
 
-/** Makes a provider that asks `current` for what it does not complete itself. */
+/** Makes a provider that can delegate to `current`. */
 type AutocompleteFactory = (current: AutocompleteProvider) => AutocompleteProvider;
 
 export interface WorkingIndicator {
-  /** One after the other, as they are, with their own colours; one stands still, none hides the sign. */
+  /** Texts to show in turn, with their own colours. One frame does not move; an empty list hides the sign. */
   frames?: string[] | undefined;
-  /** Milliseconds for each; at least 40, default 120. */
+  /** Milliseconds for each frame; minimum 40, default 120. */
   intervalMs?: number | undefined;
 }
 
-/** A key as the terminal sends it. `consume`: nobody else gets it; `data`: this in its place. */
+/** Gets a key as the terminal sends it. `consume` stops it; `data` replaces it. */
 type TerminalInputHandler = (
   data: string,
 ) => { consume?: boolean | undefined; data?: string | undefined } | undefined | void;
 
 /**
- * How extensions speak with the user. Where nobody can be asked (`ctx.hasUI` is false), questions are answered at once:
- * nothing chosen, not confirmed, nothing typed.
+ * Talks to the user. Without a user (`ctx.hasUI` is false), questions are answered at once: no choice, not confirmed,
+ * no text.
  */
 export interface ExtensionUI {
-  /** @returns the option that was chosen; undefined where none was */
+  /** @returns the chosen option; undefined for none */
   select(title: string, options: string[], settings?: DialogOptions): Promise<string | undefined>;
-  /** @returns true only where the user said yes */
+  /** @returns true only if the user confirmed */
   confirm(title: string, message: string, settings?: DialogOptions): Promise<boolean>;
-  /** @returns what was typed; undefined where the user left it */
+  /** @returns the text; undefined if the user cancelled */
   input(title: string, placeholder?: string, settings?: DialogOptions): Promise<string | undefined>;
-  /** A text of several lines. @returns what was typed; undefined where the user left it */
+  /** Asks for a text of several lines. @returns the text; undefined if the user cancelled */
   editor(title: string, prefill?: string): Promise<string | undefined>;
-  /** Shows a text beside the conversation; default type "info". Without a user interface it is a notice. */
+  /** Shows a text beside the conversation. Default type "info". Without a user interface it is a notice. */
   notify(message: string, type?: NotificationType): void;
-  /** A short text in the footer; undefined takes it away. */
+  /** Shows a short text in the footer; undefined removes it. */
   setStatus(key: string, text: string | undefined): void;
-  /** Lines beside the editor, or a component, which only the interactive mode draws; undefined takes them away. */
+  /** Shows lines beside the editor, or a component (interactive mode only); undefined removes them. */
   setWidget(key: string, content: string[] | ComponentFactory | undefined, options?: WidgetOptions): void;
-  /** Of the terminal's window. */
+  /** Sets the title of the terminal's window. */
   setTitle(title: string): void;
-  /** Takes the place of what stands in the editor. */
+  /** Replaces the text in the editor. */
   setEditorText(text: string): void;
   getEditorText(): string;
 
-  // What follows is drawn by the interactive mode alone (`ctx.mode` is "tui"). Elsewhere it has no effect.
+  // Only the interactive mode (`ctx.mode` is "tui") draws the following. In other modes the calls have no effect.
 
   /**
-   * Shows a component in the place of the editor; it has the keys until it calls `done`. It waits until the user rests
-   * from typing. Ctrl-C, the end of the
-   * program, and unloading the extension end it too. One that throws is named in a notice, and ends.
-   * @returns what it was done with; undefined where it ended otherwise, and where nothing is drawn
+   * Shows a component instead of the editor, once the user stops typing. It gets the keys until it calls `done`.
+   * Ctrl-C, the end of the program and unloading the extension close it too. An error is a notice and closes it.
+   * @returns the value of `done`; undefined if it was closed otherwise, or nothing is drawn
    */
   custom<Value>(factory: CustomFactory<Value>, options?: CustomOptions): Promise<Value | undefined>;
-  /** The looks of now; texts stay as they are where nothing is drawn. */
+  /** The current theme. Without a screen, it leaves texts unchanged. */
   readonly theme: Theme;
-  /** A component in the place of the footer; undefined brings the footer back. */
+  /** Replaces the footer; undefined restores it. */
   setFooter(factory: FooterFactory | undefined): void;
-  /** A component above the chat; undefined takes it away. */
+  /** Shows a component above the chat; undefined removes it. */
   setHeader(factory: ComponentFactory | undefined): void;
-  /** What stands beside the spinner while the agent works; without a text, what it does. */
+  /** Sets the text beside the spinner. Without a text, it describes the agent's work. */
   setWorkingMessage(message?: string): void;
-  /** The sign that turns beside it; without options, the program's. */
+  /** Sets the spinner. Without options, it is the program's. */
   setWorkingIndicator(indicator?: WorkingIndicator): void;
-  /** False hides that line. What a key would cancel, or a handler that is waited for, is shown all the same. */
+  /** False hides the spinner's line, except for work that a key cancels or a handler that the agent waits for. */
   setWorkingVisible(isVisible: boolean): void;
-  /** What stands in the place of thinking that is folded; without a text, how much of it there is. */
+  /** Sets the label of folded thinking. Without a text, it shows the amount. */
   setHiddenThinkingLabel(label?: string): void;
   /**
-   * An editor in the place of the program's, with the text that stands there; undefined brings the program's back. One
-   * that throws is named in a notice, and the program's comes back with the text.
+   * Replaces the editor and keeps its text; undefined restores the program's. An error is a notice and restores it too.
    */
   setEditorComponent(factory: EditorFactory | undefined): void;
-  /** Completes more than the program does; the function returned ends it. One that throws is named, and left out. */
+  /** Adds completions; the function returned removes them. A provider that throws is removed, with a notice. */
   addAutocompleteProvider(factory: AutocompleteFactory): () => void;
-  /** Sees keys before what has the focus, behind the program's own; the function returned ends it. */
+  /** Gets keys after the program's own and before the focused component; the function returned ends it. */
   onTerminalInput(handler: TerminalInputHandler): () => void;
   /**
-   * The colours: `auto`, a theme by its name, or one of `getTheme` or of one's own, until the user chooses others or the
-   * extension is unloaded. The settings stay as they are.
+   * Sets the theme: `auto`, a name, a theme of `getTheme` or an own one. It applies until the user chooses another or
+   * the extension is unloaded. The settings stay unchanged.
    */
   setTheme(theme: string | Theme): { success: boolean; error?: string };
-  /** The themes there are, built in and in files, with their files; none where nothing is drawn. */
+  /** All themes, built in and in files, with their files. Empty without a screen. */
   getAllThemes(): { name: string; path: string | undefined }[];
-  /** A theme by its name, to draw with or to set; undefined where there is none. It is as its file was when it was asked for. */
+  /** Finds a theme by its name, with its file's current content. */
   getTheme(name: string): Theme | undefined;
-  /** True where the user wants to see all of tool output, thinking and summaries; false where nothing is drawn. */
+  /** True if tool output, thinking and summaries are expanded. False without a screen. */
   getToolsExpanded(): boolean;
-  /** As the user's key does. */
+  /** Expands or folds them, as the user's key does. */
   setToolsExpanded(isExpanded: boolean): void;
 }

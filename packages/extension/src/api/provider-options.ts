@@ -16,7 +16,7 @@ import type {
 } from "@bonsai-agent/models";
 import type { LoginCredentials, ProviderLogin } from "@bonsai-agent/models/login";
 
-/** A model of a provider that an extension adds. */
+/** A model of an extension's provider. */
 export interface ProviderModelOptions {
   id: string;
   name?: string | undefined;
@@ -29,7 +29,7 @@ export interface ProviderModelOptions {
     | undefined;
   /** Tokens. */
   contextWindow?: number | undefined;
-  /** Tokens of the longest answer. */
+  /** Maximum tokens of an answer. */
   maxTokens?: number | undefined;
   /** Default: the provider's. */
   api?: ProviderApi | string | undefined;
@@ -37,70 +37,69 @@ export interface ProviderModelOptions {
   headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The model that a provider of one's own is asked for. */
+/** The model of a request to an extension's provider. */
 export interface AskedModel {
   provider: string;
   id: string;
-  /** As its answers say it, in messages. */
+  /** The `api` of its answers. */
   api: string;
-  /** True when it can think. */
+  /** True if it can think. */
   reasoning: boolean;
   input: readonly ("text" | "image")[];
-  /** Empty where none was given. */
+  /** Empty by default. */
   baseUrl: string;
   headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What a provider of one's own is asked. */
+/** A request to an extension's provider. */
 export interface ProviderStreamRequest {
   model: AskedModel;
-  /** What for: a turn of the conversation, a summary, a title, or what an extension asks by itself. */
+  /** The purpose: a turn, a summary, a title, or an extension's own request. */
   purpose: ModelRequest["purpose"];
   systemPrompt: string;
   messages: readonly Message[];
   tools: readonly ToolDeclaration[];
   /** Tokens. */
   maxOutputTokens?: number;
-  /** How much the model may think before it answers. */
   thinking?: ThinkingLevel;
-  /** The provider's key, where there is one. */
+  /** The provider's key, if it has one. */
   apiKey?: string;
   /** The same for all requests of one session. */
   cacheKey?: string;
-  /** Aborted when nobody waits for the answer any longer. */
+  /** Aborts when the answer is no longer needed. */
   signal: AbortSignal;
 }
 
-/**
- * The answer as it comes in. What its methods return is to be yielded. A stream that has called `stop` ends without
- * `done`: the answer is what stands here.
- */
+/** Builds the answer. Yield the events that its methods return. After `stop`, a stream ends without `done`. */
 export interface ProviderAnswer {
-  /** The answer so far; it grows in place. */
+  /** The answer so far; it changes in place. */
   readonly message: AssistantMessage;
-  /** Adds to the text at the end, or begins one. */
+  /** Adds to the last text block, or starts one. */
   text(delta: string): StreamEvent;
-  /** Adds to the thinking at the end, or begins one; signatures are set on the block in `message.content`. */
+  /** Adds to the last thinking block, or starts one. Set signatures on the block in `message.content`. */
   thinking(delta: string): StreamEvent;
-  /** Adds a block that is complete, or whose parts come later. @returns its index in `message.content` */
+  /** Adds a block. @returns its index in `message.content` */
   add(block: AssistantContent): number;
-  /** Begins a call whose arguments stream in; a call without an id gets one. @returns its index in `message.content` */
+  /** Starts a call with streamed arguments; a missing id is added. @returns its index in `message.content` */
   beginCall(call: Pick<ToolCall, "id" | "name"> & Partial<ToolCall>): number;
-  /** Adds a part of a call's arguments, as JSON text. */
+  /** Adds JSON text to a call's arguments. */
   callArguments(index: number, delta: string): StreamEvent;
-  /** Ends a call; what is no JSON object is told to the model as its mistake. */
+  /** Ends a call. The model is told about arguments that are no JSON object. */
   endCall(index: number): StreamEvent;
-  /** Counts of tokens; the cost is reckoned by the model's prices. */
+  /** Sets the token counts; the model's prices give the cost. */
   setUsage(counts: Parameters<AnswerBuilder["setUsage"]>[0]): void;
-  /** Why the answer ended, and in the server's own words. */
+  /** Sets the stop reason, and the server's own one. */
   stop(reason: StopReason, rawReason?: string): void;
 }
 
-/** A login of a provider, in pi's shape. `oauthLogin` and `keyLogin` of `@bonsai-agent/extension/login` make most of them. */
+/**
+ * A login of a provider, in pi's shape. `oauthLogin` and `keyLogin` of `@bonsai-agent/extension/login` make the usual
+ * ones.
+ */
 export interface ProviderLoginOptions extends ProviderLogin {
   /**
-   * Changes the provider's models for whoever is logged in, their `baseUrl` for one. Called with those that were registered, when
-   * a login is there, and after each login and refresh of this process.
+   * Changes the registered models for the current login, for example their `baseUrl`. Called with a stored login, and
+   * after each login and refresh in this process.
    */
   modifyModels?(
     models: (ProviderModelOptions & { provider: string })[],
@@ -110,37 +109,37 @@ export interface ProviderLoginOptions extends ProviderLogin {
 
 export interface ProviderOptions {
   name?: string | undefined;
-  /** Needed where models are given, unless `stream` is. */
+  /** Required with `models`, unless `stream` is given. */
   baseUrl?: string | undefined;
-  /** The key itself, or `$NAME` of a variable of the environment. */
+  /** The key itself, or `$NAME` for an environment variable. */
   apiKey?: string | undefined;
   /**
-   * `anthropic-messages`, `openai-responses` or `openai-chat` (also as `openai-completions`). Default: what the provider
-   * has, and `openai-chat` for a new one; of no account beside `stream`.
+   * `anthropic-messages`, `openai-responses` or `openai-chat` (alias `openai-completions`). Default: the existing
+   * provider's, else `openai-chat`. Ignored with `stream`.
    */
   api?: ProviderApi | string | undefined;
   headers?: Readonly<Record<string, string>> | undefined;
-  /** True: the key is sent as `Authorization: Bearer` too, beside where the protocol has it. Default false. */
+  /** True: also sends the key as `Authorization: Bearer`. Default false. */
   authHeader?: boolean | undefined;
-  /** How users log in, with `/login NAME`: what it gives stands in for a key. */
+  /** The login of `/login NAME`; its result replaces a key. */
   oauth?: ProviderLoginOptions | undefined;
-  /** Takes the place of the provider's known models; without it, those stay. */
+  /** Replaces the provider's models. Default: they stay. */
   models?: readonly ProviderModelOptions[] | undefined;
   /**
-   * What requests lack besides a key, in one sentence with the remedy, as it is now: "Set AWS_REGION." Then none is made,
-   * and the models are not offered.
+   * A missing requirement besides the key, in one sentence with the remedy: "Set AWS_REGION." Then no request is made
+   * and no model is offered.
    */
   missing?: string | undefined;
   /**
-   * Makes the client that requests of `openai-responses` and `openai-chat` go out by, for each request: one of the `openai`
-   * SDK, with these settings, and with the address and the credentials that it knows.
+   * Makes the `openai` SDK's client for each request of `openai-responses` and `openai-chat`, from these settings, with
+   * its own address and credentials.
    */
   client?: ProviderCall["connect"];
   /**
-   * Answers requests in the place of a protocol: events of the stream, whose `done` or `error` has the whole answer, or
-   * that alone; or what the methods of `answer` return, which checks and counts as the built-in protocols do. A throw is a
-   * failed request; a ProviderError says best what kind of one, and what looks like a provider's error is read like one.
-   * Nothing for five minutes is taken for the end of the connection. What it is given is frozen.
+   * Answers requests instead of a protocol. Yields events; the last one, `done` or `error`, has the whole answer. Or
+   * returns the answer, or yields the events of `answer`, which checks and counts like the built-in protocols. An error
+   * is a failed request; a ProviderError names its kind, and other errors are read like a provider's. Five minutes of
+   * silence end the connection. The request is frozen.
    */
   stream?(
     request: ProviderStreamRequest,

@@ -14,9 +14,9 @@ import type { DrawnComponent } from "./extension-host.ts";
 import type { ExtensionRegistry } from "./extension-registry.ts";
 import { type ExtensionScope, runOf } from "./extension-scope.ts";
 
-/** How a call of a tool is drawn; each gives undefined where the tool has nothing to say about it, or failed. */
+/** Draws a tool's call. Undefined if the tool draws nothing or fails. */
 export interface ToolRenderer {
-  /** True where the renderers' lines stand alone. */
+  /** True to draw the lines without a mark and an indent. */
   readonly isAlone: boolean;
   call(args: unknown, theme: Theme, context: ToolRenderContext): DrawnComponent | undefined;
   result(
@@ -27,22 +27,22 @@ export interface ToolRenderer {
   ): DrawnComponent | undefined;
 }
 
-/** How extensions draw what stands in a chat. Nothing here throws; a renderer that fails is named in one notice. */
+/** Draws messages, entries and tool calls of extensions. Never throws; a failed renderer is one notice. */
 export interface ExtensionRenderers {
   message(message: ExtensionMessage, options: RenderOptions, theme: Theme): DrawnComponent | undefined;
-  /** Whether entries of this type are drawn at all. */
+  /** True if entries of this type have a renderer. */
   hasEntry(customType: string): boolean;
   entry(entry: CustomEntry, options: RenderOptions, theme: Theme): DrawnComponent | undefined;
-  /** Undefined for a tool that leaves it to the front end. */
+  /** Undefined if the front end draws the tool. */
   tool(name: string): ToolRenderer | undefined;
 }
 
 interface Drawing {
   scope: ExtensionScope;
-  /** The renderer as its author calls it; a failure is a notice once for each. */
+  /** The renderer's name for its author. Each one fails with one notice. */
   what: string;
   render: () => Component | undefined;
-  /** Arguments that are still being written can be anything: that a renderer fails at them is no notice. */
+  /** Hides failures while the model writes the arguments. */
   isQuiet?: boolean;
 }
 
@@ -114,13 +114,13 @@ export function extensionRenderers(
 
 interface DrawnComponentOptions {
   scope: ExtensionScope;
-  /** What made it, as its author calls it. */
+  /** The call that made it, for its author. */
   call: string;
   /** Called once. */
   onFailure: (error: unknown) => void;
 }
 
-/** @throws BonsaiError `extension_argument_invalid` for what is no component */
+/** Makes a component safe to call. @throws BonsaiError `extension_argument_invalid` for another value */
 export function drawnComponent(
   made: unknown,
   { scope, call, onFailure }: DrawnComponentOptions,
@@ -176,7 +176,7 @@ function linesOf(rendered: unknown): string[] {
 
 const same = (text: string) => text;
 
-/** Where nothing is drawn, texts stay as they are. */
+/** The theme without a screen: texts stay unchanged. */
 export const plainTheme: Theme = {
   name: "",
   appearance: "dark",

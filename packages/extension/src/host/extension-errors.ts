@@ -5,11 +5,11 @@ import { tidyError, withoutMarkers } from "../load/generation.ts";
 import { codeFrame, placeText, placeThrown, readableError } from "../load/thrown-error.ts";
 import { type ExtensionScope, extensionAtWork } from "./extension-scope.ts";
 
-/** Why an extension was not loaded, with the place where it threw. */
+/** The reason why an extension was not loaded, with the place of the error. */
 export function extensionFailure({ source }: ExtensionScope, error: unknown): BonsaiError {
   const isOurs = BonsaiError.is(error);
   const place = placeThrown(error);
-  // What was thrown while the module was read says its place itself.
+  // Errors of the loader name their place.
   if (isOurs && place === undefined) return error;
   const where = place === undefined ? source : placeText(place);
   const message = `${where}: ${messageOf(error)}${place === undefined ? "" : codeFrame(place)}${causesOf(error)}`;
@@ -24,13 +24,12 @@ export function extensionFailure({ source }: ExtensionScope, error: unknown): Bo
   });
 }
 
-/** The notice about an extension that was not loaded. */
 export function failureNotice(source: string, { message, hint }: BonsaiError): AgentNotice {
   const text = `Could not load the extension ${source}. ${message}\n${hint}`;
   return { level: "warning", code: "extension_failed", message: text };
 }
 
-/** The notice about a registration that could not be; what it was for is not there, and all else of the extension is. */
+/** The notice about a failed registration. The rest of the extension works. */
 export function refusalNotice(scope: ExtensionScope, error: unknown): AgentNotice {
   const { message, hint } = extensionFailure(scope, error);
   return {
@@ -53,7 +52,7 @@ export function droppedFieldNotice(
   };
 }
 
-/** What a command's handler threw. */
+/** The error of a command's handler. */
 export function commandFailure(
   { name, source }: { name: string; source: string },
   error: unknown,
@@ -69,7 +68,7 @@ export function commandFailure(
   });
 }
 
-/** A notice of the lifecycle as users get it; for a handler that threw, with the place where it did. */
+/** The user's notice for one of the lifecycle; for an error in a handler, with its place. */
 export function lifecycleNotice(notice: LifecycleNotice): AgentNotice {
   const message =
     notice.type === "handler_error"
@@ -79,8 +78,8 @@ export function lifecycleNotice(notice: LifecycleNotice): AgentNotice {
 }
 
 /**
- * The notice about an error that reached nobody: one in a timer of an extension, or in a promise that it did not
- * wait for. To be asked in a listener of the process. Undefined for an error that no extension has a part in.
+ * The notice about an uncaught error in a timer or promise of an extension. Call it in a listener of the process.
+ * Undefined if no extension is involved.
  */
 export function strayErrorNotice(error: unknown): AgentNotice | undefined {
   const source = extensionAtWork()?.source ?? placeThrown(error)?.path;
@@ -94,7 +93,7 @@ export function strayErrorNotice(error: unknown): AgentNotice | undefined {
   };
 }
 
-/** What failed, why and where: for a failure of an extension that stops nothing. */
+/** The text for a failure that stops nothing: what failed, why and where. */
 export function failureText(what: string, error: unknown): string {
   return `${what} failed: ${reasonOf(error)}`;
 }
@@ -109,21 +108,20 @@ const REJECTED = 'The promise rejected with the reason "';
 
 function messageOf(error: unknown): string {
   const { message, name } = readableError(error);
-  // Node's own words about a rejection with something that is no error.
+  // Node's text for a rejection with a value that is no error.
   const at = message.indexOf(REJECTED);
   const reason = at >= 0 && message.endsWith('".') ? message.slice(at + REJECTED.length, -2) : undefined;
   return withoutMarkers(reason || message || name);
 }
 
-/** Causes of causes that are named. */
-const mostCauses = 4;
+const MAX_CAUSES = 4;
 
-/** A line for each cause that the message does not name itself. */
+/** A line for each cause that is not in the message. */
 function causesOf(error: unknown): string {
   const lines: string[] = [];
   let named = messageOf(error);
   let { cause } = readableError(error);
-  for (let count = 0; cause !== undefined && cause !== null && count < mostCauses; count += 1) {
+  for (let count = 0; cause !== undefined && cause !== null && count < MAX_CAUSES; count += 1) {
     const message = messageOf(cause);
     if (!named.includes(message)) lines.push(`\nCause: ${message}`);
     named += message;
@@ -132,7 +130,7 @@ function causesOf(error: unknown): string {
   return lines.join("");
 }
 
-/** A call of the API with something that it cannot be given; types alone do not keep JavaScript from it. */
+/** A call with a wrong argument. JavaScript authors have no types. */
 export function badArgument(
   { source }: ExtensionScope,
   call: string,
@@ -151,7 +149,7 @@ function shown(value: unknown): string {
   return shortened(textOf(value), 80);
 }
 
-/** What goes round in circles, or has a getter that throws, is shown by its type. */
+/** Circular values, and values with getters that throw, are shown by their type. */
 function textOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? String(value);
@@ -160,7 +158,7 @@ function textOf(value: unknown): string {
   }
 }
 
-/** A handler or tool must not wait for its own end: that would never return. */
+/** A handler or tool must not wait for its own end. */
 export function waitsForItself(call: "reload" | "waitForIdle"): BonsaiError {
   return new BonsaiError({
     code: "extension_waits_for_itself",

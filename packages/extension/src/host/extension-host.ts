@@ -23,14 +23,14 @@ import type {
 } from "../api/extension-ui.ts";
 import type { VirtualModules } from "../load/virtual-modules.ts";
 
-/** The models of the host, and who asks them. */
+/** The host's models, keys and client. */
 export interface ExtensionModels {
   catalogue: Catalogue;
   keys: KeyFile;
   client: ModelClient;
 }
 
-/** Where a session is left for another. Each resolves with false where it did not happen. */
+/** Switches sessions and entries. Each call resolves with false if nothing happened. */
 export interface SessionControl {
   newSession(options: { parentSession?: string }): Promise<boolean>;
   fork(entryId: string, options: { position: "before" | "at" }): Promise<boolean>;
@@ -39,112 +39,108 @@ export interface SessionControl {
   mergeBranch(branchId: string, options: MergeOptions): Promise<MergeResult>;
 }
 
-/** What a front end gives to the extensions that it runs. Read when needed: sessions come and go. */
+/** The front end, for its extensions. Read it when needed: sessions change. */
 export interface ExtensionHost {
   readonly mode: ExtensionMode;
   readonly cwd: string;
-  /** Where handlers of extensions are registered. */
   readonly lifecycle: Lifecycle<LifecycleEvents>;
-  /** Default: nobody can be asked, and notifications become notices. */
+  /** Default: no user, and notifications become notices. */
   readonly ui?: FrontEndUI | undefined;
-  /** The session that is worked in; undefined before there is one. */
+  /** Undefined before a session is open. */
   session(): Session | undefined;
   /** Undefined in the session commands. */
   agent(): Agent | undefined;
-  /** The model in use where there is no agent. */
+  /** The current model without an agent. */
   model?(): CatalogueModel | undefined;
   /** Opened when an extension first asks. */
   models(): Promise<ExtensionModels>;
-  /** Default: commands of extensions can go to no other session or place. */
+  /** Default: commands cannot switch sessions and entries. */
   readonly control?: SessionControl | undefined;
-  /** Ends the program once what goes on has ended. */
+  /** Ends the program after the current work. */
   shutdown(): void;
   isProjectTrusted(): boolean;
-  /** What the command line gave for a flag that an extension registered. */
+  /** The value of a flag on the command line. */
   flag(name: string): FlagValue | undefined;
-  /** The templates and skills that a prompt can call, as far as they were read. Default: none. */
+  /** The known templates and skills that a prompt can call. Default: none. */
   resourceCommands?(): readonly ResourceCommandInfo[];
   /** Must not throw. */
   onNotice(notice: AgentNotice): void;
-  /** Asks about a path beyond the project that a tool of an extension wants to touch. Default: nobody is asked. */
+  /** Asks about a path outside of the project for an extension's tool. Default: does not ask. */
   readonly confirmPath?: ConfirmPath | undefined;
-  /** Called once the extensions are loaded anew and started: what they bring besides is read again. Default: nothing. */
+  /** Called after a reload, to read the extensions' resources again. Default: nothing. */
   onReload?(signal: AbortSignal): Promise<void>;
-  /** Called with each entry that an extension has appended. Default: nothing is called. */
+  /** Called with each entry that an extension appends. Default: nothing. */
   onEntry?(entry: CustomEntry): void;
 }
 
-/** The extension that an adapter works for. */
+/** An extension, for an adapter. */
 export interface AdaptedExtension {
   /** Absolute path of the entry module. */
   readonly path: string;
-  /** As notices name it. */
+  /** Its name in notices. */
   readonly name: string;
   /** The program that runs it. */
   readonly host: ExtensionHost;
-  /** The modules of the program that the extension can import. */
+  /** The host modules that the extension can import. */
   readonly modules: VirtualModules;
-  /** Keeps an undo until the extension is unloaded; the function returned undoes at once. */
+  /** Runs `undo` when the extension is unloaded. The function returned runs it at once. */
   keep(undo: () => void): () => void;
   onNotice(notice: AgentNotice): void;
-  /** The notice about a registration that an adapter could not make: it costs the extension nothing else. */
+  /** Reports a failed registration; the rest of the extension works. */
   notifyRefused(error: unknown): void;
   /**
-   * Runs the command that a text calls, of whatever extension, as if the user had typed it: at once, and for a handler or a
-   * tool that the agent waits for when the agent is idle. Nobody waits for it; a failure is a notice. False where the text
-   * calls none.
+   * Runs the command of a text, as if the user had typed it, without waiting; a failure is a notice. During a handler
+   * or tool that the agent waits for, the command waits for the agent. Returns false if the text calls no command.
    */
   runCommand(text: string): boolean;
-  /** Whether a tool may touch a path beyond the project, as the user is asked for the program's own tools. */
+  /** Asks about a path outside of the project, as for built-in tools. */
   readonly confirmPath: ConfirmPath;
 }
 
-/** Lays another agent's names over ours, for extensions that were written for it. */
+/** Changes the API for extensions of another agent. */
 export interface ExtensionAdapter {
-  /** What the extension's function is called with. */
+  /** Returns the API for the extension's function. */
   api?(api: ExtensionAPI, extension: AdaptedExtension): ExtensionAPI;
-  /** What its handlers, tools and commands are called with. */
+  /** Returns the context for its handlers, tools and commands. */
   context?<Context extends ExtensionContext>(context: Context, extension: AdaptedExtension): Context;
 }
 
-/** A component of an extension as a front end calls it: never throws. */
+/** A component of an extension, for a front end. Never throws. */
 export interface DrawnComponent {
-  /** Undefined once it has failed, and once its extension is unloaded. */
+  /** Undefined after a failure, and after its extension was unloaded. */
   render(width: number): string[] | undefined;
   handleInput(data: string): void;
   invalidate(): void;
   dispose(): void;
-  /** Whether the keys go to it. */
   focused: boolean;
-  /** Whether it wants keys that are let go, too. */
+  /** True if it also wants key releases. */
   readonly wantsKeyRelease: boolean;
-  /** As the extension made it. */
+  /** The extension's own object. */
   readonly component: Component;
 }
 
-/** What a component is made with. */
 export interface ComponentPlace<Value> {
   tui: ComponentTui;
   keybindings: ComponentKeybindings;
-  /** Ends what is shown; a second call does nothing. */
+  /** Closes the component; a second call does nothing. */
   done(value: Value | undefined): void;
 }
 
-/** What an editor of an extension is made with, and who is told that it failed: it is gone by then. */
+/** Makes an extension's editor. `onFailure` is called after a failed editor was removed. */
 export interface EditorMaker {
   make(place: { tui: ComponentTui; keybindings: ComponentKeybindings; theme: EditorTheme }): EditorComponent;
   onFailure(error: unknown): void;
 }
 
-/** What a front end does that can draw components. Whoever takes one that was made disposes of it. */
+/** The functions of a front end that draws components. The receiver of a component disposes of it. */
 export interface FrontEndDrawing {
   readonly theme: Theme;
-  /** Shows what is made until it is done. @returns undefined where it ended otherwise */
+  /** Shows a component until it is done. @returns undefined if it was closed otherwise */
   custom<Value>(
     make: (place: ComponentPlace<Value>) => DrawnComponent | Promise<DrawnComponent>,
     options: CustomOptions,
   ): Promise<Value | undefined>;
-  /** In the place of the lines of `setWidget`, which takes it away, too. */
+  /** Replaces the lines of `setWidget`, which also removes it. */
   showWidget(key: string, make: (tui: ComponentTui) => DrawnComponent, options?: WidgetOptions): void;
   setFooter(make: ((tui: ComponentTui, data: FooterData) => DrawnComponent) | undefined): void;
   setHeader(make: ((tui: ComponentTui) => DrawnComponent) | undefined): void;
@@ -152,31 +148,31 @@ export interface FrontEndDrawing {
   setWorkingIndicator(indicator: WorkingIndicator | undefined): void;
   setWorkingVisible(isVisible: boolean): void;
   setHiddenThinkingLabel(label: string | undefined): void;
-  /** Puts an editor in the place of the program's; undefined brings that back. Whatever it throws, the text is kept. */
+  /** Replaces the editor; undefined restores the program's. A failure keeps the text. */
   setEditor(maker: EditorMaker | undefined): void;
-  /** What throws is called no more. @returns ends it */
+  /** A provider that throws is not called again. @returns a function that removes it */
   addAutocompleteProvider(
     make: (current: AutocompleteProvider) => AutocompleteProvider,
     onFailure: (error: unknown) => void,
   ): () => void;
-  /** The handler never throws. @returns ends it */
+  /** The handler never throws. @returns a function that removes it */
   onTerminalInput(handler: (data: string) => { consume?: boolean; data?: string } | undefined): () => void;
-  /** Undefined brings back what the user has chosen. */
+  /** Undefined restores the user's theme. */
   setTheme(theme: string | Theme | undefined): void;
-  /** True for what `setTheme` takes by name. */
+  /** True if `setTheme` accepts the name. */
   hasTheme(name: string): boolean;
   getAllThemes(): { name: string; path: string | undefined }[];
   getTheme(name: string): Theme | undefined;
   getToolsExpanded(): boolean;
   setToolsExpanded(isExpanded: boolean): void;
-  /** An extension has appended it; it is drawn where it has a renderer. */
+  /** Draws an appended entry if it has a renderer. */
   showEntry(entry: CustomEntry): void;
 }
 
-/** What a front end implements for extensions. What draws can be left out: it then has no effect. */
+/** A front end's user interface for extensions. Absent drawing functions have no effect. */
 export interface FrontEndUI
   extends Omit<ExtensionUI, keyof FrontEndDrawing | "setWidget" | "setEditorComponent">,
     Partial<FrontEndDrawing> {
-  /** Lines beside the editor; undefined takes them, or a component, away. */
+  /** Shows lines beside the editor; undefined removes them, or a component. */
   setWidget(key: string, lines: string[] | undefined, options?: WidgetOptions): void;
 }

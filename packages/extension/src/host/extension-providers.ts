@@ -6,8 +6,9 @@ import type { OpenedModels } from "./model-registry.ts";
 import { streamProvider } from "./stream-provider.ts";
 
 /**
- * Adds a provider or changes one. What fails later (`modifyModels`) is told `onFailure`. The function returned brings back what it covered; a second call does nothing.
- * @throws BonsaiError `provider_options_invalid`, and what opening the models threw; then nothing has changed
+ * Adds a provider, or changes an existing one. Later failures (of `modifyModels`) go to `onFailure`. The function returned
+ * restores the former state; a second call does nothing.
+ * @throws BonsaiError `provider_options_invalid`, and the error of opening the models; then nothing has changed
  */
 export function registerProvider(
   models: OpenedModels,
@@ -33,7 +34,7 @@ export function registerProvider(
   };
 }
 
-/** Methods of an object of the extension's own stay its methods. */
+/** Keeps the methods of an extension's object bound to it. */
 function boundLogin(oauth: ProviderLoginOptions): ProviderLoginOptions {
   return {
     name: oauth.name,
@@ -53,7 +54,7 @@ interface ForLogins {
   isKnown: boolean;
 }
 
-/** The provider with the models of whoever is logged in; after each login and logout, with those of then. */
+/** Adds the provider with the models of the current login. Each login and logout changes them. */
 function addForLogins(models: OpenedModels, { options, config, isKnown, onFailure }: ForLogins): () => void {
   const { catalogue, keys } = models();
   const name = config.provider;
@@ -85,17 +86,17 @@ function addForLogins(models: OpenedModels, { options, config, isKnown, onFailur
   };
 }
 
-/** A provider that an extension brings, ready to be added. */
+/** A provider of an extension, ready to be added. */
 interface CheckedProvider extends AddedProvider {
-  /** The key itself, where it was given as one. */
+  /** The key itself. Undefined if the options name a variable. */
   apiKey?: string;
   stream?: NonNullable<ProviderOptions["stream"]>;
   connect?: NonNullable<ProviderOptions["client"]>;
 }
 
 /**
- * Checks what an author wrote. No message holds a key or a header.
- * @param known whether a provider of this name is there already: then what is left out stays as it is
+ * Checks the options of an author. No message contains a key or a header.
+ * @param isKnown for a provider that exists already: missing options keep their values
  * @throws BonsaiError `provider_options_invalid`
  */
 function checkedProvider(
@@ -103,7 +104,12 @@ function checkedProvider(
   options: ProviderOptions,
   { isKnown }: { isKnown: boolean },
 ): CheckedProvider {
-  const refuse = refusalFor(name);
+  const refuse = (what: string, hint: string) =>
+    new BonsaiError({
+      code: "provider_options_invalid",
+      message: `Could not register the provider ${JSON.stringify(name) ?? "without a name"}: ${what}.`,
+      hint,
+    });
   if (typeof name !== "string" || !/^[^\s/]+$/.test(name))
     throw refuse("the name is not valid", "Choose a name without spaces and slashes.");
   const parsed = providerSchema.safeParse(options);
@@ -112,10 +118,9 @@ function checkedProvider(
     const key = issue?.path.join(".") || "the options";
     throw refuse(`${key}: ${issue?.message ?? "invalid value"}`, `Fix ${key}.`);
   }
-  const { stream, client } = options;
+  const { stream, client, oauth } = options;
   const { apiKey, api, baseUrl, headers, models, authHeader, missing } = parsed.data;
-  const isReached = baseUrl !== undefined || stream !== undefined || client !== undefined;
-  if (!isKnown && !isReached)
+  if (!isKnown && baseUrl === undefined && stream === undefined && client === undefined)
     throw refuse("baseUrl is missing", `Set baseUrl to the address of ${name}, or answer with stream.`);
   const protocol = { own: stream !== undefined, isNew: !isKnown, refuse };
   return {
@@ -127,8 +132,7 @@ function checkedProvider(
     missing,
     hasOwnClient: client === undefined ? undefined : true,
     authHeader,
-    // Whoever brings a login means that it, or a key, is wanted.
-    ...(options.oauth === undefined ? {} : { login: options.oauth.name, needsKey: true }),
+    ...(oauth === undefined ? {} : { login: oauth.name, needsKey: true }),
     models: models?.map((model) => modelOf(model, protocol)),
     stream: stream?.bind(options),
     connect: client?.bind(options),
@@ -137,17 +141,8 @@ function checkedProvider(
 
 type Refuse = (what: string, hint: string) => BonsaiError;
 
-function refusalFor(name: unknown): Refuse {
-  return (what, hint) =>
-    new BonsaiError({
-      code: "provider_options_invalid",
-      message: `Could not register the provider ${JSON.stringify(name) ?? "without a name"}: ${what}.`,
-      hint,
-    });
-}
-
 interface Protocol {
-  /** Requests are answered by the extension itself. */
+  /** The extension answers requests itself. */
   own: boolean;
   isNew: boolean;
   refuse: Refuse;
@@ -159,7 +154,6 @@ function keyOf(
 ): Pick<CheckedProvider, "apiKey" | "apiKeyEnv" | "needsKey"> {
   if (apiKey === undefined) return {};
   const variable = /^\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})$/.exec(apiKey);
-  // Whoever names one means that it is wanted.
   if (variable !== null) return { apiKeyEnv: (variable[1] ?? variable[2])!, needsKey: true };
   if (!apiKey.startsWith("!")) return { apiKey };
   throw refuse(
@@ -168,7 +162,7 @@ function keyOf(
   );
 }
 
-/** By the names of another agent too. */
+/** Includes pi's names. */
 const protocols: Readonly<Record<string, ProviderApi>> = {
   "anthropic-messages": "anthropic-messages",
   "openai-responses": "openai-responses",
@@ -179,8 +173,7 @@ const protocols: Readonly<Record<string, ProviderApi>> = {
 function apiOf(api: string | undefined, { own, isNew, refuse }: Protocol): ProviderApi | undefined {
   if (own) return "extension";
   if (api === undefined) return isNew ? "openai-chat" : undefined;
-  const known = Object.hasOwn(protocols, api) ? protocols[api] : undefined;
-  if (known !== undefined) return known;
+  if (Object.hasOwn(protocols, api)) return protocols[api];
   throw refuse(
     `unknown protocol ${JSON.stringify(api)}`,
     `Set api to one of: ${Object.keys(protocols).join(", ")}. For any other protocol, answer with stream.`,
@@ -199,9 +192,9 @@ function addressOf(baseUrl: string | undefined, { own, refuse }: Protocol): stri
   );
 }
 
-/** Fields that are undefined stand for what the provider says. */
+/** The provider's values replace undefined fields. */
 function modelOf(
-  { api, baseUrl, cost, contextWindow, maxTokens, ...given }: ProviderModelInput,
+  { api, baseUrl, cost, contextWindow, maxTokens, ...given }: z.infer<typeof model>,
   protocol: Protocol,
 ): NonNullable<AddedProvider["models"]>[number] {
   return {
@@ -214,13 +207,13 @@ function modelOf(
   };
 }
 
-/** Who names no price for cached tokens pays the full one. */
+/** Without a price, cached tokens cost as much as the others. */
 function pricesOf({
   input,
   output,
   cacheRead = input,
   cacheWrite = input,
-}: NonNullable<ProviderModelInput["cost"]>) {
+}: NonNullable<z.infer<typeof model>["cost"]>) {
   return { input, output, cacheRead, cacheWrite };
 }
 
@@ -269,5 +262,3 @@ const providerSchema = z.object({
   client: method.optional(),
   stream: method.optional(),
 });
-
-type ProviderModelInput = z.infer<typeof model>;

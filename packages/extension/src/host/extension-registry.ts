@@ -14,7 +14,7 @@ import { type ExtensionScope, runOf } from "./extension-scope.ts";
 import type { OpenedModels } from "./model-registry.ts";
 import { ExtensionTools, type Registration, Registrations } from "./registrations.ts";
 
-/** A command, and how to run it with a context of the extension that registered it. */
+/** A command, bound to its extension. */
 export interface RegisteredCommand {
   readonly options: CommandOptions;
   run(args: string): Promise<void>;
@@ -26,7 +26,6 @@ interface RegisteredShortcut {
   run(): Promise<void>;
 }
 
-/** A renderer and the extension whose code it is. */
 interface Registered<Renderer> {
   readonly renderer: Renderer;
   readonly scope: ExtensionScope;
@@ -39,7 +38,7 @@ interface RegistryOptions {
 
 export type ExtensionRegistry = ReturnType<typeof extensionRegistry>;
 
-/** What all extensions of a host share: what they registered, by name, and what they showed. */
+/** The registrations of all extensions. */
 export function extensionRegistry({ host, reservedCommands = [] }: RegistryOptions) {
   const options = (what: string, wins: "first" | "later") => ({
     wins,
@@ -60,21 +59,21 @@ export function extensionRegistry({ host, reservedCommands = [] }: RegistryOptio
     messageRenderers: new Registrations<Registered<MessageRenderer>>(options("message renderer", "first")),
     entryRenderers: new Registrations<Registered<EntryRenderer>>(options("entry renderer", "first")),
     bus: new ExtensionEventBus(host),
-    /** Who showed what last in the user interface: an extension takes away only what is still its own. */
+    /** The extension that showed each thing last: an extension removes only its own. */
     shownBy: new Map<string, ExtensionScope>(),
-    /** Names of commands that the front end has itself. */
+    /** Names of built-in commands. */
     reservedCommands: new Set(reservedCommands) as ReadonlySet<string>,
   };
 }
 
-/** The command that `/name arguments` calls, with the arguments trimmed; undefined where no extension has it. */
+/** The command of `/name arguments`, with trimmed arguments; undefined if no extension has it. */
 export function commandIn({ commands }: ExtensionRegistry, text: string) {
   const [, name = "", args = ""] = /^\/(\S+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
   const command = commands.get(name);
   return command && { ...command, args };
 }
 
-/** One extension at work: what its API and its contexts are made of. */
+/** A running extension, for its API and its contexts. */
 export interface ExtensionRuntime {
   readonly scope: ExtensionScope;
   readonly registry: ExtensionRegistry;
@@ -82,10 +81,10 @@ export interface ExtensionRuntime {
   readonly models: OpenedModels;
   /** The user interface as the extension sees it. */
   ui(): ExtensionUI;
-  /** @param signal of the event or the tool call; default: nothing goes on that could be stopped */
+  /** @param signal of the event or the tool call; default: no work that can be stopped */
   context(signal?: AbortSignal): ExtensionContext;
   commandContext(): ExtensionCommandContext;
-  /** Loads all extensions anew. */
+  /** Reloads all extensions. */
   reload(): Promise<unknown>;
 }
 
@@ -95,7 +94,7 @@ interface Listener {
   handler: (data: unknown) => void | Promise<void>;
 }
 
-/** Carries messages between the extensions of one load. */
+/** Passes messages between extensions. */
 class ExtensionEventBus {
   readonly #host: ExtensionHost;
   readonly #listeners = new Set<Listener>();
@@ -104,7 +103,7 @@ class ExtensionEventBus {
     this.#host = host;
   }
 
-  /** The bus as one extension sees it. */
+  /** The bus for one extension. */
   of(scope: ExtensionScope): EventBus {
     return {
       emit: (channel, data) => {

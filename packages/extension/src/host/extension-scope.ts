@@ -2,11 +2,11 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { readableError } from "../load/thrown-error.ts";
 
-/** What one extension has registered. Its owner undoes all of it when the extension is unloaded. */
+/** The registrations of one extension, to undo when it is unloaded. */
 export class ExtensionScope {
   /** Absolute. */
   readonly path: string;
-  /** The path as people read it; the extension's name in the lifecycle and in notices. */
+  /** The path for people; the extension's name in the lifecycle and in notices. */
   readonly source: string;
   readonly #undos = new Set<() => void>();
   readonly #things = new Map<string, () => void>();
@@ -21,12 +21,12 @@ export class ExtensionScope {
     return this.#state === "unloaded";
   }
 
-  /** The factory has ended: what needs a session may be called. */
+  /** The extension's function has ended: calls that need a session are allowed. */
   start(): void {
     if (this.#state === "loading") this.#state = "started";
   }
 
-  /** Keeps an undo until the scope is closed; the function returned undoes at once, the second time nothing. */
+  /** Keeps an undo until the scope is closed. The function returned runs it at once, only once. */
   keep(undo: () => void): () => void {
     const once = () => {
       if (this.#undos.delete(once)) undo();
@@ -35,7 +35,7 @@ export class ExtensionScope {
     return once;
   }
 
-  /** As `keep`; what was kept as the same thing is undone, so that what is registered anew and anew does not pile up. */
+  /** As `keep`, and undoes the former registration of the same thing. */
   keepAs(thing: string, undo: () => void): () => void {
     const former = this.#things.get(thing);
     const once = this.keep(undo);
@@ -44,7 +44,7 @@ export class ExtensionScope {
     return once;
   }
 
-  /** Undoes everything, newest first; a second call does nothing. @returns what undoing threw */
+  /** Undoes everything, newest first; a second call does nothing. @returns the errors */
   close(): unknown[] {
     this.#state = "unloaded";
     return [...this.#undos].reverse().flatMap((undo) => {
@@ -82,10 +82,10 @@ export class ExtensionScope {
   }
 }
 
-/** Knows whose code runs, also in timers and in promises that nobody waits for. */
+/** The extension whose code runs, also in timers and promises. */
 const atWork = new AsyncLocalStorage<ExtensionScope>();
 
-/** Runs code of an extension. What it throws, or rejects with, comes out as an error that can be read. */
+/** Runs code of an extension. Makes thrown values and rejections readable errors. */
 export function runOf<Result>(scope: ExtensionScope, work: () => Result): Result {
   try {
     const returned = atWork.run(scope, work);
@@ -99,7 +99,7 @@ export function runOf<Result>(scope: ExtensionScope, work: () => Result): Result
   }
 }
 
-/** The extension whose code runs now, or began what runs now. */
+/** The extension whose code runs or started the current work. */
 export function extensionAtWork(): ExtensionScope | undefined {
   return atWork.getStore();
 }

@@ -8,15 +8,15 @@ export interface FindExtensionsOptions {
   home: string;
   /** The user's installed packages, in load order. Default: none. */
   packages?: { packages: readonly PackagePlace[]; problems: readonly FindProblem[] };
-  /** Where relative paths of flags start, and the project's `.bonsai/extensions` is looked for. */
+  /** The base of relative flag paths and of the project's `.bonsai/extensions`. */
   cwd: string;
-  /** False leaves the project's extensions aside. */
+  /** False skips the project's extensions. */
   isProjectTrusted: boolean;
   /** `settings.extensions`, absolute or `~/…`. */
   settingsPaths?: readonly string[];
   /** `-e`, in the order of the command line. */
   flagPaths?: readonly string[];
-  /** Only what flags name. Default false. */
+  /** Only the extensions of flags. Default false. */
   onlyFlags?: boolean;
 }
 
@@ -27,7 +27,6 @@ interface PackagePlace {
   folder: string;
 }
 
-/** Where an extension was found. */
 export type ExtensionOrigin = "flag" | "settings" | "user" | "project" | "package";
 
 /** A module to load. */
@@ -35,19 +34,19 @@ export interface FoundExtension {
   /** Absolute path of the entry module. */
   path: string;
   origin: ExtensionOrigin;
-  /** The npm package that brought it. */
+  /** Its npm package. */
   packageName?: string;
 }
 
 export interface FoundExtensions {
-  /** In load order: each module once. */
+  /** In load order, each module once. */
   extensions: readonly FoundExtension[];
   problems: readonly FindProblem[];
 }
 
 /**
- * The extensions of a call, in load order: packages, the user's, the project's, the settings', the flags'; within a
- * folder by name. A module that is found twice stands where it was found last.
+ * Finds extensions, in load order: packages, user, project, settings, flags; by name within a folder. A module that is
+ * found twice loads at its last position.
  */
 export function findExtensions(options: FindExtensionsOptions): FoundExtensions {
   const { home, cwd, isProjectTrusted, settingsPaths = [], flagPaths = [], onlyFlags = false } = options;

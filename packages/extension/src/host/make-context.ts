@@ -12,15 +12,18 @@ import type {
 import { failureText, waitsForItself } from "./extension-errors.ts";
 import type { ExtensionHost, SessionControl } from "./extension-host.ts";
 import type { ExtensionRuntime } from "./extension-registry.ts";
-import type { ExtensionScope } from "./extension-scope.ts";
 import { modelRegistryOf } from "./model-registry.ts";
 import { sessionManagerOf } from "./session-manager.ts";
 
-/** What handlers, tools and shortcuts get; made for each call. Its getters read the host when they are asked. */
+/** The context of handlers, tools and shortcuts. Its getters read the host's current state. */
 export function makeContext(runtime: ExtensionRuntime, signal: AbortSignal | undefined): ExtensionContext {
   const { host, scope, models } = runtime;
   const model = () => host.agent()?.model ?? host.model?.();
-  const session = () => host.session() ?? notStarted(scope);
+  const session = () => {
+    const open = host.session();
+    if (open === undefined) throw scope.notStarted("ctx.sessionManager");
+    return open;
+  };
   return {
     get ui() {
       return runtime.ui();
@@ -51,7 +54,7 @@ export function makeContext(runtime: ExtensionRuntime, signal: AbortSignal | und
     },
     abort() {
       scope.checkLoaded("ctx.abort");
-      // A run that is stopped ends with a result of its own; nobody waits here.
+      // The stopped run reports its own result.
       host
         .agent()
         ?.abort()
@@ -77,20 +80,12 @@ export function makeContext(runtime: ExtensionRuntime, signal: AbortSignal | und
   };
 }
 
-function notStarted({ source }: ExtensionScope): never {
-  throw new BonsaiError({
-    code: "extension_not_started",
-    message: `${source} used the session before it was open.`,
-    hint: "Use the session in a handler, for example session_start.",
-  });
-}
-
 type SessionMoves = Omit<ExtensionCommandContext, keyof ExtensionContext>;
 
-/** What command handlers get. */
+/** The context of command handlers. */
 export function makeCommandContext(runtime: ExtensionRuntime): ExtensionCommandContext {
   const context = makeContext(runtime, undefined);
-  // Copied as getters: a context is always of now.
+  // Copies the getters, not their values.
   return Object.defineProperties(
     sessionMoves(runtime),
     Object.getOwnPropertyDescriptors(context),
@@ -101,10 +96,15 @@ function sessionMoves(runtime: ExtensionRuntime): SessionMoves {
   const { host, scope } = runtime;
   const control = (call: keyof SessionControl): SessionControl => {
     scope.checkLoaded(`ctx.${call}`);
-    return host.control ?? noControl(scope);
+    if (host.control !== undefined) return host.control;
+    throw new BonsaiError({
+      code: "extension_session_fixed",
+      message: `${scope.source} tried to switch entries or sessions, which this mode does not support.`,
+      hint: "Run the command in an interactive session, or over RPC.",
+    });
   };
-  /** Whoever follows gets a context of the session that is worked in then. */
-  const followed = async (isDone: boolean, withSession: WithSession["withSession"]) => {
+  /** Calls `withSession` with a context of the new session. */
+  const switchedTo = async (isDone: boolean, withSession: WithSession["withSession"]) => {
     if (isDone) await withSession?.(runtime.commandContext());
     return { cancelled: !isDone };
   };
@@ -116,10 +116,10 @@ function sessionMoves(runtime: ExtensionRuntime): SessionMoves {
     },
     async newSession({ parentSession, withSession } = {}) {
       const options = parentSession === undefined ? {} : { parentSession };
-      return followed(await control("newSession").newSession(options), withSession);
+      return switchedTo(await control("newSession").newSession(options), withSession);
     },
     async fork(entryId, { position = "before", withSession } = {}) {
-      return followed(await control("fork").fork(entryId, { position }), withSession);
+      return switchedTo(await control("fork").fork(entryId, { position }), withSession);
     },
     async navigateTree(targetId, options = {}) {
       return { cancelled: !(await control("navigateTree").navigateTree(targetId, options)) };
@@ -128,7 +128,7 @@ function sessionMoves(runtime: ExtensionRuntime): SessionMoves {
       return control("mergeBranch").mergeBranch(branchId, options);
     },
     async switchSession(sessionPath, { withSession } = {}) {
-      return followed(await control("switchSession").switchSession(sessionPath), withSession);
+      return switchedTo(await control("switchSession").switchSession(sessionPath), withSession);
     },
     async reload() {
       scope.checkLoaded("ctx.reload");
@@ -137,15 +137,7 @@ function sessionMoves(runtime: ExtensionRuntime): SessionMoves {
   };
 }
 
-function noControl({ source }: ExtensionScope): never {
-  throw new BonsaiError({
-    code: "extension_session_fixed",
-    message: `${source} tried to switch entries or sessions, which this mode does not support.`,
-    hint: "Run the command in an interactive session, or over RPC.",
-  });
-}
-
-/** Undefined before there is a session. */
+/** Undefined without a session. */
 function contextUsage(host: ExtensionHost): ExtensionContextUsage | undefined {
   const agent = host.agent();
   if (agent !== undefined) {
@@ -161,8 +153,8 @@ function contextUsage(host: ExtensionHost): ExtensionContextUsage | undefined {
 }
 
 /**
- * Asks for a compaction, which nobody waits for. Invariant: exactly one of `onComplete` and `onError` is called, once,
- * and not before the call has returned.
+ * Requests a compaction and returns at once. Invariant: exactly one of `onComplete` and `onError` is called, once,
+ * after this call has returned.
  */
 function requestCompaction(
   { host, scope }: ExtensionRuntime,
@@ -193,9 +185,14 @@ type Compacted = Parameters<NonNullable<CompactOptions["onComplete"]>>[0] | { er
 async function compacted(host: ExtensionHost, asked: AgentCompactOptions): Promise<Compacted> {
   try {
     const agent = host.agent();
-    // Nothing may be called before the caller's call is over.
+    // Lets the caller's call return first.
     await Promise.resolve();
-    if (agent === undefined) throw noAgent();
+    if (agent === undefined)
+      throw new BonsaiError({
+        code: "extension_needs_agent",
+        message: "Could not compact: no agent is running on this session.",
+        hint: "Compact in a prompt, or run `bonsai compact FILE`.",
+      });
     const outcome = await agent.requestCompaction({ ...asked, ignoresRecentFailure: false });
     if (outcome.status === "masked") return { outcome };
     if (outcome.status !== "compacted") return { error: notCompacted(outcome) };
@@ -203,14 +200,6 @@ async function compacted(host: ExtensionHost, asked: AgentCompactOptions): Promi
   } catch (error) {
     return { error: error instanceof Error ? error : new Error(String(error)) };
   }
-}
-
-function noAgent(): BonsaiError {
-  return new BonsaiError({
-    code: "extension_needs_agent",
-    message: "Could not compact: no agent is running on this session.",
-    hint: "Compact in a prompt, or run `bonsai compact FILE`.",
-  });
 }
 
 function notCompacted({ status, detail }: CompactionOutcome): BonsaiError {

@@ -15,12 +15,12 @@ import type { ExtensionHost, ExtensionModels } from "./extension-host.ts";
 
 interface ModelRegistryOptions {
   models: OpenedModels;
-  /** The model in use: it may be one that no catalogue lists. */
+  /** The current model, which may be in no catalogue. */
   current: () => CatalogueModel | undefined;
   onNotice: (notice: AgentNotice) => void;
 }
 
-/** The host's models as extensions see them. */
+/** The host's models, for extensions. */
 export function modelRegistryOf({ models, current, onNotice }: ModelRegistryOptions): ModelRegistry {
   const all = () => [...models().catalogue.models];
   const notify = (notice: ModelNotice) => onNotice(modelNotice(notice));
@@ -71,12 +71,12 @@ function requestOf(
   };
 }
 
-/** Attempts that were given up have been paid for all the same. */
+/** Adds the usage of abandoned attempts. */
 function withVoided(message: AssistantMessage, voided: readonly Usage[]): AssistantMessage {
   return voided.length === 0 ? message : { ...message, usage: voided.reduce(addUsage, message.usage) };
 }
 
-/** A login that ends soon is refreshed before its key is given. */
+/** Refreshes a login that expires soon. */
 async function freshKey(keys: KeyFile, provider: ProviderConfig): Promise<string | undefined> {
   return keys.freshKey === undefined ? keys.key(provider) : keys.freshKey(provider);
 }
@@ -98,12 +98,12 @@ async function requestAuth(model: CatalogueModel, models: OpenedModels): Promise
 }
 
 /**
- * The host's models, opened before the first extension is loaded: what extensions ask of them at once (`find`,
- * `getAll`, `registerProvider`) is then never a guess. Throws what opening them threw.
+ * The host's models, opened before the first extension loads, because extensions use them at once. Throws the error of
+ * opening them.
  */
 export type OpenedModels = () => ExtensionModels;
 
-/** Never rejects: what went wrong is thrown at whoever uses the models, and disturbs no extension that does not. */
+/** Never rejects: an error is thrown when an extension uses the models. */
 export async function openModels(host: Pick<ExtensionHost, "models">): Promise<OpenedModels> {
   try {
     const models = await host.models();

@@ -2,7 +2,6 @@ import type { Agent, Tool } from "@bonsai-agent/agent";
 import type { ExtensionTool } from "../api/extension-tool.ts";
 import type { ExtensionScope } from "./extension-scope.ts";
 
-/** Something that an extension registered under a name. */
 export interface Registration<Value> {
   readonly name: string;
   readonly value: Value;
@@ -13,19 +12,19 @@ export interface Registration<Value> {
 }
 
 interface RegistrationsOptions<Value> {
-  /** Which of two extensions keeps the name. Within one extension the latest registration counts. Default: the later. */
+  /** The extension that keeps a name. Within one extension the latest registration counts. Default: the later. */
   wins?: "first" | "later";
-  /** Called when two extensions have one name. Default: nothing is. */
+  /** Called when two extensions use one name. Default: nothing. */
   onConflict?: (earlier: Registration<Value>, later: Registration<Value>) => void;
 }
 
 /**
- * Everything that extensions registered under names, and the one registration of each name that counts.
- * Invariant: after any undoing, in whatever order, all is as if only what is left had ever been registered.
+ * All registrations of one kind, and the one of each name that counts.
+ * Invariant: after any undo, the result is as if only the remaining registrations had ever been made.
  */
 export class Registrations<Value> {
   readonly #options: RegistrationsOptions<Value>;
-  /** In the order in which they came. */
+  /** In order of registration. */
   readonly #all = new Set<Registration<Value>>();
   readonly #byName = new Map<string, readonly Registration<Value>[]>();
 
@@ -33,7 +32,7 @@ export class Registrations<Value> {
     this.#options = options;
   }
 
-  /** The function returned takes this registration out. */
+  /** The function returned removes this registration. */
   add(registration: Registration<Value>): () => void {
     const { name, source } = registration;
     const earlier = this.get(name);
@@ -55,7 +54,7 @@ export class Registrations<Value> {
     return all.findLast(({ path }) => path === all[0]!.path);
   }
 
-  /** The registrations that count, in the order in which their names first came. */
+  /** The registrations that count, in order of their names' first registration. */
   standing(): readonly Registration<Value>[] {
     const names = new Set([...this.#all].map(({ name }) => name));
     return [...names].map((name) => this.get(name)!);
@@ -72,26 +71,23 @@ interface RegisteredTool {
   scope: ExtensionScope;
 }
 
-/** Which tools an extension wants the model to be offered. */
+/** The tools that an extension lets the model use. */
 interface Choice {
   names: readonly string[];
-  /** All that there were by then: a tool that comes later is offered too. */
+  /** The tools at the time of the choice: later tools are active too. */
   known: ReadonlySet<string>;
 }
 
-/**
- * Owner of the tools of all extensions, of which tools extensions chose, and of their places in the agent that is
- * worked with.
- */
+/** Owner of all extensions' tools, of the choices of active tools, and of their registrations in the current agent. */
 export class ExtensionTools extends Registrations<RegisteredTool> {
   #choices: readonly Choice[] = [];
   #agent: Agent | undefined;
-  /** By registration: what takes it out of the agent. */
+  /** The undo of each registration in the agent. */
   readonly #undos = new Map<Registration<RegisteredTool>, () => void>();
-  /** What the agent offered before an extension chose, and what it offers for it now. */
+  /** The active tools before and after an extension's choice. */
   #chosen: { before: readonly string[] | undefined; now: readonly string[] } | undefined;
 
-  /** The function returned takes the tool out. */
+  /** The function returned removes the tool. */
   override add(registration: Registration<RegisteredTool>): () => void {
     const forget = super.add(registration);
     this.#offer();
@@ -103,7 +99,7 @@ export class ExtensionTools extends Registrations<RegisteredTool> {
     };
   }
 
-  /** Offers the model only these, of the tools that there are. The function returned takes the choice back. */
+  /** Lets the model use only these tools. The function returned undoes the choice. */
   choose(names: readonly string[]): () => void {
     const choice = { names: [...names], known: new Set(this.#agent?.tools.names) };
     this.#choices = [...this.#choices, choice];
@@ -114,7 +110,7 @@ export class ExtensionTools extends Registrations<RegisteredTool> {
     };
   }
 
-  /** Takes the tools out of the former agent and gives them to this one. Choices were about the former: they end. */
+  /** Moves the tools to another agent. Ends all choices, because they belong to the former one. */
   attach(agent: Agent | undefined): void {
     this.#choices = [];
     this.#applyChoice();
@@ -124,7 +120,7 @@ export class ExtensionTools extends Registrations<RegisteredTool> {
     this.#offer();
   }
 
-  /** Gives the agent the tools that count, and takes the others out. */
+  /** Registers the tools that count in the agent, and removes the others. */
   #offer(): void {
     const tools = this.#agent?.tools;
     if (tools === undefined) return;
@@ -146,7 +142,7 @@ export class ExtensionTools extends Registrations<RegisteredTool> {
     const former = this.#chosen;
     const isOurs = former !== undefined && tools.chosen === former.now;
     if (choice === undefined) {
-      // Whoever chose after the extension, a user for instance, is not overruled.
+      // Keeps a later choice of the user.
       if (isOurs) tools.setActive(former.before);
       this.#chosen = undefined;
       return;

@@ -3,7 +3,7 @@ import type { Entry, Projection, Session } from "@bonsai-agent/session";
 import { isLeafRecord } from "@bonsai-agent/session/host";
 import type { ReadonlySessionManager, SessionProjection, SessionTreeNode } from "../api/extension-context.ts";
 
-/** The session of now, for reading. @param session throws where there is none */
+/** The current session, for reading. @param session throws without a session */
 export function sessionManagerOf(session: () => Session): ReadonlySessionManager {
   return {
     getCwd: () => session().cwd,
@@ -37,11 +37,11 @@ export function sessionManagerOf(session: () => Session): ReadonlySessionManager
 function entryOf(session: Session, id: string): Entry | undefined {
   const entry = session.entry(id);
   if (entry === undefined || isLeafRecord(entry)) return undefined;
-  return hungCopy(entry, placeOf(session, entry.parentId));
+  return reparented(entry, positionOf(session, entry.parentId));
 }
 
-/** The id itself; of the record of a moved leaf, where the leaf was. */
-function placeOf(session: Session, id: string | null): string | null {
+/** Returns the id, or for a leaf record the leaf's former position. */
+function positionOf(session: Session, id: string | null): string | null {
   const seen = new Set<string>();
   for (let at = id; at !== null && !seen.has(at); ) {
     seen.add(at);
@@ -53,8 +53,8 @@ function placeOf(session: Session, id: string | null): string | null {
 }
 
 /**
- * Copies of entries, oldest first, without the records of moved leaves, which are the session's own: what another program
- * hung on such a record hangs where the leaf was.
+ * Copies entries, oldest first, without the session's own leaf records. Children of such a record move to its former
+ * position.
  */
 function withoutLeafRecords(entries: Iterable<Entry>): Entry[] {
   const places = new Map<string | null, string | null>();
@@ -63,22 +63,22 @@ function withoutLeafRecords(entries: Iterable<Entry>): Entry[] {
     const place = places.get(entry.parentId);
     const parentId = place === undefined ? entry.parentId : place;
     if (isLeafRecord(entry)) places.set(entry.id, parentId);
-    else copies.push(hungCopy(entry, parentId));
+    else copies.push(reparented(entry, parentId));
   }
   return copies;
 }
 
-/** Copies that hang elsewhere, by what they are copies of: an entry that is asked for again is the same one. */
-const hung = new WeakMap<Entry, Entry>();
+/** Reparented copies by their originals: the same entry is always the same object. */
+const reparentedCopies = new WeakMap<Entry, Entry>();
 
-function hungCopy(entry: Entry, parentId: string | null): Entry {
+function reparented(entry: Entry, parentId: string | null): Entry {
   if (entry.parentId === parentId) return ownCopy(entry);
-  const known = hung.get(entry) ?? ownCopy({ ...entry, parentId });
-  hung.set(entry, known);
+  const known = reparentedCopies.get(entry) ?? ownCopy({ ...entry, parentId });
+  reparentedCopies.set(entry, known);
   return known;
 }
 
-/** An id that the session does not have is no branch. */
+/** An unknown id has no branch. */
 function branchOf(session: Session, fromId: string | undefined): Entry[] {
   if (fromId === undefined || fromId === session.leafId) return branchCopies(session);
   return session.entry(fromId) === undefined ? [] : withoutLeafRecords(session.path(fromId));
@@ -91,7 +91,7 @@ function contextOf(session: Session, projection: Projection): Entry[] {
 }
 
 /**
- * The summary first, then what is kept and what came after it, whatever the entries are.
+ * The summary, the kept entries and the later ones.
  * @param path oldest first, at least from the first kept entry on
  */
 export function contextEntries(path: readonly Entry[], { compaction }: Projection): Entry[] {
@@ -109,9 +109,9 @@ function projectionOf(session: Session): SessionProjection {
   });
 }
 
-/** What the model sees, with the entry that each message is of, and what it is to be asked with. */
+/** The context with the entry of each message, and its settings. */
 export function sessionProjection(parts: {
-  /** As `contextEntries` gives them. */
+  /** The result of `contextEntries`. */
   entries: readonly Entry[];
   projection: Projection;
   settings: ReturnType<Session["settings"]>;
@@ -129,7 +129,7 @@ export function sessionProjection(parts: {
   };
 }
 
-/** Every entry below its parent, the oldest child first. An entry whose parent is not there is a root. */
+/** The tree of entries, the oldest child first. An entry without its parent is a root. */
 function treeOf(session: Session): SessionTreeNode[] {
   const labels = session.labels();
   const entries = withoutLeafRecords(session.entries());
@@ -157,30 +157,29 @@ function byTime(one: SessionTreeNode, other: SessionTreeNode): number {
   return Date.parse(one.entry.timestamp) - Date.parse(other.entry.timestamp);
 }
 
-/** The latest branch that was read of a session, as long as memory is not needed for something else. */
+/** The last branch that was read of each session, until memory is needed. */
 const latest = new WeakMap<Session, WeakRef<readonly Entry[]>>();
 
 /**
- * Copies of the entries from a root to the leaf, oldest first. A long session's branch stands in its file, so that what
- * was read of it before is read again only when nobody holds it any more.
+ * Copies of the entries from a root to the leaf, oldest first. A long branch is in its file, so the last one is kept.
  */
 function branchCopies(session: Session): Entry[] {
   const known = latest.get(session)?.deref() ?? [];
-  const branch = grown(session, known) ?? withoutLeafRecords(session.path());
+  const branch = extended(session, known) ?? withoutLeafRecords(session.path());
   latest.set(session, new WeakRef(branch));
   return [...branch];
 }
 
-/** A branch that has grown by more is read as a whole. */
-const MOST_STEPS = 1_000;
+/** A branch with more new entries is read again. */
+const MAX_STEPS = 1_000;
 
-/** The branch with what came since; undefined where the leaf is no descendant of its end, or a far one. */
-function grown(session: Session, known: readonly Entry[]): readonly Entry[] | undefined {
+/** Extends a known branch to the leaf. Undefined if the leaf is no near descendant. */
+function extended(session: Session, known: readonly Entry[]): readonly Entry[] | undefined {
   const end = known.at(-1)?.id;
   if (end === undefined) return undefined;
   const later: Entry[] = [];
   for (let id = session.leafId; id !== end; ) {
-    const entry = id === null || later.length === MOST_STEPS ? undefined : session.entry(id);
+    const entry = id === null || later.length === MAX_STEPS ? undefined : session.entry(id);
     if (entry === undefined) return undefined;
     later.push(entry);
     id = entry.parentId;
@@ -188,25 +187,22 @@ function grown(session: Session, known: readonly Entry[]): readonly Entry[] | un
   return later.length === 0 ? known : [...known, ...withoutLeafRecords(later.reverse())];
 }
 
-/** Copies by what they are copies of: an entry that is asked for again costs nothing. */
+/** Copies by their originals: a second request costs nothing. */
 const copies = new WeakMap<object, object>();
 
-/**
- * A copy that nobody can change, of what a session holds: an extension that writes to it gets an error, and neither the
- * session nor another extension sees anything of it.
- */
+/** A frozen copy of session data: a write throws, and neither the session nor another extension is affected. */
 export function ownCopy<Value>(value: Value): Value {
   if (!isObject(value)) return value;
   const known = copies.get(value);
   if (known !== undefined) return known as Value & object;
   const copy = frozenCopy(value);
   copies.set(value, copy);
-  // Whoever hands a copy back gets the same one.
+  // A copy of a copy is the same object.
   copies.set(copy, copy);
   return copy as Value & object;
 }
 
-/** Level by level, for a file may hold data that are nested deeper than calls can be. */
+/** Copies level by level: data in a file can be nested deeper than the stack. */
 function frozenCopy(root: object): object {
   const copied = [{ source: root, copy: emptyLike(root) }];
   for (const { source, copy } of copied) {
@@ -230,7 +226,7 @@ function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === Array.prototype || prototype === null;
 }
 
-/** What an extension has just stored may be a date or the like: it is seen as the file holds it. */
+/** A value that was just stored, such as a date, looks as it does in the file. */
 function asStored(value: object): unknown {
   return JSON.parse(JSON.stringify(value) ?? "null");
 }
@@ -239,7 +235,7 @@ function emptyLike(value: object): object {
   return Array.isArray(value) ? [] : {};
 }
 
-/** `__proto__` may stand in a file; assigned, it would be no field any more. */
+/** An assignment to `__proto__` makes no field. */
 function setField(copy: object, key: string, value: unknown): void {
   if (key !== "__proto__") (copy as Record<string, unknown>)[key] = value;
   else Object.defineProperty(copy, key, { value, enumerable: true, configurable: true, writable: true });

@@ -15,12 +15,12 @@ import { ownCopy } from "./session-manager.ts";
 
 type Answering = NonNullable<ProviderOptions["stream"]>;
 
-/** A provider whose answers an extension gives. */
+/** A provider that an extension answers for. */
 export function streamProvider(answering: Answering): Provider {
-  return { stream: (call, answer) => answered(answering, call, answer) };
+  return { stream: (call, answer) => answerCall(answering, call, answer) };
 }
 
-async function* answered(
+async function* answerCall(
   answering: Answering,
   call: ProviderCall,
   answer: AnswerBuilder,
@@ -29,16 +29,16 @@ async function* answered(
   const watched = new WatchedAnswer(answer);
   const given: unknown = await answering(await requestOf(call), watched.own);
   await call.onResponse({ status: 200, headers: {} });
-  const ended = isStream(given) ? yield* followed(given, answer, watched) : given;
+  const ended = isStream(given) ? yield* relay(given, answer, watched) : given;
   if (ended === watched) return;
-  const message = checkedAnswer(ended);
+  const message = validAnswer(ended);
   if (message.stopReason === "aborted") call.signal.throwIfAborted();
   if (message.stopReason === "error" || message.stopReason === "aborted")
     throw refused(message.errorMessage ?? "The provider failed and gave no reason.");
-  yield* taken(message, answer, { isNew: !isStream(given) });
+  yield* replaceContent(message, answer, { isNew: !isStream(given) });
 }
 
-/** Whoever watches the wire may change what is asked. */
+/** Listeners may change the request. */
 async function requestOf(call: ProviderCall): Promise<ProviderStreamRequest> {
   const { systemPrompt, tools, maxOutputTokens, apiKey, signal } = call;
   const thinking = call.model.reasoning ? call.thinking : "off";
@@ -56,7 +56,7 @@ async function requestOf(call: ProviderCall): Promise<ProviderStreamRequest> {
   };
 }
 
-/** The builder as an extension gets it. Knows whether the extension said by it how the answer ended. */
+/** The builder for an extension. Remembers if the extension called `stop`. */
 class WatchedAnswer {
   readonly own: ProviderAnswer;
   isStopped = false;
@@ -79,14 +79,14 @@ class WatchedAnswer {
   }
 }
 
-/** Passes on the answer while it comes. @returns the answer as the stream's end has it */
-async function* followed(
+/** Relays a stream. @returns the final answer of the stream */
+async function* relay(
   events: AsyncIterable<StreamEvent>,
   answer: AnswerBuilder,
   watched: WatchedAnswer,
 ): AsyncGenerator<StreamEvent, unknown, void> {
   for await (const event of events) {
-    // What the builder gave back stands in the answer already.
+    // The builder's events are already in the answer.
     if (event?.message === answer.message && event.type !== "done" && event.type !== "error") {
       yield event;
       continue;
@@ -102,7 +102,7 @@ async function* followed(
       case "error":
         return event.message;
       default:
-        // The beginning, and calls: those are taken when they are complete.
+        // Calls are taken from the final answer.
         break;
     }
   }
@@ -113,8 +113,8 @@ async function* followed(
   });
 }
 
-/** The answer as it was given in the end, in the place of what came of it on the way. */
-function* taken(
+/** Replaces the streamed content with the final answer. */
+function* replaceContent(
   message: AssistantMessage,
   answer: AnswerBuilder,
   { isNew }: { isNew: boolean },
@@ -131,7 +131,7 @@ function* taken(
   }
   const { cost, totalTokens: _total, ...counts } = { ...emptyUsage(), ...message.usage };
   answer.setUsage(soundCounts(counts));
-  // A provider that gives a cost of its own knows better than a list of prices.
+  // The provider's own cost is more exact than a list of prices.
   const given = usageSchema.shape.cost.safeParse(cost);
   if (given.success && given.data.total > 0) answer.message.usage.cost = { ...given.data };
   answer.stop(message.stopReason, message.rawStopReason);
@@ -150,7 +150,6 @@ function addText(block: TextContent, answer: AnswerBuilder): void {
   if (text !== "") answer.add({ ...block, text });
 }
 
-/** What is no text says nothing. */
 function textOf(delta: unknown): string {
   return typeof delta === "string" ? delta : "";
 }
@@ -159,7 +158,7 @@ function isStream(value: unknown): value is AsyncIterable<StreamEvent> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** What is missing of a call (its id, its arguments) is given to it. */
+/** A missing id of a call gets a default. */
 const blockSchema = z.discriminatedUnion("type", [
   textContentSchema,
   thinkingContentSchema,
@@ -172,8 +171,8 @@ const answerSchema = z.looseObject({
   errorMessage: z.string().nullish(),
 });
 
-/** @throws ProviderError for what is no answer: it would be stored, and read as one for ever. */
-function checkedAnswer(value: unknown): AssistantMessage {
+/** @throws ProviderError for an invalid answer, which would be stored */
+function validAnswer(value: unknown): AssistantMessage {
   try {
     const parsed = answerSchema.safeParse(value);
     if (parsed.success) return parsed.data as unknown as AssistantMessage;

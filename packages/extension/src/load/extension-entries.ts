@@ -3,150 +3,152 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { type FindProblem, manifestPaths } from "./package-manifest.ts";
 
-const indexNames = ["index.ts", "index.mts", "index.js", "index.mjs"];
-
-/** The extensions of a folder that is searched: its modules, and its folders that are one. It need not exist. */
-export function entriesIn(folder: string): Entries {
-  let names: string[];
-  try {
-    names = readdirSync(folder).sort();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return noEntries;
-    return unreadable(folder, error, "It must be a readable folder.");
-  }
-  return joined(
-    names.filter((name) => !isPassedOver(name)).map((name) => searched(join(folder, name), name)),
-  );
-}
-
-/** The extensions at a path that somebody named: a module, or a folder with one or several. */
-export function entriesAt(path: string, cwd: string): Entries {
-  if (path.startsWith("npm:")) {
-    const hint = `Run \`bonsai extension add ${path}\` once. Bonsai then loads it every time.`;
-    return problem(path, "It is a package, not a path.", hint);
-  }
-  const absolute = resolve(cwd, path.replace(/^~(?=$|[\\/])/, homedir()));
-  return entriesBy(absolute, "Fix the path, or remove it.", (stats) => {
-    if (!stats.isDirectory()) return entry(absolute);
-    const found = folderEntries(absolute) ?? entriesIn(absolute);
-    return isEmpty(found) ? withoutExtension(absolute) : found;
-  });
-}
-
-/** The extensions of a package: what its package.json names, else what stands in its folder `extensions`. */
-export function packageExtensions(folder: string): Entries {
-  return entriesBy(
-    folder,
-    "Install the package again, or remove it with `bonsai extension remove`.",
-    (stats) => {
-      if (!stats.isDirectory()) return entry(folder);
-      return manifestEntries(folder) ?? entriesIn(join(folder, "extensions"));
-    },
-  );
-}
-
-/** What a folder is by itself: what its package.json names, else its index; undefined where it has neither. */
-function folderEntries(folder: string): Entries | undefined {
-  return manifestEntries(folder) ?? indexEntry(folder);
-}
-
-/** The entries of a path in a package.json. */
-function namedEntries(path: string): Entries {
-  return entriesBy(path, "Fix that path in the package.json.", (stats) =>
-    stats.isDirectory() ? (indexEntry(path) ?? entriesIn(path)) : entry(path),
-  );
-}
-
-function indexEntry(folder: string): Entries | undefined {
-  const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
-  const index = indexNames.map((name) => join(folder, name)).find(isFile);
-  return index === undefined ? undefined : entry(index);
-}
-
-function searched(path: string, name: string): Entries {
-  return entriesBy(path, "Remove it, or fix the link.", (stats) => {
-    if (!stats.isDirectory()) return isModuleName(name) ? entry(path) : noEntries;
-    return folderEntries(path) ?? (looksMeant(path) ? withoutExtension(path) : noEntries);
-  });
-}
-
-/** A folder of pictures or notes beside extensions is nobody's mistake. */
-function looksMeant(folder: string): boolean {
-  const names = readdirSync(folder);
-  return names.length === 0 || names.some((name) => isModuleName(name) || name === "package.json");
-}
-
-function isEmpty({ entries, problems }: Entries): boolean {
-  return entries.length + problems.length === 0;
-}
-
-function withoutExtension(folder: string): Entries {
-  const hint =
-    'Add an index.ts, or a package.json with {"bonsai": {"extensions": ["./file.ts"]}}. To skip a folder of shared code, start its name with _.';
-  return problem(folder, "It contains no extension.", hint);
-}
-
-/**
- * What the package.json of a folder names as extensions. Undefined where it says nothing of extensions, or there is none.
- */
-function manifestEntries(folder: string): Entries | undefined {
-  const named = manifestPaths(folder, "extensions", isPassedOver);
-  if (named === undefined) return undefined;
-  const { entries, problems } = joined(named.paths.map(namedEntries));
-  return {
-    entries: [...new Set(entries)].filter((path) => !named.excluded.includes(path)),
-    problems: [...named.problems, ...problems],
-  };
-}
-
-/** A module that can be an extension. */
-export function isModuleName(name: string): boolean {
-  return /\.m?[jt]s$/.test(name);
-}
-
-/** Hidden files, tests, declarations, and by their underscore what extensions share. */
-function isPassedOver(name: string): boolean {
-  return /^[._]|^node_modules$/.test(name) || /\.(d|test|spec)\.m?[jt]s$/.test(name);
-}
-
-/** Absolute paths of entry modules that are there, and what was wrong. */
+/** Absolute paths of existing entry modules, and the problems. */
 export interface Entries {
   entries: readonly string[];
   problems: readonly FindProblem[];
 }
 
-const noEntries: Entries = { entries: [], problems: [] };
-
-function entry(path: string): Entries {
-  return { entries: [path], problems: [] };
+/** Finds the extensions of a searched folder: its modules, and its folders that are an extension. It need not exist. */
+export function entriesIn(folder: string): Entries {
+  return new Search().addFolder(folder);
 }
 
-function problem(path: string, message: string, hint: string): Entries {
-  return { entries: [], problems: [{ path, message, hint }] };
-}
-
-function joined(parts: readonly Entries[]): Entries {
-  return {
-    entries: parts.flatMap(({ entries }) => entries),
-    problems: parts.flatMap(({ problems }) => problems),
-  };
-}
-
-/** What follows from what a path is, links followed; where it is nothing that can be read, the problem with its hint. */
-function entriesBy(path: string, hint: string, of: (stats: Stats) => Entries): Entries {
-  let stats: Stats;
-  try {
-    stats = statSync(path);
-  } catch (error) {
-    return unreadable(path, error, hint);
+/** Finds the extensions at a path that a user named: a module, or a folder with one or several. */
+export function entriesAt(path: string, cwd: string): Entries {
+  const search = new Search();
+  if (path.startsWith("npm:")) {
+    const hint = `Run \`bonsai extension add ${path}\` once. Bonsai then loads it every time.`;
+    return search.report(path, "It is a package, not a path.", hint);
   }
-  return of(stats);
+  const absolute = resolve(cwd, path.replace(/^~(?=$|[\\/])/, homedir()));
+  const stats = search.stats(absolute, "Fix the path, or remove it.");
+  if (stats?.isDirectory() !== true) return stats === undefined ? search : search.add(absolute);
+  if (!search.addExtension(absolute)) search.addFolder(absolute);
+  return search.isEmpty ? search.reportNoExtension(absolute) : search;
 }
 
-function unreadable(path: string, error: unknown, hint: string): Entries {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (code === "ELOOP") return problem(path, "It is a link to itself.", hint);
-  if (code === "ENOENT") return problem(path, "It does not exist.", hint);
-  if (code === "ENOTDIR") return problem(path, "It is not a folder.", hint);
-  return problem(path, `Cannot read it: ${message}.`, hint);
+/** Finds the extensions of a package: the ones in its package.json, else the ones in its folder `extensions`. */
+export function packageExtensions(folder: string): Entries {
+  const search = new Search();
+  const stats = search.stats(
+    folder,
+    "Install the package again, or remove it with `bonsai extension remove`.",
+  );
+  if (stats?.isDirectory() === false) search.add(folder);
+  else if (stats !== undefined && !search.addManifest(folder)) search.addFolder(join(folder, "extensions"));
+  return search;
+}
+
+const INDEX_NAMES = ["index.ts", "index.mts", "index.js", "index.mjs"];
+
+class Search implements Entries {
+  entries: string[] = [];
+  readonly problems: FindProblem[] = [];
+
+  get isEmpty(): boolean {
+    return this.entries.length + this.problems.length === 0;
+  }
+
+  add(path: string): this {
+    this.entries.push(path);
+    return this;
+  }
+
+  report(path: string, message: string, hint: string): this {
+    this.problems.push({ path, message, hint });
+    return this;
+  }
+
+  reportNoExtension(folder: string): this {
+    const hint =
+      'Add an index.ts, or a package.json with {"bonsai": {"extensions": ["./file.ts"]}}. To skip a folder of shared code, start its name with _.';
+    return this.report(folder, "It contains no extension.", hint);
+  }
+
+  /** Follows links. Reports a path that cannot be read. */
+  stats(path: string, hint: string): Stats | undefined {
+    try {
+      return statSync(path);
+    } catch (error) {
+      this.#reportUnreadable(path, error, hint);
+      return undefined;
+    }
+  }
+
+  addFolder(folder: string): this {
+    let names: string[] = [];
+    try {
+      names = readdirSync(folder).sort();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT")
+        this.#reportUnreadable(folder, error, "It must be a readable folder.");
+    }
+    for (const name of names) if (!isIgnored(name)) this.#addFound(join(folder, name));
+    return this;
+  }
+
+  /** Adds the extensions in a folder's package.json, else its index. Returns false if it has neither. */
+  addExtension(folder: string): boolean {
+    return this.addManifest(folder) || this.#addIndex(folder);
+  }
+
+  /** Adds the extensions in a folder's package.json. Returns false if it lists none. */
+  addManifest(folder: string): boolean {
+    const named = manifestPaths(folder, "extensions", isIgnored);
+    if (named === undefined) return false;
+    this.problems.push(...named.problems);
+    const others = this.entries;
+    this.entries = [];
+    for (const path of named.paths) this.#addNamed(path);
+    const own = new Set(this.entries.filter((path) => !named.excluded.includes(path)));
+    this.entries = [...others, ...own];
+    return true;
+  }
+
+  #addNamed(path: string): void {
+    const stats = this.stats(path, "Fix that path in the package.json.");
+    if (stats?.isDirectory() === false) this.add(path);
+    else if (stats !== undefined && !this.#addIndex(path)) this.addFolder(path);
+  }
+
+  #addIndex(folder: string): boolean {
+    const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+    const index = INDEX_NAMES.map((name) => join(folder, name)).find(isFile);
+    if (index !== undefined) this.add(index);
+    return index !== undefined;
+  }
+
+  #addFound(path: string): void {
+    const stats = this.stats(path, "Remove it, or fix the link.");
+    if (stats?.isDirectory() === false && isModuleName(path)) this.add(path);
+    if (stats?.isDirectory() === true && !this.addExtension(path) && looksLikeExtension(path))
+      this.reportNoExtension(path);
+  }
+
+  #reportUnreadable(path: string, error: unknown, hint: string): void {
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    const known: Readonly<Record<string, string>> = {
+      ELOOP: "It is a link to itself.",
+      ENOENT: "It does not exist.",
+      ENOTDIR: "It is not a folder.",
+    };
+    this.report(path, known[code] ?? `Cannot read it: ${message}.`, hint);
+  }
+}
+
+/** A folder of pictures or notes beside extensions is no mistake. */
+function looksLikeExtension(folder: string): boolean {
+  const names = readdirSync(folder);
+  return names.length === 0 || names.some((name) => isModuleName(name) || name === "package.json");
+}
+
+/** True for a module that can be an extension. */
+export function isModuleName(name: string): boolean {
+  return /\.m?[jt]s$/.test(name);
+}
+
+/** True for hidden files, tests, declarations and, by their underscore, shared code. */
+function isIgnored(name: string): boolean {
+  return /^[._]|^node_modules$/.test(name) || /\.(d|test|spec)\.m?[jt]s$/.test(name);
 }

@@ -20,7 +20,7 @@ import { VIRTUAL_SCHEME, virtualSource, virtualUrl } from "./virtual-modules.ts"
 
 let installed = false;
 
-/** Node asks us about every import from now on; we answer for the modules of extensions alone. */
+/** Answers Node's imports for the modules of extensions only. */
 export function installExtensionHook(): void {
   if (installed) return;
   installed = true;
@@ -49,10 +49,10 @@ const resolve: ResolveHookSync = (specifier, context, next) => {
   const query = /^[./f][^?]*(\?.*)$/.exec(written)?.[1] ?? "";
   return {
     ...resolved,
-    // Not its query: another hook of the process may have put its own there, and take TypeScript for CommonJS.
+    // Without its query: another hook may have added one, and take TypeScript for CommonJS.
     url: marked(`${pathname}${query}`, generation),
     ...(isTypeScript(pathname) ? { format: "module" } : {}),
-    // Older TypeScript imports JSON without saying so.
+    // Older TypeScript imports JSON without an attribute.
     ...(/\.json$/.test(pathname) ? { importAttributes: { ...context.importAttributes, type: "json" } } : {}),
   };
 };
@@ -92,8 +92,8 @@ function resolveFile(
 }
 
 /**
- * Files of the same package as the entry, and of libraries for extensions. What else is installed is read once and
- * stays, as in any program.
+ * True for files of the extension's own package and of libraries for extensions. Other packages are loaded once, as in
+ * any program.
  */
 function isLocal({ entry, modules }: Generation, url: string): boolean {
   if (!url.startsWith("file:")) return false;
@@ -115,22 +115,20 @@ const load: LoadHookSync = (url, context, next) => {
   return loaded;
 };
 
-/**
- * Owner of which CommonJS files belong to which generation: Node knows them by their path alone, without our number.
- */
+/** The generation of each CommonJS file, because Node knows these only by path. */
 const generationsByFile = new Map<string, Generation>();
 const { cache } = createRequire(import.meta.url);
 
-/** The generation whose CommonJS file imports something. */
+/** The generation of a CommonJS importer. */
 function commonJsGeneration(parentUrl: string | undefined): Generation | undefined {
   return parentUrl?.startsWith("file:") && generationsByFile.size > 0
     ? generationsByFile.get(fileURLToPath(parentUrl))
     : undefined;
 }
 
-/** To be called before Node runs a CommonJS file that is imported: it and what it requires are run anew. */
+/** Call it before Node runs an imported CommonJS file: the file and its requires run again. */
 function beginCommonJs(generation: Generation, path: string): void {
-  // Node looks into this cache before it asks anybody, and finds a file that another extension required there.
+  // Node's cache comes before the hook, and has files that another extension required.
   for (const [file, { id }] of generationsByFile) if (id !== generation.id) delete cache[file];
   generationsByFile.set(path, generation);
 }

@@ -2,8 +2,8 @@ import type { ExtensionFiles } from "./extension-files.ts";
 import type { VirtualModules } from "./virtual-modules.ts";
 
 /**
- * One reading of an extension: its entry and every local file that it imports carry the generation's number in their
- * URL, so that Node takes them for modules that it has not seen yet.
+ * One load of an extension: the URLs of its entry and of all local files contain the generation's number, so that Node
+ * loads them as new modules.
  * Invariant: the modules of two generations never import each other.
  */
 export interface Generation {
@@ -12,7 +12,7 @@ export interface Generation {
   readonly entry: string;
   readonly modules: VirtualModules;
   readonly files: ExtensionFiles;
-  /** Local files that Node read, in their order. */
+  /** Local files that Node read, in order. */
   readonly read: Set<string>;
   /** The first import that could not be resolved. */
   unresolved?: UnresolvedImport;
@@ -25,7 +25,7 @@ export interface UnresolvedImport {
 }
 
 const MARKER = /[?&]bonsai=(\d+)/;
-/** Shared by all copies of this package in the process, whose hooks must not take each other's generations. */
+/** Shared by all copies of this package in the process, so that numbers are unique. */
 const COUNTER = Symbol.for("bonsai-agent.extension-generation");
 const shared = globalThis as { [COUNTER]?: number };
 const generations = new Map<number, Generation>();
@@ -38,7 +38,7 @@ export function newGeneration(of: Pick<Generation, "entry" | "modules" | "files"
   return generation;
 }
 
-/** The generation that a module's URL belongs to; undefined for all modules that no extension brought. */
+/** The generation of a module's URL; undefined for modules outside of extensions. */
 export function generationOf(url: string | undefined): Generation | undefined {
   const id = url === undefined ? undefined : MARKER.exec(url)?.[1];
   return id === undefined ? undefined : generations.get(Number(id));
@@ -52,7 +52,7 @@ export function dropGeneration({ id }: Generation): void {
 /** Generations that jiti runs, by the folder of their files. */
 const byFolder = new Map<string, Generation>();
 
-/** Notes that jiti runs the files of a folder. Their stacks have no numbers. */
+/** Marks a folder whose files jiti runs. Their stacks have no numbers. */
 export function runByJiti(folder: string, generation: Generation): void {
   byFolder.set(folder, generation);
 }
@@ -73,12 +73,12 @@ export function marked(url: string, { id }: Generation): string {
   return `${url}${url.includes("?") ? "&" : "?"}bonsai=${id}`;
 }
 
-/** Text (a stack, a URL) as its reader knows it: without the numbers. */
+/** Removes the numbers from a stack or a URL. */
 export function withoutMarkers(text: string): string {
   return text.replace(/[?&]bonsai=\d+/g, "");
 }
 
-/** The same for the stacks of an error and of its causes. One that is frozen keeps its numbers. */
+/** Removes the numbers from an error and its causes. A frozen error keeps them. */
 export function tidyError(thrown: unknown): void {
   const seen = new Set<unknown>();
   for (let error = thrown; error instanceof Error && !seen.has(error); error = error.cause) {
@@ -90,7 +90,7 @@ export function tidyError(thrown: unknown): void {
   }
 }
 
-/** The folder of the npm package that a file lies in, with its trailing slash; empty where it lies in none. */
+/** The folder of a file's npm package, with a trailing slash; empty outside of packages. */
 export function packageFolderOf(path: string): string {
   return /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+[\\/]/.exec(path)?.[0] ?? "";
 }

@@ -1,6 +1,6 @@
 import type { VirtualModules } from "./virtual-modules.ts";
 
-/** Spelt out one by one: a bundler follows what it can read. */
+/** Literal imports, because a bundler follows them. */
 const modules: VirtualModules = {
   "@bonsai-agent/agent": () => import("@bonsai-agent/agent"),
   "@bonsai-agent/compaction": () => import("@bonsai-agent/compaction"),
@@ -21,7 +21,7 @@ const modules: VirtualModules = {
   "zod/v4": () => import("zod/v4"),
 };
 
-/** What every extension can import without installing it: the same instances that the host works with. */
+/** The modules that every extension can import without installing them: the host's own instances. */
 export function hostModules(): VirtualModules {
   return modules;
 }

@@ -8,24 +8,24 @@ import {
   pathsBelow,
 } from "./package-manifest.ts";
 
-/** What a package can bring beside extensions, as files. */
+/** A kind of resource files in a package. */
 export type PackageResource = Exclude<ManifestList, "extensions">;
 
 const packageResourceKinds: readonly PackageResource[] = ["skills", "prompts", "themes"];
 
-/** Where a package has things of a kind. */
+/** The resources of a package. */
 export interface PackageResources {
-  /** Files and folders that are there; absolute. */
+  /** Existing files and folders, absolute. */
   paths: readonly string[];
   problems: readonly FindProblem[];
 }
 
 /**
- * The skills, prompts or themes of a package: what its package.json names, else, where that names nothing at all, its
+ * Finds the skills, prompts or themes of a package: the listed ones; if the package.json lists nothing at all, the
  * folder of that name.
  */
 export function packageResources(folder: string, kind: PackageResource): PackageResources {
-  // A lone module.
+  // A single module.
   if (!isThere(folder)?.isDirectory()) return { paths: [], problems: [] };
   const named = manifestPaths(folder, kind, (name) => name.startsWith("."));
   if (named === undefined)
@@ -45,7 +45,7 @@ export function packageResources(folder: string, kind: PackageResource): Package
   };
 }
 
-/** The places of all that a package brings beside extensions. */
+/** All resources of a package. */
 export function allPackageResources(folder: string): PackageResources {
   const found = packageResourceKinds.map((kind) => packageResources(folder, kind));
   return {
@@ -59,7 +59,7 @@ function conventional(folder: string, kind: PackageResource): string[] {
   return isThere(path) === undefined ? [] : [path];
 }
 
-/** Of a folder in which something is excluded, its files one by one; of skills, those that each is. */
+/** Replaces a folder with excluded files by its other files. */
 function without(excluded: readonly string[], path: string, kind: PackageResource): string[] {
   const isExcluded = (each: string) =>
     excluded.some((gone) => each === gone || each.startsWith(`${gone}${sep}`));

@@ -3,9 +3,9 @@ import { initSync, parse } from "es-module-lexer";
 
 /** A file of an extension as Node can run it. */
 export interface RunnableSource {
-  /** JavaScript. Without a map, its lines and columns are those of the file. */
+  /** JavaScript. Without a map, it has the lines and columns of the file. */
   text: string;
-  /** A source map, for TypeScript of which more was rewritten than its types. */
+  /** A source map, if more than types was converted. */
   map?: string;
   /** Specifiers of its imports, static and dynamic. */
   imports: readonly string[];
@@ -43,7 +43,7 @@ export function runnableSource(path: string, source: string): RunnableSource {
   return { ...withImports(commonJsNames(source) + text), ...(map === undefined ? {} : { map }) };
 }
 
-/** Names of CommonJS, for a file that uses them and does not declare them. Other agents give them to every file. */
+/** Defines names of CommonJS that a file uses but does not declare. Other agents give them to every file. */
 function commonJsNames(source: string): string {
   const values = {
     require: "$createRequire(import.meta.url)",
@@ -69,7 +69,7 @@ function plainJavaScript(path: string, source: string): { code: string; map?: st
   } catch (error) {
     if (!(error instanceof NotForNode)) throw error;
   }
-  // Enums, namespaces and parameter properties. Later versions of Node may not have this mode.
+  // Converts enums, namespaces and parameter properties. Later versions of Node may lack this mode.
   const code = convert(path, source, "transform");
   const [comment = "", map] = SOURCE_MAP.exec(code) ?? [];
   if (map === undefined) return { code };
@@ -85,7 +85,7 @@ export function checkSyntax(path: string, source: string): void {
 
 function convert(path: string, source: string, mode: "strip" | "transform"): string {
   const { emitWarning } = process;
-  // Node announces that the function is experimental. That is no news for the user of an extension.
+  // Hides Node's warning that the function is experimental.
   process.emitWarning = () => {};
   try {
     const text = source.replace(/^\uFEFF/, "");
@@ -99,7 +99,7 @@ function convert(path: string, source: string, mode: "strip" | "transform"): str
   }
 }
 
-/** Node writes the number of the line, the line and a row of `^` above the stack. */
+/** Node writes the line's number, the line and a row of `^` above the stack. */
 function syntaxFailure(path: string, { message, stack = "" }: Error): SourceFailure {
   const line = Number(/^[^\n]*:(\d+)\n/.exec(stack)?.[1] ?? 1);
   const column = (/^( *)\^/m.exec(stack)?.[1] ?? "").length + 1;

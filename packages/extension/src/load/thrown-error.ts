@@ -8,7 +8,7 @@ import { generationOf, jitiGeneration, withoutMarkers } from "./generation.ts";
 const FRAME = /^\s+at .*?((?:file:\/\/|\/|[A-Z]:\\)[^\n]*?):(\d+):(\d+)\)?$/gm;
 const HEADER = /^(file:\/\/[^\n]*?[?&]bonsai=\d+)[^\n:]*:(\d+)\n/;
 
-/** Where in an extension an error was thrown; undefined where its stack names none of an extension's files. */
+/** The place in an extension where an error was thrown; undefined if its stack has no file of an extension. */
 export function placeThrown(error: unknown): SourcePlace | undefined {
   const { stack = "" } = readableError(error);
   for (const [, file = "", line, column] of stack.matchAll(FRAME)) {
@@ -18,7 +18,7 @@ export function placeThrown(error: unknown): SourcePlace | undefined {
   return undefined;
 }
 
-/** A place that a stack names, if it is in a file of an extension. */
+/** A place of a stack, if it is in a file of an extension. */
 function placeIn(name: string, line: number, column?: number): SourcePlace | undefined {
   if (!name.startsWith("file:")) return jitiGeneration(name) && { path: name, line, column };
   if (!/[?&]bonsai=\d+/.test(name)) return undefined;
@@ -26,7 +26,10 @@ function placeIn(name: string, line: number, column?: number): SourcePlace | und
   return generationOf(name)?.files.original(place) ?? place;
 }
 
-/** What Node found wrong before it ran anything: the place stands above the message, with the line and a row of `^`. */
+/**
+ * The place of an error that Node found before it ran any file. It is above the message, with the line and a row of
+ * `^`.
+ */
 export function placeAbove(error: unknown): SourcePlace | undefined {
   const stack = error instanceof Error ? (error.stack ?? "") : "";
   const [header, url, line] = HEADER.exec(stack) ?? [];
@@ -35,7 +38,7 @@ export function placeAbove(error: unknown): SourcePlace | undefined {
   return placeIn(url, Number(line), carets === undefined ? undefined : carets.indexOf("^") + 1);
 }
 
-/** Where a file imports a module: at the name that it takes from it, else at the module's. */
+/** The place of an import: of the imported name, else of the module's name. */
 export function placeOfImport(path: string, specifier: string, name?: string): SourcePlace | undefined {
   const text = linesOf(path).join("\n");
   const quoted = `["']${escaped(specifier)}["']`;
@@ -58,7 +61,7 @@ export function placeText({ path, line, column }: SourcePlace): string {
   return column === undefined ? `${path}:${line}` : `${path}:${line}:${column}`;
 }
 
-/** The line, the one before it, and a mark under the column. Empty where the file cannot be read any more. */
+/** The line, the one before it, and a mark below the column. Empty if the file cannot be read. */
 export function codeFrame({ path, line, column }: SourcePlace): string {
   const lines = linesOf(path);
   const width = String(line).length;
@@ -73,7 +76,6 @@ export function codeFrame({ path, line, column }: SourcePlace): string {
   return ["", ...shown, ...mark].join("\n");
 }
 
-/** Characters of a line that are shown. */
 const MAX_LINE_CHARS = 120;
 
 function shownLine(line: string): string {
@@ -84,12 +86,12 @@ function linesOf(path: string): string[] {
   try {
     return readFileSync(path, "utf8").split(/\r?\n/);
   } catch {
-    // The place is named all the same, only without the text.
+    // The message still has the place.
     return [];
   }
 }
 
-/** What was thrown, as an error whose message and stack are texts: anything can be thrown, also what has no text. */
+/** Makes any thrown value an error with a text as message and stack. */
 export function readableError(thrown: unknown): Error {
   try {
     if (thrown instanceof Error && isReadable(thrown)) return thrown;

@@ -1,15 +1,15 @@
 /** A module's exports by name. */
 export type ModuleExports = Readonly<Record<string, unknown>>;
 
-/** Modules that extensions get from the host, by the name that they import; each is loaded when it is first imported. */
+/** Host modules for extensions, by name. Each is loaded at its first import. */
 export type VirtualModules = Readonly<Record<string, () => Promise<ModuleExports>>>;
 
-/** A module may say under this key what to use in the place of names that it does not have: sentences by name. */
+/** The key under which a module exports advice for names that it does not have: sentences by name. */
 export const INSTEAD = Symbol.for("bonsai-agent.instead");
 
 /**
- * Owner of the host's modules that extensions have asked for. Node reads a module from text, so each gets a text that
- * takes the host's own exports from this process: the same instances, in a bundle too.
+ * The host's loaded modules. Node reads a module from text, so each gets a text that re-exports the host's own
+ * instances, also in a bundle.
  */
 const REGISTRY = Symbol.for("bonsai-agent.virtual-modules");
 const shared = globalThis as { [REGISTRY]?: ModuleExports[] };
@@ -19,7 +19,7 @@ export const VIRTUAL_SCHEME = "bonsai-virtual:";
 /** An import of a host module that must be loaded first. Node cannot wait for it while it resolves an import. */
 export class NotLoadedYet extends Error {}
 
-/** What a module exports; undefined where it is not loaded. */
+/** The exports of a module; undefined if it is not loaded. */
 export function virtualExports(modules: VirtualModules, name: string): ModuleExports | undefined {
   const loader = modules[name];
   return loader && byLoader.get(loader);
@@ -31,7 +31,7 @@ export async function loadVirtualModule(modules: VirtualModules, name: string): 
 }
 
 /**
- * The URL of a virtual module: one for each instance of it.
+ * The URL of a virtual module, one for each instance.
  * @throws NotLoadedYet
  */
 export function virtualUrl(modules: VirtualModules, name: string): string {
@@ -48,7 +48,7 @@ export function virtualSource(url: string): string {
   const index = Number.parseInt(url.slice(VIRTUAL_SCHEME.length), 10);
   const lines = Object.keys(shared[REGISTRY]?.[index] ?? {}).map((key, at) => {
     const name = JSON.stringify(key);
-    // Through a list of exports: a module may export a reserved word.
+    // An export list also allows reserved words.
     return `const _${at} = m[${name}]; export { _${at} as ${name} };`;
   });
   return [`const m = globalThis[Symbol.for("bonsai-agent.virtual-modules")][${index}];`, ...lines].join("\n");

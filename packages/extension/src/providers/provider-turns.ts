@@ -13,10 +13,10 @@ import { userContent } from "@bonsai-agent/messages/host";
 import { isOwnAnswer, wireCallId, wireToolName } from "@bonsai-agent/models/host";
 import type { AskedModel } from "../api/provider-options.ts";
 
-/** What a tool gave back. */
+/** A tool's result. */
 export interface ResultPart {
   type: "result";
-  /** Of the call, as it stands in the turn before. */
+  /** The id of the call in the previous turn. */
   callId: string;
   toolName: string;
   /** Without empty texts; may be empty. */
@@ -24,16 +24,15 @@ export interface ResultPart {
   isError: boolean;
 }
 
-/** One message of a provider whose roles alternate. Neither side is ever empty. */
+/** A message for a provider with alternating roles. Its content is never empty. */
 export type ProviderTurn =
   | { role: "user"; content: (ResultPart | TextContent | ImageContent)[] }
   | { role: "assistant"; content: AssistantContent[] };
 
 /**
- * A context in the terms of most providers: roles alternate, the results of calls stand before everything else in their
- * turn, and what is refused as empty is left out. Thinking and signatures of other models are left out, ids of calls and
- * names of tools are such as every provider takes. Pure, and stable: the turns of a longer context begin with those of a
- * shorter one.
+ * Converts a context for most providers: roles alternate, results come first in their turn, and empty content is left
+ * out. So are thinking and signatures of other models. Ids and tool names are valid for every provider. Pure and
+ * stable: a longer context's turns begin with the shorter one's.
  */
 export function providerTurns(messages: readonly Message[], model: AskedModel): ProviderTurn[] {
   const turns: ProviderTurn[] = [];
@@ -88,7 +87,7 @@ function answerParts(message: AssistantMessage, model: AskedModel): AssistantCon
   });
 }
 
-/** Blocks may be damaged as those of old files are. */
+/** Blocks of old files can be damaged. */
 function textParts({ text, textSignature }: Record<string, unknown>, isOwn: boolean): TextContent[] {
   const signature = isOwn && typeof textSignature === "string" ? { textSignature } : {};
   const said = typeof text === "string" ? text : "";
@@ -119,7 +118,7 @@ function resultsFirst({ content }: Extract<ProviderTurn, { role: "user" }>): Pro
   return { role: "user", content: [...results, ...content.filter(({ type }) => type !== "result")] };
 }
 
-/** As every provider takes it. */
+/** A valid id for every provider. */
 function callId(id: string): string {
   return wireCallId(id, { pattern: /^[A-Za-z0-9_-]{1,64}$/, madeChars: 29 });
 }

@@ -16,23 +16,22 @@ import {
 import type { ExtensionAPI, ExtensionFactory } from "../api/extension-api.ts";
 import { registerProvider } from "../host/extension-providers.ts";
 
-/** What is asked; `model` as `provider/id`. */
+/** A request; `model` as `provider/id`. */
 export type ProviderQuestion = Partial<Omit<ModelRequest, "model">> & {
   model: string;
-  /** Retries after a failure, without their waits. Default 0. */
+  /** Retries after a failure, without waits. Default 0. */
   maxRetries?: number;
 };
 
-/** What came of it. */
 export interface ProviderOutcome {
   message: AssistantMessage;
-  /** Absent after success, and after an abort. */
+  /** Absent after success or an abort. */
   failure?: ModelFailure;
   events: readonly StreamEvent[];
   notices: readonly ModelNotice[];
 }
 
-/** Asks a model of a provider that an extension registers, as Bonsai does: with its checks, its classifier, its counts. */
+/** Asks a model of an extension's provider as Bonsai does, with its checks, error classes and counts. */
 export async function askProvider(
   extension: ExtensionFactory,
   question: ProviderQuestion,
@@ -58,7 +57,7 @@ export async function askProvider(
   });
 }
 
-/** The models that an extension's providers offer now, without what no provider of its own has. */
+/** The models that an extension's providers offer. */
 export async function offeredModels(extension: ExtensionFactory): Promise<readonly CatalogueModel[]> {
   return withProvider(extension, 0, async ({ catalogue, keys }, names) => {
     const providers = catalogue.providers.filter(({ provider }) => names.has(provider));

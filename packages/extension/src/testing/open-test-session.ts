@@ -49,8 +49,8 @@ const usualModel: CatalogueModel = {
 };
 
 /**
- * Opens a session with extensions for a test of them: the agent, its tools and its events are the real ones, the model
- * and the user follow a script. No key, no network, nothing on disk but a temporary folder.
+ * Opens a session with extensions for a test: agent, tools and events are real, model and user follow a script. It
+ * needs no key and no network, and writes only to a temporary folder.
  */
 export async function openTestSession(options: OpenTestSessionOptions = {}): Promise<TestSession> {
   const folder = mkdtempSync(join(tmpdir(), "bonsai-test-session-"));
@@ -111,17 +111,17 @@ export async function openTestSession(options: OpenTestSessionOptions = {}): Pro
 
 type DiscoveredPaths = Record<"skillPaths" | "promptPaths" | "themePaths", readonly string[]>;
 
-/** Asks the extensions once, as at the start of a program. */
+/** Asks the extensions for resources, as at the start of a program. */
 async function discovered({ lifecycle, cwd }: ExtensionHost): Promise<DiscoveredPaths> {
   const event = { type: "resources_discover" as const, cwd, reason: "startup" as const };
   const { result } = await lifecycle.decide("resources_discover", event);
   return { skillPaths: [], promptPaths: [], themePaths: [], ...result };
 }
 
-/** What a test session is made of, and what happens in it. */
+/** The parts and the state of a test session. */
 interface TestParts {
   options: OpenTestSessionOptions;
-  /** Stands in the place of Bonsai's home. */
+  /** Bonsai's home folder. */
   folder: string;
   cwd: string;
   session: Session;
@@ -170,80 +170,81 @@ function unknownCommand(text: string, { commands }: Extensions): BonsaiError {
   });
 }
 
-/** What a module exports as its default, or the path of the module. */
+/** A module's default export, or the module's path. */
 export type TestExtension = ExtensionFactory | string;
 
 export interface OpenTestSessionOptions {
-  /** In load order; functions come before paths, which are read anew at each reload. Default: none. */
+  /** In load order, functions before paths. A reload reads paths again. Default: none. */
   extensions?: TestExtension | readonly TestExtension[];
-  /** What the model says to prompts and tool results. Default: nothing, so that a prompt is an error. */
+  /** The model's answers to prompts and tool results. Default: none, so a prompt is an error. */
   answers?: TestAnswers;
-  /** What the model says when it is asked for a summary. Default: one with every section. */
+  /** The model's summaries. Default: one with every section. */
   summaries?: TestAnswers;
-  /** What the model says when extensions ask it themselves. Default: nothing. */
+  /** The model's answers to requests of extensions. Default: none. */
   replies?: TestAnswers;
-  /** What the user says to questions. Default: nobody can be asked, and `ctx.hasUI` is false. */
+  /** The user's answers. Default: no user, `ctx.hasUI` is false. */
   ui?: TestDialogAnswers;
   /** Default "rpc" with `ui`, else "print". */
   mode?: ExtensionMode;
-  /** Laid over the defaults; sessions get no titles, and tokens are counted by characters. */
+  /** Changes to the defaults. Sessions get no titles, and characters count as tokens. */
   settings?: AgentSettingsInput;
-  /** Where tools work, absolute. Default: a folder of its own, which goes with the session. */
+  /** The tools' folder, absolute. Default: a temporary one. */
   cwd?: string;
-  /** What was said before, oldest first. */
+  /** Earlier messages, oldest first. */
   history?: readonly StoredMessage[];
-  /** In the place of a new session in memory; `close` closes it too. */
+  /** Default: a new session in memory. `close` closes it. */
   session?: Session;
-  /** Laid over the model that is asked: a window of 100,000 tokens, answers of 8,000 at most, no price. */
+  /** Changes to the model. Default: a window of 100,000 tokens, at most 8,000 for an answer, no price. */
   model?: Partial<CatalogueModel>;
-  /** More models, by `provider/id`; each is like `model` but for what is given here. */
+  /** More models, as changes to `model`. */
   otherModels?: readonly Partial<CatalogueModel>[];
-  /** What the command line gave for flags. */
+  /** Values of flags. */
   flags?: Readonly<Record<string, FlagValue>>;
   /** Default true. */
   isProjectTrusted?: boolean;
-  /** Where the session can be left for another. Default: nowhere, so that nothing comes of it. */
+  /** Switches sessions. Default: not supported. */
   control?: SessionControl;
-  /** Laid over the API and the contexts. Default: none. */
+  /** Changes the API and the contexts. Default: none. */
   adapter?: ExtensionAdapter;
-  /** What modules that are read from a path may import of the host. Default: what Bonsai gives all extensions. */
+  /** Host modules for modules with a path. Default: Bonsai's. */
   modules?: VirtualModules;
-  /** Names of commands that no extension can take. Default: none. */
+  /** Names of built-in commands. Default: none. */
   reservedCommands?: Iterable<string>;
   /** False: no agent, as in the session commands. Default true. */
   withAgent?: boolean;
 }
 
-/** A session at work with extensions, whose model and user say what was written down. */
+/** A running session with extensions, and a scripted model and user. */
 export interface TestSession {
-  /** Throws where the session was opened without one. */
+  /** Throws without an agent. */
   readonly agent: Agent;
   readonly session: Session;
   readonly extensions: Extensions;
   readonly lifecycle: Lifecycle<LifecycleEvents>;
-  /** Where tools work, absolute. */
+  /** The tools' folder, absolute. */
   readonly cwd: string;
-  /** What users are notified of beside the conversation: failures of extensions among it. */
+  /** Notices, including failures of extensions. */
   readonly notices: readonly AgentNotice[];
   /** Calls of `ctx.ui`, in order. */
   readonly ui: readonly UICall[];
-  /** What models were asked, in order; `purpose` parts turns from summaries and from what extensions asked. */
+  /** Requests to models, in order, with their `purpose`. */
   readonly requests: readonly ProviderCall[];
-  /** What extensions answered to `resources_discover`, once they were started; the agent itself is given none of it. */
+  /** The extensions' answers to `resources_discover`. The agent gets none of them. */
   readonly resources: Readonly<DiscoveredPaths>;
-  /** True once an extension asked for the end of the program. */
+  /** True after an extension called `shutdown`. */
   readonly isShutdown: boolean;
-  /** What the user says. Resolves when the agent has nothing more to do. */
+  /** Sends a prompt of the user. Resolves when the agent is idle. */
   prompt(text: string): Promise<RunResult>;
-  /** `/name arguments` of an extension. @throws BonsaiError `extension_command_unknown`, `extension_command_failed` */
+  /**
+   * Runs `/name arguments` of an extension. @throws BonsaiError `extension_command_unknown`, `extension_command_failed`
+   */
   command(text: string): Promise<void>;
-  /** Ends agent, session and extensions, and removes the session's own folder. A second call does nothing. */
+  /** Closes agent, session and extensions, and removes the temporary folder. A second call does nothing. */
   close(): Promise<void>;
-  /** As `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** A front end whose user follows a script. */
+/** A front end with a scripted user. */
 function testHost(parts: TestParts): ExtensionHost {
   const { options, cwd, session, model, models } = parts;
   const onNotice = (notice: AgentNotice) => void parts.notices.push(notice);
@@ -269,7 +270,6 @@ function testHost(parts: TestParts): ExtensionHost {
   };
 }
 
-/** Functions by their names, modules by their paths. */
 function testSources({
   extensions = [],
   adapter,

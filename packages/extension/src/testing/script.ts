@@ -12,23 +12,23 @@ import type { ExtensionUI } from "../api/extension-ui.ts";
 import { plainTheme } from "../host/extension-drawing.ts";
 import type { DrawnComponent, ExtensionModels, FrontEndUI } from "../host/extension-host.ts";
 
-/** What the model says: a text, an answer with its calls, or what a function makes of the request. */
+/** An answer of the model: a text, an answer with calls, or a function of the request. */
 export type TestAnswer = string | ScenarioAnswer | ((request: ProviderCall) => string | ScenarioAnswer);
 
-/** The answers to the requests of one purpose in order, or what answers all of them. */
+/** The answers to requests of one purpose, in order, or one for all. */
 export type TestAnswers = readonly TestAnswer[] | TestAnswer;
 
 interface ScriptedModelsOptions {
-  /** Where the models' own files would be. */
+  /** The folder for the models' files. */
   home: string;
-  /** Put into the catalogue, beside all that Bonsai knows. */
+  /** Added to the catalogue. */
   models: readonly CatalogueModel[];
   answers: Partial<Record<ProviderCall["purpose"], TestAnswers>>;
-  /** Each request is added to it as it goes out. */
+  /** Receives each request. */
   requests: ProviderCall[];
 }
 
-/** Models whose words are written down beforehand. */
+/** Models with scripted answers. */
 export async function scriptedModels(options: ScriptedModelsOptions): Promise<ExtensionModels> {
   const { home, models, answers, requests } = options;
   const counts = new Map<ProviderCall["purpose"], number>();
@@ -46,7 +46,7 @@ export async function scriptedModels(options: ScriptedModelsOptions): Promise<Ex
   return { catalogue, keys, client: new ModelClient({ keys, providers, retry: { maxRetries: 0 } }) };
 }
 
-/** A summary with every section that any kind of summary is asked for. */
+/** A summary with every section of all kinds. */
 const usualSummary = [...new Set(Object.values(summarySections).flat())]
   .map((heading) => `## ${heading}\nThe ${heading} section.`)
   .join("\n\n");
@@ -72,26 +72,26 @@ function addModels(catalogue: Catalogue, models: readonly CatalogueModel[]): voi
   }
 }
 
-/** One answer for every question of its kind, one for each in order, or a function that looks at what was asked. */
+/** One answer for every question, one for each in order, or a function of the question. */
 export type TestDialogAnswer<Asked extends (...args: never[]) => Promise<unknown>> =
   | Awaited<ReturnType<Asked>>
   | readonly Awaited<ReturnType<Asked>>[]
   | ((...args: Parameters<Asked>) => Awaited<ReturnType<Asked>> | ReturnType<Asked>);
 
-/** What the user says to questions. What is absent is answered as if the user had left the question. */
+/** The user's answers. The default is to cancel. */
 export interface TestDialogAnswers {
   select?: TestDialogAnswer<ExtensionUI["select"]>;
   confirm?: TestDialogAnswer<ExtensionUI["confirm"]>;
   input?: TestDialogAnswer<ExtensionUI["input"]>;
   editor?: TestDialogAnswer<ExtensionUI["editor"]>;
   /**
-   * What the user does at a component of `custom`: looks at it with `render`, presses keys with `handleInput`, by the
-   * name of what they stand for, like `tui.select.confirm`. Where that does not end it, it is left once this has ended.
+   * The user's actions in a component of `custom`: `render` shows it, `handleInput` takes the name of an action, like
+   * `tui.select.confirm`. It closes afterwards at the latest.
    */
   custom?: (component: DrawnComponent) => void | Promise<void>;
 }
 
-/** A call of `ctx.ui`, as it was made. */
+/** A call of `ctx.ui`. */
 export interface UICall {
   method: keyof ExtensionUI;
   args: readonly unknown[];
@@ -99,10 +99,10 @@ export interface UICall {
 
 type Dialog = Exclude<keyof TestDialogAnswers, "custom">;
 
-/** What the user would say who leaves every question. */
+/** The answers of a user who cancels. */
 const left = { select: undefined, confirm: false, input: undefined, editor: undefined };
 
-/** A user whose answers are written down beforehand; each call is kept in `calls`. */
+/** A user with scripted answers. Adds each call to `calls`. */
 export function scriptedUi(answers: TestDialogAnswers, calls: UICall[]): FrontEndUI {
   let editorText = "";
   const record = (method: keyof ExtensionUI, args: readonly unknown[]) => {
@@ -150,5 +150,5 @@ export function scriptedUi(answers: TestDialogAnswers, calls: UICall[]): FrontEn
 }
 
 const tui = { requestRender() {}, terminal: { columns: 80, rows: 24 } };
-/** Keys are pressed by the name of what they stand for. */
+/** Keys have the names of their actions. */
 const keybindings = { matches: (data: string, action: string) => data === action, getKeys: () => [] };

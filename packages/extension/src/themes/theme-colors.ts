@@ -7,23 +7,23 @@ export interface Rgb {
   b: number;
 }
 
-/** A colour of a theme: mixed, one of the terminal's 256 by its number, or empty, the terminal's own. */
+/** A colour of a theme: RGB, an index of the terminal's 256 colours, or empty for the terminal's default. */
 export type ThemeColorValue = Rgb | number | "";
 
-/** How many colours the terminal has. */
+/** The colours of the terminal. */
 export type ColorMode = "truecolor" | "256color" | "16color" | "none";
 
-/** A theme, with every colour settled. */
+/** A theme with all colours. */
 export interface ThemeColors {
   name: string;
-  /** The background that it was made for. */
+  /** The background that it is made for. */
   appearance: "dark" | "light";
   colors: Readonly<Record<ThemeToken, ThemeColorValue>>;
-  /** The file that it was read from, absolute; undefined for one that was not. */
+  /** Its file, absolute; undefined for a theme without a file. */
   path?: string | undefined;
 }
 
-/** What the terminal is sent to begin a colour; empty where it has none. */
+/** The escape that starts a colour. */
 export function colorOpening(
   value: ThemeColorValue,
   slot: "text" | "background",
@@ -42,7 +42,7 @@ export function colorOpening(
 }
 
 const steps = [0, 95, 135, 175, 215, 255] as const;
-/** As xterm has them; terminals differ, for users choose these themselves. */
+/** The colours of xterm. Users can change them in their terminals. */
 const sixteen = [
   [0, 0, 0],
   [205, 0, 0],
@@ -62,7 +62,7 @@ const sixteen = [
   [255, 255, 255],
 ] as const;
 
-/** A colour as it is mixed; the terminal's own is not known. */
+/** The RGB of a colour. */
 export function rgbOf(value: Rgb | number): Rgb {
   if (typeof value === "object") return value;
   if (value < 16) {
@@ -79,14 +79,14 @@ function nearestIndex({ r, g, b }: Rgb, first: number, last: number): number {
   let [best, least] = [first, Number.POSITIVE_INFINITY];
   for (let index = first; index <= last; index += 1) {
     const other = rgbOf(index);
-    // The eye tells greens apart best, and blues least.
+    // The eye distinguishes greens best, and blues least.
     const distance = 3 * (r - other.r) ** 2 + 6 * (g - other.g) ** 2 + (b - other.b) ** 2;
     if (distance < least) [best, least] = [index, distance];
   }
   return best;
 }
 
-/** How bright a colour is to the eye, 0 to 1 (WCAG 2). Half way between black and white in contrast is 0.18. */
+/** The luminance of a colour, 0 to 1 (WCAG 2). The middle between black and white in contrast is 0.18. */
 export function relativeLuminance({ r, g, b }: Rgb): number {
   const [red, green, blue] = [r, g, b].map((part) => {
     const share = part / 255;
@@ -102,7 +102,7 @@ export function isLight(color: Rgb): boolean {
 const groundTokens = ["userMessageBg", "toolPendingBg", "customMessageBg", "selectedBg"] as const;
 const textTokens = ["text", "userMessageText", "muted"] as const;
 
-/** The background that colours were made for: as dark or light as theirs are, or else as their texts are not. */
+/** The background of a theme: as dark as its background colours, else the opposite of its text colours. */
 export function appearanceOf(colors: ThemeColors["colors"]): "dark" | "light" {
   const of = (tokens: readonly ThemeToken[]) =>
     tokens.map((token) => colors[token]).find((each) => each !== "");
@@ -112,7 +112,7 @@ export function appearanceOf(colors: ThemeColors["colors"]): "dark" | "light" {
   return text === undefined || isLight(rgbOf(text)) ? "dark" : "light";
 }
 
-/** Every token's colour; those that are left out have that of the token they fall back to. */
+/** All colours of a theme. A missing token gets the colour of its fallback. */
 export function withFallbacks(
   colors: Readonly<Partial<Record<ThemeToken, ThemeColorValue>>>,
 ): ThemeColors["colors"] {

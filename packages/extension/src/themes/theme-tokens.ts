@@ -1,13 +1,13 @@
-/** What of a text a token colours. */
+/** The part of a text that a token colours. */
 type Slot = "text" | "background";
 
 interface TokenFacts {
   slot: Slot;
-  /** What the token colours, for who writes a theme. */
+  /** The meaning of the token, for theme authors. */
   meaning: string;
-  /** The token whose colour it has where a theme does not say. Without one, every theme has to say. */
+  /** The token whose colour is the default. Without one, the colour is required. */
   fallback?: string;
-  /** What shows the same without colours: weight, or reverse video. Default: nothing. */
+  /** The style without colours: bold, or reverse video. Default: none. */
   without?: "bold" | "reverse";
 }
 
@@ -18,8 +18,8 @@ const ground = (meaning: string, more: MoreFacts = {}) => ({ slot: "background",
 const bold = { without: "bold" } as const;
 
 /**
- * Every colour that a theme has, by what it means: the only list of them. The names are pi's, so that its themes are
- * themes here. Those of pi's own full screen (`scrollbar…`, `searchMatch…`) are known, and nothing is drawn with them.
+ * All colours of a theme, by meaning. The names are pi's, so pi's themes work. Colours of pi's full screen
+ * (`scrollbar…`, `searchMatch…`) are accepted but not used.
  */
 const themeTokens = {
   accent: text("Accent: the selected row, summary titles", bold),
@@ -82,16 +82,15 @@ const themeTokens = {
 
 type Tokens = typeof themeTokens;
 export type ThemeToken = keyof Tokens;
-/** Colours of a text, by what they mean. */
+/** Text colours. */
 export type ThemeColor = {
   [Token in ThemeToken]: Tokens[Token]["slot"] extends "text" ? Token : never;
 }[ThemeToken];
-/** Colours behind a text, by what they mean. */
+/** Background colours. */
 export type ThemeBg = Exclude<ThemeToken, ThemeColor>;
 
 export const themeTokenNames = Object.keys(themeTokens) as readonly ThemeToken[];
 
-/** What the table says of a token, with what it leaves out. */
 export function tokenFacts(token: ThemeToken): TokenFacts {
   return themeTokens[token];
 }
