@@ -1,5 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { messageText } from "@bonsai-agent/messages";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import type { ExtensionAPI } from "../src/index.ts";
 import { openTestSession } from "../src/testing/index.ts";
@@ -55,9 +56,8 @@ async function thrown(call: () => unknown): Promise<unknown> {
   }
 }
 
-test.each([...forAgent, ...forSession])(
-  "%s says that there is no session yet while the module loads",
-  async (name, call) => {
+test("a call that needs a session fails while the module loads", () =>
+  everyRow([...forAgent, ...forSession])(async ([name, call]) => {
     let error: unknown;
     await using _session = await openTestSession({
       async extensions(bonsai) {
@@ -68,12 +68,10 @@ test.each([...forAgent, ...forSession])(
       code: "extension_not_started",
       message: `inline:extensions-1 called ${name} before a session was open.`,
     });
-  },
-);
+  }));
 
-test.each([...forAgent, ...forSession, ...always])(
-  "%s says so after the extension was unloaded",
-  async (name, call) => {
+test("every call fails after the extension was unloaded", () =>
+  everyRow([...forAgent, ...forSession, ...always])(async ([name, call]) => {
     const { extension, api } = held();
     await using session = await openTestSession({ extensions: extension });
     session.extensions.unload();
@@ -81,22 +79,21 @@ test.each([...forAgent, ...forSession, ...always])(
       code: "extension_unloaded",
       message: `inline:extension-1 called ${name} after it was unloaded.`,
     });
-  },
-);
+  }));
 
-test.each(forAgent)("%s says that it needs an agent where there is none", async (name, call) => {
-  const { extension, api } = held();
-  await using _session = await openTestSession({ extensions: extension, withAgent: false });
-  expect(await thrown(() => call(api()))).toMatchObject({
-    code: "extension_needs_agent",
-    message: `inline:extension-1 called ${name}, but no agent is running here.`,
-    hint: expect.stringContaining("bonsai compact"),
-  });
-});
+test("a call that needs an agent fails without one", () =>
+  everyRow(forAgent)(async ([name, call]) => {
+    const { extension, api } = held();
+    await using _session = await openTestSession({ extensions: extension, withAgent: false });
+    expect(await thrown(() => call(api()))).toMatchObject({
+      code: "extension_needs_agent",
+      message: `inline:extension-1 called ${name}, but no agent is running here.`,
+      hint: expect.stringContaining("bonsai compact"),
+    });
+  }));
 
-test.each([true, false])(
-  "entries, names and labels are stored in the session; with an agent: %s",
-  async (withAgent) => {
+test("stores entries, names and labels in the session, with and without an agent", () =>
+  everyRow([true, false])(async (withAgent) => {
     const { extension, api } = held();
     const seen: unknown[] = [];
     await using session = await openTestSession({
@@ -119,8 +116,7 @@ test.each([true, false])(
     api().setSessionName("Work");
     expect(api().getSessionName()).toBe("Work");
     expect(seen).toEqual(["Work"]);
-  },
-);
+  }));
 
 /** Cannot be shown as JSON. */
 function round(): object {
@@ -129,30 +125,31 @@ function round(): object {
   return object;
 }
 
-test.each<[string, (bonsai: ExtensionAPI) => unknown]>([
-  ["appendEntry", (b) => b.appendEntry(undefined as never)],
-  ["setSessionName", (b) => b.setSessionName(7 as never)],
-  ["setLabel", (b) => b.setLabel("nowhere", "x")],
-  ["setActiveTools", (b) => b.setActiveTools("read" as never)],
-  ["setThinkingLevel", (b) => b.setThinkingLevel("loud" as never)],
-  ["sendUserMessage", (b) => b.sendUserMessage(undefined as never)],
-  ["sendUserMessage", (b) => b.sendUserMessage([{ type: "text" }] as never)],
-  ["setLabel", (b) => b.setLabel(null as never, "x")],
-  ["setActiveTools", (b) => b.setActiveTools([7] as never)],
-  ["setModel", (b) => b.setModel(undefined as never)],
-  ["setModel", (b) => b.setModel("scripted/test" as never)],
-  ["events.on", (b) => b.events.on("channel", undefined as never)],
-  ["setSessionName", (b) => b.setSessionName(round() as never)],
-])("%s refuses what it cannot take, and nothing is stored", async (name, call) => {
-  const { extension, api } = held();
-  await using session = await openTestSession({ extensions: extension });
-  const { leafId } = session.session;
-  expect(await thrown(() => call(api()))).toMatchObject({
-    code: "extension_argument_invalid",
-    message: expect.stringContaining(`inline:extension-1 called ${name} with `),
-  });
-  expect(session.session.leafId).toBe(leafId);
-});
+test("a call with a wrong argument fails and stores nothing", () =>
+  everyRow<[string, (bonsai: ExtensionAPI) => unknown]>([
+    ["appendEntry", (b) => b.appendEntry(undefined as never)],
+    ["setSessionName", (b) => b.setSessionName(7 as never)],
+    ["setLabel", (b) => b.setLabel("nowhere", "x")],
+    ["setActiveTools", (b) => b.setActiveTools("read" as never)],
+    ["setThinkingLevel", (b) => b.setThinkingLevel("loud" as never)],
+    ["sendUserMessage", (b) => b.sendUserMessage(undefined as never)],
+    ["sendUserMessage", (b) => b.sendUserMessage([{ type: "text" }] as never)],
+    ["setLabel", (b) => b.setLabel(null as never, "x")],
+    ["setActiveTools", (b) => b.setActiveTools([7] as never)],
+    ["setModel", (b) => b.setModel(undefined as never)],
+    ["setModel", (b) => b.setModel("scripted/test" as never)],
+    ["events.on", (b) => b.events.on("channel", undefined as never)],
+    ["setSessionName", (b) => b.setSessionName(round() as never)],
+  ])(async ([name, call]) => {
+    const { extension, api } = held();
+    await using session = await openTestSession({ extensions: extension });
+    const { leafId } = session.session;
+    expect(await thrown(() => call(api()))).toMatchObject({
+      code: "extension_argument_invalid",
+      message: expect.stringContaining(`inline:extension-1 called ${name} with `),
+    });
+    expect(session.session.leafId).toBe(leafId);
+  }));
 
 test("sendUserMessage starts a run, and steers one that goes on", async () => {
   const { extension, api } = held();

@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { writeClipboard } from "../src/host/clipboard.ts";
 import { on } from "./desk.ts";
 
-test("the first program that takes a text has it; one that fails or hangs is passed over", async () => {
+test("skips programs that fail or hang", async () => {
   const scripts = { "wl-copy": "exit 1", xclip: "sleep 1000", xsel: 'cat > "$(dirname "$0")/copied"' };
   const options = on({ scripts, timeoutMs: 200 });
   expect(await writeClipboard("grün\n", options)).toBe("xsel");
@@ -17,14 +18,15 @@ test("does not wait for a background process that serves the clipboard", async (
   expect(await writeClipboard("text", on({ scripts: {} }))).toBeUndefined();
 });
 
-test.for([
-  [{}, "wl-copy"],
-  [{ SSH_TTY: "/dev/pts/1" }, undefined],
-  [{ SSH_CONNECTION: "1 2 3 4", DISPLAY: "localhost:10.0" }, "xclip"],
-  [{ SSH_TTY: "/dev/pts/1", TMUX: "/tmp/tmux,1,0" }, "tmux"],
-  [{ WSL_INTEROP: "/run/WSL/1" }, "clip.exe"],
-] as const)("the clipboard that the user sees is written: %j", async ([variables, by]) => {
-  const takes = "cat > /dev/null";
-  const scripts = { "wl-copy": takes, xclip: takes, "clip.exe": takes, tmux: takes };
-  expect(await writeClipboard("text", on({ scripts, variables }))).toBe(by);
-});
+test("writes the clipboard that the user sees", () =>
+  everyRow([
+    [{}, "wl-copy"],
+    [{ SSH_TTY: "/dev/pts/1" }, undefined],
+    [{ SSH_CONNECTION: "1 2 3 4", DISPLAY: "localhost:10.0" }, "xclip"],
+    [{ SSH_TTY: "/dev/pts/1", TMUX: "/tmp/tmux,1,0" }, "tmux"],
+    [{ WSL_INTEROP: "/run/WSL/1" }, "clip.exe"],
+  ] as const)(async ([variables, by]) => {
+    const takes = "cat > /dev/null";
+    const scripts = { "wl-copy": takes, xclip: takes, "clip.exe": takes, tmux: takes };
+    expect(await writeClipboard("text", on({ scripts, variables }))).toBe(by);
+  }));

@@ -1,28 +1,31 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { openTestSession } from "../src/testing/index.ts";
 
-test.each([
-  ["/say", ""],
-  ["/say  ", ""],
-  ["  /say it  ", "it"],
-  ["/say one  two\nthree ", "one  two\nthree"],
-])("%j runs the command with what stands behind its name", async (text, args) => {
-  const got: string[] = [];
-  await using session = await openTestSession({
-    extensions: (bonsai) => void bonsai.registerCommand("say", { handler: (said) => void got.push(said) }),
-  });
-  expect(session.extensions.hasCommand(text)).toBe(true);
-  expect(await session.extensions.runCommand(text)).toBe(true);
-  expect(got).toEqual([args]);
-});
+test("a command gets the trimmed text after its name", () =>
+  everyRow([
+    ["/say", ""],
+    ["/say  ", ""],
+    ["  /say it  ", "it"],
+    ["/say one  two\nthree ", "one  two\nthree"],
+  ])(async ([text, args]) => {
+    const got: string[] = [];
+    await using session = await openTestSession({
+      extensions: (bonsai) => void bonsai.registerCommand("say", { handler: (said) => void got.push(said) }),
+    });
+    expect(session.extensions.hasCommand(text)).toBe(true);
+    expect(await session.extensions.runCommand(text)).toBe(true);
+    expect(got).toEqual([args]);
+  }));
 
-test.each(["say it", "/", "/ say", "/sayit", "/other", "", "//say"])("%j is no command", async (text) => {
-  await using session = await openTestSession({
-    extensions: (bonsai) => void bonsai.registerCommand("say", { handler: () => {} }),
-  });
-  expect(session.extensions.hasCommand(text)).toBe(false);
-  expect(await session.extensions.runCommand(text)).toBe(false);
-});
+test("a text without a known command runs none", () =>
+  everyRow(["say it", "/", "/ say", "/sayit", "/other", "", "//say"])(async (text) => {
+    await using session = await openTestSession({
+      extensions: (bonsai) => void bonsai.registerCommand("say", { handler: () => {} }),
+    });
+    expect(session.extensions.hasCommand(text)).toBe(false);
+    expect(await session.extensions.runCommand(text)).toBe(false);
+  }));
 
 test("a command that throws fails with its name and that of its extension", async () => {
   await using session = await openTestSession({

@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { type DrawnComponent, type FrontEndUI, loadExtensions } from "../src/host/index.ts";
 import type { Component, ExtensionFactory, Theme, ToolRenderContext } from "../src/index.ts";
@@ -198,19 +199,20 @@ test("the later of two renderers stands, and an unloaded one draws nothing", asy
   expect(notices).toEqual([]);
 });
 
-test.each([
-  ["", () => undefined, "as customType"],
-  ["card", "no function", "a function as renderer"],
-])("registering for %j with %s is refused alone", async (customType, renderer, wanted) => {
-  const { extensions, notices } = await load((bonsai) => {
-    bonsai.registerMessageRenderer(customType, renderer as never);
-    bonsai.registerEntryRenderer(customType, renderer as never);
-    bonsai.registerMessageRenderer("later", () => component("later"));
-  });
-  expect(notices.map(({ message }) => message)).toEqual([
-    expect.stringContaining(wanted),
-    expect.stringContaining(wanted),
-  ]);
-  const later = { customType: "later", content: "", display: true };
-  expect(extensions.renderers.message(later, { expanded: false }, theme)?.render(80)).toEqual(["later"]);
-});
+test("a renderer with a wrong type or function is refused alone", () =>
+  everyRow([
+    ["", () => undefined, "as customType"],
+    ["card", "no function", "a function as renderer"],
+  ])(async ([customType, renderer, wanted]) => {
+    const { extensions, notices } = await load((bonsai) => {
+      bonsai.registerMessageRenderer(customType, renderer as never);
+      bonsai.registerEntryRenderer(customType, renderer as never);
+      bonsai.registerMessageRenderer("later", () => component("later"));
+    });
+    expect(notices.map(({ message }) => message)).toEqual([
+      expect.stringContaining(wanted),
+      expect.stringContaining(wanted),
+    ]);
+    const later = { customType: "later", content: "", display: true };
+    expect(extensions.renderers.message(later, { expanded: false }, theme)?.render(80)).toEqual(["later"]);
+  }));

@@ -8,17 +8,17 @@ const cwd = realpathSync(mkdtempSync(join(tmpdir(), "bonsai-exec-")));
 afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 const shell = (script: string, options = {}) => execProgram("/bin/sh", ["-c", script], { cwd, ...options });
 
-test("output, errors, exit code and folder of a program", async () => {
+test("returns output, errors and exit code, and runs in the folder", async () => {
   const result = await shell("pwd; echo oh >&2; exit 3");
   expect(result).toEqual({ stdout: `${cwd}\n`, stderr: "oh\n", code: 3, killed: false });
 });
 
-test("arguments reach the program as they are: there is no shell", async () => {
+test("passes arguments unchanged, without a shell", async () => {
   const { stdout } = await execProgram("echo", ["$HOME; echo `id` *"], { cwd });
   expect(stdout).toBe("$HOME; echo `id` *\n");
 });
 
-test("variables are laid over the environment, or taken out of it", async () => {
+test("adds variables to the environment, or removes them", async () => {
   vi.stubEnv("BONSAI_EXEC_TEST", "here");
   const script = `echo "\${BONSAI_EXEC_TEST-none} \${OWN-none} \${PATH:+path}"`;
   expect((await shell(script, { env: { OWN: "mine" } })).stdout).toBe("here mine path\n");
@@ -26,28 +26,28 @@ test("variables are laid over the environment, or taken out of it", async () => 
   vi.unstubAllEnvs();
 });
 
-test("nothing waits for input", async () => {
+test("closes the input", async () => {
   expect((await shell("cat; echo end")).stdout).toBe("end\n");
 });
 
-test("a program that is not there, or an argument that cannot be one, is a result too", async () => {
+test("a missing program or an invalid argument is a result", async () => {
   const missing = await execProgram("no-such-program-at-all", [], { cwd });
   expect(missing).toMatchObject({ code: 1, killed: false, stderr: expect.stringContaining("ENOENT") });
   const nul = await execProgram(process.execPath, ["a\0b"], { cwd });
   expect(nul).toMatchObject({ code: 1, killed: false, stderr: expect.stringContaining("null bytes") });
 });
 
-test("a folder that is not there is a result too", async () => {
+test("a missing folder is a result", async () => {
   expect(await execProgram("ls", [], { cwd: join(cwd, "none") })).toMatchObject({ code: 1, killed: false });
 });
 
-test("a signal that was aborted before starts nothing", async () => {
+test("an aborted signal starts nothing", async () => {
   const result = await shell("touch started", { signal: AbortSignal.abort() });
   expect(result).toEqual({ stdout: "", stderr: "", code: 1, killed: true });
   expect(() => readFileSync(join(cwd, "started"))).toThrow("ENOENT");
 });
 
-test("an abort ends the program and all that it started", async () => {
+test("an abort ends the program and its children", async () => {
   const stop = new AbortController();
   const script = `sleep 1000 & echo $! > pid; kill -USR2 ${process.pid}; wait; sleep 1000`;
   process.once("SIGUSR2", () => stop.abort());
@@ -65,12 +65,12 @@ test("an abort ends the program and all that it started", async () => {
   await expect.poll(state).toMatch(/^(?:Z|X|gone)$/);
 });
 
-test("a program that will not end in order is ended all the same", async () => {
+test("a program that ignores SIGTERM is killed", async () => {
   const result = await shell("trap '' TERM; while :; do sleep 1000; done", { timeout: 300 });
   expect(result).toMatchObject({ code: 1, killed: true });
 });
 
-test("a background process that holds the output open is not waited for", async () => {
+test("does not wait for a background process that keeps the output open", async () => {
   const { stdout, killed } = await shell("sleep 1000 & echo $!");
   expect(killed).toBe(false);
   process.kill(Number(stdout), "SIGKILL");

@@ -1,8 +1,9 @@
 import { type Agent, ToolRegistry } from "@bonsai-agent/agent";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Extensions, type InlineExtension, loadExtensions } from "../src/host/index.ts";
+import { type Extensions, loadExtensions } from "../src/host/extensions.ts";
 import { Registrations } from "../src/host/registrations.ts";
+import type { InlineExtension } from "../src/host/start-extension.ts";
 import type { ExtensionAPI } from "../src/index.ts";
 import { bareHost } from "./bare-host.ts";
 import { saying } from "./test-tool.ts";

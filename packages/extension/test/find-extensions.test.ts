@@ -1,8 +1,9 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join, relative } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type FindExtensionsOptions, findExtensions } from "../src/host/index.ts";
+import { type FindExtensionsOptions, findExtensions } from "../src/host/find-extensions.ts";
 import { packageExtensions } from "../src/load/extension-entries.ts";
 import { folderWith } from "./files-on-disk.ts";
 
@@ -94,60 +95,62 @@ test("a module that is found twice is loaded once, where it was found last", () 
 });
 
 describe("a folder that a flag names", () => {
-  test.each([
-    [
-      "its package.json",
-      { "package.json": naming("./main.ts"), "main.ts": module, "index.ts": module },
-      ["main.ts"],
-    ],
-    ["its index", { "index.js": module, "other.ts": module }, ["index.js"]],
-    ["all modules in it", { "one.ts": module, "two/index.ts": module }, ["one.ts", "two/index.ts"]],
-  ])("gives %s", (_, files, expected) => {
-    const root = folderWith({
-      "project/x": "",
-      ...Object.fromEntries(Object.entries(files).map(([name, text]) => [`ext/${name}`, text])),
-    });
-    expect(found(root, { flagPaths: ["../ext"] })).toEqual({
-      extensions: expected.map((name) => `flag ext/${name}`),
-      problems: [],
-    });
-  });
+  test("gives the modules of its package.json, its index, or all modules in it", () =>
+    everyRow([
+      [
+        "its package.json",
+        { "package.json": naming("./main.ts"), "main.ts": module, "index.ts": module },
+        ["main.ts"],
+      ],
+      ["its index", { "index.js": module, "other.ts": module }, ["index.js"]],
+      ["all modules in it", { "one.ts": module, "two/index.ts": module }, ["one.ts", "two/index.ts"]],
+    ])(([_, files, expected]) => {
+      const root = folderWith({
+        "project/x": "",
+        ...Object.fromEntries(Object.entries(files).map(([name, text]) => [`ext/${name}`, text])),
+      });
+      expect(found(root, { flagPaths: ["../ext"] })).toEqual({
+        extensions: expected.map((name) => `flag ext/${name}`),
+        problems: [],
+      });
+    }));
 });
 
 describe("the extensions of a package", () => {
-  test.each([
-    [
-      "bonsai's list before pi's",
-      { bonsai: { extensions: ["a.ts"] }, pi: { extensions: ["b.ts"] } },
-      ["a.ts"],
-    ],
-    ["pi's list", { pi: { extensions: ["./b.ts"], skills: ["./s"] } }, ["b.ts"]],
-    ["globs, less what is taken away", { bonsai: { extensions: ["*.ts", "!b.ts"] } }, ["a.ts"]],
-    [
-      "globs of many stars",
-      { bonsai: { extensions: ["*.ts", "!*s*s*s*s*s*s*s*s*s*s*s*s*t"] } },
-      ["a.ts", "b.ts"],
-    ],
-    ["globs of folders", { bonsai: { extensions: ["{a.ts,**/e.ts}"] } }, ["a.ts", "extensions/e.ts"]],
-    ["a folder that is named", { bonsai: { extensions: ["./many"] } }, ["many/one.ts", "many/two.ts"]],
-    ["none, where the list is empty", { bonsai: { extensions: [] } }, []],
-    ["the folder extensions, where nothing is named", { name: "x" }, ["extensions/e.ts"]],
-  ])("are %s", (_, manifest, expected) => {
-    const folder = folderWith({
-      "package.json": `\uFEFF${JSON.stringify(manifest)}`,
-      "a.ts": module,
-      "b.ts": module,
-      "a.test.ts": module,
-      "types.d.ts": "",
-      "many/one.ts": module,
-      "many/two.ts": module,
-      "extensions/e.ts": module,
-      ["s".repeat(200)]: "",
-    });
-    const { entries, problems } = packageExtensions(folder);
-    expect(entries.map((path) => relative(folder, path))).toEqual(expected);
-    expect(problems).toEqual([]);
-  });
+  test("are the listed ones, else the ones in its folder extensions", () =>
+    everyRow([
+      [
+        "bonsai's list before pi's",
+        { bonsai: { extensions: ["a.ts"] }, pi: { extensions: ["b.ts"] } },
+        ["a.ts"],
+      ],
+      ["pi's list", { pi: { extensions: ["./b.ts"], skills: ["./s"] } }, ["b.ts"]],
+      ["globs, less what is taken away", { bonsai: { extensions: ["*.ts", "!b.ts"] } }, ["a.ts"]],
+      [
+        "globs of many stars",
+        { bonsai: { extensions: ["*.ts", "!*s*s*s*s*s*s*s*s*s*s*s*s*t"] } },
+        ["a.ts", "b.ts"],
+      ],
+      ["globs of folders", { bonsai: { extensions: ["{a.ts,**/e.ts}"] } }, ["a.ts", "extensions/e.ts"]],
+      ["a folder that is named", { bonsai: { extensions: ["./many"] } }, ["many/one.ts", "many/two.ts"]],
+      ["none, where the list is empty", { bonsai: { extensions: [] } }, []],
+      ["the folder extensions, where nothing is named", { name: "x" }, ["extensions/e.ts"]],
+    ])(([_, manifest, expected]) => {
+      const folder = folderWith({
+        "package.json": `\uFEFF${JSON.stringify(manifest)}`,
+        "a.ts": module,
+        "b.ts": module,
+        "a.test.ts": module,
+        "types.d.ts": "",
+        "many/one.ts": module,
+        "many/two.ts": module,
+        "extensions/e.ts": module,
+        ["s".repeat(200)]: "",
+      });
+      const { entries, problems } = packageExtensions(folder);
+      expect(entries.map((path) => relative(folder, path))).toEqual(expected);
+      expect(problems).toEqual([]);
+    }));
 
   test("are the module itself, where a lone module was installed", () => {
     const folder = folderWith({ "lone.ts": module });
@@ -187,22 +190,23 @@ describe("what cannot be loaded is a problem, and all else is found", () => {
     ["no index", { "main.ts": module }, ": It contains no extension."],
     ["only a package.json", { "package.json": "{}" }, ": It contains no extension."],
   ];
-  test.each(broken)("%s", (_, files, problem) => {
-    const root = folderWith({
-      "home/extensions/sound.ts": module,
-      ...Object.fromEntries(
-        Object.entries(files).map(([name, text]) => [`home/extensions/ext/${name}`, text]),
-      ),
-    });
-    const { extensions, problems } = found(root);
-    expect(extensions).toEqual(["user home/extensions/sound.ts"]);
-    expect(problems).toHaveLength(1);
-    expect(problems[0]).toContain(
-      join("home/extensions/ext", problem.startsWith(":") ? "" : "/").replace(/\/$/, ""),
-    );
-    expect(problems[0]).toContain(problem);
-    expect(problems[0]?.endsWith("true")).toBe(true);
-  });
+  test("each kind of problem is reported with its path", () =>
+    everyRow(broken)(([_, files, problem]) => {
+      const root = folderWith({
+        "home/extensions/sound.ts": module,
+        ...Object.fromEntries(
+          Object.entries(files).map(([name, text]) => [`home/extensions/ext/${name}`, text]),
+        ),
+      });
+      const { extensions, problems } = found(root);
+      expect(extensions).toEqual(["user home/extensions/sound.ts"]);
+      expect(problems).toHaveLength(1);
+      expect(problems[0]).toContain(
+        join("home/extensions/ext", problem.startsWith(":") ? "" : "/").replace(/\/$/, ""),
+      );
+      expect(problems[0]).toContain(problem);
+      expect(problems[0]?.endsWith("true")).toBe(true);
+    }));
 
   test("an empty folder, links that lead nowhere or to themselves, a file in place of the folder", () => {
     const root = folderWith({ "home/extensions/sound.ts": module, "project/.bonsai/extensions": "" });

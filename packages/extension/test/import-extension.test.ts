@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { hostModules } from "../src/host/index.ts";
@@ -14,36 +15,38 @@ describe("an extension is read by Node itself", () => {
     expect(await started(folder)).toMatch(/file:.*index\.ts\?bonsai=\d+:3:/);
   });
 
-  test.each([
-    ["a.js", "export default () => 1;"],
-    ["a.mjs", "export default () => 1;"],
-    ["a.mts", "export default (x?: number) => 1;"],
-    ["a.cjs", "module.exports = () => 1;"],
-    ["b.js", "exports.default = () => 1;"],
-    ["name with space é.ts", "export default () => 1;"],
-    ["bom.ts", "\uFEFFexport default () => 1;"],
-    ["node_modules/ext/index.ts", "const one: number = 1; export default () => one;"],
-    ["top-level-await.ts", "const one = await Promise.resolve(1); export default () => one;"],
-  ])("from %s", async (name, text) => {
-    expect(await started(folderWith({ [name]: text }), name)).toBe(1);
-  });
+  test("from each kind of JavaScript and TypeScript file", () =>
+    everyRow([
+      ["a.js", "export default () => 1;"],
+      ["a.mjs", "export default () => 1;"],
+      ["a.mts", "export default (x?: number) => 1;"],
+      ["a.cjs", "module.exports = () => 1;"],
+      ["b.js", "exports.default = () => 1;"],
+      ["name with space é.ts", "export default () => 1;"],
+      ["bom.ts", "\uFEFFexport default () => 1;"],
+      ["node_modules/ext/index.ts", "const one: number = 1; export default () => one;"],
+      ["top-level-await.ts", "const one = await Promise.resolve(1); export default () => one;"],
+    ])(async ([name, text]) => {
+      expect(await started(folderWith({ [name]: text }), name)).toBe(1);
+    }));
 
-  test.each([
-    ["./one.ts"],
-    ["./one.js"],
-    ["./one"],
-    ["./folder"],
-    ["./folder/"],
-    ["./folder/index.js"],
-    ["./one.ts?raw=1"],
-  ])("with a local import of %s", async (specifier) => {
-    const folder = folderWith({
-      "index.ts": `import { one } from "${specifier}"; export default () => one;`,
-      "one.ts": "export const one: number = 1;",
-      "folder/index.ts": "export const one: number = 1;",
-    });
-    expect(await started(folder)).toBe(1);
-  });
+  test("with each spelling of a local import", () =>
+    everyRow([
+      ["./one.ts"],
+      ["./one.js"],
+      ["./one"],
+      ["./folder"],
+      ["./folder/"],
+      ["./folder/index.js"],
+      ["./one.ts?raw=1"],
+    ])(async ([specifier]) => {
+      const folder = folderWith({
+        "index.ts": `import { one } from "${specifier}"; export default () => one;`,
+        "one.ts": "export const one: number = 1;",
+        "folder/index.ts": "export const one: number = 1;",
+      });
+      expect(await started(folder)).toBe(1);
+    }));
 
   test("with JSON, said to be such or not", async () => {
     const folder = folderWith({

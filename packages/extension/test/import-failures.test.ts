@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { importExtension } from "../src/load/import-extension.ts";
 import { folderWith } from "./files-on-disk.ts";
@@ -228,18 +229,19 @@ describe("what is wrong is named with its place", () => {
     ["a folder", "index.ts", { "index.ts/a.ts": "" }, "extension_not_found", /it is not a file/],
     ["a file of another kind", "notes.md", { "notes.md": "hello" }, "extension_broken", /notes\.md: .*/],
   ];
-  test.each(cases)("%s", async (_, entry, files, code, message) => {
-    const folder = folderWith(files);
-    const error: unknown = await started(folder, entry).then(
-      () => undefined,
-      (failure: unknown) => failure,
-    );
-    expect(BonsaiError.is(error)).toBe(true);
-    expect(error).toMatchObject({ code, message: expect.stringMatching(message) });
-    expect((error as BonsaiError).message).toContain(folder);
-    expect((error as BonsaiError).hint).not.toBe("");
-    expect(String(((error as BonsaiError).cause as Error | undefined)?.stack)).not.toContain("bonsai=");
-  });
+  test("each failure has its code, its place and a hint", () =>
+    everyRow(cases)(async ([_, entry, files, code, message]) => {
+      const folder = folderWith(files);
+      const error: unknown = await started(folder, entry).then(
+        () => undefined,
+        (failure: unknown) => failure,
+      );
+      expect(BonsaiError.is(error)).toBe(true);
+      expect(error).toMatchObject({ code, message: expect.stringMatching(message) });
+      expect((error as BonsaiError).message).toContain(folder);
+      expect((error as BonsaiError).hint).not.toBe("");
+      expect(String(((error as BonsaiError).cause as Error | undefined)?.stack)).not.toContain("bonsai=");
+    }));
 
   test("a module that does not end its loading", async () => {
     const folder = folderWith({ "index.ts": "await new Promise(() => {}); export default () => {};" });

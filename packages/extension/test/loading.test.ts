@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test, vi } from "vitest";
 import { loadExtensions } from "../src/host/index.ts";
 import { shownPath } from "../src/host/start-extension.ts";
@@ -71,14 +72,15 @@ test("a mistake in a call is named with the line where it was made", async () =>
   expect(notice?.message).toContain('registers the command "a b"');
 });
 
-test.each([
-  ["a text", () => Promise.reject("just text"), "just text"],
-  ["nothing", () => Promise.reject(undefined), "undefined"],
-  ["an empty error", () => Promise.reject(new TypeError()), "TypeError"],
-])("one that throws %s is named too", async (_what, factory, text) => {
-  await using session = await openTestSession({ extensions: factory });
-  expect(session.extensions.failed[0]?.error.message).toBe(`inline:extension-1: ${text}`);
-});
+test("names each kind of thrown value", () =>
+  everyRow([
+    ["a text", () => Promise.reject("just text"), "just text"],
+    ["nothing", () => Promise.reject(undefined), "undefined"],
+    ["an empty error", () => Promise.reject(new TypeError()), "TypeError"],
+  ])(async ([_what, factory, text]) => {
+    await using session = await openTestSession({ extensions: factory });
+    expect(session.extensions.failed[0]?.error.message).toBe(`inline:extension-1: ${text}`);
+  }));
 
 test("what cannot be found is a notice, and what can be loads, also where models cannot be opened", async () => {
   const host = bareHost();
@@ -122,14 +124,15 @@ test("two of one name get different names, and each is unloaded alone", async ()
   ]);
 });
 
-test.each([
-  ["/project/a/b.ts", "a/b.ts"],
-  ["/projects/b.ts", "/projects/b.ts"],
-  [join(homedir(), "x.ts"), "~/x.ts"],
-  ["inline:x", "inline:x"],
-])("%s is shown as %s", (path, shown) => {
-  expect(shownPath(path, "/project")).toBe(shown);
-});
+test("shows paths relative to the project or the home folder", () =>
+  everyRow([
+    ["/project/a/b.ts", "a/b.ts"],
+    ["/projects/b.ts", "/projects/b.ts"],
+    [join(homedir(), "x.ts"), "~/x.ts"],
+    ["inline:x", "inline:x"],
+  ])(([path, shown]) => {
+    expect(shownPath(path, "/project")).toBe(shown);
+  }));
 
 test("names of commands that the front end has itself stay its own, and the extension loads", async () => {
   let undo = () => {};

@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import type { ExtensionAPI } from "../src/index.ts";
 import { openTestSession } from "../src/testing/index.ts";
@@ -62,39 +63,40 @@ test("a tool's malformed progress and a usage without cost do not end its call",
   });
 });
 
-describe.each([20_000, 1_000_000])("what is nested %i levels deep", (levels) => {
+describe("data that are nested 20,000 levels deep", () => {
   let deep: unknown[] = [];
-  for (let level = 0; level < levels; level += 1) deep = [deep];
+  for (let level = 0; level < 20_000; level += 1) deep = [deep];
 
-  test.each<[string, object, object]>([
-    [
-      "details are left out",
-      { details: { deep } },
-      { details: { unstorable: "It is nested deeper than 200 levels." } },
-    ],
-    [
-      "content is an error",
-      { content: [{ type: "text", text: "x", deep }] },
-      {
-        isError: true,
-        content: [{ type: "text", text: expect.stringContaining("nested deeper than 200 levels") }],
-      },
-    ],
-  ])("in the result of a tool: %s", async (_, given, expected) => {
-    await using session = await openTestSession({
-      extensions: (bonsai) =>
-        void bonsai.registerTool({
-          ...saying("odd"),
-          execute: async () => ({ content: [{ type: "text", text: "x" }], ...given }) as never,
-        }),
-      answers: [{ calls: [{ name: "odd" }] }, "Done."],
-    });
-    expect(await session.prompt("Go.")).toMatchObject({ status: "done" });
-    const stored = session.session
-      .path()
-      .find((entry) => entry.type === "message" && entry.message.role === "toolResult");
-    expect(stored).toMatchObject({ message: expected });
-  });
+  test("in the result of a tool: details are left out, and content is an error", () =>
+    everyRow<[string, object, object]>([
+      [
+        "details are left out",
+        { details: { deep } },
+        { details: { unstorable: "It is nested deeper than 200 levels." } },
+      ],
+      [
+        "content is an error",
+        { content: [{ type: "text", text: "x", deep }] },
+        {
+          isError: true,
+          content: [{ type: "text", text: expect.stringContaining("nested deeper than 200 levels") }],
+        },
+      ],
+    ])(async ([_, given, expected]) => {
+      await using session = await openTestSession({
+        extensions: (bonsai) =>
+          void bonsai.registerTool({
+            ...saying("odd"),
+            execute: async () => ({ content: [{ type: "text", text: "x" }], ...given }) as never,
+          }),
+        answers: [{ calls: [{ name: "odd" }] }, "Done."],
+      });
+      expect(await session.prompt("Go.")).toMatchObject({ status: "done" });
+      const stored = session.session
+        .path()
+        .find((entry) => entry.type === "message" && entry.message.role === "toolResult");
+      expect(stored).toMatchObject({ message: expected });
+    }));
 
   test("in an entry and in a message: the extension gets an error that says so", async () => {
     const errors: unknown[] = [];
@@ -130,81 +132,86 @@ describe.each([20_000, 1_000_000])("what is nested %i levels deep", (levels) => 
   });
 });
 
-test.each<[string, object]>([
-  ["promptGuidelines", { promptGuidelines: "Use it well." }],
-  ["promptGuidelines", { promptGuidelines: [7] }],
-  ["promptSnippet", { promptSnippet: 7 }],
-  ["label", { label: {} }],
-  ["description", { description: 7 }],
-  ["executionMode", { executionMode: "serial" }],
-  ["checksArguments", { checksArguments: "yes" }],
-  ["prepareArguments", { prepareArguments: {} }],
-])("a tool whose %s is none does without: %j", async (field, odd) => {
-  await using session = await openTestSession({
-    extensions: (bonsai) => void bonsai.registerTool({ ...saying("odd"), ...odd }),
-    answers: [{ calls: [{ name: "odd", arguments: {} }] }, "Fine."],
-  });
-  expect(session.extensions.failed).toEqual([]);
-  expect(session.notices).toMatchObject([
-    { code: "extension_registration_mended", message: expect.stringContaining(`with ${field} `) },
-  ]);
-  expect(await session.prompt("How are you?")).toMatchObject({ status: "done" });
-  expect(session.requests[1]?.messages.at(-1)).toMatchObject({ role: "toolResult", isError: false });
-});
+test("a tool loses its invalid optional fields", () =>
+  everyRow<[string, object]>([
+    ["promptGuidelines", { promptGuidelines: "Use it well." }],
+    ["promptGuidelines", { promptGuidelines: [7] }],
+    ["promptSnippet", { promptSnippet: 7 }],
+    ["label", { label: {} }],
+    ["description", { description: 7 }],
+    ["executionMode", { executionMode: "serial" }],
+    ["checksArguments", { checksArguments: "yes" }],
+    ["prepareArguments", { prepareArguments: {} }],
+  ])(async ([field, odd]) => {
+    await using session = await openTestSession({
+      extensions: (bonsai) => void bonsai.registerTool({ ...saying("odd"), ...odd }),
+      answers: [{ calls: [{ name: "odd", arguments: {} }] }, "Fine."],
+    });
+    expect(session.extensions.failed).toEqual([]);
+    expect(session.notices).toMatchObject([
+      { code: "extension_registration_mended", message: expect.stringContaining(`with ${field} `) },
+    ]);
+    expect(await session.prompt("How are you?")).toMatchObject({ status: "done" });
+    expect(session.requests[1]?.messages.at(-1)).toMatchObject({ role: "toolResult", isError: false });
+  }));
 
-test.each<[string, object, object]>([
-  ["a description", { description: undefined, label: "Odd one" }, { description: "Odd one" }],
-  ["a description and a label", { description: undefined }, { description: "odd" }],
-  ["parameters", { parameters: undefined }, { parameters: { type: "object" } }],
-])("a tool without %s can be called all the same", async (_what, odd, declared) => {
-  await using session = await openTestSession({
-    extensions: (bonsai) => void bonsai.registerTool({ ...saying("odd"), ...odd }),
-    answers: [{ calls: [{ name: "odd", arguments: {} }] }, "Fine."],
-  });
-  await session.prompt("Go.");
-  expect(session.notices).toEqual([]);
-  expect(session.requests[0]?.tools.find(({ name }) => name === "odd")).toMatchObject(declared);
-  expect(session.requests[1]?.messages.at(-1)).toMatchObject({ role: "toolResult", isError: false });
-});
+test("a tool without description or parameters can be called", () =>
+  everyRow<[string, object, object]>([
+    ["a description", { description: undefined, label: "Odd one" }, { description: "Odd one" }],
+    ["a description and a label", { description: undefined }, { description: "odd" }],
+    ["parameters", { parameters: undefined }, { parameters: { type: "object" } }],
+  ])(async ([_what, odd, declared]) => {
+    await using session = await openTestSession({
+      extensions: (bonsai) => void bonsai.registerTool({ ...saying("odd"), ...odd }),
+      answers: [{ calls: [{ name: "odd", arguments: {} }] }, "Fine."],
+    });
+    await session.prompt("Go.");
+    expect(session.notices).toEqual([]);
+    expect(session.requests[0]?.tools.find(({ name }) => name === "odd")).toMatchObject(declared);
+    expect(session.requests[1]?.messages.at(-1)).toMatchObject({ role: "toolResult", isError: false });
+  }));
 
 const flag = (options: unknown) => (b: ExtensionAPI) => b.registerFlag("x", options as never);
 
-test.each<[string, (bonsai: ExtensionAPI) => unknown, unknown]>([
-  ["command", (b) => b.registerCommand("x", { description: {} as never, handler() {} }), undefined],
-  ["shortcut", (b) => b.registerShortcut("x", { description: 7 as never, handler() {} }), undefined],
-  ["flag", flag({ type: "string", description: [], default: "here" }), "here"],
-  ["flag's default", flag({ type: "boolean", default: "yes" }), undefined],
-  ["flag's type", flag({ type: "number", default: "7" }), "7"],
-])("what is odd of a registration is left out: %s", async (_what, register, value) => {
-  let got: unknown;
-  await using session = await openTestSession({
-    extensions(bonsai) {
-      register(bonsai);
-      got = bonsai.getFlag("x");
-    },
-  });
-  expect(session.extensions.failed).toEqual([]);
-  expect(session.notices).toMatchObject([{ code: "extension_registration_mended" }]);
-  const { commands, flags, shortcuts } = session.extensions;
-  expect([...commands, ...flags, ...shortcuts]).toHaveLength(1);
-  expect(got).toBe(value);
-});
+test("a registration loses its invalid optional fields", () =>
+  everyRow<[string, (bonsai: ExtensionAPI) => unknown, unknown]>([
+    ["command", (b) => b.registerCommand("x", { description: {} as never, handler() {} }), undefined],
+    ["shortcut", (b) => b.registerShortcut("x", { description: 7 as never, handler() {} }), undefined],
+    ["flag", flag({ type: "string", description: [], default: "here" }), "here"],
+    ["flag's default", flag({ type: "boolean", default: "yes" }), undefined],
+    ["flag's type", flag({ type: "number", default: "7" }), "7"],
+  ])(async ([_what, register, value]) => {
+    let got: unknown;
+    await using session = await openTestSession({
+      extensions(bonsai) {
+        register(bonsai);
+        got = bonsai.getFlag("x");
+      },
+    });
+    expect(session.extensions.failed).toEqual([]);
+    expect(session.notices).toMatchObject([{ code: "extension_registration_mended" }]);
+    const { commands, flags, shortcuts } = session.extensions;
+    expect([...commands, ...flags, ...shortcuts]).toHaveLength(1);
+    expect(got).toBe(value);
+  }));
 
-test.each<[unknown, string]>([
-  [undefined, "boolean"],
-  [{ description: "Plan first" }, "boolean"],
-  [{ default: true }, "boolean"],
-  [{ default: "here" }, "string"],
-])("a flag without a type has that of its default, else it is a boolean: %j", async (options, type) => {
-  await using session = await openTestSession({ extensions: (bonsai) => void flag(options)(bonsai) });
-  expect(session.extensions.flags.get("x")?.type).toBe(type);
-  expect(session.notices).toEqual([]);
-});
+test("a flag without a type has the type of its default, else boolean", () =>
+  everyRow<[unknown, string]>([
+    [undefined, "boolean"],
+    [{ description: "Plan first" }, "boolean"],
+    [{ default: true }, "boolean"],
+    [{ default: "here" }, "string"],
+  ])(async ([options, type]) => {
+    await using session = await openTestSession({ extensions: (bonsai) => void flag(options)(bonsai) });
+    expect(session.extensions.flags.get("x")?.type).toBe(type);
+    expect(session.notices).toEqual([]);
+  }));
 
-test.each([7, [null, 7, {}], "all"])("completions that are none are not offered: %j", async (offered) => {
-  await using session = await openTestSession({
-    extensions: (bonsai) =>
-      void bonsai.registerCommand("x", { handler() {}, getArgumentCompletions: () => offered as never }),
-  });
-  expect(await session.extensions.completeCommand("x", "")).toEqual([]);
-});
+test("invalid completions are not offered", () =>
+  everyRow([7, [null, 7, {}], "all"])(async (offered) => {
+    await using session = await openTestSession({
+      extensions: (bonsai) =>
+        void bonsai.registerCommand("x", { handler() {}, getArgumentCompletions: () => offered as never }),
+    });
+    expect(await session.extensions.completeCommand("x", "")).toEqual([]);
+  }));

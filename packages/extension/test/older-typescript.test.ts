@@ -1,78 +1,83 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { folderWith } from "./files-on-disk.ts";
 import { started } from "./started-extension.ts";
 
 describe("TypeScript that Node does not strip", () => {
-  test.each([
-    ["an enum", "enum E { a = 1 } export default () => E.a;"],
-    [
-      "a parameter property",
-      "class A { constructor(readonly x: number) {} } export default () => new A(1).x;",
-    ],
-    ["a namespace", "namespace N { export const x = 1; } export default () => N.x;"],
-    [
-      "a decorator",
-      "function d(c: any) { c.x = 1; }\n@d class A { static x: number } export default () => A.x;",
-    ],
-    [
-      "a type that is imported like a value",
-      `import { T, one } from "./types.ts"; export default (t?: T) => one;`,
-    ],
-    [
-      "a type of the host that is",
-      `import { z, ZodType as T, ZodError } from "zod"; import { Model, Usage } from "@bonsai-agent/messages";
+  test("runs, and behaves as in TypeScript", () =>
+    everyRow([
+      ["an enum", "enum E { a = 1 } export default () => E.a;"],
+      [
+        "a parameter property",
+        "class A { constructor(readonly x: number) {} } export default () => new A(1).x;",
+      ],
+      ["a namespace", "namespace N { export const x = 1; } export default () => N.x;"],
+      [
+        "a decorator",
+        "function d(c: any) { c.x = 1; }\n@d class A { static x: number } export default () => A.x;",
+      ],
+      [
+        "a type that is imported like a value",
+        `import { T, one } from "./types.ts"; export default (t?: T) => one;`,
+      ],
+      [
+        "a type of the host that is",
+        `import { z, ZodType as T, ZodError } from "zod"; import { Model, Usage } from "@bonsai-agent/messages";
       export default (t?: T, m?: Model, u?: Usage) => ZodError ? 1 : 0;`,
-    ],
-    [
-      "types that a file passes on like values",
-      `import { T, one, Own } from "./passed-on"; export default (t?: T, o?: Own) => one;`,
-    ],
-    [
-      "a default import and types beside it, with comments",
-      `import f, { T, one as uno } from "./enum"; import g, * as all from "./enum";
+      ],
+      [
+        "types that a file passes on like values",
+        `import { T, one, Own } from "./passed-on"; export default (t?: T, o?: Own) => one;`,
+      ],
+      [
+        "a default import and types beside it, with comments",
+        `import f, { T, one as uno } from "./enum"; import g, * as all from "./enum";
       // T, all
       export default (t?: T) => f() * g();`,
-    ],
-    ["one in a local file", `import { E } from "./enum"; export default () => E.a;`],
-    ["one that is passed on", `export { E, default } from "./enum";`],
-    ["all of another's exports", `export * from "./enum"; export { default } from "./enum"; enum Own { x }`],
-    ["a top-level await", "enum E { a = 1 } const e = await Promise.resolve(E.a); export default () => e;"],
-    [
-      "a class that is exported by name",
-      "export class A { constructor(readonly x: number) {} } export default () => new A(1).x;",
-    ],
-    [
-      "its own require",
-      `import { createRequire } from "node:module"; enum E { a = 1 } export default () => createRequire(import.meta.url)("node:fs") && E.a;`,
-    ],
-    [
-      "what only CommonJS has",
-      `const { one } = require("./one.cjs"); export default () => (__dirname && __filename ? one : 0);`,
-    ],
-    ["a CommonJS export", `import { one } from "./types.ts"; module.exports = () => one;`],
-    [
-      "names of CommonJS that it declares",
-      `import { createRequire } from "node:module"; enum E { a = 1 }
+      ],
+      ["one in a local file", `import { E } from "./enum"; export default () => E.a;`],
+      ["one that is passed on", `export { E, default } from "./enum";`],
+      [
+        "all of another's exports",
+        `export * from "./enum"; export { default } from "./enum"; enum Own { x }`,
+      ],
+      ["a top-level await", "enum E { a = 1 } const e = await Promise.resolve(E.a); export default () => e;"],
+      [
+        "a class that is exported by name",
+        "export class A { constructor(readonly x: number) {} } export default () => new A(1).x;",
+      ],
+      [
+        "its own require",
+        `import { createRequire } from "node:module"; enum E { a = 1 } export default () => createRequire(import.meta.url)("node:fs") && E.a;`,
+      ],
+      [
+        "what only CommonJS has",
+        `const { one } = require("./one.cjs"); export default () => (__dirname && __filename ? one : 0);`,
+      ],
+      ["a CommonJS export", `import { one } from "./types.ts"; module.exports = () => one;`],
+      [
+        "names of CommonJS that it declares",
+        `import { createRequire } from "node:module"; enum E { a = 1 }
       const require = createRequire(import.meta.url); const __dirname = "", exports = {}; export default () => require("node:fs") && E.a;`,
-    ],
-    [
-      "JSON",
-      `import j from "./one.json" with { type: "json" }; import { a } from "./a.ts"; enum E { a } export default () => j.one + a - 1;`,
-    ],
-    ["a dynamic import", `enum E { a = 1 } export default async () => (await import("./types.ts")).one;`],
-  ])("%s", async (_, text) => {
-    const folder = folderWith({
-      "index.ts": text,
-      "types.ts": "export type T = string; export const one = 1;",
-      "one.cjs": "exports.one = 1;",
-      "one.json": `{"one":1}`,
-      "a.ts": `import j from "./one.json"; enum E { a } export const a = j.one + E.a;`,
-      "passed-on.ts": `export { T, one } from "./types.ts"; export interface Own { a: T }`,
-      "enum.ts": "export enum E { a = 1 } export default () => E.a;",
-    });
-    expect(await started(folder)).toBe(1);
-  });
+      ],
+      [
+        "JSON",
+        `import j from "./one.json" with { type: "json" }; import { a } from "./a.ts"; enum E { a } export default () => j.one + a - 1;`,
+      ],
+      ["a dynamic import", `enum E { a = 1 } export default async () => (await import("./types.ts")).one;`],
+    ])(async ([_, text]) => {
+      const folder = folderWith({
+        "index.ts": text,
+        "types.ts": "export type T = string; export const one = 1;",
+        "one.cjs": "exports.one = 1;",
+        "one.json": `{"one":1}`,
+        "a.ts": `import j from "./one.json"; enum E { a } export const a = j.one + E.a;`,
+        "passed-on.ts": `export { T, one } from "./types.ts"; export interface Own { a: T }`,
+        "enum.ts": "export enum E { a = 1 } export default () => E.a;",
+      });
+      expect(await started(folder)).toBe(1);
+    }));
 
   test("loads no module of which only types are imported", async () => {
     const modules = { unloaded: () => Promise.reject(new Error("loaded")) };

@@ -1,10 +1,11 @@
 import { isReachable } from "@bonsai-agent/models";
 import type { LoginCallbacks } from "@bonsai-agent/models/login";
-import { oauthServer } from "@bonsai-agent/testkit";
+import { everyRow, oauthServer } from "@bonsai-agent/testkit";
 import { expect, onTestFinished, test } from "vitest";
+import type { ProviderLoginOptions } from "../src/api/provider-options.ts";
 import { registerProvider } from "../src/host/extension-providers.ts";
 import { modelRegistryOf } from "../src/host/model-registry.ts";
-import type { ProviderLoginOptions, ProviderOptions } from "../src/index.ts";
+import type { ProviderOptions } from "../src/index.ts";
 import { oauthLogin } from "../src/login/index.ts";
 import { ownModels } from "./opened-models.ts";
 
@@ -101,18 +102,19 @@ test("modifyModels that fails costs nothing but itself", async () => {
   expect(failures).toEqual([new Error("odd")]);
 });
 
-test.each<[string, object]>([
-  ["oauth.name", { name: "" }],
-  ["oauth.login", { login: "no function" }],
-  ["oauth.refreshToken", { refreshToken: undefined }],
-  ["oauth.getApiKey", { getApiKey: 7 }],
-])("a login whose %s is none is refused", async (field, change) => {
-  const { oauth, register, models } = await stage();
-  expect(() => register({ oauth: { ...oauth, ...change } as never })).toThrow(
-    expect.objectContaining({ code: "provider_options_invalid", message: expect.stringContaining(field) }),
-  );
-  expect(models.keys.logins.of("corp")).toBeUndefined();
-});
+test("a login without one of its fields is refused", () =>
+  everyRow<[string, object]>([
+    ["oauth.name", { name: "" }],
+    ["oauth.login", { login: "no function" }],
+    ["oauth.refreshToken", { refreshToken: undefined }],
+    ["oauth.getApiKey", { getApiKey: 7 }],
+  ])(async ([field, change]) => {
+    const { oauth, register, models } = await stage();
+    expect(() => register({ oauth: { ...oauth, ...change } as never })).toThrow(
+      expect.objectContaining({ code: "provider_options_invalid", message: expect.stringContaining(field) }),
+    );
+    expect(models.keys.logins.of("corp")).toBeUndefined();
+  }));
 
 test("methods of a login stay its methods", async () => {
   const { models, register } = await stage();

@@ -1,63 +1,12 @@
-import { type AssistantMessage, emptyUsage } from "@bonsai-agent/messages";
-import { finalEvent, type StreamEvent } from "@bonsai-agent/models";
-import { loopbackServer, sseChunks } from "@bonsai-agent/testkit";
+import { finalEvent } from "@bonsai-agent/models";
+import { everyRow, loopbackServer, sseChunks } from "@bonsai-agent/testkit";
 import { expect, onTestFinished, test } from "vitest";
-import { registerProvider } from "../src/host/extension-providers.ts";
-import type { ProviderOptions, ProviderStreamRequest } from "../src/index.ts";
-import { ownModels } from "./opened-models.ts";
-
-async function stage(env: Record<string, string> = {}) {
-  const models = await ownModels({ env });
-  const undos: { name: string; undo: () => void }[] = [];
-  const register = (name: string, options: ProviderOptions) => {
-    const undo = registerProvider(
-      () => models,
-      name,
-      options,
-      (error) => {
-        throw error;
-      },
-    );
-    undos.unshift({ name, undo });
-    return undo;
-  };
-  /** Undoes all that was registered under the name. */
-  const unregister = (name: string) => {
-    for (const each of undos) if (each.name === name) each.undo();
-  };
-  const known = () => models.catalogue.models.filter(({ provider }) => provider === "mine");
-  const ask = async (reference: string, signal?: AbortSignal) => {
-    const model = await models.catalogue.find(reference);
-    const events: StreamEvent[] = [];
-    const request = { model, purpose: "extension" as const, systemPrompt: "Be brief.", tools: [] };
-    const messages = [{ role: "user" as const, content: "Hi", timestamp: 0 }];
-    const seen = async function* () {
-      for await (const event of models.client.stream({ ...request, messages, signal })) {
-        events.push(event);
-        yield event;
-      }
-    };
-    return { final: await finalEvent(seen()), events };
-  };
-  return { ...models, register, unregister, known, ask };
-}
-
-const answer = (parts: Partial<AssistantMessage> = {}): AssistantMessage => ({
-  role: "assistant",
-  content: [{ type: "text", text: "Good day." }],
-  api: "mine",
-  provider: "mine",
-  model: "m",
-  usage: { ...emptyUsage(), input: 10, output: 5 },
-  stopReason: "stop",
-  timestamp: 0,
-  ...parts,
-});
-
-const models = [{ id: "m" }];
+import type { ExtensionAPI, ProviderOptions } from "../src/index.ts";
+import { openTestSession } from "../src/testing/index.ts";
+import { answer, models, providerStage } from "./provider-stage.ts";
 
 test("a provider's models are in the catalogue until its registration is undone", async () => {
-  const { catalogue, register, known } = await stage();
+  const { catalogue, register, known } = await providerStage();
   const undo = register("mine", {
     baseUrl: "https://mine.test/v1/",
     apiKey: "$MINE_KEY",
@@ -83,8 +32,8 @@ test("a provider's models are in the catalogue until its registration is undone"
   expect(known()).toEqual([]);
 });
 
-test("a known provider is changed and comes back", async () => {
-  const { catalogue, keys, register, unregister } = await stage({ ANTHROPIC_API_KEY: "from-env" });
+test("a known provider is changed and restored", async () => {
+  const { catalogue, keys, register, unregister } = await providerStage({ ANTHROPIC_API_KEY: "from-env" });
   const before = catalogue.models;
   register("anthropic", { baseUrl: "https://proxy.test", apiKey: "own-key", headers: { via: "p" } });
   const [model] = catalogue.models.filter(({ provider }) => provider === "anthropic");
@@ -100,8 +49,8 @@ test("a known provider is changed and comes back", async () => {
   expect(keys.key(model!)).toBe("from-env");
 });
 
-test("undoing takes away all that was registered under a name, and nothing else", async () => {
-  const { catalogue, register, unregister, known } = await stage();
+test("undoing removes all registrations of a name, and nothing else", async () => {
+  const { catalogue, register, unregister, known } = await providerStage();
   register("mine", { baseUrl: "https://a.test", models });
   register("mine", { headers: { x: "1" } });
   register("other", { baseUrl: "https://b.test", models });
@@ -128,7 +77,7 @@ test("the protocol, the key and the headers reach the server", async () => {
     ]),
   }));
   onTestFinished(() => server.close());
-  const { register, ask } = await stage();
+  const { register, ask } = await providerStage();
   register("mine", {
     baseUrl: `${server.url}/v1`,
     apiKey: "literal-key",
@@ -141,154 +90,8 @@ test("the protocol, the key and the headers reach the server", async () => {
   expect(asked?.headers).toMatchObject({ authorization: "Bearer literal-key", "x-team": "a" });
 });
 
-test("a stream of one's own gives the whole answer", async () => {
-  const { register, ask } = await stage();
-  const asked: ProviderStreamRequest[] = [];
-  const content: AssistantMessage["content"] = [
-    { type: "thinking", thinking: "Hm.", thinkingSignature: "s" },
-    { type: "text", text: "I look." },
-    { type: "toolCall", id: "c1", name: "ls", arguments: { path: "." } },
-  ];
-  register("mine", {
-    apiKey: "literal-key",
-    models: [{ id: "m", cost: { input: 1_000_000, output: 0 } }],
-    async stream(request) {
-      asked.push(request);
-      return answer({ content, stopReason: "toolUse" });
-    },
-  });
-  const { final, events } = await ask("mine/m");
-  expect(asked).toMatchObject([
-    {
-      model: { provider: "mine", id: "m" },
-      systemPrompt: "Be brief.",
-      apiKey: "literal-key",
-      thinking: "off",
-    },
-  ]);
-  expect(asked[0]?.messages).toMatchObject([{ role: "user", content: "Hi" }]);
-  expect(Object.isFrozen(asked[0]?.messages[0])).toBe(true);
-  expect(final).toMatchObject({
-    type: "done",
-    message: { api: "extension", provider: "mine", model: "m", content, stopReason: "toolUse" },
-  });
-  expect(final.message.usage).toMatchObject({ input: 10, output: 5, totalTokens: 15, cost: { total: 10 } });
-  expect(events.map(({ type }) => type)).toEqual(["start", "text", "tool_call", "tool_call", "done"]);
-});
-
-test("a stream of one's own is passed on as it comes, and its end counts", async () => {
-  const { register, ask } = await stage();
-  const content: AssistantMessage["content"] = [
-    { type: "thinking", thinking: "Hm.", thinkingSignature: "signed" },
-    { type: "text", text: "Good day." },
-  ];
-  register("mine", {
-    models,
-    async *stream() {
-      const message = answer({ content });
-      yield { type: "start", message };
-      yield { type: "thinking", contentIndex: 0, delta: "Hm.", message };
-      yield { type: "text", contentIndex: 1, delta: "Good ", message };
-      yield { type: "text", contentIndex: 1, delta: "day.", message };
-      yield { type: "done", message };
-    },
-  });
-  const { final, events } = await ask("mine/m");
-  expect(events.flatMap((event) => ("delta" in event ? [event.delta] : []))).toEqual([
-    "Hm.",
-    "Good ",
-    "day.",
-  ]);
-  expect(final).toMatchObject({ type: "done", message: { content } });
-});
-
-const failures: [string, NonNullable<ProviderOptions["stream"]>, object][] = [
-  [
-    "an error as answer",
-    async () => answer({ stopReason: "error", errorMessage: "no more" }),
-    { message: "no more" },
-  ],
-  [
-    "a throw",
-    () => {
-      throw new Error("broken");
-    },
-    { message: "broken" },
-  ],
-  [
-    "a throw that looks like an overflow",
-    () => {
-      throw Object.assign(new Error("prompt is too long: 300 tokens > 200 maximum"), { status: 400 });
-    },
-    { kind: "inputTooLong" },
-  ],
-  [
-    "a stream without an end",
-    async function* () {
-      yield { type: "text", contentIndex: 0, delta: "Go", message: answer() };
-    },
-    { message: expect.stringContaining("without a done or error event") },
-  ],
-  ["nothing", (async () => undefined) as never, { message: expect.stringContaining("returned undefined") }],
-  [
-    "a text without text",
-    (async () => answer({ content: [{ type: "text" }] as never })) as never,
-    { message: expect.stringContaining("content.0.text") },
-  ],
-  [
-    "content of a kind that there is not",
-    (async () => answer({ content: [{ type: "smell" }] as never })) as never,
-    { message: expect.stringContaining("content.0.type") },
-  ],
-  [
-    "a call of nothing",
-    (async () => answer({ content: [{ type: "toolCall", id: "1" }] as never })) as never,
-    { message: expect.stringContaining("content.0.name") },
-  ],
-  [
-    "no answer",
-    (async () => ({ text: "Hi" })) as never,
-    { message: expect.stringContaining("returned object") },
-  ],
-];
-
-test.each(failures)(
-  "a stream of one's own that fails is a failed request: %s",
-  async (_name, stream, failure) => {
-    const { register, ask } = await stage();
-    register("mine", { models, stream });
-    expect((await ask("mine/m")).final).toMatchObject({
-      type: "error",
-      message: { stopReason: "error" },
-      failure,
-    });
-  },
-);
-
-test("a usage with counts that are none is ignored", async () => {
-  const { register, ask } = await stage();
-  const usage = { input: 5, output: "many", cacheRead: Number.NaN, cost: null };
-  register("mine", { models, stream: async () => answer({ usage: usage as never }) });
-  expect((await ask("mine/m")).final).toMatchObject({
-    message: { usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 } },
-  });
-});
-
-test("an abort ends a stream that does not listen", async () => {
-  const { register, ask } = await stage();
-  const stop = new AbortController();
-  register("mine", {
-    models,
-    stream: () => {
-      stop.abort();
-      return new Promise(() => {});
-    },
-  });
-  expect((await ask("mine/m", stop.signal)).final).toMatchObject({ message: { stopReason: "aborted" } });
-});
-
-test("once it is undone, its models cannot be asked any more", async () => {
-  const { catalogue, client, register } = await stage();
+test("models cannot be asked after their provider was removed", async () => {
+  const { catalogue, client, register } = await providerStage();
   const undo = register("mine", { models, stream: async () => answer() });
   const model = await catalogue.find("mine/m");
   undo();
@@ -339,62 +142,79 @@ const bad: [string, unknown, unknown, string][] = [
   ["a stream that is no function", "mine", { stream: {} }, "stream"],
 ];
 
-test.each(bad)("wrong options change nothing and show no secret: %s", async (_name, name, options, words) => {
-  const { catalogue, register } = await stage();
-  const before = catalogue.providers;
-  const attempt = () => register(name as string, options as ProviderOptions);
-  expect(attempt).toThrow(expect.objectContaining({ code: "provider_options_invalid" }));
-  expect(attempt).toThrow(words);
-  expect(attempt).not.toThrow("verysecret");
-  expect(catalogue.providers).toBe(before);
-});
+test("wrong options change nothing and show no secret", () =>
+  everyRow(bad)(async ([_name, name, options, words]) => {
+    const { catalogue, register } = await providerStage();
+    const before = catalogue.providers;
+    const attempt = () => register(name as string, options as ProviderOptions);
+    expect(attempt).toThrow(expect.objectContaining({ code: "provider_options_invalid" }));
+    expect(attempt).toThrow(words);
+    expect(attempt).not.toThrow("verysecret");
+    expect(catalogue.providers).toBe(before);
+  }));
 
-test("a key that none can be is refused, and nothing has changed", async () => {
-  const { register, known } = await stage();
+test("an invalid key is refused, and nothing changes", async () => {
+  const { register, known } = await providerStage();
   const attempt = () => register("mine", { baseUrl: "https://a.test", apiKey: "very secret", models });
   expect(attempt).toThrow(expect.objectContaining({ code: "keys_invalid" }));
   expect(attempt).not.toThrow("very secret");
   expect(known()).toEqual([]);
 });
 
-test("0 stands for a size that is not known", async () => {
-  const { register, known } = await stage();
+test("0 means an unknown size", async () => {
+  const { register, known } = await providerStage();
   register("mine", { baseUrl: "https://a.test", models: [{ id: "m", contextWindow: 0, maxTokens: 0 }] });
   expect(known()[0]).not.toHaveProperty("contextWindow");
 });
 
-test.each([
-  ["on this machine", "http://127.0.0.1:9/v1", undefined],
-  ["elsewhere", "https://a.test", undefined],
-  ["answered by the extension itself", "http://127.0.0.1:9/v1", async function* () {}],
-])(
-  "a variable that is named for the key is wanted, and named where it is not set: %s",
-  async (_where, baseUrl, stream) => {
-    const { register, ask } = await stage();
+test("a missing key variable is named", () =>
+  everyRow([
+    ["on this machine", "http://127.0.0.1:9/v1", undefined],
+    ["elsewhere", "https://a.test", undefined],
+    ["answered by the extension itself", "http://127.0.0.1:9/v1", async function* () {}],
+  ])(async ([_where, baseUrl, stream]) => {
+    const { register, ask } = await providerStage();
     register("mine", { baseUrl, apiKey: "$MINE_KEY", models, ...(stream && { stream: stream as never }) });
     const { final } = await ask(`mine/${models[0]!.id}`);
     expect(final).toMatchObject({
       type: "error",
       failure: { code: "key_missing", message: expect.stringContaining("MINE_KEY") },
     });
-  },
-);
+  }));
 
-test.each([null, undefined, 5, "many", [1], { input: "12" }])(
-  "a provider's setUsage(%j) does not end the answer",
-  async (counts) => {
-    const { register, ask } = await stage();
-    register("mine", {
-      models,
-      stream: async function* (_request, own) {
-        own.setUsage(counts as never);
-        yield own.text("Here.");
-        own.stop("stop");
-      } as NonNullable<Parameters<typeof register>[1]["stream"]>,
-    });
-    expect((await ask("mine/m")).final).toMatchObject({
-      type: "done",
-      message: { content: [{ text: "Here." }], usage: { totalTokens: 0 } },
-    });
-  },
-);
+test("a second registration adds to the first; each extension can only remove its own", async () => {
+  const apis: ExtensionAPI[] = [];
+  const holding = (bonsai: ExtensionAPI) => void apis.push(bonsai);
+  await using session = await openTestSession({
+    extensions: [
+      holding,
+      holding,
+      (bonsai) =>
+        void bonsai.registerCommand("look", {
+          handler: (_args, { ui, modelRegistry }) =>
+            ui.notify(JSON.stringify([modelRegistry.find("near", "m")?.baseUrl ?? null])),
+        }),
+    ],
+    ui: {},
+  });
+  const [one, other] = apis as [ExtensionAPI, ExtensionAPI];
+  const url = async () => {
+    await session.command("/look");
+    return JSON.parse(String(session.ui.at(-1)?.args[0]))[0];
+  };
+  one.registerProvider("near", { baseUrl: "http://127.0.0.1:1/v1", api: "openai-chat", models });
+  expect(await url()).toBe("http://127.0.0.1:1/v1");
+  one.registerProvider("near", { baseUrl: "http://127.0.0.1:1/v2" });
+  expect(await url()).toBe("http://127.0.0.1:1/v2");
+  other.unregisterProvider("near");
+  expect(await url()).toBe("http://127.0.0.1:1/v2");
+  one.unregisterProvider("near");
+  one.unregisterProvider("near");
+  expect(await url()).toBeNull();
+  const undo = one.registerProvider("near", { baseUrl: "http://127.0.0.1:1/v1", api: "openai-chat", models });
+  undo();
+  expect(await url()).toBeNull();
+  one.registerProvider("near", { baseUrl: "http://127.0.0.1:1/v1", api: "openai-chat", models });
+  session.extensions.unload();
+  await expect(session.command("/look")).rejects.toMatchObject({ code: "extension_command_unknown" });
+});

@@ -1,4 +1,5 @@
 import { messageText } from "@bonsai-agent/messages";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { ExtensionAPI, ExtensionFactory, ExtensionTool } from "../src/index.ts";
@@ -114,48 +115,55 @@ test("execute gets id, arguments that were prepared and checked, signal, updates
 const cycle: Record<string, unknown> = {};
 cycle.self = cycle;
 
-test.each([
-  ["a text", "plain", "plain", false],
-  ["a text as content", { content: "plain" }, "plain", false],
-  ["nothing", undefined, "returned an invalid result", true],
-  ["null", null, "returned an invalid result", true],
-  ["no content", { details: 1 }, "returned an invalid result", true],
-  ["a content of something else", { content: [{ type: "sound" }] }, "items other than texts", true],
-  ["details with a cycle", { content: [{ type: "text", text: "kept" }], details: cycle }, "kept", false],
-  ["details with a bigint", { content: [{ type: "text", text: "kept" }], details: { n: 1n } }, "kept", false],
-])("a tool that gives back %s has a result that the model can read", async (_what, given, text, isError) => {
-  await using session = await openTestSession({
-    extensions(bonsai) {
-      bonsai.registerTool({ ...saying("odd"), execute: async () => given as never });
-    },
-    answers: [{ calls: [{ name: "odd" }] }, "Done."],
-  });
-  expect(await session.prompt("Go.")).toMatchObject({ status: "done" });
-  const result = session.requests[1]?.messages.at(-1);
-  expect(result).toMatchObject({ role: "toolResult", isError });
-  expect(messageText(result!)).toContain(text);
-});
+test("every value of a tool becomes a result that the model can read", () =>
+  everyRow([
+    ["a text", "plain", "plain", false],
+    ["a text as content", { content: "plain" }, "plain", false],
+    ["nothing", undefined, "returned an invalid result", true],
+    ["null", null, "returned an invalid result", true],
+    ["no content", { details: 1 }, "returned an invalid result", true],
+    ["a content of something else", { content: [{ type: "sound" }] }, "items other than texts", true],
+    ["details with a cycle", { content: [{ type: "text", text: "kept" }], details: cycle }, "kept", false],
+    [
+      "details with a bigint",
+      { content: [{ type: "text", text: "kept" }], details: { n: 1n } },
+      "kept",
+      false,
+    ],
+  ])(async ([_what, given, text, isError]) => {
+    await using session = await openTestSession({
+      extensions(bonsai) {
+        bonsai.registerTool({ ...saying("odd"), execute: async () => given as never });
+      },
+      answers: [{ calls: [{ name: "odd" }] }, "Done."],
+    });
+    expect(await session.prompt("Go.")).toMatchObject({ status: "done" });
+    const result = session.requests[1]?.messages.at(-1);
+    expect(result).toMatchObject({ role: "toolResult", isError });
+    expect(messageText(result!)).toContain(text);
+  }));
 
-test.each<[string, unknown, string]>([
-  ["a text", "text", "text"],
-  ["a list", [], "they are an array"],
-  ["zod of something else", z.string(), '"string"'],
-  ["zod that no JSON Schema can say", z.object({ at: z.date() }), "Date cannot be represented"],
-  ["zod 3", { _def: {}, safeParse() {} }, "another zod version"],
-  ["JSON Schema of something else", { type: "string" }, '"string"'],
-  ["a type that there is not", { type: "object", properties: { a: { type: "txt" } } }, "txt"],
-])("parameters that are %s are refused when they are registered", async (_what, parameters, message) => {
-  await using session = await openTestSession({
-    extensions(bonsai) {
-      bonsai.registerTool({ ...saying("odd"), parameters: parameters as never });
-    },
-  });
-  expect(session.extensions.failed).toEqual([]);
-  expect(session.notices).toMatchObject([
-    { code: "extension_registration_refused", message: expect.stringContaining(message) },
-  ]);
-  expect(session.agent.tools.names).not.toContain("odd");
-});
+test("invalid parameters are refused at the registration", () =>
+  everyRow<[string, unknown, string]>([
+    ["a text", "text", "text"],
+    ["a list", [], "they are an array"],
+    ["zod of something else", z.string(), '"string"'],
+    ["zod that no JSON Schema can say", z.object({ at: z.date() }), "Date cannot be represented"],
+    ["zod 3", { _def: {}, safeParse() {} }, "another zod version"],
+    ["JSON Schema of something else", { type: "string" }, '"string"'],
+    ["a type that there is not", { type: "object", properties: { a: { type: "txt" } } }, "txt"],
+  ])(async ([_what, parameters, message]) => {
+    await using session = await openTestSession({
+      extensions(bonsai) {
+        bonsai.registerTool({ ...saying("odd"), parameters: parameters as never });
+      },
+    });
+    expect(session.extensions.failed).toEqual([]);
+    expect(session.notices).toMatchObject([
+      { code: "extension_registration_refused", message: expect.stringContaining(message) },
+    ]);
+    expect(session.agent.tools.names).not.toContain("odd");
+  }));
 
 /** As TypeBox makes them: JSON Schema with a symbol that says its kind. */
 const kind = Symbol.for("TypeBox.Kind");
@@ -215,22 +223,23 @@ const wrong: [string, (bonsai: ExtensionAPI) => unknown, string][] = [
   ["a handler that is none", (b) => b.on("input", 1 as never), "a function"],
 ];
 
-test.each(wrong)("%s: refused alone, with what was given and the remedy", async (_what, call, text) => {
-  let undo: unknown;
-  await using session = await openTestSession({
-    extensions(bonsai) {
-      undo = call(bonsai);
-      bonsai.registerCommand("rest", { handler() {} });
-    },
-  });
-  expect(session.extensions.failed).toEqual([]);
-  expect(session.notices).toMatchObject([
-    { level: "warning", code: "extension_registration_refused", message: expect.stringContaining(text) },
-  ]);
-  expect(session.notices[0]?.message).toMatch(/^Skipped a registration of inline:extensions-1; .*\n\w/s);
-  expect(session.extensions.commands.map(({ name }) => name)).toEqual(["rest"]);
-  expect((undo as () => unknown)()).toBeUndefined();
-});
+test("a wrong registration is refused alone, with the given value and the remedy", () =>
+  everyRow(wrong)(async ([_what, call, text]) => {
+    let undo: unknown;
+    await using session = await openTestSession({
+      extensions(bonsai) {
+        undo = call(bonsai);
+        bonsai.registerCommand("rest", { handler() {} });
+      },
+    });
+    expect(session.extensions.failed).toEqual([]);
+    expect(session.notices).toMatchObject([
+      { level: "warning", code: "extension_registration_refused", message: expect.stringContaining(text) },
+    ]);
+    expect(session.notices[0]?.message).toMatch(/^Skipped a registration of inline:extensions-1; .*\n\w/s);
+    expect(session.extensions.commands.map(({ name }) => name)).toEqual(["rest"]);
+    expect((undo as () => unknown)()).toBeUndefined();
+  }));
 
 test("a flag has the value of the command line, else its default", async () => {
   const seen: unknown[] = [];

@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test, vi } from "vitest";
 import type { ExtensionAPI, ExtensionUI } from "../src/index.ts";
 import { openTestSession, type TestSession } from "../src/testing/index.ts";
@@ -162,37 +162,38 @@ const heldEvents = {
   session_before_tree: (session: TestSession) => session.agent.navigate(session.session.path()[0]!.id),
 };
 
-test.each(Object.entries(heldEvents))("%s waits while extensions load", async (event, happen) => {
-  const seen: string[] = [];
-  const gate = Promise.withResolvers<void>();
-  const reloads = Promise.withResolvers<void>();
-  let kind = "old";
-  const guard = async (bonsai: ExtensionAPI) => {
-    const own = kind;
-    if (own === "new") {
-      reloads.resolve();
-      await gate.promise;
-    }
-    bonsai.on(event as "input", () => void seen.push(own));
-  };
-  await using session = await openTestSession({
-    extensions: guard,
-    session: history("U A | U A").session,
-    settings: { compaction: { keepRecentTokens: 1 } },
-    answers: [{ calls: [{ name: "ls" }] }, "Done."],
-  });
-  kind = "new";
-  const reloading = session.extensions.reload();
-  await reloads.promise;
-  const happening = happen(session);
-  // Whatever goes on without asking has its time.
-  for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-  expect(seen).toEqual([]);
-  gate.resolve();
-  await reloading;
-  await happening;
-  expect(new Set(seen)).toEqual(new Set(["new"]));
-});
+test("each event that asks extensions waits while they load", () =>
+  everyRow(Object.entries(heldEvents))(async ([event, happen]) => {
+    const seen: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const reloads = Promise.withResolvers<void>();
+    let kind = "old";
+    const guard = async (bonsai: ExtensionAPI) => {
+      const own = kind;
+      if (own === "new") {
+        reloads.resolve();
+        await gate.promise;
+      }
+      bonsai.on(event as "input", () => void seen.push(own));
+    };
+    await using session = await openTestSession({
+      extensions: guard,
+      session: history("U A | U A").session,
+      settings: { compaction: { keepRecentTokens: 1 } },
+      answers: [{ calls: [{ name: "ls" }] }, "Done."],
+    });
+    kind = "new";
+    const reloading = session.extensions.reload();
+    await reloads.promise;
+    const happening = happen(session);
+    // Whatever goes on without asking has its time.
+    for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(seen).toEqual([]);
+    gate.resolve();
+    await reloading;
+    await happening;
+    expect(new Set(seen)).toEqual(new Set(["new"]));
+  }));
 
 test("a handler of session_shutdown that hangs is left behind after five seconds", async () => {
   vi.useFakeTimers();

@@ -19,13 +19,13 @@ async function firstText(program: Awaited<ReturnType<typeof node>>): Promise<str
   return bytes.toString();
 }
 
-/** Whoever took over what was left need not have buried it. */
+/** A zombie does not run. */
 function isRunning(pid: number): boolean {
   const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
   return /^[^Z\s]/.test(stdout.trim());
 }
 
-test("a program is spoken with while it runs, in the environment that it is given", async () => {
+test("a running program answers, in its own environment", async () => {
   const program = await node(
     "process.stdin.on('data', (text) => console.log(process.env.SAID, process.env.HOME, String(text)))",
   );
@@ -35,13 +35,13 @@ test("a program is spoken with while it runs, in the environment that it is give
   expect(isRunning(program.pid!)).toBe(false);
 });
 
-test("one that ends when its input is closed ends by itself", async () => {
+test("a program that ends with its input ends by itself", async () => {
   const program = await node("process.stdin.on('end', () => process.exit(7)).resume()");
   await program.end();
   expect(await program.ended).toBe(7);
 });
 
-test("one that will not end is ended with what it has started", async () => {
+test("a program that does not end is killed with its children", async () => {
   const program = await node(`
     process.on("SIGTERM", () => {});
     const { spawn } = require("node:child_process");
@@ -56,13 +56,13 @@ test("one that will not end is ended with what it has started", async () => {
   expect(isRunning(inner)).toBe(false);
 });
 
-test("one that cannot be started is an error that says why", async () => {
+test("a failed start names the reason", async () => {
   const started = startProgram({ command: "bonsai-no-such-program", args: [], cwd: tmpdir(), env: {} });
   await expect(started).rejects.toMatchObject({ code: "process_not_started" });
 });
 
 test.skipIf(process.platform === "win32")(
-  "one that will not end is ended after a host that was killed",
+  "a program that does not end is killed after its host was killed",
   async () => {
     const script = `
     import { flushCompileCache } from "node:module";
@@ -90,7 +90,7 @@ test.skipIf(process.platform === "win32")(
   },
 );
 
-test("what a program says that ends at once is not lost", async () => {
+test("keeps the output of a program that ends at once", async () => {
   const said = await Promise.all(
     Array.from({ length: 3 }, async () => {
       const program = await startProgram({ command: "/bin/sh", args: ["-c", "echo no"], cwd: "/", env: {} });
@@ -103,7 +103,7 @@ test("what a program says that ends at once is not lost", async () => {
   expect(new Set(said)).toEqual(new Set(["no\n"]));
 });
 
-test("on Windows a script such as npx is started by cmd.exe, its arguments escaped", () => {
+test("on Windows, cmd.exe starts a script such as npx, with escaped arguments", () => {
   const folder = mkdtempSync(join(tmpdir(), "bonsai-cmd-"));
   const shell = join(folder, "cmd");
   writeFileSync(shell, `#!/bin/sh\nprintf '%s\\n' "$@"\n`, { mode: 0o755 });
@@ -114,7 +114,7 @@ test("on Windows a script such as npx is started by cmd.exe, its arguments escap
     const program = await startProgram({ command: "npx", args, cwd: process.cwd(), env: { PATH: process.env.PATH } });
     for await (const bytes of program.stdout) process.stdout.write(bytes);
   `;
-  // In a process of its own: what is known of the platform is kept by who asked first.
+  // In a separate process, because the platform is cached.
   const { stdout } = spawnSync(
     process.execPath,
     ["--conditions=@bonsai-agent/source", "--no-warnings", "--input-type=module", "-e", script],

@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { openTestSession } from "../src/testing/index.ts";
 import { scratchModules } from "./scratch.ts";
@@ -60,49 +61,51 @@ function fail(): never {
   throw new Error("not even this");
 }
 
-test.each(unreadable)("an extension that throws %s everywhere disturbs nothing", async (_name, make) => {
-  const thrown = () => {
-    const value = make();
-    if (value instanceof Error && "isRound" in value) value.cause = value;
-    throw value;
-  };
-  await using session = await openTestSession({
-    extensions(bonsai) {
-      for (const event of ["session_start", "input", "context", "turn_end", "agent_end"] as const)
-        bonsai.on(event, thrown);
-      bonsai.on("message_end", () => Object.fromEntries(new Map().set("then", thrown)) as never);
-      bonsai.registerTool({ ...saying("fall"), execute: thrown });
-      bonsai.registerTool({ ...saying("trip"), prepareArguments: thrown });
-      bonsai.registerCommand("fall", { handler: thrown, getArgumentCompletions: thrown });
-      bonsai.registerShortcut("f1", { handler: thrown });
-      bonsai.events.on("fall", thrown);
-      bonsai.registerCommand("emit", { handler: () => bonsai.events.emit("fall") });
-      bonsai.registerCommand("compact", { handler: (_, ctx) => ctx.compact({ onError: thrown }) });
-    },
-    answers: [{ calls: [{ name: "fall" }, { name: "trip" }] }, "Done."],
-  });
-  expect(await session.prompt("Go.")).toMatchObject({ status: "done" });
-  await expect(session.command("/fall")).rejects.toMatchObject({ code: "extension_command_failed" });
-  expect(await session.extensions.completeCommand("fall", "")).toEqual([]);
-  expect(await session.extensions.runShortcut("f1")).toBe(true);
-  await session.command("/emit");
-  await session.command("/compact");
-  await expect.poll(() => session.notices.at(-1)?.code).toBe("extension_callback_failed");
-  const codes = new Set(session.notices.map(({ code }) => code));
-  expect([...codes].sort()).toEqual([
-    "extension_callback_failed",
-    "extension_completion_failed",
-    "extension_listener_failed",
-    "extension_shortcut_failed",
-    "handler_error",
-  ]);
-});
+test("an extension that throws unreadable values everywhere disturbs nothing", () =>
+  everyRow(unreadable)(async ([_name, make]) => {
+    const thrown = () => {
+      const value = make();
+      if (value instanceof Error && "isRound" in value) value.cause = value;
+      throw value;
+    };
+    await using session = await openTestSession({
+      extensions(bonsai) {
+        for (const event of ["session_start", "input", "context", "turn_end", "agent_end"] as const)
+          bonsai.on(event, thrown);
+        bonsai.on("message_end", () => Object.fromEntries(new Map().set("then", thrown)) as never);
+        bonsai.registerTool({ ...saying("fall"), execute: thrown });
+        bonsai.registerTool({ ...saying("trip"), prepareArguments: thrown });
+        bonsai.registerCommand("fall", { handler: thrown, getArgumentCompletions: thrown });
+        bonsai.registerShortcut("f1", { handler: thrown });
+        bonsai.events.on("fall", thrown);
+        bonsai.registerCommand("emit", { handler: () => bonsai.events.emit("fall") });
+        bonsai.registerCommand("compact", { handler: (_, ctx) => ctx.compact({ onError: thrown }) });
+      },
+      answers: [{ calls: [{ name: "fall" }, { name: "trip" }] }, "Done."],
+    });
+    expect(await session.prompt("Go.")).toMatchObject({ status: "done" });
+    await expect(session.command("/fall")).rejects.toMatchObject({ code: "extension_command_failed" });
+    expect(await session.extensions.completeCommand("fall", "")).toEqual([]);
+    expect(await session.extensions.runShortcut("f1")).toBe(true);
+    await session.command("/emit");
+    await session.command("/compact");
+    await expect.poll(() => session.notices.at(-1)?.code).toBe("extension_callback_failed");
+    const codes = new Set(session.notices.map(({ code }) => code));
+    expect([...codes].sort()).toEqual([
+      "extension_callback_failed",
+      "extension_completion_failed",
+      "extension_listener_failed",
+      "extension_shortcut_failed",
+      "handler_error",
+    ]);
+  }));
 
-test.each(unreadable)("a factory that throws %s is one that failed", async (_name, make) => {
-  await using session = await openTestSession({
-    extensions: () => {
-      throw make();
-    },
-  });
-  expect(session.extensions.failed).toMatchObject([{ error: { code: "extension_failed" } }]);
-});
+test("a factory that throws an unreadable value fails", () =>
+  everyRow(unreadable)(async ([_name, make]) => {
+    await using session = await openTestSession({
+      extensions: () => {
+        throw make();
+      },
+    });
+    expect(session.extensions.failed).toMatchObject([{ error: { code: "extension_failed" } }]);
+  }));

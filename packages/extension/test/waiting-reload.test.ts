@@ -1,11 +1,11 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test, vi } from "vitest";
 import type { ExtensionCommandContext } from "../src/index.ts";
 import { openTestSession } from "../src/testing/index.ts";
 import { saying } from "./test-tool.ts";
 
-test.each(["a tool", "a handler"])(
-  "%s that waits for a reload, which waits for the run, is refused",
-  async (who) => {
+test("a tool or handler that waits for a reload is refused", () =>
+  everyRow(["a tool", "a handler"])(async (who) => {
     const errors: unknown[] = [];
     let again: () => Promise<void> = async () => {};
     const asking = async () => {
@@ -37,8 +37,7 @@ test.each(["a tool", "a handler"])(
     expect(codes.length).toBeGreaterThanOrEqual(2);
     await again();
     expect(session.extensions.failed).toEqual([]);
-  },
-);
+  }));
 
 test("a handler of the reload's own events that reloads is refused", async () => {
   const codes: unknown[] = [];
