@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { agentSettings } from "@bonsai-agent/agent";
 import { expect, test } from "vitest";
 import { valueAt, withValue, writeSetting } from "../../src/call/settings-file.ts";
-import { commonSettings, settingName } from "../../src/interactive/panels/common-settings.ts";
+import { listedSettings } from "../../src/interactive/slash/settings.ts";
 import { testFolder } from "../call/sample-session.ts";
 
 test("a setting is written beside the others: their order and the indentation stay, mode 0600", () => {
@@ -51,14 +51,17 @@ test("a link stays a link", () => {
   expect(JSON.parse(readFileSync(real, "utf8"))).toEqual({ titles: false });
 });
 
-test("every common setting is one of the agent's, and its choices are allowed", () => {
-  for (const setting of commonSettings) {
-    const { path, value } = setting;
-    const allowed = value.kind === "choice" ? value.choices : value.kind === "switch" ? [true, false] : [];
-    for (const each of allowed)
-      expect(valueAt(agentSettings(withValue({}, path, each)), path), settingName(setting)).toBe(each);
-    const sample = { switch: true, number: 10, model: "a/b", theme: "my theme", choice: "" }[value.kind];
-    if (value.kind !== "choice")
-      expect(valueAt(agentSettings(withValue({}, path, sample)), path), settingName(setting)).toBe(sample);
+test("every listed setting is one of the agent's, and its choices are allowed", () => {
+  for (const { name, path, kind, words, meaning } of listedSettings()) {
+    expect(meaning, name).not.toBe("");
+    const allowed = {
+      switch: [true, false],
+      choice: words,
+      number: [10, ...words],
+      model: ["a/b"],
+      theme: ["my theme"],
+    };
+    for (const each of allowed[kind])
+      expect(valueAt(agentSettings(withValue({}, path, each)), path), name).toBe(each);
   }
 });

@@ -1,12 +1,14 @@
-import type { SlashCommand } from "../interactive-context.ts";
+import { writeSetting } from "../../call/settings-file.ts";
+import { didYouMean, fewOf } from "../../views/nearest-word.ts";
+import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { openBrowserView } from "./browser-view.ts";
 import { demoCommand } from "./demo.ts";
 import { removeLogin } from "./login.ts";
 import { modelCommand } from "./model-commands.ts";
 import { forkWholeSession, resumeCommand, treeCommand } from "./session-commands.ts";
-import { settingsCommand } from "./settings-commands.ts";
+import { settingsCommand, useSettings } from "./settings.ts";
 import { showSummarySources } from "./summary-sources.ts";
-import { setTheme } from "./theme.ts";
+import { themeChoices } from "./theme.ts";
 import { setThinking } from "./thinking-command.ts";
 
 /** Former names that still work. No help, completion or document lists them. */
@@ -31,3 +33,22 @@ export const hiddenCommands: readonly Omit<SlashCommand, "description">[] = [
   { name: "logout", worksWhileBusy: true, run: removeLogin },
   demoCommand,
 ];
+
+/** Sets the theme in the user's own settings by its name. */
+function setTheme(name: string, context: InteractiveContext): void {
+  const { host, themes, notify } = context;
+  if (!themes.has(name)) {
+    const choices = themeChoices(themes);
+    notify(`There is no theme “${name}”. Themes: ${fewOf(choices)}.${didYouMean(name, choices)}`, "warning");
+    return;
+  }
+  writeSetting(host.app.home, ["theme"], name);
+  useSettings(context);
+  themes.endExtension();
+  const here = host.app.settings.theme;
+  notify(
+    here === name
+      ? `Theme: ${name}.`
+      : `Saved ${name} as your theme. The project or a flag sets ${here} here.`,
+  );
+}

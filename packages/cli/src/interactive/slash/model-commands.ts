@@ -16,7 +16,7 @@ import { missing, pickModel } from "../panels/model-picker.ts";
 import { keys } from "../terminal/keys.ts";
 import type { AutocompleteItem } from "../terminal/tui.ts";
 import { passedThreshold } from "./compaction-commands.ts";
-import { useSettings } from "./settings-commands.ts";
+import { useSettings } from "./settings.ts";
 
 export const modelCommand: SlashCommand = {
   name: "model",

@@ -22,8 +22,9 @@ import {
   treeCommand,
 } from "./session-commands.ts";
 import { sessionCommand } from "./session-facts.ts";
-import { settingsCommand, trustCommand } from "./settings-commands.ts";
+import { settingsCommand } from "./settings.ts";
 import { readThemes } from "./theme.ts";
+import { trustCommand } from "./trust.ts";
 
 const quitCommand: SlashCommand = {
   name: "quit",

@@ -1,33 +1,9 @@
 import type { AppContext } from "../../call/app-context.ts";
-import { writeSetting } from "../../call/settings-file.ts";
-import { didYouMean, fewOf } from "../../views/nearest-word.ts";
+import { shownPath } from "../../call/paths.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
-import { themeChoices } from "../panels/theme-picker.ts";
-import { useSettings } from "./settings-commands.ts";
-
-/** Sets the theme in the user's own settings by its name. */
-export function setTheme(name: string, context: InteractiveContext): void {
-  const { themes, notify } = context;
-  if (themes.has(name)) {
-    keepTheme(name, context);
-    return;
-  }
-  const choices = themeChoices(themes);
-  notify(`There is no theme “${name}”. Themes: ${fewOf(choices)}.${didYouMean(name, choices)}`, "warning");
-}
-
-function keepTheme(wanted: string, context: InteractiveContext): void {
-  const { host, themes, notify } = context;
-  writeSetting(host.app.home, ["theme"], wanted);
-  useSettings(context);
-  themes.endExtension();
-  const here = host.app.settings.theme;
-  notify(
-    here === wanted
-      ? `Theme: ${wanted}.`
-      : `Saved ${wanted} as your theme. The project or a flag sets ${here} here.`,
-  );
-}
+import { askPick } from "../panels/ask.ts";
+import type { PickRow } from "../panels/pick-list.ts";
+import type { ThemeControl } from "../terminal/theme-control.ts";
 
 /** Reads the theme files again. The start does it in two steps if extensions add themes. */
 export async function readThemes(
@@ -37,4 +13,34 @@ export async function readThemes(
 ): Promise<void> {
   const places = await resources.places("themes");
   await themes.read(places, { onNotice: ({ message, level }) => notify(message, level), stage });
+}
+
+/** The names that can be chosen, with the current choice. */
+export function themeChoices(themes: ThemeControl): string[] {
+  const names = ["auto", ...themes.all.map(({ name }) => name)];
+  return [...new Set(themes.has(themes.choice) ? [...names, themes.choice] : names)];
+}
+
+/** Lets the user choose a theme. The whole screen previews the selected one. Returns undefined if the user left the list. */
+export async function pickTheme({ screen, themes }: InteractiveContext): Promise<string | undefined> {
+  try {
+    return await askPick<string>(screen, {
+      title: "Theme",
+      items: themeChoices(themes),
+      selected: themes.choice,
+      row: (choice) => themeRow(choice, themes),
+      onSelect: (choice) => themes.preview(choice),
+      picks: "keep",
+    });
+  } finally {
+    themes.preview(undefined);
+  }
+}
+
+function themeRow(choice: string, themes: ThemeControl): PickRow {
+  const theme = themes.get(choice);
+  const mark = choice === themes.choice ? "●" : undefined;
+  if (theme === undefined) return { label: choice, detail: "follows the terminal's background", mark };
+  const from = theme.path === undefined ? "built in" : shownPath(theme.path, theme.path);
+  return { label: choice, detail: `${theme.appearance} · ${from}`, mark };
 }

@@ -1,8 +1,6 @@
-import { requestOverhead } from "@bonsai-agent/agent/host";
 import type { ProjectPlace } from "../../call/project-parts.ts";
 import { isNothing, type ProjectUse, projectUse, projectUseLines } from "../../call/project-use.ts";
 import { userHomeFolder } from "../../call/resource-places.ts";
-import { agentCallSettings, type SettingsCall, settingsLayers } from "../../call/settings.ts";
 import {
   isRefused,
   isTrusted,
@@ -13,97 +11,11 @@ import {
   trustFolder,
   untrustFolder,
 } from "../../call/trust.ts";
-import { economyText } from "../../views/economy-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
-import { isNoModel } from "../no-model.ts";
 import { askYesOrNo } from "../panels/ask.ts";
-import { type CommonSetting, settingName } from "../panels/common-settings.ts";
-import { PickList } from "../panels/pick-list.ts";
-import { editSettings } from "../panels/settings-editor.ts";
+import { PickList, showList } from "../panels/pick-list.ts";
 import type { Screen } from "../terminal/screen.ts";
-
-export const settingsCommand: SlashCommand = {
-  name: "settings",
-  description: "Change settings: thinking, theme, compaction and more",
-  argumentHint: "[search]",
-  worksWhileBusy: true,
-  async run(query, context) {
-    const { host, screen, themes, notify } = context;
-    const { home, models } = host.app;
-    const changed = new Map<string, CommonSetting>();
-    await editSettings({
-      query,
-      screen,
-      themes,
-      models,
-      home,
-      inForce: () => ({ settings: host.app.settings, layers: settingsLayers(quietCall(context)) }),
-      meansHere: (setting) => meaningHere(setting, context),
-      onChange: (setting) => {
-        changed.set(settingName(setting), setting);
-        takeEffect(setting, context);
-      },
-    });
-    if (changed.size > 0) notify(changeWords([...changed.values()]));
-  },
-};
-
-/** Of the economy, where it has this session compacted and what that saves. */
-function meaningHere(setting: CommonSetting, { host }: InteractiveContext): string | undefined {
-  const { agent, app } = host;
-  const { compaction: settings } = app.settings;
-  if (settingName(setting) !== "compaction.economy" || !settings.enabled) return undefined;
-  if (isNoModel(agent.model)) return undefined;
-  const { session, model, systemPrompt } = agent;
-  const { texts } = requestOverhead({ systemPrompt, tools: agent.tools.declarations() });
-  const nowMs = app.call.io.now();
-  const text = economyText({ session, settings, model, nowMs, fixedTexts: () => texts });
-  const subject = settings.economy === "off" ? "auto" : "Bonsai";
-  return text === undefined ? undefined : `In this session, ${subject} ${text}.`;
-}
-
-/** What a flag, the environment or the project sets otherwise stays so. */
-function takeEffect(setting: CommonSetting, context: InteractiveContext): void {
-  const before = context.host.app.settings.thinking;
-  useSettings(context);
-  const { thinking } = context.host.app.settings;
-  if (settingName(setting) === "thinking" && thinking !== before)
-    void context.host.agent.setThinking(thinking);
-}
-
-function changeWords(changed: readonly CommonSetting[]): string {
-  const names = (holds: CommonSetting["holds"]) =>
-    changed
-      .filter((setting) => setting.holds === holds)
-      .map(settingName)
-      .join(", ");
-  const [session, start] = [names("session"), names("start")];
-  return [
-    `Settings changed: ${changed.map(settingName).join(", ")}.`,
-    ...(session === "" ? [] : [`In the next session: ${session}.`]),
-    ...(start === "" ? [] : [`At the next start: ${start}.`]),
-  ].join(" ");
-}
-
-/**
- * Reads the settings anew, flags and the trusted project's over the user's: those of compactions and the theme hold at
- * once, the others in the sessions that are opened from then on.
- * @throws BonsaiError for settings that cannot be used; then those of before hold
- */
-export function useSettings(context: InteractiveContext): void {
-  const { host, screen, themes } = context;
-  const settings = agentCallSettings(quietCall(context));
-  host.app.settings = settings;
-  host.agent.setCompactionSettings(settings.compaction);
-  themes.choose(settings.theme);
-  context.contextChanged();
-  screen.redraw();
-}
-
-/** What is left aside was notified at the start. */
-function quietCall({ host }: InteractiveContext): SettingsCall {
-  return { ...host.app.call, output: { notify: () => {} } };
-}
+import { useSettings } from "./settings.ts";
 
 const later =
   "Compaction settings and the theme change now. Run /reload for extensions, skills and prompts. All other settings change at the next start.";
@@ -149,8 +61,8 @@ async function showPaths({ host, screen, notify }: InteractiveContext): Promise<
   const grants = () => pathGrants(cwd, home);
   if (grants().length === 0)
     return notify("No paths outside this project are allowed permanently, except those in paths.allow.");
-  await screen.show<void>((done) => {
-    const list: PickList<PathGrant> = new PickList({
+  await showList<PathGrant, void>(screen, (done) => {
+    const list: PickList<PathGrant> = new PickList<PathGrant>({
       place: screen,
       title: "Paths outside this project that are always allowed",
       items: grants(),
