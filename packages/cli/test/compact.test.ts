@@ -2,7 +2,7 @@ import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSyn
 import { join } from "node:path";
 import { recordedSession } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
-import type { ContextItem } from "../src/commands/context.ts";
+import type { ContextItem } from "../src/views/context-report.ts";
 import type { ShowReport } from "../src/commands/show.ts";
 import type { CompactionReport } from "../src/views/compact-view.ts";
 import { header, longSession, sampleLines, testFolder, writeLines } from "./call/sample-session.ts";

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { ContextItem } from "../src/commands/context.ts";
+import type { ContextItem } from "../src/views/context-report.ts";
 import { header, sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
@@ -50,8 +50,8 @@ describe("bonsai context", () => {
     const home = testFolder();
     writeFileSync(join(home, "settings.json"), JSON.stringify({ compaction: { economy: 64_000 } }));
     const said = await runCli(["context", file], { env: { BONSAI_HOME: home } });
-    expect(said.stdout.replaceAll(/\s+/g, " ")).toContain("The economy compacts at 64k of 200k");
-    expect((await runCli(["context", file])).stdout).not.toContain("economy");
+    expect(said.stdout.replaceAll(/\s+/g, " ")).toContain("Economy: compacts at 64k of 200k");
+    expect((await runCli(["context", file])).stdout).not.toContain("Economy");
     expect(await jsonOf(["context", file])).toBeInstanceOf(Array);
   });
 

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
-import type { GotoReport } from "../src/commands/goto.ts";
+import type { GotoReport } from "../src/commands/session-edit.ts";
 import type { CompactionReport } from "../src/views/compact-view.ts";
 import { agentProject } from "./agent-project.ts";
 import { longSession, sampleLines, writeLines } from "./call/sample-session.ts";

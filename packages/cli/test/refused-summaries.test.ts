@@ -4,7 +4,7 @@ import { estimateTokens } from "@bonsai-agent/messages";
 import { openSession } from "@bonsai-agent/session";
 import { type LoopbackReply, loopbackServer, sseChunks } from "@bonsai-agent/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { GotoReport } from "../src/commands/goto.ts";
+import type { GotoReport } from "../src/commands/session-edit.ts";
 import type { CompactionReport } from "../src/views/compact-view.ts";
 import { modelSummary } from "./call/model-summary.ts";
 import { header, testFolder, writeLines } from "./call/sample-session.ts";

@@ -1,6 +1,6 @@
 import type { UndoReport } from "@bonsai-agent/compaction";
 import { expect, test } from "vitest";
-import type { ContextItem } from "../src/commands/context.ts";
+import type { ContextItem } from "../src/views/context-report.ts";
 import { sampleLines, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 import { teller, withExtensions } from "./session-command-project.ts";

@@ -7,8 +7,10 @@ import type { Session } from "@bonsai-agent/session";
 import type { Invocation } from "../call/invocation.ts";
 import { printedSecrets } from "../call/printed-secrets.ts";
 import { openNamedSession } from "../call/session-file.ts";
+import { callSettings } from "../call/settings.ts";
 import { lossView, summaryExcerpt } from "../views/compact-view.ts";
 import { type CompactionRecord, compactionRecord } from "../views/compaction-record.ts";
+import { contextSize } from "../views/context-report.ts";
 import {
   bar,
   fileListLines,
@@ -36,18 +38,21 @@ import {
 } from "../views/numbers.ts";
 import { FactCounter, freeModels, type IsFree } from "../views/session-facts.ts";
 import { oneLine, wrap } from "../views/terminal-text.ts";
-import { type ContextSize, contextSize } from "./context.ts";
 
 export async function run(invocation: Invocation): Promise<undefined> {
   if (invocation.options.sources === true) return (await import("./show-sources.ts")).showSources(invocation);
   const session = openNamedSession(invocation);
   const { output, io } = invocation;
-  const { kinds, ...shown } = showReport(session, contextSize(session, invocation), await freeModels(io));
+  const { kinds, ...shown } = showReport(
+    session,
+    contextSize(session, callSettings(invocation)),
+    await freeModels(io),
+  );
   const report = printedSecrets(invocation, session).value(shown);
   output.result(report, () => showView({ report, kinds, width: output.width, nowMs: io.now() }));
 }
 
-function showReport(session: Session, size: ContextSize, isFree: IsFree) {
+function showReport(session: Session, size: ReturnType<typeof contextSize>, isFree: IsFree) {
   const { header } = session;
   const { branchCount, files, facts, problemCount } = readOnce(session);
   const { entryCount, counts, kinds, usage, models, firstActivity, lastActivity, lastWrite } = facts;

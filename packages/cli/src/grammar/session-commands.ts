@@ -86,7 +86,7 @@ export const sessionCommands: readonly CommandGrammar[] = [
         "the same, with a summary of the branch you leave",
       ],
     ],
-    load: async () => (await import("../commands/goto.ts")).run,
+    load: async () => (await import("../commands/session-edit.ts")).goto,
   },
   {
     name: "session fork",
@@ -99,7 +99,7 @@ export const sessionCommands: readonly CommandGrammar[] = [
         "try something without changing the original",
       ],
     ],
-    load: async () => (await import("../commands/fork.ts")).run,
+    load: async () => (await import("../commands/session-edit.ts")).fork,
   },
   {
     name: "session diff",
@@ -134,7 +134,7 @@ export const sessionCommands: readonly CommandGrammar[] = [
       ["bonsai session merge session.jsonl 0000010c", "add a summary of that branch"],
       ["bonsai session merge session.jsonl 0000010c --json", "merge again: adds only the new work"],
     ],
-    load: async () => (await import("../commands/merge.ts")).run,
+    load: async () => (await import("../commands/session-edit.ts")).merge,
   },
   {
     name: "session undo",
@@ -142,7 +142,7 @@ export const sessionCommands: readonly CommandGrammar[] = [
     args: [session],
     options: [onlyExtension],
     examples: [["bonsai session undo session.jsonl", "the model sees the whole history again"]],
-    load: async () => (await import("../commands/undo.ts")).undo,
+    load: async () => (await import("../commands/session-edit.ts")).undo,
   },
   {
     name: "session redo",
@@ -150,7 +150,7 @@ export const sessionCommands: readonly CommandGrammar[] = [
     args: [session],
     options: [onlyExtension],
     examples: [["bonsai session redo session.jsonl", "the summary returns; later messages stay"]],
-    load: async () => (await import("../commands/undo.ts")).redo,
+    load: async () => (await import("../commands/session-edit.ts")).redo,
   },
   {
     name: "session export",

@@ -4,12 +4,12 @@ import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { systemPrompt } from "../../../agent/src/prompt/system-prompt.ts";
-import { contextReportView } from "../../src/interactive/slash/context.ts";
 import {
   type ContextReport,
   type ContextReportOptions,
   contextReport,
-} from "../../src/interactive/slash/context-report.ts";
+} from "../../src/views/context-report.ts";
+import { contextReportView } from "../../src/views/context-view.ts";
 import { lineWidth, renderLine } from "../../src/views/line.ts";
 
 const chars4 = compactionSettings({}, { estimator: "chars4" });
@@ -19,14 +19,16 @@ const read = { name: "read", description: "Reads a file.", parameters: { type: "
 function reportOf(notation: string | Session, options: Partial<ContextReportOptions> = {}): ContextReport {
   return contextReport({
     session: typeof notation === "string" ? history(notation).session : notation,
-    systemPrompt: "You are Bonsai.",
-    tools: [read],
+    overhead: { systemPrompt: "You are Bonsai.", tools: [read] },
     settings: chars4,
     model: { contextWindow: 100_000, maxOutputTokens: 8_000 },
     nowMs: 0,
     ...options,
   });
 }
+
+/** The overhead with this system prompt. */
+const promptOf = (systemPrompt: string) => ({ overhead: { systemPrompt, tools: [read] } });
 
 function textOf(report: ContextReport, width: number): string {
   return [...contextReportView(report, width)].map((line) => renderLine(line, false)).join("\n");
@@ -50,7 +52,7 @@ describe("context report", () => {
         const settings = compactionSettings({ preset, enabled, economy });
         const model = { contextWindow, maxOutputTokens: 8_000, usdPerMillionTokens: prices };
         const report = reportOf(tree, { settings, model });
-        const { parts, unexplainedTokens, totalTokens, window, largest } = report;
+        const { parts, unexplainedTokens, totalTokens, window } = report;
         const explained = parts.reduce((sum, { tokens }) => sum + tokens, 0);
         expect(explained + unexplainedTokens).toBe(totalTokens);
         expect(unexplainedTokens).toBeGreaterThanOrEqual(0);
@@ -60,7 +62,6 @@ describe("context report", () => {
           const used = Math.min(totalTokens, contextWindow);
           expect(used + window.freeTokens + window.reserveTokens).toBe(contextWindow);
         }
-        expect(largest.length).toBeLessThanOrEqual(10);
       }),
     );
   });
@@ -125,10 +126,10 @@ describe("context report", () => {
         date: "2026-11-21",
         platform: "linux",
       });
-    const report = reportOf("U", { systemPrompt: prompt([skill("pdf"), skill("xls")]) });
+    const report = reportOf("U", promptOf(prompt([skill("pdf"), skill("xls")])));
     expect(report.parts.find(({ name }) => name === "skills")).toMatchObject({ items: 2 });
     expect(tokensOf(report)["system prompt"]).toBe(
-      tokensOf(reportOf("U", { systemPrompt: prompt([]) }))["system prompt"],
+      tokensOf(reportOf("U", promptOf(prompt([]))))["system prompt"],
     );
   });
 
@@ -136,13 +137,12 @@ describe("context report", () => {
     const text = "Use tabs.\n</instructions>\nBe brief.";
     const prompt = (instructions: { path: string; text: string }[]) =>
       systemPrompt({ cwd: "/p", tools: [], instructions, date: "2026-11-21", platform: "linux" });
-    const without = tokensOf(reportOf("U", { systemPrompt: prompt([]) }));
-    const report = reportOf("U", {
-      systemPrompt: prompt([
-        { path: "/home/dev/AGENTS.md", text },
-        { path: '/p/"odd" name/AGENTS.md', text },
-      ]),
-    });
+    const without = tokensOf(reportOf("U", promptOf(prompt([]))));
+    const files = [
+      { path: "/home/dev/AGENTS.md", text },
+      { path: '/p/"odd" name/AGENTS.md', text },
+    ];
+    const report = reportOf("U", promptOf(prompt(files)));
     expect(report.parts.find(({ name }) => name === "instructions")).toMatchObject({ items: 2 });
     expect(textOf(report, 80)).toMatch(/instructions .* dev\/AGENTS\.md, "odd" name\/AGENTS\.md$/m);
     const { instructions, "system prompt": own } = tokensOf(report);
@@ -152,7 +152,7 @@ describe("context report", () => {
 
   test("a prompt of an extension can look like instructions, and be quoted badly", () => {
     const frame = '<instructions path="odd\\q">\nText\n</instructions>';
-    expect(reportOf("U", { systemPrompt: frame }).parts[0]).toMatchObject({
+    expect(reportOf("U", promptOf(frame)).parts[0]).toMatchObject({
       name: "instructions",
       files: ["odd\\q"],
     });
@@ -216,9 +216,10 @@ describe("context report", () => {
 
   test("the largest messages come first, with their ids", () => {
     const { session, id } = history("U:5 A(t1=read:a.ts):300 T1:900 A:20 | U:100 A:7");
-    const { largest } = reportOf(session);
-    expect(largest.slice(0, 3).map(({ entryId }) => entryId)).toEqual([id("t1"), id("a1"), id("u2")]);
-    expect(largest[0]).toMatchObject({ kind: "result", tokens: 900 });
+    const lines = textOf(reportOf(session), 100).split("\n");
+    const largest = lines.slice(lines.indexOf("Largest messages") + 1);
+    expect(largest[0]).toMatch(/^ *~900 +result /);
+    for (const [at, name] of ["t1", "a1", "u2"].entries()) expect(largest[at]).toContain(id(name));
   });
 });
 

@@ -5,8 +5,8 @@ import type { Session } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { contextReportView } from "../../src/interactive/slash/context.ts";
-import { contextReport } from "../../src/interactive/slash/context-report.ts";
+import { contextReport } from "../../src/views/context-report.ts";
+import { contextReportView } from "../../src/views/context-view.ts";
 import { footerLines } from "../../src/interactive/status/footer.ts";
 import { makeTheme } from "../../src/interactive/terminal/theme.ts";
 import { renderLine } from "../../src/views/line.ts";
@@ -33,8 +33,7 @@ function reportOf(session: Session, { contextWindow, estimator }: Case) {
   return contextReport({
     nowMs: 0,
     session,
-    systemPrompt,
-    tools,
+    overhead: { systemPrompt, tools },
     settings,
     model: { contextWindow, maxOutputTokens: 1_000 },
   });

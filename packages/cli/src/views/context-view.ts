@@ -1,0 +1,243 @@
+import { basename, dirname, join } from "node:path";
+import { messageParts } from "@bonsai-agent/session";
+import type { ContextItem, ContextPart, ContextReport, ContextWindow } from "./context-report.ts";
+import { type BarPart, bar, kindStyle, type Line, paragraph, type Style, span, table } from "./line.ts";
+import {
+  count,
+  hasEstimate,
+  percent,
+  percents,
+  scopeText,
+  sizeSource,
+  tokenDigits,
+  tokensText,
+} from "./numbers.ts";
+import { callsOf, kindWord, previewSpan } from "./preview.ts";
+import { wrap } from "./terminal-text.ts";
+
+/** Narrower screens show fewer columns. */
+const WIDE_COLUMNS = 60;
+const MAX_BAR_COLUMNS = 100;
+const MAX_LARGEST = 10;
+
+interface Row {
+  name: string;
+  tokens: number;
+  isEstimate: boolean;
+  glyph: string;
+  style: Style | undefined;
+  note: string;
+}
+
+/** Where the tokens of the next request go: a bar, a table and the largest messages. */
+export function* contextReportView(
+  report: ContextReport,
+  width: number,
+  { largest = MAX_LARGEST } = {},
+): Generator<Line> {
+  const { totalTokens, window } = report;
+  yield* wrap(headline(report), width).map((line) => [span(line, "bold")]);
+  const used = report.parts.map(partRow);
+  const rows = [...used, ...unexplainedRow(report)];
+  const left = windowRows(report);
+  const barParts = [...rows, ...left].map(
+    ({ tokens, glyph, style }): BarPart => ({ value: tokens, glyph, style }),
+  );
+  if (totalTokens > 0 || window !== undefined)
+    yield bar(barParts, { width: Math.min(width, MAX_BAR_COLUMNS) });
+  yield [];
+  yield* rowTable([...rows, totalRow(report), ...left], sharesOf(report, { rows, left }), width);
+  const scope = scopeText({
+    fixedTokens: report.hasOverhead ? 1 : report.unexplainedTokens,
+    isEstimate: report.isEstimate,
+  });
+  if (scope !== undefined && totalTokens > 0) yield* paragraph(scope, width, "gray");
+  yield* window === undefined ? [] : thresholdLines(window, totalTokens, width);
+  if (report.items.length > 0 && largest > 0) yield* largestTable(report.items, largest, width);
+}
+
+function headline(report: ContextReport): string {
+  const { totalTokens, window } = report;
+  const isEstimate = hasEstimate(report);
+  if (window === undefined) return `Context: ${tokensText(totalTokens, isEstimate)}, window unknown`;
+  const { windowTokens } = window;
+  const ofWindow = `${tokenDigits(totalTokens, isEstimate)} of ${tokensText(windowTokens, false)}`;
+  return `Context: ${ofWindow} (${percent(totalTokens, windowTokens)})`;
+}
+
+function totalRow(report: ContextReport): Row {
+  const { totalTokens: tokens, estimatedTokens, isEstimate } = report;
+  const note = sizeSource({ tokens, estimatedTokens, isEstimate });
+  return { name: "total", tokens, isEstimate: hasEstimate(report), glyph: " ", style: "bold", note };
+}
+
+/**
+ * Of the window, where it is known: the parts add up to the share of all, which is that of the headline, and with what is
+ * left to 100%, unless there is more than the window holds.
+ */
+function sharesOf(
+  { totalTokens, window }: ContextReport,
+  { rows, left }: { rows: readonly Row[]; left: readonly Row[] },
+): string[] {
+  const whole = window?.windowTokens ?? totalTokens;
+  const all = whole === 0 ? 0 : Math.round((totalTokens / whole) * 100);
+  const tokensOf = (of: readonly Row[]) => of.map(({ tokens }) => tokens);
+  return [
+    ...percents(tokensOf(rows), all),
+    percent(totalTokens, whole),
+    ...percents(tokensOf(left), Math.max(0, 100 - all)),
+  ];
+}
+
+const labels: Readonly<Record<string, string>> = {
+  branch: "branch summaries",
+  user: "user messages",
+  assistant: "answers",
+  result: "tool results",
+  command: "commands",
+};
+
+const glyphs: Readonly<Record<string, string>> = {
+  "system prompt": "█",
+  instructions: "▓",
+  tools: "▒",
+  summary: "░",
+  branch: "▤",
+  user: "▚",
+  assistant: "▞",
+  result: "▦",
+  command: "▥",
+  extension: "▧",
+};
+
+function partRow(part: ContextPart): Row {
+  const { name, tokens } = part;
+  const glyph = glyphs[name] ?? "▩";
+  return {
+    name: labels[name] ?? name,
+    tokens,
+    isEstimate: true,
+    glyph,
+    style: kindStyle(name),
+    note: noteOf(part),
+  };
+}
+
+function noteOf({ name, items, maskedItems, files }: ContextPart): string {
+  if (name === "system prompt" || name === "summary") return "";
+  if (files !== undefined)
+    return files.map((file) => join(basename(dirname(file)), basename(file))).join(", ");
+  return maskedItems === 0 ? count(items) : `${count(items)}, ${count(maskedItems)} masked`;
+}
+
+function unexplainedRow({ unexplainedTokens: tokens, ...report }: ContextReport): Row[] {
+  if (tokens <= 0) return [];
+  const known = report.isEstimate ? "measured from earlier answers" : "difference from the provider's count";
+  const [name, note] = report.hasOverhead
+    ? ["other", known]
+    : ["prompt and tools", "including estimation errors"];
+  return [{ tokens, isEstimate: true, style: "gray", name, glyph: "▪", note }];
+}
+
+function windowRows({ window, ...report }: ContextReport): Row[] {
+  if (window === undefined) return [];
+  const { freeTokens, reserveTokens, thresholdTokens } = window;
+  // Where the context is above the threshold, it takes of the reserve; else the settings alone say how large that is.
+  const [ofFree, ofReserve] = [freeTokens > 0, freeTokens === 0].map(
+    (ofContext) => ofContext && hasEstimate(report),
+  );
+  const free = {
+    name: "free",
+    tokens: freeTokens,
+    isEstimate: ofFree!,
+    glyph: "·",
+    style: "gray",
+    note: "",
+  } as const;
+  if (thresholdTokens === undefined) return [free];
+  return [
+    { ...free, note: "before compaction starts" },
+    {
+      name: "reserve",
+      tokens: reserveTokens,
+      isEstimate: ofReserve! && reserveTokens > 0,
+      glyph: "×",
+      style: "gray",
+      note: "kept free for the answer",
+    },
+  ];
+}
+
+function rowTable(rows: readonly Row[], shares: readonly string[], width: number): Iterable<Line> {
+  const cells = rows.map(({ name, tokens, isEstimate, glyph, style, note }, at): Line[] => [
+    [span(glyph, style)],
+    [span(name, name === "total" ? "bold" : undefined)],
+    [tokenDigits(tokens, isEstimate)],
+    [shares[at]!],
+    [span(width < WIDE_COLUMNS ? "" : note, "gray")],
+  ]);
+  const columns = [{}, { flexible: true }, { align: "right" }, { align: "right" }, {}] as const;
+  return table(cells, { columns: width < WIDE_COLUMNS ? columns.slice(0, 4) : columns, width });
+}
+
+function* thresholdLines(window: ContextWindow, totalTokens: number, width: number): Generator<Line> {
+  yield [];
+  const economy = window.economy === undefined ? [] : [`Economy: ${window.economy}.`];
+  for (const line of [thresholdText(window, totalTokens), ...economy])
+    for (const text of wrap(line, width)) yield [span(text, "gray")];
+}
+
+function thresholdText({ thresholdTokens, windowTokens }: ContextWindow, totalTokens: number): string {
+  if (totalTokens > windowTokens)
+    return "The context is larger than the window. Run /compact or choose a larger model with /model.";
+  if (thresholdTokens === undefined) return "Automatic compaction is off. Run /compact to compact.";
+  const limit = tokensText(thresholdTokens, false);
+  if (totalTokens > thresholdTokens)
+    return `The context is above ${limit}. The next request compacts it first.`;
+  return `Compaction starts above ${limit}.`;
+}
+
+function* largestTable(items: readonly ContextItem[], count: number, width: number): Generator<Line> {
+  const calls = callsOf(items.map(({ message }) => message));
+  const largest = items
+    .map((item, at) => ({ ...item, call: calls[at] }))
+    .sort((one, other) => other.tokens - one.tokens)
+    .slice(0, count);
+  yield [];
+  yield [span(largest.length === 1 ? "Largest message" : "Largest messages", "bold")];
+  const isWide = width >= WIDE_COLUMNS;
+  const rows = largest.map(({ entryId, role, tokens, message, call }): Line[] => {
+    const kind = kindWord(role);
+    return [
+      [tokenDigits(tokens, true)],
+      [span(kind, kindStyle(kind))],
+      ...(isWide ? [[span(entryId, "gray")]] : []),
+      [previewSpan(messageParts(message, call))],
+    ];
+  });
+  const columns = [{ align: "right" }, {}, ...(isWide ? [{}] : []), { flexible: true }] as const;
+  yield* table(rows, { columns, width });
+}
+
+/** The messages in order, each with its size. Long contexts are drawn row by row. */
+export function contextItemTable(items: readonly ContextItem[], width: number): Iterable<Line> {
+  const isWide = width >= WIDE_COLUMNS;
+  const calls = callsOf(items.map(({ message }) => message));
+  const cellsOf = ({ entryId, role, tokens, message }: ContextItem, at: number): Line[] => {
+    const kind = kindWord(role);
+    const preview = previewSpan(messageParts(message, calls[at]), kind === "result" ? "gray" : undefined);
+    return [
+      ...(isWide ? [[span(entryId, "gray")]] : []),
+      [tokenDigits(tokens, true)],
+      [span(kind, kindStyle(kind))],
+      [preview],
+    ];
+  };
+  const rows = {
+    *[Symbol.iterator]() {
+      for (const [at, item] of items.entries()) yield cellsOf(item, at);
+    },
+  };
+  const columns = [...(isWide ? [{}] : []), { align: "right" }, {}, { flexible: true }] as const;
+  return table(rows, { columns, width });
+}
