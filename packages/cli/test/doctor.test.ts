@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type DamageName, damagedSessions, damageFindings } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
-import type { ProblemRow } from "../src/commands/doctor.ts";
+import type { ProblemRow } from "../src/commands/session-read.ts";
 import { sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 

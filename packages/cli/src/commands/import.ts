@@ -1,13 +1,16 @@
 import { resolve } from "node:path";
+import { bonsaiHome } from "@bonsai-agent/session";
+import { wrongUsage } from "../call/failure.ts";
 import type { Invocation } from "../call/invocation.ts";
 import { withProgress } from "../call/output.ts";
+import { hasPiSettings, importFromPi, type PiImport, piFolder } from "../call/pi-import.ts";
 import { outputFile, sessionPlace } from "../call/session-file.ts";
 import { type ImportedNotice, type ImportedReport, importSession } from "../call/session-import.ts";
 import { type Line, marked, span } from "../views/line.ts";
 import { count, counted } from "../views/numbers.ts";
 import { oneLine, wrap } from "../views/terminal-text.ts";
 
-export async function run(invocation: Invocation): Promise<undefined> {
+export async function importTranscript(invocation: Invocation): Promise<undefined> {
   const { args, options, io, output } = invocation;
   const file = outputFile(invocation);
   const { cwd, sessionId } = options;
@@ -54,4 +57,35 @@ const PLACES_SHOWN = 5;
 
 function hanging(text: string, width: number): Line[] {
   return marked(span("! ", "yellow"), wrap(text, width - 2));
+}
+
+/** Takes over models, keys and settings of pi. */
+export async function importSettings({ args, io, output }: Invocation): Promise<undefined> {
+  if (args[0] !== "pi")
+    throw wrongUsage(
+      `Cannot import settings of ${oneLine(args[0] ?? "", 40)}.`,
+      "Run `bonsai import-settings pi`.",
+    );
+  const folder = piFolder(io.env);
+  if (!hasPiSettings(folder))
+    throw wrongUsage(
+      `${folder} has no settings of pi.`,
+      "If pi uses another folder, set PI_CODING_AGENT_DIR to it.",
+    );
+  const report = await importFromPi(bonsaiHome(io.env), io.env);
+  output.result(report, () => importLines(report));
+}
+
+function importLines({ folder, taken, left }: PiImport): Line[] {
+  const lines: Line[] = [
+    [
+      taken.length === 0 ? "Took nothing from " : "Took from ",
+      span(folder, "bold"),
+      taken.length === 0 ? "." : ":",
+    ],
+  ];
+  lines.push(...taken.map((name): Line => [`  ${name}`]));
+  if (left.length > 0)
+    lines.push(["Left there:"], ...left.map(({ name, why }): Line => [`  ${name}. ${oneLine(why, 300)}`]));
+  return lines;
 }

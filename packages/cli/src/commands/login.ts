@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import { openBrowser } from "@bonsai-agent/extension/login";
 import type { BonsaiError } from "@bonsai-agent/messages";
-import type { ProviderConfig, UsableModel } from "@bonsai-agent/models";
+import type { KeyFile, ProviderConfig, UsableModel } from "@bonsai-agent/models";
 import type { LoginCallbacks } from "@bonsai-agent/models/login";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { wrongUsage } from "../call/failure.ts";
@@ -31,7 +31,7 @@ export interface LoginRow {
 /** Logs in at a provider, or stores its key; without one, lists them. */
 export async function run(invocation: Invocation): Promise<ExitCode | undefined> {
   const { io, output, options } = invocation;
-  if (options.forget === true) return (await import("./logout.ts")).run(invocation);
+  if (options.forget === true) return logout(invocation);
   return io.interruptible(async (signal) => {
     try {
       await withCommandModels(invocation, signal, (models) => listOrLogIn({ models, invocation, signal }));
@@ -198,4 +198,59 @@ function unknownProvider(name: string, rows: readonly LoginRow[]): BonsaiError {
     `Unknown provider ${JSON.stringify(name)}.`,
     `Providers: ${rows.map(({ provider }) => provider).join(", ")}. To use a provider of an extension, add -e.`,
   );
+}
+
+/** The JSON of `bonsai login --forget`. */
+export interface LogoutReport {
+  provider: string;
+  /** False if nothing was stored. */
+  removed: boolean;
+  /** True if the provider revoked the login. */
+  revoked: boolean;
+  /** Why the provider did not revoke the login. */
+  problem: string | null;
+}
+
+/** Deletes a stored key or login. It is no failure if nothing is stored. */
+async function logout(invocation: Invocation): Promise<undefined> {
+  const { args, io, output } = invocation;
+  const [provider] = args;
+  if (provider === undefined)
+    throw wrongUsage("--forget needs a provider.", "Run `bonsai login` to list the stored keys and logins.");
+  return io.interruptible((signal) =>
+    withCommandModels(invocation, signal, async ({ keys, catalogue }) => {
+      const report = await forget(provider, keys, signal);
+      const config = catalogue.providers.find((each) => each.provider === provider);
+      const variable = config && keys.source(config) === "environment" ? config.apiKeyEnv : undefined;
+      output.result(report, () => logoutLines(report, variable));
+    }),
+  );
+}
+
+async function forget(provider: string, keys: KeyFile, signal: AbortSignal): Promise<LogoutReport> {
+  if (keys.logins.stored(provider) === undefined) {
+    const removed = keys.stored().includes(provider) && keys.remove(provider);
+    return { provider, removed, revoked: false, problem: null };
+  }
+  const done = await keys.logins.logout(provider, signal);
+  return {
+    provider,
+    removed: done !== undefined,
+    revoked: done?.isRevoked === true,
+    problem: done?.problem ?? null,
+  };
+}
+
+function* logoutLines(
+  { provider, removed, revoked, problem }: LogoutReport,
+  variable: string | undefined,
+): Iterable<Line> {
+  const revocation = revoked ? " The provider revoked it." : "";
+  yield [
+    removed
+      ? `Deleted the stored key or login of ${provider}.${revocation}`
+      : `Nothing is stored for ${provider}.`,
+  ];
+  if (problem !== null) yield [`The provider did not revoke it: ${oneLine(problem, 200)}`];
+  if (variable !== undefined) yield [`${variable} still provides a key. Unset it to log out fully.`];
 }

@@ -1,15 +1,23 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
+import { basename, resolve } from "node:path";
 import { ExpressionWorker } from "@bonsai-agent/agent/host";
-import { BonsaiError } from "@bonsai-agent/messages";
-import type { Session } from "@bonsai-agent/session";
-import { type SearchFindings, type SessionHit, SessionSearch } from "@bonsai-agent/session/search";
+import { BonsaiError, SecretFilter } from "@bonsai-agent/messages";
+import { bonsaiHome, openSession, type Session } from "@bonsai-agent/session";
+import {
+  parseSearchQuery,
+  type SearchFindings,
+  type SessionHit,
+  SessionSearch,
+} from "@bonsai-agent/session/search";
 import { wrongUsage } from "../call/failure.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
+import { withProgress } from "../call/output.ts";
 import { absolutePath } from "../call/paths.ts";
 import { printedSecrets } from "../call/printed-secrets.ts";
 import { openSessionFile, sessionPath } from "../call/session-file.ts";
+import { agentCallSettings } from "../call/settings.ts";
 import { kindStyle, type Line, span, table } from "../views/line.ts";
-import { counted } from "../views/numbers.ts";
+import { age, counted } from "../views/numbers.ts";
 import { kindWord } from "../views/preview.ts";
 import { oneLine } from "../views/terminal-text.ts";
 
@@ -26,7 +34,7 @@ interface SearchHit extends Pick<SessionHit, "entryId" | "type" | "role" | "snip
 export async function run(invocation: Invocation): Promise<ExitCode | undefined> {
   const { options, output, io } = invocation;
   const { query, name } = parseTarget(invocation);
-  if (name === undefined) return (await import("./search-all.ts")).searchAll(invocation, query);
+  if (name === undefined) return searchAll(invocation, query);
   const limit = typeof options.limit === "number" ? options.limit : defaultLimit;
   const session = openSessionFile(sessionPath(name, invocation), invocation);
   const secrets = printedSecrets(invocation, session);
@@ -42,7 +50,13 @@ export async function run(invocation: Invocation): Promise<ExitCode | undefined>
   const hits = searchHits(session, found.hits);
   await output.list(
     () => hits,
-    () => searchView(hits, query, { more: found.more, width: output.width }),
+    () => {
+      const rows = hits.map((hit) => {
+        const place = hit.onActivePath ? span("●", "green") : span("○", "gray");
+        return [[span(hit.entryId, "gray")], [place], ...hitCells(hit)];
+      });
+      return hitsView(rows, { query, more: found.more, width: output.width });
+    },
   );
   return undefined;
 }
@@ -125,25 +139,102 @@ function searchHits(session: Session, hits: readonly SessionHit[]): SearchHit[] 
   }));
 }
 
-/**
- * Hits, one a line; a filled dot marks those on the active branch.
- * @param more true when the limit cut hits off
- */
-function searchView(
-  hits: readonly SearchHit[],
-  query: string,
-  { more, width }: { more: boolean; width: number },
+/** One hit a line, then their number. */
+function hitsView(
+  rows: Line[][],
+  { query, more, width }: { query: string; more: boolean; width: number },
 ): Line[] {
-  if (hits.length === 0) return [["No matches for ", JSON.stringify(query), "."]];
-  const rows = hits.map((hit): Line[] => {
-    const kind = kindWord(hit.role ?? hit.type);
-    const place = hit.onActivePath ? span("●", "green") : span("○", "gray");
-    return [[span(hit.entryId, "gray")], [place], [span(kind, kindStyle(kind))], [oneLine(hit.snippet)]];
-  });
-  const found = span(counted(hits.length, "hit"), "bold");
+  if (rows.length === 0) return [["No matches for ", JSON.stringify(query), "."]];
+  const columns = rows[0]!.map((_, at, { length }) => ({ flexible: at === length - 1 }));
+  const found = span(counted(rows.length, "hit"), "bold");
   return [
-    ...table(rows, { columns: [{}, {}, {}, { flexible: true }], width }),
+    ...table(rows, { columns, width }),
     [],
     [found, more ? span("  There are more: raise --limit.", "gray") : ""],
   ];
+}
+
+/** The kind and the text of a hit. */
+function hitCells({ role, type, snippet }: Pick<SessionHit, "role" | "type" | "snippet">): Line[] {
+  const kind = kindWord(role ?? type);
+  return [[span(kind, kindStyle(kind))], [oneLine(snippet)]];
+}
+
+/** After this time, the search reads the remaining sessions from their files. */
+const INDEXING_MS = 1500;
+
+/** Prints the hits of all sessions, or of those of a folder, best first. */
+async function searchAll(invocation: Invocation, query: string): Promise<ExitCode | undefined> {
+  const { io, options, output } = invocation;
+  const found = await io.interruptible((signal) =>
+    withProgress(io, "Searching sessions", () => findings(invocation, { query, signal })),
+  );
+  if (found === undefined) return ExitCode.cancelled;
+  if (found.unread.length > 0)
+    output.notify({
+      code: "sessions_unread",
+      message: `Skipped ${counted(found.unread.length, "damaged file")}. Run \`bonsai session list\` to see which.`,
+    });
+  const secrets = printedSecrets(invocation);
+  if (options.redact !== false) learnFrom(secrets, found.hits);
+  const hits = secrets.value(found.hits);
+  await output.list(
+    () => hits,
+    () => {
+      const rows = hits.map((hit) => [
+        [span(sessionId(hit), "cyan")],
+        [span(hit.entryId, "gray")],
+        [span(age(hit.timeMs, io.now()), "gray")],
+        ...hitCells(hit),
+      ]);
+      return hitsView(rows, { query, more: found.more, width: output.width });
+    },
+  );
+  return undefined;
+}
+
+/** Larger sessions would keep the user waiting. */
+const MAX_LEARNED_BYTES = 32_000_000;
+
+/** A hit can contain a value that only another entry of its session gives away. */
+function learnFrom(secrets: SecretFilter, hits: readonly SessionHit[]): void {
+  let bytes = 0;
+  for (const file of new Set(hits.map((hit) => hit.file))) {
+    bytes += statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+    if (bytes > MAX_LEARNED_BYTES) return;
+    // It was read for the hit a moment ago, but can be gone.
+    if (existsSync(file)) secrets.learn(openSession(file).entries());
+  }
+}
+
+/** Undefined where the user ends it. */
+async function findings(
+  invocation: Invocation,
+  { query, signal }: { query: string; signal: AbortSignal },
+): Promise<SearchFindings | undefined> {
+  const { io, options, output } = invocation;
+  const search = new SessionSearch({
+    home: bonsaiHome(io.env),
+    index: agentCallSettings(invocation).index.enabled,
+    onNotice: (notice) => output.notify(notice),
+  });
+  const scope = typeof options.cwd === "string" ? { cwd: resolve(io.cwd, options.cwd) } : {};
+  const limit = typeof options.limit === "number" ? options.limit : defaultLimit;
+  try {
+    await search.catchUp({ scope, budgetMs: INDEXING_MS, signal });
+    return await search.find(parseSearchQuery(query), {
+      ...{ scope, limit, signal },
+      ...(options.redact === false && { secrets: new SecretFilter([], false) }),
+    });
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
+  } finally {
+    search.close();
+  }
+}
+
+/** The beginning of a session's id, as recorded ones have it in their name. */
+function sessionId({ file }: SessionHit): string {
+  return basename(file, ".jsonl").replace(/^.*_/, "").slice(0, 8);
 }

@@ -1,20 +1,30 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import { type PageOptions, type PageSource, servePage } from "@bonsai-agent/page";
+import type { PageOptions, PageSource } from "@bonsai-agent/page";
 import { bonsaiHome } from "@bonsai-agent/session";
-import { importTranscript } from "@bonsai-agent/transcripts";
+import { exportMarkdown, importTranscript } from "@bonsai-agent/transcripts";
 import { wrongUsage } from "../call/failure.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
-import { filePageSource, knownCatalogue, pageOptions } from "../call/page-source.ts";
+import { filePageSource, knownCatalogue, pageOptions, secretsOf } from "../call/page-source.ts";
 import { latestSession } from "../call/session-choice.ts";
-import { sessionFile } from "../call/session-file.ts";
+import {
+  exportFormat,
+  openNamedSession,
+  outputFile,
+  resolveEntryId,
+  sessionFile,
+  writeOutput,
+} from "../call/session-file.ts";
 import { callSettings } from "../call/settings.ts";
 import { inMemory, transcriptSession } from "../call/transcript-session.ts";
 import { span } from "../views/line.ts";
+import { bytes, counted } from "../views/numbers.ts";
+import { freeAmong } from "../views/session-facts.ts";
+import { printableLines } from "../views/terminal-text.ts";
 
-const MOST_PORT = 65_535;
+const MAX_PORT = 65_535;
 
 /** Serves a session's page until it is closed, or Ctrl-C ends it. */
-export async function run(invocation: Invocation): Promise<ExitCode> {
+export async function view(invocation: Invocation): Promise<ExitCode> {
   const { io, output, options } = invocation;
   const named =
     invocation.args[0] === undefined ? { ...invocation, args: [latestFile(invocation)] } : invocation;
@@ -35,6 +45,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
 }
 
 async function serve(source: PageSource, port: number | undefined) {
+  const { servePage } = await import("@bonsai-agent/page");
   try {
     return await servePage({ source, port });
   } catch (error) {
@@ -74,13 +85,83 @@ export async function namedPageOptions(invocation: Invocation, program?: string)
 function portOf(value: unknown): number | undefined {
   if (value === undefined) return undefined;
   const port = Number(value);
-  if (Number.isInteger(port) && port >= 0 && port <= MOST_PORT) return port;
+  if (Number.isInteger(port) && port >= 0 && port <= MAX_PORT) return port;
   throw wrongUsage(
-    `--port must be a number from 0 to ${MOST_PORT}, not ${String(value)}.`,
+    `--port must be a number from 0 to ${MAX_PORT}, not ${String(value)}.`,
     "Write --port 0 for any free port.",
   );
 }
 
 function latestFile({ io, options, output }: Invocation): string {
   return latestSession({ cwd: io.cwd, call: { io, options }, onNotice: (notice) => output.notify(notice) });
+}
+
+/** The JSON of `bonsai session export`: the text itself, or where it was written. */
+type ExportReport =
+  | { format: "markdown"; file: string; sizeBytes: number }
+  | { format: "markdown"; text: string }
+  | { format: "html"; file: string; sizeBytes: number; redacted: number };
+
+export async function exportSession(invocation: Invocation): Promise<undefined> {
+  const { args, options } = invocation;
+  const file = outputFile(invocation, args[1]);
+  if (file !== undefined && exportFormat(file) === "html") return exportPage(invocation, file);
+  if (options.redact === false)
+    throw wrongUsage(
+      "--no-redact works only for HTML pages: Markdown never contains keys.",
+      "Write to a file like session.html.",
+    );
+  return exportText(invocation, file);
+}
+
+async function exportText(invocation: Invocation, file: string | undefined): Promise<undefined> {
+  const { options, io, output } = invocation;
+  const session = sessionOf(invocation).session;
+  const leaf = typeof options.leaf === "string" ? { leafId: resolveEntryId(session, options.leaf) } : {};
+  const catalogue = await knownCatalogue(io, (notice) => output.notify(notice));
+  const text = exportMarkdown(session, {
+    ...leaf,
+    all: options.all === true,
+    isFree: freeAmong(catalogue.models),
+    secrets: secretsOf({ home: bonsaiHome(io.env), env: io.env, catalogue }),
+  });
+  if (file !== undefined) {
+    writeOutput(file, text);
+    const sizeBytes = Buffer.byteLength(text);
+    const report: ExportReport = { format: "markdown", file, sizeBytes };
+    output.result(report, () => [["Wrote ", span(file, "cyan"), `, ${bytes(sizeBytes)}`]]);
+  } else if (output.wantsJson) output.json({ format: "markdown", text } satisfies ExportReport);
+  else io.stdout.write(io.stdout.isTTY ? `${printableLines(text).join("\n")}\n` : text);
+}
+
+async function exportPage(invocation: Invocation, file: string): Promise<undefined> {
+  const { options, output } = invocation;
+  if (options.leaf !== undefined || options.all === true)
+    throw wrongUsage(
+      "--leaf and --all work only for Markdown: a page always has all branches.",
+      "Remove them.",
+    );
+  const { session, program } = sessionOf(invocation);
+  const { pageHtml, SessionPage } = await import("@bonsai-agent/page");
+  const page = new SessionPage(session, await namedPageOptions(invocation, program));
+  let sizeBytes = 0;
+  const pieces = pageHtml(page);
+  function* counting() {
+    for (const piece of pieces) {
+      sizeBytes += Buffer.byteLength(piece);
+      yield piece;
+    }
+  }
+  writeOutput(file, counting());
+  const { redacted } = page;
+  const report: ExportReport = { format: "html", file, sizeBytes, redacted };
+  const left = redacted === 0 ? "" : `, ${counted(redacted, "secret")} removed`;
+  output.result(report, () => [["Wrote ", span(file, "cyan"), `, ${bytes(sizeBytes)}${left}`]]);
+}
+
+/** A session, or another agent's transcript as one. */
+function sessionOf(invocation: Invocation) {
+  const imported = transcriptSession(invocation, "Exported it as a session.");
+  if (imported === undefined) return { session: openNamedSession(invocation), program: undefined };
+  return { session: inMemory(imported), program: imported.report.program };
 }

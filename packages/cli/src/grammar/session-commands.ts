@@ -55,7 +55,7 @@ export const sessionCommands: readonly CommandGrammar[] = [
       ["bonsai session context session.jsonl --leaf 0000010c", "the context at an earlier entry"],
       ["bonsai session context session.jsonl --json | jq '.[0].message'", "the first message of the context"],
     ],
-    load: async () => (await import("../commands/context.ts")).run,
+    load: async () => (await import("../commands/session-read.ts")).context,
   },
   {
     name: "session tree",
@@ -66,7 +66,7 @@ export const sessionCommands: readonly CommandGrammar[] = [
       ["bonsai session tree session.jsonl", "the branches, with long runs folded"],
       ["bonsai session tree session.jsonl --all | less", "every entry"],
     ],
-    load: async () => (await import("../commands/tree.ts")).run,
+    load: async () => (await import("../commands/session-read.ts")).tree,
   },
   {
     name: "session goto",
@@ -114,7 +114,7 @@ export const sessionCommands: readonly CommandGrammar[] = [
       ["bonsai session diff session.jsonl 0000010c 00000200", "two branches side by side"],
       ["bonsai session diff session.jsonl 0000010c --json", "a branch and the current one, as JSON"],
     ],
-    load: async () => (await import("../commands/diff.ts")).run,
+    load: async () => (await import("../commands/session-read.ts")).diff,
   },
   {
     name: "session merge",
@@ -166,7 +166,7 @@ export const sessionCommands: readonly CommandGrammar[] = [
       ["bonsai session export session.jsonl session.html", "one page that opens without network"],
       ["bonsai session export session.jsonl session.md", "a text to read or share"],
     ],
-    load: async () => (await import("../commands/export.ts")).run,
+    load: async () => (await import("../commands/view.ts")).exportSession,
   },
   {
     name: "session import",
@@ -186,7 +186,7 @@ export const sessionCommands: readonly CommandGrammar[] = [
       ["bonsai session import rollout-2026-11-20.jsonl", "a Codex transcript becomes a session"],
       ["bonsai session import rollout-2026-11-20.jsonl -o session.jsonl", "the same, into this file"],
     ],
-    load: async () => (await import("../commands/import.ts")).run,
+    load: async () => (await import("../commands/import.ts")).importTranscript,
   },
   {
     name: "session doctor",
@@ -200,7 +200,7 @@ export const sessionCommands: readonly CommandGrammar[] = [
       ["bonsai session doctor session.jsonl", "list the damage"],
       ["bonsai session doctor session.jsonl --repair -o repaired.jsonl", "write a copy without the damage"],
     ],
-    load: async () => (await import("../commands/doctor.ts")).run,
+    load: async () => (await import("../commands/session-read.ts")).doctor,
   },
   {
     name: "search",
@@ -241,6 +241,6 @@ export const sessionCommands: readonly CommandGrammar[] = [
       ["bonsai view", "the latest session of this folder, live"],
       ["bonsai view session.jsonl --no-open", "only print the address"],
     ],
-    load: async () => (await import("../commands/view.ts")).run,
+    load: async () => (await import("../commands/view.ts")).view,
   },
 ];

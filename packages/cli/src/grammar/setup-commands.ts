@@ -39,7 +39,7 @@ export const setupCommands: readonly CommandGrammar[] = [
     summary: "Take over the models, keys and settings of pi",
     args: [["<program>", "pi"]],
     examples: [["bonsai import-settings pi", "read ~/.pi/agent, or the folder in PI_CODING_AGENT_DIR"]],
-    load: async () => (await import("../commands/import-settings.ts")).run,
+    load: async () => (await import("../commands/import.ts")).importSettings,
   },
   {
     name: "trust",

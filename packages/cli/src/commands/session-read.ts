@@ -1,14 +1,92 @@
+import type { ModelSizes } from "@bonsai-agent/compaction";
 import { contradictedSizes } from "@bonsai-agent/compaction/host";
 import { repairSession, type Session } from "@bonsai-agent/session";
 import { wrongUsage } from "../call/failure.ts";
 import type { Invocation } from "../call/invocation.ts";
-import { openSessionFile, outputFile, sessionFile } from "../call/session-file.ts";
+import { printedSecrets } from "../call/printed-secrets.ts";
+import {
+  leafOf,
+  openNamedSession,
+  openSessionFile,
+  outputFile,
+  resolveEntryId,
+  sessionFile,
+} from "../call/session-file.ts";
+import { callSettings } from "../call/settings.ts";
+import { branchDiffReport } from "../views/branch-diff-report.ts";
+import { branchDiffView } from "../views/branch-diff-view.ts";
+import { contextReport } from "../views/context-report.ts";
+import { contextItemTable, contextReportView } from "../views/context-view.ts";
 import { type Line, paragraph, span } from "../views/line.ts";
 import { count, counted } from "../views/numbers.ts";
+import { freeModels } from "../views/session-facts.ts";
+import { treeRows } from "../views/session-tree.ts";
 import { printable } from "../views/terminal-text.ts";
+import { treeView } from "../views/tree-view.ts";
+
+/** Prints the context at the leaf or at `--leaf`: each message, then where the tokens of the next request go. */
+export async function context(invocation: Invocation): Promise<undefined> {
+  const { io, output } = invocation;
+  const { width, wantsJson } = output;
+  const session = openNamedSession(invocation);
+  const leafId = leafOf(session, invocation);
+  const settings = callSettings(invocation);
+  const model = wantsJson ? undefined : await latestModel(session, leafId, invocation);
+  const report = contextReport({ session, leafId, settings, model, nowMs: io.now() });
+  const { items, totalTokens } = report;
+  await output.list(
+    () => items,
+    function* (): Generator<Line> {
+      if (items.length > 0) yield* [...contextItemTable(items, width), []];
+      yield* paragraph(`${counted(items.length, "item")} at ${leafId ?? "the beginning"}`, width, "bold");
+      if (totalTokens > 0) yield* contextReportView(report, width, { largest: 0 });
+    },
+  );
+}
+
+/** The model of the latest answer; undefined if the catalogue does not list it. */
+async function latestModel(
+  session: Session,
+  leafId: string | null,
+  { io, output }: Invocation,
+): Promise<ModelSizes | undefined> {
+  const latest = session.projection(leafId).items.findLast(({ message }) => message.role === "assistant");
+  if (latest?.message.role !== "assistant") return undefined;
+  const { provider, model: id } = latest.message;
+  const { knownCatalogue } = await import("../call/page-source.ts");
+  const { models } = await knownCatalogue(io, (notice) => output.notify(notice));
+  return models.find((each) => each.provider === provider && each.id === id);
+}
+
+export async function tree(invocation: Invocation): Promise<undefined> {
+  const session = openNamedSession(invocation);
+  const tree = session.tree({ isParsed: true });
+  const { output, options } = invocation;
+  const { leafId } = session;
+  const secrets = printedSecrets(invocation, session);
+  await output.list(
+    () => treeRows(tree, secrets),
+    () => treeView({ tree, leafId, width: output.width, all: options.all === true, secrets }),
+  );
+}
+
+export async function diff(invocation: Invocation): Promise<undefined> {
+  const { args, io, output } = invocation;
+  const session = openNamedSession(invocation);
+  const [, a, b] = args;
+  const report = branchDiffReport({
+    session,
+    settings: callSettings(invocation),
+    a: resolveEntryId(session, a!),
+    b: b === undefined ? session.leafId : resolveEntryId(session, b),
+    isFree: await freeModels(io),
+    secrets: printedSecrets(invocation, session),
+  });
+  output.result(report, () => branchDiffView({ report, width: output.width, nowMs: io.now() }));
+}
 
 /** Prints an array of problems; empty for a sound file. A repaired copy is a notice. */
-export async function run(invocation: Invocation): Promise<undefined> {
+export async function doctor(invocation: Invocation): Promise<undefined> {
   const { options, output } = invocation;
   if (options.output !== undefined && options.repair !== true)
     throw wrongUsage("-o needs --repair.", "Add --repair to write a repaired copy, or remove -o.");
