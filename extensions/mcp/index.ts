@@ -26,6 +26,10 @@ export default function mcp(bonsai: ExtensionAPI): void {
   const logins = new Logins({ openBrowser });
   const servers = new McpServers({
     onNotice,
+    onChange() {
+      tools.update();
+      prompts.update();
+    },
     hooks: {
       auth: (server) => logins.authOf(server),
       clientHandlers(client, server) {
@@ -51,10 +55,6 @@ export default function mcp(bonsai: ExtensionAPI): void {
 
   registerMcpCommand({ bonsai, parts: { servers, tools }, logins });
   registerMessages(bonsai);
-  servers.on(() => {
-    tools.update();
-    prompts.update();
-  });
   /** Waits for connecting servers, in the first seconds of a session. */
   const waitForServers = async ({ signal, mode }: ExtensionContext) => {
     const leftMs = waitUntilMs - performance.now();

@@ -7,7 +7,6 @@ import { environmentKeys, shortened } from "@bonsai-agent/extension";
 interface ConfiguredServer {
   /** Its key in the file: letters, digits, `_` and `-`. */
   name: string;
-  /** The file that has it. */
   file: string;
   isEnabled: boolean;
   /** Limit for silence during a request. Progress restarts it. */
@@ -20,14 +19,12 @@ interface ConfiguredServer {
   hasRoots: boolean;
 }
 
-/** A program that speaks over its standard input and output. */
 export interface StdioServer extends ConfiguredServer {
   type: "stdio";
   command: string;
   args: readonly string[];
   /** Added to the few variables that every server gets. */
   env: Readonly<Record<string, string>>;
-  /** Absolute. */
   cwd: string;
 }
 
@@ -52,7 +49,6 @@ export interface OAuthSettings {
   /** Bonsai's name for the authorization server. Default "Bonsai". */
   clientName?: string;
   callbackPort?: number;
-  /** On loopback. */
   callbackUrl?: string;
 }
 

@@ -21,7 +21,6 @@ const END_SESSION_MS = 1_000;
 
 export interface ConnectionEvents {
   onStderr(tail: string): void;
-  /** The connection ended by itself. */
   onLost(problem: string): void;
   onListChanged(): void;
   onProblem(problem: string): void;
@@ -69,7 +68,11 @@ export class Connection {
     client.onerror = (error) => this.#onError(error);
     try {
       // The SDK bounds its request, but not the notification after it.
-      await this.#inTime(client.connect(transport, { timeout: NEVER_MS }));
+      const { timeoutMs } = this.#config;
+      const connecting = client.connect(transport, { timeout: NEVER_MS });
+      await raceAbort(connecting, AbortSignal.timeout(timeoutMs), () => {
+        throw new Error(`The server did not answer within ${timeoutMs / 1_000} s.`);
+      });
       this.#isOpen = true;
     } catch (error) {
       throw this.#cause(error);
@@ -78,13 +81,6 @@ export class Connection {
       if (!this.#isClosed) this.#events.onLost(this.#fault ?? "The connection was closed.");
     };
     if (client.transport === undefined) throw this.#cause(new Error("The connection was closed."));
-  }
-
-  #inTime(connecting: Promise<void>): Promise<void> {
-    const { timeoutMs } = this.#config;
-    return raceAbort(connecting, AbortSignal.timeout(timeoutMs), () => {
-      throw new Error(`The server did not answer within ${timeoutMs / 1_000} s.`);
-    });
   }
 
   /** Prefers the reason why the connection ended to the failed request. */
@@ -99,7 +95,7 @@ export class Connection {
       return new StdioTransport(config, (tail) => this.#events.onStderr(tail));
     }
     const { httpTransport } = await import("./http-transport.ts");
-    return httpTransport({ config, auth, onFault: (error) => this.#end(error) });
+    return httpTransport(config, auth, (error) => this.#end(error));
   }
 
   #onError(error: Error): void {

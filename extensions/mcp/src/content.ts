@@ -58,7 +58,7 @@ export function mediaBlock(data: unknown, mimeType: unknown, kind: string): Bloc
     return { type: "image", data: bytes.toString("base64"), mimeType: image };
   const reason = problem === undefined ? "" : `not shown, ${problem}; `;
   const size = bytes.length.toLocaleString("en-US");
-  return textBlock(`[${kind}, ${type}, ${size} bytes: ${reason}${saveBlob(bytes, endings[type] ?? "bin")}]`);
+  return textBlock(`[${kind}, ${type}, ${size} bytes: ${reason}${saveBlob(bytes, endingOf(type))}]`);
 }
 
 /** Reads the type from the bytes: a provider refuses the whole request for a wrong type. */
@@ -70,20 +70,11 @@ function imageType(bytes: Buffer): string | undefined {
   return /^RIFF.{4}WEBP/s.test(start) ? "image/webp" : undefined;
 }
 
-const endings: Readonly<Record<string, string>> = {
-  "audio/wav": "wav",
-  "audio/x-wav": "wav",
-  "audio/mpeg": "mp3",
-  "audio/ogg": "ogg",
-  "image/svg+xml": "svg",
-  "image/bmp": "bmp",
-  "application/pdf": "pdf",
-  "application/zip": "zip",
-  "application/gzip": "gz",
-  "application/json": "json",
-  "text/plain": "txt",
-  "text/html": "html",
-};
+/** The file ending for a type: `wav` for `audio/x-wav`, `svg` for `image/svg+xml`. */
+function endingOf(mimeType: string): string {
+  const [, subtype = "bin"] = /^\w+\/(?:x-)?([a-z0-9]{1,8})(?:[+;]|$)/.exec(mimeType) ?? [];
+  return subtype === "plain" ? "txt" : subtype;
+}
 
 /** Saved bytes of all results of this process. */
 const MAX_SAVED_BYTES = 1 << 30;

@@ -62,12 +62,10 @@ class FormDialog {
     const { ui, asker, params, signal } = this.#request;
     const fields = this.#fields;
     const isWhole = fields.every(({ key, isRequired }) => !isRequired || this.values.has(key));
-    const isUntouched =
-      fields.length > 0 && fields.every(({ key, default: usual }) => this.values.get(key) === usual);
     const rows = new Map(fields.map((field) => [this.#row(field), field]));
     const options = [
-      ...(!isWhole || isUntouched ? [actions.fill] : []),
       ...(isWhole ? [actions.send] : []),
+      ...(fields.length > 0 ? [actions.fill] : []),
       refusals.decline,
       ...rows.keys(),
       refusals.mute,

@@ -11,7 +11,6 @@ interface Choice {
 
 /** A field of a form. All its texts are safe to show, on one line. */
 export interface FormField {
-  /** Its name on the server. */
   key: string;
   label: string;
   /** "" without one. */
@@ -185,7 +184,6 @@ function labelled(choices: readonly { value: string; label: string }[]): Choice[
   });
 }
 
-/** A value for the user. */
 export function shownValue({ kind, choices }: FormField, value: FieldValue | undefined): string {
   if (value === undefined) return "–";
   if (kind === "typed") return plainLine(String(value), 80) || "(empty)";

@@ -11,24 +11,15 @@ import {
 import type { HttpServer } from "./config.ts";
 import { MAX_MESSAGE_BYTES, RateLimit, tooLong } from "./faults.ts";
 
-interface HttpTransportOptions {
-  config: HttpServer;
-  /** Default: no login. */
-  auth?: AuthProvider | undefined;
-  /** The connection cannot be used any more. */
-  onFault(error: Error): void;
-}
-
-/** A stream that broke off and can be resumed is resumed for seven seconds. Then its calls fail. */
-const reconnectionOptions = {
-  initialReconnectionDelay: 500,
-  maxReconnectionDelay: 4_000,
-  reconnectionDelayGrowFactor: 2,
-  maxRetries: 4,
-};
-
-/** Speaks with a server at an address. Replies are bounded. */
-export function httpTransport({ config, auth, onFault }: HttpTransportOptions): Transport {
+/**
+ * Speaks with a server at an address. Replies are bounded.
+ * @param onFault called once the connection cannot be used any more
+ */
+export function httpTransport(
+  config: HttpServer,
+  auth: AuthProvider | undefined,
+  onFault: (error: Error) => void,
+): Transport {
   const url = new URL(config.url);
   const options = {
     requestInit: { headers: { ...config.headers } },
@@ -36,7 +27,7 @@ export function httpTransport({ config, auth, onFault }: HttpTransportOptions): 
     ...(auth && { authProvider: auth }),
   };
   if (config.isSse === true) return new SSEClientTransport(url, options);
-  return new HttpTransport(url, { ...options, reconnectionOptions, onInsufficientScope: "throw" });
+  return new HttpTransport(url, { ...options, onInsufficientScope: "throw" });
 }
 
 /** Ends a call whose reply breaks off and cannot be resumed. The SDK lets it wait for its time limit. */

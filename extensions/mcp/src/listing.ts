@@ -1,4 +1,4 @@
-import { shortened } from "@bonsai-agent/extension";
+import { shortened, tokenEstimator } from "@bonsai-agent/extension";
 import type { Client } from "@modelcontextprotocol/client";
 import { anyResult, messageOf } from "./faults.ts";
 import { plainLine, plainText } from "./foreign-text.ts";
@@ -19,6 +19,8 @@ export interface ListedTool {
   inputSchema: Readonly<Record<string, unknown>>;
   /** An unchecked claim of the server. */
   isReadOnly: boolean;
+  /** Estimated cost in each request. */
+  tokens: number;
 }
 
 interface Described {
@@ -140,12 +142,12 @@ function readTool(item: unknown): ListedTool | string {
   const annotations = isObject(item.annotations) ? item.annotations : {};
   const label = [title, annotations.title].find((each) => typeof each === "string" && each !== "");
   const text = typeof description === "string" ? plainText(description) : "";
+  const declared = { name, description: shortened(text, MAX_DESCRIPTION_CHARS), inputSchema };
   return {
-    name,
+    ...declared,
     ...(typeof label === "string" && { title: plainLine(label, 80) }),
-    description: shortened(text, MAX_DESCRIPTION_CHARS),
-    inputSchema,
     isReadOnly: annotations.readOnlyHint === true,
+    tokens: tokenEstimator.text(JSON.stringify(declared)),
   };
 }
 

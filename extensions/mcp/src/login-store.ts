@@ -53,7 +53,6 @@ export class LoginStore {
     }
   }
 
-  /** Stores the tokens of an authorization server. */
   async write(
     { discovery, client }: Pick<StoredLogin, "discovery" | "client">,
     tokens: StoredOAuthTokens,

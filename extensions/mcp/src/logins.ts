@@ -26,11 +26,6 @@ export class Logins {
     return hasLogin(config) ? this.#of(config).access : undefined;
   }
 
-  /** True for a server with logins. */
-  canLogIn({ config }: McpServer): boolean {
-    return hasLogin(config);
-  }
-
   /**
    * Logs the user in and reconnects the server.
    * @throws BonsaiError `mcp_login_needless`, `mcp_login_needs_user`, and those of `logIn`
@@ -90,7 +85,8 @@ export class Logins {
   }
 }
 
-function hasLogin(config: McpServer["config"]): config is HttpServer {
+/** True for a server with logins: one at an address, without an `Authorization` header in its entry. */
+export function hasLogin(config: McpServer["config"]): config is HttpServer {
   return config.type === "http" && !new Headers(config.headers).has("authorization");
 }
 

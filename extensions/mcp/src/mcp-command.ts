@@ -1,5 +1,5 @@
 import { BonsaiError, type ExtensionAPI, type ExtensionCommandContext } from "@bonsai-agent/extension";
-import type { Logins } from "./logins.ts";
+import { hasLogin, type Logins } from "./logins.ts";
 import {
   noServers,
   type OverviewParts,
@@ -96,7 +96,7 @@ async function choose(
   for (;;) {
     const server = named ?? (await chooseServer({ ...options.parts, cwd: ctx.cwd }, ctx));
     if (server === undefined) return;
-    const actions = actionsOf(server, options.logins, ctx.cwd);
+    const actions = actionsOf(server, ctx.cwd);
     const chosen = await ctx.ui.select(serverHead(server, ctx.cwd), [...actions.keys()]);
     const action = actions.get(chosen ?? "");
     if (action !== undefined) return act(options, action, server, ctx);
@@ -108,23 +108,17 @@ async function chooseServer(
   parts: OverviewParts,
   { ui }: ExtensionCommandContext,
 ): Promise<McpServer | undefined> {
-  const rows = new Map(
-    serverRows(parts).map(({ server, state, about, origin }) => [
-      [server.name, state, about, origin].filter((part) => part !== "").join(" · "),
-      server,
-    ]),
-  );
+  const rows = serverRows(parts);
   if (rows.size > 0)
     return rows.get((await ui.select(`MCP servers: ${summaryLine(parts)}`, [...rows.keys()])) ?? "");
   ui.notify(noServers);
   return undefined;
 }
 
-/** Actions by their labels. */
-function actionsOf(server: McpServer, logins: Logins, cwd: string): Map<string, Action> {
+function actionsOf(server: McpServer, cwd: string): Map<string, Action> {
   const { state, config } = server;
   const isOff = state === "disabled";
-  const canLogIn = logins.canLogIn(server) && !isOff;
+  const canLogIn = hasLogin(config) && !isOff;
   const file = originOf(server, cwd);
   const all: [label: string, action: Action, isOffered: boolean][] = [
     ["Show tools, resources, prompts and error output", "show", true],

@@ -84,13 +84,16 @@ export function withMentions(current: Provider, servers: McpServers): Provider {
 function resourceItems({ name: server, lists }: McpServer, query: string): Item[] {
   const resources = lists.resources
     .filter(({ uri, name }) => isIn(query, uri) || isIn(query, name))
-    .map(({ uri, name, description }) =>
-      itemOf(mentionOf(server, uri), name, name === uri ? description : uri),
-    );
+    .map(({ uri, name, description = "" }) => ({
+      value: mentionOf(server, uri),
+      label: name,
+      description: name === uri ? description : uri,
+    }));
   const templates = lists.templates.flatMap(({ uriTemplate, name }) => {
     const start = uriTemplate.split("{", 1)[0]!;
     const isWanted = query.length < start.length && (isIn(query, uriTemplate) || isIn(query, name));
-    return isWanted ? [itemOf(mentionOf(server, start).replace(/"$/, ""), name, uriTemplate)] : [];
+    const value = mentionOf(server, start).replace(/"$/, "");
+    return isWanted ? [{ value, label: name, description: uriTemplate }] : [];
   });
   return [...resources, ...templates].slice(0, MAX_ITEMS);
 }
@@ -104,24 +107,13 @@ function itemsAfterFiles(servers: McpServers, query: string): Item[] {
     .filter(({ name }) => name.toLowerCase().startsWith(query.toLowerCase()))
     .map(({ name, lists }) => {
       const count = lists.resources.length + lists.templates.length;
-      return itemOf(
-        `@${name}:`,
-        `${name}:`,
-        `MCP server, ${count} ${count === 1 ? "resource" : "resources"}`,
-      );
+      const description = `MCP server, ${count} ${count === 1 ? "resource" : "resources"}`;
+      return { value: `@${name}:`, label: `${name}:`, description };
     });
-  const resources = ready.flatMap(({ name: server, lists }) =>
-    lists.resources
-      .filter(({ uri, name }) => query.length > 1 && (isIn(query, name) || isIn(query, uri)))
-      .map(({ uri, name }) => itemOf(mentionOf(server, uri), name, `${server}:${uri}`)),
-  );
+  const resources = query.length < 2 ? [] : ready.flatMap((server) => resourceItems(server, query));
   return [...names, ...resources].slice(0, MAX_AFTER_FILES);
 }
 
 function isIn(query: string, text: string): boolean {
   return text.toLowerCase().includes(query.toLowerCase());
-}
-
-function itemOf(value: string, label: string, description: string | undefined): Item {
-  return { value, label, ...(description && { description }) };
 }

@@ -9,8 +9,6 @@ export interface OfferedTool {
   name: string;
   server: McpServer;
   listed: ListedTool;
-  /** Estimated tokens of its name, description and schema in each request. */
-  tokens: number;
 }
 
 /** Maximum length of a tool's name for providers. */

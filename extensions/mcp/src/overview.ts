@@ -39,7 +39,7 @@ export function originOf({ config: { file } }: McpServer, cwd: string): string {
 /** Number and cost of tools: those of one server, or all. */
 function toolCost({ offered }: McpTools, server?: McpServer): { count: string; tokens: string } {
   const tools = offered.filter((each) => server === undefined || each.server === server);
-  const tokens = tools.reduce((sum, each) => sum + each.tokens, 0);
+  const tokens = tools.reduce((sum, each) => sum + each.listed.tokens, 0);
   return { count: plural(tools.length, "tool"), tokens: tokenText(tokens) };
 }
 
@@ -64,33 +64,25 @@ export function summaryLine({ servers, tools }: OverviewParts): string {
 export const noServers =
   'No MCP server is configured. Add one to ~/.bonsai/mcp.json or to .mcp.json in the project, then run /reload. Example: {"mcpServers": {"NAME": {"command": "…", "args": []}}}, or {"url": "https://…"} instead of command and args.';
 
-/** The list of servers as text. */
 export function overviewText(parts: OverviewParts): string {
   const rows = serverRows(parts);
-  if (rows.length === 0) return noServers;
-  const widest = Math.max(...rows.map(({ server }) => server.name.length));
-  const lines = rows.map(
-    ({ server, state, about, origin }) =>
-      `${server.name.padEnd(widest)}  ${state.padEnd(11)}  ${about}  (${origin})`,
-  );
-  return [summaryLine(parts), ...lines].join("\n");
+  return rows.size === 0 ? noServers : [summaryLine(parts), ...rows.keys()].join("\n");
 }
 
-export function serverRows({ servers, tools, cwd }: OverviewParts) {
+/** The servers by their rows: name, state, cost or remedy, and file. */
+export function serverRows({ servers, tools, cwd }: OverviewParts): Map<string, McpServer> {
   const order = Object.keys(stateWords);
-  return servers.all
-    .toSorted((one, other) => order.indexOf(one.state) - order.indexOf(other.state))
-    .map((server) => {
+  const sorted = servers.all.toSorted((one, other) => order.indexOf(one.state) - order.indexOf(other.state));
+  return new Map(
+    sorted.map((server) => {
       const { name, state, problem = "" } = server;
       const { count, tokens } = toolCost(tools, server);
-      const about =
-        state === "ready" || state === "closed"
-          ? `${count}, ${tokens}`
-          : state === "needs-login"
-            ? `log in with /mcp login ${name}`
-            : problem;
-      return { server, state: stateWords[state], about, origin: originOf(server, cwd) };
-    });
+      const isKnown = state === "ready" || state === "closed";
+      const remedy = state === "needs-login" ? `log in with /mcp login ${name}` : problem;
+      const row = [name, stateWords[state], isKnown ? `${count}, ${tokens}` : remedy, originOf(server, cwd)];
+      return [row.filter((part) => part !== "").join(" · "), server];
+    }),
+  );
 }
 
 /** Lines of the error output in the head of a failed server, and in the text of a server. */
@@ -109,7 +101,6 @@ export function serverHead(server: McpServer, cwd: string): string {
   ].join("\n");
 }
 
-/** Everything of one server as text. */
 export function serverText(server: McpServer, { tools, cwd }: OverviewParts): string {
   const { name: own, lists } = server;
   const { resources, templates, prompts } = lists;
@@ -119,7 +110,7 @@ export function serverText(server: McpServer, { tools, cwd }: OverviewParts): st
     [
       `Tools (${offered.length}, ${toolCost(tools, server).tokens}${way})`,
       offered.map(
-        ({ name, tokens, listed }) => `${name}  ${tokenText(tokens)}  ${plainLine(listed.description, 100)}`,
+        ({ name, listed }) => `${name}  ${tokenText(listed.tokens)}  ${plainLine(listed.description, 100)}`,
       ),
     ],
     [`Resources (${resources.length})`, resources.map(({ uri, name }) => `@${own}:${uri}  ${name}`)],
@@ -140,7 +131,6 @@ export function serverText(server: McpServer, { tools, cwd }: OverviewParts): st
   ].join("\n");
 }
 
-/** The last lines that a program wrote to its standard error. */
 function errorOutput({ stderrTail }: McpServer, maxLines: number): string[] {
   const text = stderrTail.trimEnd();
   return text === "" ? [] : text.split("\n").slice(-maxLines);

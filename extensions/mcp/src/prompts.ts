@@ -97,7 +97,14 @@ async function allArguments(
   ctx: ExtensionCommandContext,
 ): Promise<Record<string, string> | undefined> {
   const { values, missing } = readArguments(args, prompt.arguments);
-  if (missing.length > 0 && !ctx.hasUI) throw argumentMissing(name, prompt, missing);
+  if (missing.length > 0 && !ctx.hasUI) {
+    const names = missing.map((argument) => plainLine(argument.name, 60));
+    throw new BonsaiError({
+      code: "mcp_prompt_argument_missing",
+      message: `/${name} needs a value for ${names.join(", ")}.`,
+      hint: `Use /${name} ${plainLine(argumentHint(prompt.arguments), 200)}, or add ${names[0]}=VALUE.`,
+    });
+  }
   for (const { name: argument, description } of missing) {
     const about = description === undefined ? "" : `\n${description}`;
     let typed: string | undefined = "";
@@ -106,19 +113,6 @@ async function allArguments(
     values[argument] = typed;
   }
   return values;
-}
-
-function argumentMissing(
-  name: string,
-  prompt: ListedPrompt,
-  missing: ListedPrompt["arguments"],
-): BonsaiError {
-  const names = missing.map((argument) => plainLine(argument.name, 60));
-  return new BonsaiError({
-    code: "mcp_prompt_argument_missing",
-    message: `/${name} needs a value for ${names.join(", ")}.`,
-    hint: `Use /${name} ${plainLine(argumentHint(prompt.arguments), 200)}, or add ${names[0]}=VALUE.`,
-  });
 }
 
 async function completions({ state, client }: McpServer, prompt: ListedPrompt, typed: string) {

@@ -123,7 +123,6 @@ export class Resources {
   }
 }
 
-/** One part of a resource, unread. */
 type Part = Record<string, unknown>;
 
 async function readParts(client: Client, uri: string, signal: AbortSignal): Promise<Part[]> {

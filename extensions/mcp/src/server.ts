@@ -27,8 +27,10 @@ export interface ServerHooks {
 export interface McpServerOptions {
   config: ServerConfig;
   hooks?: ServerHooks | undefined;
-  /** Called with each notice for the user, once per text and connection. */
+  /** Called with each notice for the user. */
   onNotice?(message: string): void;
+  /** Called after each change of its state or lists. */
+  onChange?(server: McpServer): void;
 }
 
 export interface CallOptions {
@@ -45,7 +47,7 @@ export class McpServer {
   readonly config: ServerConfig;
   readonly #hooks: ServerHooks;
   readonly #onNotice: (message: string) => void;
-  readonly #listeners = new Set<() => void>();
+  readonly #onChange: (server: McpServer) => void;
   #state: ServerState;
   #problem: string | undefined;
   #connection: Connection | undefined;
@@ -60,10 +62,11 @@ export class McpServer {
   #asking = 0;
   #lists: ServerLists = { tools: [], resources: [], templates: [], prompts: [] };
 
-  constructor({ config, hooks = {}, onNotice = () => {} }: McpServerOptions) {
+  constructor({ config, hooks = {}, onNotice = () => {}, onChange = () => {} }: McpServerOptions) {
     this.config = config;
     this.#hooks = hooks;
     this.#onNotice = onNotice;
+    this.#onChange = onChange;
     this.#state = config.isEnabled ? "closed" : "disabled";
   }
 
@@ -80,7 +83,6 @@ export class McpServer {
     return this.#problem;
   }
 
-  /** Undefined while it is not connected. */
   get client(): Client | undefined {
     return this.#connection?.client;
   }
@@ -108,12 +110,6 @@ export class McpServer {
   /** Reason of a failed request, or of the end of the connection that made it fail. */
   reasonOf(error: unknown): string {
     return (isClosed(error) && this.#problem) || this.#line(messageOf(error));
-  }
-
-  /** Calls back after each change. Returns a function that stops it. */
-  on(change: () => void): () => void {
-    this.#listeners.add(change);
-    return () => void this.#listeners.delete(change);
   }
 
   /** Connects unless it is disabled or connected. Never rejects: see `state`. */
@@ -297,14 +293,13 @@ export class McpServer {
     if (this.#connection === connection) this.#lists = lists;
   }
 
-  /** Never rejects. */
   async #refresh(connection: Connection): Promise<void> {
     // The first reading may be older than the change.
     await this.#connecting;
     if (this.#connection !== connection || this.#state !== "ready") return;
     try {
       await this.#read(connection);
-      this.#changed();
+      this.#onChange(this);
     } catch (error) {
       if (this.#connection === connection)
         this.#onNotice(
@@ -316,11 +311,7 @@ export class McpServer {
   #set(state: ServerState, problem?: string): void {
     this.#state = state;
     this.#problem = problem;
-    this.#changed();
-  }
-
-  #changed(): void {
-    for (const listener of [...this.#listeners]) listener();
+    this.#onChange(this);
   }
 }
 

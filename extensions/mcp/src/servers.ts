@@ -5,14 +5,14 @@ import { McpServer, type ServerHooks } from "./server.ts";
 export interface McpServersOptions {
   hooks?: ServerHooks | undefined;
   onNotice(message: string): void;
+  /** Called after each change of a server. */
+  onChange?(): void;
 }
 
 /** Owner of the servers of a session. */
 export class McpServers {
   readonly #options: McpServersOptions;
-  readonly #listeners = new Set<() => void>();
   #servers: readonly McpServer[] = [];
-  /** The config of the servers, to detect another one. */
   #configured = "";
   readonly #notified = new Set<string>();
 
@@ -28,21 +28,19 @@ export class McpServers {
     return this.#servers.find((server) => server.name === name);
   }
 
-  /** Calls back after each change of a server. */
-  on(change: () => void): void {
-    this.#listeners.add(change);
-  }
-
   /** Replaces all servers and connects the new ones in the background. Does nothing for the same config. */
   async use({ servers }: McpConfig): Promise<void> {
     const configured = JSON.stringify(servers);
     if (configured === this.#configured) return;
     await this.close();
     this.#configured = configured;
-    const onNotice = (message: string) => this.#notify(message);
-    this.#servers = servers.map((config) => new McpServer({ config, hooks: this.#options.hooks, onNotice }));
-    for (const server of this.#servers) server.on(() => this.#reportChange(server));
-    this.#callListeners();
+    const options = {
+      hooks: this.#options.hooks,
+      onNotice: (message: string) => this.#notify(message),
+      onChange: (server: McpServer) => this.#reportChange(server),
+    };
+    this.#servers = servers.map((config) => new McpServer({ config, ...options }));
+    this.#options.onChange?.();
     for (const server of this.#servers) void server.connect();
   }
 
@@ -66,7 +64,7 @@ export class McpServers {
     this.#servers = [];
     this.#configured = "";
     await Promise.all(servers.map((server) => server.close()));
-    if (servers.length > 0) this.#callListeners();
+    if (servers.length > 0) this.#options.onChange?.();
   }
 
   #reportChange(server: McpServer): void {
@@ -75,11 +73,7 @@ export class McpServers {
     if (server.state === "failed") this.#notify(`${server.name} is not available: ${server.problem}`);
     if (server.state === "needs-login")
       this.#notify(`${server.problem} Log in with /mcp login ${server.name}.`);
-    this.#callListeners();
-  }
-
-  #callListeners(): void {
-    for (const listener of this.#listeners) listener();
+    this.#options.onChange?.();
   }
 
   /** Each text once, however often it happens. */

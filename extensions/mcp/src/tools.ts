@@ -3,7 +3,6 @@ import {
   type ExtensionTool,
   type ExtensionToolResult,
   fitArguments,
-  tokenEstimator,
 } from "@bonsai-agent/extension";
 import type { Progress } from "@modelcontextprotocol/client";
 import { plainLine } from "./foreign-text.ts";
@@ -47,20 +46,15 @@ export class McpTools {
     return this.#isBySearch;
   }
 
-  /** Offers the current tools to the current model. */
   update(): void {
     const { servers, contextWindow } = this.#options;
     const all = servers.all
       .filter(({ state }) => state !== "disabled")
       .flatMap((server) => server.lists.tools.map((listed) => ({ server, listed })));
     const names = toolNames(all.map(({ server, listed }) => ({ server: server.name, tool: listed.name })));
-    this.#offered = all.map((each, at) => ({
-      ...each,
-      name: names[at]!,
-      tokens: tokensOf(names[at]!, each.listed),
-    }));
+    this.#offered = all.map((each, at) => ({ ...each, name: names[at]! }));
     const window = contextWindow() ?? 0;
-    const tokens = this.#offered.reduce((sum, tool) => sum + tool.tokens, 0);
+    const tokens = this.#offered.reduce((sum, { listed }) => sum + listed.tokens, 0);
     this.#isBySearch = window > 0 && tokens > window * MAX_SHARE;
     const wanted = this.#isBySearch
       ? [this.#searchTool(), this.#callTool()]
@@ -193,16 +187,6 @@ const callParameters = {
 
 function describe({ description, title, name }: ListedTool): string {
   return description || title || plainLine(name);
-}
-
-/** Tokens by tool, counted once: each change of a server looks at all tools. */
-const counts = new WeakMap<ListedTool, number>();
-
-function tokensOf(name: string, listed: ListedTool): number {
-  const declared = { name, description: describe(listed), parameters: listed.inputSchema };
-  const tokens = counts.get(listed) ?? tokenEstimator.text(JSON.stringify(declared));
-  counts.set(listed, tokens);
-  return tokens;
 }
 
 function progressText({ progress, total, message }: Progress): string {

@@ -9,7 +9,7 @@ import type {
   ElicitResult,
 } from "@modelcontextprotocol/client";
 import { plainLine, plainPart } from "./foreign-text.ts";
-import { fillForm, refusals } from "./form-dialog.ts";
+import { type FormRequest, fillForm, refusals } from "./form-dialog.ts";
 import { readSample, SamplingRefused, sampleResult } from "./sampling.ts";
 
 export interface UserRequestsOptions {
@@ -79,9 +79,8 @@ export class UserRequests {
     client.setRequestHandler("elicitation/create", async ({ params }, { mcpReq: { signal } }) => {
       const answer = await ask<ElicitResult>(({ ui }) => {
         const request = { ui, asker: askerOf(server), signal, onMute };
-        return params.mode === "url"
-          ? this.#askToOpen({ ...request, params })
-          : fillForm({ ...request, params });
+        if (params.mode === "url") return this.#askToOpen(request, params);
+        return fillForm({ ...request, params });
       });
       return answer ?? { action: "decline" };
     });
@@ -124,19 +123,11 @@ export class UserRequests {
     }
   }
 
-  async #askToOpen({
-    ui,
-    asker,
-    params,
-    signal,
-    onMute,
-  }: {
-    ui: ExtensionContext["ui"];
-    asker: string;
-    params: ElicitRequestURLParams;
-    signal: AbortSignal;
-    onMute: () => void;
-  }): Promise<ElicitResult> {
+  async #askToOpen(
+    request: Omit<FormRequest, "params">,
+    params: ElicitRequestURLParams,
+  ): Promise<ElicitResult> {
+    const { ui, asker, signal, onMute } = request;
     const url = URL.parse(params.url);
     // Not a file, a script or the scheme of a program.
     if (url?.protocol !== "https:" && url?.protocol !== "http:") {

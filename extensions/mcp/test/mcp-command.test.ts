@@ -22,7 +22,7 @@ test("the text lists servers that need attention first, with their cost, and eve
   await open.session.command("/mcp");
   const [summary, ...rows] = last(open).split("\n");
   expect(summary).toMatch(/^1 of 3 servers ready · 2 tools, ~\d+ tokens in each request$/);
-  expect(rows.map((row) => row.split(/\s+/).slice(0, 2))).toEqual([
+  expect(rows.map((row) => row.split(" · ", 2))).toEqual([
     ["broken", "failed"],
     ["offers", "ready"],
     ["idle", "off"],
