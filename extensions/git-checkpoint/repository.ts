@@ -48,6 +48,8 @@ export class Repository {
   readonly #root: string;
   readonly #limitMs: number;
   readonly #folder = mkdtempSync(join(tmpdir(), "bonsai-checkpoint-"));
+  /** Snapshots that this repository can keep before it lists them again. */
+  #freeRefs = 0;
 
   constructor({ exec, root, limitMs }: RepositoryOptions) {
     this.#exec = exec;
@@ -94,10 +96,15 @@ export class Repository {
   async keep({ commit }: Snapshot, session: string, keep: number): Promise<void> {
     const name = `${Date.now()}-${commit.slice(0, 12)}`;
     await this.#git(["update-ref", `${REFS}/${session.replaceAll(/[^\w-]/g, "-")}/${name}`, commit, ""]);
+    if (this.#freeRefs > 0) {
+      this.#freeRefs -= 1;
+      return;
+    }
     const refs = (await this.#git(["for-each-ref", "--format=%(refname)", REFS])).split("\n");
     const time = (ref: string) => Number.parseInt(ref.slice(ref.lastIndexOf("/") + 1), 10);
     const oldest = refs.toSorted((one, other) => time(one) - time(other)).slice(0, -keep);
     for (const ref of oldest.slice(0, 50)) await this.#run(["update-ref", "-d", ref]);
+    this.#freeRefs = keep - refs.length;
   }
 
   async has(commit: string): Promise<boolean> {

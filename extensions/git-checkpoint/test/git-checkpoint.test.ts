@@ -266,34 +266,19 @@ describe("/tree", () => {
     expect(files()["a.txt"]).toContain("<<<<<<<");
   });
 
-  test("changes nothing where nobody can be asked, unless a flag says so", async () => {
+  test.each([
+    ["changes nothing without a user to ask", {}, "1\n"],
+    ["restores without a user to ask if a flag says so", { "checkpoint-restore": true }, undefined],
+  ])("%s", async (_, flags, after) => {
     repository();
-    const open = await session([{ n: "1\n" }], { ui: undefined as never });
+    const open = await session([{ n: "1\n" }], { ui: undefined as never, flags });
     await open.agent.navigate(userEntry(open, "Step 1"));
-    expect(files().n).toBe("1\n");
-    expect(open.notices.map(({ message }) => message).join()).toContain("--checkpoint-restore");
-    const other = await session([{ n: "2\n" }], {
-      ui: undefined as never,
-      flags: { "checkpoint-restore": true },
-    });
-    await other.agent.navigate(userEntry(other, "Step 1"));
-    expect(files().n).toBe("1\n");
+    expect(files().n).toBe(after);
+    const told = open.notices.map(({ message }) => message).join();
+    expect(told.includes("--checkpoint-restore")).toBe(after !== undefined);
   });
 
-  test("stops where an ignored file stands in the way: nothing is changed", async () => {
-    repository();
-    put({ x: "wanted\n" });
-    const open = await session(["rm x; echo x >> .gitignore; echo 2 > n"]);
-    put({ x: "ignored by now\n" });
-    const before = files();
-    await open.agent.navigate(userEntry(open, "Step 1"));
-    expect(files()).toEqual(before);
-    expect(notes(open).at(-1)).toBe(
-      "Could not restore the files: git ignores x, and restoring would overwrite it",
-    );
-  });
-
-  test("an ignored file stands in the way of a folder too, and a folder of a file; a tracked one does not", async () => {
+  test("stops if an ignored file would be overwritten by a folder, or a folder by a file; a tracked one may be", async () => {
     repository();
     put({ "d/x": "wanted\n", f: "file\n" });
     const open = await session(["rm -r d f; mkdir f; echo in > f/in; echo t > d"]);

@@ -24,10 +24,10 @@ function violations(page: Page): Promise<string[]> {
   });
 }
 
-/** Colours are shared by the views, so that a few views show each scheme; each view is narrow once. */
+/** The views share their colours and boxes, so four of them are enough: two in each scheme and width. */
 test.for([
-  ["light", 1280, ["entry", "context", "compaction"]],
-  ["dark", 320, ["entry", "tree", "context", "compaction", "compare"]],
+  ["light", 1280, ["entry", "compaction"]],
+  ["dark", 320, ["context", "compare"]],
 ] as const)("no view breaks a rule of axe-core, %s, %i pixels wide", async ([colorScheme, width, names]) => {
   const { session, id } = workSession();
   const url = await exported(session);
@@ -36,12 +36,11 @@ test.for([
   await page.addScriptTag({ content: axe });
   const views = {
     entry: [`#/entry/${id("result 4")}`, ".entry.addressed .body"],
-    tree: ["#/tree", "main .tree"],
     context: ["#/context", "main canvas"],
     compaction: ["#/compaction/all", "main article"],
     compare: ["#/compare", "main article"],
   } as const;
-  for (const name of names) {
+  for (const [at, name] of names.entries()) {
     const [hash, ready] = views[name];
     await page.evaluate((to) => {
       location.hash = to;
@@ -51,11 +50,11 @@ test.for([
       for (const fold of document.querySelectorAll<HTMLDetailsElement>("details")) fold.open = true;
     });
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
+    // The list of keys lies over the last view.
+    if (at === names.length - 1) await page.locator("body").press("?");
     expect(await violations(page), hash).toEqual([]);
     const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     expect(wider, `${hash} is wider than its window`).toBeLessThanOrEqual(0);
   }
-  await page.locator("body").press("?");
   await page.getByRole("heading", { name: "Keys" }).waitFor();
-  expect(await violations(page), "keys").toEqual([]);
 });
