@@ -17,31 +17,31 @@ export function runInteractive(
       const firstFrame = showFirstFrame(call, { terminal, signal, theme: first });
       const { screen, editor, quitting } = firstFrame;
       const release = quitting.guard(screen);
-      let printHowToGoOn = () => {};
+      let printHowToContinue = () => {};
       try {
-        // Behind the first frame: it takes longer than everything before.
-        const [{ live }, { killRunningCommands }] = await Promise.all([
-          import("./session/live.ts"),
+        // Loaded after the first frame: it takes longer than everything before.
+        const [{ runSession }, { killRunningCommands }] = await Promise.all([
+          import("./session/run-session.ts"),
           import("@bonsai-agent/agent/host"),
         ]);
         atOnce = () => {
           screen.stop();
           killRunningCommands();
         };
-        printHowToGoOn = await live(firstFrame);
+        printHowToContinue = await runSession(firstFrame);
       } catch (error) {
-        // Whoever quits while the session is being opened has not failed.
+        // Quitting while the session is opened is no failure.
         if (!quitting.signal.aborted || error !== quitting.signal.reason) throw error;
       } finally {
-        // Of what was never begun, only what was typed meanwhile is left.
+        // Without a session, only typed text stays on the screen.
         if (screen.chat.children.length === 0 && editor.isEmpty) screen.wipe();
         else screen.tui.renderNow();
-        // What the terminal still answers is not for the shell.
+        // Late answers of the terminal must not reach the shell.
         await terminal.drainInput(drainMs, 50);
         release();
         screen.stop();
       }
-      printHowToGoOn();
+      printHowToContinue();
       return signal.aborted ? ExitCode.cancelled : ExitCode.done;
     },
     () => atOnce(),

@@ -1,8 +1,7 @@
 import { type LifecycleEvents, lifecycleEventRules, type RunResult } from "@bonsai-agent/agent";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import type { SearchThread } from "@bonsai-agent/session/search";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { AgentHost } from "../../src/call/agent-host.ts";
+import type { InteractiveContext } from "../../src/interactive/interactive-context.ts";
 import { indexInBackground } from "../../src/interactive/session/background-index.ts";
 
 beforeEach(() => {
@@ -16,8 +15,8 @@ function begun() {
   const lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules });
   const agent = { isBusy: false };
   const catchUp = vi.fn(async () => "complete" as const);
-  const host = { agent, app: { lifecycle } } as unknown as AgentHost;
-  const stop = indexInBackground({ host }, { catchUp } as unknown as SearchThread);
+  const host = { agent, app: { lifecycle } };
+  const stop = indexInBackground({ host, search: { catchUp } } as unknown as InteractiveContext);
   const opened = () => lifecycle.notify("session_start", { type: "session_start", reason: "startup" });
   const result = { status: "done" } as unknown as RunResult;
   const runEnded = () => lifecycle.notify("agent_end", { type: "agent_end", messages: [], result });

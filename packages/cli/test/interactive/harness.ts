@@ -8,7 +8,7 @@ import { type AgentProject, agentProject, nowMs } from "../call/agent-project.ts
 import { agentCall } from "./agent-call.ts";
 import { HeadlessTerminal, type HeadlessTerminalOptions } from "./headless-terminal.ts";
 // What the program loads once it is needed is there before a test begins: the first test does not wait for it.
-import "../../src/interactive/session/live.ts";
+import "../../src/interactive/session/run-session.ts";
 import "../../src/call/start-extensions.ts";
 
 export interface OpenInteractiveOptions extends HeadlessTerminalOptions {

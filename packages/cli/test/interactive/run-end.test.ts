@@ -181,7 +181,7 @@ async function leaving(said: ScenarioAnswer) {
   terminal.type("makes it worse");
   await terminal.until(/ · 1\/1$/m);
   terminal.press("enter");
-  await terminal.until("Summarise the branch");
+  await terminal.until("Choose an action");
   terminal.press("down", "enter");
   await terminal.until("Summarising the branch");
   return opened;

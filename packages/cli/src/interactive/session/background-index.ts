@@ -1,4 +1,3 @@
-import type { SearchThread } from "@bonsai-agent/session/search";
 import type { InteractiveContext } from "../interactive-context.ts";
 
 /** So long after a session was opened, or a run has ended: what the user does then comes first. */
@@ -11,10 +10,7 @@ const PAUSE_MS = 30_000;
  * end is read by whoever searches, and indexed by the next.
  * @returns ends that
  */
-export function indexInBackground(
-  { host }: Pick<InteractiveContext, "host">,
-  search: SearchThread,
-): () => void {
+export function indexInBackground({ host, search }: InteractiveContext): () => void {
   let timer: NodeJS.Timeout | undefined;
   let isRunning = false;
   let notBeforeMs = 0;

@@ -80,16 +80,10 @@ async function ownThemes(choice: string, folders: readonly string[]): Promise<Th
 export class Quitting {
   /** Aborted when the user quits, and when the process is asked to end. */
   readonly signal: AbortSignal;
-  /** Resolves when the program is to end. */
-  readonly asked: Promise<void>;
   readonly #own = new AbortController();
 
   constructor(outer: AbortSignal) {
     this.signal = AbortSignal.any([outer, this.#own.signal]);
-    this.asked = new Promise((resolve) => {
-      if (this.signal.aborted) resolve();
-      this.signal.addEventListener("abort", () => resolve(), { once: true });
-    });
   }
 
   quit(): void {

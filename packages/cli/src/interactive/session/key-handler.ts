@@ -1,28 +1,13 @@
 import type { AgentHost } from "../../call/agent-host.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
-import type { PromptEditor } from "../prompt/prompt-editor.ts";
 import { cycleModel } from "../slash/model-commands.ts";
 import { nextThinking } from "../slash/thinking-command.ts";
 import { keys } from "../terminal/keys.ts";
-import type { Screen } from "../terminal/screen.ts";
 import { isKeyRelease, type KeyId, matchesKey } from "../terminal/tui.ts";
 import { editPromptOutside } from "./external-editor.ts";
-import type { Quitting } from "./first-frame.ts";
 import type { GracePeriod } from "./grace-period.ts";
 import { pasteClipboard } from "./pasting.ts";
-import type { Submitting } from "./submitting.ts";
-
-interface KeyHandlerOptions {
-  screen: Screen;
-  editor: PromptEditor;
-  quitting: Quitting;
-  submitting: Submitting;
-  gracePeriod: GracePeriod;
-  /** Called when what goes on is stopped. */
-  onStop: () => void;
-  /** Shows for so long what the next press of a key would do. */
-  hint: (text: string, forMs: number) => void;
-}
+import type { PromptQueue } from "./prompt-queue.ts";
 
 /** A second Esc within this time opens the tree, a second Ctrl-C ends the program. */
 const secondEscMs = 500;
@@ -34,20 +19,19 @@ const suspendedWithinMs = 200;
 
 /** Owner of the keys that do something wherever the focus is: stop, quit, suspend, and the actions of the user. */
 export class KeyHandler {
-  readonly #options: KeyHandlerOptions;
+  readonly #context: InteractiveContext;
+  readonly #queue: PromptQueue;
+  readonly #gracePeriod: GracePeriod;
   readonly #tasks: AbortController[] = [];
-  #context: InteractiveContext | undefined;
   #lastEscMs = Number.NEGATIVE_INFINITY;
   /** An editor of an extension has got the key that stops, and no other since. */
   #isEscGiven = false;
   #lastCtrlCMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: KeyHandlerOptions) {
-    this.#options = options;
-  }
-
-  begin(context: InteractiveContext): void {
+  constructor(context: InteractiveContext, queue: PromptQueue, gracePeriod: GracePeriod) {
     this.#context = context;
+    this.#queue = queue;
+    this.#gracePeriod = gracePeriod;
   }
 
   /** Runs what Esc aborts before it stops the agent. */
@@ -55,7 +39,7 @@ export class KeyHandler {
     const controller = new AbortController();
     this.#tasks.push(controller);
     try {
-      return await task(AbortSignal.any([controller.signal, this.#options.quitting.signal]));
+      return await task(AbortSignal.any([controller.signal, this.#context.quitSignal]));
     } finally {
       this.#tasks.splice(this.#tasks.indexOf(controller), 1);
     }
@@ -80,31 +64,29 @@ export class KeyHandler {
   }
 
   #takes(data: string): boolean {
-    const { screen, editor } = this.#options;
+    const { screen, editor, isOpen } = this.#context;
     if (keys.matches("clearOrQuit", data)) return this.#ctrlC();
     if (screen.hasPanel) return false;
     if (keys.matches("suspend", data)) return this.#suspend();
     if (keys.matches("quit", data)) return this.#ctrlD();
     if (keys.matches("interrupt", data)) return !editor.isShowingAutocomplete() && this.#escOrGive();
     if (keys.matches("queueFollowUp", data)) return this.#followUp();
-    if (keys.matches("takeBackQueued", data)) return this.#options.submitting.takeBackQueued();
-    return (
-      this.#context !== undefined && (this.#cycles(data, this.#context) || doAction(data, this.#context))
-    );
+    if (keys.matches("takeBackQueued", data)) return this.#queue.restoreQueued();
+    return isOpen && (this.#cycles(data) || doAction(data, this.#context));
   }
 
-  #cycles(data: string, context: InteractiveContext): boolean {
+  #cycles(data: string): boolean {
     const step = keys.matches("nextModel", data) ? 1 : keys.matches("previousModel", data) ? -1 : undefined;
     if (step === undefined) return false;
-    void cycleModel(context, step, (text) => this.#options.hint(text, cycledMs));
+    void cycleModel(this.#context, step, (text) => this.#context.status.hint(text, cycledMs));
     return true;
   }
 
   #ctrlC(): true {
-    const { screen, editor, quitting, hint } = this.#options;
+    const { screen, editor, quit, status } = this.#context;
     const now = performance.now();
-    if (now - this.#lastCtrlCMs < secondCtrlCMs) quitting.quit();
-    else hint(`Press ${keys.label("clearOrQuit")} again to quit`, secondCtrlCMs);
+    if (now - this.#lastCtrlCMs < secondCtrlCMs) quit();
+    else status.hint(`Press ${keys.label("clearOrQuit")} again to quit`, secondCtrlCMs);
     this.#lastCtrlCMs = now;
     if (screen.hasPanel) screen.leaveAll();
     else editor.clear();
@@ -113,32 +95,32 @@ export class KeyHandler {
   }
 
   #ctrlD(): boolean {
-    const { editor, quitting } = this.#options;
+    const { editor, quit } = this.#context;
     if (editor.getText() !== "") return false;
-    quitting.quit();
+    quit();
     return true;
   }
 
   #followUp(): true {
-    const { editor, submitting } = this.#options;
+    const { editor } = this.#context;
     const text = editor.getExpandedText();
     editor.setText("");
     editor.addToHistory(text);
-    submitting.submit(text, { behavior: "followUp" });
+    this.#queue.submit(text, { behavior: "followUp" });
     return true;
   }
 
   /** An editor of an extension can have a use for the key, but for it alone: pressed again, the key is ours. */
   #escOrGive(): boolean {
-    if (!this.#options.editor.isReplaced || this.#isEscGiven) return this.#esc();
+    if (!this.#context.editor.isReplaced || this.#isEscGiven) return this.#esc();
     this.#isEscGiven = true;
     return false;
   }
 
   #esc(): true {
     const task = this.#tasks.at(-1);
-    const host = this.#context?.host;
-    const hasHeld = this.#options.submitting.takeBackHeld();
+    const host = this.#context.isOpen ? this.#context.host : undefined;
+    const hasHeld = this.#queue.restoreHeld();
     if (task !== undefined) task.abort();
     else if (host?.agent.isCompacting) host.agent.cancelCompaction();
     else if (host?.agent.isBusy) this.#stop(host);
@@ -153,24 +135,24 @@ export class KeyHandler {
 
   #stop(host: AgentHost): void {
     // Who sees the whole answer presses for the tree, whether the run has ended or is about to.
-    if (this.#options.gracePeriod.isEnding) this.#idleEsc();
-    this.#options.onStop();
+    if (this.#gracePeriod.isEnding) this.#idleEsc();
+    this.#context.status.stopBegan();
     void host.stop();
   }
 
   #idleEsc(): void {
-    const { editor, submitting, hint } = this.#options;
+    const { editor, isOpen, pressed, status } = this.#context;
     const now = performance.now();
     const isSecond = now - this.#lastEscMs < secondEscMs;
     this.#lastEscMs = isSecond ? Number.NEGATIVE_INFINITY : now;
-    if (!editor.isEmpty || this.#context === undefined) return;
-    if (isSecond) submitting.submit("/tree", { isKey: true });
-    else hint(`Press ${keys.label("interrupt")} again for the session tree`, secondEscMs);
+    if (!editor.isEmpty || !isOpen) return;
+    if (isSecond) pressed("/tree");
+    else status.hint(`Press ${keys.label("interrupt")} again for the session tree`, secondEscMs);
   }
 
   /** The shell has the terminal until the user comes back. */
   #suspend(): true {
-    const { screen } = this.#options;
+    const { screen } = this.#context;
     if (process.platform === "win32") return true;
     screen.stop();
     const goOn = () => {

@@ -1,18 +1,11 @@
 import { importFromPi, piFolder, rememberPiOffer, shouldOfferPiImport } from "../../call/pi-import.ts";
 import { errorText } from "../error-text.ts";
+import type { InteractiveContext } from "../interactive-context.ts";
 import { askYesOrNo } from "../panels/ask.ts";
-import type { Screen } from "../terminal/screen.ts";
-
-interface PiOffer {
-  screen: Screen;
-  /** Bonsai's folder. */
-  home: string;
-  env: Readonly<Record<string, string | undefined>>;
-  notify: (message: string, level?: "info" | "warning" | "error") => void;
-}
 
 /** At the first start, asks once whether to take over pi's models, keys and settings. */
-export async function offerPiImport({ screen, home, env, notify }: PiOffer): Promise<void> {
+export async function offerPiImport({ screen, home, call, notify }: InteractiveContext): Promise<void> {
+  const { env } = call.io;
   if (!shouldOfferPiImport(home, env)) return;
   const folder = piFolder(env);
   const answer = await askYesOrNo(screen, {

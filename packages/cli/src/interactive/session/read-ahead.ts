@@ -12,7 +12,7 @@ const busyMs = 600;
  * Does for each session that is opened, between the keys, what `/tree` and the first prompt would have to wait for.
  * @param onCounted called when the context can be counted in no time
  */
-export function readAhead({ host }: Pick<InteractiveContext, "host">, onCounted: () => void): void {
+export function readAhead({ host }: InteractiveContext, onCounted: () => void): void {
   let stop = () => {};
   const waitMs = () => (host.agent.isBusy ? busyMs : 0);
   function* steps(session: Session): Generator<void> {

@@ -5,14 +5,14 @@ import { shownPath } from "../../call/paths.ts";
 import { count } from "../../views/numbers.ts";
 import { forkWords } from "../../views/session-facts.ts";
 import { printable, textWidth } from "../../views/terminal-text.ts";
-import type { ChatView } from "../chat/chat-view.ts";
+import type { InteractiveContext } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
 
 /**
  * Shows the first lines of an empty session, and one line for a fork. Without a model, the notice of the first run is the heading.
  * @param started resolves once skills, prompt templates and MCP servers are known
  */
-export function welcome(chat: ChatView, host: AgentHost, started: Promise<void>): void {
+export function welcome({ chat, host }: InteractiveContext, started: Promise<void>): void {
   const { agent, app } = host;
   const { parentSession } = agent.session.header;
   if (agent.session.leafId !== null && parentSession !== undefined) {

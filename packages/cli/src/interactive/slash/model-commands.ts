@@ -188,7 +188,7 @@ function keepModel(reference: string, context: InteractiveContext): string {
 }
 
 /** Reads `models.json` anew. A file that cannot be read changes nothing. */
-export function reloadModels({ host, notify }: Pick<InteractiveContext, "host" | "notify">): void {
+export function reloadModels({ host, notify }: InteractiveContext): void {
   try {
     host.app.models.catalogue.reload();
   } catch (error) {

@@ -1,3 +1,4 @@
+import { raceAbort } from "@bonsai-agent/messages/host";
 import { describedCommand } from "../../call/resources.ts";
 import { oneLine, printable } from "../../views/terminal-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
@@ -10,13 +11,7 @@ import {
   fuzzyFilter,
 } from "../terminal/tui.ts";
 import { typableText } from "../terminal/typed-input.ts";
-
-interface PromptCompletionOptions {
-  /** The project's folder. */
-  cwd: string;
-  commands: readonly SlashCommand[];
-  notify: InteractiveContext["notify"];
-}
+import { slashCommands } from "./slash-commands.ts";
 
 type Position = Parameters<AutocompleteProvider["getSuggestions"]>;
 
@@ -28,22 +23,21 @@ const mention = /(?:^|[\s([{<"'`])(@(?:"([^"]*)|((?!")\S*)))$/;
  * commands of extensions and arguments, joins with it.
  */
 export class PromptCompletion implements AutocompleteProvider {
-  readonly #options: PromptCompletionOptions;
+  readonly #context: InteractiveContext;
   readonly #paths: CombinedAutocompleteProvider;
   readonly #files: ProjectFiles;
-  readonly #opened = Promise.withResolvers<InteractiveContext>();
-  #context: InteractiveContext | undefined;
+  readonly #opened = Promise.withResolvers<void>();
 
-  constructor(options: PromptCompletionOptions) {
-    this.#options = options;
-    this.#paths = new CombinedAutocompleteProvider([], options.cwd);
-    this.#files = new ProjectFiles(options.cwd);
+  constructor(context: InteractiveContext) {
+    const { cwd } = context.call.io;
+    this.#context = context;
+    this.#paths = new CombinedAutocompleteProvider([], cwd);
+    this.#files = new ProjectFiles(cwd);
   }
 
-  /** The session is there. */
-  begin(context: InteractiveContext): void {
-    this.#context = context;
-    this.#opened.resolve(context);
+  /** To be called when the session is open. */
+  begin(): void {
+    this.#opened.resolve();
   }
 
   async getSuggestions(...position: Position): Promise<AutocompleteSuggestions | null> {
@@ -116,12 +110,12 @@ export class PromptCompletion implements AutocompleteProvider {
   }
 
   async #names(name: string, prefix: string): Promise<AutocompleteSuggestions | null> {
-    const own = this.#options.commands.map(({ name, description, argumentHint }) => ({
+    const own = slashCommands.map(({ name, description, argumentHint }) => ({
       value: name,
       label: argumentHint === undefined ? name : `${name} ${argumentHint}`,
       description,
     }));
-    const { extensions, resources } = this.#context?.host.app ?? {};
+    const { extensions, resources } = this.#context.isOpen ? this.#context.host.app : {};
     const others = (extensions?.commands ?? []).map(({ name, description }) =>
       itemOf({ value: name, label: name, description }),
     );
@@ -137,32 +131,20 @@ export class PromptCompletion implements AutocompleteProvider {
   }
 
   async #arguments(name: string, args: string, signal: AbortSignal): Promise<AutocompleteSuggestions | null> {
-    const command = this.#options.commands.find((each) => each.name === name);
+    const command = slashCommands.find((each) => each.name === name);
     if (command !== undefined && command.complete === undefined) return null;
-    const context = this.#context ?? (await this.#whenOpen(signal));
-    if (context === undefined) return null;
-    if (command !== undefined) return suggestions(await this.#completed(command, args, context), args);
-    const items = await context.host.app.extensions.completeCommand(name, args);
+    if (!this.#context.isOpen) await raceAbort(this.#opened.promise, signal, () => {});
+    if (!this.#context.isOpen) return null;
+    if (command !== undefined) return suggestions(await this.#completed(command, args), args);
+    const items = await this.#context.host.app.extensions.completeCommand(name, args);
     return suggestions(items.map(itemOf), args);
   }
 
-  /** Undefined where another key came first. */
-  #whenOpen(signal: AbortSignal): Promise<InteractiveContext | undefined> {
-    const { promise, resolve } = Promise.withResolvers<undefined>();
-    if (signal.aborted) resolve(undefined);
-    signal.addEventListener("abort", () => resolve(undefined), { once: true });
-    return Promise.race([this.#opened.promise, promise]);
-  }
-
-  async #completed(
-    command: SlashCommand,
-    args: string,
-    context: InteractiveContext,
-  ): Promise<AutocompleteItem[]> {
+  async #completed(command: SlashCommand, args: string): Promise<AutocompleteItem[]> {
     try {
-      return (await command.complete?.(args, context)) ?? [];
+      return (await command.complete?.(args, this.#context)) ?? [];
     } catch (error) {
-      this.#options.notify(`Cannot complete /${command.name}: ${(error as Error).message}`, "warning");
+      this.#context.notify(`Cannot complete /${command.name}: ${(error as Error).message}`, "warning");
       return [];
     }
   }

@@ -7,8 +7,8 @@ import type { ThemeControl } from "../terminal/theme-control.ts";
 
 /** Reads the theme files again. The start does it in two steps if extensions add themes. */
 export async function readThemes(
-  { resources }: Pick<AppContext, "resources">,
-  { themes, notify }: Pick<InteractiveContext, "themes" | "notify">,
+  { resources }: AppContext,
+  { themes, notify }: InteractiveContext,
   stage?: "first" | "rest",
 ): Promise<void> {
   const places = await resources.places("themes");

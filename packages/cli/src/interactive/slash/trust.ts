@@ -1,4 +1,3 @@
-import type { ProjectPlace } from "../../call/project-parts.ts";
 import { isNothing, type ProjectUse, projectUse, projectUseLines } from "../../call/project-use.ts";
 import { userHomeFolder } from "../../call/resource-places.ts";
 import {
@@ -14,7 +13,6 @@ import {
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { askYesOrNo } from "../panels/ask.ts";
 import { PickList, showList } from "../panels/pick-list.ts";
-import type { Screen } from "../terminal/screen.ts";
 import { useSettings } from "./settings.ts";
 
 const later =
@@ -26,7 +24,7 @@ export const trustCommand: SlashCommand = {
   argumentHint: "[off|paths]",
   complete: (prefix) => trustWords.filter(({ value }) => value.startsWith(prefix)),
   async run(args, context) {
-    const { host, screen, notify } = context;
+    const { host, notify } = context;
     const { home, cwd } = host.app;
     if (args === "paths") return showPaths(context);
     if (args !== "" && args !== "off") return notify("Use /trust, /trust off or /trust paths.");
@@ -39,8 +37,7 @@ export const trustCommand: SlashCommand = {
       );
     }
     if (isTrusted(cwd, home)) return notify(`${cwd} is already trusted. Use /trust off to stop trusting it.`);
-    const place = { cwd, home, userHome: userHomeFolder(host.app.call.io.env) };
-    if (!(await askTrust({ screen, ...place }, await projectUse(place)))) return;
+    if (!(await askTrust(context, await projectUse(projectPlace(context))))) return;
     useSettings(context);
     notify(`${cwd} is trusted. ${later}`);
   },
@@ -89,23 +86,25 @@ async function showPaths({ host, screen, notify }: InteractiveContext): Promise<
   });
 }
 
-interface TrustQuestion extends ProjectPlace {
-  screen: Screen;
-}
-
 /**
  * Asks about a project that brings what needs trust and was never trusted, before any of it is used. A no is
  * remembered; who leaves the question is asked again at the next start.
  */
-export async function askAtStart(question: TrustQuestion): Promise<void> {
-  const { home, cwd } = question;
+export async function askAtStart(context: InteractiveContext): Promise<void> {
+  const { cwd, home } = projectPlace(context);
   if (isTrusted(cwd, home) || isRefused(cwd, home)) return;
-  const use = await projectUse(question);
-  if (!isNothing(use) && (await askTrust(question, use)) === false) refuseFolder(cwd, home);
+  const use = await projectUse(projectPlace(context));
+  if (!isNothing(use) && (await askTrust(context, use)) === false) refuseFolder(cwd, home);
+}
+
+function projectPlace({ call, home }: InteractiveContext) {
+  return { home, cwd: call.io.cwd, userHome: userHomeFolder(call.io.env) };
 }
 
 /** Shows what would be used, and asks. @returns true where the project is trusted now; undefined without an answer */
-async function askTrust({ screen, home, cwd }: TrustQuestion, use: ProjectUse): Promise<boolean | undefined> {
+async function askTrust(context: InteractiveContext, use: ProjectUse): Promise<boolean | undefined> {
+  const { screen, home, call } = context;
+  const { cwd } = call.io;
   const isSure = await askYesOrNo(screen, {
     title: "Trust this project?",
     message: [

@@ -1,0 +1,255 @@
+import type { ReviewCompaction } from "@bonsai-agent/compaction";
+import { bonsaiHome } from "@bonsai-agent/session";
+import { SearchThread } from "@bonsai-agent/session/search";
+import { AgentHost } from "../../call/agent-host.ts";
+import { type AppContext, openAppContext } from "../../call/app-context.ts";
+import type { AgentCall } from "../../call/invocation.ts";
+import { resumeCommand, shownPath } from "../../call/paths.ts";
+import { sessionPlace } from "../../call/session-file.ts";
+import { span } from "../../views/line.ts";
+import { ChatView } from "../chat/chat-view.ts";
+import { errorText } from "../error-text.ts";
+import { ChatDrawings } from "../extension-views/chat-drawings.ts";
+import { extensionUi } from "../extension-views/extension-ui.ts";
+import type { InteractiveContext } from "../interactive-context.ts";
+import { noModel } from "../no-model.ts";
+import { pickSession } from "../panels/session-picker.ts";
+import { PromptHistory } from "../prompt/prompt-history.ts";
+import { compactNow } from "../slash/compaction-commands.ts";
+import { followCompactions } from "../slash/compaction-notices.ts";
+import { CompletionStack } from "../slash/completion-stack.ts";
+import { PromptCompletion } from "../slash/prompt-completion.ts";
+import { reservedNames } from "../slash/slash-commands.ts";
+import { readThemes } from "../slash/theme.ts";
+import { askAtStart } from "../slash/trust.ts";
+import { Status } from "../status/status.ts";
+import { bindKeys } from "../terminal/keybindings-file.ts";
+import { shortcutConflicts } from "../terminal/shortcut-conflicts.ts";
+import { withTabs } from "../terminal/typed-input.ts";
+import { indexInBackground } from "./background-index.ts";
+import { panelReview } from "./compaction-review.ts";
+import type { FirstFrame } from "./first-frame.ts";
+import { GracePeriod } from "./grace-period.ts";
+import { KeyHandler } from "./key-handler.ts";
+import { offerPiImport } from "./pi-offer.ts";
+import { PromptQueue } from "./prompt-queue.ts";
+import { readAhead } from "./read-ahead.ts";
+import { welcome } from "./welcome.ts";
+
+/** Opens the session and runs until the user quits. @returns prints how to continue, once the screen is left */
+export async function runSession(firstFrame: FirstFrame): Promise<() => void> {
+  const mode = makeMode(firstFrame);
+  const { notify, home, status, editor } = mode.context;
+  for (const message of bindKeys(home)) notify(message, "warning");
+  try {
+    await openSession(mode);
+  } finally {
+    status.stop();
+    // A signal may arrive in the middle of a sentence: the text is one key up the next time.
+    editor.addToHistory(editor.getExpandedText());
+  }
+  return () => printHowToContinue(mode);
+}
+
+/** The context and the parts that only this file uses. */
+interface Mode {
+  context: InteractiveContext;
+  /** The parts that come when the session is open. */
+  opened: { host?: AgentHost; search?: SearchThread; review?: ReviewCompaction };
+  ui: ReturnType<typeof extensionUi>;
+  queue: PromptQueue;
+  gracePeriod: GracePeriod;
+  completion: PromptCompletion;
+}
+
+function makeMode(firstFrame: FirstFrame): Mode {
+  const { call, screen, themes, editor, quitting } = firstFrame;
+  const { cwd } = call.io;
+  const opened: Mode["opened"] = {};
+  const drawings = new ChatDrawings({
+    ...{ cwd, theme: screen.theme },
+    redraw: () => screen.redraw(),
+    renderers: () => opened.host?.app.extensions.renderers,
+  });
+  const chat = new ChatView(screen, { drawings, now: call.io.now });
+  const status: Status = new Status({
+    ...{ screen, cwd, folder: shownPath(cwd, cwd) },
+    agent: () => opened.host?.agent,
+    held: () => queue.held,
+    statuses: () => ui.extensionLines.statuses,
+  });
+  const ui = extensionUi({
+    ...{ screen, themes, notify: chat.notify, editor, chat, cwd, signal: quitting.signal, working: status },
+    completion: { add: (make, onFailure) => completions.add(make, onFailure) },
+  });
+  const context: InteractiveContext = {
+    ...{ call, screen, theme: screen.theme, themes, chat, status, editor, ui, notify: chat.notify },
+    home: bonsaiHome({ ...call.io.env }),
+    get isOpen() {
+      return opened.host !== undefined;
+    },
+    get host() {
+      return required(opened.host);
+    },
+    get search() {
+      return required(opened.search);
+    },
+    submit: (text, behavior) => queue.submit(text, { behavior }),
+    pressed: (command) => queue.submit(command, { isKey: true }),
+    compactBefore: (firstKeptEntryId, focus) => {
+      const asked = { firstKeptEntryId, ...(focus !== undefined && { focus }) };
+      compactNow(asked, context).catch((error) => chat.notify(errorText(error), "error"));
+    },
+    contextChanged: () => status.contextChanged(),
+    interruptible: (task) => keyHandler.interruptible(task),
+    quitSignal: quitting.signal,
+    quit: () => quitting.quit(),
+  };
+  const gracePeriod = new GracePeriod();
+  const queue = new PromptQueue(context, gracePeriod);
+  const keyHandler = new KeyHandler(context, queue, gracePeriod);
+  editor.onSubmit = (held) => {
+    const text = withTabs(held);
+    editor.addToHistory(text);
+    queue.submit(text);
+  };
+  editor.useHistory(
+    new PromptHistory({ home: context.home, onNotice: (message) => chat.notify(message, "warning") }),
+  );
+  const completion = new PromptCompletion(context);
+  const completions = new CompletionStack({
+    base: completion,
+    onChange: (provider) => editor.setAutocompleteProvider(provider),
+  });
+  editor.setAutocompleteProvider(completion);
+  editor.onEscape = () => keyHandler.escapeUnused();
+  for (const text of firstFrame.takeEarly()) editor.onSubmit(text);
+  screen.tui.addInputListener((data) => keyHandler.onKey(data));
+  return { context, opened, ui, queue, gracePeriod, completion };
+}
+
+function required<Value>(value: Value | undefined): Value {
+  if (value === undefined) throw new Error("The session is not open yet.");
+  return value;
+}
+
+async function openSession(mode: Mode): Promise<void> {
+  const { context, opened } = mode;
+  const { call, chat, home, themes, notify } = context;
+  await offerPiImport(context);
+  if (call.options.approve !== true) await askAtStart(context);
+  const app = await openApp(mode);
+  opened.search = new SearchThread({
+    home,
+    index: app.settings.index.enabled,
+    onNotice: ({ message }) => notify(message, "warning"),
+  });
+  // Reads the themes while the session is opened.
+  themes.choose(app.settings.theme);
+  const hasMoreThemes = app.lifecycle.hasHandlers("resources_discover");
+  const reading = readThemes(app, context, hasMoreThemes ? "first" : undefined);
+  try {
+    const chosen = await chosenCall(context, app.call);
+    if (chosen === undefined) return;
+    const host = await AgentHost.open({ ...app, call: chosen }, { spareModel: noModel });
+    try {
+      opened.host = host;
+      chat.rebuild(host.agent.session);
+      const started = Promise.withResolvers<void>();
+      if (call.words.length === 0) welcome(context, started.promise);
+      await untilQuit(mode, reading, started.resolve);
+    } finally {
+      await host.close();
+    }
+  } finally {
+    opened.search.close();
+    app.close();
+  }
+}
+
+function openApp({ context, opened, ui, gracePeriod }: Mode): Promise<AppContext> {
+  const { call, chat, status, quitSignal } = context;
+  const opening = openAppContext(
+    { ...call, options: { ...call.options, mode: "tui" } },
+    {
+      ui,
+      reviewCompaction: async (draft) => (await opened.review?.(draft)) ?? { action: "cancel" },
+      signal: quitSignal,
+      reservedCommands: reservedNames,
+      onSlowAnswer: (wait) => status.onSlowAnswer(wait),
+      onNotice: (notice) => status.showsRetry(notice) || chat.notify(notice.message, notice.level),
+      listen: (lifecycle) => {
+        chat.listen(lifecycle);
+        status.listen(lifecycle);
+        gracePeriod.listen(lifecycle);
+      },
+    },
+  );
+  return status.during("Loading extensions…", opening);
+}
+
+/** `-r` without an id: the user picks. @returns undefined if the user left the list */
+async function chosenCall(context: InteractiveContext, call: AgentCall): Promise<AgentCall | undefined> {
+  if (call.options.resume !== true) return call;
+  const { cwd, now } = call.io;
+  const { screen, search } = context;
+  const picked = await pickSession({ screen, search, place: sessionPlace(call), cwd, now });
+  return picked && { ...call, options: { ...call.options, resume: picked.file } };
+}
+
+/**
+ * @param reading resolves when the theme files are read; extensions may ask for them from the start
+ * @param onStarted called once skills, prompt templates and MCP servers are known
+ */
+async function untilQuit(mode: Mode, reading: Promise<void>, onStarted: () => void): Promise<void> {
+  const { context, opened, ui, queue, completion } = mode;
+  const { host, screen, status, themes, quitSignal, quit } = context;
+  const asked = new Promise<void>((resolve) => {
+    if (quitSignal.aborted) resolve();
+    quitSignal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  opened.review = panelReview({ context, untilRest: (signal) => ui.untilRest(signal) });
+  completion.begin();
+  followSessions(context);
+  readAhead(context, () => status.contextCounted());
+  followCompactions(context);
+  const stopIndexing = host.app.settings.index.enabled ? indexInBackground(context) : () => {};
+  // An extension that ends the program lets the current work finish.
+  host.app.ending.addEventListener("abort", () => void host.agent.idle().then(quit), { once: true });
+  screen.redraw();
+  // The user can quit while an extension takes its time to start.
+  await Promise.race([reading.then(() => host.start()).then(onStarted), asked]);
+  // By then, extensions have named their themes.
+  if (host.app.lifecycle.hasHandlers("resources_discover")) await readThemes(host.app, context, "rest");
+  if (!quitSignal.aborted) queue.begin(host.app.call.words);
+  await asked;
+  stopIndexing();
+  queue.end();
+  themes.close();
+  screen.leaveAll();
+  await host.stop();
+}
+
+function printHowToContinue({ context: { call }, opened: { host } }: Mode): void {
+  const session = host?.agent.session;
+  if (session?.file === undefined || session.leafId === null) return;
+  const command = resumeCommand({ id: session.id, file: session.file }, call.io);
+  call.output.note(["Continue with ", span(command, "cyan")]);
+}
+
+/** Shows each session that is opened later. */
+function followSessions(context: InteractiveContext): void {
+  const { host, chat, screen } = context;
+  host.app.lifecycle.on("session_start", ({ reason }) => {
+    if (reason === "startup" || reason === "reload")
+      for (const message of shortcutConflicts(host.app.extensions.shortcuts)) chat.notify(message, "warning");
+    if (reason === "reload") chat.redrawDrawn();
+    if (reason !== "new" && reason !== "resume" && reason !== "fork") return;
+    // The first session is shown already, with the notices since.
+    if (chat.isShowing(host.agent.session)) return;
+    chat.rebuild(host.agent.session);
+    // A fork has its own notice.
+    if (reason !== "fork" || host.agent.session.leafId === null) welcome(context, Promise.resolve());
+    screen.redraw();
+  });
+}
