@@ -68,8 +68,7 @@ class BonsaiClient {
       answer?.resolve(line.data);
       return;
     }
-    const { code, message, hint } = line.error as Record<string, string>;
-    answer?.reject(new Error(`${message} ${hint} [${code}]`));
+    answer?.reject(new Error(`${line.error} [${line.code}]`));
   }
 }
 
@@ -97,9 +96,9 @@ async function work(prompt: string, command: readonly string[]): Promise<number>
   await bonsai.ask("prompt", { message: prompt });
   await finished.promise;
   const { text } = (await bonsai.ask("get_last_assistant_text")) as { text: string | null };
-  const { usage } = (await bonsai.ask("get_session_stats")) as { usage: { totalTokens: number } };
+  const { tokens } = (await bonsai.ask("get_session_stats")) as { tokens: { total: number } };
   console.log(text ?? "(no answer)");
-  console.log(`(${usage.totalTokens} tokens)`);
+  console.log(`(${tokens.total} tokens)`);
   await bonsai.ask("shutdown");
   return (await bonsai.ended) ?? 1;
 }

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { piCommands } from "../../packages/cli/src/rpc/pi-commands.ts";
 import { rpcCommands, uiRequests } from "../../packages/cli/src/rpc/protocol.ts";
 import { codeOf, membersOf, readSource, type SourceFile } from "./declarations.ts";
 import { code, page, prose, sentence, table } from "./markdown.ts";
@@ -7,10 +6,9 @@ import { code, page, prose, sentence, table } from "./markdown.ts";
 /** A shape of zod schemas. */
 type Fields = Readonly<Record<string, { safeParse(value: unknown): { success: boolean } }>>;
 
-/** Commands, questions and pi's calls of `bonsai --mode rpc`, with their fields. */
+/** Commands and questions of `bonsai --mode rpc`, with their fields. */
 export function rpcPage(root: string): string {
   const protocol = readSource(join(root, "packages/cli/src/rpc/protocol.ts"));
-  const pi = readSource(join(root, "packages/cli/src/rpc/pi-commands.ts"));
   const data = new Map(membersOf(protocol, "RpcData").map((member) => [member.name, member]));
   const commands = Object.entries(rpcCommands).map(([name, fields]) => {
     const member = data.get(name)!;
@@ -25,7 +23,6 @@ export function rpcPage(root: string): string {
     `## Commands\n\nOptional fields end with \`?\`. The type of the data is in TypeScript.`,
     table(["command", "fields", "data of the response", ""], commands),
     `## Questions and messages of extensions\n\n${described(protocol, "uiRequests", uiRequests)}`,
-    `## Calls of pi's client\n\n${described(pi, "piCommands", piCommands)}`,
   ]);
 }
 

@@ -19,9 +19,9 @@ describe("settings of the agent", () => {
       await run(["--no-session", ...flags, "hi"]);
       const { stdout } = await run(["--mode", "rpc", ...flags], { stdin: '{"type":"get_state"}' });
       const response = jsonLines(stdout).find(({ type }) => type === "response") as {
-        data: { thinking: string };
+        data: { thinkingLevel: string };
       };
-      return response.data.thinking;
+      return response.data.thinkingLevel;
     };
     expect(await level()).toBe("off");
     writeFileSync(join(home, "settings.json"), '{"thinking": "low"}');

@@ -186,9 +186,7 @@ describe("20,000 arrays in what is read beside a session", () => {
     ])
       rpc.sendText(`${line}\n`);
     expect(await rpc.ask({ type: "get_state" })).toMatchObject({ success: true });
-    const errors = rpc.lines.flatMap(({ id, error }) =>
-      error ? [[id, (error as { code: string }).code]] : [],
-    );
+    const errors = rpc.lines.flatMap(({ id, success, code }) => (success === false ? [[id, code]] : []));
     expect(errors).toEqual([
       [undefined, "rpc_line_unreadable"],
       [undefined, "rpc_command_invalid"],

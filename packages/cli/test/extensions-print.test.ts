@@ -247,6 +247,6 @@ test("a model of a provider that an extension brings can be chosen, and is liste
   });
   expect(jsonLines(stdout).find(({ type }) => type === "response")).toMatchObject({
     success: true,
-    data: { model: { provider: "own", id: "small", contextWindow: 50_000 } },
+    data: { provider: "own", id: "small", contextWindow: 50_000 },
   });
 });

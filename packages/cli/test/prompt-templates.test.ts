@@ -83,22 +83,20 @@ test("flags bring templates and skills without trust, or take the others away", 
 test("RPC lists them with what a client shows, and a prompt calls them", async () => {
   const own = await project();
   const rpc = new RpcSession(own);
-  expect((await rpc.ask({ type: "get_commands" })).data).toEqual({
+  expect((await rpc.ask({ type: "get_commands" })).data).toMatchObject({
     commands: [
       {
         name: "review",
         description: "Look at it",
         argumentHint: "[focus]",
         source: "prompt",
-        path: join(own.cwd, ".claude/commands/review.md"),
-        origin: "project",
+        sourceInfo: { path: join(own.cwd, ".claude/commands/review.md"), scope: "project" },
       },
       {
         name: "skill:pdf",
         description: "Reads PDF",
         source: "skill",
-        path: join(own.cwd, ".claude/skills/pdf/SKILL.md"),
-        origin: "project",
+        sourceInfo: { path: join(own.cwd, ".claude/skills/pdf/SKILL.md"), scope: "project" },
       },
     ],
   });

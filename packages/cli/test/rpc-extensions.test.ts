@@ -10,7 +10,14 @@ describe("extensions over RPC", () => {
     const rpc = rpcWith(project, ["--plan"]);
     const path = join(project.cwd, "own.ts");
     expect((await rpc.ask({ type: "get_commands" })).data).toEqual({
-      commands: [{ name: "do", description: "does it", source: "extension", path }],
+      commands: [
+        {
+          name: "do",
+          description: "does it",
+          source: "extension",
+          sourceInfo: expect.objectContaining({ path }),
+        },
+      ],
     });
     expect((await rpc.ask({ type: "get_extensions" })).data).toEqual({
       loaded: [{ path, origin: "flag", loadMs: expect.any(Number) }],
@@ -34,7 +41,8 @@ describe("extensions over RPC", () => {
     const rpc = rpcWith(does(`throw new Error("not today");`));
     expect(await rpc.ask({ type: "prompt", message: "/do" })).toMatchObject({
       success: false,
-      error: { code: "extension_command_failed", message: expect.stringContaining("not today") },
+      code: "extension_command_failed",
+      error: expect.stringContaining("not today"),
     });
     expect(await rpc.ask({ type: "prompt", message: "hi" })).toMatchObject({ success: true });
     await rpc.end();
@@ -60,7 +68,7 @@ describe("extensions over RPC", () => {
     for (const type of ["steer", "follow_up"])
       expect(await rpc.ask({ type, message: "/do" })).toMatchObject({
         success: false,
-        error: { code: "rpc_command_invalid" },
+        code: "rpc_command_invalid",
       });
     await rpc.ask({ type: "abort" });
     await rpc.end();

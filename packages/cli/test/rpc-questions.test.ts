@@ -86,7 +86,7 @@ describe("questions over RPC", () => {
     rpc.send({ type: "extension_ui_response", confirmed: true });
     expect(await rpc.wait(({ command }) => command === "extension_ui_response")).toMatchObject({
       success: false,
-      error: { code: "rpc_command_invalid" },
+      code: "rpc_command_invalid",
     });
     expect(await rpc.ask({ type: "get_state" })).toMatchObject({ success: true });
     expect(rpc.lines.filter(({ command }) => command === "extension_ui_response")).toHaveLength(1);
@@ -150,7 +150,7 @@ describe("questions over RPC", () => {
     await rpc.ask({ type: "prompt", message: "hi" });
     await rpc.wait(isEnd);
     const { leafId, sessionId } = (await rpc.ask({ type: "get_state" })).data as RpcLine;
-    rpc.send({ id: 1, type, ...(type === "fork" ? { entryId: leafId } : {}) });
+    rpc.send({ id: 1, type, ...(type === "fork" ? { entryId: leafId, position: "at" } : {}) });
     await rpc.wait(({ method }) => method === "setTitle");
     expect(await rpc.ask({ type: "abort" })).toMatchObject({ success: true });
     expect(await rpc.wait(({ id }) => id === 1)).toMatchObject({ data: { cancelled: true, sessionId } });

@@ -32,7 +32,7 @@ function project(): AgentProject {
   return given;
 }
 
-test("get_commands lists commands of extensions, templates and skills, in our shapes and in pi's", async () => {
+test("get_commands lists commands of extensions, templates and skills", async () => {
   const given = project();
   const rpc = rpcWith(given);
   const paths = {
@@ -41,29 +41,23 @@ test("get_commands lists commands of extensions, templates and skills, in our sh
     review: join(given.home, "prompts/review.md"),
     pdf: join(given.home, "skills/pdf/SKILL.md"),
   };
-  expect((await rpc.ask({ type: "get_commands" })).data).toEqual({
+  expect((await rpc.ask({ type: "get_commands" })).data).toMatchObject({
     commands: [
-      { name: "do", description: "does it", source: "extension", path: paths.extension },
+      { name: "do", description: "does it", source: "extension", sourceInfo: { path: paths.extension } },
       {
         ...{ name: "brought-1", description: "This is brought-1.", source: "prompt" },
-        ...{ path: paths.brought, origin: "extension" },
+        sourceInfo: { path: paths.brought, scope: "temporary" },
       },
       {
         ...{ name: "review", description: "Reviews", argumentHint: "<file>", source: "prompt" },
-        ...{ path: paths.review, origin: "user" },
+        sourceInfo: { path: paths.review, scope: "user" },
       },
       {
         ...{ name: "skill:pdf", description: "Works with PDF files", source: "skill" },
-        ...{ path: paths.pdf, origin: "user" },
+        sourceInfo: { path: paths.pdf, origin: "top-level" },
       },
     ],
   });
-  const asPi = (await rpc.ask({ type: "get_commands", id: "req_1" })).data as { commands: object[] };
-  expect(asPi.commands.slice(1)).toMatchObject([
-    { name: "brought-1", source: "prompt", sourceInfo: { path: paths.brought, scope: "temporary" } },
-    { name: "review", source: "prompt", sourceInfo: { path: paths.review, scope: "user" } },
-    { name: "skill:pdf", source: "skill", sourceInfo: { path: paths.pdf, origin: "top-level" } },
-  ]);
   await rpc.end();
 });
 

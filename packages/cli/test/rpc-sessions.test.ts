@@ -14,7 +14,7 @@ describe("--mode rpc: sessions", () => {
     await runCli(["hi", "--model", `scripted/${other}`], { cwd: project.cwd, env: project.env });
     const { id } = listSessions(project).sessions[0]!;
     const rpc = new RpcSession(project);
-    await rpc.ask({ type: "switch_session", session: id });
+    await rpc.ask({ type: "switch_session", sessionPath: id });
     expect(await rpc.ask({ type: "get_state" })).toMatchObject({ data: { model: { id: other } } });
     await rpc.ask({ type: "new_session" });
     expect(await rpc.ask({ type: "get_state" })).toMatchObject({ data: { model: { id: other } } });
@@ -40,7 +40,7 @@ describe("--mode rpc: sessions", () => {
       await rpc.ask({ type: "prompt", message: "hi" });
       await rpc.wait(isEnd);
       const { leafId: entryId } = (await rpc.ask({ type: "get_state" })).data as { leafId: string };
-      if (kind === "forked") await rpc.ask({ type: "fork", entryId });
+      if (kind === "forked") await rpc.ask({ type: "fork", entryId, position: "at" });
       await rpc.ask({ type: "set_session_name", name: "ours" });
       const { sessionFile } = (await rpc.ask({ type: "get_state" })).data as { sessionFile: string };
       appendFileSync(sessionFile, '{"type":"session_info","id":"theirs","parentId":null,"name":"theirs"}\n');
@@ -74,17 +74,19 @@ describe("--mode rpc: sessions", () => {
     const from = rpc.lines.length;
     await rpc.ask({ type: "prompt", message: "two" });
     await rpc.wait(isEnd, from);
-    expect((await rpc.ask({ type: "switch_session", session: first.sessionId })).data).toMatchObject({
+    expect((await rpc.ask({ type: "switch_session", sessionPath: first.sessionId })).data).toMatchObject({
       sessionId: first.sessionId,
     });
     const { entries } = (await rpc.ask({ type: "get_entries" })).data as {
       entries: { id: string; message?: object }[];
     };
     const said = entries.find(({ message }) => message !== undefined)!;
-    const fork = (await rpc.ask({ type: "fork", entryId: said.id })).data as { sessionFile: string };
+    const fork = (await rpc.ask({ type: "fork", entryId: said.id, position: "at" })).data as {
+      sessionFile: string;
+    };
     expect(openSession(fork.sessionFile).projection().items).toHaveLength(1);
-    expect(await rpc.ask({ type: "switch_session", session: "nosuch" })).toMatchObject({
-      error: { code: "session_not_found" },
+    expect(await rpc.ask({ type: "switch_session", sessionPath: "nosuch" })).toMatchObject({
+      code: "session_not_found",
     });
     expect((await rpc.ask({ type: "get_state" })).data).toMatchObject({ sessionFile: fork.sessionFile });
     await rpc.end();
@@ -108,7 +110,7 @@ describe("--mode rpc: sessions", () => {
     const rpc = new RpcSession(project, ["--session", file]);
     expect(await rpc.ask({ type: "fork", entryId: "00000001" })).toMatchObject({ success: true });
     expect((await rpc.ask({ type: "get_state" })).data).toMatchObject({ model: { provider: "scripted" } });
-    expect(await rpc.ask({ type: "switch_session", session: file })).toMatchObject({ success: true });
+    expect(await rpc.ask({ type: "switch_session", sessionPath: file })).toMatchObject({ success: true });
     await rpc.end();
   });
 
@@ -116,12 +118,36 @@ describe("--mode rpc: sessions", () => {
     const rpc = new RpcSession(agentProject(slow));
     await rpc.ask({ type: "prompt", message: "hi" });
     await rpc.wait(isUpdate);
-    for (const command of [{ type: "new_session" }, { type: "switch_session", session: "x" }])
-      expect(await rpc.ask(command)).toMatchObject({ success: false, error: { code: "rpc_busy" } });
+    for (const command of [{ type: "new_session" }, { type: "switch_session", sessionPath: "x" }])
+      expect(await rpc.ask(command)).toMatchObject({ success: false, code: "rpc_busy" });
     await rpc.ask({ type: "abort" });
     expect(await rpc.ask({ type: "new_session" })).toMatchObject({ success: true });
     await rpc.end();
   });
+
+  test("get_tree gives a session of ten thousand entries in a row whole", async () => {
+    const project = agentProject(says("yes"));
+    const timestamp = new Date(0).toISOString();
+    const lines: object[] = [{ type: "session", version: 3, id: "deep", timestamp, cwd: project.cwd }];
+    for (let number = 0; number < 10_000; number += 1)
+      lines.push({
+        ...{ type: "message", id: `e${number}`, parentId: number === 0 ? null : `e${number - 1}`, timestamp },
+        message: { role: "user", content: `${number}`, timestamp: 0 },
+      });
+    const file = join(project.cwd, "deep.jsonl");
+    writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const rpc = new RpcSession(project, ["--session", file]);
+    const { tree } = (await rpc.ask({ type: "get_tree" })).data as { tree: TreeNode[] };
+    let count = 0;
+    for (let node = tree[0]; node !== undefined; node = node.children[0]) count += 1;
+    expect(count).toBe(10_000);
+    await rpc.end();
+  });
+
+  interface TreeNode {
+    entry: { id: string };
+    children: TreeNode[];
+  }
 
   test("a session in memory stays in memory", async () => {
     const project = agentProject(says("yes"));
@@ -129,7 +155,9 @@ describe("--mode rpc: sessions", () => {
     await rpc.ask({ type: "prompt", message: "one" });
     await rpc.wait(isEnd);
     const { leafId } = (await rpc.ask({ type: "get_state" })).data as { leafId: string };
-    expect((await rpc.ask({ type: "fork", entryId: leafId })).data).not.toHaveProperty("sessionFile");
+    expect((await rpc.ask({ type: "fork", entryId: leafId, position: "at" })).data).not.toHaveProperty(
+      "sessionFile",
+    );
     expect((await rpc.ask({ type: "new_session" })).data).not.toHaveProperty("sessionFile");
     await rpc.end();
     expect(listSessions({ home: project.home }).sessions).toEqual([]);

@@ -13,17 +13,15 @@ describe("--mode rpc: what a session says and does", () => {
     const state = await data("get_state");
     expect(state).toMatchObject({
       sessionName: "mine",
-      isBusy: false,
-      thinking: "off",
+      isStreaming: false,
+      thinkingLevel: "off",
       model: { provider: "scripted" },
     });
-    expect(state.model).not.toHaveProperty("baseUrl");
+    expect(state.model).not.toHaveProperty("headers");
     const { messages } = await data("get_messages");
     expect((messages as { role: string }[]).map(({ role }) => role)).toEqual(["user", "assistant"]);
     const { entries, leafId } = await data("get_entries");
     expect((entries as { id: string }[]).some(({ id }) => id === leafId)).toBe(true);
-    const { tree } = await data("get_tree");
-    expect((tree as { preview: string }[]).some(({ preview }) => preview === "hi")).toBe(true);
     const stats = await data("get_session_stats");
     expect(stats).toMatchObject({
       name: "mine",
@@ -43,13 +41,13 @@ describe("--mode rpc: what a session says and does", () => {
     });
     expect(await rpc.ask({ type: "set_model", provider: "nobody", modelId: "x" })).toMatchObject({
       success: false,
-      error: { code: "provider_unknown" },
+      code: "provider_unknown",
     });
     await rpc.ask({ type: "set_thinking_level", level: "high" });
     await rpc.ask({ type: "set_session_name", name: " new name " });
     expect(await rpc.ask({ type: "set_session_name", name: "  " })).toMatchObject({ success: false });
     expect(await rpc.ask({ type: "get_state" })).toMatchObject({
-      data: { thinking: "high", sessionName: "new name" },
+      data: { thinkingLevel: "high", sessionName: "new name" },
     });
     expect(await rpc.ask({ type: "get_available_models" })).toMatchObject({ success: true });
     await rpc.end();
@@ -62,18 +60,22 @@ describe("--mode rpc: what a session says and does", () => {
       await rpc.ask({ type: "prompt", message });
       await rpc.wait(isEnd, from);
     }
-    const { tree } = (await rpc.ask({ type: "get_tree" })).data as {
-      tree: { id: string; preview: string }[];
+    const { messages: said } = (await rpc.ask({ type: "get_fork_messages" })).data as {
+      messages: { entryId: string; text: string }[];
     };
-    const two = tree.find(({ preview }) => preview === "two")!.id;
+    const two = said.find(({ text }) => text === "two")!.entryId.slice(0, 6);
     expect(await rpc.ask({ type: "navigate_tree", targetId: two, label: "again" })).toMatchObject({
       data: { status: "moved", editorText: "two" },
     });
     const { entries } = (await rpc.ask({ type: "get_entries" })).data as { entries: unknown[] };
-    expect(entries.at(-1)).toMatchObject({ type: "label", targetId: two, label: "again" });
+    expect(entries.at(-1)).toMatchObject({
+      type: "label",
+      targetId: expect.stringMatching(`^${two}`),
+      label: "again",
+    });
     expect(await rpc.ask({ type: "navigate_tree", targetId: "nosuch" })).toMatchObject({
       success: false,
-      error: { code: "entry_not_found" },
+      code: "entry_not_found",
     });
     const { messages } = (await rpc.ask({ type: "get_messages" })).data as { messages: unknown[] };
     expect(messages).toHaveLength(2);
@@ -101,7 +103,7 @@ describe("--mode rpc: what a session says and does", () => {
     expect(await rpc.ask(merge)).toMatchObject({ data: { status: "unchanged", mergedById: summaryEntryId } });
     expect(await rpc.ask({ type: "merge", branchId: first })).toMatchObject({
       success: false,
-      error: { code: "merge_own_path" },
+      code: "merge_own_path",
     });
     await rpc.end();
   });
@@ -115,7 +117,7 @@ describe("--mode rpc: what a session says and does", () => {
     );
     const rpc = new RpcSession(project, ["--session", file]);
     const response = await rpc.ask({ type: "prompt", message: "hi" });
-    expect(response).toMatchObject({ success: false, error: { code: "session_read_only" } });
+    expect(response).toMatchObject({ success: false, code: "session_read_only" });
     const notice = await rpc.wait(({ code }) => code === "read_only");
     expect(notice).toMatchObject({ type: "notice", message: expect.stringContaining(file) });
     const unsent = await rpc.wait(({ type }) => type === "unsent");
@@ -153,7 +155,8 @@ describe("--mode rpc: what a session says and does", () => {
     }
     expect(await rpc.ask({ type: "compact" })).toMatchObject({
       success: false,
-      error: { code: "rpc_compaction_failed", message: expect.stringContaining("no summary today") },
+      code: "rpc_compaction_failed",
+      error: expect.stringContaining("no summary today"),
     });
     expect(await rpc.ask({ type: "compact", useDigest: true })).toMatchObject({
       success: true,
@@ -163,11 +166,11 @@ describe("--mode rpc: what a session says and does", () => {
     await rpc.end();
   });
 
-  test("compact says that there was nothing to compact", async () => {
+  test("a compact without anything to compact is an error", async () => {
     const rpc = new RpcSession(agentProject(says("yes")));
     expect(await rpc.ask({ type: "compact", customInstructions: "the parser" })).toMatchObject({
-      success: true,
-      data: { status: "skipped", reason: "manual" },
+      success: false,
+      code: "rpc_compaction_failed",
     });
     expect(await rpc.ask({ type: "abort_compaction" })).toMatchObject({ success: true });
     await rpc.end();

@@ -55,8 +55,8 @@ describe("--mode rpc", () => {
     const rpc = new RpcSession(agentProject(says("")));
     rpc.sendText(`${line}\n`);
     const response = await rpc.wait(({ type }) => type === "response");
-    expect(response).toMatchObject({ command, success: false, error: { code } });
-    expect(Object.keys(response.error as object)).toEqual(["code", "message", "hint"]);
+    expect(response).toMatchObject({ command, success: false, code });
+    expect(response.error).toEqual(expect.any(String));
     expect(await rpc.ask({ type: "get_state" })).toMatchObject({ success: true });
     expect((await rpc.end()).code).toBe(0);
   });
@@ -78,7 +78,7 @@ describe("--mode rpc", () => {
     await rpc.wait(isUpdate);
     expect(await rpc.ask({ type: "prompt", message: "more" })).toMatchObject({
       success: false,
-      error: { code: "agent_busy" },
+      code: "agent_busy",
     });
     for (const command of [
       { type: "prompt", message: "a", streamingBehavior: "followUp" },

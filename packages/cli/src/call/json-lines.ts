@@ -22,8 +22,13 @@ export class JsonLinesOut {
 
   /** Written at once; resolves when more can be written. */
   write(value: unknown): Promise<void> {
+    return this.writeJson(outputJson(value));
+  }
+
+  /** Writes a line of JSON. */
+  writeJson(json: string): Promise<void> {
     this.#hasWritten = true;
-    const isFull = this.#stream.write(`${outputJson(value)}\n`) === false;
+    const isFull = this.#stream.write(`${json}\n`) === false;
     if (isFull && !this.#interrupted.aborted) this.#drain ??= this.#drained();
     return this.#drain ?? Promise.resolve();
   }

@@ -1,47 +1,21 @@
 import type { PromptOptions } from "@bonsai-agent/agent";
-import { BonsaiError, knownUsd, messageText } from "@bonsai-agent/messages";
+import { BonsaiError } from "@bonsai-agent/messages";
 import { raceAbort } from "@bonsai-agent/messages/host";
-import { usableModels } from "@bonsai-agent/models";
+import {
+  type CatalogueModel,
+  type ThinkingLevel,
+  thinkingLevelsOf,
+  usableModels,
+} from "@bonsai-agent/models";
+import { nextThinkingLevel } from "@bonsai-agent/models/host";
+import { piSource } from "@bonsai-agent/pi-adapter";
 import type { AgentHost } from "../call/agent-host.ts";
-import { errorJson, modelJson } from "../call/event-json.ts";
+import { errorJson } from "../call/event-json.ts";
 import { noticeUnknown } from "../call/run-prompt.ts";
-import { forkChoice, freshChoice, namedChoice, type SessionChoice } from "../call/session-choice.ts";
 import { resolveEntryId } from "../call/session-file.ts";
-import { FactCounter, freeAmong } from "../views/session-facts.ts";
-import { treeRows } from "../views/session-tree.ts";
-import type {
-  RpcCommandName,
-  RpcData,
-  RpcExtensions,
-  RpcId,
-  RpcNote,
-  RpcParams,
-  RpcSession,
-  RpcSessionStats,
-} from "./protocol.ts";
-import type { PiClient, RpcRuns } from "./runs.ts";
-
-/** What commands work on. */
-export interface RpcWork {
-  host: AgentHost;
-  runs: RpcRuns;
-  /** Aborted when the work is stopped: what does not end by itself is waited for no longer. */
-  stopped: AbortSignal;
-  /** What is under way for a client of pi's. */
-  pi: PiClient;
-  /** Writes a line beside responses and events. */
-  note(line: RpcNote): void;
-  /** Ends the mode once the response is written. */
-  shutdown(): void;
-}
-
-type Handlers = {
-  [Name in RpcCommandName]: (
-    work: RpcWork,
-    params: RpcParams<Name>,
-    id?: RpcId,
-  ) => RpcData[Name] | Promise<RpcData[Name]>;
-};
+import type { RpcCommandName, RpcData, RpcExtensions, RpcId, RpcParams } from "./protocol.ts";
+import { rpcModel, sessionHandlers } from "./session-commands.ts";
+import type { RpcHandlers, RpcWork } from "./work.ts";
 
 /** Commands that take their time: the next one is not kept waiting. */
 export const overlapping: ReadonlySet<RpcCommandName> = new Set([
@@ -54,73 +28,72 @@ export const overlapping: ReadonlySet<RpcCommandName> = new Set([
   "bash",
 ]);
 
+/** Commands that stop things: they get through, whatever another waits for. */
+export const stopping: ReadonlySet<RpcCommandName> = new Set([
+  "abort",
+  "abort_bash",
+  "abort_retry",
+  "abort_compaction",
+  "shutdown",
+]);
+
 /** What each command does. A handler throws the error of its response. */
-export const rpcHandlers: Handlers = {
+export const rpcHandlers: RpcHandlers = {
+  ...sessionHandlers,
   prompt,
   steer: (work, input) => queue(work, input, "steer"),
   follow_up: (work, input) => queue(work, input, "followUp"),
-  abort: async ({ host }) => {
-    await host.stop();
-    return undefined;
+  abort: ({ host }) => host.stop(),
+  clear_queue: ({ host }) => {
+    const texts = host.agent.clearQueue();
+    const of = (wanted: "steer" | "followUp") =>
+      texts.filter(({ behavior }) => behavior === wanted).map(({ text }) => text);
+    return { steering: of("steer"), followUp: of("followUp") };
   },
+  set_steering_mode: ({ host }, { mode }) => host.agent.setQueueDelivery("steer", mode),
+  set_follow_up_mode: ({ host }, { mode }) => host.agent.setQueueDelivery("followUp", mode),
+  set_auto_retry: ({ host }, { enabled }) => host.app.models.client.setRetrying(enabled),
+  abort_retry: ({ host, runs }) => (runs.isRetrying ? host.agent.abort() : undefined),
   compact,
-  abort_compaction: ({ host }) => {
-    host.agent.cancelCompaction();
-    return undefined;
-  },
+  abort_compaction: ({ host }) => host.agent.cancelCompaction(),
+  set_auto_compaction: ({ host: { agent } }, { enabled }) =>
+    agent.setCompactionSettings({ ...agent.settings.compaction, enabled }),
   navigate_tree: navigateTree,
   merge: mergeBranch,
-  get_state: ({ host: { agent } }) => ({ ...agent.state, model: modelJson(agent.state.model) }),
-  get_messages: ({ host }) => ({
-    messages: host.agent.session.projection().items.map(({ message }) => message),
-  }),
-  get_entries: ({ host: { agent } }) => ({
-    entries: agent.session.entries(),
-    leafId: agent.session.leafId,
-  }),
-  get_tree: ({ host: { agent } }) => ({
-    tree: [...treeRows(agent.session.tree({ isParsed: true }))],
-    leafId: agent.session.leafId,
-  }),
-  get_session_stats: ({ host }) => sessionStats(host),
-  get_last_assistant_text: ({ host }) => ({ text: lastText(host) }),
-  set_model: async ({ host }, { provider, modelId }) => ({
-    model: modelJson(await host.setModel(`${provider}/${modelId}`)),
-  }),
+  bash,
+  abort_bash: ({ runs }) => runs.bash?.abort(),
+  set_model: async ({ host }, { provider, modelId }) =>
+    rpcModel(await host.setModel(`${provider}/${modelId}`)),
+  cycle_model: async ({ host }) => {
+    const { model } = await host.cycleModel(1);
+    if (model === undefined) return null;
+    const isScoped = host.app.settings.favoriteModels.length > 0;
+    return { model: rpcModel(model), thinkingLevel: host.agent.state.thinking, isScoped };
+  },
   get_available_models: async ({ host }) => ({
-    models: (await usableModels(host.app.models)).map(({ model }) => modelJson(model)),
+    models: (await usableModels(host.app.models)).map(({ model }) => rpcModel(model)),
   }),
-  set_thinking_level: async ({ host }, { level }) => {
-    await host.agent.setThinking(level);
-    return { level };
+  set_thinking_level: ({ host }, { level }) => host.agent.setThinking(level === "max" ? "xhigh" : level),
+  cycle_thinking_level: async ({ host: { agent } }) => {
+    const level = nextThinkingLevel(agent.model, agent.state.thinking);
+    if (level !== undefined) await agent.setThinking(level);
+    return level === undefined ? null : { level };
   },
-  set_session_name: async ({ host }, { name }) => {
-    await host.setName(name);
-    return { name };
-  },
-  new_session: (work) => goOnIn(work, ({ host }) => host.replace("new", newChoice(host))),
-  switch_session: (work, { session }) =>
-    goOnIn(work, ({ host }) => host.replace("resume", namedChoice(host, session))),
-  fork: (work, { entryId }) =>
-    goOnIn(work, ({ host }) => {
-      const at = resolveEntryId(host.agent.session, entryId);
-      return host.fork(at, forkChoice(host, at));
-    }),
+  get_available_thinking_levels: ({ host }) => ({ levels: levelsOf(host.agent.model) }),
   get_commands: async ({ host: { app } }) => ({
     commands: [
-      ...app.extensions.commands.map(({ name, description, extensionPath }) => ({
+      ...app.extensions.commands.map(({ name, description, extensionPath: path }) => ({
         name,
         description,
         source: "extension" as const,
-        path: extensionPath,
+        sourceInfo: { path, source: "local", scope: "user", origin: "top-level" },
       })),
       ...(await app.resources.commands()).map(({ name, description, argumentHint, source, path, place }) => ({
         name,
         description,
         ...(argumentHint !== undefined && { argumentHint }),
         source,
-        path,
-        origin: place.origin,
+        sourceInfo: { path, ...piSource(place) },
       })),
     ],
   }),
@@ -130,23 +103,21 @@ export const rpcHandlers: Handlers = {
     const { elapsedMs } = await host.app.extensions.reload();
     return { ...extensionsOf(host), elapsedMs };
   },
-  bash: ({ host, note }, { command, excludeFromContext = false }, id) =>
-    host.agent.runUserCommand(command, { excludeFromContext, onOutput: bashUpdates(note, id) }),
   shutdown: ({ host, shutdown }) => {
     host.stopMoving();
     shutdown();
-    return undefined;
   },
 };
 
-/** Writes the output of a command as it comes. */
-export function bashUpdates(note: RpcWork["note"], id: RpcId | undefined): (delta: string) => void {
-  return (delta) => note({ type: "bash_execution_update", id, delta });
+/** A client of pi's expects at least one. */
+function levelsOf(model: CatalogueModel): readonly ThinkingLevel[] {
+  const levels = thinkingLevelsOf(model);
+  return levels.length === 0 ? ["off"] : levels;
 }
 
-type Input = Pick<RpcParams<"prompt">, "message" | "images">;
+type Input = RpcParams<"steer">;
 
-/** A command of an extension runs at once, also while the agent works: what it gives the agent, it queues itself. */
+/** A command of an extension is run at once, also while the agent works: what it gives the agent, it queues itself. */
 async function prompt(
   work: RpcWork,
   { streamingBehavior, ...input }: RpcParams<"prompt">,
@@ -190,13 +161,22 @@ async function compact(
   params: RpcParams<"compact">,
 ): Promise<RpcData["compact"]> {
   const { customInstructions: focus, useDigest = false, isAgain = false, firstKeptEntryId: cut } = params;
+  const firstKeptEntryId = cut === undefined ? undefined : resolveEntryId(agent.session, cut);
+  // As in pi: who compacts by hand wants to go on from the summary.
+  if (agent.isBusy) await agent.abort();
   const outcome = await agent.compact({
     useDigest,
     replacesLatest: isAgain,
     ...(focus === undefined ? {} : { focus }),
-    ...(cut === undefined ? {} : { firstKeptEntryId: resolveEntryId(agent.session, cut) }),
+    ...(firstKeptEntryId === undefined ? {} : { firstKeptEntryId }),
   });
-  if (outcome.status !== "failed") return outcome;
+  const written = { ...outcome, estimatedTokensAfter: outcome.tokensAfter };
+  const { compaction } = agent.session.projection();
+  if (outcome.status === "masked") return written;
+  if (outcome.status === "compacted" && compaction !== undefined) {
+    const { summary, firstKeptEntryId: firstKept, usage, details } = compaction;
+    return { ...written, summary, firstKeptEntryId: firstKept, usage, details };
+  }
   throw new BonsaiError({
     /** `compact` had no result. The message says why. */
     code: "rpc_compaction_failed",
@@ -237,40 +217,26 @@ async function mergeBranch(
   return { ...merged, summaryEntryId: summaryEntry?.id };
 }
 
-function sessionStats({ agent: { session, state }, app }: AgentHost): RpcSessionStats {
-  const counter = new FactCounter();
-  for (const { entry } of session.scan()) counter.add(entry);
-  const { entryCount, counts, usage, cost } = counter.facts();
-  const isFree = freeAmong([...app.models.catalogue.models, state.model]);
-  return {
-    sessionId: session.id,
-    sessionFile: session.file,
-    name: session.name,
-    entryCount,
-    counts,
-    usage,
-    costUsd: knownUsd(cost.cost(isFree)),
-    context: state.context,
-  };
-}
-
-function lastText({ agent }: AgentHost): string | null {
-  const { items } = agent.session.projection();
-  const answer = items.findLast(({ message }) => message.role === "assistant" && messageText(message) !== "");
-  return answer === undefined ? null : messageText(answer.message);
-}
-
-async function goOnIn(work: RpcWork, go: (work: RpcWork) => Promise<boolean>): Promise<RpcSession> {
-  work.runs.refuseWhileBusy(work.host);
-  const gone = await go(work);
-  const { session } = work.host.agent;
-  return { sessionId: session.id, sessionFile: session.file, cancelled: !gone };
-}
-
-/** The session before is the parent; one without an entry has no file that could be named. */
-function newChoice(host: AgentHost): SessionChoice {
-  const { file, leafId } = host.agent.session;
-  return freshChoice(host, leafId === null ? undefined : file);
+async function bash(
+  { host, runs, note }: RpcWork,
+  { command, excludeFromContext = false }: RpcParams<"bash">,
+  id: RpcId | undefined,
+): Promise<RpcData["bash"]> {
+  const running = new AbortController();
+  runs.bash = running;
+  try {
+    const { output, exitCode, cancelled, truncated, fullOutputPath } = await host.agent.runUserCommand(
+      command,
+      {
+        excludeFromContext,
+        signal: running.signal,
+        onOutput: (delta) => note({ type: "bash_execution_update", id, delta }),
+      },
+    );
+    return { output, exitCode: exitCode ?? undefined, cancelled, truncated, fullOutputPath };
+  } finally {
+    if (runs.bash === running) runs.bash = undefined;
+  }
 }
 
 function extensionsOf({ app: { extensions } }: AgentHost): RpcExtensions {

@@ -6,8 +6,7 @@ import { z } from "zod";
 import { errorJson } from "../call/event-json.ts";
 import type { LineIn } from "../call/json-lines.ts";
 import { didYouMean } from "../views/nearest-word.ts";
-import { overlapping, type RpcWork, rpcHandlers } from "./commands.ts";
-import { overlappingOfPi, piCommands, piHandlers, stoppingOfPi } from "./pi-commands.ts";
+import { overlapping, rpcHandlers, stopping } from "./commands.ts";
 import {
   type RpcCommandName,
   type RpcId,
@@ -16,6 +15,7 @@ import {
   type UiResponse,
   uiResponse,
 } from "./protocol.ts";
+import type { RpcWork } from "./work.ts";
 
 interface DispatcherOptions {
   work: RpcWork;
@@ -24,39 +24,8 @@ interface DispatcherOptions {
   /** Resolves when a question waits. */
   questionWaits: () => Promise<void>;
   respond: (response: RpcResponse) => Promise<void>;
-}
-
-/** Commands that stop things: they get through, whatever another waits for. */
-const stopping: ReadonlySet<RpcCommandName> = new Set(["abort", "abort_compaction", "shutdown"]);
-
-/** The ids that pi's client gives: what has one is answered in pi's shapes, and so are the events from then on. */
-const idOfPi = /^req_\d+$/;
-
-/** One of the two protocols: which commands there are, and what they do. */
-interface Dialect {
-  commands: Record<string, z.ZodRawShape>;
-  handlers: Record<string, (work: RpcWork, params: never, id?: RpcId) => unknown>;
-  overlapping: ReadonlySet<string>;
-  stopping: ReadonlySet<string>;
-  isPi: boolean;
-}
-
-const ours: Dialect = { commands: rpcCommands, handlers: rpcHandlers, overlapping, stopping, isPi: false };
-const pis: Dialect = {
-  commands: piCommands,
-  handlers: piHandlers,
-  overlapping: overlappingOfPi,
-  stopping: stoppingOfPi,
-  isPi: true,
-};
-
-/** What pi's client does not know is answered as ours. */
-function dialectOf(id: RpcId | undefined, command: string | null): Dialect {
-  const isPi = typeof id === "string" && idOfPi.test(id);
-  return isPi &&
-    (command === null || !Object.hasOwn(rpcCommands, command) || Object.hasOwn(piCommands, command))
-    ? pis
-    : ours;
+  /** Called after each successful response. */
+  onAnswer: () => Promise<void>;
 }
 
 /** Lines are read ahead up to here, so that what stops things is seen behind a command that does not end. */
@@ -95,8 +64,7 @@ export class RpcDispatcher {
   }
 
   #enqueue(read: ReadCommand | UnreadableCommand): void {
-    if (read.dialect.isPi) this.#options.work.pi.isSpeaking = true;
-    if ("name" in read && read.dialect.stopping.has(read.name)) {
+    if ("name" in read && stopping.has(read.name)) {
       this.#stop(read);
       return;
     }
@@ -130,57 +98,50 @@ export class RpcDispatcher {
     if (this.#options.work.stopped.aborted) return;
     if ("error" in read) return this.#refuse(read, read.command, read.error);
     const answering = this.#answer(read);
-    if (read.dialect.overlapping.has(read.name)) void this.#options.work.runs.track(answering);
+    if (overlapping.has(read.name)) void this.#options.work.runs.track(answering);
     else await answering;
   }
 
-  async #run({ id, name, params, dialect }: ReadCommand): Promise<unknown> {
-    return dialect.handlers[name]!(this.#options.work, params as never, id);
+  async #run({ id, name, params }: ReadCommand): Promise<unknown> {
+    return rpcHandlers[name](this.#options.work, params as never, id);
   }
 
   async #answer(read: ReadCommand): Promise<void> {
     const { id, name } = read;
-    const { respond } = this.#options;
+    const { respond, onAnswer } = this.#options;
     try {
       const data = (await this.#run(read)) as never;
-      await respond({ id, type: "response", command: name as RpcCommandName, success: true, data });
-      if (read.dialect.isPi) await this.#options.work.pi.onAnswer();
+      await respond({ id, type: "response", command: name, success: true, data });
+      await onAnswer();
     } catch (error) {
-      await this.#refuse(read, name, error as BonsaiError);
+      await this.#refuse(read, name, error);
     }
   }
 
-  /** pi's client makes an error of a text. */
-  #refuse(
-    { id, dialect }: Pick<ReadCommand, "id" | "dialect">,
-    command: string | null,
-    thrown: BonsaiError,
-  ): Promise<void> {
-    const { message, hint, ...rest } = errorJson(thrown);
-    const error = dialect.isPi ? `${message} ${hint}` : { ...rest, message, hint };
-    return this.#options.respond({ id, type: "response", command, success: false, error });
+  #refuse({ id }: Pick<ReadCommand, "id">, command: string | null, thrown: unknown): Promise<void> {
+    const { code, message, hint } = errorJson(thrown);
+    const error = `${message} ${hint}`;
+    return this.#options.respond({ id, type: "response", command, success: false, error, code });
   }
 }
 
 /** A command as it came, checked. */
 interface ReadCommand {
   id: RpcId | undefined;
-  dialect: Dialect;
-  name: string;
+  name: RpcCommandName;
   params: unknown;
 }
 
 /** A line that is not a command: what is known of it. */
 interface UnreadableCommand {
   id: RpcId | undefined;
-  dialect: Dialect;
   command: string | null;
   error: BonsaiError;
 }
 
 /** Reads one line. Never throws. */
 function readLine(line: LineIn): ReadCommand | UnreadableCommand | { answer: UiResponse } {
-  const unread = { id: undefined, dialect: ours, command: null };
+  const unread = { id: undefined, command: null };
   if ("tooLong" in line) return { ...unread, error: tooLong(line.tooLong) };
   const value = parsed(line.text);
   if (BonsaiError.is(value)) return { ...unread, error: value };
@@ -188,18 +149,20 @@ function readLine(line: LineIn): ReadCommand | UnreadableCommand | { answer: UiR
   const { id: anyId, type, ...fields } = value;
   const id = typeof anyId === "string" || typeof anyId === "number" ? anyId : undefined;
   const command = typeof type === "string" ? type : null;
-  const dialect = dialectOf(id, command);
-  const named = { id, dialect, command };
+  const named = { id, command };
   if (anyId !== undefined && id === undefined)
     return { ...named, error: invalid(`id must be a string or a number, not ${jsonText(anyId)}`) };
   const tooDeep = jsonDepthProblem(value);
   if (tooDeep !== undefined) return { ...named, error: invalid(`its JSON is ${tooDeep}`) };
-  if (command === null || !Object.hasOwn(dialect.commands, command))
-    return { ...named, error: unknownCommand(type, Object.keys(dialect.commands)) };
-  const shape = dialect.commands[command]!;
-  const checked = (dialect.isPi ? z.object(shape) : z.strictObject(shape)).safeParse(fields);
+  if (command === null || !isCommand(command))
+    return { ...named, error: unknownCommand(type, Object.keys(rpcCommands)) };
+  const checked = z.strictObject(rpcCommands[command]).safeParse(fields);
   if (!checked.success) return { ...named, error: invalid(`${command}: ${problems(checked.error)}`) };
-  return { id, dialect, name: command, params: checked.data };
+  return { id, name: command, params: checked.data };
+}
+
+function isCommand(name: string): name is RpcCommandName {
+  return Object.hasOwn(rpcCommands, name);
 }
 
 function readAnswer(value: Record<string, unknown>): { answer: UiResponse } | UnreadableCommand {
@@ -207,7 +170,7 @@ function readAnswer(value: Record<string, unknown>): { answer: UiResponse } | Un
   const checked = uiResponse.safeParse(value);
   if (checked.success) return { answer: checked.data };
   const id = typeof value.id === "string" ? value.id : undefined;
-  return { id, dialect: ours, command, error: invalid(`${command}: ${problems(checked.error)}`) };
+  return { id, command, error: invalid(`${command}: ${problems(checked.error)}`) };
 }
 
 function parsed(text: string): Record<string, unknown> | BonsaiError {

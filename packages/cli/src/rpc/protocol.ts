@@ -1,27 +1,35 @@
 import type { AgentState } from "@bonsai-agent/agent";
 import type { BranchMerge, CompactionOutcome, Navigation } from "@bonsai-agent/compaction";
 import type { FlagOptions, LoadedExtension } from "@bonsai-agent/extension/host";
-import type { BashExecutionMessage, ImageContent, Message, Usage } from "@bonsai-agent/messages";
+import type { ImageContent, Message, ModelPrices, Usage } from "@bonsai-agent/messages";
 import { type ThinkingLevel, thinkingLevels } from "@bonsai-agent/models";
 import type { Entry } from "@bonsai-agent/session";
 import { z } from "zod";
 import type { ErrorJson, ModelJson } from "../call/event-json.ts";
-import type { ResourceOrigin } from "../call/resource-places.ts";
 import type { DraftReport } from "../views/draft-view.ts";
-import type { TreeRow } from "../views/session-tree.ts";
 
 const text = z.string();
 const name = z.string().min(1);
 const image = z.strictObject({ type: z.literal("image"), data: name, mimeType: name });
 const images = z.array(image).optional();
 const input = { message: name, images };
+const mode = z.enum(["all", "one-at-a-time"]);
+const enabled = z.boolean();
 
-/** The fields of each command beside `type` and `id`. The one table of commands. */
+/**
+ * The fields of each command beside `type` and `id`. The one table of commands. A command that pi has too has pi's name and
+ * fields, and a few more.
+ */
 export const rpcCommands = {
   prompt: { ...input, streamingBehavior: z.enum(["steer", "followUp"]).optional() },
   steer: input,
   follow_up: input,
   abort: {},
+  clear_queue: {},
+  set_steering_mode: { mode },
+  set_follow_up_mode: { mode },
+  set_auto_retry: { enabled },
+  abort_retry: {},
   compact: {
     customInstructions: text.optional(),
     useDigest: z.boolean().optional(),
@@ -29,6 +37,7 @@ export const rpcCommands = {
     firstKeptEntryId: name.optional(),
   },
   abort_compaction: {},
+  set_auto_compaction: { enabled },
   navigate_tree: {
     targetId: name,
     summarize: z.boolean().optional(),
@@ -42,23 +51,30 @@ export const rpcCommands = {
     useDigest: z.boolean().optional(),
     label: name.optional(),
   },
+  bash: { command: name, excludeFromContext: z.boolean().optional() },
+  abort_bash: {},
   get_state: {},
   get_messages: {},
-  get_entries: {},
+  get_entries: { since: name.optional() },
   get_tree: {},
   get_session_stats: {},
   get_last_assistant_text: {},
+  get_fork_messages: {},
   set_model: { provider: name, modelId: name },
+  cycle_model: {},
   get_available_models: {},
-  set_thinking_level: { level: z.enum(thinkingLevels) },
+  set_thinking_level: { level: z.enum([...thinkingLevels, "max"]) },
+  cycle_thinking_level: {},
+  get_available_thinking_levels: {},
   set_session_name: { name: z.string().trim().min(1) },
-  new_session: {},
-  switch_session: { session: name },
-  fork: { entryId: name },
+  new_session: { parentSession: name.optional() },
+  switch_session: { sessionPath: name },
+  fork: { entryId: name, position: z.enum(["before", "at"]).optional() },
+  clone: {},
+  export_html: { outputPath: name.optional() },
   get_commands: {},
   get_extensions: {},
   reload: {},
-  bash: { command: name, excludeFromContext: z.boolean().optional() },
   shutdown: {},
 } as const satisfies Record<string, z.ZodRawShape>;
 
@@ -80,52 +96,135 @@ export interface RpcData {
   follow_up: { queued: boolean };
   /** Stops the work. Answers when the agent is idle. */
   abort: undefined;
-  /** Compacts. `useDigest` asks no model, `isAgain` repeats the latest compaction from the originals, `firstKeptEntryId` sets the cut. Long. */
-  compact: CompactionOutcome;
+  /** Empties the queue and returns its texts. */
+  clear_queue: { steering: readonly string[]; followUp: readonly string[] };
+  /** `all` delivers the queued texts together. */
+  set_steering_mode: undefined;
+  /** `all` delivers the queued texts together. */
+  set_follow_up_mode: undefined;
+  /** Until the program ends. */
+  set_auto_retry: undefined;
+  /** Stops the run if its request waits for a retry. */
+  abort_retry: undefined;
+  /**
+   * Stops the work and compacts. `useDigest` asks no model, `isAgain` repeats the latest compaction from the originals,
+   * `firstKeptEntryId` sets the cut. Fails if nothing was compacted or masked. Long.
+   */
+  compact: RpcCompaction;
   /** Cancels the running compaction. The task continues. */
   abort_compaction: undefined;
+  /** Until the program ends. */
+  set_auto_compaction: undefined;
   /** Moves to another entry. `label` goes to the summary, or to the target without one. Long. */
   navigate_tree: Pick<Navigation, "status" | "leafId" | "previousLeafId" | "editorText"> & {
     summaryEntryId: string | undefined;
   };
   /** Summarises the branch that ends at `branchId` into the current one. Long. */
   merge: Omit<BranchMerge, "summaryEntry"> & { summaryEntryId: string | undefined };
-  /** The session, its leaf, model, thinking level, queues and context. */
-  get_state: Omit<AgentState, "model"> & { model: ModelJson };
+  /** Runs a command and stores its output in the session. Long. */
+  bash: {
+    output: string;
+    exitCode: number | undefined;
+    cancelled: boolean;
+    truncated: boolean;
+    fullOutputPath: string | undefined;
+  };
+  /** Stops the command of `bash`. */
+  abort_bash: undefined;
+  /** The session, its leaf, model, thinking level, queue and context. */
+  get_state: RpcState;
   /** The model's view, oldest message first. */
   get_messages: { messages: readonly Message[] };
-  /** All entries of all branches, in file order. */
+  /** The entries of all branches as they are stored, in file order, without the records of moves. `since` names the last known one. */
   get_entries: { entries: readonly Entry[]; leafId: string | null };
-  /** The rows of `bonsai session tree --json`. */
-  get_tree: { tree: readonly TreeRow[]; leafId: string | null };
+  /** The same entries as a tree: the roots, each with its children. */
+  get_tree: { tree: readonly RpcTreeNode[]; leafId: string | null };
   /** Counts, usage and cost. */
   get_session_stats: RpcSessionStats;
   /** The last answer, or null. */
   get_last_assistant_text: { text: string | null };
+  /** The user's messages, to fork from. */
+  get_fork_messages: { messages: readonly { entryId: string; text: string }[] };
   /** Selects a model. */
-  set_model: { model: ModelJson };
+  set_model: RpcModel;
+  /** Selects the next favourite model; without favourites, the next usable one. Null if there is no other. */
+  cycle_model: { model: RpcModel; thinkingLevel: ThinkingLevel; isScoped: boolean } | null;
   /** The models that can be used now. */
-  get_available_models: { models: readonly ModelJson[] };
-  /** Selects a thinking level. */
-  set_thinking_level: { level: ThinkingLevel };
+  get_available_models: { models: readonly RpcModel[] };
+  /** Selects a thinking level. `max` means `xhigh`. */
+  set_thinking_level: undefined;
+  /** Selects the next thinking level. Null if there is no other. */
+  cycle_thinking_level: { level: ThinkingLevel } | null;
+  /** The thinking levels of the model; only `off` if it cannot think. */
+  get_available_thinking_levels: { levels: readonly ThinkingLevel[] };
   /** Names the session. */
-  set_session_name: { name: string };
+  set_session_name: undefined;
   /** Starts a new session. Its file appears with the first entry. */
   new_session: RpcSession;
   /** Opens another session, by file or id. */
   switch_session: RpcSession;
-  /** Starts a new session with the path up to that entry. */
-  fork: RpcSession;
+  /** Starts a new session with the path to a user message, without the message. With the position `at`, the path ends with that entry, whatever it is. */
+  fork: RpcSession & { text: string };
+  /** Starts a new session with the current path. */
+  clone: RpcSession;
+  /** Writes the session as an HTML page. Never overwrites a file. */
+  export_html: { path: string };
   /** The commands, prompt templates and skills that a prompt can call. */
   get_commands: { commands: readonly RpcCommandInfo[] };
   /** The loaded and failed extensions, and their flags. */
   get_extensions: RpcExtensions;
   /** Reloads extensions, skills and prompt templates. */
   reload: RpcExtensions & { elapsedMs: number };
-  /** Runs a command and stores its output in the session. Long. */
-  bash: BashExecutionMessage;
   /** Stops the work and ends the program. */
   shutdown: undefined;
+}
+
+/** A model without its headers, which may hold secrets; with pi's names for sizes and prices. */
+export interface RpcModel extends ModelJson {
+  /** Without its query. */
+  baseUrl: string;
+  /** Tokens; 0 where unknown. */
+  contextWindow: number;
+  /** Tokens of the longest answer; 0 where unknown. */
+  maxTokens: number;
+  /** US dollars per million tokens; 0 where unknown. */
+  cost: ModelPrices;
+}
+
+/** The outcome, and what a summary stands for. */
+export type RpcCompaction = CompactionOutcome & {
+  summary?: string;
+  firstKeptEntryId?: string;
+  estimatedTokensAfter: number;
+  usage?: Usage | undefined;
+  details?: unknown;
+};
+
+export interface RpcState {
+  sessionId: string;
+  /** Absent for a session in memory. */
+  sessionFile: string | undefined;
+  sessionName: string | undefined;
+  leafId: string | null;
+  model: RpcModel;
+  thinkingLevel: ThinkingLevel;
+  /** True while the agent works. */
+  isStreaming: boolean;
+  isCompacting: boolean;
+  steeringMode: z.output<typeof mode>;
+  followUpMode: z.output<typeof mode>;
+  autoCompactionEnabled: boolean;
+  /** Messages in the model's view. */
+  messageCount: number;
+  /** Queued texts. */
+  pendingMessageCount: number;
+  context: AgentState["context"];
+}
+
+export interface RpcTreeNode {
+  entry: Entry;
+  children: RpcTreeNode[];
+  label?: string;
 }
 
 /** The session that is worked in now. */
@@ -144,10 +243,8 @@ interface RpcCommandInfo {
   /** What may stand behind the name, like `[focus]`. */
   argumentHint?: string;
   source: "extension" | "prompt" | "skill";
-  /** Of the extension, the template or the skill. */
-  path: string;
-  /** Where a template or a skill was found. */
-  origin?: ResourceOrigin;
+  /** Its file, and where that was found, in pi's words. */
+  sourceInfo: { path: string } & object;
 }
 
 export interface RpcExtensions {
@@ -164,22 +261,23 @@ export interface RpcSessionStats {
   entryCount: number;
   /** Messages by role, other entries by type; only what occurs. */
   counts: Readonly<Record<string, number>>;
-  usage: Usage;
-  /** Null where not all of it is known. */
-  costUsd: number | null;
-  context: AgentState["context"];
+  userMessages: number;
+  assistantMessages: number;
+  toolCalls: number;
+  toolResults: number;
+  totalMessages: number;
+  tokens: { input: number; output: number; cacheRead: number; cacheWrite: number; total: number };
+  /** US dollars; 0 where unknown. */
+  cost: number;
+  costCertainty: string;
+  contextUsage: { tokens: number | null; contextWindow: number; percent: number | null };
 }
 
 /** The one answer to each command. */
 export type RpcResponse = { id?: RpcId | undefined; type: "response" } & (
   | { command: RpcCommandName; success: true; data?: RpcData[RpcCommandName] | undefined }
-  /** `command` is null where the line could not be read. */
-  | {
-      command: string | null;
-      success: false;
-      /** A text for pi's client. */
-      error: ErrorJson | string;
-    }
+  /** `command` is null where the line could not be read. `error` is the message and the hint. */
+  | { command: string | null; success: false; error: string; code: string }
 );
 
 /** Lines on standard output beside responses and lifecycle events. */

@@ -2,18 +2,19 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { ReviewCompaction } from "@bonsai-agent/compaction";
 import { AgentHost } from "../call/agent-host.ts";
 import { openAppContext } from "../call/app-context.ts";
-import { type EventJson, writeEvents } from "../call/event-json.ts";
 import { type AgentCall, ExitCode } from "../call/invocation.ts";
 import { JsonLinesOut, linesIn } from "../call/json-lines.ts";
+import { outputJson } from "../call/output.ts";
 import { refuseWords } from "../call/prompt-input.ts";
 import { interruptibleCall } from "../call/run-prompt.ts";
 import { dialogReview } from "../views/draft-dialog.ts";
 import { draftReport } from "../views/draft-view.ts";
 import { RpcDispatcher } from "./dispatcher.ts";
-import { PiEventWriter } from "./pi-events.ts";
-import type { RpcNote } from "./protocol.ts";
+import { RpcEvents } from "./events.ts";
+import type { RpcNote, RpcResponse } from "./protocol.ts";
 import { RpcUi } from "./rpc-ui.ts";
-import { PiClient, RpcRuns } from "./runs.ts";
+import { RpcRuns } from "./runs.ts";
+import { SerialisedData } from "./work.ts";
 
 /** Commands on standard input, responses and events on standard output, one JSON value a line, until the input ends. */
 export function runRpc(call: AgentCall): Promise<ExitCode> {
@@ -25,15 +26,10 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
     let host: AgentHost | undefined;
     const shutdown = new AbortController();
     const stopped = AbortSignal.any([signal, shutdown.signal]);
-    const pi = new PiClient();
-    const events = new PiEventWriter({ client: pi, host: () => host, write: (event) => out.write(event) });
-    const write = (event: EventJson) => {
-      if (event.type === "session_start" && host !== undefined) void out.write(host.agent.session.header);
-      return events.take(event);
-    };
+    const events = new RpcEvents({ host: () => host, write: (event) => out.write(event) });
     const app = await openAppContext(call, {
       onNotice: (notice) => {
-        if (notice.code === "model_retry") pi.isRetrying = true;
+        if (notice.code === "model_retry") runs.isRetrying = true;
         note({ type: "notice", ...notice });
       },
       ui: asked.ui,
@@ -41,14 +37,13 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
       signal,
       listen: (lifecycle) => {
         events.listen(lifecycle);
-        writeEvents(lifecycle, write);
         runs.listen(lifecycle);
       },
     });
     try {
       refuseWords(app.call);
       host = await AgentHost.open(app);
-      await work({ host, runs, pi, note, asked, out, signal, shutdown });
+      await work({ host, runs, note, asked, events, out, signal, shutdown });
     } finally {
       asked.close();
       await host?.close();
@@ -85,9 +80,9 @@ function rpcReview({ asked, note, stopped, host }: RpcReviewOptions): ReviewComp
 interface Working {
   host: AgentHost;
   runs: RpcRuns;
-  pi: PiClient;
   note: (line: RpcNote) => void;
   asked: RpcUi;
+  events: RpcEvents;
   out: JsonLinesOut;
   /** Interrupts at once. */
   signal: AbortSignal;
@@ -95,14 +90,15 @@ interface Working {
   shutdown: AbortController;
 }
 
-async function work({ host, runs, pi, note, asked, out, signal, shutdown }: Working): Promise<void> {
+async function work({ host, runs, note, asked, events, out, signal, shutdown }: Working): Promise<void> {
   const stopped = AbortSignal.any([signal, shutdown.signal]);
   const dispatcher = new RpcDispatcher(
     {
-      work: { host, runs, pi, note, stopped, shutdown: () => shutdown.abort() },
+      work: { host, runs, note, stopped, shutdown: () => shutdown.abort() },
       answer: (answer) => asked.answer(answer),
       questionWaits: () => asked.waiting(),
-      respond: (response) => out.write(response),
+      respond: (response) => out.writeJson(responseJson(response)),
+      onAnswer: () => events.writeQueue(),
     },
     host.start(),
   );
@@ -111,6 +107,11 @@ async function work({ host, runs, pi, note, asked, out, signal, shutdown }: Work
   asked.close();
   if (stopped.aborted) await host.stop();
   await runs.idle(host);
+}
+
+function responseJson({ data, ...head }: RpcResponse & { data?: unknown }): string {
+  if (!(data instanceof SerialisedData)) return outputJson({ ...head, data });
+  return `${outputJson(head).slice(0, -1)},"data":${data.json}}`;
 }
 
 interface Serving {

@@ -16,6 +16,10 @@ export class RpcRuns {
   readonly #waiting = new Set<() => void>();
   /** Texts that were queued in one run share its result. */
   readonly #unsentNoted = new WeakSet<RunResult>();
+  /** The command that the client runs now. */
+  bash: AbortController | undefined;
+  /** True while a request waits to be made again. */
+  isRetrying = false;
 
   /** @param note takes what is in no response and no event */
   constructor(note: (note: RpcNote) => void) {
@@ -26,6 +30,11 @@ export class RpcRuns {
     lifecycle.on("message_stored", ({ message }) => {
       if (message.role === "user") for (const accept of this.#waiting) accept();
     });
+    const retried = (): undefined => {
+      this.isRetrying = false;
+    };
+    lifecycle.on("message_update", retried);
+    lifecycle.on("agent_end", retried);
   }
 
   /** Resolves when the run's message is stored, or waits in the queue; rejects when it came to neither. */
@@ -91,16 +100,4 @@ export class RpcRuns {
       await host.agent.idle();
     }
   }
-}
-
-/** What is under way for pi's client. */
-export class PiClient {
-  /** The command of its user that runs. */
-  command: AbortController | undefined;
-  /** True while a request waits to be made again. */
-  isRetrying = false;
-  /** Called when one of its calls is answered. */
-  onAnswer: () => unknown = () => undefined;
-  /** True once it has spoken: events then have pi's shapes. */
-  isSpeaking = false;
 }
