@@ -8,7 +8,11 @@ export async function piPage(): Promise<string> {
   const sections = await Promise.all(
     Object.entries(REPLACEMENTS).map(async ([name, replacements]) => {
       const values = Object.keys(await modules[`@earendil-works/${name}`]!()).sort();
-      const rows = replacements.map(([instead, names]) => [names.split(" ").map(code).join(", "), instead]);
+      const grouped = Map.groupBy(replacements, ([, instead]) => instead);
+      const rows = [...grouped].map(([instead, group]) => [
+        group.flatMap(([names]) => names.split(" ").map(code)).join(", "),
+        instead,
+      ]);
       return [`## ${name}`, values.map(code).join(", "), table(["missing", "use instead"], rows)].join(
         "\n\n",
       );

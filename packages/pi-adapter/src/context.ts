@@ -12,10 +12,10 @@ import type {
   ModelRegistry,
 } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { useContext } from "./context-in-use.ts";
 import { promptOptions } from "./events.ts";
 import { piModel } from "./models/model.ts";
 import { piRegistry } from "./models/registry.ts";
-import { useContext } from "./models/requests.ts";
 import { overlay, type PiExtension, type PromptEvents, sendAsUser } from "./pi-extension.ts";
 import { type PiTheme, piTheme, useTheme } from "./theme.ts";
 
@@ -25,7 +25,7 @@ export function piContext<Context extends ExtensionContext>(context: Context, pi
   let ui: ExtensionUI | undefined;
   let registry: ModelRegistry | undefined;
   const asUser = sendAsUser(pi);
-  useContext(context, pi.extension.confirmPath, pi.extension);
+  useContext(context, pi.extension);
   return overlay(context, {
     get ui() {
       ui ??= piUi(context, pi);

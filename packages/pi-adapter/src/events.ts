@@ -6,8 +6,8 @@ import type { PayloadOf } from "@bonsai-agent/lifecycle";
 import { callsIn, type Message } from "@bonsai-agent/messages";
 import { deepCopy } from "@bonsai-agent/messages/host";
 import { piModel } from "./models/model.ts";
-import { withBlocks } from "./models/requests.ts";
 import { PiEvents } from "./models/streams.ts";
+import { withBlocks } from "./models/transcript.ts";
 import { overlay, type PiExtension, type PiHandler, type PromptEvent } from "./pi-extension.ts";
 import { turnEndHandler } from "./turn-end.ts";
 

@@ -1,111 +1,56 @@
 import { INSTEAD, type ModuleExports, type VirtualModules } from "@bonsai-agent/extension/host";
 
-/** By package of pi: a replacement for missing exports, and their names. Imports of them fail with the replacement. */
-export const REPLACEMENTS: Readonly<Record<string, readonly (readonly [instead: string, names: string])[]>> =
+const program = "Start `bonsai --mode rpc` or `bonsai -p --mode json` as a separate program.";
+const registry = "Use ctx.modelRegistry: find, getAvailable, getApiKeyAndHeaders, complete.";
+const drawing = "Bonsai draws its own messages and lists. Use components of pi-tui with ctx.ui.custom.";
+const testing = "In tests, use openTestSession of @bonsai-agent/extension/testing.";
+const sessions = "Use ctx.sessionManager, or SessionManager.open for another session.";
+const compaction = "Use ctx.compact(), or return a compaction in a session_before_compact handler.";
+const skills = "Bonsai reads skills and instructions itself. Add more in a resources_discover handler.";
+const shell = "Bonsai runs commands in bash. Use createBashTool or createLocalBashOperations.";
+const provider = "Use registerProvider(name, {streamSimple, models}) of the API object.";
+const requests = "Use stream and complete. Bonsai retries failed requests itself.";
+
+/** By package of pi: missing exports and their replacement. An import of one fails with the replacement. */
+export const REPLACEMENTS: Readonly<Record<string, readonly (readonly [names: string, instead: string])[]>> =
   {
     "pi-coding-agent": [
-      [
-        "Start `bonsai --mode rpc` or `bonsai -p --mode json` as a separate program.",
-        "AgentSessionRuntime InteractiveMode RpcClient createAgentSessionFromServices createAgentSessionRuntime createAgentSessionServices runPrintMode runRpcMode main",
-      ],
-      [
-        "Use ctx.modelRegistry: find, getAvailable, getApiKeyAndHeaders, complete.",
-        "AuthStorage ModelRegistry readStoredCredential resolveModelScopeWithDiagnostics",
-      ],
-      [
-        "Use ctx.sessionManager, or SessionManager.open for another session.",
-        "buildSessionContext buildContextEntries buildSessionProjection parseSessionEntries migrateSessionEntries sessionEntryToContextMessages getLatestCompactionEntry",
-      ],
-      [
-        "Use ctx.compact(), or return a compaction in a session_before_compact handler.",
-        "compact generateSummary generateSummaryWithUsage generateBranchSummary prepareBranchEntries collectEntriesForBranchSummary findCutPoint findTurnStartIndex DEFAULT_COMPACTION_SETTINGS",
-      ],
-      [
-        "Use ctx.getContextUsage().",
-        "calculateContextTokens estimateTokens shouldCompact getLastAssistantUsage",
-      ],
-      [
-        "Bonsai reads skills and instructions itself. Add more in a resources_discover handler.",
-        "loadSkills loadSkillsFromDir formatSkillsForPrompt parseSkillBlock loadProjectContextFiles",
-      ],
-      [
-        "Bonsai draws its own messages. A renderer can return components of pi-tui.",
-        "AssistantMessageComponent UserMessageComponent ToolExecutionComponent CustomMessageComponent BashExecutionComponent BranchSummaryMessageComponent CompactionSummaryMessageComponent SkillInvocationMessageComponent renderDiff generateDiffString",
-      ],
-      [
-        "Use ctx.ui.select, or a SelectList of pi-tui with ctx.ui.custom.",
-        "ModelSelectorComponent SessionSelectorComponent ThemeSelectorComponent ThinkingSelectorComponent TreeSelectorComponent UserMessageSelectorComponent SettingsSelectorComponent ExtensionSelectorComponent",
-      ],
-      [
-        "Use ctx.ui.input, ctx.ui.editor or ctx.ui.setFooter.",
-        "ExtensionInputComponent ExtensionEditorComponent FooterComponent",
-      ],
-      ["Write a theme file and pass its name to ctx.ui.setTheme.", "Theme"],
-      [
-        "Use createBashTool, createLocalBashOperations or exec of the API object. Bonsai runs commands in bash.",
-        "createPowerShellTool createPowerShellToolDefinition createLocalPowerShellOperations getPowerShellConfig getShellConfig",
-      ],
-      [
-        "Use ctx.isProjectTrusted(). The user decides about trust before extensions load.",
-        "ProjectTrustStore hasTrustRequiringProjectResources",
-      ],
-      [
-        "Read docs/extensions.md in Bonsai's repository.",
-        "getDocsPath getExamplesPath getPackageDir getReadmePath",
-      ],
-      [
-        "In tests, use openTestSession of @bonsai-agent/extension/testing.",
-        "createExtensionRuntime discoverAndLoadExtensions ExtensionRunner wrapRegisteredTool wrapRegisteredTools",
-      ],
-      ["Use events of the API object.", "createEventBus"],
-      ["Use resizeImage.", "convertToPng formatDimensionNote"],
-      ["Install packages with `bonsai extension add`.", "DefaultPackageManager"],
-      ["Use registerFlag and getFlag of the API object.", "parseArgs"],
-      ["Use wrapTextWithAnsi of pi-tui.", "truncateToVisualLines"],
-      [
-        "Use the extension @bonsai-agent/mcp (`bonsai extension add mcp`), or registerTool.",
-        "createMcpExtension",
-      ],
+      ["AgentSessionRuntime InteractiveMode RpcClient createAgentSessionRuntime", program],
+      ["createAgentSessionServices createAgentSessionFromServices runPrintMode runRpcMode main", program],
+      ["AuthStorage ModelRegistry readStoredCredential resolveModelScopeWithDiagnostics", registry],
+      ["buildSessionContext buildSessionProjection parseSessionEntries migrateSessionEntries", sessions],
+      ["compact generateSummary generateBranchSummary findCutPoint prepareBranchEntries", compaction],
+      ["calculateContextTokens estimateTokens shouldCompact", "Use ctx.getContextUsage()."],
+      ["loadSkills loadSkillsFromDir formatSkillsForPrompt loadProjectContextFiles", skills],
+      ["AssistantMessageComponent UserMessageComponent ToolExecutionComponent", drawing],
+      ["CustomMessageComponent BashExecutionComponent CompactionSummaryMessageComponent", drawing],
+      ["ModelSelectorComponent SessionSelectorComponent TreeSelectorComponent", drawing],
+      ["ExtensionSelectorComponent ExtensionInputComponent ExtensionEditorComponent", drawing],
+      ["FooterComponent", "Use ctx.ui.setFooter."],
+      ["Theme", "Write a theme file and pass its name to ctx.ui.setTheme."],
+      ["createPowerShellTool createLocalPowerShellOperations getShellConfig", shell],
+      ["ProjectTrustStore hasTrustRequiringProjectResources", "Use ctx.isProjectTrusted()."],
+      ["createExtensionRuntime discoverAndLoadExtensions ExtensionRunner", testing],
+      ["createEventBus", "Use events of the API object."],
+      ["convertToPng formatDimensionNote", "Use resizeImage."],
+      ["DefaultPackageManager", "Install packages with `bonsai extension add`."],
+      ["createMcpExtension", "Use the extension @bonsai-agent/mcp (`bonsai extension add mcp`)."],
     ],
     "pi-ai": [
-      [
-        "Use ctx.modelRegistry: find, getAvailable, getApiKeyAndHeaders, complete.",
-        "getModels getProviders getEnvApiKey createModels modelsAreEqual",
-      ],
-      [
-        "Use registerProvider(name, {streamSimple, models}) of the API object.",
-        "registerApiProvider createProvider lazyApi lazyStream envApiKeyAuth createImagesProvider createImagesModels",
-      ],
-      [
-        "Use stream and complete. Bonsai retries failed requests itself.",
-        "streamAnthropic streamSimpleAnthropic streamOpenAICompletions streamSimpleOpenAICompletions streamOpenAIResponses streamSimpleOpenAIResponses retryAssistantCall retryDelayMs isRetryableAssistantError",
-      ],
-      [
-        "In tests, use openTestSession of @bonsai-agent/extension/testing.",
-        "fauxProvider fauxAssistantMessage fauxText fauxThinking fauxToolCall createFauxCore",
-      ],
-      [
-        "Bonsai does not support these logins. Providers need an API key.",
-        "loginAnthropic getOAuthApiKey lazyOAuth",
-      ],
-      ["Use AssistantMessageEventStream.", "EventStream"],
-      [
-        "Use ToolCallArgumentsStream.",
-        "StreamingJsonParser parseStreamingJson parseJsonWithRepair repairJson",
-      ],
-      [
-        "Bonsai checks arguments before it calls a tool. Use Value of typebox/value for other checks.",
-        "validateToolArguments validateToolCall",
-      ],
+      ["getModels getProviders getEnvApiKey createModels", registry],
+      ["registerApiProvider createProvider lazyApi lazyStream", provider],
+      ["streamAnthropic streamOpenAICompletions streamOpenAIResponses retryAssistantCall", requests],
+      ["fauxProvider fauxAssistantMessage fauxText fauxToolCall", testing],
+      ["loginAnthropic getOAuthApiKey", "Bonsai does not support these logins. Providers need an API key."],
+      ["EventStream", "Use AssistantMessageEventStream."],
+      ["parseStreamingJson StreamingJsonParser", "Use ToolCallArgumentsStream."],
+      ["validateToolArguments validateToolCall", "Use Value of typebox/value."],
     ],
     "pi-agent-core": [
-      ["Use Agent.", "agentLoop agentLoopContinue runAgentLoop runAgentLoopContinue"],
-      ["Start `bonsai --mode rpc` or `bonsai -p --mode json` as a separate program.", "AgentHarness"],
-      ["Use SessionManager of pi-coding-agent.", "JsonlSessionRepo MemorySessionRepo StorageBackedSession"],
-      [
-        "Import it from pi-coding-agent.",
-        "convertToLlm serializeConversation createBashTool createEditTool createReadTool createWriteTool truncateHead truncateTail truncateLine formatSize",
-      ],
+      ["agentLoop agentLoopContinue runAgentLoop runAgentLoopContinue", "Use Agent."],
+      ["AgentHarness", program],
+      ["JsonlSessionRepo MemorySessionRepo", "Use SessionManager of pi-coding-agent."],
+      ["convertToLlm serializeConversation truncateHead formatSize", "Import it from pi-coding-agent."],
     ],
   };
 
@@ -150,7 +95,7 @@ export function piModules(): VirtualModules {
 }
 
 function withReplacements(name: string, load: Load): Load {
-  const replacements = REPLACEMENTS[name]!.flatMap(([instead, names]) =>
+  const replacements = REPLACEMENTS[name]!.flatMap(([names, instead]) =>
     names.split(" ").map((each) => [each, instead] as const),
   );
   return async () => ({ ...(await load()), [INSTEAD]: Object.fromEntries(replacements) });

@@ -1,7 +1,7 @@
 import type { LifecycleEvents } from "@bonsai-agent/agent";
 import { convertToLlm, type ExtensionContext, type ExtensionMessage } from "@bonsai-agent/extension";
 import type { PayloadOf } from "@bonsai-agent/lifecycle";
-import { withBlocks } from "./models/requests.ts";
+import { withBlocks } from "./models/transcript.ts";
 import { overlay, type PiExtension, type PiHandler } from "./pi-extension.ts";
 
 /** Result of pi's handlers of `turn_end`. */

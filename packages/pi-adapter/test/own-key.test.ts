@@ -1,7 +1,7 @@
 import type { ExtensionContext } from "@bonsai-agent/extension";
 import { type LoopbackServer, loopbackServer, sseChunks } from "@bonsai-agent/testkit";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { useContext } from "../src/models/requests.ts";
+import { useContext } from "../src/context-in-use.ts";
 import { complete, openAICompletionsApi, streamSimple } from "../src/modules/ai.ts";
 import { all } from "./all.ts";
 

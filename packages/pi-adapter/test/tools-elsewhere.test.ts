@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { contentText } from "@bonsai-agent/messages";
 import { afterEach, expect, test } from "vitest";
-import { useContext } from "../src/models/requests.ts";
+import { useContext } from "../src/context-in-use.ts";
 import {
   createBashTool,
   createCodingTools,
@@ -211,9 +211,11 @@ test("beyond its folder a wrapped tool asks the user of the session; an extensio
   const asked: unknown[] = [];
   const answers = [true, false, undefined];
   await new AsyncResource("session").runInAsyncScope(async () => {
-    useContext({} as never, async (request) => {
-      asked.push(request);
-      return answers.shift();
+    useContext({} as never, {
+      async confirmPath(request) {
+        asked.push(request);
+        return answers.shift();
+      },
     });
     const read = createReadTool(inside);
     expect(text(await read.execute("1", { path }))).toBe("mine");

@@ -4,8 +4,8 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import type { NotifyOnce } from "../pi-extension.ts";
 import { loginOfPi, piLoginOf } from "./login.ts";
 import { bonsaiModel, piModel } from "./model.ts";
-import { initialSystemMessage } from "./requests.ts";
 import { fromPiEvents, type PiEventSource } from "./streams.ts";
+import { piRequest } from "./transcript.ts";
 
 type PiStreaming = (model: object, context: object, options: object) => PiEventSource;
 
@@ -52,16 +52,15 @@ export function bonsaiProvider(
 /** Asks a provider of pi as pi does: model, context and options apart, the prompt in all the places it may stand. */
 function streaming(name: string, options: ProviderOptions, answer: PiStreaming) {
   return (request: ProviderStreamRequest) => {
-    const { model, systemPrompt, tools, messages, maxOutputTokens, thinking = "off", signal } = request;
+    const { model, maxOutputTokens, thinking = "off", signal } = request;
     const { baseUrl = "", headers, api } = options;
     // A login's key goes with the request; what was registered stands in for it.
     const apiKey = request.apiKey ?? keyOf(options.apiKey);
     const known = options.models?.find(({ id }) => id === model.id);
     const asked = { ...model, baseUrl, headers, api, ...known, id: model.id, provider: name };
-    const head = initialSystemMessage(systemPrompt, tools);
     const events = answer(
       { ...piModel(bonsaiModel(asked as never)), api: asked.api ?? name },
-      { systemPrompt, tools, messages: head === undefined ? messages : [head, ...messages] },
+      piRequest(request),
       {
         signal,
         ...(maxOutputTokens === undefined ? {} : { maxTokens: maxOutputTokens }),

@@ -3,28 +3,25 @@ import type { Usage } from "@bonsai-agent/messages";
 import { type ProviderApi, thinkingLevelsOf } from "@bonsai-agent/models";
 import { askedThinking } from "@bonsai-agent/models/host";
 import { type TUnsafe, Type } from "typebox";
+import { inUse } from "../context-in-use.ts";
 import { bonsaiModel, type GivenModel, type PiModel, piModel } from "../models/model.ts";
-import {
-  answerWithKey,
-  contextInUse,
-  levelOf,
-  type PiAskOptions,
-  type PiContext,
-} from "../models/requests.ts";
+import { answerWithKey, levelOf, type PiAskOptions, type PiContext } from "../models/requests.ts";
 import { type AssistantMessageEventStream, piStream } from "../models/streams.ts";
 
 export { Type } from "typebox";
 export { ToolCallArgumentsStream } from "../models/arguments-stream.ts";
 export {
-  collapsed as collapseSystemMessages,
   complete,
   complete as completeSimple,
-  currentSystemPrompt as getCurrentSystemPrompt,
-  currentTools as getCurrentTools,
   stream,
   stream as streamSimple,
 } from "../models/requests.ts";
 export { AssistantMessageEventStream, createAssistantMessageEventStream } from "../models/streams.ts";
+export {
+  collapseSystemMessages,
+  currentSystemPrompt as getCurrentSystemPrompt,
+  currentTools as getCurrentTools,
+} from "../models/transcript.ts";
 
 export const anthropicMessagesApi = wireApi("anthropic-messages");
 export const openAICompletionsApi = wireApi("openai-chat");
@@ -42,7 +39,7 @@ function wireApi(api: ProviderApi) {
 
 /** A model of the host; undefined outside of any context. */
 export function getModel(provider: string, id: string): PiModel | undefined {
-  const model = contextInUse()?.modelRegistry.find(provider, id);
+  const model = inUse()?.context.modelRegistry.find(provider, id);
   return model && piModel(model);
 }
 

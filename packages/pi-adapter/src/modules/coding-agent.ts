@@ -46,10 +46,8 @@ export {
   truncateLine,
   truncateTail,
 } from "../tools/truncate.ts";
+export { BorderedLoader, CustomEditor, DynamicBorder } from "./components.ts";
 export {
-  BorderedLoader,
-  CustomEditor,
-  DynamicBorder,
   getMarkdownTheme,
   getSelectListTheme,
   getSettingsListTheme,

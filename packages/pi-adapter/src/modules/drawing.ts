@@ -1,11 +1,10 @@
-import { Editor, type EditorOptions, type EditorTheme, matchesKey, type TUI } from "@earendil-works/pi-tui";
 import { themeInUse } from "../theme.ts";
 
 type Theme = ReturnType<typeof themeInUse>;
 type Color = Parameters<Theme["fg"]>[0];
 type Style = (text: string) => string;
 
-/** The looks of the time when it is drawn. */
+/** Reads the theme at each use. */
 const color =
   (name: Color): Style =>
   (text) =>
@@ -47,86 +46,23 @@ export function getSelectListTheme(): Record<string, Style> {
 }
 
 export function getSettingsListTheme(): Record<string, unknown> {
-  const chosen =
-    (name: Color) =>
-    (text: string, isSelected?: boolean): string =>
-      isSelected === true ? themeInUse().fg("accent", text) : themeInUse().fg(name, text);
+  const selectable = (name: Color) => (text: string, isSelected?: boolean) =>
+    themeInUse().fg(isSelected === true ? "accent" : name, text);
   return {
-    label: chosen("text"),
-    value: chosen("muted"),
+    label: selectable("text"),
+    value: selectable("muted"),
     description: color("dim"),
     hint: color("dim"),
     cursor: "> ",
   };
 }
 
-/** Lines of a code, as they are. */
+/** The lines of the code, without colours. */
 export function highlightCode(code: string): string[] {
   return code.split("\n");
 }
 
-/** A line across, as wide as the terminal. */
-export class DynamicBorder {
-  readonly #color: Style;
-
-  constructor(style: Style = color("border")) {
-    this.#color = style;
-  }
-
-  invalidate(): void {}
-
-  render(width: number): string[] {
-    return [this.#color("─".repeat(Math.max(1, width)))];
-  }
-}
-
-interface Colours {
-  fg(color: string, text: string): string;
-}
-
-interface Screen {
-  requestRender?(): void;
-}
-
-/** A message between two lines while something is waited for; Escape aborts its signal. */
-export class BorderedLoader {
-  readonly #controller = new AbortController();
-  readonly #border: DynamicBorder;
-  readonly #lines: string[];
-  readonly #cancellable: boolean;
-  onAbort: (() => void) | undefined;
-
-  constructor(
-    _screen: Screen,
-    theme: Colours,
-    message: string,
-    { cancellable = true }: { cancellable?: boolean } = {},
-  ) {
-    this.#cancellable = cancellable;
-    this.#border = new DynamicBorder((text) => theme.fg("border", text));
-    this.#lines = [message, ...(cancellable ? [theme.fg("dim", "Esc to cancel")] : [])];
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  handleInput(data: string): void {
-    if (!this.#cancellable || !matchesKey(data, "escape")) return;
-    this.#controller.abort();
-    this.onAbort?.();
-  }
-
-  render(width: number): string[] {
-    const border = this.#border.render(width);
-    return [...border, ...this.#lines.map((line) => ` ${line}`), ...border];
-  }
-
-  invalidate(): void {}
-  dispose(): void {}
-}
-
-/** Keys by the names of pi's actions, as far as hints mention them. */
+/** Keys by the names of pi's actions, today's and former ones. */
 const keys: Readonly<Record<string, string>> = {
   "tui.select.confirm": "enter",
   "tui.select.cancel": "escape",
@@ -140,7 +76,7 @@ const keys: Readonly<Record<string, string>> = {
   selectCancel: "escape",
 };
 
-/** The key of an action; one that is not known is shown by its name. */
+/** The key of an action; an unknown action stays as it is. */
 export function keyText(action: string): string {
   return keys[action] ?? action;
 }
@@ -151,58 +87,4 @@ export function keyHint(action: string, description: string): string {
 
 export function rawKeyHint(key: string, description: string): string {
   return `${key} ${description}`;
-}
-
-interface Keybindings {
-  matches(data: string, action: string): boolean;
-}
-
-interface Options extends EditorOptions {
-  embedWorkingStatus?: boolean;
-}
-
-/** pi's editor: runs the program's keys before it types anything. */
-export class CustomEditor extends Editor {
-  readonly keybindings: Keybindings;
-  readonly embedWorkingStatus: boolean;
-  /** By pi's names. Bonsai's own keys are asked before any editor, but for the one that stops. */
-  readonly actionHandlers = new Map<string, () => void>();
-  onEscape: (() => void) | undefined;
-  onCtrlD: (() => void) | undefined;
-  onPasteImage: (() => void) | undefined;
-  onExtensionShortcut: ((data: string) => boolean) | undefined;
-
-  constructor(tui: TUI, theme: EditorTheme, keybindings: Keybindings, options: Options = {}) {
-    super(tui, theme, options);
-    this.keybindings = keybindings;
-    this.embedWorkingStatus = options.embedWorkingStatus ?? false;
-  }
-
-  onAction(action: string, handler: () => void): void {
-    this.actionHandlers.set(action, handler);
-  }
-
-  /** The line above the editor says what goes on. */
-  setWorkingStatusIndicator(): void {}
-
-  override handleInput(data: string): void {
-    if (this.onExtensionShortcut?.(data) === true) return;
-    const handler = handlerOf(this, data);
-    if (handler === undefined) super.handleInput(data);
-    else handler();
-  }
-}
-
-/** What pi's own keys do in an editor; undefined for a key that is typed. */
-function handlerOf(editor: CustomEditor, data: string): (() => void) | undefined {
-  const { actionHandlers, keybindings } = editor;
-  const is = (action: string) => keybindings.matches(data, action);
-  if (is("app.interrupt"))
-    return editor.isShowingAutocomplete()
-      ? undefined
-      : (editor.onEscape ?? actionHandlers.get("app.interrupt"));
-  if (is("app.exit"))
-    return editor.getText() === "" ? (editor.onCtrlD ?? actionHandlers.get("app.exit")) : undefined;
-  if (is("app.clipboard.pasteImage")) return editor.onPasteImage;
-  return [...actionHandlers].find(([action]) => action !== "app.interrupt" && is(action))?.[1];
 }

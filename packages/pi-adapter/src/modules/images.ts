@@ -28,32 +28,45 @@ interface ResizedImage {
 }
 
 const MAX_BYTES = 4.5 * 1024 * 1024;
-/** After this many steps of three quarters, an image of 2000 pixels is one pixel wide. */
+/** Each step is three quarters of the last: after them, an image of 2000 pixels is one pixel wide. */
 const MAX_STEPS = 30;
 
-/** The image within bounds; null for bytes that are no image, or that no size makes small enough. */
+/** The image within bounds, upright; null for bytes that are no image, or that no size makes small enough. */
 export async function resizeImage(
   bytes: Uint8Array,
   mimeType: string,
   options: ResizeOptions = {},
 ): Promise<ResizedImage | null> {
-  const { maxWidth = 2_000, maxHeight = 2_000, maxBytes = MAX_BYTES } = options;
-  return withImage(bytes, (image, photon) => {
-    const [originalWidth, originalHeight] = [image.get_width(), image.get_height()];
-    const original = { originalWidth, originalHeight };
-    const isSmall = originalWidth <= maxWidth && originalHeight <= maxHeight;
-    const data = Buffer.from(bytes).toString("base64");
-    if (isSmall && data.length < maxBytes)
-      return { data, mimeType, ...original, width: originalWidth, height: originalHeight, wasResized: false };
-    let scale = Math.min(1, maxWidth / originalWidth, maxHeight / originalHeight);
-    for (let step = 0; step < MAX_STEPS; step += 1) {
-      const [width, height] = [scaled(originalWidth, scale), scaled(originalHeight, scale)];
-      const found = smallest(photon, image, { width, height, maxBytes, quality: options.jpegQuality ?? 80 });
-      if (found !== undefined) return { ...found, ...original, width, height, wasResized: true };
-      scale *= 0.75;
-    }
+  const photon = loadPhoton();
+  let image: PhotonImage | undefined;
+  try {
+    image = upright(photon, photon.PhotonImage.new_from_byteslice(new Uint8Array(bytes)), bytes);
+    return fitted(photon, image, { ...options, data: Buffer.from(bytes).toString("base64"), mimeType });
+  } catch {
     return null;
-  });
+  } finally {
+    image?.free();
+  }
+}
+
+function fitted(
+  photon: Photon,
+  image: PhotonImage,
+  { data, mimeType, ...options }: ResizeOptions & { data: string; mimeType: string },
+): ResizedImage | null {
+  const { maxWidth = 2_000, maxHeight = 2_000, maxBytes = MAX_BYTES, jpegQuality = 80 } = options;
+  const [originalWidth, originalHeight] = [image.get_width(), image.get_height()];
+  const original = { originalWidth, originalHeight };
+  let scale = Math.min(1, maxWidth / originalWidth, maxHeight / originalHeight);
+  if (scale === 1 && data.length < maxBytes)
+    return { data, mimeType, ...original, width: originalWidth, height: originalHeight, wasResized: false };
+  for (let step = 0; step < MAX_STEPS; step += 1) {
+    const [width, height] = [scaled(originalWidth, scale), scaled(originalHeight, scale)];
+    const found = smallest(photon, image, { width, height, maxBytes, quality: jpegQuality });
+    if (found !== undefined) return { ...found, ...original, width, height, wasResized: true };
+    scale *= 0.75;
+  }
+  return null;
 }
 
 const scaled = (pixels: number, scale: number): number => Math.max(1, Math.round(pixels * scale));
@@ -80,26 +93,9 @@ function encoded(bytes: Uint8Array, mimeType: string): Pick<ResizedImage, "data"
   return { data: Buffer.from(bytes).toString("base64"), mimeType };
 }
 
-/** Decodes an image, upright. Null for bytes that are no image. */
-async function withImage<Value>(
-  bytes: Uint8Array,
-  use: (image: PhotonImage, photon: Photon) => Value,
-): Promise<Value | null> {
-  const photon = loadPhoton();
-  let image: PhotonImage | undefined;
-  try {
-    image = upright(photon, photon.PhotonImage.new_from_byteslice(new Uint8Array(bytes)), bytes);
-    return use(image, photon);
-  } catch {
-    return null;
-  } finally {
-    image?.free();
-  }
-}
-
 let loaded: Photon | undefined;
 
-/** The library reads its WebAssembly file beside itself. So the command has it as files, not in its bundle. */
+/** The library reads its WebAssembly file beside itself: the command has it as files, not in its bundle. */
 function loadPhoton(): Photon {
   const shipped = fileURLToPath(new URL("./photon/photon_rs.js", import.meta.url));
   const name = existsSync(shipped) ? shipped : "@silvia-odwyer/photon-node";
@@ -107,35 +103,22 @@ function loadPhoton(): Photon {
   return loaded;
 }
 
-/** Turns a photo as its camera was held. The image that was given is freed if another takes its place. */
+/** Turns a photo as its camera was held. `photon.rotate` would leave edges without colour. */
 function upright(photon: Photon, image: PhotonImage, bytes: Uint8Array): PhotonImage {
   const orientation = orientationOf(bytes);
-  if (orientation === 1) return image;
-  const [width, height] = [image.get_width(), image.get_height()];
-  const isTurned = orientation >= 5;
-  const isMirrored = [2, 4, 5, 7].includes(orientation);
-  const [newWidth, newHeight] = isTurned ? [height, width] : [width, height];
-  const from = new Uint32Array(image.get_raw_pixels().slice().buffer);
-  const to = new Uint32Array(from.length);
-  for (let y = 0; y < newHeight; y += 1)
-    for (let x = 0; x < newWidth; x += 1) {
-      const across = isMirrored ? newWidth - 1 - x : x;
-      to[y * newWidth + x] = from[sourceIndex(orientation, { x: across, y, width, height })]!;
-    }
-  image.free();
-  return new photon.PhotonImage(new Uint8Array(to.buffer), newWidth, newHeight);
+  const turned = orientation < 5 ? image : transposed(photon, image);
+  if ([2, 3, 6, 7].includes(orientation)) photon.fliph(turned);
+  if ([3, 4, 7, 8].includes(orientation)) photon.flipv(turned);
+  return turned;
 }
 
-/** The pixel of the file for a pixel of the upright image, after a mirrored one was mirrored back. */
-function sourceIndex(
-  orientation: number,
-  { x, y, width, height }: { x: number; y: number; width: number; height: number },
-): number {
-  const isUpsideDown = orientation === 3 || orientation === 4;
-  if (isUpsideDown) return (height - 1 - y) * width + (width - 1 - x);
-  if (orientation < 5) return y * width + x;
-  const isClockwise = orientation === 5 || orientation === 6;
-  return isClockwise ? (height - 1 - x) * width + y : x * width + (width - 1 - y);
+/** Swaps rows and columns, and frees the given image. */
+function transposed(photon: Photon, image: PhotonImage): PhotonImage {
+  const [width, height] = [image.get_width(), image.get_height()];
+  const from = new Uint32Array(image.get_raw_pixels().slice().buffer);
+  image.free();
+  const to = from.map((_pixel, at) => from[(at % height) * width + Math.floor(at / height)]!);
+  return new photon.PhotonImage(new Uint8Array(to.buffer), height, width);
 }
 
 const EXIF = Buffer.from("Exif\0\0");

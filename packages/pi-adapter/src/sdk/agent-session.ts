@@ -1,9 +1,10 @@
 import type { Agent, LifecycleEvents } from "@bonsai-agent/agent";
 import type { ExtensionMode, Extensions } from "@bonsai-agent/extension/host";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import { BonsaiError, type ImageContent, type Message, messageText } from "@bonsai-agent/messages";
+import { type ImageContent, type Message, messageText } from "@bonsai-agent/messages";
 import { bonsaiModel, type GivenModel, type PiModel, piModel } from "../models/model.ts";
-import { levelOf, withBlocks } from "../models/requests.ts";
+import { levelOf } from "../models/requests.ts";
+import { withBlocks } from "../models/transcript.ts";
 import type { ModelRuntime } from "./model-runtime.ts";
 import { type PiEvent, sendPiEvents } from "./pi-events.ts";
 import type { DefaultResourceLoader } from "./resource-loader.ts";
@@ -179,14 +180,6 @@ export class AgentSession {
     return this.#agent.session.id;
   }
 
-  get sessionName(): string | undefined {
-    return this.#agent.session.name;
-  }
-
-  setSessionName(name: string): void {
-    this.#agent.session.append({ type: "session_info", name });
-  }
-
   getActiveToolNames(): string[] {
     return [...this.#agent.tools.active];
   }
@@ -197,23 +190,6 @@ export class AgentSession {
 
   getAllTools(): { name: string; description: string; parameters: object }[] {
     return this.#agent.tools.allTools().map(({ declaration }) => ({ ...declaration }));
-  }
-
-  /** @throws BonsaiError `pi_not_compacted` */
-  async compact(focus?: string): Promise<object> {
-    const outcome = await this.#agent.compact(focus === undefined ? {} : { focus });
-    const { compaction } = this.#agent.session.projection();
-    if (outcome.status === "compacted" && compaction !== undefined) {
-      const { summary, firstKeptEntryId, details } = compaction;
-      const { tokensBefore, tokensAfter } = outcome;
-      return { summary, firstKeptEntryId, tokensBefore, estimatedTokensAfter: tokensAfter, details };
-    }
-    throw new BonsaiError({
-      /** `compact` of a session that an extension created did not compact. The message says why. */
-      code: "pi_not_compacted",
-      message: outcome.detail,
-      hint: "Nothing changed. Try again, or choose another model.",
-    });
   }
 
   get state() {

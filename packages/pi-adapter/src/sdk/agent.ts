@@ -6,6 +6,7 @@ import {
   type PromptOptions,
   type RunResult,
   type Tool,
+  type ToolResult,
 } from "@bonsai-agent/agent";
 import type { ProviderStreamRequest } from "@bonsai-agent/extension";
 import { streamProvider } from "@bonsai-agent/extension/host";
@@ -17,31 +18,24 @@ import {
   type ImageContent,
   type Message,
   type ToolCall,
-  type UserContent,
 } from "@bonsai-agent/messages";
-import { ModelClient, type ToolDeclaration } from "@bonsai-agent/models";
+import { ModelClient } from "@bonsai-agent/models";
 import { createSession } from "@bonsai-agent/session";
 import { bonsaiModel, type GivenModel } from "../models/model.ts";
-import { initialSystemMessage, levelOf, stream } from "../models/requests.ts";
+import { levelOf, stream } from "../models/requests.ts";
 import { fromPiEvents, type PiEventSource } from "../models/streams.ts";
+import { piRequest } from "../models/transcript.ts";
+import { overlay } from "../pi-extension.ts";
 import { type PiEvent, sendPiEvents } from "./pi-events.ts";
 
-interface Result {
-  content: UserContent[];
-  details?: unknown;
-  terminate?: boolean;
-}
-
-interface AgentTool extends ToolDeclaration {
-  label?: string;
-  executionMode?: "sequential" | "parallel";
-  prepareArguments?(args: unknown): unknown;
+interface AgentTool
+  extends Pick<Tool, "name" | "label" | "description" | "parameters" | "executionMode" | "prepareArguments"> {
   execute(
     toolCallId: string,
     params: unknown,
     signal: AbortSignal,
-    onUpdate: (partial: Result) => void,
-  ): Promise<Result>;
+    onUpdate: (partial: ToolResult) => void,
+  ): Promise<ToolResult>;
 }
 
 interface AgentState {
@@ -77,9 +71,9 @@ interface AgentOptions {
     signal?: AbortSignal,
   ): Promise<{ block?: boolean; reason?: string } | undefined>;
   afterToolCall?(
-    call: CallContext & { result: Result; isError: boolean },
+    call: CallContext & { result: ToolResult; isError: boolean },
     signal?: AbortSignal,
-  ): Promise<(Partial<Result> & { isError?: boolean }) | undefined>;
+  ): Promise<Partial<ToolResult> | undefined>;
   toolExecution?: "sequential" | "parallel";
   sessionId?: string;
 }
@@ -198,7 +192,12 @@ export class Agent {
         ...agentSettings({ compaction: { enabled: false }, limits: { runRequests: 0 } }),
         thinking: levelOf(thinkingLevel),
       },
-      tools: tools.map((tool) => bonsaiTool(tool, this.#options.toolExecution)),
+      tools: tools.map((tool) => {
+        const { toolExecution: executionMode = tool.executionMode } = this.#options;
+        const execute: Tool["execute"] = ({ toolCallId, input, signal, onUpdate }) =>
+          tool.execute(toolCallId, input, signal, onUpdate);
+        return overlay(tool, { execute, ...(executionMode && { executionMode }) });
+      }),
     });
   }
 
@@ -207,15 +206,10 @@ export class Agent {
     const { model } = this.state;
     const changed = (await transformContext?.([...sent], signal)) ?? [...sent];
     const messages = (await convertToLlm?.(changed)) ?? changed;
-    const head = initialSystemMessage(systemPrompt, tools);
-    return this.streamFunction(
-      model,
-      { systemPrompt, tools, messages: head === undefined ? messages : [head, ...messages] },
-      {
-        ...{ apiKey: await getApiKey?.(model.provider), signal, sessionId },
-        ...(thinking === "off" ? {} : { reasoning: thinking }),
-      },
-    );
+    return this.streamFunction(model, piRequest({ systemPrompt, tools, messages }), {
+      ...{ apiKey: await getApiKey?.(model.provider), signal, sessionId },
+      ...(thinking === "off" ? {} : { reasoning: thinking }),
+    });
   }
 
   #connect(lifecycle: Lifecycle<LifecycleEvents>): void {
@@ -275,16 +269,4 @@ function promptOf(message: Message): [text: string, options: PromptOptions] {
   const blocks = typeof content === "string" ? [] : content;
   const images = blocks.filter((block): block is ImageContent => block.type === "image");
   return [contentText(content as never), { isExpanded: true, ...(images.length > 0 && { images }) }];
-}
-
-function bonsaiTool(tool: AgentTool, mode: AgentOptions["toolExecution"]): Tool {
-  return {
-    name: tool.name,
-    label: tool.label ?? tool.name,
-    description: tool.description,
-    parameters: tool.parameters,
-    executionMode: mode === "sequential" ? mode : (tool.executionMode ?? "parallel"),
-    prepareArguments: tool.prepareArguments?.bind(tool),
-    execute: ({ toolCallId, input, signal, onUpdate }) => tool.execute(toolCallId, input, signal, onUpdate),
-  };
 }

@@ -12,6 +12,7 @@ import {
 import type { ExtensionAPI, ExtensionTool } from "@bonsai-agent/extension";
 import {
   type ExtensionHost,
+  type Extensions,
   type FrontEndUI,
   hostModules,
   lifecycleNotice,
@@ -21,8 +22,9 @@ import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import { type CatalogueModel, defaultModel } from "@bonsai-agent/models";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
+import { inUse } from "../context-in-use.ts";
 import { bonsaiModel, type GivenModel } from "../models/model.ts";
-import { hostInUse, levelOf, modulesInUse } from "../models/requests.ts";
+import { levelOf } from "../models/requests.ts";
 import { piAdapter } from "../pi-adapter.ts";
 import { AgentSession, type Binding } from "./agent-session.ts";
 import { ModelRuntime } from "./model-runtime.ts";
@@ -46,103 +48,110 @@ interface CreateAgentSessionOptions {
   settingsManager?: unknown;
 }
 
-interface CreatedSession {
-  session: AgentSession;
-  extensionsResult: ReturnType<DefaultResourceLoader["getExtensions"]>;
-  modelFallbackMessage: undefined;
-}
-
-const BUILT_IN = ["read", "bash", "edit", "write", "grep", "find", "ls", "recall"];
-
 /**
  * pi's session in a program: an agent of Bonsai with its own extensions, tools and session file. Within an extension it uses
  * the models, the settings and the path questions of the program that runs the extension.
  * @throws BonsaiError `pi_no_model`, `pi_session_in_use`, `pi_session_invalid`
  */
-export async function createAgentSession(options: CreateAgentSessionOptions = {}): Promise<CreatedSession> {
-  const work = await openWork(options);
-  const { loader: resourceLoader, manager: sessionManager, runtime: modelRuntime, binding } = work;
-  const { lifecycle, host } = sessionHost(work);
-  const agent = await openSessionAgent(work, lifecycle);
-  work.agent = agent;
-  const extensions = await loadExtensions({
-    host,
-    inline: [...resourceLoader.factories, ...customTools(options.customTools)],
-    find: () => ({
-      extensions: resourceLoader.extensionPaths.map((path) => ({ path, origin: "flag" })),
-      problems: [],
-    }),
-    modules: modulesInUse() ?? hostModules(),
-    adapter: piAdapter({ isAllForPi: true }),
-  });
+export async function createAgentSession(options: CreateAgentSessionOptions = {}) {
+  const parts = await sessionParts(options);
+  const { resourceLoader, sessionManager, host } = parts;
+  const agent = await openSessionAgent(parts, options);
+  parts.agent = agent;
+  const extensions = await loadSessionExtensions(parts, options);
   extensions.attach(agent);
-  chooseTools(agent, options);
+  const { tools, customTools = [] } = options;
+  const chosen = tools && [...tools, ...customTools.map(({ name }) => name)];
+  agent.tools.setActive(chosen ?? (options.noTools === "all" ? [] : undefined));
   const found = resourceLoader.getExtensions();
   const failed = extensions.failed.map(({ path, error }) => ({ path, error: error.message }));
-  const { settingsManager = SettingsManager.create(work.cwd, resourceLoader.agentDir) } = options;
-  const session = new AgentSession({
-    ...{
-      agent,
-      extensions,
-      lifecycle,
-      binding,
-      sessionManager,
-      settingsManager,
-      resourceLoader,
-      modelRuntime,
-    },
-    onDispose: () => readKeptAgain(sessionManager),
-  });
+  const { lifecycle } = host;
+  const onDispose = () => readKeptAgain(sessionManager);
   return {
-    session,
+    session: new AgentSession({ ...parts, agent, extensions, lifecycle, onDispose }),
     extensionsResult: { ...found, errors: [...found.errors, ...failed] },
     modelFallbackMessage: undefined,
   };
 }
 
-/** Everything that a session is made of. */
-interface SessionWork {
-  cwd: string;
-  options: CreateAgentSessionOptions;
-  loader: DefaultResourceLoader;
-  manager: PiSessionManager;
-  runtime: ModelRuntime;
+interface SessionParts {
+  resourceLoader: DefaultResourceLoader;
+  sessionManager: PiSessionManager;
+  settingsManager: unknown;
+  modelRuntime: ModelRuntime;
   session: Session;
-  model: CatalogueModel;
   binding: Binding;
+  host: ExtensionHost;
   agent?: Agent;
-  /** The program that runs the extension. */
-  outer: ExtensionHost | undefined;
 }
 
-async function openWork(options: CreateAgentSessionOptions): Promise<SessionWork> {
+async function sessionParts(options: CreateAgentSessionOptions): Promise<SessionParts> {
   const { agentDir = bonsaiHome() } = options;
   const cwd = resolve(options.cwd ?? options.sessionManager?.getCwd() ?? process.cwd());
-  const runtime = options.modelRuntime ?? (await ModelRuntime.create());
-  const loader = options.resourceLoader ?? new DefaultResourceLoader({ cwd, agentDir });
-  if (!loader.loaded) await loader.reload();
-  const manager = options.sessionManager ?? SessionManager.create(cwd);
-  const session = openKept(manager);
-  const model = options.model ? bonsaiModel(options.model) : await usualModel(session, runtime);
+  const modelRuntime = options.modelRuntime ?? (await ModelRuntime.create());
+  const resourceLoader = options.resourceLoader ?? new DefaultResourceLoader({ cwd, agentDir });
+  if (!resourceLoader.loaded) await resourceLoader.reload();
+  const sessionManager = options.sessionManager ?? SessionManager.create(cwd);
+  const settingsManager = options.settingsManager ?? SettingsManager.create(cwd, agentDir);
+  const session = openKept(sessionManager);
+  const parts = { resourceLoader, sessionManager, settingsManager, modelRuntime, session };
+  const binding: Binding = { mode: "print" };
+  const all: SessionParts = { ...parts, binding, host: sessionHost(cwd, () => all) };
+  return all;
+}
+
+/** The session as its extensions see the program. */
+function sessionHost(cwd: string, parts: () => SessionParts): ExtensionHost {
+  const outer = inUse()?.extension.host;
+  const onNotice = ({ level, message }: AgentNotice) => {
+    if (level !== "info") parts().binding.onError?.({ extensionPath: "", event: "notice", error: message });
+  };
   return {
+    get mode() {
+      return parts().binding.mode;
+    },
+    get ui() {
+      return parts().binding.ui as FrontEndUI | undefined;
+    },
     cwd,
-    options,
-    loader,
-    manager,
-    runtime,
-    session,
-    model,
-    binding: { mode: "print" },
-    outer: hostInUse(),
+    lifecycle: new Lifecycle<LifecycleEvents>({
+      rules: lifecycleEventRules,
+      onNotice: (notice) => onNotice(lifecycleNotice(notice)),
+    }),
+    onNotice,
+    session: () => parts().session,
+    agent: () => parts().agent,
+    model: () => parts().agent?.model,
+    models: async () => parts().modelRuntime.models,
+    shutdown: () => parts().binding.shutdown?.(),
+    isProjectTrusted: () => outer?.isProjectTrusted() ?? false,
+    flag: (name) => outer?.flag(name),
+    confirmPath: async (request) => outer?.confirmPath?.(request),
   };
 }
 
+async function openSessionAgent(parts: SessionParts, options: CreateAgentSessionOptions): Promise<Agent> {
+  const { resourceLoader: loader, modelRuntime, session, host } = parts;
+  const { cwd, lifecycle, onNotice, confirmPath } = host;
+  const model = options.model ? bonsaiModel(options.model) : await usualModel(parts);
+  return openAgent({
+    ...{ session, cwd, model, lifecycle, onNotice, ...(confirmPath && { confirmPath }) },
+    home: loader.agentDir,
+    models: modelRuntime.models.client,
+    settings: settingsOf(parts, options),
+    givenPrompt: { replaced: loader.getSystemPrompt(), appended: loader.getAppendSystemPrompt() },
+    skills: () => loader.skills,
+    excludedTools: excludedTools(options),
+    expandInput: async ({ text }) => loader.expanded(text),
+  });
+}
+
 /** The session's own model, else the selected one, else the first with a key. */
-async function usualModel(session: Session, runtime: ModelRuntime): Promise<CatalogueModel> {
+async function usualModel({ session, modelRuntime }: SessionParts): Promise<CatalogueModel> {
   const own = session.settings().model;
-  const known = own && runtime.getModel(own.provider, own.modelId);
+  const known = own && modelRuntime.getModel(own.provider, own.modelId);
   const model =
-    (known && bonsaiModel(known)) ?? runtime.current ?? (await defaultModel(runtime.models))?.model;
+    (known && bonsaiModel(known)) ?? modelRuntime.current ?? (await defaultModel(modelRuntime.models))?.model;
   if (model !== undefined) return model;
   throw new BonsaiError({
     code: "pi_no_model",
@@ -151,67 +160,17 @@ async function usualModel(session: Session, runtime: ModelRuntime): Promise<Cata
   });
 }
 
-/** The session as its extensions see the program. */
-function sessionHost(work: SessionWork): { lifecycle: Lifecycle<LifecycleEvents>; host: ExtensionHost } {
-  const { cwd, session, runtime, binding, outer } = work;
-  const onNotice = noticeOf(work);
-  const lifecycle = new Lifecycle<LifecycleEvents>({
-    rules: lifecycleEventRules,
-    onNotice: (notice) => onNotice(lifecycleNotice(notice)),
-  });
-  const host: ExtensionHost = {
-    get mode() {
-      return binding.mode;
-    },
-    get ui() {
-      return binding.ui as FrontEndUI | undefined;
-    },
-    ...{ cwd, lifecycle, onNotice },
-    session: () => session,
-    agent: () => work.agent,
-    model: () => work.agent?.model,
-    models: async () => runtime.models,
-    shutdown: () => binding.shutdown?.(),
-    isProjectTrusted: () => outer?.isProjectTrusted() ?? false,
-    flag: (name) => outer?.flag(name),
-    confirmPath: async (request) => outer?.confirmPath?.(request),
-  };
-  return { lifecycle, host };
-}
-
-function noticeOf({ binding }: SessionWork): (notice: AgentNotice) => void {
-  return ({ level, message }) => {
-    if (level !== "info") binding.onError?.({ extensionPath: "", event: "notice", error: message });
-  };
-}
-
-function openSessionAgent(work: SessionWork, lifecycle: Lifecycle<LifecycleEvents>): Promise<Agent> {
-  const { cwd, loader, runtime, session, model, options, outer } = work;
-  return openAgent({
-    ...{ session, cwd, model, lifecycle },
-    home: loader.agentDir,
-    models: runtime.models.client,
-    settings: settingsOf(work),
-    givenPrompt: { replaced: loader.getSystemPrompt(), appended: loader.getAppendSystemPrompt() },
-    skills: () => loader.skills,
-    excludedTools: excludedTools(options),
-    expandInput: async ({ text }) => loader.expanded(text),
-    onNotice: noticeOf(work),
-    confirmPath: async (request) => outer?.confirmPath?.(request),
-  });
-}
-
 /** The settings of the program that runs the extension, without its titles and its choice of tools. */
-function settingsOf({ options, loader, session, outer }: SessionWork): AgentSettings {
-  const { tools: _tools, ...base } = outer?.agent()?.settings ?? agentSettings({});
-  const thinking = options.thinkingLevel ?? session.settings().thinkingLevel ?? base.thinking;
-  return {
-    ...base,
-    titles: false,
-    thinking: levelOf(thinking),
-    instructionFiles: loader.instructionFiles(base),
-  };
+function settingsOf(
+  { resourceLoader, session }: SessionParts,
+  { thinkingLevel }: CreateAgentSessionOptions,
+): AgentSettings {
+  const { tools: _tools, ...base } = inUse()?.extension.host?.agent()?.settings ?? agentSettings({});
+  const thinking = levelOf(thinkingLevel ?? session.settings().thinkingLevel ?? base.thinking);
+  return { ...base, titles: false, thinking, instructionFiles: resourceLoader.instructionFiles(base) };
 }
+
+const BUILT_IN = ["read", "bash", "edit", "write", "grep", "find", "ls", "recall"];
 
 /** Such a session is often a sub-agent: it has sub-agents of its own only if `tools` names them. */
 function excludedTools({ tools, excludeTools = [], noTools }: CreateAgentSessionOptions): string[] {
@@ -219,17 +178,21 @@ function excludedTools({ tools, excludeTools = [], noTools }: CreateAgentSession
   return [...excludeTools, ...own, ...(tools?.includes("task") ? [] : ["task"])];
 }
 
-function chooseTools(agent: Agent, { tools, noTools, customTools = [] }: CreateAgentSessionOptions): void {
-  if (tools !== undefined) agent.tools.setActive([...tools, ...customTools.map(({ name }) => name)]);
-  else if (noTools === "all") agent.tools.setActive([]);
-}
-
-function customTools(tools: readonly ExtensionTool[] = []) {
-  if (tools.length === 0) return [];
+function loadSessionExtensions(
+  { resourceLoader, host }: SessionParts,
+  { customTools = [] }: CreateAgentSessionOptions,
+): Promise<Extensions> {
   const factory = (api: ExtensionAPI) => {
-    for (const tool of tools) api.registerTool(tool);
+    for (const tool of customTools) api.registerTool(tool);
   };
-  return [{ name: "customTools", factory }];
+  const extensions = resourceLoader.extensionPaths.map((path) => ({ path, origin: "flag" as const }));
+  return loadExtensions({
+    host,
+    inline: [...resourceLoader.factories, { name: "customTools", factory }],
+    find: () => ({ extensions, problems: [] }),
+    modules: inUse()?.extension.modules ?? hostModules(),
+    adapter: piAdapter({ isAllForPi: true }),
+  });
 }
 
 /** The settings file that a program of pi reads. Sessions have Bonsai's settings. */

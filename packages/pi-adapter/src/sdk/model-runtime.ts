@@ -1,4 +1,3 @@
-import { dirname } from "node:path";
 import {
   type ExtensionModels,
   type ModelRegistry,
@@ -15,16 +14,10 @@ import {
 } from "@bonsai-agent/models";
 import { scenarioModel } from "@bonsai-agent/models/scripted";
 import { bonsaiHome } from "@bonsai-agent/session";
+import { inUse } from "../context-in-use.ts";
 import { bonsaiModel, type GivenModel, type PiModel, piModel } from "../models/model.ts";
 import { bonsaiProvider, type PiProvider } from "../models/provider.ts";
 import { piRegistry } from "../models/registry.ts";
-import { contextInUse, hostInUse } from "../models/requests.ts";
-
-interface RuntimeOptions {
-  /** Default: the models of the program that runs the extension, else those of Bonsai's folder. */
-  authPath?: string;
-  modelsPath?: string | null;
-}
 
 /** pi's models and keys, on Bonsai's catalogue. */
 export class ModelRuntime {
@@ -43,12 +36,11 @@ export class ModelRuntime {
     this.#registry = piRegistry(registry);
   }
 
-  /** @throws BonsaiError if the catalogue cannot be read */
-  static async create({ authPath, modelsPath }: RuntimeOptions = {}): Promise<ModelRuntime> {
-    const own = authPath ?? modelsPath ?? undefined;
-    const host = own === undefined ? hostInUse() : undefined;
-    if (host !== undefined) return new ModelRuntime(await host.models(), contextInUse()?.model);
-    return new ModelRuntime(await openModels(own === undefined ? bonsaiHome() : dirname(own)), undefined);
+  /** The models of the program that runs the extension, else those of Bonsai's folder. @throws errors of reading the catalogue */
+  static async create(): Promise<ModelRuntime> {
+    const used = inUse();
+    const models = await (used?.extension.host?.models() ?? openModels());
+    return new ModelRuntime(models, used?.context.model);
   }
 
   /** The catalogue's models and the current one: a scenario's model is in no catalogue. */
@@ -103,9 +95,9 @@ export class ModelRuntime {
   }
 }
 
-/** For a program that Bonsai does not run. */
-async function openModels(home: string): Promise<ExtensionModels> {
+async function openModels(): Promise<ExtensionModels> {
   const { env } = process;
+  const home = bonsaiHome();
   const keys = new KeyFile({ home, env });
   return { catalogue: await loadCatalogue({ home, env }), keys, client: new ModelClient({ keys }) };
 }

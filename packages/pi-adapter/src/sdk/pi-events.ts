@@ -1,7 +1,7 @@
 import type { LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import { withBlocks } from "../models/requests.ts";
 import { PiEvents } from "../models/streams.ts";
+import { withBlocks } from "../models/transcript.ts";
 
 /** An event of an agent in pi's shape. */
 export interface PiEvent {

@@ -12,7 +12,7 @@ import {
 import type { ExtensionFactory } from "@bonsai-agent/extension";
 import { findExtensions } from "@bonsai-agent/extension/host";
 import { bonsaiHome } from "@bonsai-agent/session";
-import { hostInUse } from "../models/requests.ts";
+import { inUse } from "../context-in-use.ts";
 
 interface NamedFactory {
   name: string;
@@ -165,7 +165,7 @@ function noRegistrations(): ExtensionList["runtime"] {
 }
 
 function isProjectTrusted(): boolean {
-  return hostInUse()?.isProjectTrusted() ?? false;
+  return inUse()?.extension.host?.isProjectTrusted() ?? false;
 }
 
 function textOf(given: string): string {

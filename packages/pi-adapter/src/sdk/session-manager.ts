@@ -14,7 +14,7 @@ import {
   type SessionSummary,
   sessionFolder,
 } from "@bonsai-agent/session";
-import { contextInUse } from "../models/requests.ts";
+import { inUse } from "../context-in-use.ts";
 
 interface NewSessionOptions {
   /** Default: a random UUID. */
@@ -154,8 +154,8 @@ function notStored(): BonsaiError {
 
 /** Two writers of one session would each make a branch. */
 function refuseInUse(file: string): void {
-  const inUse = contextInUse()?.sessionManager.getSessionFile();
-  if (inUse === undefined || resolve(inUse) !== file) return;
+  const open = inUse()?.context.sessionManager.getSessionFile();
+  if (open === undefined || resolve(open) !== file) return;
   throw new BonsaiError({
     code: "pi_session_in_use",
     message: `${file} is the open session. Only the agent can append to it.`,

@@ -7,7 +7,7 @@ import {
 } from "@bonsai-agent/agent";
 import { fitArguments } from "@bonsai-agent/agent/host";
 import { BonsaiError, contentText, isRecord } from "@bonsai-agent/messages";
-import { confirmPathInUse } from "../models/requests.ts";
+import { inUse } from "../context-in-use.ts";
 
 type BonsaiOperations = NonNullable<Parameters<typeof builtinTools>[0]["bash"]["operations"]>;
 
@@ -49,8 +49,8 @@ interface BuiltinToolOptions {
 
 /** Asks the user of the session. Outside of a session all is allowed: an extension can open the file itself. */
 const confirmPath: ConfirmPath = async (request) => {
-  const confirm = confirmPathInUse();
-  return confirm === undefined || confirm(request);
+  const used = inUse();
+  return used === undefined || used.extension.confirmPath?.(request);
 };
 
 /** Bonsai's own tool for a folder. */
