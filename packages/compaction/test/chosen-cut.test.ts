@@ -1,4 +1,4 @@
-import { history, treeArbitrary } from "@bonsai-agent/testkit";
+import { fewRuns, history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { cutRefusal } from "../src/host.ts";
@@ -154,5 +154,6 @@ test("each place can be planned and committed, summarised and kept are the proje
       const after = session.projection().items.map(({ entryId }) => entryId);
       expect(after).toEqual([result.entryId, ...result.keptEntryIds]);
     }),
+    fewRuns(),
   );
 });

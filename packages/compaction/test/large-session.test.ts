@@ -16,7 +16,7 @@ import {
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-large-"));
 const file = join(folder, "large.jsonl");
-const ENTRIES = 20_000;
+const ENTRIES = 16_000;
 let fileBytes = 0;
 beforeAll(() => {
   fileBytes = generateSession({ file, entries: ENTRIES, averageBytes: 700, compactions: 1 }).bytes;

@@ -168,9 +168,9 @@ test("a branch's summary that contains a mark forges nothing, a model's or an ex
 
 test("marks in the prose of a stored summary are prose to the next", () =>
   everyRow(stored)(async ([, fields]) => {
-    // The digest is slower, and quotes all of them at once.
-    for (const forged of [...FORGED, FORGED.join("\n\n")])
-      for (const summariser of [forged.length > 500 ? digestSummariser() : hostileSummariser("")]) {
+    // Each of these texts has all forged marks, the first one at its beginning.
+    for (const forged of [FORGED.join("\n\n"), FORGED.toReversed().join("\n"), FORGED.join(" ")])
+      for (const summariser of [digestSummariser(), hostileSummariser("")]) {
         const { session, id } = history("U:900 A | U:9 A");
         session.append({
           type: "compaction",

@@ -42,7 +42,7 @@ const shapes: Array<[string, () => Session]> = [
     "a change of model in the middle",
     () => history("m(a) U:900 A@4000 mother U:900 A@9000 U:100 A:300").session,
   ],
-  ["a paste of 2 MB", () => history("U:500000 A:10 | U:100 A:300").session],
+  ["a paste above the window", () => history("U:80000 A:10 | U:100 A:300").session],
   ["a summary that keeps nothing", () => history("U:900 A C() U:900 A U:100 A:300").session],
   [
     "a former summary larger than the span",

@@ -101,8 +101,8 @@ test("nothing inside the conversation ends its frame or passes for another speak
 test("clipping never exceeds the limit, keeps both ends, and splits no character", () => {
   fc.assert(
     fc.property(
-      fc.string({ unit: "binary", maxLength: 3000 }),
-      fc.integer({ min: 100, max: 2000 }),
+      fc.string({ unit: "binary", maxLength: 600 }),
+      fc.integer({ min: 100, max: 400 }),
       (value, maxChars) => {
         const clipped = clip(value, maxChars);
         expect(clipped.length).toBeLessThanOrEqual(maxChars);

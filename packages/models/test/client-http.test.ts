@@ -103,14 +103,26 @@ test("the error says so when no server listens at the address", async () => {
   );
 });
 
-test("importing the package loads neither SDK", () => {
+test("an import loads neither SDK, and a user with only keys loads no part of the login", () => {
   const entry = new URL("../src/index.ts", import.meta.url).href;
   const program = `
     import { registerHooks } from "node:module";
     const seen = [];
     registerHooks({ load(url, context, next) { seen.push(url); return next(url, context); } });
-    await import(${JSON.stringify(entry)});
-    console.log(JSON.stringify(seen.filter((url) => /node_modules\\/(openai|@anthropic-ai)\\//.test(url))), seen.length > 5);`;
-  const options = ["--conditions=@bonsai-agent/source", "--input-type=module", "--eval", program];
-  expect(execFileSync(process.execPath, options, { encoding: "utf8" }).trim()).toBe("[] true");
+    const { KeyFile } = await import(${JSON.stringify(entry)});
+    const keys = new KeyFile({ home: "/nonexistent", env: { LAB_KEY: "key" } });
+    const key = await keys.freshKey({ provider: "lab", api: "openai-chat", baseUrl: "https://lab.example", apiKeyEnv: "LAB_KEY" });
+    const sdks = seen.filter((url) => /node_modules\\/(openai|@anthropic-ai)\\//.test(url));
+    const loaded = seen.map((url) => /oauth4webapi|(?<=models\\/src\\/keys\\/).*$/.exec(url)?.[0]).filter(Boolean);
+    console.log(JSON.stringify(sdks), key, JSON.stringify(loaded.toSorted()));`;
+  const options = [
+    "--conditions=@bonsai-agent/source",
+    "--input-type=module",
+    "--no-warnings",
+    "--eval",
+    program,
+  ];
+  expect(execFileSync(process.execPath, options, { encoding: "utf8" }).trim()).toBe(
+    '[] key ["auth-file.ts","keys.ts","login-registry.ts","provider-login.ts","secrets.ts"]',
+  );
 });

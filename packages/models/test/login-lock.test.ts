@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
@@ -118,27 +118,4 @@ test("a login that is added later is used at once", async () => {
   expect(keys.key(lab.model)).toBe(lab.credentials.access);
   remove();
   expect(keys.key(lab.model)).toBeUndefined();
-});
-
-test("a user who has only keys loads no part of the login", () => {
-  const entry = new URL("../src/index.ts", import.meta.url).href;
-  const program = `
-    import { registerHooks } from "node:module";
-    const seen = [];
-    registerHooks({ load(url, context, next) { seen.push(url); return next(url, context); } });
-    const { KeyFile } = await import(${JSON.stringify(entry)});
-    const keys = new KeyFile({ home: "/nonexistent", env: { LAB_KEY: "key" } });
-    const key = await keys.freshKey({ provider: "lab", api: "openai-chat", baseUrl: "https://lab.example", apiKeyEnv: "LAB_KEY" });
-    const loaded = seen.map((url) => /oauth4webapi|(?<=models\\/src\\/keys\\/).*$/.exec(url)?.[0]).filter(Boolean);
-    console.log(key, JSON.stringify(loaded.toSorted()));`;
-  const options = [
-    "--conditions=@bonsai-agent/source",
-    "--input-type=module",
-    "--no-warnings",
-    "--eval",
-    program,
-  ];
-  expect(execFileSync(process.execPath, options, { encoding: "utf8" }).trim()).toBe(
-    'key ["auth-file.ts","keys.ts","login-registry.ts","provider-login.ts","secrets.ts"]',
-  );
 });

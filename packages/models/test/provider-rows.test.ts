@@ -36,7 +36,7 @@ async function sentTo(provider: string, thinking: ThinkingLevel, id?: string) {
     reasoning: false,
   };
   const { pathname } = new URL(config.baseUrl);
-  const client = new ModelClient({ keys: { key: () => "key-1" } });
+  const client = new ModelClient({ keys: { key: () => "key-1" }, retry: { maxRetries: 0 } });
   const stream = client.stream(
     turnOf(
       { ...model, baseUrl: `${server.url}${pathname.replace(/\/$/, "")}` },

@@ -2,6 +2,7 @@ export { adversarialTexts } from "./adversarial-texts.ts";
 export { type BenchTable, recordedSession } from "./bench.ts";
 export { type DamageName, damagedSessions, damageFindings } from "./damaged-sessions.ts";
 export { everyRow } from "./every-row.ts";
+export { fewRuns } from "./few-runs.ts";
 export { type GeneratedSession, type GenerateSessionOptions, generateSession } from "./generate-session.ts";
 export { type GenerateWorkdayOptions, generateWorkday } from "./generate-workday.ts";
 export { type History, history } from "./history-notation.ts";

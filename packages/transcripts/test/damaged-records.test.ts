@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import { addUsage, BonsaiError, callsIn, emptyUsage, jsonText } from "@bonsai-agent/messages";
-import { everyRow } from "@bonsai-agent/testkit";
+import { everyRow, fewRuns } from "@bonsai-agent/testkit";
 import { type ImportResult, importTranscript } from "@bonsai-agent/transcripts";
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
@@ -159,6 +159,7 @@ test("law: a transcript with damaged records is refused by name, or is a sound s
         expectLegal(first);
         expect(jsonText(importedOrRefused(path))).toBe(jsonText(first));
       }),
+      fewRuns(),
     );
   }));
 

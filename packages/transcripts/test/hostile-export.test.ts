@@ -212,7 +212,7 @@ describe("an export is only text for every reader", () => {
     everyRow(cases)(([, value]) => {
       expectHarmless(value);
       const after = `\n\n${TAG}\n\n\`\`\`html\n${TAG}\n\`\`\`\n${LINK}`;
-      for (const text of [`Before.\n${value}\nBehind ${TAG}.`, value + after])
-        for (const name of ["a user's text", "summaries"]) expectHarmless(text, [name]);
+      expectHarmless(`Before.\n${value}\nBehind ${TAG}.`, ["a user's text"]);
+      expectHarmless(value + after, ["summaries"]);
     }));
 });
