@@ -7,7 +7,7 @@ import { on } from "./desk.ts";
 
 test("skips programs that fail or hang", async () => {
   const scripts = { "wl-copy": "exit 1", xclip: "sleep 1000", xsel: 'cat > "$(dirname "$0")/copied"' };
-  const options = on({ scripts, timeoutMs: 200 });
+  const options = on({ scripts, timeoutMs: 2_000 });
   expect(await writeClipboard("grün\n", options)).toBe("xsel");
   expect(readFileSync(join(options.env!.PATH!, "copied"), "utf8")).toBe("grün\n");
 });

@@ -1,6 +1,5 @@
-import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { programPath, startProcess } from "@bonsai-agent/agent/host";
+import { programPath, startTree } from "@bonsai-agent/agent/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { raceAbort } from "@bonsai-agent/messages/host";
 
@@ -51,34 +50,35 @@ export async function writeClipboard(
   return undefined;
 }
 
-/** The programs that {@link writeClipboard} tries, the likeliest first. */
-export function clipboardWriters(options: ClipboardOptions = {}): readonly string[] {
-  return writersFor(options).map(([program]) => program);
-}
-
-const x11Writers: readonly ClipboardCommand[] = [
+const X11_WRITERS: readonly ClipboardCommand[] = [
   ["xclip", "-selection", "clipboard"],
   ["xsel", "--clipboard", "--input"],
 ];
 
+/** The programs that {@link writeClipboard} tries, the likeliest first. */
+export function clipboardWriters(): readonly string[] {
+  return writersFor({}).map(([program]) => program);
+}
+
+/** The programs that write the clipboard that the user sees. */
 function writersFor({
   env = process.env,
   platform = process.platform,
 }: ClipboardOptions): readonly ClipboardCommand[] {
   const tmux: readonly ClipboardCommand[] = env.TMUX ? [["tmux", "load-buffer", "-w", "-"]] : [];
   // Over SSH, the user sees only the display that SSH forwards.
-  if (env.SSH_CONNECTION || env.SSH_TTY) return env.DISPLAY ? [...x11Writers, ...tmux] : tmux;
+  if (env.SSH_CONNECTION || env.SSH_TTY) return env.DISPLAY ? [...X11_WRITERS, ...tmux] : tmux;
   if (platform === "darwin") return [["pbcopy"], ...tmux];
   if (platform === "win32") return [["clip"], ...tmux];
   // In Linux within Windows, the user's clipboard is that of Windows.
   const isInWindows = env.WSL_DISTRO_NAME || env.WSL_INTEROP;
   const windows: readonly ClipboardCommand[] = isInWindows ? [["clip.exe"]] : [];
-  return [...windows, ["wl-copy"], ...x11Writers, ["termux-clipboard-set"], ...tmux];
+  return [...windows, ["wl-copy"], ...X11_WRITERS, ...tmux];
 }
 
 /**
  * Runs a program of the clipboard to its end.
- * @param input for a writer, whose output is not read: a process that it leaves behind must not hold our pipes
+ * @param input for a writer, whose output is not read: its background processes must not keep our pipes open
  * @returns undefined if the program is not installed
  * @throws BonsaiError `clipboard_failed` after the time limit, or for too much output; the reason of `signal`
  */
@@ -94,22 +94,19 @@ export async function runClipboardProgram(
   // Windows looks for a name without a folder in the working folder first, which may be the project.
   const command = isWindows ? program : programPath(program, env);
   if (command === undefined) return undefined;
-  const child = await startProcess({
+  const tree = await startTree({
     ...{ command, args, env, cwd: isWindows ? env.SystemRoot : undefined },
     stdio: input === undefined ? "pipe" : ["pipe", "ignore", "ignore"],
-    // A group of its own, which is killed together.
-    detached: !isWindows,
-    windowsHide: true,
   }).catch((error: Error) => {
     const { code = "" } = error.cause as NodeJS.ErrnoException;
     // Another program may be installed.
     if (!["ENOENT", "EACCES", "ENOEXEC"].includes(code)) throw error;
   });
-  if (child === undefined) return undefined;
+  if (tree === undefined) return undefined;
   // The exit code shows if the program ends before it has read all.
-  child.stdin!.end(input);
+  tree.child.stdin!.end(input);
   try {
-    return await ended(child, signal === undefined ? late : AbortSignal.any([signal, late]));
+    return await ended(tree, signal === undefined ? late : AbortSignal.any([signal, late]));
   } catch (cause) {
     signal?.throwIfAborted();
     const problem = late.aborted
@@ -125,7 +122,10 @@ export async function runClipboardProgram(
 }
 
 /** @throws the reason of the signal, or an error for too much output; then the program and its children are killed */
-async function ended(child: ChildProcess, signal: AbortSignal): Promise<EndedProgram> {
+async function ended(
+  { child, kill, forget }: Awaited<ReturnType<typeof startTree>>,
+  signal: AbortSignal,
+): Promise<EndedProgram> {
   const tooMuch = Promise.withResolvers<never>();
   const out: Buffer[] = [];
   let bytes = 0;
@@ -143,19 +143,9 @@ async function ended(child: ChildProcess, signal: AbortSignal): Promise<EndedPro
     const [code] = await raceAbort(Promise.race([end, tooMuch.promise]), signal);
     return { code, stdout: Buffer.concat(out), stderr };
   } catch (error) {
-    killGroup(child);
-    child.stdout?.destroy();
-    child.stderr?.destroy();
+    await kill();
     throw error;
-  }
-}
-
-function killGroup(child: ChildProcess): void {
-  try {
-    if (process.platform === "win32" || child.pid === undefined) child.kill("SIGKILL");
-    else process.kill(-child.pid, "SIGKILL");
-  } catch (error) {
-    // It has just ended.
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  } finally {
+    forget();
   }
 }

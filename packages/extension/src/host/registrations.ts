@@ -26,7 +26,6 @@ export class Registrations<Value> {
   readonly #options: RegistrationsOptions<Value>;
   /** In order of registration. */
   readonly #all = new Set<Registration<Value>>();
-  readonly #byName = new Map<string, readonly Registration<Value>[]>();
 
   constructor(options: RegistrationsOptions<Value> = {}) {
     this.#options = options;
@@ -34,34 +33,26 @@ export class Registrations<Value> {
 
   /** The function returned removes this registration. */
   add(registration: Registration<Value>): () => void {
-    const { name, source } = registration;
-    const earlier = this.get(name);
+    const earlier = this.get(registration.name);
     this.#all.add(registration);
-    this.#byName.set(name, [...this.#of(name), registration]);
-    if (earlier !== undefined && earlier.source !== source) this.#options.onConflict?.(earlier, registration);
-    return () => {
-      if (!this.#all.delete(registration)) return;
-      const left = this.#of(name).filter((other) => other !== registration);
-      if (left.length > 0) this.#byName.set(name, left);
-      else this.#byName.delete(name);
-    };
+    if (earlier !== undefined && earlier.source !== registration.source)
+      this.#options.onConflict?.(earlier, registration);
+    return () => void this.#all.delete(registration);
   }
 
   /** The registration that counts. */
   get(name: string): Registration<Value> | undefined {
-    const all = this.#of(name);
-    if (this.#options.wins !== "first") return all.at(-1);
-    return all.findLast(({ path }) => path === all[0]!.path);
+    return this.#counting([...this.#all].filter((each) => each.name === name));
   }
 
   /** The registrations that count, in order of their names' first registration. */
   standing(): readonly Registration<Value>[] {
-    const names = new Set([...this.#all].map(({ name }) => name));
-    return [...names].map((name) => this.get(name)!);
+    return [...Map.groupBy(this.#all, ({ name }) => name).values()].map((same) => this.#counting(same)!);
   }
 
-  #of(name: string): readonly Registration<Value>[] {
-    return this.#byName.get(name) ?? [];
+  #counting(same: readonly Registration<Value>[]): Registration<Value> | undefined {
+    if (this.#options.wins !== "first") return same.at(-1);
+    return same.findLast(({ path }) => path === same[0]!.path);
   }
 }
 

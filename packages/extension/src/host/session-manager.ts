@@ -84,42 +84,23 @@ function branchOf(session: Session, fromId: string | undefined): Entry[] {
   return session.entry(fromId) === undefined ? [] : withoutLeafRecords(session.path(fromId));
 }
 
+/** The summary, the kept entries and the later ones; without a compaction, the whole path. */
 function contextOf(session: Session, projection: Projection): Entry[] {
   const { compaction } = projection;
-  const path = compaction === undefined ? session.path() : [...session.tail(undefined, projection)].reverse();
-  return withoutLeafRecords(contextEntries(path, projection));
-}
-
-/**
- * The summary, the kept entries and the later ones.
- * @param path oldest first, at least from the first kept entry on
- */
-export function contextEntries(path: readonly Entry[], { compaction }: Projection): Entry[] {
-  if (compaction === undefined) return [...path];
+  if (compaction === undefined) return withoutLeafRecords(session.path());
+  const path = [...session.tail(undefined, projection)].reverse();
   const from = path.findIndex(({ id }) => id === compaction.firstKeptEntryId);
-  return [compaction, ...path.slice(Math.max(0, from)).filter(({ id }) => id !== compaction.id)];
-}
-
-function projectionOf(session: Session): SessionProjection {
-  const projection = session.projection();
-  return sessionProjection({
-    entries: contextOf(session, projection),
-    projection,
-    settings: session.settings(),
-  });
+  const kept = path.slice(Math.max(0, from)).filter(({ id }) => id !== compaction.id);
+  return withoutLeafRecords([compaction, ...kept]);
 }
 
 /** The context with the entry of each message, and its settings. */
-export function sessionProjection(parts: {
-  /** The result of `contextEntries`. */
-  entries: readonly Entry[];
-  projection: Projection;
-  settings: ReturnType<Session["settings"]>;
-}): SessionProjection {
-  const { entries, projection, settings } = parts;
+function projectionOf(session: Session): SessionProjection {
+  const projection = session.projection();
+  const settings = session.settings();
   const messages = new Map(projection.items.map(({ entryId, message }) => [entryId, ownCopy(message)]));
   return {
-    entries: entries.map((sourceEntry) => {
+    entries: contextOf(session, projection).map((sourceEntry) => {
       const message = messages.get(sourceEntry.id);
       return { sourceEntry, messages: message === undefined ? [] : [message] };
     }),

@@ -46,24 +46,23 @@ export async function importExtension(options: ImportExtensionOptions): Promise<
 }
 
 function entryFile(path: string): string {
+  const notFound = (why: string, cause?: unknown) =>
+    new BonsaiError({
+      code: "extension_not_found",
+      message: `Cannot read the extension ${path}: ${why}.`,
+      hint: "Give the path of a .ts, .mts, .js or .mjs file.",
+      ...(cause === undefined ? {} : { cause }),
+    });
+  let entry: string;
   try {
-    const entry = realpathSync(path);
+    entry = realpathSync(path);
     accessSync(entry, constants.R_OK);
-    if (statSync(entry).isFile()) return entry;
   } catch (cause) {
-    const gone = (cause as NodeJS.ErrnoException).code === "ENOENT";
-    throw notFound(path, gone ? "the file does not exist" : (cause as Error).message, cause);
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw notFound(code === "ENOENT" ? "the file does not exist" : message, cause);
   }
-  throw notFound(path, "it is not a file");
-}
-
-function notFound(path: string, why: string, cause?: unknown): BonsaiError {
-  return new BonsaiError({
-    code: "extension_not_found",
-    message: `Cannot read the extension ${path}: ${why}.`,
-    hint: "Give the path of a .ts, .mts, .js or .mjs file.",
-    ...(cause === undefined ? {} : { cause }),
-  });
+  if (!statSync(entry).isFile()) throw notFound("it is not a file");
+  return entry;
 }
 
 /** @throws the error of `hung` after the time limit */
@@ -87,21 +86,14 @@ function factoryOf(path: string, exports: ModuleExports): ExtensionFactory {
   const inner = (exported as { default?: unknown } | null | undefined)?.default;
   const factory = typeof exported === "function" ? exported : inner;
   if (typeof factory === "function") return factory as ExtensionFactory;
-  const names = Object.keys(exports);
+  const found = Object.entries(exports).map(
+    ([name, value]) => `${name} (${value === null ? "null" : typeof value})`,
+  );
   throw new BonsaiError({
     code: "extension_without_factory",
-    message: `${path} must export a default function, but it exports ${exportsText(exports, names)}.`,
+    message: `${path} must export a default function, but it exports ${found.join(", ") || "nothing"}.`,
     hint: "Write `export default function (bonsai) { … }`.",
   });
-}
-
-function exportsText(exports: ModuleExports, names: readonly string[]): string {
-  if (names.length === 0) return "nothing";
-  return names.map((name) => `${name} (${typeName(exports[name])})`).join(", ");
-}
-
-function typeName(value: unknown): string {
-  return value === null ? "null" : typeof value;
 }
 
 /**

@@ -5,7 +5,6 @@ export {
   colorOpening,
   isLight,
   type Rgb,
-  relativeLuminance,
   rgbOf,
   type ThemeColors,
   type ThemeColorValue,

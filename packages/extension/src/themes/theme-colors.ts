@@ -87,7 +87,7 @@ function nearestIndex({ r, g, b }: Rgb, first: number, last: number): number {
 }
 
 /** The luminance of a colour, 0 to 1 (WCAG 2). The middle between black and white in contrast is 0.18. */
-export function relativeLuminance({ r, g, b }: Rgb): number {
+function relativeLuminance({ r, g, b }: Rgb): number {
   const [red, green, blue] = [r, g, b].map((part) => {
     const share = part / 255;
     return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
