@@ -1,6 +1,7 @@
 import { type Agent, ToolRegistry } from "@bonsai-agent/agent";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { ExtensionScope } from "../src/host/extension-scope.ts";
 import { type Extensions, loadExtensions } from "../src/host/extensions.ts";
 import { Registrations } from "../src/host/registrations.ts";
 import type { InlineExtension } from "../src/host/start-extension.ts";
@@ -8,20 +9,21 @@ import type { ExtensionAPI } from "../src/index.ts";
 import { bareHost } from "./bare-host.ts";
 import { saying } from "./test-tool.ts";
 
-test("after any undoing, in whatever order, all is as if only what is left had ever been registered", () => {
+test("Invariant: after any undo, the result is as if only the remaining registrations had ever been made", () => {
+  const options = { what: "number", wins: "later" as const, onNotice() {} };
+  const scope = new ExtensionScope({ path: "/x", source: "x" });
   const entry = fc.record({ name: fc.constantFrom("a", "b", "c"), keep: fc.boolean(), at: fc.double() });
   fc.assert(
     fc.property(fc.array(entry, { maxLength: 12 }), (entries) => {
-      const all = new Registrations<number>();
-      const undos = entries.map(({ name }, value) => all.add({ name, value, source: "x", path: "/x" }));
+      const all = new Registrations<number>(options);
+      const undos = entries.map(({ name }, value) => all.add({ name, value, scope }));
       const gone = entries.flatMap(({ keep, at }, index) => (keep ? [] : [{ at, index }]));
       for (const { index } of gone.sort((one, two) => one.at - two.at)) {
         undos[index]!();
         undos[index]!();
       }
-      const left = new Registrations<number>();
-      for (const [value, { name, keep }] of entries.entries())
-        if (keep) left.add({ name, value, source: "x", path: "/x" });
+      const left = new Registrations<number>(options);
+      for (const [value, { name, keep }] of entries.entries()) if (keep) left.add({ name, value, scope });
       expect(all.standing()).toEqual(left.standing());
     }),
   );

@@ -76,21 +76,23 @@ export function extensionRenderers(
   };
   return {
     message(message, options, theme) {
-      const { renderer, scope } = registry.messageRenderers.get(message.customType)?.value ?? {};
-      if (renderer === undefined || scope === undefined) return undefined;
+      const found = registry.messageRenderers.get(message.customType);
       const what = `The message renderer ${message.customType}`;
-      return draw({ scope, what, render: () => renderer(message, options, theme) });
+      return found && draw({ ...found, what, render: () => found.value(message, options, theme) });
     },
     hasEntry: (customType) => registry.entryRenderers.get(customType) !== undefined,
     entry(entry, options, theme) {
-      const { renderer, scope } = registry.entryRenderers.get(entry.customType)?.value ?? {};
-      if (renderer === undefined || scope === undefined) return undefined;
+      const found = registry.entryRenderers.get(entry.customType);
       const what = `The entry renderer ${entry.customType}`;
-      return draw({ scope, what, render: () => renderer(entry, options, theme) });
+      return found && draw({ ...found, what, render: () => found.value(entry, options, theme) });
     },
     tool(name) {
-      const { tool, scope } = registry.tools.get(name)?.value ?? {};
-      if (tool === undefined || scope === undefined) return undefined;
+      const found = registry.tools.get(name);
+      if (found === undefined) return undefined;
+      const {
+        scope,
+        value: { tool },
+      } = found;
       if (tool.renderCall == null && tool.renderResult == null) return undefined;
       return {
         isAlone: tool.renderShell === "self",

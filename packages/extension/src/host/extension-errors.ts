@@ -54,10 +54,10 @@ export function droppedFieldNotice(
 
 /** The error of a command's handler. */
 export function commandFailure(
-  { name, source }: { name: string; source: string },
+  { name, scope }: { name: string; scope: ExtensionScope },
   error: unknown,
 ): BonsaiError {
-  const message = failureText(`/${name} of ${source}`, error);
+  const message = failureText(`/${name} of ${scope.source}`, error);
   tidyError(error);
   return new BonsaiError({
     /** A command of an extension threw. The message names its place. */

@@ -1,3 +1,4 @@
+import type { AgentNotice } from "@bonsai-agent/agent";
 import type { EntryRenderer, MessageRenderer } from "../api/drawing.ts";
 import type {
   ArgumentCompletion,
@@ -12,7 +13,7 @@ import { badArgument, failureText } from "./extension-errors.ts";
 import type { ExtensionHost } from "./extension-host.ts";
 import { type ExtensionScope, runOf } from "./extension-scope.ts";
 import type { OpenedModels } from "./model-registry.ts";
-import { ExtensionTools, type Registration, Registrations } from "./registrations.ts";
+import { ExtensionTools, Registrations } from "./registrations.ts";
 
 /** A command, bound to its extension. */
 export interface RegisteredCommand {
@@ -26,42 +27,23 @@ interface RegisteredShortcut {
   run(): Promise<void>;
 }
 
-interface Registered<Renderer> {
-  readonly renderer: Renderer;
-  readonly scope: ExtensionScope;
-}
-
-interface RegistryOptions {
-  host: ExtensionHost;
-  reservedCommands?: Iterable<string> | undefined;
-}
-
 export type ExtensionRegistry = ReturnType<typeof extensionRegistry>;
 
-/** The registrations of all extensions. */
-export function extensionRegistry({ host, reservedCommands = [] }: RegistryOptions) {
-  const options = (what: string, wins: "first" | "later") => ({
-    wins,
-    onConflict(earlier: Registration<unknown>, later: Registration<unknown>) {
-      const used = wins === "first" ? earlier : later;
-      host.onNotice({
-        level: "warning",
-        code: "extension_conflict",
-        message: `${earlier.source} and ${later.source} both register the ${what} ${later.name}. Using the one from ${used.source}.`,
-      });
-    },
-  });
+/** The registrations of all extensions. @param reservedCommands names of built-in commands */
+export function extensionRegistry(host: ExtensionHost, reservedCommands: Iterable<string> = []) {
+  const onNotice = (notice: AgentNotice) => host.onNotice(notice);
+  const first = (what: string) => ({ what, wins: "first" as const, onNotice });
+  const later = (what: string) => ({ what, wins: "later" as const, onNotice });
   return {
-    tools: new ExtensionTools(options("tool", "first")),
-    commands: new Registrations<RegisteredCommand>(options("command", "later")),
-    flags: new Registrations<FlagOptions>(options("flag", "first")),
-    shortcuts: new Registrations<RegisteredShortcut>(options("key", "later")),
-    messageRenderers: new Registrations<Registered<MessageRenderer>>(options("message renderer", "first")),
-    entryRenderers: new Registrations<Registered<EntryRenderer>>(options("entry renderer", "first")),
+    tools: new ExtensionTools(first("tool")),
+    commands: new Registrations<RegisteredCommand>(later("command")),
+    flags: new Registrations<FlagOptions>(first("flag")),
+    shortcuts: new Registrations<RegisteredShortcut>(later("key")),
+    messageRenderers: new Registrations<MessageRenderer>(first("message renderer")),
+    entryRenderers: new Registrations<EntryRenderer>(first("entry renderer")),
     bus: new ExtensionEventBus(host),
     /** The extension that showed each thing last: an extension removes only its own. */
     shownBy: new Map<string, ExtensionScope>(),
-    /** Names of built-in commands. */
     reservedCommands: new Set(reservedCommands) as ReadonlySet<string>,
   };
 }

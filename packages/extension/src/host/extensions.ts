@@ -74,7 +74,7 @@ export class Extensions {
     const { host, reservedCommands } = options;
     this.#options = options;
     this.#models = models;
-    this.#registry = extensionRegistry({ host, reservedCommands });
+    this.#registry = extensionRegistry(host, reservedCommands);
     this.renderers = extensionRenderers(this.#registry, (notice) => host.onNotice(notice));
   }
 
@@ -101,7 +101,9 @@ export class Extensions {
   /** By key, like `ctrl+shift+k`. */
   get shortcuts(): ReadonlyMap<string, ShortcutInfo> {
     const standing = this.#registry.shortcuts.standing();
-    return new Map(standing.map(({ name, value, source }) => [name, { ...value.options, source }]));
+    return new Map(
+      standing.map(({ name, value, scope }) => [name, { ...value.options, source: scope.source }]),
+    );
   }
 
   /** Moves the tools to this agent. Call it for each new agent, before it starts. */
@@ -137,7 +139,7 @@ export class Extensions {
       const offered: unknown = await command?.value.complete(prefix);
       return Array.isArray(offered) ? offered.filter(isCompletion) : [];
     } catch (error) {
-      const message = failureText(`Completing /${name} of ${command?.source}`, error);
+      const message = failureText(`Completing /${name} of ${command?.scope.source}`, error);
       this.#notify({
         /** The completion of a command's arguments threw. No completions are offered. */
         code: "extension_completion_failed",
@@ -154,7 +156,7 @@ export class Extensions {
     try {
       await shortcut.value.run();
     } catch (error) {
-      const message = failureText(`The shortcut ${key} of ${shortcut.source}`, error);
+      const message = failureText(`The shortcut ${key} of ${shortcut.scope.source}`, error);
       this.#notify({
         /** The shortcut of an extension threw. */
         code: "extension_shortcut_failed",

@@ -204,7 +204,7 @@ function toolCalls(runtime: ExtensionRuntime) {
           // The extension may change its copy.
           ...deepCopy(declaration),
           ...(promptGuidelines === undefined ? {} : { promptGuidelines: [...promptGuidelines] }),
-          ...(own === undefined ? {} : { extensionPath: own.path }),
+          ...(own === undefined ? {} : { extensionPath: own.scope.path }),
         };
       });
     },

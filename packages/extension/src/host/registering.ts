@@ -27,8 +27,7 @@ function registeringForUsers(runtime: ExtensionRuntime) {
     registerTool(definition) {
       const tool = normalizeTool(runtime, definition as unknown as ExtensionTool);
       const forAgent = validateTool(runtime, tool);
-      const undo = registry.tools.add(registration(scope, tool.name, { tool, forAgent, scope }));
-      return scope.keepAs(`tool ${tool.name}`, undo);
+      return registry.tools.register(scope, tool.name, { tool, forAgent });
     },
     registerCommand(name, given) {
       if (typeof name !== "string") throw badArgument(scope, "registerCommand", "a string as name", name);
@@ -37,13 +36,11 @@ function registeringForUsers(runtime: ExtensionRuntime) {
       const run = async (args: string) => runOf(scope, () => options.handler(args, runtime.commandContext()));
       const complete = async (prefix: string) =>
         runOf(scope, () => options.getArgumentCompletions?.(prefix)) ?? [];
-      const undo = registry.commands.add(registration(scope, name, { options, run, complete }));
-      return scope.keepAs(`command ${name}`, undo);
+      return registry.commands.register(scope, name, { options, run, complete });
     },
     registerFlag(name, given) {
       checkFlagName(scope, name);
-      const options = normalizeFlag(runtime, name, given);
-      return scope.keepAs(`flag ${name}`, registry.flags.add(registration(scope, name, options)));
+      return registry.flags.register(scope, name, normalizeFlag(runtime, name, given));
     },
     getFlag(name) {
       const flag = registry.flags.get(name);
@@ -54,20 +51,12 @@ function registeringForUsers(runtime: ExtensionRuntime) {
         throw badArgument(scope, "registerShortcut", 'a key like "ctrl+shift+k"', key);
       const options = withHandler(runtime, `registerShortcut("${key}", …)`, given);
       const run = async () => runOf(scope, () => options.handler(runtime.context()));
-      return scope.keepAs(`key ${key}`, registry.shortcuts.add(registration(scope, key, { options, run })));
+      return registry.shortcuts.register(scope, key, { options, run });
     },
     getCommands() {
       return [...registry.commands.standing().map(commandInfo), ...(host.resourceCommands?.() ?? [])];
     },
   } satisfies Partial<ExtensionAPI>;
-}
-
-function registration<Value>(
-  { source, path }: ExtensionScope,
-  name: string,
-  value: Value,
-): Registration<Value> {
-  return { name, value, source, path };
 }
 
 /** @throws BonsaiError if the handler is missing */
@@ -129,32 +118,31 @@ function isReserved({ scope, registry, host }: ExtensionRuntime, name: string): 
   return true;
 }
 
-export function commandInfo({ name, value, path }: Registration<RegisteredCommand>): ExtensionCommandInfo {
+export function commandInfo({ name, value, scope }: Registration<RegisteredCommand>): ExtensionCommandInfo {
   const { description } = value.options;
   return {
     name,
     source: "extension",
-    extensionPath: path,
+    extensionPath: scope.path,
     ...(description === undefined ? {} : { description }),
   };
 }
 
 function registeringRenderers({ registry, scope }: ExtensionRuntime) {
-  const checked = <Renderer>(call: string, customType: string, renderer: Renderer) => {
+  const check = (call: string, customType: string, renderer: unknown) => {
     if (typeof customType !== "string" || customType === "")
       throw badArgument(scope, call, "a non-empty string as customType", customType);
     if (typeof renderer !== "function")
       throw badArgument(scope, `${call}("${customType}", …)`, "a function as renderer", renderer);
-    return registration(scope, customType, { renderer, scope });
   };
   return {
     registerMessageRenderer(customType: string, renderer: MessageRenderer<never>) {
-      const entry = checked("registerMessageRenderer", customType, renderer as MessageRenderer);
-      return scope.keepAs(`message renderer ${customType}`, registry.messageRenderers.add(entry));
+      check("registerMessageRenderer", customType, renderer);
+      return registry.messageRenderers.register(scope, customType, renderer as MessageRenderer);
     },
     registerEntryRenderer(customType: string, renderer: EntryRenderer<never>) {
-      const entry = checked("registerEntryRenderer", customType, renderer as EntryRenderer);
-      return scope.keepAs(`entry renderer ${customType}`, registry.entryRenderers.add(entry));
+      check("registerEntryRenderer", customType, renderer);
+      return registry.entryRenderers.register(scope, customType, renderer as EntryRenderer);
     },
   };
 }

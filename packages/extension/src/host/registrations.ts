@@ -1,21 +1,20 @@
-import type { Agent, Tool } from "@bonsai-agent/agent";
+import type { Agent, AgentNotice, Tool } from "@bonsai-agent/agent";
 import type { ExtensionTool } from "../api/extension-tool.ts";
 import type { ExtensionScope } from "./extension-scope.ts";
 
 export interface Registration<Value> {
   readonly name: string;
   readonly value: Value;
-  /** The extension's name in notices. */
-  readonly source: string;
-  /** The extension's absolute path. */
-  readonly path: string;
+  /** The extension. */
+  readonly scope: ExtensionScope;
 }
 
-interface RegistrationsOptions<Value> {
-  /** The extension that keeps a name. Within one extension the latest registration counts. Default: the later. */
-  wins?: "first" | "later";
-  /** Called when two extensions use one name. Default: nothing. */
-  onConflict?: (earlier: Registration<Value>, later: Registration<Value>) => void;
+interface RegistrationsOptions {
+  /** The kind, for people: "command". */
+  what: string;
+  /** The extension that keeps a name. Within one extension the latest registration counts. */
+  wins: "first" | "later";
+  onNotice: (notice: AgentNotice) => void;
 }
 
 /**
@@ -23,20 +22,25 @@ interface RegistrationsOptions<Value> {
  * Invariant: after any undo, the result is as if only the remaining registrations had ever been made.
  */
 export class Registrations<Value> {
-  readonly #options: RegistrationsOptions<Value>;
+  readonly #options: RegistrationsOptions;
   /** In order of registration. */
   readonly #all = new Set<Registration<Value>>();
 
-  constructor(options: RegistrationsOptions<Value> = {}) {
+  constructor(options: RegistrationsOptions) {
     this.#options = options;
+  }
+
+  /** Registers a value until its extension is unloaded. The function returned removes it at once. */
+  register(scope: ExtensionScope, name: string, value: Value): () => void {
+    return scope.keepAs(`${this.#options.what} ${name}`, this.add({ name, value, scope }));
   }
 
   /** The function returned removes this registration. */
   add(registration: Registration<Value>): () => void {
     const earlier = this.get(registration.name);
     this.#all.add(registration);
-    if (earlier !== undefined && earlier.source !== registration.source)
-      this.#options.onConflict?.(earlier, registration);
+    if (earlier !== undefined && earlier.scope !== registration.scope)
+      this.#notifyConflict(earlier, registration);
     return () => void this.#all.delete(registration);
   }
 
@@ -51,15 +55,28 @@ export class Registrations<Value> {
   }
 
   #counting(same: readonly Registration<Value>[]): Registration<Value> | undefined {
-    if (this.#options.wins !== "first") return same.at(-1);
-    return same.findLast(({ path }) => path === same[0]!.path);
+    return this.#options.wins === "later"
+      ? same.at(-1)
+      : same.findLast(({ scope }) => scope === same[0]!.scope);
+  }
+
+  #notifyConflict(
+    { scope: earlier, name }: Registration<Value>,
+    { scope: later }: Registration<Value>,
+  ): void {
+    const { what, wins, onNotice } = this.#options;
+    const used = wins === "first" ? earlier : later;
+    onNotice({
+      level: "warning",
+      code: "extension_conflict",
+      message: `${earlier.source} and ${later.source} both register the ${what} ${name}. Using the one from ${used.source}.`,
+    });
   }
 }
 
 interface RegisteredTool {
   tool: ExtensionTool;
   forAgent: Tool;
-  scope: ExtensionScope;
 }
 
 /** The tools that an extension lets the model use. */
