@@ -1,6 +1,7 @@
 import { batch, signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
 import { type PageUpdate, REVISION_HEADER, readData, type SentData } from "../src/columns.ts";
-import type { ChunkPlace, Comparison, EntryBody, PageData } from "../src/page-data.ts";
+import type { ChunkPlace, Comparison, EntryBody, PageData, PageRows } from "../src/page-data.ts";
 import { follow } from "./follow.ts";
 
 /** The session that is shown; undefined until it was read. Owner of the page's data. */
@@ -75,7 +76,10 @@ async function readOn(): Promise<void> {
   const { from, data: sent } = answer.value as PageUpdate;
   const data = readData(sent);
   revision = answer.revision;
-  const joined = <T>(old: T[], added: T[]) => [...old.slice(0, from), ...added];
+  const columns = Object.entries(rows).map(([name, column]) => [
+    name,
+    [...column.slice(0, from), ...data.rows[name as keyof PageRows]],
+  ]);
   batch(() => {
     // Another session is in its place: nothing of what was read is its own.
     if (from < count || data.session.id !== session.id) {
@@ -85,15 +89,7 @@ async function readOn(): Promise<void> {
     page.value = {
       ...data,
       requests: [...known.requests.filter(({ row }) => row < from), ...data.requests],
-      rows: {
-        ids: joined(rows.ids, data.rows.ids),
-        parents: joined(rows.parents, data.rows.parents),
-        kinds: joined(rows.kinds, data.rows.kinds),
-        times: joined(rows.times, data.rows.times),
-        previews: joined(rows.previews, data.rows.previews),
-        tokens: joined(rows.tokens, data.rows.tokens),
-        flags: joined(rows.flags, data.rows.flags),
-      },
+      rows: Object.fromEntries(columns) as PageRows,
     };
   });
 }
@@ -116,11 +112,37 @@ export async function body(row: number): Promise<EntryBody> {
   return (await bodies)[row - place.first] ?? { parts: [] };
 }
 
-/** The entry of a row in full where it was read already, for who cannot wait. */
-export function bodyNow(row: number): EntryBody | undefined {
+/** The entry of a row in full, if it was read already. */
+function bodyNow(row: number): EntryBody | undefined {
   const place = page.peek()?.chunks[chunkOf(row)];
   const bodies = place === undefined ? undefined : opened.get(keyOf(place));
   return bodies === undefined ? undefined : read.get(bodies)?.[row - place!.first];
+}
+
+const unloaded: EntryBody = { parts: [{ type: "error", text: "This entry could not be loaded." }] };
+
+const RELOAD_MS = 2_000;
+
+/** An entry in full; undefined until it was read. */
+export function useBody(row: number): EntryBody | undefined {
+  const [read, setRead] = useState<{ row: number; body: EntryBody }>();
+  useEffect(() => {
+    let isWanted = true;
+    let again: ReturnType<typeof setTimeout> | undefined;
+    const ask = async () => {
+      const found = await body(row).catch(() => undefined);
+      if (!isWanted) return;
+      setRead({ row, body: found ?? unloaded });
+      // The program that serves the page can be unable to read for a while.
+      if (found === undefined && connection.peek() !== "file") again = setTimeout(ask, RELOAD_MS);
+    };
+    void ask();
+    return () => {
+      isWanted = false;
+      clearTimeout(again);
+    };
+  }, [row]);
+  return read?.row === row ? read.body : bodyNow(row);
 }
 
 function keyOf({ first, count }: ChunkPlace): string {

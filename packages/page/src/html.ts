@@ -1,6 +1,7 @@
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { hiddenCharacters } from "@bonsai-agent/messages/host";
-import { type PageBundle, pageBundle } from "./bundle.ts";
 import { sentData } from "./columns.ts";
 import type { SessionPage } from "./session-page.ts";
 
@@ -70,4 +71,35 @@ function escaped(text: string): string {
   return text
     .replaceAll(hiddenCharacters, "\ufffd")
     .replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
+}
+
+/** The built program and styles of the page. */
+export interface PageBundle {
+  script: string;
+  style: string;
+  /** In the form of a Content-Security-Policy: `'sha256-…'`. */
+  scriptHash: string;
+  styleHash: string;
+}
+
+let built: PageBundle | undefined;
+
+/** Reads the built bundle, once. */
+export function pageBundle(): PageBundle {
+  built ??= readBundle();
+  return built;
+}
+
+function readBundle(): PageBundle {
+  // The sources are one folder beside the built files.
+  const beside = new URL("./page-bundle/", import.meta.url);
+  const folder = existsSync(beside) ? beside : new URL("../dist/page-bundle/", import.meta.url);
+  // A closing tag in a string would end the element.
+  const script = readFileSync(new URL("page.js", folder), "utf8").replaceAll("</script", "<\\/script");
+  const style = readFileSync(new URL("page.css", folder), "utf8");
+  return { script, style, scriptHash: hashOf(script), styleHash: hashOf(style) };
+}
+
+function hashOf(text: string): string {
+  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }

@@ -1,10 +1,9 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { pageBundle } from "./bundle.ts";
 import { type PageUpdate, REVISION_HEADER, sentData } from "./columns.ts";
-import { htmlHead, pageJson, pagePolicy } from "./html.ts";
-import type { PageData } from "./page-data.ts";
+import { htmlHead, pageBundle, pageJson, pagePolicy } from "./html.ts";
+import type { PageData, PageRows } from "./page-data.ts";
 import type { SessionPage } from "./session-page.ts";
 
 /** The session that is served. */
@@ -196,12 +195,8 @@ class Served {
       return;
     }
     const from = this.#known(asked, data);
-    const { ids, parents, kinds, times, previews, tokens, flags } = data.rows;
-    const rows = {
-      ...{ ids: ids.slice(from), parents: parents.slice(from), kinds: kinds.slice(from) },
-      ...{ times: times.slice(from), previews: previews.slice(from), tokens: tokens.slice(from) },
-      flags: flags.slice(from),
-    };
+    const columns = Object.entries(data.rows).map(([name, column]) => [name, column.slice(from)]);
+    const rows = Object.fromEntries(columns) as PageRows;
     const requests = data.requests.filter(({ row }) => row >= from);
     const update: PageUpdate = { from, data: sentData({ ...data, rows, requests }) };
     sendJson(response, update, this.#revision);

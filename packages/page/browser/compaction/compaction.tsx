@@ -6,11 +6,10 @@ import { address, linkTo } from "../address.ts";
 import { isOnBranch, isUndoneHere } from "../context/requests.ts";
 import { TextInLine } from "../long-text.tsx";
 import { Markdown } from "../markdown.tsx";
-import { page } from "../page-store.ts";
+import { page, useBody } from "../page-store.ts";
 import { kindName, kindTitle, rowOf } from "../session-tree.ts";
 import { timeText } from "../time.ts";
 import { Facts } from "../transcript/part.tsx";
-import { useBody } from "../use-body.ts";
 import { type SummaryBlock, summaryBlocks } from "./summary-blocks.ts";
 
 /** The address without a compaction: the latest of the branch is open. */

@@ -5,12 +5,12 @@ import type { PageRequest } from "../../src/page-data.ts";
 import { theme } from "../theme.ts";
 import { ContextDrawing, LANES_PIXELS } from "./drawing.ts";
 import { Sign, type SignName } from "./legend-sign.tsx";
-import { priceClasses } from "./price-classes.ts";
 import {
   type ContextMark,
   contextMarks,
   highestTokens,
   markCounts,
+  priceClasses,
   promptOf,
   spentUsd,
   type WindowRun,

@@ -3,7 +3,15 @@ import type { CompactionFacts, PageModel, PageRequest } from "../../src/page-dat
 import { address } from "../address.ts";
 import { page } from "../page-store.ts";
 import { pathTo, rowOf, shownLeaf } from "../session-tree.ts";
-import { type PriceClass, priceClasses } from "./price-classes.ts";
+
+/** Price classes of a request's tokens in drawing order, from below. */
+export const priceClasses = [
+  { name: "cacheRead", label: "Cache read", colour: "--cache-read" },
+  { name: "cacheWrite", label: "Cache write", colour: "--cache-write" },
+  { name: "input", label: "Uncached", colour: "--fresh" },
+] as const;
+
+type PriceClass = (typeof priceClasses)[number];
 
 /** The end of the branch whose steps were shown last. */
 let steppedLeaf = -1;

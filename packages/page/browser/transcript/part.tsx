@@ -1,10 +1,11 @@
 import { bytes, counted, lineText } from "@bonsai-agent/messages/numbers";
+import { effect } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { type BodyPart, isPicture } from "../../src/page-data.ts";
 import { Code, Diff } from "../code.tsx";
 import { PlainText, TextInLine, useLineCount } from "../long-text.tsx";
 import { Markdown } from "../markdown.tsx";
-import { foldOf, setFold } from "./folds.ts";
+import { generation } from "../page-store.ts";
 
 /** So long a text of a tool is shown without being opened. */
 const SHORT_CHARS = 240;
@@ -77,9 +78,16 @@ interface FoldedProps {
   children: preact.ComponentChildren;
 }
 
+/** Opened and closed folds by entry and part; they keep their state while scrolled away. */
+const folds = new Map<string, boolean>();
+effect(() => {
+  generation.value;
+  folds.clear();
+});
+
 /** Drawn when it is opened: a long session has thousands of them. */
 export function Folded({ title, name, isOpen, kind, children }: FoldedProps) {
-  const [isUnfolded, unfold] = useState(foldOf(name) ?? isOpen);
+  const [isUnfolded, unfold] = useState(folds.get(name) ?? isOpen);
   const isShown = isOpen || isUnfolded;
   return (
     <details
@@ -88,7 +96,7 @@ export function Folded({ title, name, isOpen, kind, children }: FoldedProps) {
       onToggle={({ currentTarget: { open } }) => {
         // What is open for a while only was opened by nobody.
         if (open === isShown) return;
-        setFold(name, open);
+        folds.set(name, open);
         unfold(open);
       }}
     >
