@@ -2,27 +2,19 @@ import type { Session } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import {
   calls,
+  done,
+  filledAgent,
   filler,
+  overflow,
   recordEvents,
   type ScriptedAgentOptions,
-  scriptedAgent,
   sentText,
   summary,
 } from "./scripted-agent.ts";
 
-const overflow = { error: { status: 400, message: "prompt is too long: 21000 tokens > 20000 maximum" } };
-const done = { text: "done" };
-
-/** Two turns that can be compacted, then what is under test. */
 async function filled(options: Partial<ScriptedAgentOptions> = {}) {
-  const play = (options.turn ?? []) as readonly object[];
-  const run = scriptedAgent({
-    ...options,
-    turn: (_call, count) => (count <= 2 ? done : (play[count - 3] ?? done)),
-  });
-  for (const size of [4_000, 8_000]) await run.agent.prompt(filler(size));
-  const bytes = () => Buffer.from(stored(run.session));
-  return { ...run, bytes };
+  const run = await filledAgent(options);
+  return { ...run, bytes: () => Buffer.from(stored(run.session)) };
 }
 
 type Run = Awaited<ReturnType<typeof filled>>;

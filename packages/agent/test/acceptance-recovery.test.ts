@@ -7,15 +7,14 @@ import { defineTool } from "../src/tools/tool-registry.ts";
 import {
   actor,
   calls,
+  done,
   filler,
+  overflow,
   type ScriptedAgentOptions,
   scriptedAgent,
   summary,
   tokens,
 } from "./scripted-agent.ts";
-
-const overflow = { error: { status: 400, message: "prompt is too long: 21000 tokens > 20000 maximum" } };
-const done = { text: "done" };
 
 /** Two turns that together can be compacted at a window of 20,000, then what is under test. */
 async function filled(options: ScriptedAgentOptions) {

@@ -2,7 +2,10 @@ import { expect, test } from "vitest";
 import {
   actor,
   calls,
+  done,
+  filledAgent,
   filler,
+  overflow,
   roles,
   type ScriptedAgentOptions,
   scriptedAgent,
@@ -11,24 +14,10 @@ import {
   tokens,
 } from "./scripted-agent.ts";
 
-const overflow = { error: { status: 400, message: "prompt is too long: 21000 tokens > 20000 maximum" } };
 const overloaded = { error: { status: 529, message: "Overloaded" } };
 const huge = { ...actor, contextWindow: 200_000 };
-const done = { text: "done" };
 
-/** Two turns that together can be compacted at a window of 20,000. */
-async function filled(options: ScriptedAgentOptions, turns = 2) {
-  const play = options.turn;
-  const run = scriptedAgent({
-    ...options,
-    turn: (call, count) => {
-      if (count <= turns) return done;
-      return typeof play === "function" ? play(call, count - turns) : (play[count - turns - 1] ?? done);
-    },
-  });
-  for (let turn = 0; turn < turns; turn++) await run.agent.prompt(filler(4_000));
-  return run;
-}
+const filled = (options: ScriptedAgentOptions, turns = 2) => filledAgent(options, Array(turns).fill(4_000));
 
 const compactions = ({ session }: ReturnType<typeof scriptedAgent>) =>
   session.path().filter(({ type }) => type === "compaction").length;

@@ -1,9 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../src/tools/tool-registry.ts";
-import { calls, filler, scriptedAgent, sentText } from "./scripted-agent.ts";
-
-const done = { text: "done" };
+import { calls, done, filler, scriptedAgent, sentText } from "./scripted-agent.ts";
 
 test("a handler that awaits its own queued text is told that it waits, and the text is said", async () => {
   const run = scriptedAgent({ turn: [calls(), done] });

@@ -1,22 +1,10 @@
 import type { CompactionDraft, ReviewDecision } from "@bonsai-agent/compaction";
 import { expect, test } from "vitest";
-import { calls, filler, type ScriptedAgentOptions, scriptedAgent } from "./scripted-agent.ts";
+import { calls, done, filledAgent, filler, overflow, type ScriptedAgentOptions } from "./scripted-agent.ts";
 
-const overflow = { error: { status: 400, message: "prompt is too long: 21000 tokens > 20000 maximum" } };
-const done = { text: "done" };
 const always = { compaction: { confirm: "always" } };
 
-/** Two turns that can be compacted, then what is under test. */
-async function filled(options: Partial<ScriptedAgentOptions> = {}) {
-  const play = (options.turn ?? []) as readonly object[];
-  const run = scriptedAgent({
-    settings: always,
-    ...options,
-    turn: (_call, count) => (count <= 2 ? done : (play[count - 3] ?? done)),
-  });
-  for (const size of [4_000, 8_000]) await run.agent.prompt(filler(size));
-  return run;
-}
+const filled = (options: Partial<ScriptedAgentOptions> = {}) => filledAgent({ settings: always, ...options });
 
 type Decide = (draft: CompactionDraft) => ReviewDecision | Promise<ReviewDecision>;
 

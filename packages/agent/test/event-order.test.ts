@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
-import { calls, filler, recordEvents, type ScriptedAgentOptions, scriptedAgent } from "./scripted-agent.ts";
+import {
+  calls,
+  filler,
+  overflow,
+  recordEvents,
+  type ScriptedAgentOptions,
+  scriptedAgent,
+} from "./scripted-agent.ts";
 import { shellSaying } from "./shell-saying.ts";
 
 /** The events of what is done after the preparation, as one list; repeated updates count once. */
@@ -88,8 +95,6 @@ test("a threshold compaction between tools", async () => {
     "agent_end",
   ]);
 });
-
-const overflow = { error: { status: 400, message: "prompt is too long: 21000 tokens > 20000 maximum" } };
 
 test("an overflow and its retry", async () => {
   const turn = [{ text: "done" }, { text: "done" }, overflow, { text: "done" }];

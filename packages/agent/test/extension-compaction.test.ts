@@ -1,10 +1,8 @@
 import type { CustomCompaction } from "@bonsai-agent/compaction";
 import { expect, test } from "vitest";
 import { type Stage, stage, told } from "./extension-stage.ts";
-import { calls, echo, filler, sentText } from "./scripted-agent.ts";
+import { calls, done, echo, filler, overflow, sentText } from "./scripted-agent.ts";
 
-const overflow = { error: { status: 400, message: "prompt is too long: 21000 tokens > 20000 maximum" } };
-const done = { text: "done" };
 const usage = {
   input: 90,
   output: 10,

@@ -1,9 +1,8 @@
 import { MASK_PLACEHOLDER } from "@bonsai-agent/compaction";
 import { expect, test } from "vitest";
 import { type Stage, stage, told } from "./extension-stage.ts";
-import { calls } from "./scripted-agent.ts";
+import { calls, done } from "./scripted-agent.ts";
 
-const done = { text: "done" };
 const mask = { protectTokens: 3_500, minimumTokens: 1_000 };
 
 /** Three old results, and the newest, which crosses the threshold. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { SetTimer } from "@bonsai-agent/lifecycle";
 import { createSession, openSession } from "@bonsai-agent/session";
 import { afterAll, beforeAll } from "vitest";
-import { filler, type ScriptedAgentOptions, scriptedAgent } from "./scripted-agent.ts";
+import { filledAgent, type ScriptedAgentOptions } from "./scripted-agent.ts";
 
 let folder: string;
 let count = 0;
@@ -12,8 +12,6 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "bonsai-extension-"));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
-
-const done = { text: "done" };
 
 /** A timer whose time comes when the test says so. */
 export function manualTimer() {
@@ -29,22 +27,15 @@ export function manualTimer() {
   };
 }
 
-/** An agent in a file, with turns of these sizes behind it; then what the model is to say. */
+/** An agent in a file after prompts of these sizes; `turn` plays the requests after them. */
 export async function stage({
-  sizes = [4_000, 8_000],
-  turn = [],
+  sizes,
   ...options
 }: Partial<ScriptedAgentOptions> & { sizes?: readonly number[] } = {}) {
   const file = join(folder, `${count++}.jsonl`);
-  const play = turn as readonly object[];
   const timer = manualTimer();
-  const run = scriptedAgent({
-    session: createSession({ cwd: "/project", file }),
-    setTimer: timer.setTimer,
-    ...options,
-    turn: (_call, at) => (at <= sizes.length ? done : (play[at - sizes.length - 1] ?? done)),
-  });
-  for (const size of sizes) await run.agent.prompt(filler(size));
+  const session = createSession({ cwd: "/project", file });
+  const run = await filledAgent({ session, setTimer: timer.setTimer, ...options }, sizes);
   const ids = () => run.session.projection().items.map(({ entryId }) => entryId);
   return { ...run, timer, ids, bytes: () => readFileSync(file, "utf8"), reopened: () => openSession(file) };
 }

@@ -2,10 +2,17 @@ import type { CompactionOutcome } from "@bonsai-agent/compaction";
 import type { ScenarioAnswer } from "@bonsai-agent/models/scripted";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
-import { actor, calls, filler, type ScriptedAgentOptions, scriptedAgent, summary } from "./scripted-agent.ts";
+import {
+  actor,
+  calls,
+  filler,
+  overflow,
+  type ScriptedAgentOptions,
+  scriptedAgent,
+  summary,
+} from "./scripted-agent.ts";
 
 const down = { error: { status: 401, message: "the summariser has no key" } };
-const overflow = { error: { status: 400, message: "prompt is too long: 21000 tokens > 20000 maximum" } };
 const MINUTE = 60_000;
 const LONG = filler(4_000);
 

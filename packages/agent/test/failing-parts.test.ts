@@ -7,13 +7,12 @@ import { z } from "zod";
 import { lifecycleEventRules } from "../src/lifecycle.ts";
 import { defineTool, type Tool } from "../src/tools/tool-registry.ts";
 import { unpaired } from "./pairs.ts";
-import { calls, echo, filler, recordEvents, scriptedAgent } from "./scripted-agent.ts";
+import { calls, done, echo, filler, recordEvents, scriptedAgent } from "./scripted-agent.ts";
 
 afterEach(() => {
   vi.useRealTimers();
 });
 
-const done = { text: "done" };
 const twoCalls = { calls: [{ name: "echo" }, { name: "echo" }] };
 
 /** A store whose disk is full for a while. */

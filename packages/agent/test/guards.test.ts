@@ -1,7 +1,5 @@
 import { expect, test } from "vitest";
-import { calls, filler, scriptedAgent, sentText } from "./scripted-agent.ts";
-
-const done = { text: "done" };
+import { calls, done, filler, scriptedAgent, sentText } from "./scripted-agent.ts";
 
 test("a guard blocks a call with its reason, and the tool is not run", async () => {
   const run = scriptedAgent({ turn: [calls(), done] });

@@ -1,10 +1,17 @@
 import { pinMessage, pinnedTexts, unpinMessage } from "@bonsai-agent/compaction";
 import { expect, test } from "vitest";
-import { calls, filler, type ScriptedAgent, scriptedAgent, sentText, summary } from "./scripted-agent.ts";
+import {
+  calls,
+  filler,
+  overflow,
+  type ScriptedAgent,
+  scriptedAgent,
+  sentText,
+  summary,
+} from "./scripted-agent.ts";
 
 const RULE = "Never push to main.";
 const quiet = { triggerTurn: false };
-const overflow = { error: { status: 400, message: "prompt is too long: 21000 tokens > 20000 maximum" } };
 
 function times(text: string, part: string): number {
   return text.split(part).length - 1;

@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
 import { InputQueue } from "../src/run/queue.ts";
-import { calls, filler, recordEvents, scriptedAgent, sentText, tokens } from "./scripted-agent.ts";
-
-const done = { text: "done" };
+import { calls, done, filler, recordEvents, scriptedAgent, sentText, tokens } from "./scripted-agent.ts";
 
 test("an agent that would stop is steered first; one that begins takes what has waited longest", () => {
   const queue = new InputQueue();

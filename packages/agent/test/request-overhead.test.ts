@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { actor, echo, filler, scriptedAgent, tokens } from "./scripted-agent.ts";
+import { actor, done, echo, filler, scriptedAgent, tokens } from "./scripted-agent.ts";
 
-const done = { text: "done" };
 const large = { ...actor, contextWindow: 100_000 };
 
 test("before the first usage, system prompt and tools count by estimate; from then on, as usage says", async () => {

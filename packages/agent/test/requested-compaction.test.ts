@@ -5,25 +5,19 @@ import { defineTool } from "../src/tools/tool-registry.ts";
 import { unpaired } from "./pairs.ts";
 import {
   calls,
-  filler,
+  done,
+  filledAgent,
+  overflow,
   recordEvents,
   type ScriptedAgentOptions,
-  scriptedAgent,
   sentText,
 } from "./scripted-agent.ts";
 
-const done = { text: "done" };
 const failing = { error: { status: 401, message: "invalid key" } };
-const overflow = { error: { status: 400, message: "prompt is too long: 21000 tokens > 20000 maximum" } };
 
 /** Two turns that can be compacted, then what is under test. */
 async function filled(options: Partial<ScriptedAgentOptions> = {}) {
-  const play = (options.turn ?? []) as readonly object[];
-  const run = scriptedAgent({
-    ...options,
-    turn: (_call, count) => (count <= 2 ? done : (play[count - 3] ?? done)),
-  });
-  for (const size of [4_000, 8_000]) await run.agent.prompt(filler(size));
+  const run = await filledAgent(options);
   const asked: Promise<CompactionOutcome>[] = [];
   const ask = (focus?: string) => {
     asked.push(run.agent.requestCompaction(focus === undefined ? {} : { focus }));

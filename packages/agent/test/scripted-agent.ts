@@ -45,6 +45,14 @@ export const summary: ScenarioAnswer = {
     .join("\n\n"),
 };
 
+/** The answer that ends a run. */
+export const done: ScenarioAnswer = { text: "done" };
+
+/** The refusal of a request that is too long. */
+export const overflow = {
+  error: { status: 400, message: "prompt is too long: 21000 tokens > 20000 maximum" },
+} satisfies ScenarioAnswer;
+
 /** The answers of the model, by purpose and in order; a function gets the request. */
 export type Play = (call: ProviderCall, count: number) => ScenarioAnswer;
 
@@ -116,6 +124,24 @@ export function scriptedAgent({
     turns: asked.turn!,
     summaries: asked.summary!,
   };
+}
+
+/**
+ * An agent after prompts of these sizes in tokens, which can be compacted at a window of 20,000. `turn` plays the requests
+ * after them; a list that has ended goes on with `done`.
+ */
+export async function filledAgent(
+  { turn = [], ...options }: Partial<ScriptedAgentOptions> = {},
+  sizes: readonly number[] = [4_000, 8_000],
+): Promise<ScriptedAgent> {
+  const play =
+    typeof turn === "function" ? turn : (_call: ProviderCall, count: number) => turn[count - 1] ?? done;
+  const run = scriptedAgent({
+    ...options,
+    turn: (call, count) => (count <= sizes.length ? done : play(call, count - sizes.length)),
+  });
+  for (const size of sizes) await run.agent.prompt(filler(size));
+  return run;
 }
 
 function playOf(play: Play | readonly ScenarioAnswer[]): Play {

@@ -1,8 +1,6 @@
 import type { Session } from "@bonsai-agent/session";
 import type { CustomInput } from "../src/events.ts";
 
-export const done = { text: "done" };
-
 export const message = (content: CustomInput["content"], more: Partial<CustomInput> = {}): CustomInput => ({
   customType: "note",
   content,

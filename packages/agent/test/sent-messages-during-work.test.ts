@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { calls, filler, scriptedAgent } from "./scripted-agent.ts";
-import { done, message, said } from "./sent-message.ts";
+import { calls, done, filler, scriptedAgent } from "./scripted-agent.ts";
+import { message, said } from "./sent-message.ts";
 import { shellSaying } from "./shell-saying.ts";
 
 const failing = { error: { status: 401, message: "invalid key" } };

@@ -2,8 +2,8 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import { createSession, MemoryStore } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import type { CustomInput } from "../src/events.ts";
-import { calls, recordEvents, scriptedAgent, sentText } from "./scripted-agent.ts";
-import { done, message, said } from "./sent-message.ts";
+import { calls, done, recordEvents, scriptedAgent, sentText } from "./scripted-agent.ts";
+import { message, said } from "./sent-message.ts";
 
 test("an idle agent stores a message at once and does not begin to work", async () => {
   const run = scriptedAgent({ turn: [] });

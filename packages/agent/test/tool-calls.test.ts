@@ -1,9 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../src/tools/tool-registry.ts";
-import { calls, scriptedAgent } from "./scripted-agent.ts";
-
-const done = { text: "done" };
+import { calls, done, scriptedAgent } from "./scripted-agent.ts";
 
 test("results come in the order of the calls, whichever ends first; a tool that wants to run alone does", async () => {
   const log: string[] = [];

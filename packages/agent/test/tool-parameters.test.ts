@@ -4,9 +4,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { checkedInput } from "../src/run/tool-call.ts";
 import { defineTool, type Tool, ToolRegistry } from "../src/tools/tool-registry.ts";
-import { calls, echo, scriptedAgent } from "./scripted-agent.ts";
-
-const done = { text: "done" };
+import { calls, done, echo, scriptedAgent } from "./scripted-agent.ts";
 
 function toolWith(parameters: unknown): Tool {
   const execute = async () => ({ content: [] });

@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
 import { unpaired } from "./pairs.ts";
-import { filler, scriptedAgent, sentText, summary } from "./scripted-agent.ts";
-
-const done = { text: "done" };
+import { done, filler, scriptedAgent, sentText, summary } from "./scripted-agent.ts";
 
 test("a move in the tree takes a summary along; an abort changes nothing, and what was typed meanwhile waits", async () => {
   const run = scriptedAgent({

@@ -1,9 +1,8 @@
 import { contentText } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
-import { actor, filler, type ScriptedAgentOptions, scriptedAgent } from "./scripted-agent.ts";
+import { actor, done, filler, type ScriptedAgentOptions, scriptedAgent } from "./scripted-agent.ts";
 
 const model = { ...actor, contextWindow: 33_000 };
-const done = { text: "done" };
 /** Parallel calls of `echo`, each with so many tokens. */
 const reads = (count: number, tokens: number) => ({
   calls: Array.from({ length: count }, () => ({ name: "echo", arguments: { tokens } })),
