@@ -1,5 +1,6 @@
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { SecretFilter } from "@bonsai-agent/messages";
-import { createSession, type EntryDraft, type Session } from "@bonsai-agent/session";
+import { createSession, type EntryDraft, openSession, type Session } from "@bonsai-agent/session";
 import { SessionSearch } from "@bonsai-agent/session/search";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -155,6 +156,36 @@ describe("a search in one session", () => {
     expect(hit?.snippet).toMatch(/^…a .* a the needle b .*b…$/);
     expect(hit!.snippet.length).toBeLessThan(150);
   });
+});
+
+/** A session on disk is searched line by line before a line is parsed. */
+function stored(name: string, ...texts: string[]): string {
+  const file = pathOf(`${name}.jsonl`);
+  const session = createSession({ cwd: "/p", file });
+  session.append(texts.map(user));
+  session.close();
+  return file;
+}
+
+const found = async (file: string, query: string) =>
+  (await foundInSession(openSession(file), query)).map(({ snippet }) => snippet);
+
+test("finds text that another program escaped, in any case", async () => {
+  const file = stored("escaped", "plain");
+  const line = `{"type":"message","id":"eeeeeeee","parentId":null,"timestamp":"","message":{"role":"user","content":"\\u0047r\\u00fc\\u00dfe","timestamp":0}}`;
+  appendFileSync(file, `${line}\n`);
+  expect(await found(file, "gRÜSSE")).toEqual([]);
+  expect(await found(file, "gRÜße")).toEqual(["Grüße"]);
+});
+
+test("finds the right entries after blank and damaged lines", async () => {
+  const file = stored("blank", "one needle", "two");
+  const [header, ...lines] = readFileSync(file, "utf8").trim().split("\n");
+  const third = (lines.at(-1) ?? "")
+    .replace(/"id":"\w+"/, '"id":"0000abcd"')
+    .replace('"two"', '"last needle"');
+  writeFileSync(file, [header, "", "{garbage}", "", "42", ...lines, "", "[]", third, ""].join("\n"));
+  expect(await found(file, "needle")).toEqual(["one needle", "last needle"]);
 });
 
 test("law: every part of a text finds its entry", async () => {
