@@ -1,17 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { CustomCompaction } from "@bonsai-agent/compaction";
 import type { SetTimer } from "@bonsai-agent/lifecycle";
 import { createSession, openSession } from "@bonsai-agent/session";
-import { afterAll, beforeAll } from "vitest";
-import { filledAgent, type ScriptedAgentOptions } from "./scripted-agent.ts";
-
-let folder: string;
-let count = 0;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "bonsai-extension-"));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+import { filledAgent, type ScriptedAgentOptions, testFolder } from "./scripted-agent.ts";
 
 /** A timer whose time comes when the test says so. */
 export function manualTimer() {
@@ -32,7 +24,7 @@ export async function stage({
   sizes,
   ...options
 }: Partial<ScriptedAgentOptions> & { sizes?: readonly number[] } = {}) {
-  const file = join(folder, `${count++}.jsonl`);
+  const file = join(testFolder(), "session.jsonl");
   const timer = manualTimer();
   const session = createSession({ cwd: "/project", file });
   const run = await filledAgent({ session, setTimer: timer.setTimer, ...options }, sizes);
@@ -50,4 +42,15 @@ export function told<Name extends Parameters<Stage["lifecycle"]["on"]>[0]>(
   const payloads: Record<string, unknown>[] = [];
   lifecycle.on(name, (payload: object) => void payloads.push({ ...payload }));
   return payloads;
+}
+
+/** A summary of an extension's own, kept from the plan's place. */
+export function own(run: Stage, source: string, more: Partial<CustomCompaction> = {}) {
+  run.lifecycle.on(
+    "session_before_compact",
+    ({ preparation: { firstKeptEntryId, tokensBefore } }) => ({
+      compaction: { summary: `Summary of ${source}.`, firstKeptEntryId, tokensBefore, ...more },
+    }),
+    { source },
+  );
 }

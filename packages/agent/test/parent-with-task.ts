@@ -1,25 +1,16 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { ToolResultMessage } from "@bonsai-agent/messages";
 import { type CatalogueModel, ModelClient, type ProviderCall } from "@bonsai-agent/models";
 import { type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models/scripted";
 import { createSession, type Session } from "@bonsai-agent/session";
-import { onTestFinished } from "vitest";
 import { z } from "zod";
 import { Agent } from "../src/agent.ts";
 import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle.ts";
 import { agentSettings } from "../src/settings.ts";
 import { type TaskDetails, taskTool } from "../src/task-tool.ts";
 import { defineTool, type Tool } from "../src/tools/tool-registry.ts";
-
-/** A folder that lasts as long as the test. */
-export function testFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "bonsai-task-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
+import { testFolder } from "./scripted-agent.ts";
 
 export const model: CatalogueModel = {
   provider: "scripted",

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { summarySections } from "@bonsai-agent/compaction";
 import type { CompactionPolicy } from "@bonsai-agent/compaction/host";
 import { Lifecycle, type LifecycleNotice, type SetTimer } from "@bonsai-agent/lifecycle";
@@ -5,6 +8,7 @@ import { contentText, type Message } from "@bonsai-agent/messages";
 import { type CatalogueModel, ModelClient, type ProviderCall } from "@bonsai-agent/models";
 import { type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models/scripted";
 import { createSession, type Session } from "@bonsai-agent/session";
+import { onTestFinished } from "vitest";
 import { z } from "zod";
 import { Agent } from "../src/agent.ts";
 import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle.ts";
@@ -24,6 +28,13 @@ export const actor: CatalogueModel = {
   contextWindow: 20_000,
   maxOutputTokens: 2_000,
 };
+
+/** A folder that lasts as long as the test. */
+export function testFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "bonsai-agent-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
 
 /** Text of about so many tokens. */
 export const filler = (count: number): string => "abc ".repeat(count);

@@ -21,8 +21,8 @@ import {
   parentWith,
   type ScriptedModel,
   taskResults,
-  testFolder,
 } from "./parent-with-task.ts";
+import { testFolder } from "./scripted-agent.ts";
 
 const firstText = ({ messages }: ProviderCall) => contentText((messages[0] as { content: unknown }).content);
 
