@@ -2,10 +2,8 @@
 export { modelNotice } from "./notice.ts";
 export { requestOverhead } from "./prompt/system-prompt.ts";
 export { frontmatterParts } from "./resources/resource-files.ts";
-export { readSkillsWith } from "./resources/skills.ts";
 export { HandlerCalls } from "./run/agent-parts.ts";
-export { fileDiff, inFileQueue } from "./tools/files/file-change.ts";
-export { fileKind } from "./tools/files/open-file.ts";
+export { inFileQueue } from "./tools/files/file-change.ts";
 export { fitArguments } from "./tools/fit-arguments.ts";
 export { environmentKeys } from "./tools/mask-keys.ts";
 export { isInside, lookalikeName } from "./tools/path-guard.ts";

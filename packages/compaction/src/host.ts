@@ -7,7 +7,7 @@ export type { CompactionSite } from "./flow/controller.ts";
 export { sizeBeforeText, stepsText } from "./flow/result.ts";
 export { serialise } from "./ladder/prompt.ts";
 export { contradictedSizes, countAhead } from "./plan/context.ts";
-export { cutIndex, cutRefusal } from "./plan/cut.ts";
+export { cutRefusal } from "./plan/cut.ts";
 export { originalProjection } from "./plan/originals.ts";
 export { contextSizeOf } from "./plan/view.ts";
 export { FileOperationCounter } from "./record/file-operations.ts";

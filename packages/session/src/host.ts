@@ -4,5 +4,4 @@ export { contentOf, imageMark, isMasked, isOutput, MASK_PLACEHOLDER } from "./ed
 export { hiddenLookup, recallableEntry } from "./hidden.ts";
 export { asStored, compactionChange, isLeafRecord, UndoneCompactions } from "./own-entries.ts";
 export { editedMessage, projectEntry, unmaskedMessage } from "./projection.ts";
-export { recentSettings } from "./read/tail.ts";
 export { NewFile, writeSessionFile } from "./store/new-file.ts";

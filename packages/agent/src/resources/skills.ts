@@ -18,7 +18,7 @@ import {
 /** A skill of the Agent Skills standard: a folder with a SKILL.md, or one Markdown file. */
 export interface Skill {
   name: string;
-  /** Tells the model when to use it. On one line, unless `keepLines` is set. */
+  /** Tells the model when to use it, on one line. */
   description: string;
   /** Its file. Absolute. */
   path: string;
@@ -49,8 +49,6 @@ interface SkillProblem {
   path: string;
   /** In a sentence about the path. */
   message: string;
-  /** The skill that counts, if two have one name. */
-  winner?: Skill;
 }
 
 interface ReadSkills<Place extends SkillPlace> {
@@ -61,10 +59,6 @@ interface ReadSkills<Place extends SkillPlace> {
 
 /** How the places are read. */
 interface ReadSkillsOptions {
-  /** Which of two skills with one name counts. Default "last". */
-  wins?: "first" | "last";
-  /** True: descriptions keep their line breaks. Default false: they are on one line. */
-  keepLines?: boolean;
   /** Files of a project are read if they belong to this user, root or its owner. Default: the user of this process; on Windows all. */
   uid?: number | undefined;
 }
@@ -92,19 +86,10 @@ export async function readSkills<Place extends SkillPlace>(
   return skillsOf(found, parse, options);
 }
 
-/** `readSkills` with a loaded parser. Never throws. */
-export function readSkillsWith<Place extends SkillPlace>(
-  parse: ParseYaml,
-  places: readonly Place[],
-  options: ReadSkillsOptions = {},
-): ReadSkills<Place> {
-  return skillsOf(findSkillFiles(places), parse, options);
-}
-
 function skillsOf<Place extends SkillPlace>(
   { files, problems }: SkillFiles<Place>,
   parse: ParseYaml,
-  { wins = "last", uid = process.getuid?.(), keepLines = false }: ReadSkillsOptions,
+  { uid = process.getuid?.() }: ReadSkillsOptions,
 ): ReadSkills<Place> {
   const all: SkillProblem[] = [...problems];
   const byName = new Map<string, Skill & { place: Place }>();
@@ -117,37 +102,29 @@ function skillsOf<Place extends SkillPlace>(
     const warn = (message: string) => all.push({ path: file.path, message });
     let skill: (Skill & { place: Place }) | undefined;
     try {
-      skill = readSkill(file, { parse, uid, keepLines, warn });
+      skill = readSkill(file, { parse, uid, warn });
     } catch (error) {
       warn(`Cannot read it: ${messageOf(error)}`);
     }
     if (skill === undefined) continue;
     const before = byName.get(skill.name);
-    const winner = before !== undefined && wins === "first" ? before : skill;
-    if (before !== undefined) {
-      const message = `Another skill "${skill.name}" overrides it: ${winner.path}`;
-      all.push({ path: (winner === skill ? before : skill).path, winner, message });
-    }
-    byName.set(skill.name, winner);
+    if (before !== undefined)
+      all.push({ path: before.path, message: `Another skill "${skill.name}" overrides it: ${skill.path}` });
+    byName.set(skill.name, skill);
   }
-  const skills = [...byName.values()];
-  return {
-    skills: wins === "last" ? skills.sort((a, b) => (a.name < b.name ? -1 : 1)) : skills,
-    problems: all,
-  };
+  return { skills: [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1)), problems: all };
 }
 
 /** Returns undefined for a file that is no usable skill. @throws what `textOf` throws */
 function readSkill<Place extends SkillPlace>(
   { path, place }: SkillFiles<Place>["files"][number],
-  { parse, uid, keepLines, warn }: ReadingOptions,
+  { parse, uid, warn }: ReadingOptions,
 ): (Skill & { place: Place }) | undefined {
   const isFolder = basename(path) === "SKILL.md";
   const isDeclared = isFolder || path === place.path;
   const head = textOf(path, HEAD_BYTES, place.origin === "project" ? ownersOf(place, uid) : undefined);
   const { fields, problem } = readFrontmatter(frontmatterParts(head), parse);
-  const parts = [fields.description, fields.when_to_use].filter(hasText);
-  const description = (keepLines ? parts : parts.map(onOneLine)).join(" ");
+  const description = [fields.description, fields.when_to_use].filter(hasText).map(onOneLine).join(" ");
   if (description === "" && !isDeclared) return undefined;
   if (problem !== undefined && isDeclared) warn(`Cannot read it: ${problem}.`);
   const folder = dirname(path);
@@ -169,7 +146,7 @@ function readSkill<Place extends SkillPlace>(
   };
 }
 
-interface ReadingOptions extends Pick<ReadSkillsOptions, "uid" | "keepLines"> {
+interface ReadingOptions extends ReadSkillsOptions {
   parse: ParseYaml;
   warn: (message: string) => void;
 }
