@@ -7,6 +7,7 @@ import type { ChatView } from "./chat/chat-view.ts";
 import type { Notify } from "./chat/line-block.ts";
 import type { PromptEditor } from "./prompt/prompt-editor.ts";
 import type { Status } from "./status/status.ts";
+import type { ActionName } from "./terminal/keys.ts";
 import type { Screen } from "./terminal/screen.ts";
 import type { Theme } from "./terminal/theme.ts";
 import type { ThemeControl } from "./terminal/theme-control.ts";
@@ -55,6 +56,8 @@ export interface SlashCommand {
   readonly description: string;
   /** The arguments, like `[focus]`. */
   readonly argumentHint?: string;
+  /** The key that runs it. */
+  readonly key?: ActionName;
   /** True if it runs while the agent works. Default false: it has to wait. */
   readonly worksWhileBusy?: boolean;
   complete?(prefix: string, context: InteractiveContext): AutocompleteItem[] | Promise<AutocompleteItem[]>;

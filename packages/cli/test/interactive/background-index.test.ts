@@ -2,7 +2,7 @@ import { type LifecycleEvents, lifecycleEventRules, type RunResult } from "@bons
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { InteractiveContext } from "../../src/interactive/interactive-context.ts";
-import { indexInBackground } from "../../src/interactive/session/background-index.ts";
+import { indexInBackground } from "../../src/interactive/session/background.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Queue, QueueLines } from "../../src/interactive/status/queue-lines.ts";
+import { type Queue, QueueLines } from "../../src/interactive/status/status.ts";
 import { makeTheme } from "../../src/interactive/terminal/theme.ts";
 
 const theme = makeTheme("none");

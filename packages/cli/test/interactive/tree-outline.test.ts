@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { openSession, type Session } from "@bonsai-agent/session";
 import { afterEach, expect, test, vi } from "vitest";
 import type { InteractiveContext } from "../../src/interactive/interactive-context.ts";
-import { readAhead } from "../../src/interactive/session/read-ahead.ts";
+import { readAhead } from "../../src/interactive/session/background.ts";
 import { header, writeLines } from "../call/sample-session.ts";
 
 function message(id: number, role = "user"): object {

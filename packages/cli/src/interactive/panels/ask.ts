@@ -12,9 +12,8 @@ import {
   type InputPanelOptions,
 } from "./question-panels.ts";
 
-// Panels of the commands: they stand over whatever panel asks, and do not wait for the dialogs of extensions.
+// Questions of commands. They open over any panel and do not wait for the dialogs of extensions.
 
-/** @returns true only for a yes */
 export async function askYes(
   screen: Screen,
   question: Pick<ConfirmPanelOptions, "title" | "message" | "typeThrough">,
@@ -25,7 +24,7 @@ export async function askYes(
   return answer === true;
 }
 
-/** @returns undefined where the user left it without an answer */
+/** @returns undefined if the user leaves the question */
 export function askYesOrNo(
   screen: Screen,
   question: Pick<ConfirmPanelOptions, "title" | "message" | "typeThrough">,
@@ -36,7 +35,7 @@ export function askYesOrNo(
   );
 }
 
-/** @returns undefined where the user left it */
+/** @returns undefined if the user leaves it */
 export function askText(
   screen: Screen,
   question: Omit<InputPanelOptions, "place" | "onDone">,
@@ -44,7 +43,7 @@ export function askText(
   return screen.show<string>((done) => new InputPanel({ place: screen, ...question, onDone: done }));
 }
 
-/** @returns undefined where the user left it */
+/** @returns undefined if the user leaves it */
 export function askPick<Item>(
   screen: Screen,
   question: Omit<PickListOptions<Item>, "place" | "onPick" | "onCancel">,
@@ -59,14 +58,13 @@ export function askPick<Item>(
 interface ChoiceQuestion<Choice extends string> {
   title: string;
   choices: readonly Choice[];
-  /** Marked, and selected at first. */
   current: string;
   usual?: string;
-  /** Stands below the list. */
+  /** Shown below the list. */
   meaning?: string;
 }
 
-/** Asks for one of a few words. @returns undefined where the user left it */
+/** @returns undefined if the user leaves the list */
 export function askChoice<Choice extends string>(
   screen: Screen,
   { title, choices, current, usual, meaning }: ChoiceQuestion<Choice>,
@@ -86,15 +84,15 @@ export function askChoice<Choice extends string>(
 
 interface DialogsOptions {
   screen: Screen;
-  /** Resolves once keys may be taken from the user who types. */
+  /** Resolves when the user pauses typing. */
   untilRest: (signal: AbortSignal) => Promise<void>;
-  /** Nobody answers from then on: open questions are answered as if nobody had. */
+  /** Ends open questions without an answer. */
   signal: AbortSignal;
 }
 
 type Dialogs = Pick<FrontEndUI, "select" | "confirm" | "input" | "editor">;
 
-/** The questions that extensions and commands ask, each in the place of the editor: one after the other. */
+/** The dialogs of extensions, one after the other. */
 export function dialogs({ screen, untilRest, signal: ended }: DialogsOptions): Dialogs {
   const asked = oneAfterTheOther();
   const show = <Value>(
@@ -127,7 +125,6 @@ export function dialogs({ screen, untilRest, signal: ended }: DialogsOptions): D
   };
 }
 
-/** @param onDone called with undefined where the user left it */
 function choice(
   screen: Screen,
   { title, options }: { title: string; options: readonly string[] },
@@ -136,13 +133,13 @@ function choice(
   const list: PickList<{ option: string; at: number }> = new PickList({
     place: screen,
     title: plain(title),
-    // Two options can have the same words: their place is the difference.
+    // Two options can have the same text.
     items: options.map((option, at) => ({ option, at })),
     key: ({ at }) => String(at),
     row: ({ option }) => ({ label: plain(option) }),
     onPick: ({ option }) => onDone(option),
     onCancel() {
-      // No search for one of these: somebody typed on. It is not lost.
+      // The text searched for no option: the user typed a prompt, which is kept.
       if (list.matches.length === 0) screen.typeThrough(list.query);
       onDone(undefined);
     },
@@ -151,5 +148,5 @@ function choice(
   return list;
 }
 
-/** Colours of an extension's own are left out: panels have theirs. */
+/** Panels have their own colours. */
 const plain = stripTerminalSequences;

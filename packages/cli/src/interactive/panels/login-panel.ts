@@ -18,40 +18,37 @@ type LoginPrompt = Parameters<LoginCallbacks["onPrompt"]>[0];
 interface LoginPanelOptions {
   place: PanelPlace;
   title: string;
-  /** Of an address or a code. */
   onCopy: (text: string) => void;
   onOpen: (url: string) => void;
   onCancel: () => void;
 }
 
-/** A question that waits for an answer. */
 interface Question extends LoginPrompt {
   field: TextField;
   answer: (text: string) => void;
 }
 
-/** What a user has to do with an address: of all that a login shows, the last counts. */
+/** The latest address of the login. */
 interface Shown {
   url: string;
-  /** To be typed there. */
   code?: string | undefined;
   instructions?: string | undefined;
 }
 
 const MOST_CODE_CHARS = 40;
 const MOST_PROGRESS_LINES = 3;
-/** Of the screen, for what stands around an address. */
+/** Rows of the screen around an address. */
 const ROWS_AROUND = 12;
 
-/** A login that goes on: where to go, which code to type, how far it is, and what it asks. */
+/** A running login: its address, code, progress and questions. */
 export class LoginPanel implements Panel, Focusable {
   readonly #options: LoginPanelOptions;
   #shown: Shown | undefined;
-  /** What was to be done there has been pasted. */
+  /** The user has pasted the result from the address. */
   #isPasted = false;
   #progress: readonly string[] = [];
   #status = "";
-  /** The latest in front. */
+  /** The latest is last. */
   #questions: readonly Question[] = [];
   #isFocused = false;
 
@@ -88,7 +85,6 @@ export class LoginPanel implements Panel, Focusable {
     this.#options.place.redraw();
   }
 
-  /** One line about what the panel itself did. */
   status(message: string): void {
     this.#status = message;
     this.#options.place.redraw();
@@ -114,7 +110,7 @@ export class LoginPanel implements Panel, Focusable {
     });
   }
 
-  /** Asks for what the browser ends at; once it is given there is nothing to do at the address. */
+  /** Asks for the browser's final address. Hides the login's address after the answer. */
   async askForCode(message: string): Promise<string> {
     this.#isPasted = false;
     const text = await this.ask({ message });

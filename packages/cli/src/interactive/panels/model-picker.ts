@@ -20,23 +20,23 @@ interface PickModelPanelOptions {
   models: ModelRegistry;
   /** `provider/id` of the model in use. */
   current: string;
-  /** The model in use itself: it is listed also where no key and no server brings it. */
+  /** The model in use: listed even without a key or server. */
   inUse?: CatalogueModel | undefined;
   query?: string;
   title?: string;
-  /** Makes a model the one to begin with; @returns a line about it. Default: that cannot be done here. */
+  /** Makes a model the default. @returns a status line */
   keep?: ((item: ModelItem) => string) | undefined;
-  /** The models that a key goes through. Default: they are not marked here. */
+  /** The models that a key cycles through. Default: not marked. */
   favourites?: Favourites | undefined;
 }
 
 interface Favourites {
   has(reference: string): boolean;
-  /** Makes a model one of them, or no longer; @returns a line about it. */
+  /** @returns a status line */
   toggle(reference: string): string;
 }
 
-/** Lets the user choose a model, of those that can be asked now or of all. @returns undefined where the user left it */
+/** Lets the user choose from the available models or from all. @returns undefined if the user leaves the list */
 export async function pickModel(options: PickModelPanelOptions): Promise<ModelItem | undefined> {
   const asking = new AbortController();
   try {
@@ -126,14 +126,13 @@ function withInUse(
   return isListed ? usable : [{ model: inUse }, ...usable];
 }
 
-/** A model as the list has it. */
 interface ModelItem {
   reference: string;
   model: CatalogueModel;
   isUsable: boolean;
 }
 
-/** The models that can be asked now; behind them, where all are wanted, those that lack a key or a server. */
+/** The available models; with `isAll`, then the models without a key or server. */
 function modelItems(
   usable: readonly Pick<UsableModel, "model">[],
   catalogue: Pick<Catalogue, "models">,
@@ -162,7 +161,7 @@ function modelRow({ reference, model, isUsable }: ModelItem, current: string, is
   };
 }
 
-/** What a model lacks that cannot be asked now, and how to come by it. */
+/** Why a model is not available, with the remedy. */
 export function missing(model: CatalogueModel, keys: KeyFile): string {
   const { provider, apiKeyEnv, baseUrl } = model;
   if (model.missing !== undefined) return model.missing.replace(/\.$/, "");
@@ -172,7 +171,6 @@ export function missing(model: CatalogueModel, keys: KeyFile): string {
     : `${provider} needs a key. Set ${apiKeyEnv} or run /login ${provider}`;
 }
 
-/** One or two lines about a model. */
 function modelWords({ model, isUsable }: ModelItem, keys: KeyFile, asOf: string): string {
   const { name, provider, reasoning, input, maxOutputTokens, contextWindow, apiKeyEnv } = model;
   const origin = keys.source(model);

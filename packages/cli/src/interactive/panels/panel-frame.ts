@@ -14,40 +14,38 @@ import {
 } from "../terminal/tui.ts";
 import { asPaste, pastedText } from "../terminal/typed-input.ts";
 
-/** What a panel needs of the screen. */
+/** The part of the screen that a panel needs. */
 export interface PanelPlace {
   readonly theme: Theme;
-  /** Of the whole screen. */
+  /** Rows of the whole screen. */
   readonly rows: number;
   redraw(): void;
 }
 
-/** A key of a panel, as it is shown: what it is called, and what it does. */
 export type KeyHint = readonly [key: string, does: string];
 
-/** The line that a panel begins and ends with. */
+/** The first and last line of a panel. */
 export function rule(theme: Theme, width: number): string {
   return theme.style.border("─".repeat(Math.max(0, width)));
 }
 
-/** A title, wrapped where it has to be, every character harmless. */
+/** A wrapped title in printable characters. */
 export function titleLines(theme: Theme, title: string, width: number): string[] {
   return textLines(title, width).map((line) => theme.style.bold(line));
 }
 
-/** The title of a question, as long as the answer has its place below it. */
+/** The title of a question, cut to leave room for the answer. */
 export function headingLines({ theme, rows }: PanelPlace, title: string, width: number): string[] {
   return titleLines(theme, title, width).slice(0, Math.max(1, rows - 8));
 }
 
-/** Text of whatever origin as lines that fit. */
+/** Any text as printable lines within the width. */
 export function textLines(text: string, width: number): string[] {
   return printableLines(text).flatMap((line) =>
     wrapTextWithAnsi(line, Math.max(1, width - 1)).map((each) => fit(` ${each}`, width)),
   );
 }
 
-/** Which keys there are, on as many lines as they need. */
 export function hintLines(theme: Theme, hints: readonly KeyHint[], width: number): string[] {
   const lines: string[] = [];
   let line = "";
@@ -61,7 +59,7 @@ export function hintLines(theme: Theme, hints: readonly KeyHint[], width: number
   return [...lines, line].map((each) => theme.style.dim(fit(each, width)));
 }
 
-/** The lines of a panel between its two rules, with the keys at the end. */
+/** The lines of a panel between two rules, with the keys at the end. */
 export function framed(
   theme: Theme,
   width: number,
@@ -71,18 +69,17 @@ export function framed(
   return [rule(theme, width), ...lines, ...hintLines(theme, hints, width), rule(theme, width)];
 }
 
-/** A path that is whole, but for the user's home. */
+/** A whole path, with `~` for the user's home. */
 export function wholePath(path: string): string {
   return shownPath(path, path);
 }
 
-/** The first key of a binding, as it is shown. */
 export function keyName(binding: Keybinding): string {
   const [key] = getKeybindings().getKeys(binding);
   return key === undefined ? "(no key)" : shownKey(key);
 }
 
-/** How far a key scrolls, in lines; 0 for a key that does not. */
+/** The lines that a key scrolls by; 0 for other keys. */
 export function scrollStep(data: string, page: number): number {
   const keys = getKeybindings();
   if (keys.matches(data, "tui.select.up")) return -1;
@@ -91,7 +88,7 @@ export function scrollStep(data: string, page: number): number {
   return keys.matches(data, "tui.select.pageDown") ? page : 0;
 }
 
-/** A panel whose focus is that of what one types into. */
+/** A panel whose field has the focus. */
 export abstract class FieldPanel<Field extends Focusable & Pick<Component, "invalidate">>
   implements Panel, Focusable
 {
@@ -125,7 +122,7 @@ interface TextFieldOptions {
   theme: Theme;
   value?: string;
   placeholder?: string | undefined;
-  /** Shows dots in the place of what is typed. Default false. */
+  /** Shows dots. Default false. */
   isSecret?: boolean;
 }
 
@@ -138,7 +135,7 @@ const moves: readonly Keybinding[] = [
   "tui.editor.cursorLineEnd",
 ];
 
-/** One line to type in, with the cursor behind what stands there at first. */
+/** A line to type in, with the cursor after the initial text. */
 export class TextField extends Input {
   readonly #isSecret: boolean;
 
@@ -146,7 +143,7 @@ export class TextField extends Input {
     const shown = placeholder === undefined ? {} : { placeholder, placeholderStyle: theme.style.dim };
     super({ prompt: " › ", ...shown });
     this.#isSecret = isSecret;
-    // As a paste, so that the cursor stands at its end.
+    // As a paste, so that the cursor is at its end.
     if (value !== "") this.handleInput(asPaste(value));
   }
 

@@ -4,29 +4,29 @@ import type { TakenEditor } from "../extension-views/typing-views.ts";
 import type { Style } from "../terminal/theme.ts";
 import type { AutocompleteProvider } from "../terminal/tui.ts";
 
-/** What the program's editor is to one that stands in its place. */
+/** Bonsai's editor, as its replacement needs it. */
 interface ReplacedEditor {
   text: string;
   /** Oldest first. */
   history: readonly string[];
   provider: AutocompleteProvider | undefined;
   onSubmit: (text: string) => void;
-  /** The editor has no use for the key that stops. */
+  /** Called for a stop key that the editor does not use. */
   onEscape: () => void;
-  /** It has thrown, with this text in it: it is not asked again. */
+  /** Called after an error, with the latest text. The editor is not used again. */
   onBroken: (text: string) => void;
 }
 
-/** pi's editors look up there what a key of its program does. */
+/** pi's editors look up the actions of keys here. */
 interface WithActions {
   actionHandlers?: unknown;
 }
 
-/** An editor of an extension in the place of the program's. Whatever it throws, the text that stood in it is kept. */
+/** An extension's editor in the place of Bonsai's. Keeps its text if it throws. */
 export class ExtensionEditor {
   readonly #options: TakenEditor;
   #replaced: ReplacedEditor | undefined;
-  /** The latest that it gave. */
+  /** Its latest text. */
   #text = "";
 
   constructor(options: TakenEditor) {
@@ -48,7 +48,7 @@ export class ExtensionEditor {
     });
   }
 
-  /** Another editor has its place. */
+  /** To be called when another editor replaces it. */
   end(): void {
     if (this.#replaced === undefined) return;
     this.#safely((editor) => editor.dispose?.());
@@ -79,7 +79,7 @@ export class ExtensionEditor {
 
   handleInput(data: string): void {
     this.#safely((editor) => editor.handleInput(data));
-    // What it throws later takes nothing with it.
+    // Saves the text in case it throws later.
     void this.expandedText;
   }
 
@@ -95,7 +95,7 @@ export class ExtensionEditor {
     this.#safely((editor) => editor.invalidate?.());
   }
 
-  /** Undefined where it has failed. */
+  /** @returns undefined if it failed */
   render(
     width: number,
     { isFocused, border, rows }: { isFocused: boolean; border: Style; rows: number },
@@ -104,7 +104,7 @@ export class ExtensionEditor {
       if ("focused" in editor) editor.focused = isFocused;
       if ("borderColor" in editor) editor.borderColor = border;
       const lines = editor.render(width);
-      // Of what is higher than the screen, the end is seen.
+      // Shows the end of an editor that is higher than the screen.
       return drawnLines(lines.slice(-rows), width).slice(-rows);
     });
   }
@@ -112,7 +112,7 @@ export class ExtensionEditor {
   #submitted(text: string): void {
     const replaced = this.#replaced;
     if (replaced === undefined) return;
-    // An editor of pi's has emptied itself by then.
+    // pi's editors are empty by then.
     if (this.text.trim() === text.trim()) this.setText("");
     replaced.onSubmit(text);
   }

@@ -1,24 +1,24 @@
 import { FolderWalk } from "@bonsai-agent/agent/host";
 import { fuzzyMatch } from "../terminal/tui.ts";
 
-/** Enough to complete in, and matched between two keys; a project with more is searched by the model's tools. */
+/** Maximum number of files that are matched between two keys. */
 const MOST_FILES = 200_000;
-/** How long a list is good at least, in milliseconds, and how many times as long as it took. */
+/** A list is fresh for at least this time, and for a multiple of the time of its walk. */
 const FRESH_MS = 5_000;
 const FRESH_WALKS = 10;
-/** How long a completion waits for the rest of a first list, in milliseconds, and for a newer one. */
+/** Maximum wait for a first list, and for a newer one. */
 const WAIT_FOR_FIRST_MS = 300;
 const WAIT_FOR_NEWER_MS = 50;
-/** After so many entries, keys get their turn. */
+/** Entries between two turns for keys. */
 const ENTRIES_PER_TURN = 500;
 
 interface ProjectFile {
-  /** From the folder, with `/`; one behind the name of a folder. */
+  /** Relative, with `/`; a folder ends in `/`. */
   path: string;
   isFolder: boolean;
 }
 
-/** The files below a folder but for those that ignore files name: one walk for all that ask while it goes on. */
+/** The files below a folder, without ignored ones. Concurrent calls share one walk. */
 export class ProjectFiles {
   readonly #folder: string;
   #files: ProjectFile[] = [];
@@ -29,7 +29,7 @@ export class ProjectFiles {
     this.#folder = folder;
   }
 
-  /** What is known when the walk has ended, or after a moment: never more than a key may wait. */
+  /** The files known after the walk or after a moment. */
   async list(signal: AbortSignal): Promise<readonly ProjectFile[]> {
     const isFirst = this.#freshUntilMs < 0;
     if (this.#walk === undefined && performance.now() > this.#freshUntilMs) this.#begin();
@@ -38,7 +38,7 @@ export class ProjectFiles {
     return this.#files;
   }
 
-  /** All of them, however long it takes; what is known where the signal aborts. */
+  /** All files; the known ones if the signal aborts. */
   async whole(signal: AbortSignal): Promise<readonly ProjectFile[]> {
     if (this.#walk !== undefined) await settled(this.#walk, { signal });
     return this.#files;
@@ -48,7 +48,7 @@ export class ProjectFiles {
     const before = this.#files;
     const found: ProjectFile[] = [];
     const begunMs = performance.now();
-    // What was known before is better than the beginning of what will be.
+    // An earlier list is better than the beginning of a new one.
     if (before.length === 0) this.#files = found;
     this.#walk = this.#collect(found).finally(() => {
       this.#files = found;
@@ -84,9 +84,8 @@ async function settled(
   clearTimeout(timer);
 }
 
-/** The most that a completion offers. */
 const MOST_MATCHES = 30;
-/** As many as can be looked at between two keys. */
+/** Files that are matched between two keys. */
 const FILES_PER_TURN = 4_000;
 
 /**
@@ -106,7 +105,6 @@ export async function matchFiles(
   return best;
 }
 
-/** The best of a list that is short enough for one turn. */
 function bestOf(files: readonly ProjectFile[], query: string): ProjectFile[] {
   if (query === "")
     return files.filter(({ path }) => !path.slice(0, -1).includes("/")).slice(0, MOST_MATCHES);
@@ -120,13 +118,13 @@ function bestOf(files: readonly ProjectFile[], query: string): ProjectFile[] {
   return ranked.slice(0, MOST_MATCHES).map(({ file }) => file);
 }
 
-/** Lower is better. Undefined where the letters are not all there, in their order. */
+/** Lower is better. Undefined if the path lacks letters of the query, in their order. */
 function rankOf(path: string, query: string): number | undefined {
   const name = path.slice(path.lastIndexOf("/", path.length - 2) + 1);
   if (name.startsWith(query)) return 0;
   if (name.includes(query)) return 1;
   if (path.includes(query)) return 2;
-  // Most files of a project are ruled out by this, which costs less than a score.
+  // Excludes most files, and costs less than a score.
   if (!hasLetters(path, query)) return undefined;
   const { matches, score } = fuzzyMatch(query, path);
   return matches ? 3 + 1 / (1 + Math.exp(-score / 100)) : undefined;

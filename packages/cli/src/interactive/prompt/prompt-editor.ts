@@ -32,7 +32,7 @@ const MAX_HISTORY_PROMPTS = 100;
 /** Maximum number of kept prompts. */
 export const MAX_PROMPTS = 1_000;
 
-/** What the history of prompts is to the editor, which is there before the history is loaded. */
+/** The prompt history, which is loaded after the editor. */
 interface EarlierPrompts {
   /** Oldest first. */
   read(): string[];
@@ -44,15 +44,14 @@ interface EarlierPrompts {
  * in its place: for everybody else it is this one all the same.
  */
 export class PromptEditor extends OpenEditor {
-  /** Those that stand in it as marks, and those that did. */
   readonly images = new PastedImages();
-  /** Called at an Esc that an editor of an extension has no use for. */
+  /** Called for an Esc that an extension's editor does not use. */
   onEscape: (() => void) | undefined;
   readonly #screen: Screen;
   #replacement: ExtensionEditor | undefined;
   #provider: AutocompleteProvider | undefined;
   #history: EarlierPrompts | undefined;
-  /** A list of completions for a text that has changed since: the one for what stands there now is on its way. */
+  /** Completions of an earlier text; the list for the current one is on its way. */
   #staleList: object | undefined;
 
   constructor(screen: Screen) {
@@ -62,12 +61,11 @@ export class PromptEditor extends OpenEditor {
     this.keepWhole(heldTabs);
   }
 
-  /** True while an editor of an extension has the keys. */
   get isReplaced(): boolean {
     return this.#replacement !== undefined;
   }
 
-  /** Puts an editor of an extension in this one's place, with the text that stands here; undefined brings this back. */
+  /** Replaces this editor by an extension's, with the same text; undefined restores it. */
   takeEditor(taken: TakenEditor | undefined): void {
     const replacement = taken && new ExtensionEditor(taken);
     const text = this.getExpandedText();
@@ -114,7 +112,7 @@ export class PromptEditor extends OpenEditor {
     return this.getText().trim() === "";
   }
 
-  /** Takes the prompts of earlier sessions, and adds to them: from now on, and what was submitted already. */
+  /** Loads earlier prompts and saves the submitted ones, also those from before. */
   useHistory(history: EarlierPrompts): void {
     const submitted = this.earlierTexts.splice(0).reverse();
     for (const text of history.read()) this.#remember(text);
@@ -122,7 +120,7 @@ export class PromptEditor extends OpenEditor {
     for (const text of submitted) this.addToHistory(text);
   }
 
-  /** What was typed before it was there is completed at once. */
+  /** Completes text that was typed earlier at once. */
   override setAutocompleteProvider(provider: AutocompleteProvider): void {
     this.#provider = provider;
     super.setAutocompleteProvider(provider);
@@ -138,7 +136,7 @@ export class PromptEditor extends OpenEditor {
   #handleOwn(data: string): void {
     const keys = getKeybindings();
     const confirms = keys.matches(data, "tui.select.confirm");
-    // Enter on what stands there in full already is for sending.
+    // Enter on a complete name sends it.
     if (confirms && this.isCompleted) this.leaveCompletions();
     if ((confirms || keys.matches(data, "tui.input.tab")) && this.#isStale) this.leaveCompletions();
     const before = this.getText();
@@ -151,7 +149,6 @@ export class PromptEditor extends OpenEditor {
     else this.#keepingDraft(() => super.setText(typableText(text, HELD_TAB)));
   }
 
-  /** To be called for what was submitted. */
   override addToHistory(text: string): void {
     const prompt = withTabs(text).trim();
     if (prompt === "" || secret.test(prompt)) return;
@@ -174,19 +171,18 @@ export class PromptEditor extends OpenEditor {
     return true;
   }
 
-  /** Puts the mark of an image where the cursor is. */
   insertImage(image: ImageContent): void {
     this.insertTextAtCursor(`${this.#isBehindWord ? " " : ""}${this.images.hold(image)} `);
     this.#screen.redraw();
   }
 
-  /** Puts a text where the cursor is, as if the terminal had pasted it. */
+  /** Inserts a text like a paste of the terminal. */
   paste(text: string): void {
     this.handleInput(asPaste(typableText(text, this.isReplaced ? undefined : HELD_TAB)));
     this.#screen.redraw();
   }
 
-  /** Gives back what was not sent after all, in front of what was typed since. */
+  /** Restores unsent texts before the text typed since. */
   giveBack(...texts: string[]): void {
     const given = texts.filter((text) => text.trim() !== "");
     if (given.length === 0) return;
@@ -194,7 +190,7 @@ export class PromptEditor extends OpenEditor {
     this.#screen.redraw();
   }
 
-  /** What was typed is one key up, and can be undone. */
+  /** Keeps the text one key up. */
   clear(): void {
     this.#remember(this.getExpandedText().trim());
     this.setText("");
@@ -223,7 +219,7 @@ export class PromptEditor extends OpenEditor {
     return prefix === "shell" ? style.warning : style.muted;
   }
 
-  /** What was typed before the history was looked through is one key up, where another text takes its place. */
+  /** Keeps the draft from before a walk through the history one key up if another text replaces it. */
   #keepingDraft(change: () => void): void {
     const { draft } = this;
     change();
@@ -246,7 +242,7 @@ export class PromptEditor extends OpenEditor {
   #received(data: string): string {
     const pasted = pastedText(data, this.isReplaced ? undefined : HELD_TAB);
     if (pasted === undefined) return isSteering(data) ? "" : data;
-    // Behind a command, a path is one.
+    // After a command, a path stays a path.
     const image = /^\s*[!/]/.test(this.getText()) ? undefined : droppedImage(pasted);
     if (image === undefined) return asPaste(pasted);
     return asPaste(`${this.#isBehindWord ? " " : ""}${image} `);
@@ -263,7 +259,6 @@ export class PromptEditor extends OpenEditor {
   }
 }
 
-/** What a `!` in front of the text makes of it. */
 type ShellPrefix = "none" | "shell" | "hiddenShell";
 
 function shellPrefixOf(text: string): ShellPrefix {
@@ -295,7 +290,7 @@ function pathOfUrl(text: string): string | undefined {
   try {
     return fileURLToPath(text);
   } catch {
-    // It only looks like one: the text stays as it was pasted.
+    // Not a URL: the text stays as pasted.
     return undefined;
   }
 }
@@ -305,7 +300,7 @@ function isFile(path: string): boolean {
     const absolute = path.startsWith("~/") ? join(homedir(), path.slice(2)) : path;
     return statSync(absolute, { throwIfNoEntry: false })?.isFile() === true;
   } catch {
-    // Too long for a path, or in a folder that is closed.
+    // Too long for a path, or in an unreadable folder.
     return false;
   }
 }

@@ -17,18 +17,18 @@ import { z } from "zod";
 import { counted } from "../../views/numbers.ts";
 import { MAX_PROMPTS } from "./prompt-editor.ts";
 
-/** A longer prompt is remembered until the program ends, and not in the file. */
+/** Longer prompts are not saved. */
 const MAX_PROMPT_CHARS = 100_000;
 
 const lineSchema = z.object({ text: z.string() });
 
 interface PromptHistoryOptions {
   home: string;
-  /** Called once where the file cannot be read or written; the prompts of this call are remembered all the same. */
+  /** Called once if the file cannot be read or written. */
   onNotice: (message: string) => void;
 }
 
-/** Owner of `<home>/history.jsonl`: what was typed in any session, oldest first, one `{"text"}` a line. */
+/** Owner of `<home>/history.jsonl`: the prompts of all sessions, oldest first, one `{"text"}` a line. */
 export class PromptHistory {
   readonly #file: string;
   readonly #onNotice: (message: string) => void;
@@ -40,7 +40,7 @@ export class PromptHistory {
     this.#onNotice = onNotice;
   }
 
-  /** The prompts, oldest first. A file that has grown far over the bound is made shorter. */
+  /** The prompts, oldest first. Shortens a file far above the bound. */
   read(): string[] {
     const { texts, strangeLines, lines } = this.#parsed();
     if (strangeLines > 0) this.#setAside(strangeLines);
@@ -51,7 +51,7 @@ export class PromptHistory {
     return kept;
   }
 
-  /** The same prompt twice in a row is one. */
+  /** Skips a repeated prompt. */
   add(text: string): void {
     if (text === this.#last || text.length > MAX_PROMPT_CHARS) return;
     this.#last = text;
@@ -61,7 +61,7 @@ export class PromptHistory {
     });
   }
 
-  /** The file as it was stays beside it, so that this is notified once. */
+  /** Keeps a copy of the damaged file and reports it once. */
   #setAside(strangeLines: number): void {
     const beside = `${this.#file}.damaged`;
     this.#write(() => copyFileSync(this.#file, beside));
@@ -117,7 +117,7 @@ export class PromptHistory {
   }
 }
 
-/** What a crash cut, of this program or of another at work beside it, must not take the next line with it. */
+/** True if a crash cut the last line: the next line must not be joined to it. */
 function isCut(file: string): boolean {
   if (!existsSync(file)) return false;
   const descriptor = openSync(file, "r");
@@ -138,7 +138,7 @@ function textOf(line: string): string | undefined {
   try {
     return lineSchema.safeParse(JSON.parse(line)).data?.text;
   } catch {
-    // A line that a crash cut is counted by the caller.
+    // The caller counts unreadable lines.
     return undefined;
   }
 }

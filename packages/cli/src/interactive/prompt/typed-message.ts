@@ -6,10 +6,10 @@ import { mentionedFiles } from "../../call/file-mentions.ts";
 import { markOf, type PastedImages } from "./pasted-images.ts";
 import type { PromptEditor } from "./prompt-editor.ts";
 
-/** A message of the user's as it was sent. */
+/** A user message as it was sent. */
 interface SentMessage {
   text: string;
-  /** Where the text was made of it. */
+  /** The typed command, if the text was made of one. */
   typed?: string | undefined;
   images: readonly ImageContent[];
 }
@@ -26,7 +26,7 @@ export function typedMessage(
 ): string {
   const typed = sent.typed ?? withoutQuotes(text, cwd);
   const marked = images.filter((image) => typed.includes(markOf(image)));
-  // Those of files stand first; a file can have changed since.
+  // Images of files come first; a file can have changed since.
   const named = filesOf(typed, cwd)?.images.length ?? 0;
   const unnamed = images.filter((image) => !marked.includes(image)).slice(named);
   for (const image of marked) pasted.hold(image);
@@ -34,9 +34,9 @@ export function typedMessage(
   return [typed, ...marks].filter((part) => part !== "").join(" ");
 }
 
-/** Only where sending would quote the same files again: what cannot be read any more stays as it was read. */
+/** Removes quotes only if sending would quote the same files again. */
 function withoutQuotes(message: string, cwd: string): string {
-  // A skill is read again where it is called again.
+  // Calling a skill reads it again.
   const sent = saidText({ content: message });
   const { text, files } = quotedFiles(sent);
   const again = filesOf(text, cwd)?.quotes.flatMap((quote) => quotedFiles(`${text}\n\n${quote}`).files) ?? [];
@@ -44,17 +44,17 @@ function withoutQuotes(message: string, cwd: string): string {
   return files.every(({ path }) => paths.has(path)) ? text : sent;
 }
 
-/** Undefined where a file that is named is not there, or cannot be sent. */
+/** @returns undefined if a named file is missing or cannot be sent */
 function filesOf(text: string, cwd: string): ReturnType<typeof mentionedFiles> | undefined {
   try {
     return mentionedFiles([text], { cwd });
   } catch {
-    // Sending the text is an error.
+    // Sending the text reports the error.
     return undefined;
   }
 }
 
-/** The user's message that an entry is; empty for every other entry. */
+/** The user message of an entry; empty for other entries. */
 export function sentMessage(session: Session, entryId: string): SentMessage {
   const entry = session.entry(entryId);
   if (entry?.type !== "message" || entry.message.role !== "user") return { text: "", images: [] };
@@ -64,13 +64,13 @@ export function sentMessage(session: Session, entryId: string): SentMessage {
   return { text: messageText(entry.message), images, ...(typed !== undefined && { typed }) };
 }
 
-/** In an edited file, its fields can be anything. */
+/** An edited file can contain anything. */
 function isImage(block: { type: string }): block is ImageContent {
   const { type, data, mimeType } = block as Partial<ImageContent>;
   return type === "image" && typeof data === "string" && typeof mimeType === "string";
 }
 
-/** Puts a message of the user's into the editor as it was typed, where nothing is typed yet; else that is a notice. */
+/** Puts a message into an empty editor as it was typed. Notifies if the editor has a draft. */
 export function fillEditor({ editor, host, notify }: FillEditorContext, sent: SentMessage): void {
   const text = typedMessage(sent, host.app.cwd, editor.images);
   if (text !== "" && !editor.offerText(text)) notify(editorKept);

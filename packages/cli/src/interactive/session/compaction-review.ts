@@ -8,14 +8,14 @@ import { editOutside } from "./external-editor.ts";
 
 interface PanelReviewOptions {
   context: InteractiveContext;
-  /** Resolves once keys may be taken from the user who types. */
+  /** Resolves when the user pauses typing. */
   untilRest: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Decides on compactions at a panel. What was typed into one that is left leads back to the draft. */
+/** Shows drafts of compactions in a panel. Leaving a question leads back to the draft. */
 export function panelReview({ context, untilRest }: PanelReviewOptions): ReviewCompaction {
   const { screen } = context;
-  /** The cut is moved several times in a row. */
+  /** A choice that moves the cut stays selected. */
   let latest: DraftChoice | undefined;
   const review: ReviewCompaction = async (draft) => {
     await untilRest(draft.signal);
@@ -28,7 +28,7 @@ export function panelReview({ context, untilRest }: PanelReviewOptions): ReviewC
     latest = answer?.choice;
     return (await decided(answer, draft)) ?? review(draft);
   };
-  /** Undefined where nothing was decided. */
+  /** @returns undefined to show the draft again */
   async function decided(
     { choice, isOutside }: DraftAnswer = { choice: "cancel", isOutside: false },
     draft: CompactionDraft,
@@ -43,7 +43,7 @@ export function panelReview({ context, untilRest }: PanelReviewOptions): ReviewC
   }
   function edited({ signal, prose = "", refusedProse }: CompactionDraft, isOutside: boolean) {
     const prefill = refusedProse ?? prose;
-    // Its end is waited for by nobody who has aborted; its own key ends it then.
+    // After an abort, only the editor's own key ends it.
     if (isOutside) return raceAbort(editOutside(context, prefill), signal, () => undefined);
     return screen.show<string>(
       (done) => new EditorPanel({ screen, title: "Edit the summary", prefill, onDone: done }),

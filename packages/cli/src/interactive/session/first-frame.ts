@@ -12,14 +12,14 @@ import { ThemeControl } from "../terminal/theme-control.ts";
 import type { Terminal } from "../terminal/tui.ts";
 import { withTabs } from "../terminal/typed-input.ts";
 
-/** What the first frame shows. Everything else is loaded behind it. */
+/** The parts of the first frame. All others are loaded after it. */
 export interface FirstFrame {
   readonly call: AgentCall;
   readonly screen: Screen;
   readonly themes: ThemeControl;
   readonly editor: PromptEditor;
   readonly quitting: Quitting;
-  /** What was sent before anybody could take it; empties it. */
+  /** Removes and returns the texts that were sent before the session was open. */
   takeEarly(): string[];
 }
 
@@ -51,13 +51,13 @@ export function showFirstFrame(
   return { call, screen, themes, editor, quitting: new Quitting(signal), takeEarly: () => early.splice(0) };
 }
 
-/** The theme that the user wants, and the user's own file of it where that is wanted. */
+/** The theme of the user, with its file. */
 interface FirstTheme {
   choice: string;
   known: readonly ThemeColors[];
 }
 
-/** What the first frame looks like; only who has chosen a theme in a file waits for it to be read. */
+/** The theme of the first frame. Only a theme in a file has to be read. */
 export function firstTheme({ io, options }: AgentCall): FirstTheme | Promise<FirstTheme> {
   const home = bonsaiHome({ ...io.env });
   const { useTheme } = options;
@@ -68,7 +68,7 @@ export function firstTheme({ io, options }: AgentCall): FirstTheme | Promise<Fir
   return ownThemes(choice, folders).then((known) => ({ choice, known }));
 }
 
-/** Those that lie in files of their name; what cannot be read is notified with all others. */
+/** Reads themes from the files of their names. Unreadable files are reported with all others. */
 async function ownThemes(choice: string, folders: readonly string[]): Promise<ThemeColors[]> {
   const { readThemeFile } = await import("../terminal/theme-file.ts");
   const files = choice.split("/").flatMap((name) => folders.map((folder) => join(folder, `${name}.json`)));
@@ -76,9 +76,9 @@ async function ownThemes(choice: string, folders: readonly string[]): Promise<Th
   return read.filter((theme) => theme !== undefined);
 }
 
-/** Owner of the end: who asked for it, and that the terminal is given back whatever happens. */
+/** Owner of the program's end. The terminal is given back in every case. */
 export class Quitting {
-  /** Aborted when the user quits, and when the process is asked to end. */
+  /** Aborts when the user quits or the process is asked to end. */
   readonly signal: AbortSignal;
   readonly #own = new AbortController();
 
@@ -90,7 +90,7 @@ export class Quitting {
     this.#own.abort();
   }
 
-  /** Gives the terminal back also where the process ends by an error; the function it gives back lets go of that. */
+  /** Gives the terminal back if the process ends with an error. @returns ends the guard */
   guard(screen: Screen): () => void {
     const restore = () => screen.stop();
     process.on("exit", restore);

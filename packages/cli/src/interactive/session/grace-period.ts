@@ -1,15 +1,15 @@
 import type { Agent, LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 
-/** Between the last words of an answer, which are seen, and its end, which is not. */
+/** Time between the last words of an answer and its end, which the user does not see. */
 const graceMs = 300;
-/** From the end of the last answer on: whoever follows the run may take a moment. */
+/** After the last answer, handlers may take a moment. */
 const endingMs = 3_000;
 
 const goingOn = ["agent_start", "turn_start", "tool_execution_start", "auto_compaction_start"] as const;
 const beginnings = ["input", "user_bash", "session_before_tree"] as const;
 
-/** Owner of what is known of the end of a run: whether an agent that is busy will be at rest in a moment. */
+/** Knows if a busy agent will be idle in a moment. */
 export class GracePeriod {
   #isEnding = false;
   readonly #waiting = new Set<() => void>();
@@ -30,7 +30,7 @@ export class GracePeriod {
     });
   }
 
-  /** True from a run's last answer on, as far as that can be known. */
+  /** True from a run's last answer on. */
   get isEnding(): boolean {
     return this.#isEnding;
   }
@@ -66,7 +66,7 @@ export class GracePeriod {
   }
 }
 
-/** Waits until nothing is being stopped any more: what is sent before that comes back. */
+/** Waits for a stopping agent: it would return a text that is sent earlier. */
 export async function untilStopped(agent: () => Pick<Agent, "signal" | "idle">): Promise<void> {
   while (agent().signal?.aborted === true) await agent().idle();
 }

@@ -1,30 +1,30 @@
 import type { AgentHost } from "../../call/agent-host.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
-import { cycleModel } from "../slash/model-commands.ts";
-import { nextThinking } from "../slash/thinking-command.ts";
+import { cycleModel, nextThinking } from "../slash/model-commands.ts";
+import { commandOfKey } from "../slash/slash-commands.ts";
 import { keys } from "../terminal/keys.ts";
 import { isKeyRelease, type KeyId, matchesKey } from "../terminal/tui.ts";
+import { pasteClipboard } from "./clipboard.ts";
 import { editPromptOutside } from "./external-editor.ts";
 import type { GracePeriod } from "./grace-period.ts";
-import { pasteClipboard } from "./pasting.ts";
 import type { PromptQueue } from "./prompt-queue.ts";
 
 /** A second Esc within this time opens the tree, a second Ctrl-C ends the program. */
 const secondEscMs = 500;
 const secondCtrlCMs = 1_000;
-/** So long it is shown which model a key led to. */
+/** Time that the chosen model is shown. */
 const cycledMs = 3_000;
-/** A process that runs so long after it was to be suspended was not. */
+/** A process that still runs after this time was not suspended. */
 const suspendedWithinMs = 200;
 
-/** Owner of the keys that do something wherever the focus is: stop, quit, suspend, and the actions of the user. */
+/** Owner of the keys that work everywhere: stop, quit, suspend and the user's actions. */
 export class KeyHandler {
   readonly #context: InteractiveContext;
   readonly #queue: PromptQueue;
   readonly #gracePeriod: GracePeriod;
   readonly #tasks: AbortController[] = [];
   #lastEscMs = Number.NEGATIVE_INFINITY;
-  /** An editor of an extension has got the key that stops, and no other since. */
+  /** An extension's editor has received the stop key, and no other since. */
   #isEscGiven = false;
   #lastCtrlCMs = Number.NEGATIVE_INFINITY;
 
@@ -34,7 +34,6 @@ export class KeyHandler {
     this.#gracePeriod = gracePeriod;
   }
 
-  /** Runs what Esc aborts before it stops the agent. */
   async interruptible<Value>(task: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
     const controller = new AbortController();
     this.#tasks.push(controller);
@@ -45,10 +44,10 @@ export class KeyHandler {
     }
   }
 
-  /** A key on its way to what has the focus. */
+  /** Called for each key before the focus gets it. */
   onKey(data: string): { consume: true } | undefined {
     if (isKeyRelease(data)) return undefined;
-    // Twice means: with no other key in between.
+    // Another key in between resets a double press.
     if (!keys.matches("clearOrQuit", data)) this.#lastCtrlCMs = Number.NEGATIVE_INFINITY;
     if (!keys.matches("interrupt", data)) {
       this.#lastEscMs = Number.NEGATIVE_INFINITY;
@@ -57,7 +56,7 @@ export class KeyHandler {
     return this.#takes(data) ? { consume: true } : undefined;
   }
 
-  /** An editor of an extension has no use for the key that stops. */
+  /** To be called if an extension's editor does not use the stop key. */
   escapeUnused(): void {
     this.#isEscGiven = false;
     this.#esc();
@@ -110,7 +109,7 @@ export class KeyHandler {
     return true;
   }
 
-  /** An editor of an extension can have a use for the key, but for it alone: pressed again, the key is ours. */
+  /** An extension's editor gets the first press only. */
   #escOrGive(): boolean {
     if (!this.#context.editor.isReplaced || this.#isEscGiven) return this.#esc();
     this.#isEscGiven = true;
@@ -127,14 +126,14 @@ export class KeyHandler {
     else if (hasHeld || host?.isMoving) host?.stopMoving();
     else {
       this.#idleEsc();
-      // Also at rest something can wait for an extension.
+      // An idle agent can still wait for an extension.
       void host?.stop();
     }
     return true;
   }
 
   #stop(host: AgentHost): void {
-    // Who sees the whole answer presses for the tree, whether the run has ended or is about to.
+    // The user sees the whole answer and wants the tree, although the run is still ending.
     if (this.#gracePeriod.isEnding) this.#idleEsc();
     this.#context.status.stopBegan();
     void host.stop();
@@ -150,7 +149,6 @@ export class KeyHandler {
     else status.hint(`Press ${keys.label("interrupt")} again for the session tree`, secondEscMs);
   }
 
-  /** The shell has the terminal until the user comes back. */
   #suspend(): true {
     const { screen } = this.#context;
     if (process.platform === "win32") return true;
@@ -161,29 +159,27 @@ export class KeyHandler {
       screen.resume();
     };
     process.on("SIGCONT", goOn);
-    // Where no shell waits, the signal does nothing, and no other follows.
+    // Without a waiting shell, the signal does nothing and SIGCONT never comes.
     const timer = setTimeout(goOn, suspendedWithinMs);
-    // All of the foreground: what started bonsai waits for it, and would keep the terminal.
+    // Signals the whole foreground: the parent process would keep the terminal.
     process.kill(0, "SIGTSTP");
     return true;
   }
 }
 
-/** Does what a key stands for while the editor has the keys. @returns false where it stands for nothing here */
+/** @returns false for a key without an action */
 function doAction(data: string, context: InteractiveContext): boolean {
-  if (keys.matches("expand", data)) context.chat.toggleExpanded();
-  else if (keys.matches("tree", data)) context.pressed("/tree");
-  else if (keys.matches("sources", data)) context.pressed("/sources");
-  else if (keys.matches("pickModel", data)) context.pressed("/model");
+  const command = commandOfKey(data);
+  if (command !== undefined) context.pressed(command);
+  else if (keys.matches("expand", data)) context.chat.toggleExpanded();
   else if (keys.matches("cycleThinking", data)) void nextThinking(context);
   else if (keys.matches("paste", data)) void pasteClipboard(context);
-  else if (keys.matches("copy", data)) context.pressed("/copy");
   else if (keys.matches("externalEditor", data)) void editPromptOutside(context);
   else return runShortcut(data, context);
   return true;
 }
 
-/** What extensions put on keys; the program's own actions were asked before. */
+/** Runs an extension's key. Bonsai's own actions come first. */
 function runShortcut(data: string, { host }: InteractiveContext): boolean {
   const { extensions } = host.app;
   const key = [...extensions.shortcuts.keys()].find((each) => matchesKey(data, each as KeyId));

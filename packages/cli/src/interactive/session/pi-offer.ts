@@ -11,7 +11,7 @@ export async function offerPiImport({ screen, home, call, notify }: InteractiveC
   const answer = await askYesOrNo(screen, {
     title: "Use your models, keys and settings of pi?",
     message: `They are in ${folder}. Bonsai copies them and changes nothing there. Later: bonsai import-settings pi`,
-    // It comes while the user may be typing already.
+    // The user may be typing already.
     typeThrough: (data) => screen.typeThrough(data),
   });
   try {

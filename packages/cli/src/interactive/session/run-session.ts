@@ -26,14 +26,13 @@ import { Status } from "../status/status.ts";
 import { bindKeys } from "../terminal/keybindings-file.ts";
 import { shortcutConflicts } from "../terminal/shortcut-conflicts.ts";
 import { withTabs } from "../terminal/typed-input.ts";
-import { indexInBackground } from "./background-index.ts";
+import { indexInBackground, readAhead } from "./background.ts";
 import { panelReview } from "./compaction-review.ts";
 import type { FirstFrame } from "./first-frame.ts";
 import { GracePeriod } from "./grace-period.ts";
 import { KeyHandler } from "./key-handler.ts";
 import { offerPiImport } from "./pi-offer.ts";
 import { PromptQueue } from "./prompt-queue.ts";
-import { readAhead } from "./read-ahead.ts";
 import { welcome } from "./welcome.ts";
 
 /** Opens the session and runs until the user quits. @returns prints how to continue, once the screen is left */

@@ -4,9 +4,7 @@ import type { AutocompleteProvider, AutocompleteSuggestions } from "../terminal/
 import { safeSuggestions } from "./prompt-completion.ts";
 
 interface CompletionStackOptions {
-  /** The program's own. */
   base: AutocompleteProvider;
-  /** To be given to the editor anew. */
   onChange: (provider: AutocompleteProvider) => void;
 }
 
@@ -17,7 +15,7 @@ interface Added {
   onFailure: Parameters<Add>[1];
 }
 
-/** Owner of what completes beside the program: each provider of an extension asks the one below it. */
+/** Owner of the completion providers of extensions: each can ask the one below it. */
 export class CompletionStack implements AutocompleteProvider {
   readonly #options: CompletionStackOptions;
   readonly #added: Added[] = [];
@@ -65,7 +63,7 @@ export class CompletionStack implements AutocompleteProvider {
     this.#rebuild();
   }
 
-  /** Where it throws, the one below it answers, and it is asked no more. */
+  /** If it throws, the one below answers from then on. */
   #layer(below: AutocompleteProvider, added: Added): AutocompleteProvider {
     const fail = (error: unknown) => {
       this.#remove(added);
@@ -94,7 +92,7 @@ export class CompletionStack implements AutocompleteProvider {
   }
 }
 
-/** What extensions give, before the editor works with it: an error there would end the program. */
+/** Checks an extension's answer: a wrong one would end the program in the editor. */
 function checkedSuggestions(given: unknown): AutocompleteSuggestions | null {
   if (given === null || given === undefined) return null;
   const { items, prefix } = given as Partial<AutocompleteSuggestions>;
@@ -127,7 +125,7 @@ function attempt<Value>(task: () => Value, fail: (error: unknown) => void): Valu
   try {
     return task();
   } catch (error) {
-    // Not while the stack is being built.
+    // Not while the stack is rebuilt.
     queueMicrotask(() => fail(error));
     return undefined;
   }

@@ -10,6 +10,7 @@ import { mostCopiedBytes, textForTerminal } from "../terminal/terminal-clipboard
 
 export const copyCommand: SlashCommand = {
   name: "copy",
+  key: "copy",
   description: "Copy the last answer, or one of its code blocks by number",
   argumentHint: "[number|all]",
   worksWhileBusy: true,
@@ -21,7 +22,6 @@ export const copyCommand: SlashCommand = {
   },
 };
 
-/** What can be copied of an answer. */
 interface AnswerPart {
   name: string;
   text: string;
@@ -41,9 +41,9 @@ function answerIn(entries: Iterable<Entry>): string | undefined {
   return undefined;
 }
 
-/** The whole answer first, then its code blocks, in their order. */
+/** The whole answer, then its code blocks. */
 async function partsOf(answer: string): Promise<readonly [AnswerPart, ...AnswerPart[]]> {
-  // With it comes a parser of Markdown, which no start needs.
+  // Loads a Markdown parser, so not at the start.
   const { codeBlocks } = await import("@bonsai-agent/transcripts");
   const blocks = codeBlocks(answer).map(({ code, language }, at) => ({
     name: `code block ${at + 1}${language === "" ? "" : `, ${oneLine(language, 20)}`}`,
@@ -81,7 +81,7 @@ function numbered(parts: readonly AnswerPart[], args: string): AnswerPart {
   });
 }
 
-/** By the program of the desktop, or by tmux; where neither takes it, as over SSH, by the terminal. */
+/** Copies with the desktop's program or tmux, else through the terminal, for example over SSH. */
 export async function copy({ name, text }: AnswerPart, context: InteractiveContext): Promise<void> {
   const { host, screen, notify, interruptible } = context;
   const env = { ...host.app.call.io.env };

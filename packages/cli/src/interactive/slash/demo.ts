@@ -22,13 +22,12 @@ export const demoCommand: Omit<SlashCommand, "description"> = {
   },
 };
 
-/** Once at a time. */
 const playing = new WeakSet<Screen>();
 
-/** Plays the demonstration in the chat; the user can type along, and Esc ends it. @param fast does not wait for readers */
+/** Plays the demo in the chat. The user can type meanwhile; Esc stops it. @param fast does not wait for readers */
 async function play({ screen, host, interruptible }: InteractiveContext, fast: boolean): Promise<void> {
   const story = new DemoStory(() => {
-    // Whoever goes to another session meanwhile has a chat without it.
+    // Another session may have replaced the chat.
     if (!screen.chat.children.includes(story)) screen.chat.addChild(story);
     screen.redraw();
   });
@@ -48,18 +47,16 @@ async function play({ screen, host, interruptible }: InteractiveContext, fast: b
   });
 }
 
-/** The lines of the demonstration, as they come. */
 export class DemoStory implements Component {
   readonly #redraw: () => void;
   readonly #lines: string[] = [""];
   #shown: { width: number; lines: string[] } | undefined;
 
-  /** @param redraw called when there is more to see */
   constructor(redraw: () => void) {
     this.#redraw = redraw;
   }
 
-  /** Takes text as a terminal does: styled, and broken into lines already. */
+  /** Takes styled lines, like a terminal. */
   write(text: string): void {
     const [first = "", ...more] = text.split("\n");
     this.#lines.push(`${this.#lines.pop() ?? ""}${first}`, ...more);
@@ -81,7 +78,7 @@ export class DemoStory implements Component {
 /** Rules, boxes and bars. */
 const drawing = /[\u2500-\u259f]/;
 
-/** What the terminal has become too narrow for: a path is to be read in full, a chart keeps its shape. */
+/** Wraps long text and cuts charts, so that they keep their shape. */
 function fitted(line: string, width: number): string[] {
   if (visibleWidth(line) <= width) return [line];
   return drawing.test(line) ? [truncateToWidth(line, width, "…")] : wrapTextWithAnsi(line, width);

@@ -7,7 +7,7 @@ import { keybindingsFile } from "../terminal/keybindings-file.ts";
 import { type ActionName, actionNames, actions, keys, libraryBindings, shownKey } from "../terminal/keys.ts";
 import { type Keybinding, type KeyId, TUI_KEYBINDINGS, wrapTextWithAnsi } from "../terminal/tui.ts";
 
-/** @param commands asked when it runs: this is one of them */
+/** @param commands a function, because this command is one of them */
 export function helpCommand(commands: () => readonly SlashCommand[]): SlashCommand {
   return {
     name: "help",
@@ -49,23 +49,21 @@ export interface HelpFacts {
   commands: readonly SlashCommand[];
   templates: readonly ResourceCommand[];
   skills: readonly ResourceCommand[];
-  /** Of extensions. */
   moreCommands: readonly Described[];
-  /** Of extensions, by key. */
+  /** By key. */
   shortcuts: ReadonlyMap<string, { description?: string | undefined }>;
-  /** Where keys can be changed. */
   keysFile: string;
 }
 
 type Row = readonly [name: string, description: string];
 
-/** The widest that a name may be before its description begins. */
+/** Maximum columns of a name beside its description. */
 const NAME_COLUMNS = 24;
-/** Two before it, and two behind it at the least. */
+/** Two before and at least two after it. */
 const BLANKS_AROUND_NAME = 4;
 const LEAST_DESCRIPTION_COLUMNS = 24;
 
-/** What /help shows: commands, keys by what they are called now, and what extensions bring. */
+/** The lines of /help: commands, keys and additions of extensions. */
 export function helpLines(facts: HelpFacts, width: number): Line[] {
   const { commands, templates, skills, moreCommands, shortcuts, keysFile } = facts;
   const sections: readonly (readonly [string, readonly Row[]])[] = [
@@ -129,7 +127,7 @@ function section(title: string, rows: readonly Row[], width: number): Line[] {
   ];
 }
 
-/** Side by side where both fit, else the description below. */
+/** Name and description side by side if both fit, else below. */
 function rowLines([name, description]: Row, columns: number, width: number): Line[] {
   const fits =
     textWidth(name) + BLANKS_AROUND_NAME <= columns && width - columns >= LEAST_DESCRIPTION_COLUMNS;

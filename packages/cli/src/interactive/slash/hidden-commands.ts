@@ -1,22 +1,25 @@
 import { writeSetting } from "../../call/settings-file.ts";
 import { didYouMean, fewOf } from "../../views/nearest-word.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
-import { openBrowserView } from "./browser-view.ts";
 import { demoCommand } from "./demo.ts";
 import { removeLogin } from "./login.ts";
-import { modelCommand } from "./model-commands.ts";
-import { forkWholeSession, resumeCommand, treeCommand } from "./session-commands.ts";
+import { modelCommand, setThinking } from "./model-commands.ts";
+import { forkWholeSession, openBrowserView, resumeCommand, treeCommand } from "./session-commands.ts";
 import { settingsCommand, useSettings } from "./settings.ts";
 import { showSummarySources } from "./summary-sources.ts";
 import { themeChoices } from "./theme.ts";
-import { setThinking } from "./thinking-command.ts";
 
 /** Former names that still work. No help, completion or document lists them. */
 export const hiddenCommands: readonly Omit<SlashCommand, "description">[] = [
-  { ...treeCommand, name: "label" },
+  { name: "label", run: treeCommand.run },
   { name: "clone", run: (_args, context) => forkWholeSession(context) },
   { ...resumeCommand, name: "import" },
-  { name: "sources", worksWhileBusy: true, run: (_args, context) => showSummarySources(context) },
+  {
+    name: "sources",
+    key: "sources",
+    worksWhileBusy: true,
+    run: (_args, context) => showSummarySources(context),
+  },
   { name: "view", worksWhileBusy: true, run: (_args, context) => openBrowserView(context) },
   {
     name: "thinking",

@@ -3,9 +3,13 @@ import {
   type CatalogueModel,
   isReachable,
   referenceOf,
+  type ThinkingLevel,
+  thinkingLevels,
+  thinkingLevelsOf,
   type UsableModel,
   usableModels,
 } from "@bonsai-agent/models";
+import { askedThinking, nextThinkingLevel } from "@bonsai-agent/models/host";
 import { findChoice, type ModelRegistry } from "../../call/model-choice.ts";
 import { writeSetting } from "../../call/settings-file.ts";
 import { count, sizeText } from "../../views/numbers.ts";
@@ -20,6 +24,7 @@ import { useSettings } from "./settings.ts";
 
 export const modelCommand: SlashCommand = {
   name: "model",
+  key: "pickModel",
   description: "Choose the model. The list shows context windows and prices",
   argumentHint: "[search]",
   worksWhileBusy: true,
@@ -43,13 +48,13 @@ export const modelCommand: SlashCommand = {
     });
     if (picked === undefined) return;
     if (picked.reference === current) return notify(`${current} is already in use.`);
-    // The model itself: it has the window that its server reports.
+    // The model object has the window that its server reports.
     await host.agent.setModel(picked.model);
     notifyModel(picked.reference, context);
   },
 };
 
-/** What can be asked now first; of the others, what is missing. */
+/** Available models first; the others with the reason. */
 async function completeModels(prefix: string, { host }: InteractiveContext): Promise<AutocompleteItem[]> {
   const { models } = host.app;
   const wanted = prefix.trim().toLowerCase();
@@ -67,7 +72,7 @@ async function completeModels(prefix: string, { host }: InteractiveContext): Pro
   ];
 }
 
-/** Servers are not asked anew for each letter that is typed. */
+/** Servers are not asked for each typed letter. */
 const askedForMs = 5_000;
 const asked = new WeakMap<ModelRegistry, { atMs: number; found: Promise<readonly UsableModel[]> }>();
 
@@ -89,9 +94,9 @@ function notifyModel(reference: string, { host, notify }: InteractiveContext): v
   notify(message, "warning");
 }
 
-/** True where the words name one model: nothing is to be asked. */
+/** @returns true if the words name one model */
 async function isSet(words: string, context: InteractiveContext): Promise<boolean> {
-  // Another word than a whole name is a search.
+  // Anything but a whole name is a search.
   if (!words.includes("/") || /\s/.test(words)) return false;
   const { host, notify } = context;
   try {
@@ -107,7 +112,7 @@ async function isSet(words: string, context: InteractiveContext): Promise<boolea
   }
 }
 
-/** Of words that name no model. */
+/** Errors for words that name no model. */
 const searchCodes: ReadonlySet<string> = new Set([
   "model_unknown",
   "model_ambiguous",
@@ -138,7 +143,7 @@ export async function cycleModel(
 
 const said = new WeakMap<ModelRegistry, Set<string>>();
 
-/** The key is pressed often; what is wrong with a favourite is said once. */
+/** A problem with a favourite is reported once. */
 function isNews(models: ModelRegistry): (text: string) => boolean {
   const known = said.get(models) ?? new Set();
   said.set(models, known);
@@ -153,13 +158,13 @@ function noOtherModel(favourites: readonly string[], many: number): string {
     : "No other model is available. Store more keys with /login.";
 }
 
-/** The entry of the settings that names a model, with its level of thinking. */
+/** The favourite that names a model, with its thinking level. */
 function favouriteOf(reference: string, { host }: InteractiveContext): string | undefined {
   const { models, settings } = host.app;
   return settings.favoriteModels.find((each) => models.catalogue.divide(each).reference === reference);
 }
 
-/** In the user's own settings. @returns a line about it */
+/** @returns a status line */
 function toggleFavourite(reference: string, context: InteractiveContext): string {
   const { app } = context.host;
   const known = favouriteOf(reference, context);
@@ -176,7 +181,7 @@ function toggleFavourite(reference: string, context: InteractiveContext): string
     : `${reference} is no longer a favourite.`;
 }
 
-/** In the user's own settings; those of the project count more. */
+/** @returns a status line */
 function keepModel(reference: string, context: InteractiveContext): string {
   const { app } = context.host;
   writeSetting(app.home, ["model"], reference);
@@ -187,11 +192,50 @@ function keepModel(reference: string, context: InteractiveContext): string {
     : `Saved in your settings. This project starts with ${usual}.`;
 }
 
-/** Reads `models.json` anew. A file that cannot be read changes nothing. */
+/** Reads `models.json` again. An unreadable file changes nothing. */
 export function reloadModels({ host, notify }: InteractiveContext): void {
   try {
     host.app.models.catalogue.reload();
   } catch (error) {
     notify(errorText(error), "error");
   }
+}
+
+/** Sets the thinking level of this session by its name. */
+export async function setThinking(name: string, { host, notify }: InteractiveContext): Promise<void> {
+  const level = thinkingLevels.find((each) => each === name);
+  if (level === undefined)
+    return notify(`“${name}” is not a thinking level. Levels: ${thinkingLevels.join(", ")}.`, "warning");
+  await host.agent.setThinking(level);
+  notify(`Thinking: ${level}, from the next request.${otherThinking(host.agent.model, level)}`);
+}
+
+/** Switches to the next level that the model distinguishes. */
+export async function nextThinking({ host, notify }: InteractiveContext): Promise<void> {
+  const { thinking, model } = host.agent.state;
+  const next = nextThinkingLevel(model, thinking);
+  if (next === undefined) notify(onlyThinking(model));
+  else await host.agent.setThinking(next);
+}
+
+/** Tells which level the model gets, if it is another one. */
+function otherThinking(model: CatalogueModel, level: ThinkingLevel): string {
+  if (isNoModel(model)) return "";
+  const asked = askedThinking(model, level);
+  if (asked === level || (asked === undefined && level === "off")) return "";
+  if (asked === undefined) return ` ${onlyThinking(model)}`;
+  const name = referenceOf(model);
+  return asked === "on"
+    ? ` ${name} only distinguishes on and off.`
+    : ` ${name} does not have this level and uses ${asked}.`;
+}
+
+/** For a model that does not distinguish levels. */
+function onlyThinking(model: CatalogueModel): string {
+  if (isNoModel(model)) return "No model available yet. Choose one with /model.";
+  const [level] = thinkingLevelsOf(model);
+  if (level !== undefined) return `${referenceOf(model)} has a single thinking level.`;
+  return model.reasoning
+    ? `${referenceOf(model)} decides itself how much it thinks.`
+    : `${referenceOf(model)} has no thinking levels.`;
 }

@@ -15,7 +15,7 @@ import { slashCommands } from "./slash-commands.ts";
 
 type Position = Parameters<AutocompleteProvider["getSuggestions"]>;
 
-/** A mention at the cursor, whole or begun; `@"` begins one with blanks in it. */
+/** A mention at the cursor; `@"` starts one with blanks. */
 const mention = /(?:^|[\s([{<"'`])(@(?:"([^"]*)|((?!")\S*)))$/;
 
 /**
@@ -59,7 +59,7 @@ export class PromptCompletion implements AutocompleteProvider {
     const command = line === 0 ? /^\/(\S*)(?:\s+(.*))?$/s.exec(before) : null;
     if (command !== null && !(options.force === true && command[1]!.includes("/"))) {
       const [, name = "", args] = command;
-      // In front of a word, a name would be taken for what is written there already.
+      // Before a word, the name would swallow it.
       if (args === undefined) return /^\S/.test(behind) ? null : this.#names(name, before);
       const known = await this.#arguments(name, args, options.signal);
       if (known !== null || options.force !== true) return known;
@@ -77,7 +77,7 @@ export class PromptCompletion implements AutocompleteProvider {
     signal: AbortSignal,
   ): Promise<AutocompleteSuggestions | null> {
     const known = await matchFiles(await this.#files.list(signal), { query, signal });
-    // It can be among those that are still looked for.
+    // The file may not be listed yet.
     const matching =
       known.length > 0 ? known : await matchFiles(await this.#files.whole(signal), { query, signal });
     return suggestions(
@@ -86,7 +86,7 @@ export class PromptCompletion implements AutocompleteProvider {
     );
   }
 
-  /** Folder by folder, as the path is typed: what lies outside of the project has no end. */
+  /** Completes paths outside the project folder by folder. */
   async #mentionsOutside(
     prefix: string,
     query: string,
@@ -99,7 +99,7 @@ export class PromptCompletion implements AutocompleteProvider {
     );
   }
 
-  /** What a path that was begun can be, without quotes. */
+  /** Completions of a path, without quotes. */
   async #pathsFrom(begun: string, signal: AbortSignal): Promise<AutocompleteItem[]> {
     const quoted = `"${begun}`;
     const found = await this.#paths.getSuggestions([quoted], 0, quoted.length, { signal, force: true });
@@ -150,12 +150,12 @@ export class PromptCompletion implements AutocompleteProvider {
   }
 }
 
-/** Without what cannot stand in the editor, and with labels that do no harm on the screen. */
+/** Removes values that the editor cannot contain and makes labels printable. */
 export function safeSuggestions(found: AutocompleteSuggestions | null): AutocompleteSuggestions | null {
   return found && suggestions(found.items.filter(isTypable).map(printableItem), found.prefix);
 }
 
-/** The name of a file can hold anything; what cannot stand in the editor completes nothing. */
+/** A file name can contain anything. */
 function isTypable({ value }: AutocompleteItem): boolean {
   return typableText(value) === value;
 }
@@ -164,7 +164,7 @@ function printableItem({ value, label, description }: AutocompleteItem): Autocom
   return itemOf({ value, label: printable(label), description: description && oneLine(description) });
 }
 
-/** To the library, an undefined description is not the same as none. */
+/** The library distinguishes an undefined description from a missing one. */
 function itemOf({
   description,
   ...item

@@ -1,6 +1,8 @@
 import { statSync } from "node:fs";
 import { BonsaiError } from "@bonsai-agent/messages";
+import type { ServedPage } from "@bonsai-agent/page";
 import type { Session } from "@bonsai-agent/session";
+import type { AppContext } from "../../call/app-context.ts";
 import { absolutePath, shownPath } from "../../call/paths.ts";
 import { forkChoice, freshChoice, namedChoice } from "../../call/session-choice.ts";
 import {
@@ -20,7 +22,6 @@ import { fillEditor, sentMessage } from "../prompt/typed-message.ts";
 import { mergeFlow } from "../tree/branches.ts";
 import { openTree, openTreeModel, pickEntry } from "../tree/flow.ts";
 import { FIRST_ROW } from "../tree/tree-panel.ts";
-import { openBrowserView, writePage } from "./browser-view.ts";
 
 export const newCommand: SlashCommand = {
   name: "new",
@@ -33,6 +34,7 @@ export const newCommand: SlashCommand = {
 
 export const treeCommand: SlashCommand = {
   name: "tree",
+  key: "tree",
   description: "Show the session tree and go to another entry",
   async run(_args, context) {
     await openTree(context);
@@ -84,7 +86,7 @@ export const mergeCommand: SlashCommand = {
   },
 };
 
-/** What names the branch: the longest label that the text begins with, else its first word. */
+/** The name of the branch: the longest label at the start of the text, else its first word. */
 function branchName(session: Session, text: string): string {
   const labels = [...session.labels().values()].filter((label) => `${text} `.startsWith(`${label} `));
   const [longest] = labels.sort((one, other) => other.length - one.length);
@@ -122,17 +124,16 @@ export const resumeCommand: SlashCommand = {
   },
 };
 
-/** What can only be meant as a path. */
 const isPath = /[/\\]|\.jsonl$/;
 
-/** The session that a text names; undefined where it is text to look for. @throws BonsaiError of a path without a file */
+/** The session file that a text names; undefined for a search. @throws BonsaiError for a path without a file */
 function namedFile(text: string, { host }: InteractiveContext): string | undefined {
   if (text === "") return undefined;
   // The completion quotes a path with spaces.
   const name = text.replace(/^"(.*)"$/, "$1");
   try {
     const path = sessionPath(name, host.app.call);
-    // A word can be the name of a folder by chance.
+    // A word can also be a folder's name.
     return isPath.test(name) || !statSync(path).isDirectory() ? path : undefined;
   } catch (error) {
     if (isPath.test(name) || !BonsaiError.is(error)) throw error;
@@ -212,3 +213,56 @@ export const exportCommand: SlashCommand = {
     notify(`Wrote ${shownPath(file, cwd)} (${bytes(Buffer.byteLength(text))}).`);
   },
 };
+
+/** The served page. It follows the open session, so one is enough. */
+let served: Promise<ServedPage> | undefined;
+
+/** Opens the session in the browser. The page follows the session. */
+export async function openBrowserView(context: InteractiveContext): Promise<void> {
+  served ??= serve(context);
+  try {
+    const { url, ended } = await served;
+    const { openPrivately } = await import("@bonsai-agent/extension/login");
+    const { isOpen, forget } = await openPrivately(url, { env: context.host.app.call.io.env });
+    void ended.then(forget);
+    context.notify(
+      isOpen
+        ? `Opened the session in the browser: ${url}`
+        : `No browser could be started. Open this address on this machine: ${url}`,
+    );
+  } catch (error) {
+    served = undefined;
+    throw error;
+  }
+}
+
+async function serve({ host }: InteractiveContext): Promise<ServedPage> {
+  // Loads everything a page needs, so not at the start.
+  const { servePage } = await import("@bonsai-agent/page");
+  const { livePageSource } = await import("../../call/page-source.ts");
+  const source = livePageSource(() => host.agent.session, await optionsOf(host.app));
+  const page = await servePage({ source, holdsProcess: false });
+  void page.ended.then(() => {
+    served = undefined;
+  });
+  return page;
+}
+
+/** Writes the session as a page. */
+export async function writePage(
+  file: string,
+  app: AppContext,
+  session: Session,
+  notify: InteractiveContext["notify"],
+): Promise<void> {
+  const { pageHtml, SessionPage } = await import("@bonsai-agent/page");
+  writeOutput(file, pageHtml(new SessionPage(session, await optionsOf(app))));
+  notify(`Wrote ${shownPath(file, app.cwd)} (${bytes(statSync(file).size)}).`);
+}
+
+async function optionsOf(app: AppContext) {
+  const { pageOptions } = await import("../../call/page-source.ts");
+  const { home, models, settings, call } = app;
+  const { catalogue, keys } = models;
+  return pageOptions({ home, env: call.io.env, catalogue, keys, settings: settings.compaction });
+}

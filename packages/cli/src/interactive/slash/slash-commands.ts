@@ -4,6 +4,7 @@ import { nearestWord } from "../../views/nearest-word.ts";
 import { counted } from "../../views/numbers.ts";
 import type { SlashCommand } from "../interactive-context.ts";
 import { bindKeys } from "../terminal/keybindings-file.ts";
+import { keys } from "../terminal/keys.ts";
 import { compactCommand, pinCommand, redoCommand, undoCommand } from "./compaction-commands.ts";
 import { contextCommand } from "./context.ts";
 import { copyCommand } from "./copy.ts";
@@ -102,6 +103,12 @@ const OTHER_COMMANDS: ReadonlyMap<string, string> = new Map([
   ["changelog", "`bonsai --version` shows the version."],
   ["bug", "/session shows the facts for a report."],
 ]);
+
+/** The command that a key runs. */
+export function commandOfKey(data: string): string | undefined {
+  const command = allCommands.find(({ key }) => key !== undefined && keys.matches(key, data));
+  return command && `/${command.name}`;
+}
 
 /** The command in a prompt, with its arguments. */
 export function slashCommandOf(text: string): { command: AnyCommand; args: string } | undefined {

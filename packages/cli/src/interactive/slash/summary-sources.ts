@@ -128,7 +128,7 @@ class SourcesWalk {
     return this.#context.host.app.call.io.now();
   }
 
-  /** Read once: a list draws its rows again and again. */
+  /** Cached: a list draws its rows again and again. */
   #entry(entryId: string): SourceEntry | undefined {
     if (!this.#entries.has(entryId)) this.#entries.set(entryId, sourceEntry(this.#session, entryId));
     return this.#entries.get(entryId);

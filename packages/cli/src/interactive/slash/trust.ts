@@ -52,7 +52,7 @@ const trustWords = [
   },
 ];
 
-/** Lists what was granted for good, to be taken back. */
+/** Lists the permanent grants, which can be removed. */
 async function showPaths({ host, screen, notify }: InteractiveContext): Promise<void> {
   const { home, cwd } = host.app;
   const grants = () => pathGrants(cwd, home);
@@ -101,7 +101,7 @@ function projectPlace({ call, home }: InteractiveContext) {
   return { home, cwd: call.io.cwd, userHome: userHomeFolder(call.io.env) };
 }
 
-/** Shows what would be used, and asks. @returns true where the project is trusted now; undefined without an answer */
+/** Shows the project's parts and asks. @returns true if the project is trusted now; undefined without an answer */
 async function askTrust(context: InteractiveContext, use: ProjectUse): Promise<boolean | undefined> {
   const { screen, home, call } = context;
   const { cwd } = call.io;
@@ -115,7 +115,7 @@ async function askTrust(context: InteractiveContext, use: ProjectUse): Promise<b
         : "Bonsai will use these files. Extensions and MCP servers are programs that run with your rights:",
       ...projectUseLines(use, cwd).map((line) => `  ${line}`),
     ].join("\n"),
-    // At the start it comes while the user may be typing already.
+    // At the start, the user may be typing already.
     typeThrough: (data) => screen.typeThrough(data),
   });
   if (isSure === true) trustFolder(cwd, home);

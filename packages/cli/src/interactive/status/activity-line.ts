@@ -4,14 +4,14 @@ import type { Theme } from "../terminal/theme.ts";
 import { type Component, visibleWidth } from "../terminal/tui.ts";
 import type { ActivityModel, Doing } from "./activity-model.ts";
 
-/** The spinner turns at this pace: under ten frames a second. */
+/** Under ten frames a second. */
 const FRAME_MS = 120;
-/** Faster, nobody sees it, and a slow terminal falls behind. */
+/** Slow terminals fall behind at a higher pace. */
 const leastFrameMs = 40;
 
-/** The sign that turns. */
+/** The spinner. */
 export interface SpinnerLooks {
-  /** As they are drawn, with their own colours; none: no sign. Default: ours. */
+  /** Drawn as they are; none: no spinner. Default: ours. */
   frames?: readonly string[] | undefined;
   /** Milliseconds for each. Default 120. */
   intervalMs?: number | undefined;
@@ -22,7 +22,7 @@ interface ActivityLineOptions {
   theme: Theme;
   now: () => number;
   redraw: () => void;
-  /** False once the agent is idle, also where no event has reported it. */
+  /** False once the agent is idle, even without an event. */
   isBusy: () => boolean;
 }
 
@@ -41,7 +41,7 @@ export class ActivityLine implements Component {
     this.#options = options;
   }
 
-  /** Undefined brings back the sign that there was at first. */
+  /** Undefined restores the default. */
   setSpinner({ frames, intervalMs }: SpinnerLooks = {}): void {
     this.#frames = frames;
     this.#frameMs = Math.max(leastFrameMs, intervalMs ?? FRAME_MS);

@@ -1,14 +1,16 @@
 import { basename } from "node:path";
-import type { AgentNotice, LifecycleEvents } from "@bonsai-agent/agent";
+import type { AgentNotice, AgentState, LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle, SlowAnswer } from "@bonsai-agent/lifecycle";
 import { oneLine } from "../../views/terminal-text.ts";
+import { cutText } from "../terminal/fitted-lines.ts";
 import { keys } from "../terminal/keys.ts";
 import type { Screen } from "../terminal/screen.ts";
+import type { Theme } from "../terminal/theme.ts";
+import type { Component } from "../terminal/tui.ts";
 import { ActivityLine, type SpinnerLooks } from "./activity-line.ts";
 import { ActivityModel, followActivity } from "./activity-model.ts";
 import { Footer } from "./footer.ts";
 import { FooterSource, type FooterSourceOptions } from "./footer-source.ts";
-import { type Held, QueueLines } from "./queue-lines.ts";
 
 interface StatusOptions extends Omit<FooterSourceOptions, "redraw"> {
   screen: Screen;
@@ -175,4 +177,48 @@ export class Status {
     const name = this.#options.agent()?.session.name ?? basename(this.#options.cwd);
     this.#screen.tui.terminal.setTitle(oneLine(`bonsai – ${name}`, 80));
   }
+}
+
+export type Queue = Pick<AgentState, "steering" | "followUps">;
+
+/** A text on its way to the agent. */
+export type Held = Readonly<Pick<AgentState["steering"][number], "text">>;
+
+/** More than these are counted, not shown. */
+const MAX_SHOWN = 5;
+
+interface QueueLinesOptions {
+  queue: () => Queue | undefined;
+  /** Texts that have not reached the agent. Default: none. */
+  held?: (() => readonly Held[]) | undefined;
+  theme: Theme;
+  takeBackKey: () => string;
+}
+
+/** The queued texts, one line each, and the key that restores them. */
+export class QueueLines implements Component {
+  readonly #options: QueueLinesOptions;
+
+  constructor(options: QueueLinesOptions) {
+    this.#options = options;
+  }
+
+  render(width: number): string[] {
+    const { queue, held = () => [], theme, takeBackKey } = this.#options;
+    const { steering = [], followUps = [] } = queue() ?? {};
+    const waiting = [
+      ...steering.map(({ text }) => `Next: ${oneLine(text)}`),
+      ...followUps.map(({ text }) => `Then: ${oneLine(text)}`),
+      ...held().map(({ text }) => `Next: ${oneLine(text)}`),
+    ];
+    if (waiting.length === 0) return [];
+    const shown = waiting.slice(0, waiting.length > MAX_SHOWN ? MAX_SHOWN - 1 : MAX_SHOWN);
+    if (shown.length < waiting.length) shown.push(`and ${waiting.length - shown.length} more`);
+    return [
+      ...shown.map((text) => theme.style.muted(cutText(` ${text}`, width))),
+      theme.style.dim(cutText(` ${takeBackKey()} edits queued messages`, width)),
+    ];
+  }
+
+  invalidate(): void {}
 }

@@ -9,7 +9,7 @@ import { isNoModel } from "../no-model.ts";
 import { askYes } from "../panels/ask.ts";
 import { showReport } from "../panels/report-panel.ts";
 
-/** Shows where two places part, and what was done on the way to each. What goes wrong is a notice. */
+/** Compares two places of the tree. Errors become notices. */
 export async function showBranchDiff(
   context: InteractiveContext,
   a: string,
@@ -33,7 +33,7 @@ export async function showBranchDiff(
 
 type MergeChoice = Pick<MergeOptions, "focus" | "useDigest">;
 
-/** Brings the outcome of another branch here; where its summary fails, offers another way to make it. */
+/** Summarises another branch into this one. Offers the digest if the summary fails. */
 export async function mergeFlow(
   context: InteractiveContext,
   branchId: string,
@@ -48,7 +48,7 @@ export async function mergeFlow(
   }
 }
 
-/** @returns false where the summary failed, and may be asked for in another way */
+/** @returns false if the summary failed and the digest is left to try */
 async function isMerged(
   context: InteractiveContext,
   branchId: string,

@@ -5,10 +5,10 @@ import type { SessionTree } from "@bonsai-agent/session";
  * ancestor that is let through. A segment is a run without branches; folding it leaves its first entry.
  */
 export class TreeLayout {
-  /** Positions that are let through, in the order of drawing. */
+  /** Visible positions, in the order of drawing. */
   readonly shown: readonly number[];
   readonly #parents: Int32Array;
-  /** Nearest entry that is let through, itself included. */
+  /** Nearest visible entry, itself included. */
   readonly #nearest: Int32Array;
   readonly #childCounts: Int32Array;
   readonly #starts: Int32Array;
@@ -28,7 +28,7 @@ export class TreeLayout {
     this.#measure();
   }
 
-  /** The nearest entry that is let through: itself or an ancestor; `none` where there is none. */
+  /** The nearest visible entry: itself or an ancestor; else `none`. */
   nearest(at: number): number {
     return at === none ? none : this.#nearest[at]!;
   }
@@ -37,7 +37,7 @@ export class TreeLayout {
     return this.#parents[at]!;
   }
 
-  /** The first entry of the segment that an entry is in. */
+  /** The first entry of an entry's segment. */
   segmentStart(at: number): number {
     return this.#starts[at]!;
   }
@@ -46,7 +46,7 @@ export class TreeLayout {
     return this.#starts[at] === at;
   }
 
-  /** True where the entry has siblings: it is then drawn with a guide of its own. */
+  /** True for an entry with siblings: it has its own guide. */
   isBranch(at: number): boolean {
     const parent = this.#parents[at]!;
     return parent === none ? this.#rootCount > 1 : this.#childCounts[parent]! > 1;
@@ -56,12 +56,12 @@ export class TreeLayout {
     return this.#lastSiblings[this.#parents[at]! + 1] === at;
   }
 
-  /** How many entries hang below one. */
+  /** Number of entries below one. */
   below(at: number): number {
     return this.#sizes[at]! - 1;
   }
 
-  /** The positions to draw: what hangs below a folded entry is left out. */
+  /** The positions to draw, without entries below a folded one. */
   rows(folded: ReadonlySet<number>): number[] {
     if (folded.size === 0) return [...this.shown];
     const rows: number[] = [];
@@ -109,7 +109,7 @@ export class TreeLayout {
 
 export const none = -1;
 
-/** Every entry of a tree in the order in which it is drawn, with its parent, as positions. */
+/** The positions of a tree's entries in the order of drawing, and their parents. */
 export interface TreeShape {
   /** From the roots down, the active branch first. */
   readonly order: Int32Array;

@@ -5,9 +5,9 @@ import { filterAfter, isWork, type TreeFilter, TreeSearch } from "./tree-search.
 interface TreeModelOptions {
   tree: SessionTree;
   leafId: string | null;
-  /** Default "default"; "all" where that does not show the entry to begin at. */
+  /** Default "default"; "all" if that hides the entry to begin at. */
   filter?: TreeFilter;
-  /** The entry to begin at. Default: where the session stands. */
+  /** The entry to begin at. Default: the session's leaf. */
   atEntryId?: string | undefined;
 }
 
@@ -22,7 +22,7 @@ export class TreeModel extends TreeSearch {
   #marks: number[] = [];
   #layout: TreeLayout;
   #rows: number[] = [];
-  /** Where the user went last; what is selected is the nearest of it that is shown. */
+  /** The latest entry the user went to; its nearest visible entry is selected. */
   #wanted: number;
   #selectedRow = none;
 
@@ -37,17 +37,16 @@ export class TreeModel extends TreeSearch {
     if (atEntryId !== undefined && this.selected !== this.#wanted) this.setFilter("all");
   }
 
-  /** What is shown of the tree without folds. */
+  /** The visible tree, without folds. */
   get layout(): TreeLayout {
     return this.#layout;
   }
 
-  /** Positions of the entries in the order of drawing. */
   get rows(): readonly number[] {
     return this.#rows;
   }
 
-  /** Row of the selection; -1 where nothing is shown. */
+  /** Row of the selection; -1 without rows. */
   get selectedRow(): number {
     return this.#selectedRow;
   }
@@ -56,17 +55,17 @@ export class TreeModel extends TreeSearch {
     return this.#rows[this.#selectedRow];
   }
 
-  /** The entry where the session stands: its leaf, or the nearest above that is shown; -1 for none. */
+  /** The leaf, or its nearest visible ancestor; -1 for none. */
   get here(): number {
     return this.#layout.nearest(this.#leaf);
   }
 
-  /** The entries that are marked to be compared, the one marked first first; two at most. */
+  /** The entries marked for a comparison, in order; at most two. */
   get marks(): readonly number[] {
     return this.#marks;
   }
 
-  /** Marks an entry, or takes its mark away; a third mark takes the place of the first. */
+  /** Marks or unmarks an entry; a third mark replaces the first. */
   toggleMark(at: number): void {
     const others = this.#marks.filter((each) => each !== at);
     this.#marks = others.length < this.#marks.length ? others : [...others, at].slice(-2);
@@ -76,19 +75,19 @@ export class TreeModel extends TreeSearch {
     return this.#folded.has(at);
   }
 
-  /** True where a fold can begin: at the first entry of a segment, if anything hangs below. */
+  /** True for the first entry of a segment with entries below. */
   canFold(at: number): boolean {
     return this.#layout.isSegmentStart(at) && this.#layout.below(at) > 0;
   }
 
-  /** Moves the selection by rows; it stays within what is shown. */
+  /** Moves the selection by rows, up to an end. */
   move(rows: number): void {
     if (this.#rows.length === 0) return;
     this.#selectedRow = Math.min(this.#rows.length - 1, Math.max(0, this.#selectedRow + rows));
     this.#wanted = this.#rows[this.#selectedRow]!;
   }
 
-  /** Folds the segment that begins at the selection, else goes up to where its segment begins. */
+  /** Folds the segment that starts at the selection, else goes up to its start. */
   foldOrUp(): void {
     const at = this.selected;
     if (at === undefined) return;
@@ -98,7 +97,7 @@ export class TreeModel extends TreeSearch {
     this.#place();
   }
 
-  /** Unfolds the segment that begins at the selection, else goes down to where the next segment begins. */
+  /** Unfolds the segment that starts at the selection, else goes down to the next start. */
   unfoldOrDown(): void {
     const at = this.selected;
     if (at === undefined) return;
@@ -117,7 +116,7 @@ export class TreeModel extends TreeSearch {
 
   override setSearch(search: string): void {
     if (search === this.search) return;
-    // What a longer search finds, a shorter one has found: once all is read, only that is looked at.
+    // A longer search finds a part of the shorter one's hits.
     const among = search.startsWith(this.search) && this.searchProgress === 1 ? this.#layout : undefined;
     super.setSearch(search);
     this.#start(among === undefined ? undefined : (at) => among.nearest(at) === at);
@@ -129,7 +128,7 @@ export class TreeModel extends TreeSearch {
     this.#place();
   }
 
-  /** Takes into account what was read meanwhile. @returns true where that changed what is shown */
+  /** Applies the entries read since. @returns true if the visible entries changed */
   sift(): boolean {
     if (!this.takeNews()) return false;
     const before = this.#layout.shown.length;
@@ -138,12 +137,12 @@ export class TreeModel extends TreeSearch {
     return this.#layout.shown.length !== before;
   }
 
-  /** True where going to an entry would change nothing: only notes about other entries follow it. */
+  /** True if going to an entry changes nothing: only notes about other entries follow it. */
   isHere(at: number): boolean {
     return !this.#isWrittenAnew(at) && this.#workAbove(this.#leaf) === at;
   }
 
-  /** True where work would be left behind by going to an entry: more than notes about other entries. */
+  /** True if going to an entry leaves more behind than notes about other entries. */
   leavesWork(at: number): boolean {
     const { parents } = this.#shape;
     const kept = new Set<number>();
@@ -154,20 +153,19 @@ export class TreeModel extends TreeSearch {
     return false;
   }
 
-  /** A message that is taken into the editor: one goes to what stands before it. */
+  /** True for a message that returns to the editor: the target is its parent. */
   #isWrittenAnew(at: number): boolean {
     const { kind, type } = this.entryAt(at);
     return (type === "message" && kind === "user") || (type === "custom_message" && kind !== "pin");
   }
 
-  /** The nearest entry, itself included, that is more than a note about others. */
   #workAbove(at: number): number {
     let up = at;
     while (up !== none && !isWork(this.entryAt(up))) up = this.#shape.parents[up]!;
     return up;
   }
 
-  /** What is shown has changed by the user's wish: folds of another tree mean nothing in this one. */
+  /** Lays out a new selection of entries, without the folds of the earlier one. */
   #start(among?: (at: number) => boolean): void {
     this.#folded.clear();
     this.#layout = this.#newLayout(among);
@@ -185,7 +183,7 @@ export class TreeModel extends TreeSearch {
     this.#selectedRow = row === none ? Math.min(0, this.#rows.length - 1) : row;
   }
 
-  /** The row of an entry or of the fold that it is in. */
+  /** The row of an entry or of its fold. */
   #rowOf(shown: number): number {
     let visible = shown;
     for (let at = shown; at !== none; ) {

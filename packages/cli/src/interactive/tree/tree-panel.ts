@@ -17,29 +17,28 @@ export interface TreePanelOptions {
   screen: Screen;
   model: TreeModel;
   title: string;
-  /** What Enter does, in a word. */
+  /** The word for Enter. */
   choice: string;
   now: () => number;
-  /** Called with the position of the entry that was chosen; undefined where the user left. */
+  /** Called with the position of the chosen entry; undefined if the user leaves. */
   done: (at: number | undefined) => void;
-  /** Asks for a label of the entry at a position. Default: entries cannot be labelled here. */
+  /** Labels an entry. Default: no labels. */
   onLabel?: (at: number) => void;
-  /** Compares two places: what is marked, and where nothing is, the selection. Default: nothing can be compared here. */
+  /** Compares the marked entries, or the selection with the leaf. Default: no comparison. */
   onDiff?: (marks: readonly number[]) => void;
   /** Called before `done` if the user wants the menu of the entry. Default: entries have no menu. */
   onMenu?: () => void;
-  /** A row above the entries. `done` gets `FIRST_ROW` for it. */
+  /** A row above the entries; `done` gets `FIRST_ROW`. */
   firstRow?: string | undefined;
 }
 
-/** The position of the row above the entries. */
 export const FIRST_ROW = -1;
 
-/** Rows that stand around the list, at most: rules, title, search, hints and the footer. */
+/** Maximum rows around the list: rules, title, search, hints and footer. */
 const rowsAround = 9;
 const leastRows = 3;
 const entriesAtOnce = 4;
-/** What is shown is brought up to date so often: in a large tree that takes longer than to read a few entries. */
+/** Time between two updates while reading: in a large tree an update takes longer than reading some entries. */
 const siftMs = 100;
 
 /** The session tree in the place of the editor. */
@@ -49,10 +48,9 @@ export class TreePanel extends FieldPanel<TextField> {
   #isClosed = false;
   #siftAtMs = 0;
   #isOnFirstRow = false;
-  /** The row at the top; undefined before the first drawing. */
   #first: number | undefined;
   #page = leastRows;
-  /** The list keeps its height while a search or a fold makes it shorter. */
+  /** The list keeps its height when a search or a fold shortens it. */
   #height = 0;
   #drawn: { key: string; lines: string[] } | undefined;
 
@@ -84,19 +82,18 @@ export class TreePanel extends FieldPanel<TextField> {
     this.changed();
   }
 
-  /** To be called also when the model was changed by somebody else. */
+  /** To be called after a change of the model. */
   changed(): void {
     this.#readOn();
     this.#redraw();
   }
 
-  /** Ends the reading ahead. */
   close(): void {
     this.#isClosed = true;
     this.#stopReading?.();
   }
 
-  /** Reads the entries for the search, as far as they are not read. */
+  /** Reads the remaining entries for the search. */
   #readOn(): void {
     if (!this.#isClosed && this.#options.model.searchProgress < 1)
       this.#stopReading ??= betweenKeys(this.#reading());
@@ -168,7 +165,7 @@ export class TreePanel extends FieldPanel<TextField> {
     if (selected !== undefined) act?.(selected);
   }
 
-  /** The search goes first, then the panel. */
+  /** Clears the search first, then leaves. */
   #leave(): void {
     const { model, done } = this.#options;
     if (model.search === "") done(undefined);
@@ -214,7 +211,7 @@ export class TreePanel extends FieldPanel<TextField> {
     this.#page = Math.max(1, height - 1);
     if (rows.length === 0)
       return [truncateToWidth(screen.theme.style.muted(` ${emptyWords(model)}`), width, "…")];
-    // What comes before is looked for more than what comes after.
+    // Users look for earlier entries more than for later ones.
     this.#first ??= selectedRow - Math.floor((height * 2) / 3);
     const first = Math.min(this.#first, selectedRow, Math.max(0, rows.length - height));
     this.#first = Math.max(0, first, selectedRow - height + 1);

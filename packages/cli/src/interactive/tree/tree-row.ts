@@ -11,11 +11,11 @@ interface TreeRowOptions {
   theme: Theme;
   width: number;
   nowMs: number;
-  /** False if the cursor is on a row that is not an entry. */
+  /** False if the cursor is on another row. */
   hasCursor: boolean;
 }
 
-/** From so many columns on, rows show when their entries were written. */
+/** Minimum width for ages. */
 const columnsWithAges = 56;
 
 /** One row of the tree: guides, mark, kind, label, preview and age. */
@@ -38,7 +38,6 @@ export function treeRow(at: number, options: TreeRowOptions): string {
   return isSelected ? theme.style.selectedBg(theme.style.bold(whole)) : whole;
 }
 
-/** What the marks are called: the first is side A of a comparison. */
 const sides = ["A", "B"];
 
 function rowTail(at: number, { model, theme, width, nowMs }: TreeRowOptions): LookSpan[] {
@@ -59,7 +58,7 @@ function ageOf(timeMs: number, nowMs: number): string {
 /** `10 minutes`. */
 const ageWidth = 10;
 
-/** What leads from the branches above to a row. Guides that grow too wide lose their left part. */
+/** The guides of a row. Wide guides lose their left part. */
 function guides({ layout }: TreeModel, at: number, max: number): string {
   let drawn = "";
   for (let row = at; row !== none; ) {
@@ -75,7 +74,7 @@ function guides({ layout }: TreeModel, at: number, max: number): string {
   return drawn.length <= max ? drawn : `…${drawn.slice(-(max - 1))}`;
 }
 
-/** Where a fold can begin, and whether the entry is on the active path. */
+/** The fold mark and the bullet of the active path. */
 function mark(model: TreeModel, at: number, { style }: Theme): LookSpan[] {
   const isHere = model.here === at;
   const look = isHere ? style.warning : model.isActive(at) ? style.success : style.dim;
@@ -126,15 +125,14 @@ function stateSpans(model: TreeModel, at: number, { style }: Theme): LookSpan[] 
   return model.isReplaced(at) ? [{ text: "replaced ", style: style.warning }] : [];
 }
 
-/** A piece of a line in one look. Its text may be anything: what is unsafe is made visible. */
+/** A piece of a line in one style. Unsafe characters become visible. */
 interface LookSpan {
   text: string;
   style?: Style | undefined;
-  /** The text for fewer columns than it has. Default: its beginning. */
+  /** The text in fewer columns. Default: its beginning. */
   fit?: (columns: number) => string;
 }
 
-/** Columns that pieces take. */
 function spansWidth(spans: readonly LookSpan[]): number {
   return spans.reduce((sum, { text }) => sum + visibleWidth(printable(text)), 0);
 }

@@ -7,21 +7,21 @@ import { oneLine, truncate } from "../../views/terminal-text.ts";
 
 type TreeEntry = SessionTree["entries"][number];
 
-/** A tree, and owner of which of its entries are shown: by a filter, and by the words that are searched for. */
+/** Owner of the filter and the search in a tree's entries. */
 export class TreeSearch {
   readonly #tree: SessionTree;
-  /** Each is read when it is asked for, or when `read` comes to it: the newest first, for they are looked for most. */
+  /** Filled on demand and by `read`, the newest first. */
   readonly #previews: (RowPreview | undefined)[];
   #readCount = 0;
-  /** Those that were given meanwhile. */
+  /** Labels given since. */
   readonly #labels = new Map<number, string | undefined>();
   #filter: TreeFilter;
   #search = "";
-  /** Of the search, in lower case. */
+  /** In lower case. */
   #words: readonly string[] = [];
-  /** Undefined while nothing is searched for. */
+  /** Undefined without a search. */
   #deep: DeepSearch | undefined;
-  /** True where what was read since may change what is shown. */
+  /** True if entries read since may change the visible ones. */
   #isStale = false;
 
   constructor(tree: SessionTree, filter: TreeFilter) {
@@ -34,12 +34,11 @@ export class TreeSearch {
     return this.#filter;
   }
 
-  /** What is searched for, as it was typed; empty for nothing. */
   get search(): string {
     return this.#search;
   }
 
-  /** How much of the tree the search knows already, from 0 to 1. */
+  /** The searched share of the tree, 0 to 1. */
   get searchProgress(): number {
     const { length } = this.#previews;
     return Math.min(length === 0 ? 1 : this.#readCount / length, this.#deep?.progress ?? 1);
@@ -53,7 +52,6 @@ export class TreeSearch {
     return this.#tree.isActive(at);
   }
 
-  /** True for a replaced compaction. */
   isReplaced(at: number): boolean {
     return this.#tree.isReplaced(at);
   }
@@ -66,7 +64,6 @@ export class TreeSearch {
     return this.#labels.has(at) ? this.#labels.get(at) : this.#tree.labelOf(at);
   }
 
-  /** Read when it is asked for the first time. */
   preview(at: number): RowPreview {
     const known = this.#previews[at];
     if (known !== undefined) return known;
@@ -76,12 +73,12 @@ export class TreeSearch {
     return preview;
   }
 
-  /** What a row shows of an entry; where it was found by what stands deep inside of it, the words around that. */
+  /** The text of a row; for a hit deep in an entry, the text around it. */
   wordsOf(at: number): string {
     return this.#deep?.excerpt(at) ?? this.preview(at).text;
   }
 
-  /** The same in fewer columns than it has. */
+  /** The same in fewer columns. */
   fittedWordsOf(at: number, columns: number): string {
     const excerpt = this.#deep?.excerpt(at);
     return excerpt === undefined ? fitPreview(this.preview(at).parts, columns) : truncate(excerpt, columns);
@@ -99,7 +96,6 @@ export class TreeSearch {
     this.#deep = this.#newDeepSearch(isLonger ? this.#deep : undefined);
   }
 
-  /** Shows a label that was given to an entry meanwhile. */
   setLabel(at: number, label: string | undefined): void {
     this.#labels.set(at, label);
     this.#deep = this.#newDeepSearch();
@@ -116,12 +112,12 @@ export class TreeSearch {
     this.#isStale = true;
   }
 
-  /** Whether an entry is shown, as far as it is known. */
+  /** True for a visible entry, as far as known. */
   protected lets(at: number): boolean {
     return this.#passes(at) && (this.#hasInView(at) || this.#deep?.excerpt(at) !== undefined);
   }
 
-  /** True once where what was read since the last call may change what is shown. */
+  /** True once if entries read since may change the visible ones. */
   protected takeNews(): boolean {
     if (!this.#isStale || (this.#deep === undefined && this.#filter !== "no tools")) return false;
     this.#isStale = false;
@@ -144,7 +140,7 @@ export class TreeSearch {
     return filterLets(this.#filter, { entry: this.entryAt(at), label: this.labelOf(at), isOnlyCalls });
   }
 
-  /** True where all words stand in what a row shows. */
+  /** True if the row's text contains all words. */
   #hasInView(at: number): boolean {
     if (this.#words.length === 0) return true;
     const text = this.#previews[at]?.searched ?? this.entryAt(at).kind;
@@ -155,21 +151,21 @@ export class TreeSearch {
 
 interface DeepSearchOptions {
   tree: SessionTree;
-  /** In lower case; an entry is found where it has all of them. */
+  /** In lower case; a hit contains all of them. */
   words: readonly string[];
-  /** True for entries that are worth reading: those that nothing else has found or left out. */
+  /** True for entries that still need reading. */
   isWanted: (at: number) => boolean;
   labelOf: (at: number) => string | undefined;
-  /** A search for less, before this one: what it has missed, this one misses. */
+  /** An earlier, shorter search: its misses are misses here too. */
   earlier?: DeepSearch | undefined;
 }
 
 const missed = 1;
-/** So much stands before the word in an excerpt. */
+/** Characters before the word in an excerpt. */
 const leadCharacters = 24;
 const excerptCharacters = 160;
 
-/** Looks for words in whole entries, some at a time, the newest first, and keeps nothing but what it found. */
+/** Searches whole entries, some at a time, the newest first. Keeps only the hits. */
 class DeepSearch {
   readonly #options: DeepSearchOptions;
   readonly #missed: Uint8Array;
@@ -183,18 +179,17 @@ class DeepSearch {
     this.#missed = earlier === undefined ? new Uint8Array(this.#left) : earlier.#missed.slice();
   }
 
-  /** How much of the tree is searched, from 0 to 1. */
+  /** The searched share of the tree, 0 to 1. */
   get progress(): number {
     const { length } = this.#missed;
     return length === 0 ? 1 : 1 - this.#left / length;
   }
 
-  /** What stands around the first word in an entry that was found. */
+  /** The text around the word in a hit. */
   excerpt(at: number): string | undefined {
     return this.#excerpts.get(at);
   }
 
-  /** Reads the next entries. */
   advance(count: number): void {
     for (let read = 0; read < count && this.#left > 0; ) {
       this.#left -= 1;
@@ -215,25 +210,25 @@ class DeepSearch {
   }
 }
 
-/** Around the word that stands furthest down: the others may stand where the entry's preview shows them. */
+/** The text around the last word: the preview may show the others. */
 function excerptOf(text: string, words: readonly string[]): string {
   const lower = text.toLowerCase();
   const found = Math.max(...words.map((word) => lower.indexOf(word)));
-  // A change of case can change the length: the excerpt is then a little off, which does no harm.
+  // A change of case can change the length; a slightly shifted excerpt does no harm.
   const from = Math.max(0, found - leadCharacters);
   return `${from > 0 ? "…" : ""}${oneLine(textPart(text, from, from + excerptCharacters))}`;
 }
 
-/** What is known of an entry once it was read. */
+/** The facts of a read entry. */
 interface RowPreview {
   text: string;
   parts: Preview;
-  /** In lower case, for the search. */
+  /** In lower case. */
   searched: string;
   isOnlyCalls: boolean;
-  /** Of a compaction: what was there before it. */
+  /** The size before a compaction. */
   size?: string | undefined;
-  /** NaN where the entry has no time that can be read. */
+  /** NaN without a readable time. */
   timeMs: number;
 }
 
@@ -265,33 +260,30 @@ function isOnlyCalls(entry: Entry): boolean {
   return stopReason === "toolUse" && messageText(entry.message).trim() === "";
 }
 
-/** A whole entry of a tree; undefined where its body is damaged, or the file is not there any more. */
+/** @returns undefined for a damaged entry or a missing file */
 function readEntry(tree: SessionTree, at: number): Entry | undefined {
   try {
     return tree.entry(at) as Entry | undefined;
   } catch {
-    // Whoever goes there sees why; a preview only shows that it cannot be read.
+    // Going there reports the reason.
     return undefined;
   }
 }
 
-/** Which entries of the tree are shown. */
 export type TreeFilter = "default" | "no tools" | "user only" | "labelled" | "all";
 
-/** In the order in which a key goes through them. */
+/** In the order of the key. */
 const treeFilters: readonly TreeFilter[] = ["default", "no tools", "user only", "labelled", "all"];
 
-/** The filter that stands so many steps on, around the end. */
 export function filterAfter(filter: TreeFilter, steps: number): TreeFilter {
   const { length } = treeFilters;
   return treeFilters[(treeFilters.indexOf(filter) + steps + length) % length]!;
 }
 
-/** What a filter has to know of an entry. */
 interface FilteredEntry {
   entry: TreeEntry;
   label: string | undefined;
-  /** True for an answer that is known to hold calls of tools and no text. */
+  /** True for an answer with tool calls and no text. */
   isOnlyCalls: boolean;
 }
 
@@ -310,7 +302,7 @@ function filterLets(filter: TreeFilter, { entry, label, isOnlyCalls }: FilteredE
   }
 }
 
-/** False for entries that are only notes about others: no place where somebody would want to stand. */
+/** False for entries that are only notes about others. */
 export function isWork({ type }: Pick<TreeEntry, "type">): boolean {
   return (
     type === "message" || type === "compaction" || type === "branch_summary" || type === "custom_message"
