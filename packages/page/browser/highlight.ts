@@ -41,12 +41,12 @@ const MOST_LINE_CHARS = 1_000;
 /** Code as HTML, escaped, with spans for what is coloured. */
 export function highlighted(code: string, language: string): string {
   const [name = ""] = language.toLowerCase().split(/\s/);
-  if (code.length > MOST_CHARS || hljs.getLanguage(name) === undefined) return plain(code);
+  if (code.length > MOST_CHARS || hljs.getLanguage(name) === undefined) return escaped(code);
   const end = performance.now() + MOST_MS;
   let html = "";
   for (const piece of piecesOf(code)) {
     const isRead = performance.now() < end && !longLine.test(piece);
-    html += isRead ? hljs.highlight(piece, { language: name, ignoreIllegals: true }).value : plain(piece);
+    html += isRead ? hljs.highlight(piece, { language: name, ignoreIllegals: true }).value : escaped(piece);
   }
   return html;
 }
@@ -67,6 +67,6 @@ function* piecesOf(code: string): Generator<string> {
   yield code.slice(at);
 }
 
-function plain(code: string): string {
-  return code.replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`);
+export function escaped(code: string): string {
+  return code.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -1,4 +1,4 @@
-import { counted } from "@bonsai-agent/messages/numbers";
+import { count, counted } from "@bonsai-agent/messages/numbers";
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 
@@ -48,6 +48,22 @@ function More({ text, shown, onAsk }: { text: string; shown: string; onAsk: () =
       {isLast ? "Show all" : "Show more of"} {counted(lines, "line")}, {counted(text.length, "character")}
     </button>
   );
+}
+
+/** The first items of a list, and a button for more of them. @param noun after the number of items left */
+export function useShownItems<Item>(
+  items: readonly Item[],
+  { first, step, noun = "" }: { first: number; step: number; noun?: string },
+): { shown: readonly Item[]; more: ComponentChildren } {
+  const [most, showMost] = useState(first);
+  const left = items.length - most;
+  const button = (
+    <button type="button" class="more" onClick={() => showMost(most + step)}>
+      Show {count(Math.min(left, step))} more of {count(left)}
+      {noun}
+    </button>
+  );
+  return { shown: items.slice(0, most), more: left > 0 && button };
 }
 
 /** Lines of a text, counted once. */

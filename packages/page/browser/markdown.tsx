@@ -1,7 +1,7 @@
 import DOMPurify from "dompurify";
 import { Lexer, Marked, Renderer, type Token, type Tokens, type TokensList } from "marked";
 import { useMemo } from "preact/hooks";
-import { highlighted } from "./highlight.ts";
+import { escaped, highlighted } from "./highlight.ts";
 import { PlainText, withoutPiles } from "./long-text.tsx";
 
 /**
@@ -115,8 +115,4 @@ function anchor(href: string, html: string): string {
 
 function isAllowed(href: string): boolean {
   return /^(?:https?:\/\/|mailto:)/i.test(href.trim());
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

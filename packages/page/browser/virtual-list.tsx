@@ -93,6 +93,15 @@ export function VirtualList(props: VirtualListProps) {
   );
 }
 
+/** Calls a function when the reader scrolls or touches an element. Returns the end of it. */
+export function onReaderMove(element: HTMLElement, moved: () => void): () => void {
+  const ways = ["wheel", "touchstart", "pointerdown", "keydown"] as const;
+  for (const way of ways) element.addEventListener(way, moved, { passive: true });
+  return () => {
+    for (const way of ways) element.removeEventListener(way, moved);
+  };
+}
+
 /** The item that a list stays with. */
 function useHold(
   list: Virtualizer<HTMLDivElement, HTMLElement>,
@@ -103,14 +112,7 @@ function useHold(
   const letGo = () => {
     target.current = null;
   };
-  useEffect(() => {
-    const element = scroller.current!;
-    const ways = ["wheel", "touchstart", "pointerdown", "keydown"] as const;
-    for (const way of ways) element.addEventListener(way, letGo, { passive: true });
-    return () => {
-      for (const way of ways) element.removeEventListener(way, letGo);
-    };
-  }, [scroller]);
+  useEffect(() => onReaderMove(scroller.current!, letGo), [scroller]);
   useLayoutEffect(() => {
     const { current: element } = scroller;
     if (target.current === null || element === null) return;

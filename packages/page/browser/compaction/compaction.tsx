@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type MapRun, rowKinds, type SummaryBody } from "../../src/page-data.ts";
 import { address, linkTo } from "../address.ts";
 import { isOnBranch, isUndoneHere } from "../context/requests.ts";
-import { TextInLine } from "../long-text.tsx";
+import { TextInLine, useShownItems } from "../long-text.tsx";
 import { Markdown } from "../markdown.tsx";
 import { page, useBody } from "../page-store.ts";
 import { kindName, kindTitle, rowOf } from "../session-tree.ts";
@@ -215,19 +215,15 @@ function FateTable({ before, after }: { before: readonly MapRun[]; after: readon
   );
 }
 
-/** So many entries of a part are drawn at first, and so many more each time that somebody asks. */
-const ROWS_SHOWN = 200;
-
 function RunRows({ run }: { run: MapRun }) {
-  const [most, showMost] = useState(ROWS_SHOWN);
   const { ids, previews } = page.value!.rows;
   const rows = run.rows.filter((row) => row >= 0);
-  const left = rows.length - most;
+  const { shown, more } = useShownItems(rows, { first: 200, step: 1_000 });
   return (
     <div class="run">
       <h4>{runText(run)}</h4>
       <ul>
-        {rows.slice(0, most).map((row) => (
+        {shown.map((row) => (
           <li key={row}>
             <a href={linkTo({ view: "entry", id: ids[row]! })}>
               <span class="kind">{kindName(row)}</span> {previews[row]!.replace(/^#+ /, "")}
@@ -235,11 +231,7 @@ function RunRows({ run }: { run: MapRun }) {
           </li>
         ))}
       </ul>
-      {left > 0 && (
-        <button type="button" onClick={() => showMost(most + 5 * ROWS_SHOWN)}>
-          Show {count(Math.min(left, 5 * ROWS_SHOWN))} more of {count(left)}
-        </button>
-      )}
+      {more}
     </div>
   );
 }
@@ -287,28 +279,20 @@ function Words({ summary: { words } }: { summary: SummaryBody }) {
   );
 }
 
-/** So many lines of a summary are drawn at first, and so many more each time that somebody asks. */
-const LINES_SHOWN = 1_000;
-
 function Sources({ summary: { lines } }: { summary: SummaryBody }) {
-  const [most, showMost] = useState(LINES_SHOWN);
-  const left = lines.length - most;
+  const { shown, more } = useShownItems(lines, { first: 1_000, step: 1_000, noun: " lines" });
   return (
     <>
       <h3>Summary with its sources</h3>
       <ol class="lines">
-        {summaryBlocks(lines.slice(0, most)).map((block, at) => (
+        {summaryBlocks(shown).map((block, at) => (
           <li key={at} style={{ marginLeft: `${Math.min(block.indent, MAX_INDENT) / 2}em` }}>
             <Markdown text={withoutIds(block)} isOpen={false} />
             <Rows rows={block.rows} isMatched={block.isMatched} />
           </li>
         ))}
       </ol>
-      {left > 0 && (
-        <button type="button" onClick={() => showMost(most + LINES_SHOWN)}>
-          Show {count(Math.min(left, LINES_SHOWN))} more of {count(left)} lines
-        </button>
-      )}
+      {more}
     </>
   );
 }

@@ -3,12 +3,9 @@ import { useState } from "preact/hooks";
 import type { PageRequest } from "../../src/page-data.ts";
 import { type ViewRow, viewRows } from "../../src/paths.ts";
 import { linkTo } from "../address.ts";
+import { useShownItems } from "../long-text.tsx";
 import { page } from "../page-store.ts";
 import { kindName, kindOf } from "../session-tree.ts";
-
-/** So many lines of what the model saw are drawn at first, and so many more each time that somebody asks. */
-const ROWS_SHOWN = 60;
-const MORE_ROWS = 500;
 
 interface SeenRow extends ViewRow {
   tokens: number;
@@ -17,14 +14,12 @@ interface SeenRow extends ViewRow {
 /** What the model saw at a request, with the share of each part. */
 export function Seen({ request }: { request: PageRequest }) {
   const [isBySize, sortBySize] = useState(true);
-  const [more, showMore] = useState({ request, rows: 0 });
   const seen = seenRows(request);
   const tokens = seen.reduce((sum, each) => sum + each.tokens, 0);
   const highest = seen.reduce((most, each) => Math.max(most, each.tokens), 1);
   const masked = seen.filter(({ isMasked }) => isMasked).length;
   const ordered = isBySize ? seen.toSorted((a, b) => b.tokens - a.tokens || a.row - b.row) : seen;
-  const most = ROWS_SHOWN + (more.request === request ? more.rows : 0);
-  const left = ordered.length - most;
+  const { shown, more } = useShownItems(ordered, { first: 60, step: 500 });
   return (
     <>
       <h3>Context of this request</h3>
@@ -41,15 +36,11 @@ export function Seen({ request }: { request: PageRequest }) {
         </button>
       </p>
       <ol class="seen">
-        {ordered.slice(0, most).map((each) => (
+        {shown.map((each) => (
           <SeenLine key={each.row} seen={each} all={tokens} highest={highest} />
         ))}
       </ol>
-      {left > 0 && (
-        <button type="button" onClick={() => showMore({ request, rows: most - ROWS_SHOWN + MORE_ROWS })}>
-          Show {count(Math.min(left, MORE_ROWS))} more of {count(left)}
-        </button>
-      )}
+      {more}
     </>
   );
 }

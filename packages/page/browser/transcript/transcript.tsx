@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { address, goInstead } from "../address.ts";
 import { connection, page } from "../page-store.ts";
 import { isQuiet, kindOf, rowOf, shownPath } from "../session-tree.ts";
-import { type ListControl, VirtualList } from "../virtual-list.tsx";
+import { type ListControl, onReaderMove, VirtualList } from "../virtual-list.tsx";
 import { Entry } from "./entry.tsx";
 import { current, type Hit, hits, isFinding, query } from "./find.ts";
 import { FindBar } from "./find-bar.tsx";
@@ -103,9 +103,6 @@ export function Transcript() {
   );
 }
 
-/** What a reader does to look elsewhere. */
-const moves = ["wheel", "touchstart", "pointerdown", "keydown"] as const;
-
 /**
  * Marks the hits in all that is drawn and opened. Keeps the current hit in view while texts around it are read and grow,
  * until the reader looks elsewhere.
@@ -132,14 +129,13 @@ function useMarks(
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(mark);
     };
-    const letGo = () => {
-      isFollowed = false;
-    };
     follow.current = (isWanted) => {
       isFollowed = isWanted;
       soon();
     };
-    for (const move of moves) element.addEventListener(move, letGo, { passive: true });
+    const stopLooking = onReaderMove(element, () => {
+      isFollowed = false;
+    });
     const drawn = new MutationObserver(soon);
     drawn.observe(element, { childList: true, subtree: true, characterData: true });
     const stop = effect(() => {
@@ -155,7 +151,7 @@ function useMarks(
       stop();
       drawn.disconnect();
       cancelAnimationFrame(frame);
-      for (const move of moves) element.removeEventListener(move, letGo);
+      stopLooking();
       follow.current = () => {};
     };
   }, [section, control]);
