@@ -1,24 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { openSession, type Session } from "@bonsai-agent/session";
 import { generateWorkday, history } from "@bonsai-agent/testkit";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { countAhead } from "../src/host.ts";
-import {
-  type CompactionEvents,
-  compactionEventRules,
-  compactionSettings,
-  manifestOf,
-  planCompaction,
-  readContext,
-  runCompaction,
-} from "../src/index.ts";
+import { compactionSettings, manifestOf, planCompaction, readContext, runCompaction } from "../src/index.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-again-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const model = { contextWindow: 200_000 };
 const keeping = (keepRecentTokens: number) => compactionSettings({ keepRecentTokens });
 
@@ -78,7 +69,7 @@ test("masks and an extension's summary keep the calibration that usage taught", 
   expect(readContext({ session, estimator: settings.estimator }).calibration()).toMatchObject(learned);
   expect(tokensNow(session)).toBe(masked.tokensAfter);
 
-  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const lifecycle = compactionLifecycle();
   lifecycle.on("session_before_compact", () => ({
     compaction: { summary: "Mine.", firstKeptEntryId: id("u3"), tokensBefore: 1 },
   }));

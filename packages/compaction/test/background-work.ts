@@ -1,16 +1,14 @@
-import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { createSession } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import type { BackgroundState } from "../src/events.ts";
 import {
   CompactionController,
-  type CompactionEvents,
   type CompactionSettingsInput,
-  compactionEventRules,
   compactionSettings,
   type Summariser,
   type SummaryAnswer,
 } from "../src/index.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 import { wellFormed } from "./scripted-summariser.ts";
 
 export const WINDOW = 20_000;
@@ -54,7 +52,7 @@ export function working({ settings = {}, notation = SOON, file }: Setup = {}) {
     createSession({ cwd: "/project", ...(file !== undefined && { file }) }),
   );
   const summariser = slowSummariser();
-  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const lifecycle = compactionLifecycle();
   const states: BackgroundState[] = [];
   lifecycle.on("background_compaction", ({ state }) => {
     states.push(state);

@@ -1,16 +1,16 @@
-import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { emptyUsage } from "@bonsai-agent/messages";
 import { customTypes, type Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { type CompactionEvents, compactionEventRules, digestSummariser } from "../src/index.ts";
+import { digestSummariser } from "../src/index.ts";
 import { begun, block, compact, RULE, settings, times, words, work } from "./carried-work.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
 
 async function withExtension(carry?: ReadonlyArray<"userWords" | "terms">) {
   const session = begun();
   work(session, 1);
-  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const lifecycle = compactionLifecycle();
   const seen: string[] = [];
   const off = lifecycle.on("session_before_compact", ({ preparation }) => {
     const { firstKeptEntryId, tokensBefore, userWords } = preparation;

@@ -1,14 +1,12 @@
-import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import {
   CompactionController,
-  type CompactionEvents,
   type CompactionReason,
-  compactionEventRules,
   compactionSettings,
   runCompaction,
 } from "../src/index.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const model = { contextWindow: 60_000 };
@@ -41,7 +39,7 @@ test("the events say whether the request is tried again", () =>
     ["manual", false],
   ])(async ([reason, willRetry]) => {
     const { session } = history("U:30000 A:30000 | U:100 A:100");
-    const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+    const lifecycle = compactionLifecycle();
     const told: unknown[] = [];
     lifecycle.on("session_compact", (event) => void told.push([event.type, event.reason, event.willRetry]));
     lifecycle.on(
@@ -58,7 +56,7 @@ test("the events say whether the request is tried again", () =>
 
 test("after an overflow that masks alone solved, the events say that the request is tried again", async () => {
   const { session } = history("U:10 A(t1):10 T1:66000");
-  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const lifecycle = compactionLifecycle();
   const ends: unknown[] = [];
   lifecycle.on(
     "auto_compaction_end",

@@ -1,4 +1,4 @@
-import { Lifecycle, type LifecycleNotice } from "@bonsai-agent/lifecycle";
+import type { LifecycleNotice } from "@bonsai-agent/lifecycle";
 import type { Session } from "@bonsai-agent/session";
 import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
@@ -6,13 +6,12 @@ import type { BackgroundState } from "../src/events.ts";
 import { compact } from "../src/flow/compaction.ts";
 import {
   CompactionController,
-  type CompactionEvents,
   type CompactionReason,
-  compactionEventRules,
   compactionSettings,
   runCompaction,
   type SummaryAnswer,
 } from "../src/index.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settings = compactionSettings({ keepRecentTokens: 200 }, { estimator: "chars4" });
@@ -21,10 +20,7 @@ const model = { contextWindow: 60_000 };
 function listening() {
   const log: string[] = [];
   const notices: LifecycleNotice[] = [];
-  const lifecycle = new Lifecycle<CompactionEvents>({
-    rules: compactionEventRules,
-    onNotice: (notice) => notices.push(notice),
-  });
+  const lifecycle = compactionLifecycle(notices);
   lifecycle.on("auto_compaction_start", () => void log.push("start"));
   lifecycle.on("session_compact_failed", () => void log.push("failed"));
   lifecycle.on("auto_compaction_end", ({ outcome }) => void log.push(`end ${outcome.status}`));

@@ -1,4 +1,4 @@
-import { Lifecycle, type LifecycleNotice } from "@bonsai-agent/lifecycle";
+import type { LifecycleNotice } from "@bonsai-agent/lifecycle";
 import {
   type CompactionEntry,
   createSession,
@@ -9,15 +9,9 @@ import {
 import { history } from "@bonsai-agent/testkit";
 import type { BeforeCompact } from "../src/events.ts";
 import type { RunCompactionOptions } from "../src/flow/compaction.ts";
-import {
-  type CompactionEvents,
-  compactionEventRules,
-  compactionSettings,
-  runCompaction,
-  type Summariser,
-  summarisePreparation,
-} from "../src/index.ts";
+import { compactionSettings, runCompaction, type Summariser, summarisePreparation } from "../src/index.ts";
 import type { SummarisePreparationOptions } from "../src/ladder/preparation.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 
 export const settings = compactionSettings({ keepRecentTokens: 200 }, { estimator: "chars4" });
 export const model = { contextWindow: 60_000 };
@@ -36,10 +30,7 @@ interface Stage extends Partial<RunCompactionOptions> {
 export async function compacted({ notation, extension, asked = {}, carryOver, ...options }: Stage) {
   const session = sessionOf(notation);
   const notices: LifecycleNotice[] = [];
-  const lifecycle = new Lifecycle<CompactionEvents>({
-    rules: compactionEventRules,
-    onNotice: (notice) => notices.push(notice),
-  });
+  const lifecycle = compactionLifecycle(notices);
   const errors: unknown[] = [];
   lifecycle.on("session_before_compact", async ({ preparation, signal }: BeforeCompact) => {
     const carried = carryOver === undefined ? {} : { carryOver };

@@ -1,16 +1,15 @@
-import { Lifecycle, type LifecycleNotice } from "@bonsai-agent/lifecycle";
+import type { LifecycleNotice } from "@bonsai-agent/lifecycle";
 import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import type { BeforeCompactResult } from "../src/events.ts";
 import { compact } from "../src/flow/compaction.ts";
 import {
   CompactionController,
-  type CompactionEvents,
   type CompactionSettingsInput,
-  compactionEventRules,
   compactionSettings,
   manifestOf,
 } from "../src/index.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settingsFor = (input: CompactionSettingsInput = {}) =>
@@ -20,10 +19,7 @@ const model = { contextWindow: 60_000 };
 function stage(notation = "U:30000 A(t1):30000 T1:9 A:9 | U:100 A:100", input?: CompactionSettingsInput) {
   const log: string[] = [];
   const notices: LifecycleNotice[] = [];
-  const lifecycle = new Lifecycle<CompactionEvents>({
-    rules: compactionEventRules,
-    onNotice: (notice) => notices.push(notice),
-  });
+  const lifecycle = compactionLifecycle(notices);
   const past = history(notation);
   const summariser = scriptedSummariser();
   const summarise = summariser.summarise.bind(summariser);

@@ -1,14 +1,8 @@
-import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { everyRow, history, treeArbitrary } from "@bonsai-agent/testkit";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  type CompactionEvents,
-  compactionEventRules,
-  compactionSettings,
-  runCompaction,
-  summarisePreparation,
-} from "../src/index.ts";
+import { compactionSettings, runCompaction, summarisePreparation } from "../src/index.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 import { compacted, messagesOf, model, past } from "./extension-summary.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
@@ -49,7 +43,7 @@ const unanswered: readonly [about: string, notation: string, kept: string[]][] =
 test("keepNothing keeps the messages that the model has not answered", () =>
   everyRow(unanswered)(async ([, notation, kept]) => {
     const { session, name } = history(notation);
-    const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+    const lifecycle = compactionLifecycle();
     const summariser = scriptedSummariser();
     lifecycle.on("session_before_compact", ({ preparation }) =>
       summarisePreparation({ preparation, summariser, keepNothing: true }),

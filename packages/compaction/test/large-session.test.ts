@@ -1,18 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { JsonlStore, openSession, type SessionStore } from "@bonsai-agent/session";
 import { generateSession, history } from "@bonsai-agent/testkit";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import {
-  CompactionController,
-  type CompactionEvents,
-  compactionEventRules,
-  compactionSettings,
-  navigateTree,
-  runCompaction,
-} from "../src/index.ts";
+import { beforeAll, expect, test } from "vitest";
+import { CompactionController, compactionSettings, navigateTree, runCompaction } from "../src/index.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-large-"));
 const file = join(folder, "large.jsonl");
@@ -21,7 +14,6 @@ let fileBytes = 0;
 beforeAll(() => {
   fileBytes = generateSession({ file, entries: ENTRIES, averageBytes: 700, compactions: 1 }).bytes;
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const settings = compactionSettings({ keepRecentTokens: 2_000 });
 const model = () => ({ contextWindow: 20_000 });
@@ -66,7 +58,7 @@ test("threshold check and compaction of a long, compacted session read no more t
   session.projection();
   const viewBytes = read.bytes;
   expect(viewBytes).toBeLessThan(fileBytes / 12);
-  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const lifecycle = compactionLifecycle();
   const controller = new CompactionController({ session, settings, model, lifecycle });
   await controller.checkThreshold({ site: "beforePrompt" });
   controller.answerArrived();
@@ -81,7 +73,7 @@ test("threshold check and compaction of a long, compacted session read no more t
 
 test("a handler is given the whole path", async () => {
   const { session } = opened();
-  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const lifecycle = compactionLifecycle();
   let given = 0;
   lifecycle.on("session_before_compact", ({ branchEntries }) => {
     given = branchEntries.length;
@@ -96,7 +88,7 @@ test("a handler is given the whole path", async () => {
 
 test("a handler that does not ask for the path costs no reading of it", async () => {
   const { session, read } = opened();
-  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const lifecycle = compactionLifecycle();
   const heard: string[] = [];
   lifecycle.on("session_before_compact", ({ preparation, reason }) => {
     heard.push(`${reason}, ${preparation.isSplitTurn}`);
@@ -117,7 +109,7 @@ test("a handler that does not ask for the path costs no reading of it", async ()
 
 test("a handler of a move in the tree does not have the left branch parsed", async () => {
   const { session, read } = opened();
-  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const lifecycle = compactionLifecycle();
   let left = "";
   lifecycle.on("session_before_tree", ({ preparation }) => {
     left = `${preparation.oldLeafId} ${preparation.commonAncestorId}`;

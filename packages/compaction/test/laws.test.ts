@@ -1,16 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { callsIn, type Message } from "@bonsai-agent/messages";
 import { createSession, openSession, type Session } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type CompactionResult, compactionSettings, planCompaction, runCompaction } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-laws-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const trees = treeArbitrary({ maxTokens: 400 });
 const keep = fc.integer({ min: 0, max: 1500 });

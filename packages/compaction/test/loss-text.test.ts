@@ -1,19 +1,11 @@
-import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { createSession, type Entry, type Session } from "@bonsai-agent/session";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { LossReport } from "../src/details.ts";
 import type { BeforeCompactResult } from "../src/events.ts";
 import type { SummaryLoss } from "../src/host.ts";
-import {
-  type CompactionEvents,
-  compactionEventRules,
-  compactionSettings,
-  lossLines,
-  planCompaction,
-  runCompaction,
-  summaryLoss,
-} from "../src/index.ts";
+import { compactionSettings, lossLines, planCompaction, runCompaction, summaryLoss } from "../src/index.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const none = { kept: 0, lost: 0, putBack: 0 };
@@ -178,7 +170,7 @@ async function compacted(
   custom?: Partial<NonNullable<BeforeCompactResult["compaction"]>>,
   session = longSession(),
 ) {
-  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const lifecycle = compactionLifecycle();
   if (custom !== undefined)
     lifecycle.on("session_before_compact", ({ preparation: { firstKeptEntryId, tokensBefore } }) => ({
       compaction: { summary: "Some work was done.", firstKeptEntryId, tokensBefore, ...custom },

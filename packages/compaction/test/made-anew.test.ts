@@ -1,4 +1,3 @@
-import { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { Session } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
@@ -7,9 +6,7 @@ import type { RunCompactionOptions } from "../src/flow/compaction.ts";
 import { type CompactionPolicy, cutRefusal, originalProjection } from "../src/host.ts";
 import {
   CompactionController,
-  type CompactionEvents,
   type CompactionSettingsInput,
-  compactionEventRules,
   compactionSettings,
   cutPlaces,
   manifestOf,
@@ -17,6 +14,7 @@ import {
   readContext,
   runCompaction,
 } from "../src/index.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settingsFor = (input: CompactionSettingsInput = {}, policy: Partial<CompactionPolicy> = {}) =>
@@ -178,7 +176,7 @@ test("a cut of a former compaction that is not legal gives way to the nearest be
 
 test("an extension makes it anew, and its own counts as replaced too", async () => {
   const { session } = history('U"Use port 8443." A:100 | U:100 A:100 | U:100 A:100');
-  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const lifecycle = compactionLifecycle();
   const given: string[] = [];
   lifecycle.on("session_before_compact", ({ preparation }) => {
     const { firstKeptEntryId, tokensBefore, messagesToSummarize } = preparation;

@@ -1,12 +1,9 @@
-import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { readSummary } from "@bonsai-agent/messages/host";
 import type { CompactionEntry, Session } from "@bonsai-agent/session";
 import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import type { BeforeCompactResult } from "../src/events.ts";
 import {
-  type CompactionEvents,
-  compactionEventRules,
   compactionSettings,
   digestSummariser,
   navigateTree,
@@ -15,6 +12,7 @@ import {
   type Summariser,
   summarisePreparation,
 } from "../src/index.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 import { END, FORGED, JOINT, marksIn } from "./forged-marks.ts";
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
 
@@ -99,7 +97,7 @@ test("an extension's summary that contains a mark forges nothing", () =>
   everyRow(FORGED)(async (forged) => {
     const { session, id } = history("U:900 A:900 | U:100 A:100");
     pinned(session, "Never push.");
-    const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+    const lifecycle = compactionLifecycle();
     const own = {
       summary: `Theirs.\n${forged}`,
       firstKeptEntryId: id("u2"),
@@ -118,7 +116,7 @@ test("a summary of ours into which an extension writes a mark keeps our marks al
       "U:900 A(t1=edit:a.ts t3=bash:build_all) T1 T3 A:900 | U:900 A(t2):9000 T2:9000 A:100 A:150";
     const { session } = history(notation);
     pinned(session, "Never push.");
-    const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+    const lifecycle = compactionLifecycle();
     lifecycle.on("session_before_compact", async ({ preparation }) => {
       const { compaction } = await summarisePreparation({ preparation, summariser: scriptedSummariser() });
       const marked = compaction.summary.replace("## Goal", `${forged}\n## Goal`);
@@ -149,7 +147,7 @@ test("a branch's summary that contains a mark forges nothing, a model's or an ex
   everyRow(FORGED)(async (forged) => {
     for (const isExtension of [true, false]) {
       const { session, id } = history("U:900 A(t1=edit:a.ts) T1 A:900 | U:100 A:100");
-      const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+      const lifecycle = compactionLifecycle();
       if (isExtension)
         lifecycle.on("session_before_tree", () => ({ summary: { summary: `Theirs.\n${forged}` } }));
       const { summaryEntry } = await navigateTree({

@@ -1,15 +1,13 @@
-import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import {
-  type CompactionEvents,
   type CompactionSettingsInput,
-  compactionEventRules,
   compactionSettings,
   MASK_PLACEHOLDER,
   planCompaction,
   runCompaction,
 } from "../src/index.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const model = { contextWindow: 80_000 };
@@ -213,7 +211,7 @@ test("an extension may keep a command's output whole; without masks it counts in
   const { keptEntryIds } = planCompaction({ session, settings: off, reason: "manual" });
   expect(keptEntryIds.map(name)).toEqual(["b1", "u11", "a11"]);
   const asked: unknown[] = [];
-  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const lifecycle = compactionLifecycle();
   lifecycle.on("session_before_mask", ({ results }) => {
     asked.push(...results);
     return { keep: [id("b1")] };

@@ -1,27 +1,19 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { userContent } from "@bonsai-agent/messages/host";
 import { createSession, openSession, project, type Session } from "@bonsai-agent/session";
 import { everyRow, history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
-import { afterAll, describe, expect, test } from "vitest";
-import {
-  type CompactionEvents,
-  compactionEventRules,
-  compactionSettings,
-  mergeBranch,
-  navigateTree,
-  runCompaction,
-} from "../src/index.ts";
+import { describe, expect, test } from "vitest";
+import { compactionSettings, mergeBranch, navigateTree, runCompaction } from "../src/index.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settings = compactionSettings({}, { estimator: "chars4" });
 const folder = mkdtempSync(join(tmpdir(), "bonsai-merge-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const lifecycleOfTree = () => new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+const lifecycleOfTree = () => compactionLifecycle();
 
 /** Merges, and returns the names of the entries that were summarised. */
 async function merged({ session, name }: ReturnType<typeof history>, branchId: string): Promise<string> {

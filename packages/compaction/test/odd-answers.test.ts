@@ -1,14 +1,9 @@
-import { Lifecycle, type LifecycleNotice } from "@bonsai-agent/lifecycle";
+import type { LifecycleNotice } from "@bonsai-agent/lifecycle";
 import { BonsaiError, emptyUsage } from "@bonsai-agent/messages";
 import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import {
-  type CompactionEvents,
-  compactionEventRules,
-  compactionSettings,
-  navigateTree,
-  runCompaction,
-} from "../src/index.ts";
+import { compactionSettings, navigateTree, runCompaction } from "../src/index.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 
 const settings = compactionSettings({ keepRecentTokens: 50 }, { estimator: "chars4" });
 
@@ -86,10 +81,7 @@ const NO_SUMMARIES: Record<string, unknown> = {
 function stage() {
   const { session } = history("U:3000 A:3000 | U:100 A:100 | U:100 A:100");
   const notices: LifecycleNotice[] = [];
-  const lifecycle = new Lifecycle<CompactionEvents>({
-    rules: compactionEventRules,
-    onNotice: (notice) => notices.push(notice),
-  });
+  const lifecycle = compactionLifecycle(notices);
   return { session, lifecycle, notices };
 }
 

@@ -1,14 +1,8 @@
-import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { createSession, openSession } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import {
-  type CompactionEvents,
-  compactionEventRules,
-  navigateTree,
-  pinnedTexts,
-  runCompaction,
-} from "../src/index.ts";
+import { navigateTree, pinnedTexts, runCompaction } from "../src/index.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 import { compact, goOn, pin, RULE, said, seen, settings, unpin } from "./pinned-session.ts";
 
 test("taking a compaction back shows its pins as they were said", async () => {
@@ -68,7 +62,7 @@ test("an extension's own summary carries what is pinned, and the next one goes o
   pin(session, RULE);
   pin(session, "Quote it.");
   const own = { summary: "Theirs.\nQuote it.\nThat was all.", firstKeptEntryId: id("u2"), tokensBefore: 1 };
-  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const lifecycle = compactionLifecycle();
   lifecycle.on("session_before_compact", () => ({ compaction: { ...own, details: "theirs" } }));
   const { summary } = await runCompaction({ session, settings, lifecycle });
   expect(summary).toContain(`That was all.\n\n## Kept word for word\n\n<pinned>\n${RULE}\n</pinned>`);

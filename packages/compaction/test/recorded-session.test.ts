@@ -1,13 +1,12 @@
-import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSession, type Session } from "@bonsai-agent/session";
 import { generateWorkday, history, recordedSession } from "@bonsai-agent/testkit";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { compactionSettings, planCompaction, runCompaction } from "../src/index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-recorded-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const settings = compactionSettings();
 const model = { contextWindow: 200_000 };

@@ -1,14 +1,7 @@
-import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { everyRow, history } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
-import {
-  type CompactionEvents,
-  type CompactionSettings,
-  compactionEventRules,
-  manifestOf,
-  type ReviewDecision,
-  runCompaction,
-} from "../src/index.ts";
+import { type CompactionSettings, manifestOf, type ReviewDecision, runCompaction } from "../src/index.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 import {
   apply,
   edited,
@@ -103,7 +96,7 @@ test("a failure without a draft is the failure that it is without a look", async
 
 describe("a draft of an extension", () => {
   function extension(summary: () => string | undefined) {
-    const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules, onNotice: () => {} });
+    const lifecycle = compactionLifecycle();
     let calls = 0;
     lifecycle.on(
       "session_before_compact",

@@ -1,15 +1,9 @@
-import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { MemoryStore, openSession, type Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  type CompactionEvents,
-  compactionEventRules,
-  compactionSettings,
-  navigateTree,
-  runCompaction,
-} from "../src/index.ts";
+import { compactionSettings, navigateTree, runCompaction } from "../src/index.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
 
 const settings = compactionSettings({ keepRecentTokens: 200, mask: { enabled: false } });
@@ -125,7 +119,7 @@ test("a compaction heals what an older version stored", async () => {
 
 test("an extension's summary is redacted, pins stay word for word", async () => {
   const session = withSecrets();
-  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules, onNotice: () => {} });
+  const lifecycle = compactionLifecycle();
   lifecycle.on("session_before_compact", ({ preparation: { firstKeptEntryId, tokensBefore } }) => ({
     compaction: { summary: `It uses ${TOKEN}.`, firstKeptEntryId, tokensBefore },
     carryOver: { notes: [`API_KEY=${PASSWORD}`] },

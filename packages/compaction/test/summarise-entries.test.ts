@@ -1,15 +1,8 @@
-import { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { Entry } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import {
-  type CompactionEvents,
-  compactionEventRules,
-  compactionSettings,
-  navigateTree,
-  type Summariser,
-  summariseEntries,
-} from "../src/index.ts";
+import { compactionSettings, navigateTree, type Summariser, summariseEntries } from "../src/index.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 import { withoutIds } from "./extension-summary.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
@@ -18,7 +11,7 @@ const past = "U:10 A:10 | U:20 A(t1=edit:a.ts):30 T1:9 A:9";
 
 async function left(summariser: Summariser, handler?: (entries: readonly Entry[]) => Promise<object>) {
   const { session, id } = history(past);
-  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const lifecycle = compactionLifecycle();
   if (handler !== undefined)
     lifecycle.on("session_before_tree", async ({ preparation }) => handler(preparation.entriesToSummarize));
   const targetId = id("a1");

@@ -1,17 +1,10 @@
-import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { emptyUsage } from "@bonsai-agent/messages";
 import { everyRow, history, treeArbitrary } from "@bonsai-agent/testkit";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { BeforeCompact } from "../src/events.ts";
-import {
-  type CompactionEvents,
-  compactionEventRules,
-  digestSummariser,
-  runCompaction,
-  type Summariser,
-  summarisePreparation,
-} from "../src/index.ts";
+import { digestSummariser, runCompaction, type Summariser, summarisePreparation } from "../src/index.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 import {
   cases,
   compacted,
@@ -81,7 +74,7 @@ test("the next compaction goes on from such a summary as from the default: files
     const pinned = ["Never push."];
     const first = await compacted({ notation: past, extension, summariser, pinned });
     history("U:30000 A(t9=edit:z.ts):20000 T9:9 | U:90 A:100", first.session);
-    const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+    const lifecycle = compactionLifecycle();
     await runCompaction({
       session: first.session,
       settings,
@@ -168,7 +161,7 @@ test("without instructions of its own, the user's focus holds; else the extensio
 
 test("text that an extension adds to our summary becomes part of its prose, and the carried data stay", async () => {
   const { session } = history(past);
-  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const lifecycle = compactionLifecycle();
   lifecycle.on("session_before_compact", async ({ preparation }) => {
     const { compaction } = await summarisePreparation({ preparation, summariser: scriptedSummariser() });
     return { compaction: { ...compaction, summary: `${compaction.summary}\n\nAnd more.` } };
@@ -230,7 +223,7 @@ test("all requests are paid for in the entry's usage", async () => {
 test("without a summariser of its own, whoever would summarise is asked; without a model, the digest", async () => {
   for (const summariser of [scriptedSummariser(), undefined]) {
     const { session } = history(past);
-    const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+    const lifecycle = compactionLifecycle();
     lifecycle.on("session_before_compact", ({ preparation }) => summarisePreparation({ preparation }));
     const asked = summariser === undefined ? {} : { summariser };
     const result = await runCompaction({

@@ -7,13 +7,14 @@ import {
   compactionSettings,
   navigateTree,
 } from "../src/index.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settings = compactionSettings({}, { estimator: "chars4" });
 
 test("an extension may cancel the move, or give the summary and a label", async () => {
   const { session, id } = history("U A | U A");
-  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const lifecycle = compactionLifecycle();
   const off = lifecycle.on("session_before_tree", () => ({ cancel: true }));
   expect((await navigateTree({ session, targetId: id("a1"), settings, lifecycle })).status).toBe("cancelled");
   off();
@@ -39,7 +40,7 @@ test("an extension may cancel the move, or give the summary and a label", async 
 
 test("a user who wants no summary gets none, even if an extension supplies one", async () => {
   const { session, id } = history("U A | U A");
-  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const lifecycle = compactionLifecycle();
   lifecycle.on("session_before_tree", ({ preparation }) => {
     expect(preparation.userWantsSummary).toBe(false);
     return { summary: { summary: "Tried it." } };
@@ -61,7 +62,7 @@ test("files are cumulative over branch summaries and compactions, in both direct
 
 test("an extension's empty summary is refused, and nothing moves", async () => {
   const { session, id } = history("U A | U A");
-  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const lifecycle = compactionLifecycle();
   lifecycle.on("session_before_tree", () => ({ summary: { summary: " " } }));
   const before = JSON.stringify(session.entries());
   const move = navigateTree({ session, targetId: id("a1"), settings, lifecycle, summarise: true });

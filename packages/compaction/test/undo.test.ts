@@ -1,10 +1,9 @@
-import { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type CompactionEvents, compactionEventRules } from "../src/events.ts";
 import { redoLatestUndo, undoLatestCompaction } from "../src/flow/undo.ts";
+import { compactionLifecycle } from "./compaction-lifecycle.ts";
 
 const contextSize = () => ({ tokens: 0, estimatedTokens: 0 });
 const undo = async (session: Session) => (await undoLatestCompaction({ session, contextSize })).compactionId;
@@ -117,7 +116,7 @@ test("any mix of undo, redo, compactions and moves does what two stacks do, and 
 
 test("undo and redo notify session_compact_undo with the stored entry and the compaction", async () => {
   const { session, id } = history("U A C(a1) U");
-  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const lifecycle = compactionLifecycle();
   const events: object[] = [];
   lifecycle.on("session_compact_undo", (event) => void events.push({ ...event }));
   const undone = await undoLatestCompaction({ session, lifecycle, contextSize });

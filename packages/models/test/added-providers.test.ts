@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { afterAll, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import {
   type AddedProvider,
   type CatalogueModel,
@@ -18,7 +18,6 @@ import {
 import { scriptedProvider } from "../src/scripted/index.ts";
 
 const home = mkdtempSync(join(tmpdir(), "bonsai-added-"));
-afterAll(() => rmSync(home, { recursive: true, force: true }));
 const open = () => loadCatalogue({ home, env: {} });
 
 const box: AddedProvider = {

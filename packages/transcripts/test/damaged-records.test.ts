@@ -1,15 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import { addUsage, BonsaiError, callsIn, emptyUsage, jsonText } from "@bonsai-agent/messages";
 import { everyRow, fewRuns } from "@bonsai-agent/testkit";
 import { type ImportResult, importTranscript } from "@bonsai-agent/transcripts";
 import fc from "fast-check";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { pathTo } from "./projection-text.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-damaged-"));
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const FIXTURES = [
   "claude-code-basic.jsonl",

@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { contentText } from "@bonsai-agent/messages";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { importTranscript } from "../src/index.ts";
 
 type Row = Record<string, unknown>;
@@ -10,7 +10,6 @@ type Row = Record<string, unknown>;
 /** The user's own texts in the imported session. */
 function userTexts(rows: readonly Row[], name: string): string[] {
   const folder = mkdtempSync(join(tmpdir(), "program-texts-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
   const path = join(folder, name);
   writeFileSync(path, rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
   const { entries } = importTranscript({ path });
