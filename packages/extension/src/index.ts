@@ -8,7 +8,6 @@ export { environmentKeys, fitArguments, globMatcher } from "@bonsai-agent/agent/
 export {
   type CompactionPreparation,
   type CompactionReason,
-  type CustomCompaction,
   digestSummariser,
   fileOperations,
   type Summariser,

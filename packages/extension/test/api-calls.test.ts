@@ -46,7 +46,7 @@ const always: typeof forAgent = [
   ["events.on", (b) => b.events.on("x", () => {})],
 ];
 
-/** What a call throws, at once or later. */
+/** The error of a call, thrown or rejected. */
 async function thrown(call: () => unknown): Promise<unknown> {
   try {
     await call();
@@ -151,7 +151,7 @@ test("a call with a wrong argument fails and stores nothing", () =>
     expect(session.session.leafId).toBe(leafId);
   }));
 
-test("sendUserMessage starts a run, and steers one that goes on", async () => {
+test("sendUserMessage starts a run, or steers the current one", async () => {
   const { extension, api } = held();
   await using session = await openTestSession({
     extensions: [
@@ -168,7 +168,7 @@ test("sendUserMessage starts a run, and steers one that goes on", async () => {
   expect(session.notices).toEqual([]);
 });
 
-test("sendMessage puts a message of the extension into the conversation", async () => {
+test("sendMessage adds the extension's message to the conversation", async () => {
   const { extension, api } = held();
   await using session = await openTestSession({ extensions: extension, answers: ["Seen."] });
   api().sendMessage({ customType: "hint", content: "Mind the gap.", display: false }, { triggerTurn: true });
@@ -178,7 +178,7 @@ test("sendMessage puts a message of the extension into the conversation", async 
   expect(session.requests).toHaveLength(1);
 });
 
-test("what goes wrong with a message is a notice that names the extension", async () => {
+test("a failed message is a notice that names the extension", async () => {
   const { extension, api } = held();
   const session = await openTestSession({ extensions: extension });
   await session.agent.close();
@@ -192,7 +192,7 @@ test("what goes wrong with a message is a notice that names the extension", asyn
   await session.close();
 });
 
-test("a run that an extension began and that fails is a notice", async () => {
+test("a failed run of an extension is a notice", async () => {
   const { extension, api } = held();
   await using session = await openTestSession({
     extensions: extension,
@@ -205,7 +205,7 @@ test("a run that an extension began and that fails is a notice", async () => {
   expect(session.notices.at(-1)?.message).toContain("No such model.");
 });
 
-test("the model is offered the tools that an extension chose, and those that come later", async () => {
+test("the model gets the tools that an extension chose, and later ones", async () => {
   const { extension, api } = held();
   await using session = await openTestSession({ extensions: extension });
   const all = api().getActiveTools();
@@ -235,7 +235,7 @@ test("the model is offered the tools that an extension chose, and those that com
   expect(session.agent.tools.active).toEqual(all);
 });
 
-test("a choice of tools that a user made after an extension's stays when the extension goes", async () => {
+test("a user's later choice of tools stays after the extension is unloaded", async () => {
   const { extension, api } = held();
   await using session = await openTestSession({ extensions: extension });
   api().setActiveTools(["read"]);
@@ -244,7 +244,7 @@ test("a choice of tools that a user made after an extension's stays when the ext
   expect(session.agent.tools.active).toEqual(["bash"]);
 });
 
-test("a model with a key is set, one without is not", async () => {
+test("setModel sets a model only with a key", async () => {
   const { extension, api } = held();
   await using session = await openTestSession({
     extensions: extension,
@@ -262,7 +262,7 @@ test("a model with a key is set, one without is not", async () => {
   expect(api().getThinkingLevel()).toBe("high");
 });
 
-test("messages between extensions arrive in order; one handler that fails disturbs no other", async () => {
+test("messages between extensions arrive in order; a failing handler disturbs no other", async () => {
   const { extension, api } = held();
   const got: unknown[] = [];
   const listener = (bonsai: ExtensionAPI) => {
@@ -286,7 +286,7 @@ test("messages between extensions arrive in order; one handler that fails distur
   ]);
 });
 
-test("a program is run in the working folder", async () => {
+test("exec runs a program in the working folder", async () => {
   const { extension, api } = held();
   await using session = await openTestSession({ extensions: extension });
   const { code, stdout } = await api().exec("pwd", [], { cwd: undefined, timeout: undefined });

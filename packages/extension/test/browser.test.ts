@@ -45,7 +45,7 @@ describe.skipIf(process.platform === "win32")("the browser is opened", () => {
       expect(called()).toBe(`${before}${new URL(url).href}`);
     }));
 
-  test("and the result is false if the opener found none", async () => {
+  test("and the result is false if the opener fails", async () => {
     const { folder, called } = programFolder("xdg-open", 3);
     const env = { PATH: `${folder}${delimiter}/usr/bin${delimiter}/bin`, DISPLAY: ":0" };
     expect(await openBrowser(url, { platform: "linux", env })).toBe(false);

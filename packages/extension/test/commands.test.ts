@@ -40,7 +40,7 @@ test("a command that throws fails with its name and that of its extension", asyn
   });
 });
 
-test("commands are listed with who has them", async () => {
+test("commands are listed with their extension", async () => {
   let listed: unknown;
   await using session = await openTestSession({
     extensions: function listing(bonsai) {
@@ -59,7 +59,7 @@ test("commands are listed with who has them", async () => {
   ]);
 });
 
-test("a command's context goes where the front end lets it, and reads what is now", async () => {
+test("a command's context uses the front end's control and reads the current state", async () => {
   const moves: unknown[] = [];
   await using session = await openTestSession({
     control: {

@@ -96,7 +96,7 @@ test("a callback that throws is reported, and the other one is not called", asyn
   await expect.poll(() => session.notices.map(({ code }) => code)).toContain("extension_callback_failed");
   expect(session.notices.at(-1)?.message).toMatch(/probe.*broken/);
   expect(errors).toEqual([]);
-  // Nobody has to listen.
+  // Callbacks are optional.
   ctx.compact();
   await ctx.waitForIdle();
   await session.close();

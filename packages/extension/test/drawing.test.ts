@@ -68,7 +68,7 @@ async function load(factory: ExtensionFactory, ui?: FrontEndUI) {
 
 const component = (...lines: string[]): Component => ({ render: () => lines });
 
-test("where nothing is drawn, all of it has no effect", async () => {
+test("drawing calls have no effect without a screen", async () => {
   const { ui } = frontEnd();
   const { custom, showWidget, setFooter, setHeader, setWorkingMessage, theme, ...others } = ui;
   const { getToolsExpanded, setToolsExpanded, ...dialogs } = others;
@@ -93,7 +93,7 @@ test("where nothing is drawn, all of it has no effect", async () => {
   expect(seen).toEqual(["plain", undefined, false, "plain", undefined, false]);
 });
 
-test("what an extension draws goes with it, and nothing is drawn for it afterwards", async () => {
+test("an extension's drawings disappear when it is unloaded, and later ones are ignored", async () => {
   const { ui, shown } = frontEnd();
   let later = async (): Promise<unknown> => undefined;
   const { extensions } = await load((bonsai) => {
@@ -133,7 +133,7 @@ const context: ToolRenderContext = {
   ...{ executionStarted: true, argsComplete: true, isPartial: false, expanded: false, isError: false },
 };
 
-test("a renderer that fails is one notice, and not while arguments are still being written", async () => {
+test("a failing renderer is one notice, and none while the model writes arguments", async () => {
   const { extensions, notices } = await load((bonsai) => {
     bonsai.registerMessageRenderer("card", () => {
       throw new Error("no card");
@@ -174,7 +174,7 @@ test("a renderer that fails is one notice, and not while arguments are still bei
   ]);
 });
 
-test("the later of two renderers stands, and an unloaded one draws nothing", async () => {
+test("one of two renderers counts, and an unloaded one draws nothing", async () => {
   const { extensions, notices } = await load((bonsai) => {
     bonsai.registerEntryRenderer("mark", () => component("first"));
     const undo = bonsai.registerEntryRenderer("mark", () => component("second"));

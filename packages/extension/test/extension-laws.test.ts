@@ -111,7 +111,7 @@ interface Standing {
   undo: () => void;
 }
 
-/** What an extension registers anew takes the place of what it had registered under that name. */
+/** A second registration of a name replaces the first of the same extension. */
 function isReplaced(earlier: Standing, { who: name, part }: Standing): boolean {
   return (
     part.kind !== "on" &&
@@ -139,7 +139,7 @@ const step = fc.oneof(
   fc.record({ do: fc.constant("attach" as const) }),
 );
 
-test("after any loading, reloading and unloading, all is as if only those present had ever been loaded", async () => {
+test("Invariant: after any loads, reloads and unloads, only the present extensions have an effect", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
       const world = await new World().open();

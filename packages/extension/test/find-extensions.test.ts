@@ -26,7 +26,7 @@ function found(root: string, options: Partial<FindExtensionsOptions> = {}) {
 const module = "export default () => {};";
 const naming = (...extensions: string[]) => JSON.stringify({ bonsai: { extensions } });
 
-test("finds modules, folders with an index and folders with a package.json, by name, and passes over the rest", () => {
+test("finds modules, folders with an index and folders with a package.json, by name, and skips the rest", () => {
   const root = folderWith({
     "home/extensions/b.ts": module,
     "home/extensions/a.mjs": module,
@@ -152,13 +152,13 @@ describe("the extensions of a package", () => {
       expect(problems).toEqual([]);
     }));
 
-  test("are the module itself, where a lone module was installed", () => {
+  test("are the module itself, if a single module was installed", () => {
     const folder = folderWith({ "lone.ts": module });
     expect(packageExtensions(join(folder, "lone.ts")).entries).toEqual([join(folder, "lone.ts")]);
   });
 });
 
-describe("what cannot be loaded is a problem, and all else is found", () => {
+describe("problems are reported, and the other extensions found", () => {
   const broken: [string, Record<string, string>, string][] = [
     ["no JSON", { "package.json": "{" }, "package.json: Cannot read it as JSON"],
     [
@@ -208,7 +208,7 @@ describe("what cannot be loaded is a problem, and all else is found", () => {
       expect(problems[0]?.endsWith("true")).toBe(true);
     }));
 
-  test("an empty folder, links that lead nowhere or to themselves, a file in place of the folder", () => {
+  test("reports an empty folder, broken links, and a file instead of the folder", () => {
     const root = folderWith({ "home/extensions/sound.ts": module, "project/.bonsai/extensions": "" });
     mkdirSync(join(root, "home/extensions/empty"));
     symlinkSync("loop.ts", join(root, "home/extensions/loop.ts"));
@@ -224,7 +224,7 @@ describe("what cannot be loaded is a problem, and all else is found", () => {
     });
   });
 
-  test("paths of flags and settings that are not there, or are packages", () => {
+  test("reports missing paths of flags and settings, and names of packages", () => {
     const root = folderWith({ "project/none/notes.md": "" });
     const { problems } = found(root, {
       flagPaths: ["./gone.ts", "npm:some-package", "./none"],
@@ -238,14 +238,14 @@ describe("what cannot be loaded is a problem, and all else is found", () => {
     ]);
   });
 
-  test("a path that the system refuses", () => {
+  test("reports an unreadable path", () => {
     const root = folderWith({ "project/x": "" });
     const { problems } = found(root, { flagPaths: ["x".repeat(300)] });
     expect(problems[0]).toContain("Cannot read it: ENAMETOOLONG");
   });
 });
 
-test("whatever stands in the folder: nothing throws, and each module is there once", () => {
+test("law: no content of a folder makes it throw, and each module is found once", () => {
   const name = fc.constantFrom(
     "a.ts",
     "b.js",

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import type { ExtensionAPI, ExtensionContext } from "../src/index.ts";
 import { openTestSession } from "../src/testing/index.ts";
 
-test("handlers run in load order, then in the order of registration, each with a context of now", async () => {
+test("handlers run in load order, then registration order, with a current context", async () => {
   const order: string[] = [];
   const named = (name: string) => (bonsai: ExtensionAPI) => {
     for (const part of [1, 2])
@@ -15,7 +15,7 @@ test("handlers run in load order, then in the order of registration, each with a
   expect(order).toEqual(["a1", "a2", "b1", "b2"].map((name) => `${name} Hello false false`));
 });
 
-test("one that throws is named, and the event goes on; with onError cancel it refuses", async () => {
+test("a handler that throws is named, and the event continues; with onError cancel it refuses", async () => {
   const guard = (bonsai: ExtensionAPI) => {
     bonsai.on("session_before_compact", () => Promise.reject(new Error("not today")), { onError: "cancel" });
     bonsai.on("input", () => {
@@ -37,7 +37,7 @@ test("one that throws is named, and the event goes on; with onError cancel it re
   ]);
 });
 
-test("an event that there is not is one notice, with what comes nearest", async () => {
+test("an unknown event is one notice, with the closest name", async () => {
   const asking = (bonsai: ExtensionAPI) => {
     const on = bonsai.on as (event: string, handler: () => void) => () => void;
     on("agent_ended", () => {})();
@@ -52,7 +52,7 @@ test("an event that there is not is one notice, with what comes nearest", async 
   expect(session.notices[0]?.code).toBe("extension_event_unknown");
 });
 
-test("one that hangs is named after 30 s, its signal is aborted with the work, and it is left behind", async () => {
+test("a handler that hangs is named after 30 s, and abandoned when its signal aborts", async () => {
   vi.useFakeTimers();
   try {
     const called = Promise.withResolvers<AbortSignal>();
@@ -89,7 +89,7 @@ test("one that hangs is named after 30 s, its signal is aborted with the work, a
   }
 });
 
-test("a handler that was taken out is called no more, and taking it out twice does no harm", async () => {
+test("a removed handler is not called; a second removal does nothing", async () => {
   let count = 0;
   const undos: (() => void)[] = [];
   await using session = await openTestSession({
@@ -108,7 +108,7 @@ test("a handler that was taken out is called no more, and taking it out twice do
   expect(count).toBe(3);
 });
 
-test("fields that are undefined abstain: what an event did not have can be handed back", async () => {
+test("undefined fields of a result count as absent", async () => {
   await using session = await openTestSession({
     extensions(bonsai) {
       bonsai.on("input", ({ text, images }) => ({ action: "transform", text: `${text}!`, images }));

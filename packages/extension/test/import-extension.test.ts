@@ -48,7 +48,7 @@ describe("an extension is read by Node itself", () => {
       expect(await started(folder)).toBe(1);
     }));
 
-  test("with JSON, said to be such or not", async () => {
+  test("with JSON, with or without an import attribute", async () => {
     const folder = folderWith({
       "index.ts": `import a from "./x.json" with { type: "json" }; import b from "./x.json"; export default () => [a, b];`,
       "x.json": `{"x":1}`,
@@ -56,7 +56,7 @@ describe("an extension is read by Node itself", () => {
     expect(await started(folder)).toEqual([{ x: 1 }, { x: 1 }]);
   });
 
-  test("with what it installed, but the host's own modules come first", async () => {
+  test("with its installed packages, but the host's modules come first", async () => {
     const folder = folderWith({
       "index.ts": `import { own } from "own"; import { z } from "zod"; export default () => [own, z];`,
       "node_modules/own/package.json": `{"name":"own","type":"module","exports":"./own.js"}`,
@@ -91,7 +91,7 @@ describe("the host's modules", () => {
     }
   });
 
-  test("may export reserved words, and nothing by default", async () => {
+  test("can export reserved words, and no default", async () => {
     const modules = { words: async () => ({ catch: 1, "any-name": 2 }) };
     const folder = folderWith({
       "index.ts": `import { catch as c, "any-name" as n } from "words"; export default () => [c, n];`,
@@ -177,7 +177,7 @@ test("two extensions that import the same file have an instance each", async () 
   expect(b).toEqual([]);
 });
 
-test("what no extension imports is none of the loader's business", async () => {
+test("the loader ignores imports outside of extensions", async () => {
   const folder = folderWith({
     "index.ts": "export default () => {};",
     "own.mjs": "export const url = import.meta.url;",
@@ -192,7 +192,7 @@ test("what no extension imports is none of the loader's business", async () => {
   });
 });
 
-test("a file that is mended is read again after a failure", async () => {
+test("a corrected file is read again after a failure", async () => {
   const folder = folderWith({ "index.ts": "const x = ;" });
   await expect(started(folder)).rejects.toMatchObject({ code: "extension_broken" });
   writeIn(folder, "index.ts", "export default () => 1;");

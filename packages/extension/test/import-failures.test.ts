@@ -6,7 +6,7 @@ import { importExtension } from "../src/load/import-extension.ts";
 import { folderWith } from "./files-on-disk.ts";
 import { started } from "./started-extension.ts";
 
-describe("what is wrong is named with its place", () => {
+describe("failures name their place", () => {
   const cases: [string, string, Record<string, string>, string, RegExp][] = [
     [
       "syntax",
@@ -243,7 +243,7 @@ describe("what is wrong is named with its place", () => {
       expect(String(((error as BonsaiError).cause as Error | undefined)?.stack)).not.toContain("bonsai=");
     }));
 
-  test("a module that does not end its loading", async () => {
+  test("a module that never finishes loading times out", async () => {
     const folder = folderWith({ "index.ts": "await new Promise(() => {}); export default () => {};" });
     const path = join(folder, "index.ts");
     await expect(importExtension({ path, modules: {}, timeoutMs: 20 })).rejects.toMatchObject({
@@ -252,7 +252,7 @@ describe("what is wrong is named with its place", () => {
     });
   });
 
-  test("how to install what is missing, and where", async () => {
+  test("the hint says how and where to install a missing package", async () => {
     const folder = folderWith({
       "package.json": "{}",
       "src/index.ts": `import "@some/thing/sub"; export default () => {};`,

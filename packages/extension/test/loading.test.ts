@@ -25,7 +25,7 @@ test("extensions load one after the other, each awaited", async () => {
   ]);
 });
 
-test("one that fails is named with line and cause, leaves nothing behind, and the others load", async () => {
+test("a failing extension is named with line and cause, leaves nothing behind, and the others load", async () => {
   using modules = scratchModules();
   const path = modules.write("broken.ts", [
     'import type { ExtensionAPI } from "@bonsai-agent/extension";',
@@ -58,7 +58,7 @@ test("one that fails is named with line and cause, leaves nothing behind, and th
   expect(await session.prompt("Hi")).toMatchObject({ status: "done" });
 });
 
-test("a mistake in a call is named with the line where it was made", async () => {
+test("a wrong call is named with its line", async () => {
   using modules = scratchModules();
   const path = modules.write("wrong.ts", [
     "export default function (bonsai) {",
@@ -82,7 +82,7 @@ test("names each kind of thrown value", () =>
     expect(session.extensions.failed[0]?.error.message).toBe(`inline:extension-1: ${text}`);
   }));
 
-test("what cannot be found is a notice, and what can be loads, also where models cannot be opened", async () => {
+test("missing extensions are notices, and the others load, even if the models cannot be opened", async () => {
   const host = bareHost();
   const problems = [{ path: "/nowhere.ts", message: "the file does not exist.", hint: "Mend the setting." }];
   const extensions = await loadExtensions({
@@ -101,7 +101,7 @@ test("what cannot be found is a notice, and what can be loads, also where models
   ]);
 });
 
-test("two of one name get different names, and each is unloaded alone", async () => {
+test("two extensions of one name get different names and are unloaded separately", async () => {
   const host = bareHost();
   const seen: string[] = [];
   const factory = (mark: string) => (bonsai: ExtensionAPI) => {
@@ -134,7 +134,7 @@ test("shows paths relative to the project or the home folder", () =>
     expect(shownPath(path, "/project")).toBe(shown);
   }));
 
-test("names of commands that the front end has itself stay its own, and the extension loads", async () => {
+test("built-in commands keep their names, and the extension loads", async () => {
   let undo = () => {};
   await using session = await openTestSession({
     reservedCommands: ["model"],
@@ -180,7 +180,7 @@ test("a factory that never ends times out after 10 s with a notice, and its late
   }
 });
 
-test("an adapter lays its names over the API and the contexts, and undoes with the extension", async () => {
+test("an adapter changes the API and the contexts, and is undone with the extension", async () => {
   const undone: string[] = [];
   let seen: unknown;
   await using session = await openTestSession({

@@ -36,7 +36,7 @@ const context = {
   messages: [{ role: "user" as const, content: "Hi", timestamp: 0 }],
 };
 
-test("all models, those that can be asked, and one by its name", async () => {
+test("lists all models, the available ones, and finds one by its name", async () => {
   const { registry, catalogue } = await stage();
   expect(registry.getAll()).toEqual(catalogue.models);
   const providers = new Set(registry.getAvailable().map(({ provider }) => provider));
@@ -49,14 +49,14 @@ test("all models, those that can be asked, and one by its name", async () => {
   expect(registry.getAll()).not.toEqual([]);
 });
 
-test("the model in use is found although no catalogue lists it", async () => {
+test("finds the current model outside of the catalogue", async () => {
   const { played } = await stage();
   const current = { ...played, provider: "ollama", id: "qwen" };
   const { registry } = await stage(undefined, current);
   expect(registry.find("ollama", "qwen")).toEqual(current);
 });
 
-test("keys and headers, and an error in words where there is no key", async () => {
+test("returns key and headers, or an error text without a key", async () => {
   const { registry, catalogue } = await stage();
   const of = (provider: string) => catalogue.models.find((model) => model.provider === provider)!;
   expect(registry.hasConfiguredAuth(of("openai"))).toBe(true);
@@ -93,7 +93,7 @@ test("complete asks the model, apart from the conversation", async () => {
   ]);
 });
 
-test("a failed request is an answer with the reason; what attempts before it used is counted", async () => {
+test("a failed request is an answer with the reason; earlier attempts count in its usage", async () => {
   let attempts = 0;
   const { registry, played, notices } = await stage(() => {
     attempts += 1;
@@ -112,7 +112,7 @@ test("a failed request is an answer with the reason; what attempts before it use
   });
 });
 
-test("a request without a key is an answer with the reason, too", async () => {
+test("a request without a key is an answer with the reason", async () => {
   const { registry, catalogue } = await stage();
   const model = catalogue.models.find(({ provider }) => provider === "anthropic")!;
   expect(await registry.complete(model, context)).toMatchObject({
@@ -121,7 +121,7 @@ test("a request without a key is an answer with the reason, too", async () => {
   });
 });
 
-test("an abort ends a request, with what had come", async () => {
+test("an abort ends a request and keeps the partial answer", async () => {
   const stop = new AbortController();
   const { registry, played } = await stage(() => ({ text: "Good day.", chunkChars: 4 }));
   const types: string[] = [];
@@ -136,7 +136,7 @@ test("an abort ends a request, with what had come", async () => {
   });
 });
 
-test("models that cannot be opened are an error for whoever asks for them, and for nobody else", async () => {
+test("models that cannot be opened are an error only when they are used", async () => {
   const error = new BonsaiError({ code: "models_invalid", message: "models.json: no", hint: "Mend it." });
   const models = await openModels({ models: () => Promise.reject(error) });
   const registry = modelRegistryOf({ models, current: () => undefined, onNotice: () => {} });

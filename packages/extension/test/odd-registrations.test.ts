@@ -4,7 +4,7 @@ import type { ExtensionAPI } from "../src/index.ts";
 import { openTestSession } from "../src/testing/index.ts";
 import { saying } from "./test-tool.ts";
 
-test("what a tool gives beside its content is stored as far as it can be", async () => {
+test("details and usage of a tool's result are stored if possible", async () => {
   const cost: Record<string, unknown> = { total: 1 };
   cost.self = cost;
   const given = { content: [{ type: "text", text: "all the same" }], isError: "a little", usage: { cost } };

@@ -79,7 +79,7 @@ describe("TypeScript that Node does not strip", () => {
       expect(await started(folder)).toBe(1);
     }));
 
-  test("loads no module of which only types are imported", async () => {
+  test("loads no module for an import of types only", async () => {
     const modules = { unloaded: () => Promise.reject(new Error("loaded")) };
     const folder = folderWith({
       "index.ts": `import { T } from "unloaded"; import { U } from "./types.ts"; export default (t?: T | U) => 1;`,
@@ -88,7 +88,7 @@ describe("TypeScript that Node does not strip", () => {
     expect(await started(folder, "index.ts", modules)).toBe(1);
   });
 
-  test("is no TypeScript that makes for itself what CommonJS has", async () => {
+  test("keeps a file's own names of CommonJS", async () => {
     const folder = folderWith({
       "index.ts": `import { createRequire } from "node:module"; import { dirname } from "node:path"; import { fileURLToPath } from "node:url";
         const require = createRequire(import.meta.url); const __dirname = dirname(fileURLToPath(import.meta.url));
@@ -113,7 +113,7 @@ describe("TypeScript that Node does not strip", () => {
     expect(await started(folder)).toMatch(/index\.ts\?bonsai=\d+:6:/);
   });
 
-  test("works in files that are imported later, and those are not run before", async () => {
+  test("works in files that are imported later, without running them earlier", async () => {
     const runs: string[] = [];
     Object.assign(globalThis, { bonsaiLateRuns: runs });
     const push = (name: string) => `globalThis.bonsaiLateRuns.push("${name}");`;

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { ownCopy } from "../src/host/session-manager.ts";
 
-test("any plain data is copied as it is, frozen all through, and once", () => {
+test("law: plain data are copied unchanged, deeply frozen, and only once", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const copy = ownCopy(value);
@@ -19,7 +19,7 @@ test("any plain data is copied as it is, frozen all through, and once", () => {
   );
 });
 
-test("what is nested deeper than calls can be is copied too", () => {
+test("data nested deeper than the stack are copied", () => {
   const depth = 100_000;
   const deep: unknown = JSON.parse("[".repeat(depth) + "]".repeat(depth));
   let copy: unknown = ownCopy(deep);
@@ -35,7 +35,7 @@ test("a field called __proto__ stays a field", () => {
   expect(copy.a).toBeUndefined();
 });
 
-test("what JSON holds in another way is seen as JSON holds it", () => {
+test("values that JSON changes look as in JSON", () => {
   expect(ownCopy({ at: new Date(0), map: new Map([[1, 2]]), list: [new Date(0)] })).toEqual({
     at: "1970-01-01T00:00:00.000Z",
     map: {},

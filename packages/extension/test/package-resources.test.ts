@@ -22,14 +22,14 @@ function found(folder: string, kind: "skills" | "prompts" | "themes") {
   };
 }
 
-test("a package that names nothing brings its folders of those names", () => {
+test("a package that lists nothing has the resources in its folders of those names", () => {
   const folder = packageWith({ name: "plain" }, "skills/a/SKILL.md", "prompts/x.md", "other/y.md");
   expect(found(folder, "skills")).toEqual({ paths: ["skills"], problems: [] });
   expect(found(folder, "prompts")).toEqual({ paths: ["prompts"], problems: [] });
   expect(found(folder, "themes")).toEqual({ paths: [], problems: [] });
 });
 
-test("one that names what it brings brings that, by bonsai before pi, and no folder beside it", () => {
+test("a package's list counts instead of its folders, bonsai's before pi's", () => {
   const pi = { skills: ["./of-pi"], themes: ["themes/*.json"] };
   const folder = packageWith(
     { bonsai: { skills: ["./mine"] }, pi },
@@ -44,7 +44,7 @@ test("one that names what it brings brings that, by bonsai before pi, and no fol
   expect(found(folder, "prompts").paths).toEqual([]);
 });
 
-test("an exclamation mark takes files or folders away", () => {
+test("an exclamation mark excludes files or folders", () => {
   const folder = packageWith(
     { pi: { prompts: ["./prompts", "!prompts/old*"], skills: ["skills", "!skills/b"] } },
     "prompts/new.md",
@@ -58,7 +58,7 @@ test("an exclamation mark takes files or folders away", () => {
   expect(found(folder, "skills").paths).toEqual(["skills/a/SKILL.md"]);
 });
 
-test("what is named wrongly is a problem, and what it says of other things is none here", () => {
+test("a wrong entry of a list is a problem, other lists are ignored", () => {
   const wrong = packageWith({ bonsai: { prompts: ["../../secrets", "none/*.md", "gone.md"], themes: 7 } });
   expect(found(wrong, "prompts")).toEqual({
     paths: [],

@@ -44,7 +44,7 @@ const user: LoginCallbacks = {
   onSelect: never,
 };
 
-test("a provider with a login can be asked once somebody is logged in, and no longer after a logout", async () => {
+test("a provider with a login can be asked between login and logout", async () => {
   const { models, register, registry, model } = await stage();
   const undo = register();
   expect(model()).toMatchObject({ login: "Corporate AI", needsKey: true });
@@ -64,7 +64,7 @@ test("a provider with a login can be asked once somebody is logged in, and no lo
   await expect(models.keys.logins.login("corp", user)).rejects.toMatchObject({ code: "login_none" });
 });
 
-test("what an extension is given as a key is good", async () => {
+test("the key that an extension gets is fresh", async () => {
   const { server, models, oauth, register, registry } = await stage();
   register({ oauth: { ...oauth, login: async (each) => ({ ...(await oauth.login(each)), expires: 1 }) } });
   await models.keys.logins.login("corp", user);
@@ -73,7 +73,7 @@ test("what an extension is given as a key is good", async () => {
   expect(server.count("token")).toBe(2);
 });
 
-test("modifyModels changes the models for whoever is logged in", async () => {
+test("modifyModels changes the models of the current login", async () => {
   const { models, oauth, register, model } = await stage();
   const modifyModels: ProviderLoginOptions["modifyModels"] = (all, { access }) =>
     all.map((each) => ({
@@ -91,7 +91,7 @@ test("modifyModels changes the models for whoever is logged in", async () => {
   expect(model()).toBeUndefined();
 });
 
-test("modifyModels that fails costs nothing but itself", async () => {
+test("a failing modifyModels leaves the models unchanged", async () => {
   const { models, oauth, register, model, failures } = await stage();
   const modifyModels = () => {
     throw new Error("odd");
@@ -116,7 +116,7 @@ test("a login without one of its fields is refused", () =>
     expect(models.keys.logins.of("corp")).toBeUndefined();
   }));
 
-test("methods of a login stay its methods", async () => {
+test("a login's methods keep their object", async () => {
   const { models, register } = await stage();
   class Own implements ProviderLoginOptions {
     name = "Own";

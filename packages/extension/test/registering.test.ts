@@ -49,7 +49,7 @@ test("the first extension keeps a tool or flag, the later one takes a command or
   expect(standing()).toEqual([undefined, undefined, undefined, "first"]);
 });
 
-test("a built-in tool is replaced without a notice, and comes back", async () => {
+test("a built-in tool is replaced without a notice, and restored", async () => {
   let undo = () => {};
   await using session = await openTestSession({
     extensions(bonsai) {
@@ -65,7 +65,7 @@ test("a built-in tool is replaced without a notice, and comes back", async () =>
   expect(session.notices).toEqual([]);
 });
 
-test("a tool that is registered in the middle of a run is offered with its next request", async () => {
+test("a tool that is registered during a run is offered with the next request", async () => {
   let bonsai: ExtensionAPI | undefined;
   await using session = await openTestSession({
     extensions(api) {
@@ -86,7 +86,7 @@ test("a tool that is registered in the middle of a run is offered with its next 
   expect(session.requests[2]?.messages.at(-1)).toMatchObject({ toolName: "late", isError: false });
 });
 
-test("execute gets id, arguments that were prepared and checked, signal, updates and a context", async () => {
+test("execute gets the id, checked arguments, a signal, updates and a context", async () => {
   const updates: unknown[] = [];
   let got: unknown[] = [];
   await using session = await openTestSession({
@@ -255,7 +255,7 @@ test("a flag has the value of the command line, else its default", async () => {
   expect(seen).toEqual([true, "here", undefined, undefined]);
 });
 
-test("commands complete their arguments, and keys run; what fails in them is a notice and breaks nothing", async () => {
+test("commands complete arguments and keys run; a failure is a notice", async () => {
   const ran: string[] = [];
   await using session = await openTestSession({
     extensions(bonsai) {

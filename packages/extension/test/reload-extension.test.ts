@@ -71,7 +71,7 @@ describe("a reload", () => {
     );
   });
 
-  test("gives a new state, and what was loaded before keeps its own, later imports too", async () => {
+  test("makes a new state, and the old one keeps its own, also for later imports", async () => {
     const folder = folderWith({
       "index.ts": `import { state } from "./state.ts"; export default () => async () => {
         const later = await import("./later.ts");
@@ -88,7 +88,7 @@ describe("a reload", () => {
     expect(await first()).toEqual([2, "old", true]);
   });
 
-  test("reads CommonJS anew too, with the host's modules, and each extension has its own", async () => {
+  test("reads CommonJS again, with the host's modules, separately for each extension", async () => {
     const folder = folderWith({
       "index.ts": `import { value } from "./a.cjs"; export default () => value();`,
       "other.cjs": `const { list } = require("./b.cjs"); module.exports = () => list;`,
@@ -146,7 +146,7 @@ describe("a reload", () => {
   });
 });
 
-test("in a process of its own, without a test runner, all is the same, and nothing is printed", () => {
+test("works the same in a separate process, without a test runner, and prints nothing", () => {
   const folder = folderWith({
     "index.ts": `import { z, ZodType } from "zod"; import { one } from "./one.js"; enum E { a = 1 }
       export default (z2: unknown) => [z === z2, one, E.a];`,

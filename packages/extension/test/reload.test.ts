@@ -10,7 +10,7 @@ const commandModule = (name: string) => [
   `export default (bonsai) => bonsai.registerCommand("${name}", { handler() {} });`,
 ];
 
-test("a reload reads the files anew, around session_shutdown and session_start", async () => {
+test("a reload reads the files again, between session_shutdown and session_start", async () => {
   using modules = scratchModules();
   const path = modules.write("changing.ts", commandModule("before"));
   const events: string[] = [];
@@ -37,7 +37,7 @@ test("a reload reads the files anew, around session_shutdown and session_start",
   expect(events).toEqual(["loaded", "start startup", "shutdown reload", "loaded", "start reload"]);
 });
 
-test("one that fails at a reload is reported, and the others load; mended, it comes back", async () => {
+test("an extension that fails at a reload is reported, the others load; corrected, it returns", async () => {
   using modules = scratchModules();
   const path = modules.write("a.ts", commandModule("a"));
   const other = modules.write("b.ts", commandModule("b"));
@@ -74,7 +74,7 @@ test("a second reload joins the one under way", async () => {
   expect(loads).toBe(3);
 });
 
-test("a command can reload; what it does afterwards with the old API is refused", async () => {
+test("a command can reload; later calls of its old API are refused", async () => {
   let loads = 0;
   await using session = await openTestSession({
     extensions(bonsai) {
@@ -121,7 +121,7 @@ test("a reload waits until the agent is idle", async () => {
   expect(order).toEqual(["loaded", "run ended", "loaded"]);
 });
 
-test("what begins while extensions load waits for them: no guard is missed", async () => {
+test("a run that starts while extensions load waits for their guards", async () => {
   const seen: string[] = [];
   const gate = Promise.withResolvers<void>();
   const reloads = Promise.withResolvers<void>();
@@ -149,7 +149,7 @@ test("what begins while extensions load waits for them: no guard is missed", asy
   expect(session.requests[0]?.messages.at(-1)).toMatchObject({ content: "Now, guarded" });
 });
 
-/** What an event asks while extensions load must be asked of the new ones. */
+/** Events that ask extensions, and a way to cause them. */
 const heldEvents = {
   input: (session: TestSession) => session.prompt("Now"),
   before_agent_start: (session: TestSession) => session.prompt("Now"),
@@ -195,7 +195,7 @@ test("each event that asks extensions waits while they load", () =>
     expect(new Set(seen)).toEqual(new Set(["new"]));
   }));
 
-test("a handler of session_shutdown that hangs is left behind after five seconds", async () => {
+test("a handler of session_shutdown that hangs is abandoned after five seconds", async () => {
   vi.useFakeTimers();
   try {
     const called = Promise.withResolvers<AbortSignal>();
@@ -245,7 +245,7 @@ test("unloading while extensions load stops after the one that is loading", asyn
   expect(session.notices).toEqual([]);
 });
 
-test("tools of a reload are in the agent that is attached now", async () => {
+test("a reload's tools are in the current agent", async () => {
   await using session = await openTestSession({
     extensions: (bonsai) => void bonsai.registerTool(saying("mine")),
   });
@@ -261,7 +261,7 @@ test("tools of a reload are in the agent that is attached now", async () => {
   expect(tools.names).toEqual(before);
 });
 
-test("what an extension showed goes with it, and what another showed stays", async () => {
+test("an extension's widgets disappear with it, others stay", async () => {
   const uis: ExtensionUI[] = [];
   const showing = (name: string) => (bonsai: ExtensionAPI) =>
     void bonsai.registerCommand(name, {

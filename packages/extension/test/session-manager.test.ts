@@ -18,7 +18,7 @@ function folder(): string {
   return path;
 }
 
-test("what a session is and where it lies", () => {
+test("returns the session's id, file, folder and name", () => {
   const file = join(folder(), "s.jsonl");
   const session = createSession({ cwd: "/project", file });
   session.append({ type: "session_info", name: "Doors" });
@@ -43,7 +43,7 @@ test("a session in memory has no file, and its folder is the working folder", ()
   ]);
 });
 
-test("branches, entries, labels and the tree", () => {
+test("returns branches, entries, labels and the tree", () => {
   const { session, id, name } = history("U A U A l(u2) ^a1 U A");
   const manager = of(session);
   const names = (entries: readonly { id: string }[]) => entries.map((entry) => name(entry.id)).join(" ");
@@ -65,7 +65,7 @@ test("branches, entries, labels and the tree", () => {
   expect(second).not.toHaveProperty("label");
 });
 
-test("the context is what the model sees; its entries are the summary, then all from the first kept on", () => {
+test("the context is the model's view: the summary, then the kept entries and later ones", () => {
   const { session, id, name } = history("U A U m A C(u2) U A");
   const { messages } = of(session).buildSessionContext();
   expect(messages).toEqual(session.projection().items.map(({ message }) => message));
@@ -105,7 +105,7 @@ test("the projection is the context with the entry of each message, the model an
   });
 });
 
-test("a record of a moved leaf is in no list, and what others hung on it hangs where the leaf was", () => {
+test("leaf records are in no list; their children move to the leaf's former position", () => {
   const line = (fields: object) => `${JSON.stringify(fields)}\n`;
   const entry = (id: string, parentId: string | null, rest: object) =>
     line({ id, parentId, timestamp: "2026-01-01T00:00:00.000Z", ...rest });
@@ -148,7 +148,7 @@ test("a record of a moved leaf is in no list, and what others hung on it hangs w
   expect(manager.getEntry("c")).toBe(manager.getEntries().find(({ id }) => id === "c"));
 });
 
-test("whatever an extension does to what it is given, the session stays as it is", () => {
+test("an extension's changes to its copies do not reach the session", () => {
   const { session } = history("U A(t1) T1 A C(a2) U");
   const before = JSON.stringify(session.entries());
   const manager = of(session);
@@ -166,7 +166,7 @@ test("whatever an extension does to what it is given, the session stays as it is
   expect(JSON.stringify(session.entries())).toBe(before);
 });
 
-test("what an extension has just stored is seen as the file will hold it", () => {
+test("stored data look as they will in the file", () => {
   const session = createSession({ cwd: "/project" });
   const data = { at: new Date(0), nothing: undefined, deep: [{ n: 1 }] };
   const { id } = session.append({ type: "custom", customType: "x", data });
@@ -177,7 +177,7 @@ test("what an extension has just stored is seen as the file will hold it", () =>
   expect(of(session).getEntry(id)).toMatchObject({ data: { deep: [{ n: 1 }] } });
 });
 
-test("a branch that grows, moves and is compacted is always that of the leaf", () => {
+test("the branch follows the leaf through growth, moves and compactions", () => {
   const past = history("U A U A");
   const { session, id } = past;
   const manager = of(session);
@@ -195,7 +195,7 @@ test("a branch that grows, moves and is compacted is always that of the leaf", (
   same();
 });
 
-test("on any tree the branches and the tree are those of the session", () => {
+test("law: branches and tree equal the session's for any tree", () => {
   fc.assert(
     fc.property(treeArbitrary(), (notation) => {
       const { session } = history(notation);
@@ -220,7 +220,7 @@ function nodesOf(nodes: readonly SessionTreeNode[]): SessionTreeNode[] {
   return nodes.flatMap((node) => [node, ...nodesOf(node.children)]);
 }
 
-test("a long session is read from its file as it is", () => {
+test("a long session's branch is read from its file", () => {
   const file = join(folder(), "long.jsonl");
   generateSession({ file, entries: 2_000, averageBytes: 600, compactions: 2, branchiness: 0.1 });
   const session = openSession(file);

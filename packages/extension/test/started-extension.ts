@@ -3,7 +3,7 @@ import { hostModules } from "../src/load/host-modules.ts";
 import { importExtension } from "../src/load/import-extension.ts";
 import type { VirtualModules } from "../src/load/virtual-modules.ts";
 
-/** What an extension's factory returns when it is called, by which the tests' extensions show what they see. */
+/** Loads an extension and returns the result of its factory. */
 export async function started(
   folder: string,
   entry = "index.ts",

@@ -61,7 +61,7 @@ const messages: Message[] = [
   { role: "system", content: "x" },
 ];
 
-test("convertToLlm: what every model knows stays, the rest is the user's, what is kept out is left out", () => {
+test("convertToLlm keeps plain messages, makes the others the user's and drops hidden ones", () => {
   const converted = convertToLlm(messages);
   expect(converted.slice(0, 3)).toEqual(messages.slice(0, 3));
   const said = (...texts: string[]) => ({
@@ -77,7 +77,7 @@ test("convertToLlm: what every model knows stays, the rest is the user's, what i
   ]);
 });
 
-test("serializeConversation: who said what, without thinking, results cut to head and tail", () => {
+test("serializeConversation writes roles, without thinking, with shortened results", () => {
   expect(serializeConversation(messages)).toBe(
     [
       "[User]: Mend the door.",
@@ -119,7 +119,7 @@ async function compacted(extension?: (bonsai: ExtensionAPI) => void) {
   return { outcome, details, summary: named, asked, notices: session.notices };
 }
 
-test("a handful of lines let a cheaper model write the same summary", async () => {
+test("a few lines let a cheaper model write the same summary", async () => {
   const usual = await compacted();
   const own = await compacted((bonsai) => {
     bonsai.on("session_before_compact", async ({ preparation, signal }, ctx) => {
@@ -136,7 +136,7 @@ test("a handful of lines let a cheaper model write the same summary", async () =
   expect(own.details).toMatchObject({ modifiedFiles: ["a.ts"], manifest: { rung: "extension" } });
 });
 
-test("and a handful let the digest summarise without any model, also a branch that is left", async () => {
+test("a few lines let the digest summarise without a model, also an abandoned branch", async () => {
   const own = await compacted((bonsai) => {
     bonsai.on("session_before_compact", ({ preparation }) =>
       summarisePreparation({ preparation, summariser: digestSummariser() }),

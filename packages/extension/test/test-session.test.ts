@@ -51,7 +51,7 @@ test("a command asks the user through ctx.ui", async () => {
   await session.close();
 });
 
-test("what is not written down is an error that says so", async () => {
+test("a missing answer in the script is an error that says so", async () => {
   await using session = await openTestSession({ answers: ["One."] });
   expect(await session.prompt("1")).toMatchObject({ status: "done" });
   const { status, error } = await session.prompt("2");
@@ -59,7 +59,7 @@ test("what is not written down is an error that says so", async () => {
   expect(error?.message).toContain("The script has no answer to turn request number 2.");
 });
 
-test("summaries, what extensions ask and other models follow the script too", async () => {
+test("summaries, requests of extensions and other models follow the script", async () => {
   await using session = await openTestSession({
     extensions: (bonsai) =>
       void bonsai.registerCommand("ask", {
@@ -86,7 +86,7 @@ test("summaries, what extensions ask and other models follow the script too", as
   expect([...asked]).toEqual(["extension small", "turn test", "summary test"]);
 });
 
-test("dialogs are answered one by one, by what was asked, or as by a user who leaves", async () => {
+test("dialogs are answered in order, by a function, or cancelled", async () => {
   const said: unknown[] = [];
   await using session = await openTestSession({
     extensions: (bonsai) =>
@@ -111,7 +111,7 @@ test("dialogs are answered one by one, by what was asked, or as by a user who le
   expect(said).toEqual([true, "rpc", "b", undefined, false, undefined, "xy", "typed"]);
 });
 
-test("a session can begin with what was said before, and be closed twice", async () => {
+test("a session can start with a history, and be closed twice", async () => {
   const session = await openTestSession({
     history: [{ role: "user", content: "Before.", timestamp: 0 }],
     answers: ["After."],
@@ -124,7 +124,7 @@ test("a session can begin with what was said before, and be closed twice", async
   expect(existsSync(session.cwd)).toBe(false);
 });
 
-test("without an agent, as in the session commands, whoever wants one gets an error", async () => {
+test("without an agent, its use is an error", async () => {
   const seen: string[] = [];
   await using session = await openTestSession({
     withAgent: false,

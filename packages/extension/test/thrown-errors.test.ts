@@ -4,7 +4,7 @@ import { openTestSession } from "../src/testing/index.ts";
 import { scratchModules } from "./scratch.ts";
 import { saying } from "./test-tool.ts";
 
-test("a handler that throws is named with its place and its cause, without what Bonsai adds to its URL", async () => {
+test("a handler that throws is named with place and cause, without the loader's numbers", async () => {
   using modules = scratchModules();
   const path = modules.write("faulty.ts", [
     "export default (bonsai) => {",
@@ -22,7 +22,7 @@ test("a handler that throws is named with its place and its cause, without what 
   expect(JSON.stringify(session.notices)).not.toContain("bonsai=");
 });
 
-test("the stacks of what a command threw have no such numbers either", async () => {
+test("the stack of a command's error has no loader's numbers", async () => {
   using modules = scratchModules();
   const path = modules.write("faulty.ts", [
     "export default (bonsai) => {",
@@ -38,7 +38,7 @@ test("the stacks of what a command threw have no such numbers either", async () 
   expect(`${failure.cause.stack}${failure.cause.cause.stack}`).not.toContain("bonsai=");
 });
 
-/** What cannot even be made a text of. */
+/** Values that cannot be made a text. */
 const unreadable: readonly (readonly [string, () => unknown])[] = [
   ["an object without prototype", () => Object.create(null)],
   ["a revoked proxy", revoked],

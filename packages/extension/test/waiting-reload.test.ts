@@ -57,7 +57,7 @@ test("a handler of the reload's own events that reloads is refused", async () =>
   expect(codes).toEqual(["extension_waits_for_itself", "extension_waits_for_itself"]);
 });
 
-test("a handler of session_start that hangs is left behind by the reload", async () => {
+test("a reload abandons a handler of session_start that hangs", async () => {
   vi.useFakeTimers();
   try {
     const session = await openTestSession({
@@ -75,7 +75,7 @@ test("a handler of session_start that hangs is left behind by the reload", async
   }
 });
 
-test("what is kept of a context acts no more once its extension was unloaded; it can still be read", async () => {
+test("a context of an unloaded extension can be read, but does nothing", async () => {
   const kept: ExtensionCommandContext[] = [];
   await using session = await openTestSession({
     extensions: (bonsai) =>

@@ -160,7 +160,7 @@ export interface ResourceCommandInfo {
   source: "prompt" | "skill";
   /** Its file. */
   path: string;
-  /** Where it was found, and its package. */
+  /** Its origin and its package. */
   place: {
     origin: "package" | "user" | "project" | "settings" | "extension" | "flag";
     from?: string;

@@ -239,7 +239,7 @@ const model = z.object({
 
 const method = z.custom<(...args: never) => unknown>((value) => typeof value === "function", "a function");
 
-/** What `registerProvider` takes. Keys that another agent knows beside these are left alone. */
+/** The options of `registerProvider`. Ignores other keys, which other agents may know. */
 const providerSchema = z.object({
   name: z.string().optional(),
   baseUrl: z.string().optional(),

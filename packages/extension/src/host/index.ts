@@ -14,7 +14,6 @@ export type {
   ExtensionMode,
   ModelContext,
   ModelRegistry,
-  ReadonlySessionManager,
   SessionContext,
   SessionProjection,
   SessionTreeNode,
@@ -27,14 +26,12 @@ export type {
   FooterData,
 } from "../api/extension-ui.ts";
 export type { ProviderModelOptions } from "../api/provider-options.ts";
-export { type Entries, isModuleName, packageExtensions } from "../load/extension-entries.ts";
+export { isModuleName, packageExtensions } from "../load/extension-entries.ts";
 export { type FailingImport, failingImports } from "../load/failing-imports.ts";
 export { hostModules } from "../load/host-modules.ts";
 export type { FindProblem } from "../load/package-manifest.ts";
 export {
   allPackageResources,
-  type PackageResource,
-  type PackageResources,
   packageResources,
 } from "../load/package-resources.ts";
 export { INSTEAD, type ModuleExports, type VirtualModules } from "../load/virtual-modules.ts";

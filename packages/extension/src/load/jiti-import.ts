@@ -37,7 +37,7 @@ export async function importWithJiti(
   }
 }
 
-/** What jiti throws, with the place as a value. */
+/** Adds the place to an error of jiti. */
 function plainError(generation: Generation, error: unknown): unknown {
   const { code, message, requireStack } = (error ?? {}) as NodeJS.ErrnoException & {
     requireStack?: string[];

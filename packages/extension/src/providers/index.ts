@@ -1,3 +1,2 @@
-export { ProviderError } from "@bonsai-agent/models";
 export { anthropicThinking, retryAfterMs } from "@bonsai-agent/models/host";
 export { type ProviderTurn, providerTurns, type ResultPart } from "./provider-turns.ts";

@@ -7,7 +7,6 @@ export {
 export {
   type OpenTestSessionOptions,
   openTestSession,
-  type TestExtension,
   type TestSession,
 } from "./open-test-session.ts";
-export type { TestAnswer, TestAnswers, TestDialogAnswer, TestDialogAnswers, UICall } from "./script.ts";
+export type { TestAnswers, TestDialogAnswers } from "./script.ts";
