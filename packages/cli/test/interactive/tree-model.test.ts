@@ -153,7 +153,7 @@ test("a compaction that was made anew is marked, until the new one is taken back
 test("a compaction that was taken back is marked: on its own path, and on a branch that was left with it", () => {
   const undone = (notation: string) => {
     const { model, at } = treeOf(notation);
-    return model.isUndone(at("c1"));
+    return model.tree.isUndone(at("c1"));
   };
   expect(undone("U A C(u1) U A")).toBe(false);
   expect(undone("U A C(u1) U A Z(c1) U")).toBe(true);

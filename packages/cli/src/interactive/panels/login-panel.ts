@@ -35,8 +35,8 @@ interface Shown {
   instructions?: string | undefined;
 }
 
-const MOST_CODE_CHARS = 40;
-const MOST_PROGRESS_LINES = 3;
+const MAX_CODE_CHARS = 40;
+const MAX_PROGRESS_LINES = 3;
 /** Rows of the screen around an address. */
 const ROWS_AROUND = 12;
 
@@ -72,7 +72,7 @@ export class LoginPanel implements Panel, Focusable {
   }
 
   showCode({ userCode, verificationUri }: DeviceCodeInfo): void {
-    const code = oneLine(userCode, MOST_CODE_CHARS);
+    const code = oneLine(userCode, MAX_CODE_CHARS);
     this.#show({
       url: verificationUri,
       code,
@@ -81,7 +81,7 @@ export class LoginPanel implements Panel, Focusable {
   }
 
   progress(message: string): void {
-    this.#progress = [...this.#progress, message].slice(-MOST_PROGRESS_LINES);
+    this.#progress = [...this.#progress, message].slice(-MAX_PROGRESS_LINES);
     this.#options.place.redraw();
   }
 

@@ -1,5 +1,4 @@
 import {
-  type Catalogue,
   type CatalogueModel,
   isReachable,
   type KeyFile,
@@ -13,7 +12,7 @@ import { price, shortTokens } from "../../views/numbers.ts";
 import { errorLine } from "../error-text.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { textLines } from "./panel-frame.ts";
-import { PickList, type PickRow, showList } from "./pick-list.ts";
+import { type PickAction, PickList, type PickRow, showList } from "./pick-list.ts";
 
 interface PickModelPanelOptions {
   screen: Screen;
@@ -24,16 +23,9 @@ interface PickModelPanelOptions {
   inUse?: CatalogueModel | undefined;
   query?: string;
   title?: string;
-  /** Makes a model the default. @returns a status line */
-  keep?: ((item: ModelItem) => string) | undefined;
-  /** The models that a key cycles through. Default: not marked. */
-  favourites?: Favourites | undefined;
-}
-
-interface Favourites {
-  has(reference: string): boolean;
-  /** @returns a status line */
-  toggle(reference: string): string;
+  /** Marks the models that a key cycles through. Default: none. */
+  isFavourite?: (reference: string) => boolean;
+  actions?: readonly PickAction<ModelItem>[];
 }
 
 /** Lets the user choose from the available models or from all. @returns undefined if the user leaves the list */
@@ -47,14 +39,15 @@ export async function pickModel(options: PickModelPanelOptions): Promise<ModelIt
 }
 
 function modelList(
-  { screen, models, current, inUse, query = "", title = "Model", keep, favourites }: PickModelPanelOptions,
+  options: PickModelPanelOptions,
   signal: AbortSignal,
   done: (item: ModelItem | undefined) => void,
 ): PickList<ModelItem> {
+  const { screen, models, current, inUse, query = "", title = "Model", actions = [] } = options;
   const { catalogue, keys } = models;
   let isAll = false;
-  let usable: Awaited<ReturnType<typeof usableModels>> = [];
-  const show = () => list.setItems(modelItems(withInUse(usable, inUse), catalogue, isAll));
+  let usable = inUse === undefined ? [] : [inUse];
+  const show = () => list.setItems(modelItems(usable, catalogue.models, isAll));
   const list: PickList<ModelItem> = new PickList<ModelItem>({
     place: screen,
     title,
@@ -63,7 +56,7 @@ function modelList(
     selected: current,
     key: ({ reference }) => reference,
     text: ({ reference, model }) => `${reference} ${model.name}`,
-    row: (item) => modelRow(item, current, favourites?.has(item.reference) ?? false),
+    row: (item) => modelRow(item, current, options.isFavourite?.(item.reference) ?? false),
     preview: (item, width) =>
       textLines(modelWords(item, keys, catalogue.asOf), width).map(screen.theme.style.muted),
     noMatch: "No matches. Tab switches between available and all models.",
@@ -81,29 +74,16 @@ function modelList(
           show();
         },
       },
-      ...(keep === undefined
-        ? []
-        : [
-            {
-              key: "ctrl+s",
-              does: "use for new sessions",
-              run: (item?: ModelItem) => item && keep(item),
-            } as const,
-          ]),
-      ...(favourites === undefined
-        ? []
-        : [
-            {
-              key: "ctrl+f",
-              does: "favourite",
-              run: (item?: ModelItem) => item && favourites.toggle(item.reference),
-            } as const,
-          ]),
+      ...actions,
     ],
   });
-  const arrived = (found: typeof usable) => {
+  const arrived = (found: readonly UsableModel[]) => {
     if (signal.aborted) return;
-    usable = found;
+    const models = found.map(({ model }) => model);
+    usable = [
+      ...usable.filter((own) => !models.some((each) => referenceOf(each) === referenceOf(own))),
+      ...models,
+    ];
     list.update({
       empty:
         "No model available. Store a key with /login or start a local server such as Ollama. Tab shows all models.",
@@ -117,15 +97,6 @@ function modelList(
   return list;
 }
 
-function withInUse(
-  usable: readonly Pick<UsableModel, "model">[],
-  inUse: CatalogueModel | undefined,
-): readonly Pick<UsableModel, "model">[] {
-  if (inUse === undefined) return usable;
-  const isListed = usable.some(({ model }) => referenceOf(model) === referenceOf(inUse));
-  return isListed ? usable : [{ model: inUse }, ...usable];
-}
-
 interface ModelItem {
   reference: string;
   model: CatalogueModel;
@@ -134,17 +105,15 @@ interface ModelItem {
 
 /** The available models; with `isAll`, then the models without a key or server. */
 function modelItems(
-  usable: readonly Pick<UsableModel, "model">[],
-  catalogue: Pick<Catalogue, "models">,
+  usable: readonly CatalogueModel[],
+  known: readonly CatalogueModel[],
   isAll: boolean,
 ): ModelItem[] {
-  const items = usable.map(({ model }) => ({ reference: referenceOf(model), model, isUsable: true }));
+  const items = usable.map((model) => ({ reference: referenceOf(model), model, isUsable: true }));
   if (!isAll) return items;
-  const known = new Set(items.map(({ reference }) => reference));
-  const others = catalogue.models
-    .map((model) => ({ reference: referenceOf(model), model, isUsable: false }))
-    .filter(({ reference }) => !known.has(reference));
-  return [...items, ...others];
+  const references = new Set(items.map(({ reference }) => reference));
+  const others = known.map((model) => ({ reference: referenceOf(model), model, isUsable: false }));
+  return [...items, ...others.filter(({ reference }) => !references.has(reference))];
 }
 
 function modelRow({ reference, model, isUsable }: ModelItem, current: string, isFavourite: boolean): PickRow {

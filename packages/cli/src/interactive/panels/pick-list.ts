@@ -38,7 +38,7 @@ export interface PickRow {
 type Acted = string | undefined | void | Promise<string | undefined | void>;
 
 /** A key that acts on the selected item or on the list. */
-interface PickAction<Item> {
+export interface PickAction<Item> {
   key: KeyId;
   /** For the line of keys; an empty text leaves it out there. */
   does: string;

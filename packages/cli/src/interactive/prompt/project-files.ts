@@ -2,7 +2,7 @@ import { FolderWalk } from "@bonsai-agent/agent/host";
 import { fuzzyMatch } from "../terminal/tui.ts";
 
 /** Maximum number of files that are matched between two keys. */
-const MOST_FILES = 200_000;
+const MAX_FILES = 200_000;
 /** A list is fresh for at least this time, and for a multiple of the time of its walk. */
 const FRESH_MS = 5_000;
 const FRESH_WALKS = 10;
@@ -66,7 +66,7 @@ export class ProjectFiles {
     }).entries()) {
       const isFolder = kind === "folder";
       found.push({ path: isFolder ? `${path}/` : path, isFolder });
-      if (found.length >= MOST_FILES) return;
+      if (found.length >= MAX_FILES) return;
       if (found.length % ENTRIES_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
     }
   }
@@ -84,7 +84,7 @@ async function settled(
   clearTimeout(timer);
 }
 
-const MOST_MATCHES = 30;
+const MAX_MATCHES = 30;
 /** Files that are matched between two keys. */
 const FILES_PER_TURN = 4_000;
 
@@ -106,8 +106,7 @@ export async function matchFiles(
 }
 
 function bestOf(files: readonly ProjectFile[], query: string): ProjectFile[] {
-  if (query === "")
-    return files.filter(({ path }) => !path.slice(0, -1).includes("/")).slice(0, MOST_MATCHES);
+  if (query === "") return files.filter(({ path }) => !path.slice(0, -1).includes("/")).slice(0, MAX_MATCHES);
   const letters = query.toLowerCase();
   const ranked: { file: ProjectFile; rank: number }[] = [];
   for (const file of files) {
@@ -115,7 +114,7 @@ function bestOf(files: readonly ProjectFile[], query: string): ProjectFile[] {
     if (rank !== undefined) ranked.push({ file, rank });
   }
   ranked.sort((a, b) => a.rank - b.rank || a.file.path.length - b.file.path.length);
-  return ranked.slice(0, MOST_MATCHES).map(({ file }) => file);
+  return ranked.slice(0, MAX_MATCHES).map(({ file }) => file);
 }
 
 /** Lower is better. Undefined if the path lacks letters of the query, in their order. */

@@ -61,7 +61,7 @@ type Row = readonly [name: string, description: string];
 const NAME_COLUMNS = 24;
 /** Two before and at least two after it. */
 const BLANKS_AROUND_NAME = 4;
-const LEAST_DESCRIPTION_COLUMNS = 24;
+const MIN_DESCRIPTION_COLUMNS = 24;
 
 /** The lines of /help: commands, keys and additions of extensions. */
 export function helpLines(facts: HelpFacts, width: number): Line[] {
@@ -129,8 +129,7 @@ function section(title: string, rows: readonly Row[], width: number): Line[] {
 
 /** Name and description side by side if both fit, else below. */
 function rowLines([name, description]: Row, columns: number, width: number): Line[] {
-  const fits =
-    textWidth(name) + BLANKS_AROUND_NAME <= columns && width - columns >= LEAST_DESCRIPTION_COLUMNS;
+  const fits = textWidth(name) + BLANKS_AROUND_NAME <= columns && width - columns >= MIN_DESCRIPTION_COLUMNS;
   const indent = " ".repeat(fits ? columns : 4);
   const texts = wrapped(description, width - indent.length);
   const below = (lines: readonly string[]) => lines.map((text): Line => [`${indent}${text}`]);

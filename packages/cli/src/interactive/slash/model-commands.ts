@@ -40,11 +40,15 @@ export const modelCommand: SlashCommand = {
       current,
       inUse: isNoModel(host.agent.model) ? undefined : host.agent.model,
       query: args,
-      keep: ({ reference }) => keepModel(reference, context),
-      favourites: {
-        has: (reference) => favouriteOf(reference, context) !== undefined,
-        toggle: (reference) => toggleFavourite(reference, context),
-      },
+      isFavourite: (reference) => favouriteOf(reference, context) !== undefined,
+      actions: [
+        {
+          key: "ctrl+s",
+          does: "use for new sessions",
+          run: (item) => item && keepModel(item.reference, context),
+        },
+        { key: "ctrl+f", does: "favourite", run: (item) => item && toggleFavourite(item.reference, context) },
+      ],
     });
     if (picked === undefined) return;
     if (picked.reference === current) return notify(`${current} is already in use.`);

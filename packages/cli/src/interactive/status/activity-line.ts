@@ -80,7 +80,7 @@ export class ActivityLine implements Component {
   }
 }
 
-const LEAST_COLUMNS_FOR_KEY = 40;
+const MIN_COLUMNS_FOR_KEY = 40;
 
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
@@ -99,7 +99,7 @@ export function activityLines(
   }: { nowMs: number; frame: number; frames?: readonly string[] | undefined; width: number; theme: Theme },
 ): string[] {
   const { style } = theme;
-  const stop = stopKey === undefined || width < LEAST_COLUMNS_FOR_KEY ? [] : [`${stopKey} stops`];
+  const stop = stopKey === undefined || width < MIN_COLUMNS_FOR_KEY ? [] : [`${stopKey} stops`];
   const clock = sinceMs === undefined ? [] : [elapsed(nowMs - sinceMs)];
   const time = [...clock, ...stop].length === 0 ? "" : `  ${[...clock, ...stop].join(" · ")}`;
   const sign = own === undefined ? style.accent(` ${frames[frame % frames.length]} `) : signOf(own, frame);

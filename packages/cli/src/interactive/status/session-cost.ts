@@ -5,35 +5,49 @@ import type { Entry, Session } from "@bonsai-agent/session";
 import { FactCounter, type IsFree } from "../../views/session-facts.ts";
 import { betweenKeys } from "../between-keys.ts";
 
-/** What a session has cost so far, over all its branches: what it brought along, and what came since. */
+/** The cost and tokens of requests. */
+class Spent {
+  readonly cost = new CostSum();
+  usage = emptyUsage();
+
+  add(usage: Usage | undefined, model: string | undefined): void {
+    this.cost.add(usage, model);
+    if (usage !== undefined) this.usage = addUsage(this.usage, usage);
+  }
+
+  addAll({ cost, usage }: Pick<Spent, "cost" | "usage">): this {
+    this.cost.addSum(cost);
+    this.usage = addUsage(this.usage, usage);
+    return this;
+  }
+}
+
+/** The cost of a session over all its branches: the stored part and the part since. */
 export class SessionCost {
-  #before = new CostSum();
-  #since = new CostSum();
-  #usageBefore = emptyUsage();
-  #usageSince = emptyUsage();
+  #before = new Spent();
+  #since = new Spent();
   #model: string | undefined;
   #stopReading = () => {};
 
   cost(isFree: IsFree): KnownCost {
-    const sum = new CostSum();
-    sum.addSum(this.#before);
-    sum.addSum(this.#since);
-    return sum.cost(isFree);
+    return this.#all.cost.cost(isFree);
   }
 
-  /** Of all requests. */
+  /** The tokens of all requests. */
   get usage(): Usage {
-    return addUsage(this.#usageBefore, this.#usageSince);
+    return this.#all.usage;
+  }
+
+  get #all(): Spent {
+    return new Spent().addAll(this.#before).addAll(this.#since);
   }
 
   listen(lifecycle: Lifecycle<LifecycleEvents>): void {
     lifecycle.on("session_start", ({ reason }) => {
       if (reason === "reload") return;
       this.stop();
-      this.#before = new CostSum();
-      this.#since = new CostSum();
-      this.#usageBefore = emptyUsage();
-      this.#usageSince = emptyUsage();
+      this.#before = new Spent();
+      this.#since = new Spent();
     });
     lifecycle.on("session_shutdown", () => this.stop());
     lifecycle.on("message_stored", ({ message }) => {
@@ -44,31 +58,25 @@ export class SessionCost {
     lifecycle.on("session_tree", ({ summaryEntry }) => this.#add(summaryEntry?.usage));
   }
 
-  /**
-   * Reads the whole session, to be called once for each, after `session_start`. @param onRead called when that is done
-   */
+  /** Reads the whole session; to be called once after each `session_start`. @param onRead called at the end */
   bring(session: Pick<Session, "index" | "entryAt">, onRead: () => void): void {
     this.stop();
-    // What comes from now on is not read.
-    this.#before.addSum(this.#since);
-    this.#since = new CostSum();
-    this.#usageBefore = this.usage;
-    this.#usageSince = emptyUsage();
-    this.#stopReading = readCost(session, ({ cost, usage }) => {
-      this.#before = cost;
-      this.#usageBefore = usage;
+    // Later entries are not read.
+    this.#before = this.#all;
+    this.#since = new Spent();
+    this.#stopReading = readCost(session, (read) => {
+      this.#before = new Spent().addAll(read);
       onRead();
     });
   }
 
-  /** Reads no further. */
+  /** Stops reading. */
   stop(): void {
     this.#stopReading();
   }
 
   #add(usage: Usage | undefined): void {
     this.#since.add(usage, this.#model);
-    if (usage !== undefined) this.#usageSince = addUsage(this.#usageSince, usage);
   }
 }
 

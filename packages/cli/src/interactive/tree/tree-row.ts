@@ -77,9 +77,9 @@ function guides({ layout }: TreeModel, at: number, max: number): string {
 /** The fold mark and the bullet of the active path. */
 function mark(model: TreeModel, at: number, { style }: Theme): LookSpan[] {
   const isHere = model.here === at;
-  const look = isHere ? style.warning : model.isActive(at) ? style.success : style.dim;
+  const look = isHere ? style.warning : model.tree.isActive(at) ? style.success : style.dim;
   const fold = model.canFold(at) ? (model.isFolded(at) ? "▸" : "▾") : " ";
-  const bullet = isHere ? "◉" : model.isActive(at) ? "●" : "○";
+  const bullet = isHere ? "◉" : model.tree.isActive(at) ? "●" : "○";
   return [
     { text: fold, style: style.muted },
     { text: `${bullet} `, style: look },
@@ -105,7 +105,7 @@ function content(model: TreeModel, at: number, { theme, width }: TreeRowOptions)
   const { size } = model.preview(at);
   const words = model.wordsOf(at);
   const look: Style = theme.style[kindLooks.get(kind) ?? "muted"];
-  const isMuted = !model.isActive(at) || kind === "result" || words === "";
+  const isMuted = !model.tree.isActive(at) || kind === "result" || words === "";
   return [
     { text: width < columnsWithAges ? `${kind} ` : `${kind.padEnd(10)} `, style: look },
     ...labelSpans(model.labelOf(at), theme),
@@ -121,8 +121,8 @@ function content(model: TreeModel, at: number, { theme, width }: TreeRowOptions)
 
 /** Marks an undone or replaced compaction. */
 function stateSpans(model: TreeModel, at: number, { style }: Theme): LookSpan[] {
-  if (model.isUndone(at)) return [{ text: "undone ", style: style.warning }];
-  return model.isReplaced(at) ? [{ text: "replaced ", style: style.warning }] : [];
+  if (model.tree.isUndone(at)) return [{ text: "undone ", style: style.warning }];
+  return model.tree.isReplaced(at) ? [{ text: "replaced ", style: style.warning }] : [];
 }
 
 /** A piece of a line in one style. Unsafe characters become visible. */

@@ -9,7 +9,7 @@ type TreeEntry = SessionTree["entries"][number];
 
 /** Owner of the filter and the search in a tree's entries. */
 export class TreeSearch {
-  readonly #tree: SessionTree;
+  readonly tree: SessionTree;
   /** Filled on demand and by `read`, the newest first. */
   readonly #previews: (RowPreview | undefined)[];
   #readCount = 0;
@@ -25,7 +25,7 @@ export class TreeSearch {
   #isStale = false;
 
   constructor(tree: SessionTree, filter: TreeFilter) {
-    this.#tree = tree;
+    this.tree = tree;
     this.#previews = new Array(tree.entries.length).fill(undefined);
     this.#filter = filter;
   }
@@ -45,30 +45,18 @@ export class TreeSearch {
   }
 
   entryAt(at: number): TreeEntry {
-    return this.#tree.entries[at]!;
-  }
-
-  isActive(at: number): boolean {
-    return this.#tree.isActive(at);
-  }
-
-  isReplaced(at: number): boolean {
-    return this.#tree.isReplaced(at);
-  }
-
-  isUndone(at: number): boolean {
-    return this.#tree.isUndone(at);
+    return this.tree.entries[at]!;
   }
 
   labelOf(at: number): string | undefined {
-    return this.#labels.has(at) ? this.#labels.get(at) : this.#tree.labelOf(at);
+    return this.#labels.has(at) ? this.#labels.get(at) : this.tree.labelOf(at);
   }
 
   preview(at: number): RowPreview {
     const known = this.#previews[at];
     if (known !== undefined) return known;
-    const entry = readEntry(this.#tree, at);
-    const preview = entry === undefined ? damaged : previewIn(this.#tree, at, entry);
+    const entry = readEntry(this.tree, at);
+    const preview = entry === undefined ? damaged : previewIn(this.tree, at, entry);
     this.#previews[at] = preview;
     return preview;
   }
@@ -127,7 +115,7 @@ export class TreeSearch {
   #newDeepSearch(earlier?: DeepSearch): DeepSearch | undefined {
     if (this.#words.length === 0) return undefined;
     return new DeepSearch({
-      tree: this.#tree,
+      tree: this.tree,
       words: this.#words,
       earlier,
       isWanted: (at) => this.#passes(at) && !this.#hasInView(at),
