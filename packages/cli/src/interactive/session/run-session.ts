@@ -146,7 +146,7 @@ async function openSession(mode: Mode): Promise<void> {
   // Reads the themes while the session is opened.
   themes.choose(app.settings.theme);
   const hasMoreThemes = app.lifecycle.hasHandlers("resources_discover");
-  const reading = readThemes(app, context, hasMoreThemes ? "first" : undefined);
+  const reading = readThemes(app, context, { mayGrow: hasMoreThemes });
   try {
     const chosen = await chosenCall(context, app.call);
     if (chosen === undefined) return;
@@ -219,7 +219,7 @@ async function untilQuit(mode: Mode, reading: Promise<void>, onStarted: () => vo
   // The user can quit while an extension takes its time to start.
   await Promise.race([reading.then(() => host.start()).then(onStarted), asked]);
   // By then, extensions have named their themes.
-  if (host.app.lifecycle.hasHandlers("resources_discover")) await readThemes(host.app, context, "rest");
+  if (host.app.lifecycle.hasHandlers("resources_discover")) await readThemes(host.app, context);
   if (!quitSignal.aborted) queue.begin(host.app.call.words);
   await asked;
   stopIndexing();

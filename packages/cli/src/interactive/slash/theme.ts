@@ -1,3 +1,4 @@
+import type { AgentNotice } from "@bonsai-agent/agent";
 import type { AppContext } from "../../call/app-context.ts";
 import { shownPath } from "../../call/paths.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
@@ -5,14 +6,14 @@ import { askPick } from "../panels/ask.ts";
 import type { PickRow } from "../panels/pick-list.ts";
 import type { ThemeControl } from "../terminal/theme-control.ts";
 
-/** Reads the theme files again. The start does it in two steps if extensions add themes. */
+/** Reads the theme files again. Problems are notified, unless extensions may still add themes. */
 export async function readThemes(
   { resources }: AppContext,
   { themes, notify }: InteractiveContext,
-  stage?: "first" | "rest",
+  { mayGrow = false }: { mayGrow?: boolean } = {},
 ): Promise<void> {
-  const places = await resources.places("themes");
-  await themes.read(places, { onNotice: ({ message, level }) => notify(message, level), stage });
+  const onNotice = mayGrow ? undefined : ({ message, level }: AgentNotice) => notify(message, level);
+  await themes.read(await resources.places("themes"), onNotice);
 }
 
 /** The names that can be chosen, with the current choice. */

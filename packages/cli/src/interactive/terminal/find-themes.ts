@@ -49,34 +49,18 @@ export async function findThemes(
   return { themes, broken, notices: fewNotices(notices) };
 }
 
-/** Each is a line on the screen: of a folder full of something else, a few say enough. */
-const mostNotices = 8;
+/** Each notice is a line on the screen: of a folder full of broken files, a few say enough. */
+const MAX_NOTICES = 8;
 
-function fewNotices(notices: readonly AgentNotice[]): AgentNotice[] {
-  const seen: Record<string, number> = {};
-  const kept = notices.filter(({ code }) => {
-    seen[code] = (seen[code] ?? 0) + 1;
-    return seen[code] <= mostNotices;
-  });
-  const more = (code: string) => Math.max(0, (seen[code] ?? 0) - mostNotices);
-  const [leftOut, twice] = [more("theme_left_out"), more("theme_twice")];
-  if (leftOut > 0)
-    kept.push({
-      level: "warning",
-      code: "theme_left_out",
-      message: `${counted(leftOut, "more theme file")} ${leftOut === 1 ? "has" : "have"} similar errors.`,
-    });
-  if (twice > 0)
-    kept.push({
-      level: "info",
-      code: "theme_twice",
-      message: `${counted(twice, "more theme")} ${twice === 1 ? "overrides" : "override"} another theme with the same name.`,
-    });
-  return kept;
+function fewNotices(notices: readonly AgentNotice[]): readonly AgentNotice[] {
+  const more = notices.length - MAX_NOTICES;
+  if (more <= 0) return notices;
+  const message = `${counted(more, "more theme file")} with errors or with the name of another theme.`;
+  return [...notices.slice(0, MAX_NOTICES), { level: "warning", code: "theme_left_out", message }];
 }
 
 /** Why a file of a theme cannot be used, for people. */
-export function problemText(file: string, error: unknown): string {
+function problemText(file: string, error: unknown): string {
   if (BonsaiError.is(error)) return `Theme file ${error.message} ${error.hint}`;
   return `Cannot read the theme ${file}: ${(error as Error).message}`;
 }

@@ -1,13 +1,10 @@
-import { setTimeout as wait } from "node:timers/promises";
-import { isDeepStrictEqual } from "node:util";
 import type { AgentNotice } from "@bonsai-agent/agent";
 import type { ThemeColors } from "@bonsai-agent/extension/themes";
 import type { ResourcePlace } from "../../call/resource-places.ts";
 import { didYouMean, fewOf } from "../../views/nearest-word.ts";
 import { builtInThemes } from "./built-in-themes.ts";
 import { schemeOfBackground } from "./capabilities.ts";
-import { FileWatch } from "./file-watch.ts";
-import { findThemes, problemText } from "./find-themes.ts";
+import { findThemes } from "./find-themes.ts";
 import type { Screen } from "./screen.ts";
 import { parseOsc11BackgroundColor } from "./tui.ts";
 
@@ -19,40 +16,22 @@ interface ThemeControlOptions {
   known?: readonly ThemeColors[];
 }
 
-interface ReadOptions {
-  onNotice: (notice: AgentNotice) => void;
-  /**
-   * `first`: more places come, and a theme that is missing may be there. `rest`: they have come, and what was notified at
-   * first is not notified again. Default `all`.
-   */
-  stage?: "all" | "first" | "rest" | undefined;
-}
-
-/** A file that is being written is looked at once more after this time, before anything is said of it. */
-const halfWrittenMs = 250;
-
 /**
- * Owner of which theme is in use: the one that is looked at, else the one that an extension has set, else the one that
- * the user has chosen; what of that depends on the terminal's background, and the file that it was read from.
+ * Owner of which theme is in use: the previewed one, else the one that an extension has set, else the one that the user
+ * has chosen, for the terminal's background.
  */
 export class ThemeControl {
   readonly #screen: Pick<Screen, "theme" | "tui">;
-  readonly #watch = new FileWatch((path) => void this.#reread(path));
   #themes: ReadonlyMap<string, ThemeColors>;
   #background: "dark" | "light";
   #choice: string;
   #ofExtension: string | ThemeColors | undefined;
   #previewed: string | undefined;
-  /** Undefined before the files were read. */
+  /** Undefined before all files were read. */
   #notify: ((notice: AgentNotice) => void) | undefined;
-  /** What was said last of a file that is broken, or of a theme that is missing. */
-  #said: string | undefined;
-  /** Of the files, when they were read last. */
-  #noticed: readonly string[] = [];
-  #rereads = 0;
+  /** The missing choice that was notified last. */
+  #missing: string | undefined;
   #isClosed = false;
-  /** Whether a theme that is missing may still come. */
-  #mayCome = false;
 
   constructor({ screen, choice, known = [] }: ThemeControlOptions) {
     this.#screen = screen;
@@ -81,27 +60,25 @@ export class ThemeControl {
     return namesOf(choice).every((name) => this.#themes.has(name));
   }
 
-  /** Reads the files of themes; from then on the one in use is watched. To be called anew when there may be others. */
-  async read(places: readonly ResourcePlace[], { onNotice, stage = "all" }: ReadOptions): Promise<void> {
+  /**
+   * Reads the theme files again.
+   * @param onNotice gets the problems, now and later. Omitted while extensions may still add themes.
+   */
+  async read(places: readonly ResourcePlace[], onNotice?: (notice: AgentNotice) => void): Promise<void> {
     const { themes, broken, notices } = await findThemes(places, Object.keys(builtInThemes));
     if (this.#isClosed) return;
-    const before = new Set(stage === "rest" ? this.#noticed : []);
-    this.#noticed = notices.map(({ message }) => message);
-    for (const notice of notices) if (!before.has(notice.message)) onNotice(notice);
+    if (onNotice !== undefined) for (const notice of notices) onNotice(notice);
     this.#notify = onNotice;
-    this.#said = undefined;
-    this.#mayCome = stage === "first";
-    // What was read of a file that is broken now is better than nothing.
+    this.#missing = undefined;
+    // An earlier version of a file that is broken now is better than nothing.
     const kept = this.all.filter(({ name, path = "" }) => broken.includes(path) && !themes.has(name));
     this.#themes = withBuiltIns(new Map([...kept.map((theme) => [theme.name, theme] as const), ...themes]));
     this.#apply();
   }
 
-  /** Lets go of the file. */
   close(): void {
     this.#isClosed = true;
     this.#notify = undefined;
-    this.#watch.follow(undefined);
   }
 
   /** What the settings say; what an extension has set ends where that is something new. */
@@ -109,7 +86,7 @@ export class ThemeControl {
     if (choice === this.#choice) return;
     this.#choice = choice;
     this.#ofExtension = undefined;
-    this.#said = undefined;
+    this.#missing = undefined;
     this.#chosen();
   }
 
@@ -182,15 +159,11 @@ export class ThemeControl {
   #apply(): void {
     const { theme, tui } = this.#screen;
     const wanted = this.#wanted();
-    if (this.#notify !== undefined) {
-      if (this.#previewed === undefined) this.#watch.follow(wanted.path);
-      this.#sayMissing(this.#choice);
-    }
-    if (wanted !== theme.now) {
-      theme.use(wanted);
-      tui.invalidate();
-      tui.requestRender();
-    }
+    this.#noticeMissing();
+    if (wanted === theme.now) return;
+    theme.use(wanted);
+    tui.invalidate();
+    tui.requestRender();
   }
 
   /** Another choice: the terminal may have other colours than when it was asked last. */
@@ -199,57 +172,16 @@ export class ThemeControl {
     this.#askBackground();
   }
 
-  #sayMissing(choice: string): void {
-    if (this.#mayCome || this.has(choice)) return;
+  #noticeMissing(): void {
+    const choice = this.#choice;
+    if (this.#notify === undefined || choice === this.#missing || this.has(choice)) return;
+    this.#missing = choice;
     const missing = namesOf(choice).filter((name) => !this.#themes.has(name));
     const names = [...this.#themes.keys()];
-    this.#sayOnce({
+    this.#notify({
       level: "warning",
       code: "theme_missing",
       message: `There is no theme ${missing.join(" and no theme ")}. Using auto instead. Themes: ${fewOf(names)}.${didYouMean(missing[0], names)}`,
-    });
-  }
-
-  #sayOnce(notice: AgentNotice): void {
-    if (this.#said === notice.message) return;
-    this.#said = notice.message;
-    this.#notify?.(notice);
-  }
-
-  /** What is broken for the moment keeps the looks that were there last. */
-  async #reread(path: string): Promise<void> {
-    this.#rereads += 1;
-    const mine = this.#rereads;
-    const isLatest = () => mine === this.#rereads && this.#notify !== undefined;
-    const { readThemeFile } = await import("./theme-file.ts");
-    for (const isLast of [false, true]) {
-      try {
-        const theme = await readThemeFile(path);
-        if (isLatest()) this.#changed(path, theme);
-        return;
-      } catch (error) {
-        if (!isLatest()) return;
-        if (isLast) this.#sayBroken(problemText(path, error));
-        else await wait(halfWrittenMs);
-      }
-    }
-  }
-
-  #changed(path: string, theme: ThemeColors): void {
-    const known = this.all.find((each) => each.path === path);
-    if (known?.name === theme.name) {
-      this.#said = undefined;
-      if (isDeepStrictEqual(known, theme)) return;
-      this.#themes = new Map(this.#themes).set(theme.name, theme);
-      this.#apply();
-    } else this.#sayBroken(`The theme in ${path} has a new name: ${theme.name}. Run /reload to use it.`);
-  }
-
-  #sayBroken(problem: string): void {
-    this.#sayOnce({
-      level: "warning",
-      code: "theme_left_out",
-      message: `${problem} Keeping the current colours.`,
     });
   }
 }
