@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
 import type { MergeReport } from "../src/commands/session-edit.ts";
-import type { BranchDiffReport } from "../src/views/branch-diff-report.ts";
+import type { BranchDiffReport } from "../src/views/branch-diff.ts";
 import { header, sampleLines, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
 import type { GotoReport } from "../src/commands/session-edit.ts";
-import type { TreeRow } from "../src/views/session-tree.ts";
+import type { TreeRow } from "../src/views/tree-view.ts";
 import { sampleLines, writeLines } from "./call/sample-session.ts";
 import { teller, throwing, withExtensions } from "./session-command-project.ts";
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { ContextItem } from "../src/views/context-report.ts";
 import type { GotoReport } from "../src/commands/session-edit.ts";
-import type { TreeRow } from "../src/views/session-tree.ts";
+import type { TreeRow } from "../src/views/tree-view.ts";
 import { longSession, sampleLines, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 

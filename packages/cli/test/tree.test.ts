@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { generateSession } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
-import type { TreeRow } from "../src/views/session-tree.ts";
+import type { TreeRow } from "../src/views/tree-view.ts";
 import { header, sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 

@@ -13,40 +13,43 @@ interface Played {
   policies: readonly Policy[];
 }
 
-type Work<Result> = (days: readonly Day[], signal: AbortSignal) => Promise<Result>;
-
 /**
- * Does something with days whose summaries are written by whom the call names; a model is asked once its price is accepted.
- * @returns undefined where it was interrupted
+ * Replays days with the summaries that the call names: the digest's, the recorded ones, or a model's whose price the user
+ * accepted. Undefined if it was interrupted.
  */
 export async function withSummaries<Result>(
   invocation: Invocation,
   { days, policies }: Played,
-  work: Work<Result>,
+  work: (days: readonly Day[], signal: AbortSignal) => Promise<Result>,
 ): Promise<Result | undefined> {
   const { model: reference, summaries } = invocation.options;
-  if (typeof reference === "string" && summaries !== undefined)
+  const isModel = typeof reference === "string";
+  if (isModel && summaries !== undefined)
     throw wrongUsage(
       "--model and --summaries exclude each other: both choose the source of the summaries.",
       "Remove one of them.",
     );
-  if (typeof reference === "string") return withModel(invocation, reference, { days, policies }, work);
   if (summaries !== undefined && summaries !== "recorded" && summaries !== "digest")
     throw wrongUsage(
       `--summaries must be digest or recorded, not ${String(summaries)}.`,
       "Correct --summaries, or remove it.",
     );
-  const written = summaries === "recorded" ? days.map((day): Day => ({ ...day, summaries })) : days;
-  return interruptible(invocation, (signal) => work(written, signal));
-}
-
-async function interruptible<Result>(
-  { io }: Invocation,
-  work: (signal: AbortSignal) => Promise<Result>,
-): Promise<Result | undefined> {
-  return io.interruptible(async (signal) => {
+  const writer = isModel ? await acceptedModel(invocation, reference, { days, policies }) : undefined;
+  return invocation.io.interruptible(async (signal) => {
+    const watched = writer && watchedSummariser(writer.summariser, signal);
+    const source: Partial<Day> =
+      watched === undefined
+        ? summaries === "recorded"
+          ? { summaries }
+          : {}
+        : { summaryPrices: writer?.prices, summaries: watched.summariser };
     try {
-      return await work(signal);
+      const result = await work(
+        days.map((day) => ({ ...day, ...source })),
+        signal,
+      );
+      watched?.notifyFailures(invocation);
+      return result;
     } catch (error) {
       if (signal.aborted && error === signal.reason) return undefined;
       throw error;
@@ -54,83 +57,54 @@ async function interruptible<Result>(
   });
 }
 
-async function withModel<Result>(
-  invocation: Invocation,
-  reference: string,
-  { days, policies }: Played,
-  work: Work<Result>,
-): Promise<Result | undefined> {
+/** The model, once the user accepted its price: estimated by a replay with the digest's summaries. */
+async function acceptedModel(invocation: Invocation, reference: string, { days, policies }: Played) {
   const { namedModel } = await import("../call/model-choice.ts");
   const { model, summariser } = await namedModel(invocation, reference);
-  const { usdPerMillionTokens: summaryPrices } = model;
+  const prices = model.usdPerMillionTokens;
   const name = `${model.provider}/${model.id}`;
-  const priced = days.map((day): Day => ({ ...day, summaryPrices }));
-  const { requests, usd } = await withProgress(invocation.io, `Estimating the price of ${name}`, () =>
-    estimated(priced, policies),
+  const { policies: played } = await withProgress(invocation.io, `Estimating the price of ${name}`, () =>
+    playPolicies(
+      days.map((day): Day => ({ ...day, summaryPrices: prices })),
+      policies,
+    ),
   );
-  const price = summaryPrices === undefined ? "at an unknown price" : `for about ${usdText(usd)}`;
-  if (summaryPrices === undefined || usd > 0)
+  const requests = played.reduce((sum, { summaries }) => sum + summaries.requests, 0);
+  const usd = played.reduce((sum, { summaries }) => sum + summaries.usd, 0);
+  const price = prices === undefined ? "at an unknown price" : `for about ${usdText(usd)}`;
+  if (prices === undefined || usd > 0)
     await accepted(invocation, `${name} would write ${counted(requests, "summary", "summaries")} ${price}.`);
-  return interruptible(invocation, async (signal) => {
-    const watched = new WatchedSummariser(summariser, signal);
-    const result = await work(
-      priced.map((day): Day => ({ ...day, summaries: watched.summariser })),
-      signal,
-    );
-    watched.tell(invocation);
-    return result;
-  });
+  return { summariser, prices };
 }
 
-/** What would be asked for, as the digest's summaries have it. */
-async function estimated(
-  days: readonly Day[],
-  policies: readonly Policy[],
-): Promise<{ requests: number; usd: number }> {
-  const played = await playPolicies(days, policies);
+/** Counts the failures of a model: the digest replaces each, which nobody would notice. */
+function watchedSummariser(model: Summariser, signal: AbortSignal) {
+  let asked = 0;
+  let failed = 0;
+  let why = "";
+  const summarise: Summariser["summarise"] = async (request) => {
+    const answer = await model.summarise({ ...request, signal: AbortSignal.any([signal, request.signal]) });
+    asked += 1;
+    if (answer.stopReason !== "stop") {
+      failed += 1;
+      why ||= answer.errorMessage ?? answer.stopReason;
+    }
+    return answer;
+  };
   return {
-    requests: played.policies.reduce((sum, { summaries }) => sum + summaries.requests, 0),
-    usd: played.policies.reduce((sum, { summaries }) => sum + summaries.usd, 0),
+    summariser: { ...model, summarise },
+    notifyFailures({ output }: Invocation): void {
+      if (failed === 0) return;
+      output.notify({
+        code: "summaries_failed",
+        message: `${failed} of ${counted(asked, "summary", "summaries")} failed; the digest replaced them. First error: ${why}`,
+      });
+    },
   };
 }
 
-/** A model whose failures are counted: the digest stands in for each, which nobody would notice. */
-class WatchedSummariser {
-  readonly summariser: Summariser;
-  #asked = 0;
-  #failed = 0;
-  #why = "";
-
-  constructor(model: Summariser, signal: AbortSignal) {
-    this.summariser = {
-      ...model,
-      summarise: async (request) => {
-        const answer = await model.summarise({
-          ...request,
-          signal: AbortSignal.any([signal, request.signal]),
-        });
-        this.#asked += 1;
-        if (answer.stopReason !== "stop") {
-          this.#failed += 1;
-          this.#why ||= answer.errorMessage ?? answer.stopReason;
-        }
-        return answer;
-      },
-    };
-  }
-
-  tell({ output }: Invocation): void {
-    if (this.#failed === 0) return;
-    output.notify({
-      code: "summaries_failed",
-      message: `${this.#failed} of ${counted(this.#asked, "summary", "summaries")} failed; the digest replaced them. First error: ${this.#why}`,
-    });
-  }
-}
-
 /** @throws BonsaiError `price_not_accepted` */
-async function accepted(invocation: Invocation, price: string): Promise<void> {
-  const { io, output, options } = invocation;
+async function accepted({ io, output, options }: Invocation, price: string): Promise<void> {
   if (options.yes === true) {
     output.notify({ code: "summaries_cost", message: price });
     return;

@@ -1,29 +1,36 @@
-import { compactionCount, type LabRun, labHtml, playPolicies, runNotes } from "@bonsai-agent/lab";
+import {
+  compactionCount,
+  labHtml,
+  type LabRun,
+  playPolicies,
+  runNotes,
+  searchSettings,
+} from "@bonsai-agent/lab";
 import { costPhrase } from "@bonsai-agent/messages";
 import { wrongUsage } from "../call/failure.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
 import { withProgress } from "../call/output.ts";
 import { outputFile, writeOutput } from "../call/session-file.ts";
+import { callSettings } from "../call/settings.ts";
 import { type Line, paragraph, span, table } from "../views/line.ts";
 import { bytes, counted, duration, shortTokens, usd } from "../views/numbers.ts";
-import { daysOf, named } from "./lab-days.ts";
-import { policiesOf } from "./lab-policies.ts";
+import { daysOf, policiesOf } from "./lab-input.ts";
 import { withSummaries } from "./lab-summaries.ts";
 
-const MOST_CHART_COLUMNS = 32;
-const LEAST_CHART_COLUMNS = 8;
+const MAX_CHART_COLUMNS = 32;
+const MIN_CHART_COLUMNS = 8;
 const GAP_COLUMNS = 2;
 
-/** Plays recorded sessions again under several policies, and shows what each would have cost and lost. */
-export async function run(invocation: Invocation): Promise<ExitCode> {
-  const { io, output, args, options } = invocation;
+/** Replays recorded sessions under several policies, and shows the cost and the loss of each. */
+export async function lab(invocation: Invocation): Promise<ExitCode> {
+  const { io, output, options } = invocation;
   if (options.tune === true) {
-    await (await import("./lab-tune.ts")).run(invocation);
+    await tune(invocation);
     return ExitCode.done;
   }
   if (options.loss !== undefined) throw wrongUsage("--loss needs --tune.", "Add --tune, or remove --loss.");
   const file = outputFile(invocation);
-  const days = await daysOf(invocation, named(args));
+  const days = await daysOf(invocation);
   const policies = policiesOf(invocation);
   const played = await withSummaries(invocation, { days, policies }, (written, signal) =>
     withProgress(io, `Replaying ${counted(days.length, "session")}`, () =>
@@ -31,41 +38,45 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     ),
   );
   if (played === undefined) return ExitCode.cancelled;
-  const written = file === undefined ? undefined : writtenPage(file, labHtml(played));
-  const page = written?.error === undefined ? written : undefined;
-  // What was played, and perhaps paid for, is told before what could not be written.
-  output.result({ ...played, ...(page && { file }) }, () => [
+  const html = file === undefined ? "" : labHtml(played);
+  let failure: unknown;
+  try {
+    if (file !== undefined) writeOutput(file, html);
+  } catch (error) {
+    // The results may have been paid for: print them before the error.
+    failure = error;
+  }
+  const page = failure === undefined ? file : undefined;
+  output.result({ ...played, ...(page !== undefined && { file: page }) }, () => [
     ...labView(played, output.width),
-    ...(page === undefined ? [] : [[""], ["Wrote ", span(file!, "cyan"), `, ${bytes(page.sizeBytes)}`]]),
+    ...(page === undefined
+      ? []
+      : [[""], ["Wrote ", span(page, "cyan"), `, ${bytes(Buffer.byteLength(html))}`]]),
   ]);
-  if (written?.error !== undefined) throw written.error;
+  if (failure !== undefined) throw failure;
   return ExitCode.done;
 }
 
-/** Writes the page. @returns the error where it cannot be written */
-function writtenPage(file: string, html: string): { sizeBytes: number; error?: unknown } {
-  const sizeBytes = Buffer.byteLength(html);
-  try {
-    writeOutput(file, html);
-    return { sizeBytes };
-  } catch (error) {
-    return { sizeBytes, error };
-  }
+interface PolicyColumn {
+  name: string;
+  value: (result: LabRun["policies"][number]) => string;
+  /** Narrow terminals leave out the highest numbers first. `--json` and the page have all columns. */
+  dropped?: number;
 }
 
-const columns = [
-  ...[
-    "policy",
-    "cost",
-    "compactions",
-    "masked",
-    "highest",
-    "waited",
-    "needed",
-    "overall",
-    "words",
-    "rereads",
-  ],
+const share = (value: number | null) => (value === null ? "" : value.toFixed(2));
+
+const columns: readonly PolicyColumn[] = [
+  { name: "policy", value: ({ policy }) => policy },
+  { name: "cost", value: (each) => usd(each.usd) },
+  { name: "compactions", value: (each) => String(compactionCount(each)) },
+  { name: "masked", value: ({ masks }) => String(masks), dropped: 4 },
+  { name: "highest", value: ({ highestTokens }) => shortTokens(highestTokens), dropped: 2 },
+  { name: "waited", value: ({ waitedSeconds }) => duration(waitedSeconds * 1_000) },
+  { name: "needed", value: ({ neededAfter }) => share(neededAfter) },
+  { name: "overall", value: ({ neededAlong }) => share(neededAlong), dropped: 1 },
+  { name: "words", value: ({ wordsKept }) => share(wordsKept), dropped: 3 },
+  { name: "rereads", value: ({ readAgain }) => String(readAgain), dropped: 5 },
 ];
 
 function labView(run: LabRun, width: number): Line[] {
@@ -88,59 +99,29 @@ function labView(run: LabRun, width: number): Line[] {
 }
 
 function policyTable(policies: LabRun["policies"], width: number): Iterable<Line> {
-  const all = [columns, ...policies.map(policyCells)];
-  const sizes = columns.map((_, at) => Math.max(...all.map((row) => row[at]!.length)) + GAP_COLUMNS);
-  const shown = fitting(sizes, width);
-  const rows = all.map((row) => shown.map((at) => row[at]!));
-  // The drawing has what is left.
-  const steps = Math.min(MOST_CHART_COLUMNS, width - sumOf(shown.map((at) => sizes[at]!)));
-  if (steps >= LEAST_CHART_COLUMNS) {
+  const all = columns.map(({ name, value, dropped = 0 }) => {
+    const cells = [name, ...policies.map(value)];
+    return { cells, dropped, size: Math.max(...cells.map(({ length }) => length)) + GAP_COLUMNS };
+  });
+  const sizeOf = (shown: typeof all) => shown.reduce((sum, { size }) => sum + size, 0);
+  let shown = all;
+  for (let drop = 5; drop > 0 && sizeOf(shown) - GAP_COLUMNS > width; drop -= 1)
+    shown = shown.filter(({ dropped }) => dropped !== drop);
+  const rows = ["", ...policies].map((_, row) => shown.map(({ cells }): Line => [cells[row]!]));
+  // The chart takes the remaining columns.
+  const steps = Math.min(MAX_CHART_COLUMNS, width - sizeOf(shown));
+  const hasChart = steps >= MIN_CHART_COLUMNS;
+  if (hasChart) {
     const most = policies.reduce((highest, { highestTokens }) => Math.max(highest, highestTokens), 1);
     const title = steps < CHART_TITLE.length ? "context" : CHART_TITLE;
-    [title, ...policies.map(({ context }) => sparkline(context, { most, steps }))].forEach((text, at) => {
-      rows[at]!.push(text);
-    });
+    const charts = [title, ...policies.map(({ context }) => sparkline(context, { most, steps }))];
+    for (const [at, row] of rows.entries()) row.push([charts[at]!]);
   }
   const right = shown.slice(1).map(() => ({ align: "right" as const }));
-  return table(
-    rows.map((row) => row.map((cell): Line => [cell])),
-    { columns: [{ flexible: true }, ...right, ...(rows[0]!.length > shown.length ? [{}] : [])], width },
-  );
+  return table(rows, { columns: [{ flexible: true }, ...right, ...(hasChart ? [{}] : [])], width });
 }
 
 const CHART_TITLE = "context over time";
-/** What goes first where a terminal is narrow; all of it stands in `--json` and on the page. */
-const LEAST_NEEDED = ["rereads", "masked", "words", "highest", "overall"];
-
-/** Columns by their place, so many as fit. */
-function fitting(sizes: readonly number[], width: number): number[] {
-  let shown = sizes.map((_, at) => at);
-  for (const name of LEAST_NEEDED) {
-    if (sumOf(shown.map((at) => sizes[at]!)) - GAP_COLUMNS <= width) break;
-    shown = shown.filter((at) => columns[at] !== name);
-  }
-  return shown;
-}
-
-function sumOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0);
-}
-
-function policyCells(result: LabRun["policies"][number]): string[] {
-  const share = (value: number | null) => (value === null ? "" : value.toFixed(2));
-  return [
-    result.policy,
-    usd(result.usd),
-    String(compactionCount(result)),
-    String(result.masks),
-    shortTokens(result.highestTokens),
-    duration(result.waitedSeconds * 1_000),
-    share(result.neededAfter),
-    share(result.neededAlong),
-    share(result.wordsKept),
-    String(result.readAgain),
-  ];
-}
 
 function summariesText({ policies }: LabRun): string {
   const [all, taken] = [
@@ -155,7 +136,7 @@ function summariesText({ policies }: LabRun): string {
 
 const HEIGHTS = "▁▂▃▄▅▆▇█";
 
-/** The highest of each stretch, as a share of the highest of all. */
+/** The highest value of each stretch, as a share of the highest of all. */
 function sparkline(values: readonly number[], options: { most: number; steps: number }): string {
   const steps = Math.max(0, Math.min(options.steps, values.length));
   return Array.from({ length: steps }, (_, step) => {
@@ -166,4 +147,57 @@ function sparkline(values: readonly number[], options: { most: number; steps: nu
     const height = stretch.reduce((high, value) => Math.max(high, value), 0) / options.most;
     return HEIGHTS[Math.min(HEIGHTS.length - 1, Math.floor(height * HEIGHTS.length))];
   }).join("");
+}
+
+type Tuned = Awaited<ReturnType<typeof searchSettings>>;
+
+/** Searches settings that suit the recorded sessions better than the current ones. */
+export async function tune(invocation: Invocation): Promise<undefined> {
+  const { io, output, options } = invocation;
+  const days = await daysOf(invocation);
+  const baseline = { name: "yours", settings: callSettings(invocation), input: {} };
+  const loss = lossOf(options.loss);
+  const tuned = await withProgress(io, `Tuning on ${counted(days.length, "session")}`, () =>
+    searchSettings({ days, baseline, ...(loss !== undefined && { loss }) }),
+  );
+  output.result(tuned, () => tunedView(tuned, output.width));
+}
+
+function lossOf(value: unknown): number | undefined {
+  if (value === undefined) return undefined;
+  const loss = Number(value);
+  if (loss >= 0 && loss <= 1) return loss;
+  throw wrongUsage(
+    `--loss must be a number from 0 to 1, not ${String(value)}.`,
+    "Write it like --loss 0.05.",
+  );
+}
+
+function tunedView(tuned: Tuned, width: number): Line[] {
+  const { isBetter, settings, savings, needed, presets, trained, tested, name } = tuned;
+  const found = { name: isBetter ? "found" : "best found", savings, needed: needed.tuned };
+  const yours = { name: "yours", savings: savings.map(() => 0), needed: needed.baseline };
+  const said = isBetter
+    ? `Found better settings. Trained on ${counted(trained, "session")}, tested on ${tested} others. Paste into your settings:`
+    : `Found no better settings than yours. Trained on ${counted(trained, "session")}, tested on ${tested} others. The best found: ${name}`;
+  const heading = ["", "saved", "from … to", "needed facts"].map((cell): Line => [cell]);
+  const columns = heading.map((_, at) => (at === 0 ? { flexible: true } : ({ align: "right" } as const)));
+  return [
+    ...table([heading, ...[yours, ...presets, found].map(testedCells)], { columns, width }),
+    [""],
+    ...paragraph(said, width),
+    ...(isBetter ? [[""], ...settingsLines(settings)] : []),
+  ];
+}
+
+function testedCells({ name, savings, needed }: Tuned["presets"][number]): Line[] {
+  const percent = (share: number) => `${Math.round(share * 100)}%`;
+  const mean = savings.reduce((sum, saving) => sum + saving, 0) / savings.length;
+  const spread = `${percent(Math.min(...savings))} … ${percent(Math.max(...savings))}`;
+  return [[name], [percent(mean)], [spread], [needed.toFixed(2)]];
+}
+
+function settingsLines(settings: Tuned["settings"]): Line[] {
+  const text = JSON.stringify({ compaction: settings }, null, 2);
+  return text.split("\n").map((line): Line => [span(line, "cyan")]);
 }

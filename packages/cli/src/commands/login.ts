@@ -11,7 +11,7 @@ import type { CliIo } from "../call/io.ts";
 import type { ModelRegistry } from "../call/model-choice.ts";
 import { terminalUi } from "../call/terminal-ui.ts";
 import { type Line, span, table } from "../views/line.ts";
-import { moment } from "../views/numbers.ts";
+import { loginState, takesKey } from "../views/login-state.ts";
 import { oneLine, printableLines } from "../views/terminal-text.ts";
 import { withCommandModels } from "./command-models.ts";
 
@@ -47,17 +47,20 @@ export async function run(invocation: Invocation): Promise<ExitCode | undefined>
 async function listOrLogIn({ models, invocation, signal }: Omit<LogIn, "provider">): Promise<void> {
   const { args, output, io } = invocation;
   const [name] = args;
-  const rows = models.catalogue.providers.filter(takesKey).map((each) => rowOf(each, models));
+  const configs = models.catalogue.providers.filter(takesKey);
+  const rows = configs.map((each) => rowOf(each, models));
+  const { keys } = models;
   if (name === undefined)
-    return output.result(rows, () => listLines(rows, { width: output.width, nowMs: io.now() }));
+    return output.result(rows, () =>
+      listLines(
+        configs.map((each) => [each, loginState(each, { keys, nowMs: io.now() })]),
+        output.width,
+      ),
+    );
   const provider = models.catalogue.providers.find((each) => each.provider === name);
   if (provider === undefined || !takesKey(provider)) throw unknownProvider(name, rows);
   const done = await logIn({ provider, models, invocation, signal });
   output.result(rowOf(provider, models), () => [[done]]);
-}
-
-function takesKey({ apiKeyEnv, login }: ProviderConfig): boolean {
-  return apiKeyEnv !== undefined || login !== undefined;
 }
 
 function rowOf(config: ProviderConfig, { keys }: ModelRegistry): LoginRow {
@@ -69,34 +72,17 @@ function rowOf(config: ProviderConfig, { keys }: ModelRegistry): LoginRow {
 }
 
 function* listLines(
-  rows: readonly LoginRow[],
-  { width, nowMs }: { width: number; nowMs: number },
+  rows: readonly [ProviderConfig, state: string | undefined][],
+  width: number,
 ): Iterable<Line> {
   const heading: Line[] = ["provider", "login", "state"].map((word) => [span(word, "gray")]);
-  const cells = rows.map((row): Line[] => [
-    [row.provider],
-    [row.login === null ? "" : oneLine(row.login, 40)],
-    [stateOf(row, nowMs)],
+  const cells = rows.map(([{ provider, login = "" }, state = ""]) => [
+    [provider],
+    [oneLine(login, 40)],
+    [state],
   ]);
   yield* table([heading, ...cells], { columns: [{}, {}, { flexible: true }], width });
   yield ["To log in or store a key, run ", span("bonsai login PROVIDER", "bold"), "."];
-}
-
-function stateOf({ origin, variable, expires }: LoginRow, nowMs: number): string {
-  switch (origin) {
-    case null:
-      return "";
-    case "environment":
-      return `key from ${variable}`;
-    case "file":
-      return "key stored";
-    case "models":
-      return "key from models.json";
-    case "lent":
-      return "key of an extension";
-    case "login":
-      return expires === null ? "logged in" : `logged in until ${moment(Date.parse(expires), nowMs)}`;
-  }
 }
 
 interface LogIn {

@@ -13,14 +13,14 @@ import {
   sessionFile,
 } from "../call/session-file.ts";
 import { callSettings } from "../call/settings.ts";
-import { branchDiffReport } from "../views/branch-diff-report.ts";
-import { branchDiffView } from "../views/branch-diff-view.ts";
+import { branchDiffReport } from "../views/branch-diff.ts";
+import { branchDiffView } from "../views/branch-diff.ts";
 import { contextReport } from "../views/context-report.ts";
 import { contextItemTable, contextReportView } from "../views/context-view.ts";
 import { type Line, paragraph, span } from "../views/line.ts";
 import { count, counted } from "../views/numbers.ts";
 import { freeModels } from "../views/session-facts.ts";
-import { treeRows } from "../views/session-tree.ts";
+import { treeRows } from "../views/tree-view.ts";
 import { printable } from "../views/terminal-text.ts";
 import { treeView } from "../views/tree-view.ts";
 

@@ -99,7 +99,7 @@ export const compactionCommands: readonly CommandGrammar[] = [
       ["bonsai lab session.jsonl --policy pi --policy bonsai+64k", "compare two policies"],
       ["bonsai lab --tune --all", "print cheaper settings to paste, and their savings"],
     ],
-    load: async () => (await import("../commands/lab.ts")).run,
+    load: async () => (await import("../commands/lab.ts")).lab,
   },
   {
     name: "demo",

@@ -7,7 +7,7 @@ import { JsonLinesOut, linesIn } from "../call/json-lines.ts";
 import { outputJson } from "../call/output.ts";
 import { refuseWords } from "../call/prompt-input.ts";
 import { interruptibleCall } from "../call/run-prompt.ts";
-import { dialogReview } from "../views/draft-dialog.ts";
+import { dialogReview } from "../views/draft-view.ts";
 import { draftReport } from "../views/draft-view.ts";
 import { RpcDispatcher } from "./dispatcher.ts";
 import { RpcEvents } from "./events.ts";

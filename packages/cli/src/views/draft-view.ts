@@ -1,4 +1,10 @@
-import type { CompactionDraft, ReviewDecision } from "@bonsai-agent/compaction";
+import {
+  type CompactionDraft,
+  lossLines,
+  type ReviewCompaction,
+  type ReviewDecision,
+} from "@bonsai-agent/compaction";
+import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import { type Model, readableSummary } from "@bonsai-agent/messages";
 import {
   type CompactionReport,
@@ -9,14 +15,14 @@ import {
   requestWords,
 } from "./compact-view.ts";
 import { type Line, paragraph, quoted, span } from "./line.ts";
-import { sizeChange } from "./numbers.ts";
+import { counted, sizeChange, tokensText } from "./numbers.ts";
 import { planPicture, planView } from "./plan-view.ts";
 import { oneLine, printable, wrap } from "./terminal-text.ts";
 
 /** A way to cut a draft elsewhere. */
 type CutChoice = keyof CompactionDraft["cuts"];
 
-/** What can be done with a draft; each way to cut it is a choice. */
+/** A choice for a draft; each other cut is one. */
 export type DraftChoice = Exclude<ReviewDecision["action"], "cut"> | CutChoice;
 
 const cutLabels: Readonly<Record<CutChoice, string>> = {
@@ -149,4 +155,50 @@ export function draftReport(draft: CompactionDraft, model: Model): DraftReport {
     cuts: draft.cuts,
     actions: [...draft.actions],
   };
+}
+
+/** The facts of a draft as one text, for a dialog that has no picture. */
+function draftText(draft: CompactionDraft, model: Model): string {
+  const { stage, result, problem } = draft;
+  const { summarizedEntryIds, turnPrefixEntryIds, keptEntryIds, maskedEntryIds, sizes } = result;
+  const summarised = summarizedEntryIds.length + turnPrefixEntryIds.length;
+  const parts = [
+    summarised === 0 ? "" : `summarised ${counted(summarised, "message")}`,
+    maskedEntryIds.length === 0 ? "" : `masked ${counted(maskedEntryIds.length, "old tool result")}`,
+    `kept ${counted(keptEntryIds.length, "message")} (${tokensText(sizes.keptTokens, true)})`,
+    sizes.summaryTokens === 0 ? "" : `a summary of ${tokensText(sizes.summaryTokens, true)}`,
+  ];
+  const loss = lossLines(result, { isPlan: stage === "plan" }).map(({ text }) => text);
+  return [
+    ...(problem === undefined ? [] : [problem]),
+    draftTitle(draft),
+    `${sizeChange(draft.result)}: ${parts.filter((each) => each !== "").join(", ")}.`,
+    ...draftFacts(draft, model),
+    ...loss,
+  ].join("\n");
+}
+
+interface DialogReviewOptions {
+  ui: Pick<FrontEndUI, "select" | "input" | "editor">;
+  /** Whose prices hold. */
+  model: () => Model;
+}
+
+/** Reviews a draft in dialogs that every front end has. A closed input asks again; a closed choice cancels. */
+export function dialogReview({ ui, model }: DialogReviewOptions): ReviewCompaction {
+  const review: ReviewCompaction = async (draft) => {
+    const { signal } = draft;
+    const offered = draftChoices(draft);
+    const labels = offered.map(({ label }) => label);
+    const picked = await ui.select(draftText(draft, model()), labels, { signal });
+    const { choice } = offered.find(({ label }) => label === picked) ?? { choice: "cancel" };
+    if (choice !== "edit" && choice !== "again") return decisionOf(choice, draft);
+    const text =
+      choice === "edit"
+        ? await ui.editor("Edit the summary", draft.refusedProse ?? draft.prose)
+        : await ui.input("What should the summary focus on?", draft.focus, { signal });
+    if (text === undefined) return review(draft);
+    return choice === "edit" ? { action: choice, prose: text } : { action: choice, focus: text };
+  };
+  return review;
 }

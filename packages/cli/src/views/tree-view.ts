@@ -1,9 +1,9 @@
 import { sizeBeforeText } from "@bonsai-agent/compaction/host";
-import { SecretFilter } from "@bonsai-agent/messages";
-import { entryParts, type SessionTree } from "@bonsai-agent/session";
+import { SecretFilter, textHead } from "@bonsai-agent/messages";
+import { type Entry, entryParts, type SessionTree } from "@bonsai-agent/session";
 import { fitLine, kindStyle, type Line, lineWidth, type Span, span } from "./line.ts";
 import { counted } from "./numbers.ts";
-import { callInTree, kindOf, previewSpan } from "./preview.ts";
+import { callInTree, kindOf, previewOf, previewSpan } from "./preview.ts";
 
 interface TreeViewOptions {
   tree: SessionTree;
@@ -65,15 +65,14 @@ function elided(guides: string, max: number): string {
   return guides.length <= max ? guides : `…${guides.slice(-(max - 1))}`;
 }
 
-function* runLines(run: readonly number[], place: Place, options: TreeViewOptions): Generator<Line> {
-  const items = options.all
-    ? run.map((at): RunItem => ({ at, folded: 0 }))
-    : foldedRun(options.tree, run, options.leafId);
-  let guides = place.first;
-  for (const item of items) {
-    yield itemLine(item, guides, options);
-    guides = place.rest;
-  }
+function* runLines(
+  run: readonly number[],
+  { first, rest }: Place,
+  options: TreeViewOptions,
+): Generator<Line> {
+  const { tree, leafId, all } = options;
+  const items = all ? run.map((at): RunItem => ({ at, folded: 0 })) : foldedRun(tree, run, leafId);
+  for (const [at, item] of items.entries()) yield itemLine(item, at === 0 ? first : rest, options);
 }
 
 function itemLine(item: RunItem, guides: string, options: TreeViewOptions): Line {
@@ -87,6 +86,7 @@ function itemLine(item: RunItem, guides: string, options: TreeViewOptions): Line
   }
   const entry = tree.entries[item.at]!;
   const here = entry.id === options.leafId;
+  const label = (options.secrets ?? noSecrets).value(tree.labelOf(item.at));
   const tail: Span[] = [];
   if (item.folded > 0) tail.push(span(`  +${item.folded}`, "gray"));
   if (here) tail.push(span("  ◀ here", ["bold", "yellow"]));
@@ -95,7 +95,7 @@ function itemLine(item: RunItem, guides: string, options: TreeViewOptions): Line
     ` ${guides}`,
     bullet(tree.isActive(item.at), here),
     " ",
-    ...labelSpans((options.secrets ?? noSecrets).value(tree.labelOf(item.at))),
+    ...(label === undefined ? [] : [span(`[${label}] `, ["bold", "yellow"])]),
     ...content(options, item.at),
   ];
   return [...fitLine(head, width - lineWidth(tail)), ...tail];
@@ -106,10 +106,6 @@ const idWidth = 8;
 function bullet(active: boolean, here: boolean): Span {
   if (here) return span("◉", ["bold", "yellow"]);
   return active ? span("●", "green") : span("○", "gray");
-}
-
-function labelSpans(label: string | undefined): Span[] {
-  return label === undefined ? [] : [span(`[${label}]`, ["bold", "yellow"]), span(" ")];
 }
 
 function content({ tree, width, secrets = noSecrets }: TreeViewOptions, at: number): Span[] {
@@ -149,7 +145,7 @@ function entries(value: number): string {
 /** A line of a folded run: an entry with how many after it are folded away, or many turns folded into one line. */
 type RunItem = { at: number; folded: number } | { at: undefined; turns: number; folded: number };
 
-/** So many turns of a run are shown at its beginning and at its end. */
+/** Turns of a folded run that stay visible at its start and its end. */
 const turnsAtStart = 4;
 const turnsAtEnd = 5;
 
@@ -160,7 +156,7 @@ const turnsAtEnd = 5;
 function foldedRun(tree: SessionTree, run: readonly number[], leafId: string | null): RunItem[] {
   const end = run.findLast((at) => !isBookkeeping(tree, at)) ?? run[0];
   const landmarks = run.filter(
-    (at) => at === run[0] || at === end || isTurn(tree, at) || isWeighty(tree, at, leafId),
+    (at) => at === run[0] || at === end || tree.entries[at]!.kind === "user" || isWeighty(tree, at, leafId),
   );
   const plainTurns = landmarks.filter((at) => at !== run[0] && at !== end && !isWeighty(tree, at, leafId));
   const hidden = new Set(
@@ -188,11 +184,7 @@ function lines(
   return items;
 }
 
-function isTurn(tree: SessionTree, at: number): boolean {
-  return tree.entries[at]!.kind === "user";
-}
-
-/** Entries about other entries: nobody wants to stand there. */
+/** Entries about other entries: no useful position. */
 function isBookkeeping(tree: SessionTree, at: number): boolean {
   const { type } = tree.entries[at]!;
   return (
@@ -204,4 +196,39 @@ function isWeighty(tree: SessionTree, at: number, leafId: string | null): boolea
   const entry = tree.entries[at]!;
   const summary = entry.type === "compaction" || entry.type === "branch_summary";
   return summary || entry.id === leafId || tree.labelOf(at) !== undefined;
+}
+
+/** One row of `bonsai session tree --json`, in file order. */
+export interface TreeRow {
+  id: string;
+  parentId: string | null;
+  type: string;
+  /** Of a message. */
+  role?: string;
+  preview: string;
+  label?: string;
+  /** True on the path from a root to the current position. */
+  active: boolean;
+}
+
+/**
+ * All entries of all branches of a parsed tree, a row at a time.
+ * @param secrets redacts labels and previews. Default: none
+ */
+export function* treeRows(tree: SessionTree, secrets = noSecrets): Generator<TreeRow> {
+  for (const at of tree.entries.keys()) {
+    const entry = tree.entry(at)!;
+    const role = entry.type === "message" ? entry.message?.role : undefined;
+    const label = tree.labelOf(at);
+    const call = secrets.value(callInTree(tree, at, entry));
+    yield {
+      id: entry.id,
+      parentId: entry.parentId,
+      type: entry.type,
+      ...(typeof role === "string" && { role }),
+      preview: textHead(previewOf(secrets.value(entry), call), 200),
+      ...(label !== undefined && { label: secrets.text(label) }),
+      active: tree.isActive(at),
+    };
+  }
 }

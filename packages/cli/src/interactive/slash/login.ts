@@ -6,7 +6,7 @@ import {
   type ProviderConfig,
   referenceOf,
 } from "@bonsai-agent/models";
-import { moment } from "../../views/numbers.ts";
+import { loginState, takesKey } from "../../views/login-state.ts";
 import { oneLine } from "../../views/terminal-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
@@ -19,12 +19,13 @@ export const loginCommand: SlashCommand = {
   argumentHint: "[provider]",
   worksWhileBusy: true,
   complete: (prefix, { host }) =>
-    keyed(host.app.models.catalogue.providers)
+    host.app.models.catalogue.providers
+      .filter(takesKey)
       .filter(({ provider }) => provider.startsWith(prefix.trim()))
       .map(({ provider }) => ({ value: provider, label: provider })),
   async run(args, context) {
     reloadModels(context);
-    const providers = keyed(context.host.app.models.catalogue.providers);
+    const providers = context.host.app.models.catalogue.providers.filter(takesKey);
     // Text after a provider's name may be its key, so it is never shown again.
     const [word = "", ...others] = args.split(/\s+/);
     const named = providers.find(({ provider }) => provider === word);
@@ -37,11 +38,6 @@ export const loginCommand: SlashCommand = {
     else if (way === "key") await storeKey(provider, context, isGivenKey);
   },
 };
-
-/** Those that need a key, or a login. */
-function keyed(providers: readonly ProviderConfig[]): ProviderConfig[] {
-  return providers.filter(({ apiKeyEnv, login }) => apiKeyEnv !== undefined || login !== undefined);
-}
 
 /** Where a provider takes both, the user says which. */
 function chosenWay(
@@ -100,32 +96,10 @@ function sortRank(config: ProviderConfig, keys: KeyFile): number {
   return config.login === undefined ? 3 : 2;
 }
 
-/** What lets requests in at a provider. */
+/** The key or login of a provider, in words. */
 function stateWords(config: ProviderConfig, keys: KeyFile): string {
-  const { provider, apiKeyEnv, login } = config;
-  const origin = keys.source(config);
-  switch (origin) {
-    case undefined:
-      return login === undefined ? "no key" : `not logged in to ${oneLine(login, 40)}`;
-    case "environment":
-      return `key from ${apiKeyEnv}`;
-    case "file":
-      return "key stored";
-    case "models":
-      return "key from models.json";
-    case "lent":
-      return "key from an extension";
-    case "login":
-      return loginWords(keys.logins.state(provider)?.expires);
-  }
-}
-
-function loginWords(expires: number | undefined): string {
-  if (expires === undefined) return "logged in";
-  const nowMs = Date.now();
-  return expires > nowMs
-    ? `logged in until ${moment(expires, nowMs)}, then refreshed`
-    : "logged in, refreshed at the next use";
+  const missing = config.login === undefined ? "no key" : `not logged in to ${oneLine(config.login, 40)}`;
+  return loginState(config, { keys, nowMs: Date.now() }) ?? missing;
 }
 
 /** The key itself is shown nowhere. */

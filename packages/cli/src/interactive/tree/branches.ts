@@ -1,7 +1,7 @@
 import type { MergeOptions } from "@bonsai-agent/agent";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { branchDiffReport } from "../../views/branch-diff-report.ts";
-import { branchDiffView } from "../../views/branch-diff-view.ts";
+import { branchDiffReport } from "../../views/branch-diff.ts";
+import { branchDiffView } from "../../views/branch-diff.ts";
 import { freeAmong } from "../../views/session-facts.ts";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";

@@ -1,11 +1,126 @@
+import { branchDiff, type CompactionSettings, readContext } from "@bonsai-agent/compaction";
 import { branchWords } from "@bonsai-agent/compaction/host";
-import { contextTokens, costPhrase } from "@bonsai-agent/messages";
+import {
+  contextTokens,
+  costPhrase,
+  type KnownCost,
+  knownUsd,
+  SecretFilter,
+  type Usage,
+} from "@bonsai-agent/messages";
 import type { LinePart } from "@bonsai-agent/messages/numbers";
-import type { BranchDiffReport, BranchSideReport, PlaceReport } from "./branch-diff-report.ts";
+import { type Entry, entryParts, type Session } from "@bonsai-agent/session";
 import { fitLine, kindStyle, type Line, lineWidth, marked, paragraph, type Span, span } from "./line.ts";
 import { age, count, counted, duration, tokensText } from "./numbers.ts";
-import { fitPreview, previewSpan } from "./preview.ts";
+import { callIn, fitPreview, kindOf, previewSpan, previewText } from "./preview.ts";
+import { FactCounter, type IsFree } from "./session-facts.ts";
 import { oneLine, printableLines, truncate, wrap } from "./terminal-text.ts";
+
+type BranchSide = ReturnType<typeof branchDiff>["a"];
+
+/** The JSON of `bonsai session diff`. */
+export interface BranchDiffReport extends Pick<ReturnType<typeof branchDiff>, "relation" | "sharedFiles"> {
+  /** Null where the two places have no entry in common. */
+  commonAncestor: PlaceReport | null;
+  /** Entries from the root down to it. */
+  commonEntries: number;
+  a: BranchSideReport;
+  b: BranchSideReport;
+}
+
+/** One place in the tree. */
+export interface PlaceReport {
+  entryId: string;
+  /** In a word: user, assistant, compaction, … */
+  kind: string;
+  preview: string;
+  label?: string;
+  /** ISO 8601. */
+  timestamp: string;
+}
+
+/** The work on one side after the split. */
+export interface BranchSideReport
+  extends Pick<
+    BranchSide,
+    "turns" | "files" | "commands" | "words" | "compactions" | "branchSummaries" | "lastAnswer"
+  > {
+  /** Null for the place before every entry. */
+  leaf: PlaceReport | null;
+  /** Oldest first. */
+  entryIds: string[];
+  /** ISO 8601: its first and last message; null without one. */
+  firstActivity: string | null;
+  lastActivity: string | null;
+  /** Of all that was asked of models on this side. */
+  usage: Usage;
+  /** Null where not all of it is known. */
+  costUsd: number | null;
+  cost: KnownCost;
+  /** The whole context at its end. */
+  context: { tokens: number; isEstimate: boolean };
+}
+
+interface BranchDiffReportOptions {
+  session: Session;
+  settings: CompactionSettings;
+  a: string | null;
+  b: string | null;
+  isFree: IsFree;
+  /** Default: it redacts nothing. */
+  secrets?: SecretFilter;
+}
+
+const noSecrets = new SecretFilter([], false);
+
+/** Compares two positions of a session. @throws BonsaiError `tree_target_unknown` */
+export function branchDiffReport(options: BranchDiffReportOptions): BranchDiffReport {
+  const { session, secrets = noSecrets } = options;
+  const { commonAncestor, a, b, ...diff } = branchDiff(options);
+  return secrets.value({
+    relation: diff.relation,
+    commonAncestor: commonAncestor && placeOf(session, commonAncestor, secrets),
+    commonEntries: diff.commonEntries,
+    a: sideReport(a, options),
+    b: sideReport(b, options),
+    sharedFiles: diff.sharedFiles,
+  });
+}
+
+function sideReport(
+  side: BranchSide,
+  { session, settings, isFree, secrets = noSecrets }: BranchDiffReportOptions,
+): BranchSideReport {
+  const { leafId, entries, ...done } = side;
+  const counter = new FactCounter();
+  for (const entry of entries) counter.add(entry);
+  const { firstActivity, lastActivity, usage, cost: sum } = counter.facts();
+  const cost = sum.cost(isFree);
+  const leaf = leafId === null ? undefined : session.entry(leafId);
+  const { tokens, source } = readContext({ session, estimator: settings.estimator, leafId });
+  return {
+    leaf: leaf === undefined ? null : placeOf(session, leaf, secrets),
+    entryIds: entries.map(({ id }) => id),
+    firstActivity,
+    lastActivity,
+    usage,
+    costUsd: knownUsd(cost),
+    cost,
+    context: { tokens, isEstimate: source === "estimate" },
+    ...done,
+  };
+}
+
+function placeOf(session: Session, entry: Entry, secrets: SecretFilter): PlaceReport {
+  const label = session.label(entry.id);
+  return {
+    entryId: entry.id,
+    kind: kindOf(entry),
+    preview: previewText(entryParts(secrets.value(entry), secrets.value(callIn(session, entry))), 200),
+    ...(label !== undefined && { label }),
+    timestamp: entry.timestamp,
+  };
+}
 
 interface BranchDiffViewOptions {
   report: BranchDiffReport;
@@ -13,11 +128,11 @@ interface BranchDiffViewOptions {
   nowMs: number;
 }
 
-/** From so many columns on, the sides stand beside each other. */
+/** Minimum width for two columns. */
 const COLUMNS_BESIDE = 120;
 const BETWEEN = " │ ";
 
-/** Where two places part, then what was done on each side: beside each other where there is room, else below. */
+/** The common part of two positions, then the work on each side: in two columns if there is room. */
 export function* branchDiffView(options: BranchDiffViewOptions): Generator<Line> {
   const { report, width } = options;
   yield* commonLines(options);
@@ -27,7 +142,7 @@ export function* branchDiffView(options: BranchDiffViewOptions): Generator<Line>
   const [a, b] = (["a", "b"] as const).map((name) => sideSections(name, columns, options));
   yield [];
   if (isBeside) yield* beside(a!, b!, columns);
-  else yield* [...joined(a!), [], ...joined(b!)];
+  else yield* [...a!.flat(), [], ...b!.flat()];
 }
 
 function* commonLines({ report, width, nowMs }: BranchDiffViewOptions): Generator<Line> {
@@ -66,13 +181,13 @@ function placeSpans({ entryId, kind, label, preview }: PlaceReport): Line {
   ];
 }
 
-/** A text whose paths give way from their beginning where space is short. */
+/** A text whose paths lose their first folders if space is short. */
 function pathParts(text: string): LinePart[] {
   const words = oneLine(text, 400).split(/(\S+)/);
   return words.map((word) => ({ text: word, isPath: PATH.test(word) }));
 }
 
-/** No address, and nothing in quotes. */
+/** Not a URL, and not quoted. */
 const PATH = /^[\w.@~+-]*(?:\/[\w.@~+-]+)+$/;
 
 /** The lines of each section; the sections of both sides are the same. */
@@ -113,10 +228,10 @@ function factLines(side: BranchSideReport, width: number, nowMs: number): Line[]
   ].flatMap((text) => paragraph(text, width, undefined, 2));
 }
 
-const MOST_FILES = 12;
-const MOST_COMMANDS = 12;
-const MOST_WORDS = 8;
-const MOST_ANSWER_LINES = 8;
+const MAX_FILES = 12;
+const MAX_COMMANDS = 12;
+const MAX_WORDS = 8;
+const MAX_ANSWER_LINES = 8;
 
 function fileLines(
   { files: { created, modified, read } }: BranchSideReport,
@@ -133,7 +248,7 @@ function fileLines(
     ...named(modified, span("  ~ ", "yellow")),
     ...named(read, span("    ", "gray")),
   ];
-  return bounded(lines, MOST_FILES, "file");
+  return bounded(lines, MAX_FILES, "file");
 }
 
 const stateMarks = {
@@ -142,7 +257,7 @@ const stateMarks = {
   aborted: span("  ■ ", "gray"),
 } as const;
 
-/** What only looked is counted, unless it failed. */
+/** Commands that only read are counted, unless they failed. */
 function commandLines({ commands }: BranchSideReport, width: number): Line[] {
   const told = commands.filter(({ isLookup, state }) => !isLookup || state === "failed");
   const lines = told.map(({ command, state, line }): Line => {
@@ -150,18 +265,18 @@ function commandLines({ commands }: BranchSideReport, width: number): Line[] {
     return fitLine([stateMarks[state], previewSpan(pathParts(command)), ...why], width);
   });
   const lookups = commands.length - told.length;
-  if (lookups === 0) return bounded(lines, MOST_COMMANDS, "command");
+  if (lookups === 0) return bounded(lines, MAX_COMMANDS, "command");
   const rest = `  ${lines.length === 0 ? "" : "and "}${counted(lookups, "command")} that changed nothing`;
-  return [...bounded(lines, MOST_COMMANDS, "command"), [span(rest, "gray")]];
+  return [...bounded(lines, MAX_COMMANDS, "command"), [span(rest, "gray")]];
 }
 
 function wordLines({ words: { said, leftOut } }: BranchSideReport, width: number): Line[] {
-  const lines = said.slice(-MOST_WORDS).flatMap(({ text }) => {
+  const lines = said.slice(-MAX_WORDS).flatMap(({ text }) => {
     const [first = "", ...others] = wrap(oneLine(text, 2_000), width - 4);
     const second = others.length > 1 ? truncate(`${others[0]} …`, width - 4) : others[0];
     return marked(span("  › ", "cyan"), second === undefined ? [first] : [first, second]);
   });
-  const hidden = leftOut + Math.max(0, said.length - MOST_WORDS);
+  const hidden = leftOut + Math.max(0, said.length - MAX_WORDS);
   return hidden === 0 ? lines : [[span(`  ${counted(hidden, "earlier message")}`, "gray")], ...lines];
 }
 
@@ -187,7 +302,7 @@ function summaryLines({ compactions, branchSummaries }: BranchSideReport, width:
 function answerLines({ lastAnswer }: BranchSideReport, width: number): Line[] {
   if (lastAnswer === undefined) return [];
   const lines = printableLines(lastAnswer.text).flatMap((line) => wrap(line, width - 4));
-  const shown = lines.slice(0, MOST_ANSWER_LINES).map((line): Line => [span("  │ ", "green"), line]);
+  const shown = lines.slice(0, MAX_ANSWER_LINES).map((line): Line => [span("  │ ", "green"), line]);
   const rest = lines.length - shown.length;
   return rest === 0 ? shown : [...shown, [span(`  │ … and ${counted(rest, "line")} more`, "gray")]];
 }
@@ -195,14 +310,10 @@ function answerLines({ lastAnswer }: BranchSideReport, width: number): Line[] {
 function bounded(lines: Line[], most: number, noun: string): Line[] {
   const rest = lines.length - most;
   if (rest <= 0) return lines;
-  return [...lines.slice(0, most), [span(`    and ${counted(rest, `${noun}`)} more`, "gray")]];
+  return [...lines.slice(0, most), [span(`    and ${counted(rest, noun)} more`, "gray")]];
 }
 
-function joined(sections: readonly Line[][]): Line[] {
-  return sections.flat();
-}
-
-/** Sections begin on the same line on both sides. */
+/** Each section begins on the same line on both sides. */
 function* beside(a: readonly Line[][], b: readonly Line[][], columns: number): Generator<Line> {
   for (let at = 0; at < Math.max(a.length, b.length); at += 1) {
     const [left, right] = [a[at] ?? [], b[at] ?? []];

@@ -1,30 +1,25 @@
 import { readdirSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { type Day, recordingOf } from "@bonsai-agent/lab";
+import { basename, join, resolve } from "node:path";
+import { type Day, type Policy, policyNamed, policyOf, recordingOf, usualPolicies } from "@bonsai-agent/lab";
 import { BonsaiError, type ModelPrices, usualCacheRules } from "@bonsai-agent/messages";
 import { listSessions } from "@bonsai-agent/session";
 import { wrongUsage } from "../call/failure.ts";
 import type { Invocation } from "../call/invocation.ts";
+import { readJsonFile } from "../call/json-file.ts";
 import { knownCatalogue } from "../call/page-source.ts";
 import { latestSession } from "../call/session-choice.ts";
 import { openSessionFile, sessionFile, sessionPlace } from "../call/session-file.ts";
+import { callSettings } from "../call/settings.ts";
 import { inMemory, transcriptSession } from "../call/transcript-session.ts";
 
-/** A middling model's, in US dollars per million tokens: for recordings whose model has no known price. */
-const MIDDLING: ModelPrices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
+/** Prices of a mid-range model in US dollars per million tokens, for recordings whose model has no known price. */
+const USUAL_PRICES: ModelPrices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const USUAL_WINDOW = 200_000;
 
-/** What was named. */
-export function named(args: Invocation["args"]): string[] {
-  return args.filter((each) => each !== undefined);
-}
-
-/**
- * What a call of `lab` plays again.
- * @param names sessions, transcripts and folders of both; none for the latest session of the folder
- */
-export async function daysOf(invocation: Invocation, names: readonly string[]): Promise<Day[]> {
-  const { io, options, output } = invocation;
+/** The days that a call of `lab` replays: the named sessions, transcripts and folders, or the latest session of the folder. */
+export async function daysOf(invocation: Invocation): Promise<Day[]> {
+  const { io, options, output, args } = invocation;
+  const names = args.filter((each) => each !== undefined);
   if (options.all === true && names.length > 0)
     throw wrongUsage(
       `--all already means all sessions of this folder, but you also named ${names[0]}.`,
@@ -47,7 +42,7 @@ export async function daysOf(invocation: Invocation, names: readonly string[]): 
     return {
       ...(!isKnown && { assumed: recording.model ?? "the model" }),
       recording,
-      prices: model?.usdPerMillionTokens ?? MIDDLING,
+      prices: model?.usdPerMillionTokens ?? USUAL_PRICES,
       cacheRules: model?.cacheRules ?? usualCacheRules,
       windowTokens: windowTokens ?? recording.windowTokens ?? (model?.contextWindow || USUAL_WINDOW),
     };
@@ -67,13 +62,13 @@ function windowOf(given: unknown): number | undefined {
 function recordingsOf(invocation: Invocation, names: readonly string[]): Day["recording"][] {
   const { io, options, output } = invocation;
   const call = { io, options };
-  if (options.all === true) {
-    const { sessions } = listSessions({ ...sessionPlace(call), cwd: io.cwd });
-    return sessions.flatMap(({ file }) => recordedOrPassedOver(file, invocation));
-  }
+  if (options.all === true)
+    return listSessions({ ...sessionPlace(call), cwd: io.cwd }).sessions.flatMap(({ file }) =>
+      recordedOrSkipped(file, invocation),
+    );
   if (names.length > 0) return names.flatMap((name) => recordingsNamed(name, invocation));
-  const onNotice = (notice: Parameters<typeof output.notify>[0]) => output.notify(notice);
-  return [recorded(latestSession({ cwd: io.cwd, call, onNotice }), invocation)];
+  const latest = latestSession({ cwd: io.cwd, call, onNotice: (notice) => output.notify(notice) });
+  return [recorded(latest, invocation)];
 }
 
 function recordingsNamed(name: string, invocation: Invocation): Day["recording"][] {
@@ -83,11 +78,10 @@ function recordingsNamed(name: string, invocation: Invocation): Day["recording"]
   return readdirSync(folder)
     .filter((file) => file.endsWith(".jsonl"))
     .sort()
-    .flatMap((file) => recordedOrPassedOver(join(folder, file), invocation));
+    .flatMap((file) => recordedOrSkipped(join(folder, file), invocation));
 }
 
-/** One file of a folder that is no session keeps nobody from the others. */
-function recordedOrPassedOver(file: string, invocation: Invocation): Day["recording"][] {
+function recordedOrSkipped(file: string, invocation: Invocation): Day["recording"][] {
   try {
     return [recorded(file, invocation)];
   } catch (error) {
@@ -109,5 +103,36 @@ function recorded(name: string, invocation: Invocation): Day["recording"] {
     return recordingOf(session);
   } finally {
     session.close();
+  }
+}
+
+/** The user's own settings come first, then the presets, unless some are named. */
+export function policiesOf(invocation: Invocation): Policy[] {
+  const named = invocation.options.policy as string[] | undefined;
+  if (named !== undefined) return named.map((name) => policyFor(name, invocation.io.cwd));
+  return [{ name: "yours", settings: callSettings(invocation), input: {} }, ...usualPolicies()];
+}
+
+/** A file of settings, where there is one of that name, else a preset with its changes. */
+function policyFor(name: string, cwd: string): Policy {
+  const file = resolve(cwd, name);
+  const isFile = statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
+  if (!isFile && !name.endsWith(".json")) return policyNamed(name);
+  if (!isFile)
+    throw new BonsaiError({
+      code: "policy_file_unreadable",
+      message: `The file ${file} does not exist.`,
+      hint: "Name a file with compaction settings, or a preset with changes like pi+64k.",
+    });
+  try {
+    return policyOf(basename(name), readJsonFile(file));
+  } catch (error) {
+    if (!BonsaiError.is(error) || error.message.includes(file)) throw error;
+    throw new BonsaiError({
+      code: error.code,
+      message: `${file}: ${error.message}`,
+      hint: error.hint,
+      cause: error,
+    });
   }
 }
