@@ -1,6 +1,7 @@
 // Shared by Bonsai's own packages. May change in any release.
 export { anthropicThinking } from "./anthropic/anthropic-thinking.ts";
 export { malformedArguments } from "./call-arguments.ts";
+export { compatOfPi } from "./catalogue/pi-models-file.ts";
 export { whyUnusable } from "./catalogue/usable-models.ts";
 export { isWithheld } from "./exchange/attempts.ts";
 export { isRefusedImageLine } from "./exchange/refused-images.ts";

@@ -14,7 +14,7 @@ export interface PiExtension {
   notifyOnce: NotifyOnce;
 }
 
-/** A handler as pi's `on` takes it. */
+/** A handler of pi's `on`. */
 export type PiHandler = (event: object, ctx: ExtensionContext) => unknown;
 
 /** Notifies once per thing. `what` is the rest of a sentence that begins with the extension's name. */

@@ -1,10 +1,10 @@
-import { contentText, messageText } from "@bonsai-agent/messages";
+import { messageText } from "@bonsai-agent/messages";
 import { afterEach, expect, test, vi } from "vitest";
 import { closeSessions, notified, openPiSession } from "./open-pi-session.ts";
 
 afterEach(closeSessions);
 
-test("an extension that imports types alone sees models in pi's names, and its drawing does no harm", async () => {
+test("an extension that imports only types of pi gets models in pi's shape", async () => {
   const session = await openPiSession("types-only", {
     ui: {},
     model: { usdPerMillionTokens: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 } },
@@ -23,67 +23,7 @@ test("an extension that imports types alone sees models in pi's names, and its d
   expect(session.notices).toEqual([]);
 });
 
-test("a TypeBox tool is checked, keeps its details, and is rebuilt from the branch", async () => {
-  const answers = [
-    { calls: [{ name: "todo", arguments: { action: "add", text: "buy milk" } }] },
-    { calls: [{ name: "todo", arguments: { action: "drop" } }] },
-    "Noted.",
-  ];
-  const session = await openPiSession("todo", { ui: {}, answers });
-  await session.prompt("Remember the milk.");
-  const results = session.session
-    .entries()
-    .flatMap((entry) =>
-      entry.type === "message" && entry.message.role === "toolResult" ? [entry.message] : [],
-    );
-  expect(results).toMatchObject([
-    { isError: false, content: [{ text: "#1 buy milk" }], details: { todos: [{ id: 1, text: "buy milk" }] } },
-    { isError: true },
-  ]);
-  const declared = session.requests[0]?.tools.find(({ name }) => name === "todo");
-  expect(declared?.parameters).toMatchObject({
-    type: "object",
-    required: ["action"],
-    properties: { action: { type: "string", enum: ["add", "list"], description: "What to do" } },
-  });
-  await session.extensions.reload();
-  await session.command("/todos");
-  expect(notified(session)).toEqual(["buy milk"]);
-  expect(session.notices).toEqual([]);
-});
-
-test("a guard asks through ctx.ui, changes input in place, and adds to results", async () => {
-  const call = (command: string) => ({ calls: [{ name: "bash", arguments: { command } }] });
-  const session = await openPiSession("permission-gate", {
-    ui: { select: ["No"] },
-    answers: [call("rm -rf build"), call("echo hello"), "Done."],
-  });
-  await session.prompt("Clean up.");
-  const texts = session.requests
-    .at(-1)
-    ?.messages.flatMap((message) => (message.role === "toolResult" ? [contentText(message.content)] : []));
-  expect(texts).toEqual([
-    expect.stringContaining("Blocked by user"),
-    expect.stringMatching(/hello[\s\S]*\(checked\)/),
-  ]);
-  await session.command("/asked");
-  expect(notified(session)).toEqual(["start select, end select"]);
-  expect(session.notices).toEqual([]);
-});
-
-test("a guard blocks where nobody can be asked, and ends the work where it says so", async () => {
-  const session = await openPiSession("permission-gate", {
-    answers: [{ calls: [{ name: "bash", arguments: { command: "sudo true" } }] }, "Unasked."],
-  });
-  await session.prompt("Be root.");
-  const last = session.session.entries().at(-1);
-  expect(last).toMatchObject({ message: { role: "toolResult", isError: true } });
-  expect(JSON.stringify(last)).toContain("nobody to ask");
-  expect(session.requests).toHaveLength(1);
-  expect(session.notices).toEqual([]);
-});
-
-test("prompt sections, messages, streamed text and settling are pi's", async () => {
+test("prompt sections, messages, streamed text and agent_settled have pi's shapes", async () => {
   const session = await openPiSession("prompt-sections", { ui: {}, answers: ["Hello there."] });
   await session.prompt("Hi");
   const [request] = session.requests;
@@ -104,7 +44,7 @@ test("prompt sections, messages, streamed text and settling are pi's", async () 
   expect(session.notices).toEqual([]);
 });
 
-test("types among imported values, the old name of TypeBox, and the old way to a key", async () => {
+test("old imports work: types among values, @sinclair/typebox and getApiKey", async () => {
   const session = await openPiSession("old-style", { ui: {} });
   await session.command('/check {"count": 2}');
   await session.command('/check {"count": 0}');
@@ -112,7 +52,7 @@ test("types among imported values, the old name of TypeBox, and the old way to a
   expect(notified(session)).toEqual(["fits", "does not fit", "k1 undefined"]);
 });
 
-test("a provider with a stream of its own answers through the registry", async () => {
+test("a provider with streamSimple answers through the registry", async () => {
   const session = await openPiSession("provider", { ui: {} });
   await session.command("/ask-parrot hello");
   expect(notified(session)).toEqual([
@@ -122,57 +62,7 @@ test("a provider with a stream of its own answers through the registry", async (
   expect(session.notices).toEqual([]);
 });
 
-test("Bonsai's own tools can be wrapped, and run elsewhere", async () => {
-  const session = await openPiSession("tool-override", {
-    answers: [
-      { calls: [{ name: "read", arguments: { path: "missing.txt" } }] },
-      { calls: [{ name: "bash", arguments: { command: "uname" } }] },
-      { calls: [{ name: "bash", arguments: { command: "false" } }] },
-      "Done.",
-    ],
-  });
-  await session.prompt("Look around.");
-  const results = session.requests
-    .at(-1)
-    ?.messages.flatMap((message) => (message.role === "toolResult" ? [message] : []));
-  expect(results).toMatchObject([
-    { isError: true },
-    { isError: false, content: [{ text: "elsewhere: uname in the project" }] },
-    { isError: true },
-  ]);
-  expect(session.session.entries()).toContainEqual(
-    expect.objectContaining({ customType: "read-log", data: { path: "missing.txt" } }),
-  );
-});
-
-test("a user's command is run by the extension, or where it says", async () => {
-  const session = await openPiSession("tool-override");
-  const run = session.agent.runUserCommand.bind(session.agent);
-  expect(await run("i vim")).toMatchObject({ output: "handled", exitCode: 2, cancelled: false });
-  const shown: string[] = [];
-  const far = await run("far away 2>&1 || echo $0; exit 3", { onOutput: (text) => shown.push(text) });
-  expect(far).toMatchObject({ output: expect.stringMatching(/not found[\s\S]*bash/), exitCode: 3 });
-  expect(shown.join("")).toBe(far.output);
-  expect(session.notices).toEqual([]);
-});
-
-test("a user's command that was to be run elsewhere, but is not said where, is not run here", async () => {
-  const session = await openPiSession("tool-override");
-  const answers = [
-    {},
-    { operations: null },
-    { operations: {} },
-    { result: null },
-    { operations: {}, result: { output: "handled", exitCode: 0 } },
-  ];
-  for (const answer of answers)
-    await expect(session.agent.runUserCommand(`odd ${JSON.stringify(answer)}`)).rejects.toMatchObject({
-      code: "command_blocked",
-    });
-  expect(session.session.entries().filter(({ type }) => type === "message")).toEqual([]);
-});
-
-test("a command hands over to a new session, whose context can send messages", async () => {
+test("the context of a new session can send messages", async () => {
   const control = {
     newSession: async () => true,
     fork: async () => false,
@@ -188,7 +78,7 @@ test("a command hands over to a new session, whose context can send messages", a
   await expect(session.command("/setup")).rejects.toMatchObject({ cause: { code: "pi_method_missing" } });
 });
 
-test("events of earlier versions of pi come with their successor", async () => {
+test("events of earlier versions of pi fire with session_start", async () => {
   const session = await openPiSession("earlier-events", { ui: {} });
   for (const reason of ["new", "fork", "resume", "reload"] as const)
     await session.lifecycle.notify("session_start", {
@@ -210,7 +100,7 @@ test("events of earlier versions of pi come with their successor", async () => {
   expect(session.notices).toEqual([]);
 });
 
-test("messages come in blocks, and a turn ends with its context; what its handlers add is added", async () => {
+test("messages have blocks, and handlers of turn_end get a context and add entries", async () => {
   const session = await openPiSession("turn-end", { ui: {}, answers: ["One.", "More."] });
   await session.prompt("Go.");
   await session.command("/seen");
@@ -234,7 +124,7 @@ test("messages come in blocks, and a turn ends with its context; what its handle
   expect(session.notices).toEqual([]);
 });
 
-test("a text that calls a command runs it where templates are to be expanded, also at the end of a run", async () => {
+test("sendUserMessage with expandPromptTemplates runs commands", async () => {
   const session = await openPiSession("commands-sent", {
     ui: {},
     answers: [{ calls: [{ name: "ask_for_it", arguments: {} }] }, "Done."],
@@ -255,19 +145,7 @@ test("a text that calls a command runs it where templates are to be expanded, al
   expect(session.notices).toEqual([]);
 });
 
-test("the error of a tool without pi's files explains how to run without them", async () => {
-  const names = ["throws", "returns", "other", "mentions"];
-  const session = await openPiSession("background", {
-    answers: [...names.map((name) => ({ calls: [{ name, arguments: {} }] })), "Done."],
-  });
-  await session.prompt("Go.");
-  const results = session.requests
-    .at(-1)
-    ?.messages.flatMap((message) => (message.role === "toolResult" ? [messageText(message)] : []));
-  expect(results?.map((text) => text.includes("async: false"))).toEqual([true, true, false, false]);
-});
-
-test("what is done in vain is one notice, with the reason", async () => {
+test("an unsupported call is one notice with its reason", async () => {
   const session = await openPiSession("in-vain", { ui: {}, answers: ["One.", "Two."] });
   await session.prompt("One?");
   await session.prompt("Two?");
@@ -282,7 +160,7 @@ test("what is done in vain is one notice, with the reason", async () => {
   });
 });
 
-test("names of later versions of pi that have no place here are a notice, and the rest works", async () => {
+test("an unsupported method of later versions is a notice, and the rest works", async () => {
   const session = await openPiSession("later-names", { ui: {}, answers: ["One."] });
   await session.prompt("One?");
   expect(JSON.stringify(session.requests[0]?.messages)).toContain("A user message.");
@@ -296,7 +174,7 @@ test("names of later versions of pi that have no place here are a notice, and th
   expect(notified(session)).toEqual(['[[],"\\u001b[7mx\\u001b[27m"]']);
 });
 
-test("an export that Bonsai has no place for is named, with what to use instead", async () => {
+test("a missing export fails with its replacement", async () => {
   const { extensions } = await openPiSession("missing-export");
   expect(extensions.failed).toMatchObject([
     {
@@ -309,7 +187,7 @@ test("an export that Bonsai has no place for is named, with what to use instead"
   ]);
 });
 
-test("nothing of an unloaded extension is left", async () => {
+test("an unloaded extension leaves no commands and tools", async () => {
   const session = await openPiSession(["permission-gate", "provider", "todo"], { ui: { select: "Yes" } });
   session.extensions.unload();
   expect(session.extensions.commands).toEqual([]);

@@ -155,14 +155,18 @@ function sharedFields(
     const text = configValue(value, env);
     return text === undefined ? [] : [[name, text] as const];
   });
-  const own = ownCompat(compat, Object.values(thinkingLevelMap ?? {}));
+  const own = compatOfPi(compat, Object.values(thinkingLevelMap ?? {}));
   return {
     ...(values.length > 0 && { headers: Object.fromEntries(values) }),
     ...(Object.keys(own).length > 0 && { compat: own }),
   };
 }
 
-function ownCompat(given: PiModel["compat"] = {}, levels: readonly (string | null)[]): ModelCompat {
+/** Pi's differences of a server in Bonsai's words. `levels`: the server's words for levels of thinking. */
+export function compatOfPi(
+  given: PiModel["compat"] = {},
+  levels: readonly (string | null)[] = [],
+): ModelCompat {
   const { thinkingFormat, maxTokensField } = given;
   const efforts = effortWords.filter((word) => levels.includes(word));
   const isOff = thinkingFormat === undefined && given.supportsReasoningEffort === false;

@@ -1,4 +1,4 @@
-/** Partial arguments are read anew when there is so much more of them: all of it in time linear to its length. */
+/** Growth of the text that causes another read: the time for all reads stays linear. */
 const growth = 1.1;
 
 /** The arguments of a call of a tool while a model writes them, for providers that stream by themselves. */
@@ -7,12 +7,11 @@ export class ToolCallArgumentsStream {
   #readLength = 0;
   #arguments: Record<string, unknown> = {};
 
-  /** As it came so far. */
   get text(): string {
     return this.#text;
   }
 
-  /** @returns the arguments as far as they are known */
+  /** Returns the known arguments. */
   append(delta: string): Record<string, unknown> {
     this.#text += delta;
     if (this.#text.length < this.#readLength * growth) return this.#arguments;
@@ -21,7 +20,7 @@ export class ToolCallArgumentsStream {
     return this.#arguments;
   }
 
-  /** Takes the whole text, whatever came before. @returns what was missing of it, where it goes on from there */
+  /** Replaces the text. `delta`: the missing rest, if the new text continues the old one. */
   replace(text: string): { delta: string | undefined; arguments: Record<string, unknown> } {
     const delta = text.startsWith(this.#text) ? text.slice(this.#text.length) : undefined;
     this.#text = "";
@@ -29,7 +28,7 @@ export class ToolCallArgumentsStream {
     return { delta, arguments: this.append(text) };
   }
 
-  /** All of them, read once. */
+  /** The whole arguments. */
   finish(): { arguments: Record<string, unknown>; argumentsError?: string } {
     if (this.#text.trim() === "") return { arguments: {} };
     const read = objectIn(this.#text);
@@ -48,11 +47,11 @@ function objectIn(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** JSON that broke off, with its end: what stands there in part is left out, but for a text. */
+/** Completes a text of JSON that ends too early. Drops unfinished values, except texts. */
 function closed(text: string): string {
   const open: string[] = [];
   let isInText = false;
-  /** Up to here, all that is open could end. */
+  /** The last place where all open brackets can be closed. */
   let sound = { at: 0, open: "" };
   for (let at = 0; at < text.length; at += 1) {
     const character = text[at]!;

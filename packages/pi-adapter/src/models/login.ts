@@ -1,12 +1,12 @@
 import type { LoginCallbacks, LoginCredentials, ProviderLogin } from "@bonsai-agent/models/login";
 
-/** What a login of pi's provider objects tells the user. */
+/** A message of a login to the user. */
 type PiAuthEvent =
   | { type: "auth_url"; url: string; instructions?: string }
   | { type: "device_code"; userCode: string; verificationUri: string }
   | { type: "progress" | "info"; message: string };
 
-/** What it asks; a choice gives the id of an option. */
+/** A question to the user. A choice returns the id of an option. */
 interface PiAuthPrompt {
   type: "text" | "secret" | "manual_code" | "select";
   message: string;
@@ -26,10 +26,10 @@ export interface PiLogin {
   toAuth(credentials: LoginCredentials): Promise<{ apiKey?: string | undefined }>;
 }
 
-/** Where the key stands that `toAuth` made of the credentials: it is asked for without a wait. */
+/** The credentials' field for the key of `toAuth`: `getApiKey` cannot wait for it. */
 const KEY_FIELD = "bonsaiKey";
 
-/** A login of pi's provider objects as one of ours. */
+/** Converts a login of pi's provider objects. */
 export function loginOfPi(login: PiLogin): ProviderLogin {
   const withKey = async (credentials: LoginCredentials): Promise<LoginCredentials> => {
     const { apiKey } = await login.toAuth(credentials);
@@ -60,7 +60,7 @@ function interactionOf(callbacks: LoginCallbacks): Parameters<PiLogin["login"]>[
   };
 }
 
-/** What of a provider object is a login; undefined for one that has none. */
+/** The login of a provider object, if it has one. */
 export function piLoginOf(auth: unknown): PiLogin | undefined {
   const { oauth } = (auth ?? {}) as { oauth?: Partial<PiLogin> };
   const isLogin =

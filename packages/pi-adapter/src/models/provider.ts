@@ -9,18 +9,18 @@ import { piRequest } from "./transcript.ts";
 
 type PiStreaming = (model: object, context: object, options: object) => PiEventSource;
 
-/** What pi's `registerProvider` takes: options behind a name, or a provider object that has both. */
+/** The argument of pi's `registerProvider`: options, or a provider object with a name. */
 export interface PiProvider extends Omit<ProviderOptions, "stream" | "oauth"> {
   id?: string;
   getModels?(): readonly ProviderModelOptions[];
   streamSimple?: PiStreaming;
   oauth?: ProviderOptions["oauth"] & { usesCallbackServer?: boolean; isSubscription?: boolean };
-  /** Of pi's provider objects: the ways to log in. */
+  /** The logins of a provider object. */
   auth?: unknown;
   refreshModels?: unknown;
 }
 
-/** A provider in our shape. @throws BonsaiError `pi_provider_invalid` */
+/** A provider in Bonsai's shape. @throws BonsaiError `pi_provider_invalid` */
 export function bonsaiProvider(
   name: string | PiProvider,
   given: PiProvider | undefined,
@@ -49,12 +49,12 @@ export function bonsaiProvider(
   return { name: id, options: { ...own, stream: streaming(id, own, answer) } };
 }
 
-/** Asks a provider of pi as pi does: model, context and options apart, the prompt in all the places it may stand. */
+/** Calls a provider of pi with its arguments: model, context and options. */
 function streaming(name: string, options: ProviderOptions, answer: PiStreaming) {
   return (request: ProviderStreamRequest) => {
     const { model, maxOutputTokens, thinking = "off", signal } = request;
     const { baseUrl = "", headers, api } = options;
-    // A login's key goes with the request; what was registered stands in for it.
+    // The request has a login's key, if there is one.
     const apiKey = request.apiKey ?? keyOf(options.apiKey);
     const known = options.models?.find(({ id }) => id === model.id);
     const asked = { ...model, baseUrl, headers, api, ...known, id: model.id, provider: name };
@@ -72,7 +72,7 @@ function streaming(name: string, options: ProviderOptions, answer: PiStreaming) 
   };
 }
 
-/** `${NAME}`, and a bare name of a variable that is set, are `$NAME` here; so is what is put together with one that is not. */
+/** Bonsai's `$NAME` for pi's `${NAME}`, for the bare name of a variable that is set, and for a text with a variable that is not. */
 function keyReference(apiKey: string): string {
   if (typeof apiKey !== "string" || apiKey.startsWith("!")) return apiKey;
   const name = /^\$(?:\{(\w+)\}|(\w+))$/.exec(apiKey)?.slice(1).find(Boolean);
@@ -82,10 +82,10 @@ function keyReference(apiKey: string): string {
   return missing === undefined ? text : `$${missing}`;
 }
 
-/** In keys and headers of pi stand `$NAME` and `${NAME}` for variables, `$$` and `$!` for what follows the `$`. */
+/** pi's keys and headers: `$NAME` and `${NAME}` are variables, `$$` and `$!` are escapes. */
 const reference = /\$(?:([$!])|\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))/g;
 
-/** A text with the values of its variables. `missing`: the first of them that is not set, or empty. */
+/** A text with the values of its variables. `missing`: the first variable that is not set or empty. */
 function withVariables(template: string): { text: string; missing: string | undefined } {
   let missing: string | undefined;
   const text = template.replaceAll(reference, (_all, sign?: string, braced?: string, bare?: string) => {
@@ -100,7 +100,7 @@ function withVariables(template: string): { text: string; missing: string | unde
 
 type Headers = Readonly<Record<string, string>> | undefined;
 
-/** A header whose variable is not set is left out: its name alone would be sent. */
+/** Omits headers with a variable that is not set. */
 function withHeaders<Part extends { headers?: Headers }>(
   part: Part,
   id: string,
