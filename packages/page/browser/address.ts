@@ -1,6 +1,6 @@
 import { computed, signal } from "@preact/signals";
 
-/** What the page shows, as its address says it: each entry, and each view, has one for good. */
+/** The place that the address names. Every entry and view has a permanent one. */
 export type Address =
   /** The transcript of the branch of an entry, at that entry. */
   | { view: "entry"; id: string }

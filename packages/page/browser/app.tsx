@@ -174,9 +174,8 @@ function Keys() {
   );
 }
 
-/** So long the first entries have for themselves, in milliseconds. */
+/** Milliseconds before the branches are drawn, so that the first entries appear sooner. */
 const AFTER_PAINT_MS = 100;
-/** Who opens a long session sees it before its branches are drawn. */
 const isPainted = signal(false);
 
 function View() {

@@ -34,7 +34,7 @@ export function Code({ text, language = "", label, isOpen }: CodeProps) {
 
 const signs = { "+": "added", "-": "removed", "@": "place" } as const;
 
-/** What a file lost and got, with signs beside the colours. @param isOpen true where it is found in or printed */
+/** A change of a file, with signs beside the colours. @param isOpen true where it is found in or printed */
 export function Diff({ part, isOpen }: { part: DiffPart; isOpen: boolean }) {
   const { text, isCompared } = useMemo(() => changes(part), [part]);
   const { shown, more } = useShownText(text, isOpen);
@@ -62,19 +62,19 @@ interface Changes {
   isCompared: boolean;
 }
 
-/** What is longer, or takes longer, in milliseconds, is not compared. */
-const MOST_DIFF_CHARS = 200_000;
-const MOST_DIFF_MS = 200;
+/** Larger or slower comparisons are not made. */
+const MAX_DIFF_CHARS = 200_000;
+const MAX_DIFF_MS = 200;
 
 function changes(part: DiffPart): Changes {
   if ("unified" in part) return { text: part.unified, isCompared: true };
   const { before, after } = part;
   const patch =
-    before.length + after.length > MOST_DIFF_CHARS
+    before.length + after.length > MAX_DIFF_CHARS
       ? undefined
       : createTwoFilesPatch("a", "b", before, after, undefined, undefined, {
           context: 3,
-          timeout: MOST_DIFF_MS,
+          timeout: MAX_DIFF_MS,
         });
   if (patch === undefined)
     return { text: [...signed("-", before), ...signed("+", after)].join("\n"), isCompared: false };

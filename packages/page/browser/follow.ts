@@ -44,7 +44,7 @@ function listen(following: Following): void {
   events.addEventListener("changed", following.onChanged);
   events.onerror = () => {
     following.onConnection(false);
-    // Where it was refused, the browser does not ask again by itself.
+    // The browser does not retry a refused connection.
     if (events.readyState === EventSource.CLOSED) setTimeout(() => listen(following), AGAIN_MS);
   };
 }

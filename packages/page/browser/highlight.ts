@@ -31,18 +31,18 @@ hljs.registerAliases(["shell", "console"], { languageName: "bash" });
 hljs.registerAliases(["tsx"], { languageName: "typescript" });
 
 /** Longer code is shown without colours: to find them would hold up the page. */
-const MOST_CHARS = 60_000;
+const MAX_CHARS = 60_000;
 /** When the colours of its beginning took so long, in milliseconds, the rest of the code has none. */
-const MOST_MS = 150;
+const MAX_MS = 150;
 /** Code is read in pieces of so many characters: a word, or a line, that goes on takes the square of its length. */
 const PIECE_CHARS = 4_000;
-const MOST_LINE_CHARS = 1_000;
+const MAX_LINE_CHARS = 1_000;
 
 /** Code as HTML, escaped, with spans for what is coloured. */
 export function highlighted(code: string, language: string): string {
   const [name = ""] = language.toLowerCase().split(/\s/);
-  if (code.length > MOST_CHARS || hljs.getLanguage(name) === undefined) return escaped(code);
-  const end = performance.now() + MOST_MS;
+  if (code.length > MAX_CHARS || hljs.getLanguage(name) === undefined) return escaped(code);
+  const end = performance.now() + MAX_MS;
   let html = "";
   for (const piece of piecesOf(code)) {
     const isRead = performance.now() < end && !longLine.test(piece);
@@ -51,7 +51,7 @@ export function highlighted(code: string, language: string): string {
   return html;
 }
 
-const longLine = new RegExp(`.{${MOST_LINE_CHARS}}`);
+const longLine = new RegExp(`.{${MAX_LINE_CHARS}}`);
 
 /** Cut behind an empty line where there is one, else behind a line. */
 function* piecesOf(code: string): Generator<string> {

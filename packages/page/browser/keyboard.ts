@@ -5,7 +5,7 @@ import { printPage } from "./transcript/print.ts";
 
 export const showsKeys = signal(false);
 
-/** What the keys do, as the help names them. */
+/** The keys in the help. */
 export const keys: ReadonlyArray<readonly [key: string, what: string]> = [
   ["/ or Ctrl+F", "find in this branch, including folded parts"],
   ["Enter, Shift+Enter", "next and previous hit; Escape closes the search"],

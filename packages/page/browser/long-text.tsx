@@ -31,7 +31,7 @@ export function useShownText(text: string, isOpen: boolean): ShownText {
   return { shown, more: <More text={text} shown={part} onAsk={() => ask(asked + 1)} /> };
 }
 
-/** So many marks on one letter are drawn; a browser takes minutes for thousands of them. */
+/** A browser takes minutes to draw thousands of marks on one letter. */
 const PILES = /(\p{M}{32})\p{M}+/gu;
 
 /** A text that can be drawn: of the marks that stand upon one letter, no more than any script has. */

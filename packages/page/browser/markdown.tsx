@@ -37,17 +37,17 @@ const allowedTags = [
 ];
 
 /** A text longer than this is shown as it is: nobody reads its headings, and it would hold up the page. */
-const MOST_CHARS = 200_000;
+const MAX_CHARS = 200_000;
 /**
  * How long Markdown is read, each as characters times what is looked for in them: the parser looks for the end of each
  * mark in all that follows, and at the rest of a block for each of its lines. About 0.2 seconds each.
  */
-const MOST_MARK_WORK = 4_000_000;
-const MOST_BLOCK_WORK = 100_000_000;
-/** What a block costs beside its lines, in lines: one within the other, a thousand of them would be the whole budget. */
+const MAX_MARK_WORK = 4_000_000;
+const MAX_BLOCK_WORK = 100_000_000;
+/** Cost of a block beside its lines, in lines: a thousand nested blocks would use the whole budget. */
 const LINES_OF_A_BLOCK = 50;
 /** Cells of tables, each of which the browser measures against all others of its column. */
-const MOST_CELLS = 8_000;
+const MAX_CELLS = 8_000;
 const marks = /[*_~`[\]<\\&@]|:\/\/|www\./g;
 
 /** Reads Markdown within bounds: what stands in a paragraph beyond them stays text. One for each text. */
@@ -58,13 +58,13 @@ class BoundedLexer extends Lexer<string, string> {
   /** @throws {Error} when there is too much to be read: then nothing of it is Markdown */
   override blockTokens(src: string, tokens?: Token[], lastParagraphClipped = false): TokensList {
     this.#blockWork += src.length * (LINES_OF_A_BLOCK + countOf(/\n/g, src));
-    if (this.#blockWork > MOST_BLOCK_WORK) throw new Error("The text has too many lines or levels.");
+    if (this.#blockWork > MAX_BLOCK_WORK) throw new Error("The text has too many lines or levels.");
     return super.blockTokens(src, tokens, lastParagraphClipped) as TokensList;
   }
 
   override inlineTokens(src: string, tokens: Token[] = []): Token[] {
     const work = src.length * countOf(marks, src);
-    if (this.#markWork + work > MOST_MARK_WORK) {
+    if (this.#markWork + work > MAX_MARK_WORK) {
       tokens.push({ type: "text", raw: src, text: src, escaped: false });
       return tokens;
     }
@@ -85,7 +85,7 @@ export function Markdown({ text, isOpen }: { text: string; isOpen: boolean }) {
 }
 
 function isReadable(text: string): boolean {
-  return text.length <= MOST_CHARS && countOf(/\|/g, text) <= MOST_CELLS;
+  return text.length <= MAX_CHARS && countOf(/\|/g, text) <= MAX_CELLS;
 }
 
 function safeHtml(text: string): string | undefined {
@@ -95,12 +95,12 @@ function safeHtml(text: string): string | undefined {
       ALLOWED_TAGS: allowedTags,
       ALLOWED_ATTR: ["href", "class", "rel", "target", "start", "align", "role", "aria-label", "tabindex"],
       ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
-      // What is no address is not held to the form of one.
+      // Attributes without an address need not look like one.
       ADD_URI_SAFE_ATTR: ["rel", "target", "start", "align", "tabindex"],
       ALLOW_DATA_ATTR: false,
     });
   } catch {
-    // What the renderer cannot read is still shown.
+    // Text that the renderer cannot read is shown as it is.
     return undefined;
   }
 }

@@ -17,7 +17,7 @@ export const connection = signal<"file" | "live" | "unread" | "lost">("file");
 const opened = new Map<string, Promise<EntryBody[]>>();
 /** Those of them that were read to their end. */
 const read = new WeakMap<Promise<EntryBody[]>, EntryBody[]>();
-const MOST_OPENED = 64;
+const MAX_OPENED = 64;
 
 /** Reads the data, from the page itself or from who serves it, and follows a session that is served. */
 export async function loadPage(): Promise<void> {
@@ -56,7 +56,7 @@ async function update(): Promise<void> {
       await readOn();
       if (connection.peek() === "unread") connection.value = "live";
     } catch {
-      // Who is gone tells of changes again when he comes back.
+      // A program that comes back reports changes again.
       if (connection.peek() === "lost") break;
       connection.value = "unread";
       isStale = true;
@@ -106,7 +106,7 @@ export async function body(row: number): Promise<EntryBody> {
   opened.delete(key);
   opened.set(key, bodies);
   for (const oldest of opened.keys()) {
-    if (opened.size <= MOST_OPENED) break;
+    if (opened.size <= MAX_OPENED) break;
     opened.delete(oldest);
   }
   return (await bodies)[row - place.first] ?? { parts: [] };

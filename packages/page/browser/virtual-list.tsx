@@ -8,7 +8,7 @@ import {
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
 
-/** What a list can be asked from outside. */
+/** Control of a list from outside. */
 export interface ListControl {
   /** Goes to an item and stays with it, while texts around it are read and grow, until somebody scrolls or opens something. */
   scrollTo(index: number): void;
@@ -19,7 +19,7 @@ export interface ListControl {
 export interface VirtualListProps {
   label: string;
   count: number;
-  /** What an item is called for good, so that its height is known when others come before it. */
+  /** Stable key of an item, so that its height stays known. */
   keyOf: (index: number) => number;
   /** Pixels, before an item was measured. */
   estimate: (index: number) => number;
@@ -30,7 +30,7 @@ export interface VirtualListProps {
   follows?: boolean;
 }
 
-/** So near its end a list counts as being there, in pixels. */
+/** Pixels from the end within which a list counts as scrolled to its end. */
 const END_PIXELS = 80;
 
 /** A list of which only what can be seen is drawn. */
@@ -53,7 +53,7 @@ export function VirtualList(props: VirtualListProps) {
   };
   held.current ??= new Virtualizer(options);
   const list = held.current;
-  // What is above the screen may grow, and nothing on the screen moves; so far as it is guessed, what reaches into it too.
+  // Items above the screen can grow without moving the screen; guessed items that reach into it can too.
   list.shouldAdjustScrollPositionOnItemSizeChange = ({ key, start, end }) =>
     end <= list.scrollOffset! || (!measured.has(key as number) && start < list.scrollOffset!);
   list.setOptions(options);
@@ -132,7 +132,7 @@ function useHold(
   return { scrollTo, letGo };
 }
 
-/** Who stands at the end of a list stays there when it grows. */
+/** Keeps a list at its end while it grows. */
 function useFollowing(
   list: Virtualizer<HTMLDivElement, HTMLElement>,
   scroller: { current: HTMLDivElement | null },

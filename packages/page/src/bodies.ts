@@ -273,7 +273,6 @@ function textOf(content: unknown): string {
     .join("\n");
 }
 
-/** What commands print for a terminal reads as text. */
 function plain(said: string): string {
   return withoutTerminalControls(said);
 }

@@ -9,10 +9,10 @@ export type SentData = Omit<PageData, "rows" | "requests"> & {
   requests: RequestColumns;
 };
 
-/** What is said by a session that is followed: everything but rows and requests before `from`, which stay as they were. */
-/** Of an answer: which reading of the session it is of. */
+/** Header of an answer: counts how often the program has read the session from its beginning. */
 export const REVISION_HEADER = "Page-Revision";
 
+/** Changes of a followed session: all data without the rows and requests before `from`. */
 export interface PageUpdate {
   from: number;
   data: SentData;
@@ -30,7 +30,7 @@ interface RequestColumns extends Record<"row" | "model" | "compaction" | "from" 
   costUsd: Array<number | null>;
   /** By price class; 0 where nothing is known of the request. */
   costs: Record<TokenName, number[]>;
-  /** Of few requests: by their place among all. */
+  /** For the requests that have hidden rows. */
   hidden: Array<[at: number, rows: number[]]>;
   overflows: number[];
 }

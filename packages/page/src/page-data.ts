@@ -1,5 +1,5 @@
 /**
- * What a page knows of a session: plain data, made by the program and read by the browser. This file imports nothing that
+ * The data of a page: plain, made by the program and read by the browser. This file imports nothing that
  * only one of them has.
  */
 
@@ -33,7 +33,7 @@ export interface SessionFacts {
   /** ISO 8601. */
   startedAt: string;
   cwd: string;
-  /** Whose session it was: Bonsai, pi, Claude Code, …; empty where nothing tells. */
+  /** The program that wrote the session: Bonsai, pi, Claude Code, …; empty if unknown. */
   program: string;
   /** True where all costs are known. */
   costUsd: number | null;
@@ -131,13 +131,13 @@ export interface PageRequest {
   costs?: { input: number; cacheRead: number; cacheWrite: number; output: number };
   /** The provider refused it for its size. */
   isOverflow?: true;
-  /** What stood before the answer in the model's view. */
+  /** The model's view before the answer. */
   view: PageView;
 }
 
 /**
- * What the model sees at a row: the summary of a compaction, then what its path has from `from` on, without what does not
- * speak to a model, and with the masks that stand on that part.
+ * The model's view at a row: the summary of a compaction, then the entries of the path from `from` on that speak to a
+ * model, with the masks on that part.
  */
 export interface PageView {
   /** Row of the live compaction; -1 without one. */
@@ -220,9 +220,9 @@ export type DiffPart = { path: string } & ({ unified: string } | { before: strin
 export interface SummaryBody {
   /** The summary line by line, without the marks for models, each with its source rows. */
   lines: Array<{ text: string; rows: number[]; isMatched: boolean; isHeading: boolean }>;
-  /** What the check for loss found, as people read it; empty where nothing is known. */
+  /** Findings of the loss check as text; empty if there are none. */
   loss: Array<{ text: string; rows: number[] }>;
-  /** What was decided, by whom, what it cost, as people read it. */
+  /** The decision, its author and its cost, as text. */
   facts: Array<[name: string, value: string]>;
   /** The user's words that were carried, oldest first. */
   words: Array<{ text: string; rows: number[] }>;

@@ -4,7 +4,7 @@ import { compactionChange } from "@bonsai-agent/session/host";
 import type { CompactionFacts, PageModel, PageRequest, PageView } from "./page-data.ts";
 import { pathTo, type ViewedPage, viewRows } from "./paths.ts";
 
-/** What the requests need to know of models. */
+/** Facts about models that the requests need. */
 export interface RequestOptions {
   modelSizes?: ModelSizes | undefined;
   /** Tells whether a failed answer was refused for the size of its request. Default: by nothing. */

@@ -37,7 +37,7 @@ function shortPath(part: LinePart): LinePart {
   return part.isPath === true ? { ...part, text: fitPath(part.text, PATH_CHARS) } : part;
 }
 
-/** What the entry puts into a context that it is in. */
+/** The entry's message in a model's context. */
 function contextMessage(entry: Entry): Message | undefined {
   return projectEntry(entry)?.message;
 }

@@ -40,7 +40,7 @@ const LOOK_MS = 500;
 const HEARTBEAT_MS = 15_000;
 const TOKEN_BYTES = 24;
 /** Pages that follow at once. */
-const MOST_FOLLOWERS = 32;
+const MAX_FOLLOWERS = 32;
 
 /**
  * Serves a session's page on the loopback address, read-only. Who does not know the token, comes from another origin, or
@@ -94,7 +94,7 @@ class Served {
   #state = "";
   /** Another number when the session was read anew, and not only read on. */
   #revision = 0;
-  /** What the pages know of; another thing than what was read, which a request for a chunk reads too. */
+  /** The state that the pages were told. A request for a chunk can have read a newer one. */
   #told = "";
   #grace: NodeJS.Timeout | undefined;
   #looking: NodeJS.Timeout | undefined;
@@ -142,7 +142,7 @@ class Served {
     try {
       this.#answer(request, response);
     } catch {
-      // What cannot be read now (its file is gone, say) may be read again later.
+      // The file may be readable again later.
       refuse(response, 500);
     }
   }
@@ -163,7 +163,7 @@ class Served {
     else refuse(response, 404);
   }
 
-  /** What is asked for behind the token; undefined for who is not let in. */
+  /** The path after the token; undefined without permission. */
   #admitted({ headers, url = "" }: IncomingMessage): string | undefined {
     if (!this.#hosts.includes(headers.host ?? "")) return undefined;
     const { origin } = headers;
@@ -225,13 +225,13 @@ class Served {
   }
 
   #follow({ method }: IncomingMessage, response: ServerResponse): void {
-    // Who only asks what it is follows nothing.
+    // A HEAD request does not follow.
     if (method === "HEAD") {
       response.writeHead(200, { ...commonHeaders, "Content-Type": "text/event-stream" });
       response.end();
       return;
     }
-    if (this.#followers.size >= MOST_FOLLOWERS) {
+    if (this.#followers.size >= MAX_FOLLOWERS) {
       refuse(response, 503);
       return;
     }
@@ -239,7 +239,7 @@ class Served {
     response.write("retry: 500\n\n");
     clearTimeout(this.#grace);
     this.#followers.add(response);
-    // What came between the page's data and this, which nobody else knows, is asked for at once.
+    // The session may have changed since the page read its data.
     response.write(CHANGED);
     response.on("close", () => {
       this.#followers.delete(response);
@@ -264,7 +264,7 @@ class Served {
     }
   }
 
-  /** Who reads nothing is not written to without end. */
+  /** Disconnects a page that does not read. */
   #tell(text: string): void {
     for (const follower of this.#followers)
       if (follower.writableNeedDrain) follower.destroy();
@@ -295,7 +295,7 @@ function send(
   response.end(body);
 }
 
-/** What the page asks for is named from the folder that it stands in. */
+/** The page's own requests are relative to its folder. */
 function redirect(response: ServerResponse, path: string): void {
   response.writeHead(308, { ...commonHeaders, Location: path });
   response.end();

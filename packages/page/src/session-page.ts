@@ -35,10 +35,10 @@ export interface PageOptions extends RequestOptions {
 }
 
 const CHUNK_ROWS = 64;
-/** Of the file; an entry that is larger has a chunk of its own. */
+/** Bytes in the file. A larger entry has its own chunk. */
 const CHUNK_BYTES = 256 * 1024;
-/** So far above its result a call may stand. */
-const MOST_STEPS = 64;
+/** Maximum distance, in entries, between a result and its call. */
+const MAX_STEPS = 64;
 
 /**
  * A session as a page shows it. Reads, and writes nothing; of what it read, it keeps no bodies. Asked again, it reads what
@@ -48,12 +48,12 @@ export class SessionPage {
   #session: Session;
   readonly #options: PageOptions;
   readonly #secrets: SecretFilter;
-  /** Of the entries as they are read for their rows, and of what is told besides: what was taken out counts here. */
+  /** Redacts rows and facts, and counts the secrets in them. */
   readonly #redaction: Redaction;
-  /** The same for what is read once more. */
+  /** Redacts entries that are read again, without counting. */
   readonly #again: Redaction;
   #read: ReadRows;
-  /** Of the chunk that was opened last, by number of the record: most results have their call there. */
+  /** Entries of the chunk that was opened last, by record number: most results have their call there. */
   #chunk = new Map<number, Entry>();
   /** Row of the session's position when `data` was last called. */
   #leaf = -1;
@@ -148,7 +148,7 @@ export class SessionPage {
     const { numbers, data } = this.#read;
     const { parents } = data.rows;
     let at = parents[row] ?? -1;
-    for (let step = 0; step < MOST_STEPS && at >= 0; step += 1) {
+    for (let step = 0; step < MAX_STEPS && at >= 0; step += 1) {
       const number = numbers[at]!;
       const entry = this.#chunk.get(number) ?? this.#shownAt(number);
       if (entry?.type === "message" && entry.message?.role === "assistant") {
@@ -251,7 +251,7 @@ class ReadRows {
   }
 }
 
-/** What its user said first. */
+/** The first message of the user. */
 function beginning({ kinds, previews }: PageRows): string {
   const first = kinds.findIndex((kind, row) => rowKinds[kind] === "user" && previews[row] !== "");
   return previews[first] ?? "Untitled session";

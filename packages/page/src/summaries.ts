@@ -6,7 +6,7 @@ import { tokenDigits, usdText } from "@bonsai-agent/messages/numbers";
 import type { CompactionEntry, Entry, ProjectionItem, Session } from "@bonsai-agent/session";
 import type { MapRun, SummaryBody } from "./page-data.ts";
 
-/** What a summary is opened with. */
+/** The session around a summary. */
 export interface OpenedSession {
   session: Session;
   /** The row of an id; -1 for none. */

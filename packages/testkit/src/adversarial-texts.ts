@@ -1,4 +1,4 @@
-/** What opens without closing, closes without opening, or runs on: each makes a backtracking reader start over. */
+/** Texts that open without closing, close without opening, or run on: each makes a backtracking reader start over. */
 const UNITS = [
   ..."<latest-request> <system-reminder> </system-reminder> <system_reminder> <a <a> < [ ( ** # * ` - = ' a a. aA".split(
     " ",

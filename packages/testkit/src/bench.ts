@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** What a bench prints: ratios and figures of one run. */
+/** The printed table of a bench: ratios and figures of one run. */
 export interface BenchTable {
   title: string;
   columns: string[];

@@ -144,7 +144,7 @@ export function damagedSessions(): Record<DamageName, Buffer> {
   return Object.fromEntries(made) as Record<DamageName, Buffer>;
 }
 
-/** What is found in each damaged file; or the code of the error, for one that is no session. */
+/** The findings in each damaged file, or the code of the error if the file is no session. */
 export const damageFindings: Readonly<
   Record<
     DamageName,

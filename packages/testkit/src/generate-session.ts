@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, writeFileSync } from "node:fs";
 import { codeLine, logLine, madePath, proseLine, type Random, seededRandom } from "./made-text.ts";
 
 export interface GenerateSessionOptions {
-  /** Where to write; an existing file is replaced. */
+  /** The written file; an existing one is replaced. */
   file: string;
   /** Default 1. */
   seed?: number;
@@ -46,7 +46,7 @@ export function generateSession(options: GenerateSessionOptions): GeneratedSessi
   }
 }
 
-/** Where a turn of the current path begins. */
+/** The start of a turn on the current path. */
 interface Turn {
   firstId: string;
   parentId: string | null;

@@ -9,7 +9,7 @@ interface WorkdayTask {
   /** The file that the task changes, and its test. */
   file: string;
   test: string;
-  /** What the changed line was and becomes. */
+  /** The changed line. */
   before: string;
   after: string;
   /** The first attempt's failure, as the test runner words it. */
@@ -147,7 +147,7 @@ const WORKDAY_TASKS: readonly WorkdayTask[] = [
 ];
 
 export interface GenerateWorkdayOptions {
-  /** Where to write; an existing file is replaced. */
+  /** The written file; an existing one is replaced. */
   file: string;
   seed: number;
   /** About how many entries, at least 200. */

@@ -11,11 +11,11 @@ import type { StoredMessage } from "@bonsai-agent/session";
 export interface HistoryToken {
   /** The word's letters: `U`, `A`, `T`, `B`, `X`, `S`, `C`, `E`, `M`, `Z`, `^` or a metadata letter. */
   kind: string;
-  /** What stands directly after the letters, such as the `1` of `T1`. */
+  /** The text directly after the letters, such as the `1` of `T1`. */
   suffix: string;
-  /** What stands in parentheses, split at spaces; undefined without parentheses. */
+  /** The words in parentheses; undefined without parentheses. */
   args: string[] | undefined;
-  /** What stands in double quotes. */
+  /** The text in double quotes. */
   text: string | undefined;
   /** `:100`: the size in tokens, four characters each. */
   tokens: number | undefined;

@@ -26,7 +26,7 @@ export interface History {
   name: (id: string) => string;
 }
 
-/** What every mask puts in the place of a tool result. */
+/** The text that replaces a masked tool result. */
 const MASK_TEXT = "[Old tool result content cleared]";
 
 /**
@@ -203,7 +203,7 @@ function turnStarts(items: readonly ProjectionItem[]): string[] {
   return items.filter((item) => item.message.role === "user").map((item) => item.entryId);
 }
 
-/** What an edit may name: tool results for a mask; else what no tool call hangs on. */
+/** The entries that an edit may name: tool results for a mask, else entries without tool calls. */
 function editable(items: readonly ProjectionItem[], forMask: boolean): string[] {
   const fits = (item: ProjectionItem) =>
     forMask

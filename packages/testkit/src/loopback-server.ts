@@ -12,7 +12,7 @@ export interface LoopbackRequest {
   body: unknown;
 }
 
-/** What the server does with one request. */
+/** The answer to one request. */
 export interface LoopbackReply {
   /** Default 200. */
   status?: number;
@@ -32,7 +32,7 @@ export interface LoopbackReply {
 export interface LoopbackServer {
   /** `http://127.0.0.1:PORT`, without a trailing slash. */
   url: string;
-  /** What was asked, oldest first. */
+  /** Earlier requests, oldest first. */
   requests: readonly LoopbackRequest[];
   close(): Promise<void>;
 }

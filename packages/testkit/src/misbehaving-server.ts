@@ -15,7 +15,6 @@ import {
   wires,
 } from "./model-wires.ts";
 
-/** What a fault is made from. */
 interface Occasion {
   wire: Wire;
   request: LoopbackRequest;
@@ -23,7 +22,7 @@ interface Occasion {
   count: number;
 }
 
-/** What the server does instead of what it should. */
+/** The faults by name. */
 type Fault = (occasion: Occasion) => LoopbackReply;
 
 const SSE = { "content-type": "text/event-stream" };

@@ -20,7 +20,7 @@ interface WireUsage {
   output: unknown;
 }
 
-/** What a model says, whatever the protocol. */
+/** A model's answer, for any protocol. */
 export interface WireAnswer {
   thinking?: string;
   text?: string;

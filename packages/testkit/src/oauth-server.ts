@@ -2,13 +2,12 @@ import { createHash, randomUUID } from "node:crypto";
 import { type LoopbackReply, type LoopbackRequest, loopbackServer, sseChunks } from "./loopback-server.ts";
 import { wires } from "./model-wires.ts";
 
-/** Where a fault can be met. `api` is what the tokens are for. */
+/** Endpoints that can fail. `api` is the guarded API. */
 export type OAuthEndpoint = "authorize" | "token" | "device" | "revoke" | "register" | "metadata" | "api";
 
 /**
- * What an endpoint does once in the place of what it should. "hang" says nothing for ever, "drop" ends the connection
- * before a word, "slow" answers late; `{error}` is an error of the protocol by its word, with status 400. The others of
- * `token` bend a sound answer; those of `authorize` the way back to the client.
+ * One wrong answer of an endpoint. "hang" never answers, "drop" closes the connection, "slow" answers late; `{error}` is
+ * an error of the protocol with status 400. The others change an answer of `token`, or the redirect of `authorize`.
  */
 export type OAuthFault =
   | "hang"
@@ -27,7 +26,7 @@ export type OAuthFault =
   | { error: string; description?: string };
 
 export interface OAuthServerOptions {
-  /** Of an access token. Default 3,600. */
+  /** Lifetime of an access token. Default 3,600. */
   expiresInSeconds?: number;
   /** A refresh token is good for one refresh; to use it again takes everything away that came of it. Default true. */
   rotates?: boolean;
@@ -37,7 +36,7 @@ export interface OAuthServerOptions {
   slowMs?: number;
   /** Fields that replace those of the metadata. Undefined removes a field. */
   metadata?: Readonly<Record<string, unknown>>;
-  /** What stands below `/` beside the endpoints, asked with a sound token. Default: a chat model in OpenAI's protocol. */
+  /** Answers requests with a valid token. Default: a chat model in OpenAI's protocol. */
   api?: (request: LoopbackRequest) => LoopbackReply | Promise<LoopbackReply>;
 }
 
@@ -45,7 +44,7 @@ export interface OAuthServerOptions {
 export interface OAuthServer {
   /** Its issuer; `/authorize`, `/token`, `/device`, `/revoke` and `/register` stand below it, and the API `/v1`. */
   url: string;
-  /** What was asked, oldest first. */
+  /** Earlier requests, oldest first. */
   requests: readonly LoopbackRequest[];
   /** The next requests at this endpoint meet these, one each. */
   fail(endpoint: OAuthEndpoint, ...faults: readonly OAuthFault[]): void;

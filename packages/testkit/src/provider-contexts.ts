@@ -7,19 +7,19 @@ import {
   type UserContent,
 } from "@bonsai-agent/messages";
 
-/** What is asked of a model, in the shape that every protocol has to send. */
+/** A request to a model, in a shape that every protocol has to send. */
 export interface ProviderContext {
   systemPrompt: string;
   tools: { name: string; description: string; parameters: Record<string, unknown> }[];
   messages: Message[];
 }
 
-/** Whose answers stand in the contexts. */
+/** The models whose answers the contexts contain. */
 interface Answering {
   provider: string;
   model: string;
   api: string;
-  /** What the model signed; each protocol has its own form of it. */
+  /** The signature of the model's thinking; each protocol has its own form. */
   signatures: { thinking?: string; call?: string; text?: string };
 }
 

@@ -307,20 +307,19 @@ function withoutIds({ text, rows }: SummaryBlock): string {
   );
 }
 
-/** So many sources of one line are named. */
-const MOST_NAMED = 8;
+const MAX_NAMED = 8;
 
 function Rows({ rows, isMatched = false }: { rows: readonly number[]; isMatched?: boolean }) {
   const { ids, previews } = page.value!.rows;
   if (rows.length === 0) return null;
   return (
     <span class={isMatched ? "sources matched" : "sources"}>
-      {rows.slice(0, MOST_NAMED).map((row) => (
+      {rows.slice(0, MAX_NAMED).map((row) => (
         <a key={row} href={linkTo({ view: "entry", id: ids[row]! })} title={previews[row]}>
           {kindName(row)} {ids[row]!.slice(0, 8)}
         </a>
       ))}
-      {rows.length > MOST_NAMED && <span> and {count(rows.length - MOST_NAMED)} more</span>}
+      {rows.length > MAX_NAMED && <span> and {count(rows.length - MAX_NAMED)} more</span>}
       {isMatched && <span class="quiet"> (matched by words)</span>}
     </span>
   );

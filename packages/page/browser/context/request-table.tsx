@@ -13,7 +13,7 @@ export interface RequestTableProps {
   chosen: number;
 }
 
-/** What the chart shows, in words and numbers. */
+/** The chart as a table. */
 export function RequestTable({ requests, chosen }: RequestTableProps) {
   const [isOpen, open] = useState(false);
   return (
@@ -122,7 +122,7 @@ interface HappenedProps {
   after?: string;
 }
 
-/** What was done between a request and the one before it. */
+/** The events between a request and the one before it. */
 export function Happened({ at, before = "", after = "" }: HappenedProps) {
   const marks = (marksAt.value.get(at) ?? []).filter(({ kind }) => kind !== "overflow");
   if (marks.length === 0) return null;

@@ -45,7 +45,7 @@ export function promptOf({ input, cacheRead, cacheWrite }: PageRequest): number 
   return input + cacheRead + cacheWrite;
 }
 
-/** What happened between two requests, or to one. */
+/** An event between two requests, or at one. */
 export interface ContextMark {
   kind: "compaction" | "undone" | "mask" | "overflow";
   row: number;
@@ -163,12 +163,12 @@ export const highestTokens = computed(() =>
   branchRequests.value.reduce((most, request) => Math.max(most, promptOf(request)), 0),
 );
 
-/** What all requests of the branch had and cost by class. */
+/** Tokens and cost of all requests of the branch, by price class. */
 export interface ClassTotal {
   name: PriceClass["name"] | "output";
   label: string;
   tokens: number;
-  /** Of the requests whose cost is known. */
+  /** Sum over the requests with a known cost. */
   costUsd: number;
 }
 

@@ -11,7 +11,7 @@ interface SeenRow extends ViewRow {
   tokens: number;
 }
 
-/** What the model saw at a request, with the share of each part. */
+/** The model's context at a request, with the share of each part. */
 export function Seen({ request }: { request: PageRequest }) {
   const [isBySize, sortBySize] = useState(true);
   const seen = seenRows(request);

@@ -22,7 +22,7 @@ export function FindBar({ onGo }: { onGo: (hit: Hit) => void }) {
   const close = () => {
     isFinding.value = false;
     query.value = "";
-    // Who came by keyboard goes on where he was; a list that is drawn anew may have lost that place.
+    // Gives the focus back, unless the list has dropped that element.
     const from = before.current;
     const place =
       from instanceof HTMLElement && from !== document.body && from.isConnected ? from : undefined;

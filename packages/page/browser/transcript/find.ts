@@ -3,7 +3,7 @@ import type { EntryBody } from "../../src/page-data.ts";
 import { body, connection, generation } from "../page-store.ts";
 import { labelOf, shownPath } from "../session-tree.ts";
 
-/** What is looked for; empty for nothing. Folded parts that hold it are open meanwhile. */
+/** The searched text; empty for no search. Folded parts that contain it are open meanwhile. */
 export const query = signal("");
 export const isFinding = signal(false);
 /** Rows of the branch that hold it, as they are found. */
@@ -64,17 +64,17 @@ function goesOn(begun: Search, { wanted, path, generation }: Search): boolean {
   return begun.path.every((row, at) => path[at] === row);
 }
 
-/** So long, in milliseconds, the page does nothing else. */
+/** Milliseconds of searching before the page draws again. */
 const SLICE_MS = 12;
 
-/** Of the path, so many rows were looked through. */
+/** Number of searched rows of the path. */
 let searched = 0;
 
 async function searchPath(mine: Search): Promise<void> {
   const found = new Map(hits.peek());
   progress.value = searched / Math.max(1, mine.path.length);
   let begun = performance.now();
-  // What comes meanwhile is looked through too.
+  // The path can grow meanwhile.
   while (searched < mine.path.length) {
     const row = mine.path[searched]!;
     const count = await countIn(row, mine);
@@ -95,7 +95,7 @@ async function searchPath(mine: Search): Promise<void> {
 
 const AGAIN_MS = 2_000;
 
-/** None in what cannot be read; what is served, and may be gone for a while, is asked for until it can. */
+/** Hits in a row; 0 if a file's entry cannot be read. A served entry is requested until it can be read. */
 async function countIn(row: number, mine: Search): Promise<number> {
   const { wanted } = mine;
   try {
@@ -146,7 +146,7 @@ function asIs(text: string): string {
   return text;
 }
 
-/** What of Markdown is not drawn: its marks, and where links lead. Bounded, so that time stays linear. */
+/** Parts of Markdown that are not drawn: marks and link targets. Bounded, so that time stays linear. */
 const LINKS = /!?\[([^\][]{0,500})\]\((?:https?|mailto):[^()\s]{0,2000}\)/g;
 const MARKS =
   /\\(?=[!-/:-@[-`{-~])|\*\*|__(?=\S)|(?<=\S)__|`|~~|(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?![\w*])/g;

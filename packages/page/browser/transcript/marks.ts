@@ -22,20 +22,20 @@ function highlight(name: string, ranges: readonly Range[]): void {
   else CSS.highlights.set(name, new Highlight(...ranges));
 }
 
-const MOST_MARKED = 2_000;
+const MAX_MARKED = 2_000;
 /** A browser paints all marks of a line whenever a part of it is drawn: of a line longer than that, so many are marked. */
 const LONG_LINE_CHARS = 5_000;
-const MOST_IN_LONG_LINE = 50;
+const MAX_IN_LONG_LINE = 50;
 
 function firstRanges(element: HTMLElement, wanted: string): Range[] {
   const ranges: Range[] = [];
   let inRun: { run: TextRun; left: number } | undefined;
   for (const place of placesIn(element, wanted)) {
     if (inRun?.run !== place.run)
-      inRun = { run: place.run, left: hasLongLine(place.run) ? MOST_IN_LONG_LINE : MOST_MARKED };
+      inRun = { run: place.run, left: hasLongLine(place.run) ? MAX_IN_LONG_LINE : MAX_MARKED };
     inRun.left -= 1;
     if (inRun.left >= 0) ranges.push(rangeOf(place, wanted));
-    if (ranges.length === MOST_MARKED) break;
+    if (ranges.length === MAX_MARKED) break;
   }
   return ranges;
 }
@@ -66,7 +66,7 @@ function hitIn(entry: HTMLElement, wanted: string, hit: number): { range?: Range
     if (number === hit) return { range: rangeOf(place, wanted), isBehind: false };
     number += 1;
   }
-  // What was counted may be drawn otherwise: then the last one stands for it.
+  // The drawn text can have fewer hits than the counted text: then the last one is the current.
   const more = entry.querySelector("button.more");
   if (more === null) return { ...(last && { range: rangeOf(last, wanted) }), isBehind: false };
   const way = new Range();
@@ -74,7 +74,7 @@ function hitIn(entry: HTMLElement, wanted: string, hit: number): { range?: Range
   return { range: way, isBehind: true };
 }
 
-/** What begins a text of its own: a hit goes over the bounds of words in it, and over no other. */
+/** Elements that separate texts: a hit can cross inline elements, but not these. */
 const BLOCKS =
   "p, pre, li, td, th, h1, h2, h3, h4, h5, h6, blockquote, summary, dt, dd, div, header, article";
 

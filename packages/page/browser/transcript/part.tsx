@@ -7,13 +7,13 @@ import { PlainText, TextInLine, useLineCount } from "../long-text.tsx";
 import { Markdown } from "../markdown.tsx";
 import { generation } from "../page-store.ts";
 
-/** So long a text of a tool is shown without being opened. */
+/** A shorter output needs no fold. */
 const SHORT_CHARS = 240;
 const FIRST_LINE_CHARS = 120;
 
 interface PartProps<Type extends BodyPart["type"] = BodyPart["type"]> {
   part: BodyPart & { type: Type };
-  /** What it is called for good. */
+  /** Stable name of the part. */
   name: string;
   /** True where folded parts are open and nothing is cut: something in them is looked for, or printed. */
   isOpen: boolean;
@@ -94,7 +94,7 @@ export function Folded({ title, name, isOpen, kind, children }: FoldedProps) {
       class={kind}
       open={isShown}
       onToggle={({ currentTarget: { open } }) => {
-        // What is open for a while only was opened by nobody.
+        // A search or print opens folds without the reader.
         if (open === isShown) return;
         folds.set(name, open);
         unfold(open);

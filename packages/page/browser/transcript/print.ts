@@ -7,11 +7,11 @@ import { shownPath } from "../session-tree.ts";
 export const isPrinting = signal(false);
 
 /** A printer takes no more: the end of the branch, in entries. */
-export const MOST_PRINTED = 3_000;
+export const MAX_PRINTED = 3_000;
 
 /** Reads all of the branch, then prints what is shown. */
 export async function printPage(): Promise<void> {
-  const rows = shownPath.peek().slice(-MOST_PRINTED);
+  const rows = shownPath.peek().slice(-MAX_PRINTED);
   // One after the other: a chunk that is read twice is read once.
   for (const row of rows) await body(row);
   window.print();
@@ -21,7 +21,7 @@ export async function printPage(): Promise<void> {
 export function drawForPrinting(): void {
   addEventListener("beforeprint", () => flushSync(() => print(true)));
   addEventListener("afterprint", () => print(false));
-  // Who makes a PDF without asking tells it so only.
+  // Headless printing only changes the media.
   const media = matchMedia("print");
   media.addEventListener("change", () => flushSync(() => print(media.matches)));
 }

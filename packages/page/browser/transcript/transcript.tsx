@@ -8,7 +8,7 @@ import { Entry } from "./entry.tsx";
 import { current, type Hit, hits, isFinding, query } from "./find.ts";
 import { FindBar } from "./find-bar.tsx";
 import { markHits } from "./marks.ts";
-import { isPrinting, MOST_PRINTED } from "./print.ts";
+import { isPrinting, MAX_PRINTED } from "./print.ts";
 
 /** Labels, masks, hidden texts and other records are shown on demand. */
 const showsAll = signal(false);
@@ -182,7 +182,7 @@ const estimates: Readonly<Record<string, number>> = {
 };
 
 function Printed({ rows }: { rows: readonly number[] }) {
-  const shown = rows.slice(-MOST_PRINTED);
+  const shown = rows.slice(-MAX_PRINTED);
   return (
     <div class="printed">
       {shown.length < rows.length && (

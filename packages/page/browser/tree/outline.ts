@@ -23,7 +23,7 @@ export interface OutlineLine {
   isLast: boolean;
 }
 
-const MOST_LANES = 12;
+const MAX_LANES = 12;
 
 /**
  * The tree from the root down, each branch in a lane of its own: children that have a sibling begin one, the branch that is
@@ -41,7 +41,7 @@ export const outline = computed<OutlineLine[]>(() => {
     if (first === undefined) return;
     open.push({ row: first, lane, lanes, ...(from !== undefined && { from }) });
     // Another branch is drawn to its end before the next begins, so that one lane more is enough for all of them.
-    const own = Math.min(lane + 1, MOST_LANES);
+    const own = Math.min(lane + 1, MAX_LANES);
     for (const row of others.toReversed())
       open.push({ row, lane: own, from: lane, lanes: [...new Set([...lanes, own])] });
   };
@@ -89,7 +89,7 @@ function isWanted(row: number, text: string, ends: ReadonlySet<number>): boolean
     case "compactions":
       return isSummary;
     case "turns":
-      // Who searches means all that was said.
+      // A search looks at every entry.
       return (
         text !== "" ||
         (hasFlag(row, "turn") && !isQuiet(row)) ||
