@@ -22,76 +22,38 @@ function picture(notation: string, keepRecentTokens: number): string {
   return `${names(plan.summarizedEntryIds)}${prefix} | ${names(plan.keptEntryIds)}`.trim();
 }
 
-test.each([
-  [
-    "results that the model has not seen are kept, although the user has spoken since",
-    "U:10 A:10 | U:10 A(t1):10 T1:500 U:50",
-    40,
-    "u1 a1 / u2 | a2 t1 u3",
-  ],
-  [
-    "results that the model has not seen are kept, although nothing is to be kept",
-    "U:10 A:10 | U:10 A(t1):10 T1:500",
-    0,
-    "u1 a1 / u2 | a2 t1",
-  ],
-  ["case 1: keep 200 cuts at the second user message", "U:100 A:100 U:100 A:100", 200, "u1 a1 | u2 a2"],
-  ["case 1: keep 201 splits the first turn", "U:100 A:100 U:100 A:100", 201, "/ u1 | a1 u2 a2"],
-  [
-    "case 2: parallel results stay with their call, cut before the call",
-    "U:10 A:10 | U:10 A(t1 t2):50 T1:100 T2:100",
-    150,
-    "u1 a1 / u2 | a2 t1 t2",
-  ],
-  [
-    "case 2: parallel results stay with their call, cut behind both",
-    "U:10 A:10 | U:10 A(t1 t2):50 T1:100 T2:100 A:20",
-    150,
-    "u1 a1 / u2 a2 t1 t2 | a3",
-  ],
-  [
-    "a refused request starts no kept part: the results that it carried stay with their call",
-    "U:10 A:10 | U:10 A(t1):10 T1:5000 A~error",
-    200,
-    "u1 a1 / u2 | a2 t1 a3",
-  ],
-  [
-    "a first message that alone reaches the budget does not keep everything",
-    "U:50000 A(t1):10 T1:100 A:10",
-    20_000,
-    "/ u1 | a1 t1 a2",
-  ],
-  ["a first message with nothing behind it stays", "U:50000", 20_000, "nothing-to-compact"],
-  [
-    "case 4: an extension message counts",
-    "U:10 A:10 | U:10 A:10 X:30000 A:10",
-    20_000,
-    "u1 a1 u2 a2 | x1 a3",
-  ],
-  [
-    "case 4: a !! command does not count",
-    "U:10 A:10 | U:10 A:10 B:30000! A:10",
-    20_000,
-    "nothing-to-compact",
-  ],
-  ["a tail larger than the budget keeps its call", "U:10 A(t1):10 T1:5000", 100, "/ u1 | a1 t1"],
-  ["metadata before a clean cut does not split", "U:100 A:100 m k l p U:100 A:100", 200, "u1 a1 | u2 a2"],
-  ["an aborted answer is no place to cut", "U:100 A:100 A~aborted:100 U:50 A:50", 200, "u1 a1 a2 | u2 a3"],
-  ["a budget of nothing keeps nothing", "U:100 A:100", 0, "u1 a1 |"],
-  [
-    "reused call ids pair with the nearest call",
-    "U:9 A(t1) T1:9 A | U:9 A(t1) T1:90 A:9",
-    95,
-    "u1 a1 t1 a2 / u2 a3 t1 | a4",
-  ],
-  ["a steering message between call and result stays", "U:9 A(t1):9 U:9 T1:50", 60, "/ u1 | a1 u2 t1"],
-  ["also where it is the one that crosses the budget", "U:9 A(t1):9 U:9 T1:50", 55, "/ u1 | a1 u2 t1"],
-  ["a branch summary starts a turn", "U:100 A:100 | S:100 A:100", 200, "u1 a1 | s1 a2"],
-  ["a branch summary starts the turn that is split", "U:100 A:100 | S:100 A:100", 100, "u1 a1 / s1 | a2"],
-  ["nothing follows a compaction", "U:100 A:100 C() m p", 10, "already-compacted"],
-  ["ignores an undone compaction", "U:100 A:100 U:100 A:100 C(u2) Z(c1)", 200, "u1 a1 | u2 a2"],
-])("%s", (_, notation, keep, expected) => {
-  expect(picture(notation, keep)).toBe(expected);
+/** Claim :: notation :: tokens to keep :: picture of the plan. */
+const PLANS = `
+results that the model has not seen are kept, although the user has spoken since :: U:10 A:10 | U:10 A(t1):10 T1:500 U:50 :: 40 :: u1 a1 / u2 | a2 t1 u3
+results that the model has not seen are kept, although nothing is to be kept :: U:10 A:10 | U:10 A(t1):10 T1:500 :: 0 :: u1 a1 / u2 | a2 t1
+case 1: keep 200 cuts at the second user message :: U:100 A:100 U:100 A:100 :: 200 :: u1 a1 | u2 a2
+case 1: keep 201 splits the first turn :: U:100 A:100 U:100 A:100 :: 201 :: / u1 | a1 u2 a2
+case 2: parallel results stay with their call, cut before the call :: U:10 A:10 | U:10 A(t1 t2):50 T1:100 T2:100 :: 150 :: u1 a1 / u2 | a2 t1 t2
+case 2: parallel results stay with their call, cut behind both :: U:10 A:10 | U:10 A(t1 t2):50 T1:100 T2:100 A:20 :: 150 :: u1 a1 / u2 a2 t1 t2 | a3
+a refused request starts no kept part: the results that it carried stay with their call :: U:10 A:10 | U:10 A(t1):10 T1:5000 A~error :: 200 :: u1 a1 / u2 | a2 t1 a3
+a first message that alone reaches the budget does not keep everything :: U:50000 A(t1):10 T1:100 A:10 :: 20000 :: / u1 | a1 t1 a2
+a first message with nothing behind it stays :: U:50000 :: 20000 :: nothing-to-compact
+case 4: an extension message counts :: U:10 A:10 | U:10 A:10 X:30000 A:10 :: 20000 :: u1 a1 u2 a2 | x1 a3
+case 4: a !! command does not count :: U:10 A:10 | U:10 A:10 B:30000! A:10 :: 20000 :: nothing-to-compact
+a tail larger than the budget keeps its call :: U:10 A(t1):10 T1:5000 :: 100 :: / u1 | a1 t1
+metadata before a clean cut does not split :: U:100 A:100 m k l p U:100 A:100 :: 200 :: u1 a1 | u2 a2
+an aborted answer is no place to cut :: U:100 A:100 A~aborted:100 U:50 A:50 :: 200 :: u1 a1 a2 | u2 a3
+a budget of nothing keeps nothing :: U:100 A:100 :: 0 :: u1 a1 |
+reused call ids pair with the nearest call :: U:9 A(t1) T1:9 A | U:9 A(t1) T1:90 A:9 :: 95 :: u1 a1 t1 a2 / u2 a3 t1 | a4
+a steering message between call and result stays :: U:9 A(t1):9 U:9 T1:50 :: 60 :: / u1 | a1 u2 t1
+also where it is the one that crosses the budget :: U:9 A(t1):9 U:9 T1:50 :: 55 :: / u1 | a1 u2 t1
+a branch summary starts a turn :: U:100 A:100 | S:100 A:100 :: 200 :: u1 a1 | s1 a2
+a branch summary starts the turn that is split :: U:100 A:100 | S:100 A:100 :: 100 :: u1 a1 / s1 | a2
+nothing follows a compaction :: U:100 A:100 C() m p :: 10 :: already-compacted
+ignores an undone compaction :: U:100 A:100 U:100 A:100 C(u2) Z(c1) :: 200 :: u1 a1 | u2 a2
+`;
+
+test.each(
+  PLANS.trim()
+    .split("\n")
+    .map((line) => line.split(" :: ") as [string, string, string, string]),
+)("%s", (_, notation, keep, expected) => {
+  expect(picture(notation, Number(keep))).toBe(expected);
 });
 
 test("case 3: one turn of 60k tokens, keep 20k: two summaries in parallel, history first", async () => {

@@ -116,7 +116,7 @@ describe("errors inside the stream", () => {
       expect(result.message.content).toEqual([{ type: "text", text: "Half" }]);
     }));
 
-  test("an error event at any place is an error", () =>
+  test("an error event without JSON, name or words is an error", () =>
     everyRow([
       [
         "no JSON",

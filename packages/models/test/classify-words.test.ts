@@ -47,7 +47,7 @@ describe("the place of the refusal words", () => {
 });
 
 describe("an overflow beside words about the account, images or time", () => {
-  test("mean an overflow beside an advertisement", () =>
+  test("words about the account or an image do not hide an overflow", () =>
     everyRow([
       "Context exceeded. Upgrade your plan.",
       "The context window was exceeded. Upgrade your subscription for a larger window.",
@@ -68,7 +68,7 @@ describe("an overflow beside words about the account, images or time", () => {
 });
 
 describe("errors that only look like an overflow", () => {
-  test("of other limits mean no overflow", () =>
+  test("words about other limits mean no overflow", () =>
     everyRow<[string, Said]>([
       ["Invalid 'tools[3].description': string too long. Expected a string with maximum length 1024.", {}],
       ["messages.4.content.0: invalid base64 data", {}],

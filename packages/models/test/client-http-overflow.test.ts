@@ -82,7 +82,9 @@ test("a cap that is refused in other words is lowered below what the server name
     const words = "max_tokens is too high. This model can write no more than 4096 tokens.";
     const { end, server } = await ask(api, [wire.error(400, words), wire.text("yes")]);
     expect(end.type).toBe("done");
-    expect(server.requests.map(({ body }) => wire.cap(body as never))).toEqual([20_000, 4_096]);
+    expect(server.requests.map(({ body }) => wire.cap(body as Record<string, number>))).toEqual([
+      20_000, 4_096,
+    ]);
   }));
 
 test("a refusal without a reason is an overflow near the window, by the client's estimate or the caller's count", () =>
@@ -113,7 +115,9 @@ test("a cap that is too large is lowered", () =>
       "This model's maximum context length is 131072 tokens. However, you requested 131134 tokens (122942 in the messages, 8192 in the completion). Please reduce the length of the messages or completion.";
     const { end, notices, server } = await ask(api, [wire.error(400, words), wire.text("yes")]);
     expect(end.type).toBe("done");
-    expect(server.requests.map(({ body }) => wire.cap(body as never))).toEqual([20_000, 8_130]);
+    expect(server.requests.map(({ body }) => wire.cap(body as Record<string, number>))).toEqual([
+      20_000, 8_130,
+    ]);
     expect(notices.map(({ type }) => type)).toEqual(["window_learned", "output_cap_lowered"]);
   }));
 

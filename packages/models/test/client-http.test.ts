@@ -3,7 +3,7 @@ import { callsIn } from "@bonsai-agent/messages";
 import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { finalEvent, ModelClient } from "../src/index.ts";
-import { ask, chat, wires } from "./client-over-http.ts";
+import { ask, wires } from "./client-over-http.ts";
 import { turnOf } from "./openai-exchange.ts";
 
 const everyWire = everyRow(wires);
@@ -94,7 +94,7 @@ test("a refused key is an error without the key", () =>
   }));
 
 test("the error says so when no server listens at the address", async () => {
-  const { model, server } = await ask("openai-chat", [chat.text("yes")]);
+  const { model, server } = await ask("openai-chat", [wires[1]![1].text("yes")]);
   await server.close();
   const client = new ModelClient({ retry: { maxRetries: 0 } });
   const final = await finalEvent(client.stream(turnOf(model)));

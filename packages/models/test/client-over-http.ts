@@ -1,4 +1,11 @@
-import { type LoopbackReply, type LoopbackServer, loopbackServer, sseChunks } from "@bonsai-agent/testkit";
+import {
+  wires as answers,
+  type LoopbackReply,
+  type LoopbackServer,
+  loopbackServer,
+  sseChunks,
+  type WireName,
+} from "@bonsai-agent/testkit";
 import { onTestFinished } from "vitest";
 import type { RetryPolicy } from "../src/exchange/attempts.ts";
 import {
@@ -10,14 +17,15 @@ import {
   type StreamEvent,
 } from "../src/index.ts";
 
-/** How a protocol says what the tests need. */
+/** The replies of a server in one protocol, and the fields of its requests. */
 export interface Wire {
   path: string;
   error: (status: number, message: string, headers?: Record<string, string>) => LoopbackReply;
   text: (said: string) => LoopbackReply;
+  /** A call of `read`; with `end`, its stream ends in the middle of the arguments. */
   call: (id: string, args: string, end?: LoopbackReply["end"]) => LoopbackReply;
-  /** Where the output cap stands in a request. */
-  cap: (body: never) => number;
+  /** The output cap of a request. */
+  cap: (body: Record<string, number>) => number | undefined;
 }
 
 export const sse = (
@@ -52,173 +60,42 @@ export const anthropicStart = {
   },
 };
 
-export const anthropicEnd = (reason: string) => [
-  { type: "content_block_stop", index: 0 },
-  {
-    type: "message_delta",
-    delta: { stop_reason: reason, stop_sequence: null },
-    usage: { output_tokens: 20 },
-  },
-  { type: "message_stop" },
-];
-
-export const anthropic: Wire = {
-  path: "/v1/messages",
-  error: (status, message, headers) =>
-    json(
-      status,
-      {
-        type: "error",
-        error: {
-          type:
-            status === 429
-              ? "rate_limit_error"
-              : status === 529
-                ? "overloaded_error"
-                : "invalid_request_error",
-          message,
-        },
-      },
-      headers,
-    ),
-  text: (text) =>
-    typed([
-      anthropicStart,
-      { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
-      { type: "content_block_delta", index: 0, delta: { type: "text_delta", text } },
-      ...anthropicEnd("end_turn"),
-    ]),
-  call: (id, args, end) =>
-    typed(
-      [
-        anthropicStart,
-        {
-          type: "content_block_start",
-          index: 0,
-          content_block: { type: "tool_use", id, name: "read", input: {} },
-        },
-        { type: "content_block_delta", index: 0, delta: { type: "input_json_delta", partial_json: args } },
-        ...(end === undefined ? anthropicEnd("tool_use") : []),
-      ],
-      end,
-    ),
-  cap: (body: { max_tokens: number }) => body.max_tokens,
-};
-
-export const chatUsage = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
-
 export const chunk = (delta: unknown, finish: string | null = null) => ({
   data: {
     id: "c",
     object: "chat.completion.chunk",
     choices: [{ index: 0, delta, finish_reason: finish }],
-    ...(finish && { usage: chatUsage }),
+    ...(finish && { usage: { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 } }),
   },
 });
 
 export const done = { data: "[DONE]" };
 
-export const chat: Wire = {
-  path: "/chat/completions",
-  error: (status, message, headers) =>
-    json(status, { error: { message, type: "invalid_request_error" } }, headers),
-  text: (content) => sse([chunk({ role: "assistant", content }), chunk({}, "stop"), done]),
-  call: (id, args, end) =>
-    sse(
-      [
-        chunk({
-          role: "assistant",
-          tool_calls: [{ index: 0, id, type: "function", function: { name: "read", arguments: args } }],
-        }),
-        ...(end === undefined ? [chunk({}, "tool_calls"), done] : []),
-      ],
-      end,
-    ),
-  cap: (body: { max_tokens?: number; max_completion_tokens?: number }) =>
-    body.max_tokens ?? body.max_completion_tokens ?? 0,
-};
+const errorTypes: Record<number, string> = { 429: "rate_limit_error", 529: "overloaded_error" };
+const usage = { input: 100, output: 20 };
 
-export const responsesEnd = (output: unknown[]) => ({
-  type: "response.completed",
-  response: {
-    id: "r",
-    status: "completed",
-    output,
-    usage: { input_tokens: 100, output_tokens: 20, total_tokens: 120 },
+/** @param openEvents the events of an answer up to the end of a call's arguments */
+const wire = (api: WireName, path: string, openEvents: number): [WireName, Wire] => [
+  api,
+  {
+    path,
+    error: (status, message, headers) => {
+      const error = { message, type: errorTypes[status] ?? "invalid_request_error" };
+      return json(status, api === "anthropic-messages" ? { type: "error", error } : { error }, headers);
+    },
+    text: (text) => sse(answers[api].answer({ text, usage })),
+    call: (id, args, end) => {
+      const events = answers[api].answer({ calls: [{ id, name: "read", arguments: args }], usage });
+      return end === undefined ? sse(events) : sse(events.slice(0, openEvents), end);
+    },
+    cap: (body) => body.max_tokens ?? body.max_completion_tokens ?? body.max_output_tokens,
   },
-});
+];
 
-export const callItem = (id: string, args: string) => ({
-  type: "function_call",
-  id: "fc_1",
-  call_id: id,
-  name: "read",
-  arguments: args,
-  status: "completed",
-});
-
-export const responses: Wire = {
-  path: "/responses",
-  error: (status, message, headers) =>
-    json(status, { error: { message, type: "invalid_request_error", code: null } }, headers),
-  text: (text) => {
-    const item = {
-      type: "message",
-      id: "msg_1",
-      role: "assistant",
-      status: "completed",
-      content: [{ type: "output_text", text, annotations: [] }],
-    };
-    return typed([
-      { type: "response.created", response: { id: "r", status: "in_progress", output: [] } },
-      {
-        type: "response.output_item.added",
-        output_index: 0,
-        item: { ...item, content: [], status: "in_progress" },
-      },
-      {
-        type: "response.output_text.delta",
-        output_index: 0,
-        content_index: 0,
-        item_id: "msg_1",
-        delta: text,
-      },
-      { type: "response.output_item.done", output_index: 0, item },
-      responsesEnd([item]),
-    ]);
-  },
-  call: (id, args, end) =>
-    typed(
-      [
-        { type: "response.created", response: { id: "r", status: "in_progress", output: [] } },
-        {
-          type: "response.output_item.added",
-          output_index: 0,
-          item: { ...callItem(id, ""), status: "in_progress" },
-        },
-        { type: "response.function_call_arguments.delta", output_index: 0, item_id: "fc_1", delta: args },
-        ...(end === undefined
-          ? [
-              {
-                type: "response.function_call_arguments.done",
-                output_index: 0,
-                item_id: "fc_1",
-                arguments: args,
-              },
-              { type: "response.output_item.done", output_index: 0, item: callItem(id, args) },
-              responsesEnd([callItem(id, args)]),
-            ]
-          : []),
-      ],
-      end,
-    ),
-  cap: (body: { max_output_tokens: number }) => body.max_output_tokens,
-};
-
-export const wires: [ProviderApi, Wire][] = [
-  ["anthropic-messages", anthropic],
-  ["openai-chat", chat],
-  ["openai-responses", responses],
+export const wires = [
+  wire("anthropic-messages", "/v1/messages", 4),
+  wire("openai-chat", "/chat/completions", 2),
+  wire("openai-responses", "/responses", 4),
 ];
 
 export interface Outcome {

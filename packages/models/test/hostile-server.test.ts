@@ -68,7 +68,7 @@ test("comments and empty lines are signs of life before there is any event", () 
     expect(signs).toBe(2);
   }));
 
-test("events without data, other line ends, comments and marks of order change nothing", () =>
+test("events without data, other line ends, comments and a byte-order mark change nothing", () =>
   everyWire((wire) =>
     everyRow<[string, (answer: string) => string]>([
       ["events without data", (answer) => `event: ping\n\ndata:\n\ndata: \n\n${answer}`],

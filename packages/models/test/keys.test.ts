@@ -143,7 +143,7 @@ describe("a key is stored", () => {
 });
 
 describe("no error holds a key", () => {
-  test("refuses a damaged auth file", () =>
+  test("a damaged auth file is refused without its keys", () =>
     everyRow<[string, unknown, string]>([
       ["no JSON", `{"anthropic": {"key": "${secret}"`, "keys_unreadable"],
       ["bare key", secret, "keys_unreadable"],

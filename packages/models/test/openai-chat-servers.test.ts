@@ -37,7 +37,7 @@ describe("servers", () => {
   const switchedOn = { thinking: { type: "enabled" } };
   const high = { reasoning_effort: "high" };
 
-  test("names the fields that a server does not take", () =>
+  test("each server gets only the fields that it takes", () =>
     everyRow<[string, CatalogueModel, Record<string, unknown>]>([
       ["an unknown one", at("mine", "http://10.0.0.7:9000/v1", "x", thinks), plain],
       ["Ollama", at("ollama", "http://127.0.0.1:11434/v1"), plain],
@@ -118,7 +118,7 @@ describe("thinking levels", () => {
   const levels = ["off", "minimal", "low", "medium", "high", "xhigh"] as const;
   const openai = (id: string) => at("openai", "https://api.openai.com/v1", id, { reasoning: true });
 
-  test("sends each server the fields that it knows", () =>
+  test("each model gets the efforts that it takes, by level", () =>
     everyRow([
       [openai("o3"), "low low low medium high high"],
       [openai("gpt-5"), "minimal minimal low medium high high"],

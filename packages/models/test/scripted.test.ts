@@ -158,7 +158,7 @@ describe("the wire", () => {
 
 describe("the window is enforced", () => {
   const turn = [{ text: "fits" }];
-  test("refuses a request above its limits", () =>
+  test("a request is refused only above a known window", () =>
     everyRow<[string, number | undefined, number, RegExp | undefined]>([
       ["an unknown window", undefined, 1_000_000, undefined],
       ["input and cap fit", 3_000, 100, undefined],

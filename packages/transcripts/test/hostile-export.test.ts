@@ -204,10 +204,6 @@ const cases = Object.entries(hostile).flatMap(([kind, values]) =>
 );
 
 describe("an export is only text for every reader", () => {
-  test("there are more than a hundred and fifty cases", () => {
-    expect(cases.length).toBeGreaterThan(150);
-  });
-
   test("a hostile value is exported", () =>
     everyRow(cases)(([, value]) => {
       expectHarmless(value);
