@@ -72,7 +72,7 @@ export class OwnScripts {
     const [verb = "", ...others] = args.filter((arg) => !/^(?:-s|--silent|--if-present|--)$/.test(arg));
     const isRun = verb === "run" || (verb === "run-script" && program === "npm");
     const [name = "", ...rest] = isRun ? others : [verb === "t" ? "test" : verb, ...others];
-    const file = this.#nearest(["package.json"], folder);
+    const file = this.#packageFile(folder);
     const scripts = file === undefined ? {} : scriptsOf(file);
     const isShort =
       program === "npm" ? /^(?:test|start|stop|restart)$/ : program === "bun" ? /^test$/ : SHORT_SCRIPTS;
@@ -194,11 +194,11 @@ export class OwnScripts {
     return path === this.#root || path.startsWith(`${this.#root}${sep}`);
   }
 
-  /** The file in the nearest folder upwards, within the project. */
-  #nearest(names: readonly string[], folder: string): string | undefined {
+  /** The nearest package.json upwards, within the project. */
+  #packageFile(folder: string): string | undefined {
     for (let at = folder; this.#isInside(at); at = dirname(at)) {
-      const file = names.map((name) => join(at, name)).find(isFile);
-      if (file !== undefined) return file;
+      const file = join(at, "package.json");
+      if (isFile(file)) return file;
     }
     return undefined;
   }

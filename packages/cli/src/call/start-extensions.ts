@@ -9,7 +9,7 @@ import {
   findExtensions,
   hostModules,
   loadExtensions,
-  strayErrorNotice,
+  uncaughtErrorNotice,
   type VirtualModules,
 } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
@@ -134,7 +134,7 @@ function surviveStrayErrors(onNotice: ExtensionHost["onNotice"]): void {
 }
 
 function caught(error: unknown): void {
-  const notice = strayErrorNotice(error);
+  const notice = uncaughtErrorNotice(error);
   if (notice !== undefined) {
     if (!notified.has(notice.message)) notify?.(notice);
     notified.add(notice.message);

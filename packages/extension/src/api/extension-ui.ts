@@ -27,9 +27,6 @@ export interface FooterData {
   onBranchChange(callback: () => void): () => void;
 }
 
-/** Makes the component of a footer. */
-type FooterFactory = (tui: ComponentTui, theme: Theme, footerData: FooterData) => Component;
-
 /** Makes the component of `custom`. `done` ends it with a value; a second call does nothing. */
 export type CustomFactory<Value> = (
   tui: ComponentTui,
@@ -102,12 +99,6 @@ export interface EditorComponent extends Component {
   focused?: boolean;
 }
 
-type EditorFactory = (
-  tui: ComponentTui,
-  theme: EditorTheme,
-  keybindings: ComponentKeybindings,
-) => EditorComponent;
-
 interface AutocompleteItem {
   /** Replaces the prefix. */
   value: string;
@@ -136,20 +127,12 @@ export interface AutocompleteProvider {
   shouldTriggerFileCompletion?(lines: string[], cursorLine: number, cursorCol: number): boolean;
 }
 
-/** Makes a provider that can delegate to `current`. */
-type AutocompleteFactory = (current: AutocompleteProvider) => AutocompleteProvider;
-
 export interface WorkingIndicator {
   /** Texts to show in turn, with their own colours. One frame does not move; an empty list hides the sign. */
   frames?: string[] | undefined;
   /** Milliseconds for each frame; minimum 40, default 120. */
   intervalMs?: number | undefined;
 }
-
-/** Gets a key as the terminal sends it. `consume` stops it; `data` replaces it. */
-type TerminalInputHandler = (
-  data: string,
-) => { consume?: boolean | undefined; data?: string | undefined } | undefined | void;
 
 /**
  * Talks to the user. Without a user (`ctx.hasUI` is false), questions are answered at once: no choice, not confirmed,
@@ -187,7 +170,9 @@ export interface ExtensionUI {
   /** The current theme. Without a screen, it leaves texts unchanged. */
   readonly theme: Theme;
   /** Replaces the footer; undefined restores it. */
-  setFooter(factory: FooterFactory | undefined): void;
+  setFooter(
+    factory: ((tui: ComponentTui, theme: Theme, footerData: FooterData) => Component) | undefined,
+  ): void;
   /** Shows a component above the chat; undefined removes it. */
   setHeader(factory: ComponentFactory | undefined): void;
   /** Sets the text beside the spinner. Without a text, it describes the agent's work. */
@@ -201,11 +186,25 @@ export interface ExtensionUI {
   /**
    * Replaces the editor and keeps its text; undefined restores the program's. An error is a notice and restores it too.
    */
-  setEditorComponent(factory: EditorFactory | undefined): void;
-  /** Adds completions; the function returned removes them. A provider that throws is removed, with a notice. */
-  addAutocompleteProvider(factory: AutocompleteFactory): () => void;
-  /** Gets keys after the program's own and before the focused component; the function returned ends it. */
-  onTerminalInput(handler: TerminalInputHandler): () => void;
+  setEditorComponent(
+    factory:
+      | ((tui: ComponentTui, theme: EditorTheme, keybindings: ComponentKeybindings) => EditorComponent)
+      | undefined,
+  ): void;
+  /**
+   * Adds a provider that can delegate to `current`; the function returned removes it. A provider that throws is removed,
+   * with a notice.
+   */
+  addAutocompleteProvider(factory: (current: AutocompleteProvider) => AutocompleteProvider): () => void;
+  /**
+   * Gets keys after the program's own and before the focused component. `consume` stops a key; `data` replaces it. The
+   * function returned ends it.
+   */
+  onTerminalInput(
+    handler: (
+      data: string,
+    ) => { consume?: boolean | undefined; data?: string | undefined } | undefined | void,
+  ): () => void;
   /**
    * Sets the theme: `auto`, a name, a theme of `getTheme` or an own one. It applies until the user chooses another or
    * the extension is unloaded. The settings stay unchanged.

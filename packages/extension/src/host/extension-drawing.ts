@@ -68,7 +68,7 @@ export function extensionRenderers(
     try {
       const made: unknown = runOf(scope, render);
       if (made === undefined || made === null) return undefined;
-      return drawnComponent(made, { scope, call: what, onFailure: (error) => fail(drawing, error) });
+      return guardComponent(made, { scope, call: what, onFailure: (error) => fail(drawing, error) });
     } catch (error) {
       fail(drawing, error);
       return undefined;
@@ -123,7 +123,7 @@ interface DrawnComponentOptions {
 }
 
 /** Makes a component safe to call. @throws BonsaiError `extension_argument_invalid` for another value */
-export function drawnComponent(
+export function guardComponent(
   made: unknown,
   { scope, call, onFailure }: DrawnComponentOptions,
 ): DrawnComponent {

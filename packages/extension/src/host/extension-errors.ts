@@ -81,7 +81,7 @@ export function lifecycleNotice(notice: LifecycleNotice): AgentNotice {
  * The notice about an uncaught error in a timer or promise of an extension. Call it in a listener of the process.
  * Undefined if no extension is involved.
  */
-export function strayErrorNotice(error: unknown): AgentNotice | undefined {
+export function uncaughtErrorNotice(error: unknown): AgentNotice | undefined {
   const source = extensionAtWork()?.source ?? placeThrown(error)?.path;
   if (source === undefined) return undefined;
   const message = failureText(`A timer, event or promise of ${source}`, error);
@@ -159,7 +159,7 @@ function textOf(value: unknown): string {
 }
 
 /** A handler or tool must not wait for its own end. */
-export function waitsForItself(call: "reload" | "waitForIdle"): BonsaiError {
+export function deadlockError(call: "reload" | "waitForIdle"): BonsaiError {
   return new BonsaiError({
     code: "extension_waits_for_itself",
     message: `A handler or tool called ${call}, which waits for that handler or tool to end. Both would wait forever.`,

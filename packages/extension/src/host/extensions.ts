@@ -8,12 +8,12 @@ import type {
   ShortcutInfo,
 } from "../api/extension-api.ts";
 import { type ExtensionRenderers, extensionRenderers } from "./extension-drawing.ts";
-import { commandFailure, failureNotice, failureText, waitsForItself } from "./extension-errors.ts";
+import { commandFailure, deadlockError, failureNotice, failureText } from "./extension-errors.ts";
 import { commandIn, type ExtensionRegistry, extensionRegistry } from "./extension-registry.ts";
 import { ExtensionScope } from "./extension-scope.ts";
 import { type OpenedModels, openModels } from "./model-registry.ts";
 import { commandInfo } from "./registering.ts";
-import { holdDecisions, notifyShutdown, notifyStart, START_LIMIT_MS } from "./reload-events.ts";
+import { deferDecisions, notifyShutdown, notifyStart, START_LIMIT_MS } from "./reload-events.ts";
 import {
   apiOf,
   type ExtensionToStart,
@@ -178,7 +178,7 @@ export class Extensions {
    */
   async reload({ signal }: ReloadOptions = {}): Promise<ReloadReport> {
     if (this.#awaited.isInside || this.#options.host.agent()?.isWaitingForCaller === true)
-      throw waitsForItself("reload");
+      throw deadlockError("reload");
     this.#reloading ??= this.#reload(signal).finally(() => {
       this.#reloading = undefined;
     });
@@ -202,7 +202,7 @@ export class Extensions {
     // First: if finding fails, the old extensions stay.
     const found = extensionsToStart(this.#options);
     await this.#awaited.run(() => notifyShutdown(host.lifecycle));
-    const open = holdDecisions(host.lifecycle);
+    const open = deferDecisions(host.lifecycle);
     try {
       this.unload();
       await this.#awaited.run(() => this.#startAll(found));

@@ -37,7 +37,7 @@ export {
 export { INSTEAD, type ModuleExports, type VirtualModules } from "../load/virtual-modules.ts";
 export { clipboardWriters, runClipboardProgram, writeClipboard } from "./clipboard.ts";
 export type { ExtensionRenderers, ToolRenderer } from "./extension-drawing.ts";
-export { lifecycleNotice, strayErrorNotice } from "./extension-errors.ts";
+export { lifecycleNotice, uncaughtErrorNotice } from "./extension-errors.ts";
 export type {
   AdaptedExtension,
   ComponentPlace,

@@ -9,7 +9,7 @@ import type {
   ExtensionContextUsage,
   WithSession,
 } from "../api/extension-context.ts";
-import { failureText, waitsForItself } from "./extension-errors.ts";
+import { deadlockError, failureText } from "./extension-errors.ts";
 import type { ExtensionHost, SessionControl } from "./extension-host.ts";
 import type { ExtensionRuntime } from "./extension-registry.ts";
 import { modelRegistryOf } from "./model-registry.ts";
@@ -111,7 +111,7 @@ function sessionMoves(runtime: ExtensionRuntime): SessionMoves {
   return {
     async waitForIdle() {
       const agent = host.agent();
-      if (agent?.isWaitingForCaller === true) throw waitsForItself("waitForIdle");
+      if (agent?.isWaitingForCaller === true) throw deadlockError("waitForIdle");
       await agent?.idle();
     },
     async newSession({ parentSession, withSession } = {}) {

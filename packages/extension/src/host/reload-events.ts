@@ -33,7 +33,7 @@ export async function notifyStart(lifecycle: Events, signal: AbortSignal | undef
  * Between unloading and loading, guards are missing. So every event that asks extensions waits until the function returned
  * is called, and then asks the new extensions.
  */
-export function holdDecisions(lifecycle: Events): () => void {
+export function deferDecisions(lifecycle: Events): () => void {
   const opened = Promise.withResolvers<void>();
   const names = Object.entries(lifecycleEventRules).flatMap(([name, { kind }]) =>
     kind === "decide" ? [name as Parameters<Events["decide"]>[0]] : [],

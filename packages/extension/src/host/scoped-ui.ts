@@ -1,6 +1,6 @@
 import type { Theme } from "../api/drawing.ts";
 import type { CustomOptions, EditorComponent, ExtensionUI } from "../api/extension-ui.ts";
-import { drawnComponent, plainTheme } from "./extension-drawing.ts";
+import { guardComponent, plainTheme } from "./extension-drawing.ts";
 import { badArgument, failureText } from "./extension-errors.ts";
 import type { DrawnComponent, ExtensionHost, FrontEndUI } from "./extension-host.ts";
 import type { ExtensionRuntime } from "./extension-registry.ts";
@@ -198,7 +198,7 @@ function scopedDrawing(ui: FrontEndUI, owner: UiOwner, show: Show) {
   const { scope, host } = owner;
   const theme = ui.theme ?? plainTheme;
   const drawn = (call: string, made: unknown, onFailure = () => {}): DrawnComponent =>
-    drawnComponent(made, {
+    guardComponent(made, {
       scope,
       call,
       onFailure(error) {

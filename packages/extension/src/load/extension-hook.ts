@@ -10,8 +10,8 @@ import {
   type Generation,
   generationOf,
   jitiGeneration,
-  marked,
   packageFolderOf,
+  withGeneration,
   withoutMarkers,
 } from "./generation.ts";
 import { isTypeScript } from "./runnable-source.ts";
@@ -50,7 +50,7 @@ const resolve: ResolveHookSync = (specifier, context, next) => {
   return {
     ...resolved,
     // Without its query: another hook may have added one, and take TypeScript for CommonJS.
-    url: marked(`${pathname}${query}`, generation),
+    url: withGeneration(`${pathname}${query}`, generation),
     ...(isTypeScript(pathname) ? { format: "module" } : {}),
     // Older TypeScript imports JSON without an attribute.
     ...(/\.json$/.test(pathname) ? { importAttributes: { ...context.importAttributes, type: "json" } } : {}),

@@ -59,16 +59,16 @@ export function runByJiti(folder: string, generation: Generation): void {
 
 /** The generation of a file that jiti runs, or that it leaves to Node. */
 export function jitiGeneration(path: string): Generation | undefined {
-  for (const [folder, generation] of byFolder) if (isIn(folder, path)) return generation;
+  for (const [folder, generation] of byFolder) if (isInFolder(folder, path)) return generation;
   return undefined;
 }
 
 /** True for a file below a folder that belongs to the same package. */
-function isIn(folder: string, path: string): boolean {
+export function isInFolder(folder: string, path: string): boolean {
   return path.startsWith(folder) && packageFolderOf(path) === packageFolderOf(`${folder}file`);
 }
 
-export function marked(url: string, { id }: Generation): string {
+export function withGeneration(url: string, { id }: Generation): string {
   if (MARKER.test(url)) return url;
   return `${url}${url.includes("?") ? "&" : "?"}bonsai=${id}`;
 }

@@ -4,7 +4,7 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import type { ExtensionFactory } from "../api/extension-api.ts";
 import { ExtensionFiles } from "./extension-files.ts";
 import { installExtensionHook } from "./extension-hook.ts";
-import { dropGeneration, type Generation, marked, newGeneration } from "./generation.ts";
+import { dropGeneration, type Generation, newGeneration, withGeneration } from "./generation.ts";
 import { importWithJiti } from "./jiti-import.ts";
 import { loadFailure, missingExport } from "./load-failure.ts";
 import { nativeImport } from "./native-import.ts";
@@ -113,7 +113,7 @@ async function readExtension({ path, modules, cacheFolder }: ImportExtensionOpti
     const generation = newGeneration({ entry, modules, files });
     try {
       if (needsJiti) return await importWithJiti(generation, cacheFolder);
-      return await nativeImport(marked(pathToFileURL(entry).href, generation));
+      return await nativeImport(withGeneration(pathToFileURL(entry).href, generation));
     } catch (error) {
       const isRefused = !needsJiti && isForAnotherLoader(generation, error);
       if (!isRefused && !(error instanceof NotLoadedYet))

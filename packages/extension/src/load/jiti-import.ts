@@ -1,20 +1,17 @@
 import { createRequire } from "node:module";
 import { dirname, join, sep } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type Generation, packageFolderOf, runByJiti } from "./generation.ts";
+import { type Generation, isInFolder, packageFolderOf, runByJiti } from "./generation.ts";
 import { SourceFailure } from "./runnable-source.ts";
 import { type ModuleExports, virtualExports } from "./virtual-modules.ts";
 
-/**
- * Imports an extension that Node cannot run with all its files, as pi imports every extension. All modules of the host
- * must be loaded.
- */
+/** Imports an extension with all its files, as pi imports every extension. All host modules must be loaded. */
 export async function importWithJiti(
   generation: Generation,
   cacheFolder: string | undefined,
 ): Promise<ModuleExports> {
   const { entry, modules } = generation;
-  // With its parser linked, not read from a file at run time: a bundle has no such file.
+  // With its parser linked, because a bundle has no file for it.
   const { createJiti } = await import("jiti/static");
   const folder = packageFolderOf(entry) || `${dirname(entry)}${sep}`;
   runByJiti(folder, generation);
@@ -54,8 +51,5 @@ function plainError(generation: Generation, error: unknown): unknown {
 /** Node keeps what jiti requires, such as JSON. A reload must read it again. */
 function forgetRequired(folder: string): void {
   const { cache } = createRequire(import.meta.url);
-  for (const file of Object.keys(cache)) {
-    if (file.startsWith(folder) && packageFolderOf(file) === packageFolderOf(`${folder}file`))
-      delete cache[file];
-  }
+  for (const file of Object.keys(cache)) if (isInFolder(folder, file)) delete cache[file];
 }

@@ -61,46 +61,32 @@ export async function openTestSession(options: OpenTestSessionOptions = {}): Pro
   const answers = { turn: options.answers, summary: options.summaries, extension: options.replies };
   const models = await scriptedModels({ home: folder, models: all, answers, requests });
   const session = sessionOf(options, cwd);
-  const parts: TestParts = {
-    options,
-    folder,
-    cwd,
-    session,
-    model,
-    models,
-    notices: [],
-    ui: [],
-    isShutdown: false,
-  };
+  const state: TestState = { notices: [], ui: [], isShutdown: false };
+  const parts = { options, folder, cwd, session, model, models, state };
   const host = testHost(parts);
-  if (options.withAgent !== false) parts.agent = await openTestAgent(host, parts);
+  if (options.withAgent !== false) state.agent = await openTestAgent(host, parts);
   const extensions = await loadExtensions({ host, ...testSources(options) });
-  if (parts.agent !== undefined) extensions.attach(parts.agent);
-  await (parts.agent?.start() ??
+  if (state.agent !== undefined) extensions.attach(state.agent);
+  await (state.agent?.start() ??
     host.lifecycle.notify("session_start", { type: "session_start", reason: "startup" }));
   const resources = await discovered(host);
+  const agent = () => state.agent ?? noAgent();
   const close = async () => {
-    await parts.agent?.close();
+    await state.agent?.close();
     extensions.unload();
     session.close();
     rmSync(folder, { recursive: true, force: true });
   };
   return {
     get agent() {
-      return parts.agent ?? noAgent();
+      return agent();
     },
-    session,
-    extensions,
-    lifecycle: host.lifecycle,
-    cwd,
-    notices: parts.notices,
-    ui: parts.ui,
-    requests,
-    resources,
     get isShutdown() {
-      return parts.isShutdown;
+      return state.isShutdown;
     },
-    prompt: async (text) => (parts.agent ?? noAgent()).prompt(text, { source: "interactive" }),
+    ...{ session, extensions, lifecycle: host.lifecycle, cwd, requests, resources },
+    ...{ notices: state.notices, ui: state.ui },
+    prompt: async (text) => agent().prompt(text, { source: "interactive" }),
     async command(text) {
       if (!(await extensions.runCommand(text))) throw unknownCommand(text, extensions);
     },
@@ -118,7 +104,14 @@ async function discovered({ lifecycle, cwd }: ExtensionHost): Promise<Discovered
   return { skillPaths: [], promptPaths: [], themePaths: [], ...result };
 }
 
-/** The parts and the state of a test session. */
+/** The state of a test session. */
+interface TestState {
+  agent?: Agent;
+  notices: AgentNotice[];
+  ui: UICall[];
+  isShutdown: boolean;
+}
+
 interface TestParts {
   options: OpenTestSessionOptions;
   /** Bonsai's home folder. */
@@ -127,22 +120,18 @@ interface TestParts {
   session: Session;
   model: CatalogueModel;
   models: ExtensionModels;
-  agent?: Agent;
-  notices: AgentNotice[];
-  ui: UICall[];
-  isShutdown: boolean;
+  state: TestState;
 }
 
 function openTestAgent(host: ExtensionHost, parts: TestParts): Promise<Agent> {
   const { options, folder, cwd, session, model, models } = parts;
-  const { settings = {} } = options;
   return openAgent({
     session,
     cwd,
     home: folder,
     models: models.client,
     model,
-    settings: agentSettings({ titles: false, ...settings }, { estimator: "chars4" }),
+    settings: agentSettings({ titles: false, ...options.settings }, { estimator: "chars4" }),
     lifecycle: host.lifecycle,
     onNotice: (notice) => host.onNotice(notice),
   });
@@ -245,9 +234,8 @@ export interface TestSession {
 }
 
 /** A front end with a scripted user. */
-function testHost(parts: TestParts): ExtensionHost {
-  const { options, cwd, session, model, models } = parts;
-  const onNotice = (notice: AgentNotice) => void parts.notices.push(notice);
+function testHost({ options, cwd, session, model, models, state }: TestParts): ExtensionHost {
+  const onNotice = (notice: AgentNotice) => void state.notices.push(notice);
   return {
     mode: options.mode ?? (options.ui === undefined ? "print" : "rpc"),
     cwd,
@@ -255,14 +243,14 @@ function testHost(parts: TestParts): ExtensionHost {
       rules: lifecycleEventRules,
       onNotice: (notice) => onNotice(lifecycleNotice(notice)),
     }),
-    ui: options.ui === undefined ? undefined : scriptedUi(options.ui, parts.ui),
+    ui: options.ui === undefined ? undefined : scriptedUi(options.ui, state.ui),
     session: () => session,
-    agent: () => parts.agent,
+    agent: () => state.agent,
     model: () => model,
     models: async () => models,
     control: options.control,
     shutdown: () => {
-      parts.isShutdown = true;
+      state.isShutdown = true;
     },
     isProjectTrusted: () => options.isProjectTrusted ?? true,
     flag: (name) => options.flags?.[name],
