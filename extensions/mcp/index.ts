@@ -33,11 +33,7 @@ export default function mcp(bonsai: ExtensionAPI): void {
     hooks: {
       auth: (server) => logins.authOf(server),
       clientHandlers(client, server) {
-        requests.attach(client, {
-          name: server.name,
-          hasRoots: server.config.hasRoots,
-          pauseCalls: () => server.pauseCalls(),
-        });
+        requests.attach(client, server);
         resources.attach(client, server.name);
       },
     },

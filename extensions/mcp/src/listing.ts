@@ -83,25 +83,19 @@ export async function readLists(options: ListOptions): Promise<ServerLists> {
   };
 }
 
-const methods = {
-  tools: "tools/list",
-  resources: "resources/list",
-  resourceTemplates: "resources/templates/list",
-  prompts: "prompts/list",
-} as const;
-
 /** All pages of a list, unread. */
 async function allPages(
-  kind: keyof typeof methods,
+  kind: "tools" | "resources" | "resourceTemplates" | "prompts",
   { client, timeoutMs, onProblem }: ListOptions,
 ): Promise<unknown[]> {
   // One limit for all pages: a slow server could use it up for each.
   const signal = AbortSignal.timeout(timeoutMs);
   const found: unknown[] = [];
   const seen = new Set<string>();
+  const method = kind === "resourceTemplates" ? "resources/templates/list" : `${kind}/list`;
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
-    const request = { method: methods[kind], params: cursor === undefined ? {} : { cursor } };
+    const request = { method, params: cursor === undefined ? {} : { cursor } };
     const result = await client.request(request, anyResult, { timeout: timeoutMs, signal });
     const items = result[kind];
     if (Array.isArray(items)) found.push(...items.slice(0, MAX_ITEMS));

@@ -87,7 +87,7 @@ function words(text: string): string[] {
   return parted.match(/[\p{L}\p{N}]+/gu) ?? [];
 }
 
-/** Also true if one word begins with the other: `file` and `files`. */
+/** True also if one word begins with the other: `file` and `files`. */
 function isIn(word: string, all: ReadonlySet<string>): boolean {
   if (all.has(word)) return true;
   if (word.length < 3) return false;

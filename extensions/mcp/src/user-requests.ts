@@ -8,9 +8,11 @@ import type {
   ElicitRequestURLParams,
   ElicitResult,
 } from "@modelcontextprotocol/client";
+import type { ServerConfig } from "./config.ts";
 import { plainLine, plainPart } from "./foreign-text.ts";
 import { type FormRequest, fillForm, refusals } from "./form-dialog.ts";
 import { readSample, SamplingRefused, sampleResult } from "./sampling.ts";
+import type { McpServer } from "./server.ts";
 
 export interface UserRequestsOptions {
   /** The current context; undefined before the first session. */
@@ -20,13 +22,7 @@ export interface UserRequestsOptions {
 }
 
 /** A server with questions. */
-interface Asker {
-  name: string;
-  /** False hides the project's folder. */
-  hasRoots: boolean;
-  /** Called for each question. Returns a function to call after the answer. */
-  pauseCalls: () => () => void;
-}
+type Asker = Pick<McpServer, "name" | "pauseCalls"> & { config: Pick<ServerConfig, "hasRoots"> };
 
 /** Open questions of one server. */
 const MAX_WAITING = 3;
@@ -56,8 +52,9 @@ export class UserRequests {
   }
 
   /** Answers the questions of this client's server. Called before the client connects. */
-  attach(client: Client, { name: server, hasRoots, pauseCalls }: Asker): void {
-    if (hasRoots) {
+  attach(client: Client, asker: Asker): void {
+    const { name: server, config } = asker;
+    if (config.hasRoots) {
       client.registerCapabilities({ roots: {} });
       client.setRequestHandler("roots/list", () => ({ roots: rootsOf(this.#options.context()) }));
     }
@@ -66,7 +63,7 @@ export class UserRequests {
     client.registerCapabilities({ elicitation: { form: {}, url: {} }, sampling: {} });
     /** Runs a question while the clocks of the server's calls stand still. Undefined if the server asks too often. */
     const ask = async <Answer>(question: (ctx: ExtensionContext) => Promise<Answer>) => {
-      const resume = pauseCalls();
+      const resume = asker.pauseCalls();
       try {
         return await this.#counted(server, question);
       } finally {

@@ -41,7 +41,7 @@ export async function openServer({
   const openBrowser = async (url: string) => opened.push(url) > 0;
   const requests = new UserRequests({ context: () => context, openBrowser });
   const client = new Client({ name: "test", version: "1" });
-  requests.attach(client, { name: "asker", hasRoots, pauseCalls: () => () => {} });
+  requests.attach(client, { name: "asker", config: { hasRoots }, pauseCalls: () => () => {} });
   const server = new Server({ name: "asker", version: "1" }, { capabilities: {} });
   const [ofClient, ofServer] = InMemoryTransport.createLinkedPair();
   await Promise.all([client.connect(ofClient), server.connect(ofServer)]);
