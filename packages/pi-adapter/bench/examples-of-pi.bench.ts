@@ -9,7 +9,7 @@ import { rowsOfViews } from "./examples/rows-of-views.ts";
 import { openStage, type Stage } from "./examples/stage.ts";
 import type { Step } from "./examples/steps.ts";
 
-/** What is driven; `PI_VERSIONS=0.87.1` for one alone. */
+/** The driven versions of pi; `PI_VERSIONS=0.87.1` for one. */
 const versions = (process.env.PI_VERSIONS ?? "0.87.1,1.5.2").split(",");
 /** `PI_EXAMPLES=snake,todo` for a few. */
 const only = process.env.PI_EXAMPLES?.split(",");

@@ -35,7 +35,7 @@ export default async function bench(): Promise<BenchTable> {
     const { program } = installCommand(folder);
     install(folder, "pi", `@earendil-works/pi-coding-agent@${version}`);
     const pi = join(folder, "pi/node_modules/@earendil-works/pi-coding-agent/dist/cli.js");
-    // What pi has of its own is no part of a package.
+    // Commands and tools of pi itself do not count.
     const own = loaded(folder, pi);
     const rows = packages.map((name) => {
       install(folder, `packages/${name}`, name);

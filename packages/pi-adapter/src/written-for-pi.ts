@@ -50,7 +50,7 @@ function firstText(path: string): { path: string; text: string } | undefined {
   return undefined;
 }
 
-/** Also matches texts in quotes, which can contain the marks of comments. */
+/** Matches texts in quotes too: they can contain the marks of comments. */
 const quotedOrComment =
   /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
 const imported = /\b(?:from|import|require)\s*(?:\(\s*)?["']([^"'\n]+)["']/g;

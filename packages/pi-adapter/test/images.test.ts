@@ -28,7 +28,7 @@ function png(width: number, height: number): Uint8Array {
   ]);
 }
 
-/** A JPEG of the image, with a note of how the camera was held. */
+/** A JPEG of the image with an orientation. */
 function photo(bytes: Uint8Array, orientation: number): Uint8Array {
   const jpeg = Buffer.from(PhotonImage.new_from_byteslice(bytes).get_bytes_jpeg(90));
   const tiff = Buffer.from([
@@ -78,7 +78,7 @@ test("an image within bounds stays as it is, a larger one is made smaller", asyn
   expect(await resizeImage(Buffer.from("no image"), "image/png")).toBeNull();
 });
 
-/** Where the image is dark: at the top left, top right, bottom left, bottom right. */
+/** The dark corners: top left, top right, bottom left, bottom right. */
 function darkCorners(data: string): boolean[] {
   const image = PhotonImage.new_from_byteslice(Buffer.from(data, "base64"));
   const [width, height, pixels] = [image.get_width(), image.get_height(), image.get_raw_pixels()];

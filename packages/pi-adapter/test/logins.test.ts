@@ -10,7 +10,7 @@ import { fixturePath } from "./open-pi-session.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
-/** What an extension of pi registers, as a provider of ours. */
+/** The provider that the fixture registers. */
 async function registered(): Promise<ReturnType<typeof bonsaiProvider>> {
   const { default: fixture } = await import(fixturePath("login"));
   let provider: ReturnType<typeof bonsaiProvider> | undefined;

@@ -24,7 +24,7 @@ export async function openPiSession(
   return session;
 }
 
-/** For `afterEach`. */
+/** Call it in `afterEach`. */
 export async function closeSessions(): Promise<void> {
   for (const session of opened.splice(0)) await session.close();
 }
@@ -33,7 +33,7 @@ export function fixturePath(name: string): string {
   return fileURLToPath(new URL(`fixtures/${name}.ts`, import.meta.url));
 }
 
-/** What extensions notified the user of, in order. */
+/** The extensions' notices to the user, oldest first. */
 export function notified({ ui }: TestSession): unknown[] {
   return ui.filter(({ method }) => method === "notify").map(({ args }) => args[0]);
 }

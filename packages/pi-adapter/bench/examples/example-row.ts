@@ -5,13 +5,13 @@ import type { Step } from "./steps.ts";
 export interface ExampleRow extends StageOptions {
   /** Its file without the ending, or its folder. */
   example: string;
-  /** What it does where it does its job, in a few words. */
+  /** Its effect in a few words. */
   job: string;
   steps: readonly Step[];
-  /** What comes behind them in these versions of pi alone. */
+  /** More steps in these versions of pi. */
   more?: Readonly<Record<string, readonly Step[]>>;
   /** Why it does not do all of its job here, where that is known. */
   why?: string;
-  /** What the machine has to have; where it fails in a shell, the example is not driven. */
+  /** A shell command. If it fails, the machine lacks something and the example is not driven. */
   needs?: string;
 }

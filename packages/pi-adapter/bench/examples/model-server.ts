@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { type LoopbackServer, loopbackServer, sseChunks, type WireName, wires } from "@bonsai-agent/testkit";
 
-/** What the model says to one request. */
+/** The model's answer to one request. */
 export type ScriptedAnswer =
   | string
   | {

@@ -28,7 +28,7 @@ export const rowsOfViews: readonly ExampleRow[] = [
       say("/footer"),
       see(/↑\d+ ↓\d+ \$0\.000 +model-1/),
       say("/footer"),
-      gone("↑100"),
+      gone("$0.000"),
     ],
   },
   {

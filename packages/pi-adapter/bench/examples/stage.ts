@@ -16,7 +16,7 @@ import { spawn } from "@lydell/node-pty";
 import { HeadlessTerminal } from "../../../cli/test/interactive/headless-terminal.ts";
 import { type ModelServer, modelServer, type ScriptedAnswer } from "./model-server.ts";
 
-/** What an example is driven in. */
+/** A terminal with a running example. */
 export interface StageOptions {
   /** Behind `bonsai`, before the example and the model. `{project}` is the project's folder, `{folder}` that of all. */
   argv?: readonly string[];
@@ -179,7 +179,7 @@ function environment({
     GEMINI_API_KEY: "key",
     GOOGLE_API_KEY: "key",
     BENCH_SERVER: server.url,
-    // Also for a `bonsai` that an example starts.
+    // An example can start `bonsai` too.
     NODE_OPTIONS: `--no-warnings --import=${reroute}`,
     ...options.env,
   };

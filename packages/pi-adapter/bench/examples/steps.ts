@@ -54,7 +54,7 @@ export const press = (...keys: string[]): Step => ({
   },
 });
 
-/** What the terminal would send for a key that has no name here. */
+/** The bytes that a terminal sends for a key without a name here. */
 export const send = (data: string): Step => ({
   what: `send ${JSON.stringify(data)}`,
   run: async ({ terminal }) => terminal.send(data),

@@ -20,7 +20,7 @@ export function piRegistry(registry: ModelRegistry): ModelRegistry {
     },
     hasConfiguredAuth: (model: GivenModel) => registry.hasConfiguredAuth(bonsaiModel(model)),
     getApiKeyAndHeaders: auth,
-    /** Of earlier versions of pi. */
+    /** Earlier versions of pi have it. */
     async getApiKey(model: GivenModel) {
       const found = await auth(model);
       return found.ok ? found.apiKey : undefined;

@@ -10,7 +10,7 @@ interface ResizeOptions {
   maxWidth?: number;
   /** Pixels. Default 2000. */
   maxHeight?: number;
-  /** Of the text in base64. Default: below the limit of providers, 4.5 MiB. */
+  /** Size of the text in base64. Default: 4.5 MiB, below the limit of providers. */
   maxBytes?: number;
   /** Default 80. */
   jpegQuality?: number;

@@ -49,7 +49,7 @@ interface Place {
 
 interface ReadInput {
   path: string;
-  /** Of the first line, from 1. */
+  /** The first line, from 1. */
   offset?: number;
   limit?: number;
 }
