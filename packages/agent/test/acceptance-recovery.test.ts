@@ -1,9 +1,7 @@
 import { BonsaiError, callsIn } from "@bonsai-agent/messages";
 import { ModelClient, ProviderError } from "@bonsai-agent/models";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { agentSettings } from "../src/settings.ts";
-import { defineTool } from "../src/tools/tool-registry.ts";
 import {
   actor,
   calls,
@@ -138,56 +136,6 @@ test("without the digest, one error names both causes, and the session stays usa
   expect(error?.message).toContain("prompt is too long");
   expect(compactions(run)).toEqual([]);
   expect((await run.agent.prompt("still there?")).status).toBe("done");
-});
-
-test("23, 26: a sub-agent's overflow recovers; when it cannot, its parent gets the error", async () => {
-  const start = (down: boolean) =>
-    filled({
-      turn: [overflow, done],
-      summary: () => (down ? { error: { status: 500, message: "down" } } : summary),
-      settings: noDigest,
-      isSubAgent: true,
-    });
-  for (const [down, status] of [
-    [false, "done"],
-    [true, "failed"],
-  ] as const) {
-    const sub = await start(down);
-    const task = defineTool({
-      name: "task",
-      description: "Gives work away.",
-      parameters: z.object({}),
-      execute: async () => {
-        const result = await sub.agent.prompt("go");
-        if (result.error !== undefined) throw result.error;
-        return { content: [{ type: "text", text: result.status }] };
-      },
-    });
-    const parent = scriptedAgent({ tools: [task], turn: [{ calls: [{ name: "task" }] }, done] });
-    await parent.agent.prompt("delegate");
-    const [result] = parent.turns[1]!.messages.slice(-1);
-    expect(result).toMatchObject({ role: "toolResult", isError: status === "failed" });
-    expect(JSON.stringify(result)).toContain(status === "failed" ? "Context too large" : "done");
-    expect(compactions(sub)).toHaveLength(down ? 0 : 1);
-  }
-});
-
-test("a sub-agent over the threshold is not compacted", async () => {
-  const run = await filled({ turn: [calls({ tokens: 7_900 }), done], isSubAgent: true });
-  expect((await run.agent.prompt("go")).status).toBe("done");
-  expect(compactions(run)).toEqual([]);
-});
-
-test.each([
-  ["nothing", { text: "" }],
-  ["a part, for length", { ...summary, stopReason: "length" as const }],
-])("25: the summariser returns %s: it is not stored, and the next rung runs", async (_what, answer) => {
-  const run = await filled({ turn: [overflow, done], summary: () => answer });
-  expect((await run.agent.prompt("go")).status).toBe("done");
-  const [entry, ...more] = compactions(run);
-  expect(more).toEqual([]);
-  expect(entry?.details).toMatchObject({ manifest: { rung: "digest" } });
-  expect(entry?.summary).not.toContain("as it stands");
 });
 
 test("an extension's veto of a recovery is the cause in the error", async () => {

@@ -38,6 +38,7 @@ const requests: [string, string, string | undefined][] = [
   ["nothing but a single word", "Hello!", undefined],
   ["nothing but a command", "/model", undefined],
   ["nothing but a number", "42", undefined],
+  ["nothing but two letters", "a b", undefined],
   ["nothing", "  \n ", undefined],
   ["nothing but code", "```\nx = 1\n```", undefined],
 ];

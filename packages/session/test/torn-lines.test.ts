@@ -10,7 +10,6 @@ import {
   type Session,
   type SessionStore,
 } from "../src/index.ts";
-import { appendingProcess } from "./child-session.ts";
 import { scratchFolder } from "./scratch-folder.ts";
 
 const pathOf = scratchFolder();
@@ -267,30 +266,4 @@ test("a session has as many lines as entries, and its header", () => {
   const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
   expect(lines).toHaveLength(1 + session.entries().length);
   for (const line of lines) expect(() => JSON.parse(line)).not.toThrow();
-});
-
-test("three writers killed while appending lose no acknowledged entry, and leave blank lines only at torn lines", async () => {
-  const file = pathOf("killed.jsonl");
-  createSession({ cwd: "/", file }).close();
-  const staying = appendingProcess(["loop", file, "staying"]);
-  const killed = Array.from({ length: 2 }, (_, at) => appendingProcess(["loop", file, `${at}`]));
-  for (const writer of killed) {
-    await writer.reached(30);
-    await writer.kill();
-  }
-  await staying.reached(staying.acknowledged.length + 30);
-  await staying.kill();
-  const session = openSession(file);
-  const writers = [staying, ...killed];
-  for (const { acknowledged } of writers) {
-    const path = session.path(acknowledged.at(-1)).map(({ id }) => id);
-    expect(path.slice(-acknowledged.length)).toEqual(acknowledged);
-  }
-  const ids = session.entries().map(({ id }) => id);
-  expect(new Set(ids).size).toBe(ids.length);
-  const blankLines = readFileSync(file, "utf8")
-    .split("\n")
-    .slice(0, -1)
-    .filter((line) => line === "");
-  expect(blankLines.length).toBeLessThanOrEqual(killed.length);
 });

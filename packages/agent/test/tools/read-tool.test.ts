@@ -77,13 +77,6 @@ describe("text", () => {
     expect((await folder.run("read", { path: "file" })).details).toMatchObject({ truncated: false });
   });
 
-  test("50 KB are the most", async () => {
-    using folder = toolFolder();
-    folder.write("file", `${"x".repeat(1_023)}\n`.repeat(60));
-    const result = await folder.run("read", { path: "file" });
-    expect(result.details).toMatchObject({ lastLine: 50, totalLines: 60 });
-  });
-
   test("a long line is cut on a character, says its length and how to see the rest", async () => {
     using folder = toolFolder();
     folder.write("file", `short\n${"ü".repeat(20_000)}\nend\n`);
