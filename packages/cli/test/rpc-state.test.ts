@@ -141,7 +141,7 @@ describe("--mode rpc: what a session says and does", () => {
     await rpc.end();
   });
 
-  test("a compact that failed is an error; the digest can be asked for, and the session goes on", async () => {
+  test("a compact that failed is an error; the digest can be asked for, undone and redone, and the session goes on", async () => {
     const refuses = { error: { status: 400, message: "no summary today" } };
     const play = { ...says("yes"), contextWindow: 20_000, maxOutputTokens: 2_000, summary: [refuses] };
     const project = agentProject(play);
@@ -162,6 +162,21 @@ describe("--mode rpc: what a session says and does", () => {
       success: true,
       data: { status: "compacted" },
     });
+    const messages = async () =>
+      ((await rpc.ask({ type: "get_messages" })).data as { messages: object[] }).messages.length;
+    const compacted = await messages();
+    const undone = await rpc.ask({ type: "undo" });
+    expect(await messages()).toBeGreaterThan(compacted);
+    expect(await rpc.ask({ type: "undo" })).toMatchObject({ success: false, code: "nothing_to_undo" });
+    const redone = await rpc.ask({ type: "redo" });
+    expect(await messages()).toBe(compacted);
+    const events = rpc.lines.filter(({ type }) => type === "session_compact_undo") as {
+      isUndone: boolean;
+      entry: { id: string };
+    }[];
+    expect(events.map(({ isUndone, entry }) => [isUndone, entry.id])).toEqual(
+      [undone, redone].map(({ data }, index) => [index === 0, (data as { entryId: string }).entryId]),
+    );
     expect(await rpc.ask({ type: "prompt", message: "still there?" })).toMatchObject({ success: true });
     await rpc.end();
   });

@@ -1,4 +1,5 @@
 import type { PromptOptions } from "@bonsai-agent/agent";
+import { redoLatestUndo, type UndoReport, undoLatestCompaction } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { raceAbort } from "@bonsai-agent/messages/host";
 import {
@@ -56,6 +57,8 @@ export const rpcHandlers: RpcHandlers = {
   abort_retry: ({ host, runs }) => (runs.isRetrying ? host.agent.abort() : undefined),
   compact,
   abort_compaction: ({ host }) => host.agent.cancelCompaction(),
+  undo: (work) => changeCompaction(work, undoLatestCompaction),
+  redo: (work) => changeCompaction(work, redoLatestUndo),
   set_auto_compaction: ({ host: { agent } }, { enabled }) =>
     agent.setCompactionSettings({ ...agent.settings.compaction, enabled }),
   navigate_tree: navigateTree,
@@ -182,6 +185,18 @@ async function compact(
     code: "rpc_compaction_failed",
     message: outcome.detail,
     hint: "Nothing changed. Try again, set `useDigest`, choose another model, or move in the tree.",
+  });
+}
+
+function changeCompaction(
+  { host: { agent, app }, runs, host }: RpcWork,
+  change: typeof undoLatestCompaction,
+): Promise<UndoReport> {
+  runs.refuseWhileBusy(host);
+  return change({
+    session: agent.session,
+    lifecycle: app.lifecycle,
+    contextSize: () => agent.state.context,
   });
 }
 

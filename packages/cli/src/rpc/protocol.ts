@@ -1,5 +1,5 @@
 import type { AgentState } from "@bonsai-agent/agent";
-import type { BranchMerge, CompactionOutcome, Navigation } from "@bonsai-agent/compaction";
+import type { BranchMerge, CompactionOutcome, Navigation, UndoReport } from "@bonsai-agent/compaction";
 import type { FlagOptions, LoadedExtension } from "@bonsai-agent/extension/host";
 import type { ImageContent, Message, ModelPrices, Usage } from "@bonsai-agent/messages";
 import { type ThinkingLevel, thinkingLevels } from "@bonsai-agent/models";
@@ -37,6 +37,8 @@ export const rpcCommands = {
     firstKeptEntryId: name.optional(),
   },
   abort_compaction: {},
+  undo: {},
+  redo: {},
   set_auto_compaction: { enabled },
   navigate_tree: {
     targetId: name,
@@ -113,6 +115,10 @@ export interface RpcData {
   compact: RpcCompaction;
   /** Cancels the running compaction. The task continues. */
   abort_compaction: undefined;
+  /** Undoes the latest compaction of the current branch. */
+  undo: UndoReport;
+  /** Redoes the latest undone compaction. */
+  redo: UndoReport;
   /** Until the program ends. */
   set_auto_compaction: undefined;
   /** Moves to another entry. `label` goes to the summary, or to the target without one. Long. */
