@@ -31,7 +31,6 @@ const BUILD = `import { writeFileSync } from "node:fs";
 writeFileSync("packages/cli/bin/bonsai.js", ${JSON.stringify(COMMAND)});`;
 
 test.each([
-  [["tree", "--help"], 0],
   [["fix the failing test", "--model", "nowhere/none"], 0],
   [["--nope"], 2],
 ])("`npm start -- ARGS` builds, then runs `bonsai ARGS`: %j", (words, code) => {

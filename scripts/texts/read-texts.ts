@@ -1,4 +1,5 @@
 import { type Node, parseSync } from "oxc-parser";
+import { childrenOf } from "../reference/declarations.ts";
 
 /** One text of the source, with placeholders like `${name}` for its inserted values. */
 export interface SourceText {
@@ -93,12 +94,4 @@ function shorten(code: string): string {
 
 function lineAt(source: string, offset: number): number {
   return source.slice(0, offset).split("\n").length;
-}
-
-function childrenOf(node: Node): Node[] {
-  return Object.values(node).flatMap((value) =>
-    (Array.isArray(value) ? value : [value]).filter(
-      (child): child is Node => typeof (child as Node | null)?.type === "string",
-    ),
-  );
 }
