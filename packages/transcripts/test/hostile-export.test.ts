@@ -1,5 +1,5 @@
 import { everyRow } from "@bonsai-agent/testkit";
-import { describe, expect, test } from "vitest";
+import { describe, test } from "vitest";
 import { expectHarmless, TAG } from "./export-readers.ts";
 
 const LINK = "[a](javascript:alert(1))";
