@@ -10,18 +10,11 @@ import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle.ts";
 import { agentSettings } from "../src/settings.ts";
 import { type TaskDetails, taskTool } from "../src/task-tool.ts";
 import { defineTool, type Tool } from "../src/tools/tool-registry.ts";
-import { testFolder } from "./scripted-agent.ts";
+import { actor, testFolder } from "./scripted-agent.ts";
 
 export const model: CatalogueModel = {
-  provider: "scripted",
-  id: "actor",
-  name: "Actor",
-  api: "scripted",
-  baseUrl: "",
+  ...actor,
   input: ["text"],
-  reasoning: false,
-  contextWindow: 20_000,
-  maxOutputTokens: 2_000,
   usdPerMillionTokens: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1 },
 };
 

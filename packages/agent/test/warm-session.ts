@@ -2,17 +2,13 @@ import { summarySections } from "@bonsai-agent/compaction";
 import type { AssistantMessage, Message, ModelPrices } from "@bonsai-agent/messages";
 import type { CatalogueModel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
+import { actor } from "./scripted-agent.ts";
 
 export const prices: ModelPrices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 
 export const model: CatalogueModel = {
-  provider: "scripted",
-  id: "actor",
-  name: "Actor",
-  api: "scripted",
-  baseUrl: "",
+  ...actor,
   input: ["text"],
-  reasoning: false,
   contextWindow: 200_000,
   maxOutputTokens: 8_000,
   usdPerMillionTokens: prices,
