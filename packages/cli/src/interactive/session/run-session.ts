@@ -107,24 +107,31 @@ function makeMode(firstFrame: FirstFrame): Mode {
   const gracePeriod = new GracePeriod();
   const queue = new PromptQueue(context, gracePeriod);
   const keyHandler = new KeyHandler(context, queue, gracePeriod);
+  const completion = new PromptCompletion(context);
+  const completions = connectEditor(context, queue, completion);
+  editor.onEscape = () => keyHandler.escapeUnused();
+  for (const text of firstFrame.takeEarly()) editor.onSubmit?.(text);
+  screen.tui.addInputListener((data) => keyHandler.onKey(data));
+  return { context, opened, ui, queue, gracePeriod, completion };
+}
+
+/** Connects the editor with the queue, the prompt history and the completion. */
+function connectEditor(
+  { editor, home, notify }: InteractiveContext,
+  queue: PromptQueue,
+  completion: PromptCompletion,
+): CompletionStack {
   editor.onSubmit = (held) => {
     const text = withTabs(held);
     editor.addToHistory(text);
     queue.submit(text);
   };
-  editor.useHistory(
-    new PromptHistory({ home: context.home, onNotice: (message) => chat.notify(message, "warning") }),
-  );
-  const completion = new PromptCompletion(context);
-  const completions = new CompletionStack({
+  editor.useHistory(new PromptHistory({ home, onNotice: (message) => notify(message, "warning") }));
+  editor.setAutocompleteProvider(completion);
+  return new CompletionStack({
     base: completion,
     onChange: (provider) => editor.setAutocompleteProvider(provider),
   });
-  editor.setAutocompleteProvider(completion);
-  editor.onEscape = () => keyHandler.escapeUnused();
-  for (const text of firstFrame.takeEarly()) editor.onSubmit(text);
-  screen.tui.addInputListener((data) => keyHandler.onKey(data));
-  return { context, opened, ui, queue, gracePeriod, completion };
 }
 
 function required<Value>(value: Value | undefined): Value {
