@@ -143,14 +143,15 @@ export async function merge(invocation: Invocation): Promise<ExitCode> {
   const { args, output } = invocation;
   const session = openNamedSession(invocation);
   const branchId = resolveEntryId(session, args[1]!);
-  const { summaryEntry, ...merged } = await summarised(session, invocation, (makers) =>
+  const { summaryEntry, decidedBy, ...merged } = await summarised(session, invocation, (makers) =>
     mergeBranch({ session, branchId, ...makers }),
   );
-  const { status, detail, decidedBy } = merged;
+  const { status, detail } = merged;
   const report: MergeReport = {
     ...merged,
     summaryEntryId: summaryEntry?.id,
     summary: summaryEntry?.summary,
+    decidedBy,
   };
   const isCancelled = status === "cancelled";
   output.result(report, function* (): Generator<Line> {
