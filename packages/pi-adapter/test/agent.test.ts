@@ -67,7 +67,10 @@ test("a run calls tools, sends events and keeps the conversation", async () => {
     { role: "toolResult", content: [{ text: "3" }], isError: false },
     { role: "assistant", content: [{ text: "Three." }] },
   ]);
-  expect(requests[0]!.messages[0]).toMatchObject({ role: "system", content: "Add." });
+  expect(requests[0]!.messages).toMatchObject([
+    { role: "system", content: "Add." },
+    { role: "user", content: [{ type: "text", text: "1 + 2?" }] },
+  ]);
   expect(agent.state).toMatchObject({ isStreaming: false, errorMessage: undefined });
   agent.state.systemPrompt = "Be brief.";
   await agent.prompt("And now?");

@@ -24,7 +24,7 @@ import { createSession } from "@bonsai-agent/session";
 import { bonsaiModel, type GivenModel } from "../models/model.ts";
 import { levelOf, stream } from "../models/requests.ts";
 import { fromPiEvents, type PiEventSource } from "../models/streams.ts";
-import { piRequest } from "../models/transcript.ts";
+import { piRequest, withBlocks } from "../models/transcript.ts";
 import { overlay } from "../pi-extension.ts";
 import { type PiEvent, sendPiEvents } from "./pi-events.ts";
 
@@ -204,7 +204,8 @@ export class Agent {
   async #ask({ messages: sent, systemPrompt, tools, signal, thinking = "off" }: ProviderStreamRequest) {
     const { transformContext, convertToLlm, getApiKey, sessionId } = this.#options;
     const { model } = this.state;
-    const changed = (await transformContext?.([...sent], signal)) ?? [...sent];
+    const given = sent.map(withBlocks);
+    const changed = (await transformContext?.(given, signal)) ?? given;
     const messages = (await convertToLlm?.(changed)) ?? changed;
     return this.streamFunction(model, piRequest({ systemPrompt, tools, messages }), {
       ...{ apiKey: await getApiKey?.(model.provider), signal, sessionId },
