@@ -126,7 +126,7 @@ test("a failed request is an answer with its reason", async () => {
 
 test("an abort ends the run, also within a tool", async () => {
   const { requests, streamFn } = scripted([call("stop", {})]);
-  const stop = { ...add, name: "stop", parameters: Type.Object({}) };
+  const stop = { ...add, name: "stop", parameters: { ...Type.Object({}) } };
   const agent: Agent = new Agent({
     initialState: {
       model,
