@@ -49,7 +49,7 @@ export default defineConfig(({ mode }) => ({
     // Vitest leaves one core free; many tests wait for processes of their own, so that one more than all is right.
     maxWorkers: availableParallelism() + 1,
     globalSetup: ["scripts/test-folder.ts"],
-    setupFiles: ["scripts/law-runs.ts"],
+    setupFiles: ["scripts/law-runs.ts", "scripts/left-timers.ts"],
     // Node itself imports the sources, as it does outside of tests. Vite would turn each use of an import into a look-up,
     // at which loops over the characters of a session take several times as long.
     server: { deps: { external: [/\/packages\/[^/]+\/src\//] } },

@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import { expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { defineTool, type Tool } from "../src/tools/tool-registry.ts";
 import { unpaired } from "./pairs.ts";
@@ -11,6 +11,8 @@ const odd = (name: string, execute: () => unknown): Tool => ({
   parameters: { type: "object" },
   execute: execute as Tool["execute"],
 });
+
+afterEach(() => void vi.useRealTimers());
 
 test("a tool that never ends is left behind a while after the abort", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
