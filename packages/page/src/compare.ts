@@ -6,8 +6,8 @@ import type { ComparedSide, Comparison, PageData } from "./page-data.ts";
 import { branchEnds, pathTo, spokenAt } from "./paths.ts";
 
 const MAX_COMPARISONS = 100;
-/** Entries on the sides of all comparisons: the page reads each of them once more, 0.2 ms each on two cores. */
-const MAX_COMPARED_ENTRIES = 2_000;
+/** Entries on the sides of all comparisons: the page reads each of them once more, which takes 0.2 ms each. */
+const MAX_COMPARED_ENTRIES = 1_000;
 const MAX_COMMANDS = 50;
 const MAX_COMMAND_CHARS = 1_000;
 const MAX_LISTED = 300;
