@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ActivityLine, activityLines } from "../../src/interactive/status/activity-line.ts";
 import { ActivityModel } from "../../src/interactive/status/activity-model.ts";
@@ -78,23 +79,25 @@ describe("the spinner turns", () => {
   });
 });
 
-test.each([
-  [-5, "0 s"],
-  [999, "0 s"],
-  [59_999, "59 s"],
-  [65_000, "1 min 5 s"],
-  [3_600_000 + 3 * 60_000, "1 h 3 min"],
-])("%d ms are %s", (ms, text) => {
-  expect(elapsed(ms)).toBe(text);
-});
+test("writes a duration in its largest units", () =>
+  everyRow([
+    [-5, "0 s"],
+    [999, "0 s"],
+    [59_999, "59 s"],
+    [65_000, "1 min 5 s"],
+    [3_600_000 + 3 * 60_000, "1 h 3 min"],
+  ])(([ms, text]) => {
+    expect(elapsed(ms)).toBe(text);
+  }));
 
-test.each([
-  [80, "\x1b[1m ⠋ \x1b[22mWorking…  1 min 5 s · Esc stops"],
-  [30, "\x1b[1m ⠋ \x1b[22mWorking…  1 min 5 s"],
-])("in %i columns, the key that stops stands where there is room", (width, line) => {
-  const doing = { text: "Working…", sinceMs: 0, stopKey: "Esc" };
-  expect(activityLines(doing, { ...at, width })).toEqual(["", line]);
-});
+test("names the key that stops only if the line has room for it", () =>
+  everyRow([
+    [80, "\x1b[1m ⠋ \x1b[22mWorking…  1 min 5 s · Esc stops"],
+    [30, "\x1b[1m ⠋ \x1b[22mWorking…  1 min 5 s"],
+  ])(([width, line]) => {
+    const doing = { text: "Working…", sinceMs: 0, stopKey: "Esc" };
+    expect(activityLines(doing, { ...at, width })).toEqual(["", line]);
+  }));
 
 test("what counts down has no second clock", () => {
   const doing = { text: "Retrying in 3 s", sinceMs: undefined, stopKey: "Esc" };

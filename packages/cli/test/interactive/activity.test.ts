@@ -2,6 +2,7 @@ import { type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { AssistantMessage } from "@bonsai-agent/messages";
 import type { StreamEvent } from "@bonsai-agent/models";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { ActivityModel, followActivity } from "../../src/interactive/status/activity-model.ts";
 
@@ -70,25 +71,25 @@ describe("what goes on", () => {
     expect(model.doing(4_000)?.text).toBe("Waiting for the model…");
   });
 
-  test.each([
-    ["threshold", "Auto-compacting... (Esc to cancel)"],
-    ["overflow", "Context overflow detected, Auto-compacting... (Esc to cancel)"],
-    ["manual", "Compacting... (Esc to cancel)"],
-  ] as const)("is a compaction for the reason %s before anything else", (reason, text) => {
-    const model = new ActivityModel();
-    model.answerBegan(0);
-    model.compactionBegan(reason, 1);
-    expect(model.doing(2)).toEqual({ text, sinceMs: 1 });
-    model.compactionEnded();
-    expect(model.doing(3)?.text).toBe("Waiting for the model…");
-  });
+  test("shows a compaction before anything else", () =>
+    everyRow([
+      ["threshold", "Auto-compacting... (Esc to cancel)"],
+      ["overflow", "Context overflow detected, Auto-compacting... (Esc to cancel)"],
+      ["manual", "Compacting... (Esc to cancel)"],
+    ] as const)(([reason, text]) => {
+      const model = new ActivityModel();
+      model.answerBegan(0);
+      model.compactionBegan(reason, 1);
+      expect(model.doing(2)).toEqual({ text, sinceMs: 1 });
+      model.compactionEnded();
+      expect(model.doing(3)?.text).toBe("Waiting for the model…");
+    }));
 
-  test.each([
-    ["threshold", "Auto-compacting..."],
-    ["overflow", "Context overflow detected, Auto-compacting..."],
-  ] as const)(
-    "of a compaction for the reason %s says when its summary is asked for again",
-    (reason, text) => {
+  test("counts down to the next request for a compaction's summary", () =>
+    everyRow([
+      ["threshold", "Auto-compacting..."],
+      ["overflow", "Context overflow detected, Auto-compacting..."],
+    ] as const)(([reason, text]) => {
       const model = new ActivityModel();
       model.runBegan(0);
       model.compactionBegan(reason, 1_000);
@@ -100,8 +101,7 @@ describe("what goes on", () => {
       expect(model.doing(6_000)?.text).toBe(`${text} (Esc to cancel)`);
       model.compactionEnded();
       expect(model.doing(3_000)?.text).toBe("Working…");
-    },
-  );
+    }));
 
   test("of a branch's summary says when it is asked for again", () => {
     const model = new ActivityModel();

@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noControlCharactersInRegex: they are what is looked for
 import { randomBytes } from "node:crypto";
 import { crc32, deflateSync } from "node:zlib";
+import { everyRow } from "@bonsai-agent/testkit";
 import { setCapabilityOverrides } from "@earendil-works/pi-tui";
 import { afterEach, expect, test } from "vitest";
 import { inlineImage } from "../../src/interactive/terminal/inline-image.ts";
@@ -149,9 +150,8 @@ const ids = (terminal: HeadlessTerminal, from = 0) =>
       .matchAll(/\x1b_Ga=T,[^;]*i=(\d+)/g),
   ].map(([, id]) => id);
 
-test.each(["kitty", "iterm2"] as const)(
-  "for %s, an image is sent once, whatever is typed and said after it",
-  async (protocol) => {
+test("an image is sent to the terminal once, whatever is typed and answered after it", () =>
+  everyRow(["kitty", "iterm2"] as const)(async (protocol) => {
     has(protocol);
     const sent = () => terminal.written.join("").match(/\x1b_Ga=T,|\x1b\]1337;File=/g);
     const { terminal } = openWith(png(400, 300), 30);
@@ -165,8 +165,7 @@ test.each(["kitty", "iterm2"] as const)(
     await terminal.until((screen) => screen.split("I have seen it.").length === 3);
     expect(sent()).toHaveLength(1);
     expect(terminal.written.join("")).not.toContain("\x1b[3J");
-  },
-);
+  }));
 
 test("an image that comes at the end of a full screen scrolls it, and clears nothing", async () => {
   has("kitty");

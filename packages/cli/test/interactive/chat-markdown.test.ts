@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
+import { everyRow } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { AnswerBlock } from "../../src/interactive/chat/answer-view.ts";
@@ -76,18 +77,19 @@ test("a long list is drawn in parts, and each part goes on as the whole would", 
   }
 });
 
-test.each([
-  ["quotes", `${">".repeat(3_000)}deep`],
-  ["lists", `${"- ".repeat(3_000)}deep`],
-  ["both", `${"> - 1. ".repeat(3_000)}deep`],
-  ["formulas", `$${"\\frac{".repeat(3_000)}$ deep`],
-  ["emphasis without an end", `${"*a ".repeat(100_000)}deep`],
-  ["a line of a million characters", `${"word ".repeat(200_000)}deep`],
-])("%s beyond all measure are shown as they were written", (_, text) => {
-  const lines = new MarkdownText(looks).lines(`Before\n\n${text}`, 60);
-  expect(lines.at(-1)).toContain("deep");
-  expect(lines.join("").replace(/\s/g, "")).toContain(text.slice(-100).replace(/\s/g, ""));
-});
+test("text with excessive nesting is shown as it was written", () =>
+  everyRow([
+    ["quotes", `${">".repeat(3_000)}deep`],
+    ["lists", `${"- ".repeat(3_000)}deep`],
+    ["both", `${"> - 1. ".repeat(3_000)}deep`],
+    ["formulas", `$${"\\frac{".repeat(3_000)}$ deep`],
+    ["emphasis without an end", `${"*a ".repeat(100_000)}deep`],
+    ["a line of a million characters", `${"word ".repeat(200_000)}deep`],
+  ])(([_, text]) => {
+    const lines = new MarkdownText(looks).lines(`Before\n\n${text}`, 60);
+    expect(lines.at(-1)).toContain("deep");
+    expect(lines.join("").replace(/\s/g, "")).toContain(text.slice(-100).replace(/\s/g, ""));
+  }));
 
 test("quotes within quotes, a long table and long code are read as Markdown", () => {
   const code = "const a = 1;\n".repeat(2_000);
@@ -99,34 +101,33 @@ test("quotes within quotes, a long table and long code are read as Markdown", ()
   expect(lines.join("\n")).not.toMatch(/\*\*|\|---\|/);
 });
 
-test.each(["none", "dark"] as const)(
-  "headings of all levels are drawn without hashes, with colours: %s",
-  (scheme) => {
+test("headings of all levels are drawn without hashes, with and without colours", () =>
+  everyRow(["none", "dark"] as const)((scheme) => {
     const text = "### Third `code`\n\nText\n\n###### Sixth\n\n#\n\n#### \n\n```\n### code\n```";
     const lines = new MarkdownText({ ...looks, theme: makeTheme(scheme) }).lines(text, 60);
     const seen = lines.map((line) => stripVTControlCharacters(line).trim()).filter(Boolean);
     expect(seen).toEqual(["Third code", "Text", "Sixth", "```", "### code", "```"]);
     expect(lines[0]).toContain("\u001b[1m");
-  },
-);
+  }));
 
 const shown = (text: string) =>
   said(new MarkdownText(looks).lines(text, 60).map((line) => stripVTControlCharacters(line).slice(1)));
 
-test.each([
-  ["[^1]: note", ["[^1]: note"]],
-  ["A claim [^1].\n\n[^1]: note", ["A claim [^1].", "[^1]: note"]],
-  ["[INFO]: done", ["[INFO]: done"]],
-  ["[INFO] began\n\n[INFO]: done\n[WARN]: slow", ["[INFO] began", "[INFO]: done", "[WARN]: slow"]],
-  ["- [INFO]: done\n- > [x]: y", ["- [INFO]: done", "- │ [x]: y"]],
-  ["[INFO]:\ndone", ["[INFO]:", "done"]],
-  ["[later]: https://example.com/a", ["[later]: https://example.com/a"]],
-  ["```\n[INFO]: done\n```", ["```", "  [INFO]: done", "```"]],
-  ["[the page][later]\n\n[later]: https://example.com/a", ["the page (https://example.com/a)"]],
-  ["[Later]\n\n[later]: ./a.md", ["Later (./a.md)"]],
-])("nothing of %j vanishes", (text, lines) => {
-  expect(shown(text)).toEqual(lines);
-});
+test("definitions without a reference stay visible", () =>
+  everyRow([
+    ["[^1]: note", ["[^1]: note"]],
+    ["A claim [^1].\n\n[^1]: note", ["A claim [^1].", "[^1]: note"]],
+    ["[INFO]: done", ["[INFO]: done"]],
+    ["[INFO] began\n\n[INFO]: done\n[WARN]: slow", ["[INFO] began", "[INFO]: done", "[WARN]: slow"]],
+    ["- [INFO]: done\n- > [x]: y", ["- [INFO]: done", "- │ [x]: y"]],
+    ["[INFO]:\ndone", ["[INFO]:", "done"]],
+    ["[later]: https://example.com/a", ["[later]: https://example.com/a"]],
+    ["```\n[INFO]: done\n```", ["```", "  [INFO]: done", "```"]],
+    ["[the page][later]\n\n[later]: https://example.com/a", ["the page (https://example.com/a)"]],
+    ["[Later]\n\n[later]: ./a.md", ["Later (./a.md)"]],
+  ])(([text, lines]) => {
+    expect(shown(text)).toEqual(lines);
+  }));
 
 test("an answer of half a million lines is drawn", () => {
   const text = "word\n".repeat(500_000);

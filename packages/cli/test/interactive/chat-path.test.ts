@@ -1,23 +1,24 @@
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { chatPath, oldestHeldId } from "../../src/interactive/chat/chat-history.ts";
 
-test.each([
-  ["U A(t1) T1 A", "u1 a1 t1 a2"],
-  ["U A U A C(u2) U A", "u1 a1 u2 a2 c1 u3 a3"],
-  ["U A(t1) T1 A M(t1)", "u1 a1 t1* a2"],
-  ["U A U A C(u2) Z(c1) U", "u1 a1 u2 a2 c1- u3"],
-  ["U A m k l i p B! X S", "u1 a1 b1 x1 s1"],
-  ["U A U A ^u1 A", "u1 a3"],
-])("of %s, the chat shows %s", (notation, shown) => {
-  const { session, name } = history(notation);
-  const { items, hasEarlier } = chatPath(session);
-  const words = items.map(
-    ({ entry, edit, isUndone }) => `${name(entry.id)}${edit ? "*" : ""}${isUndone ? "-" : ""}`,
-  );
-  expect(words.join(" ")).toBe(shown);
-  expect(hasEarlier).toBe(false);
-});
+test("the chat shows the entries of the path, with masks and undone compactions", () =>
+  everyRow([
+    ["U A(t1) T1 A", "u1 a1 t1 a2"],
+    ["U A U A C(u2) U A", "u1 a1 u2 a2 c1 u3 a3"],
+    ["U A(t1) T1 A M(t1)", "u1 a1 t1* a2"],
+    ["U A U A C(u2) Z(c1) U", "u1 a1 u2 a2 c1- u3"],
+    ["U A m k l i p B! X S", "u1 a1 b1 x1 s1"],
+    ["U A U A ^u1 A", "u1 a3"],
+  ])(([notation, shown]) => {
+    const { session, name } = history(notation);
+    const { items, hasEarlier } = chatPath(session);
+    const words = items.map(
+      ({ entry, edit, isUndone }) => `${name(entry.id)}${edit ? "*" : ""}${isUndone ? "-" : ""}`,
+    );
+    expect(words.join(" ")).toBe(shown);
+    expect(hasEarlier).toBe(false);
+  }));
 
 test("of a long path, the latest are shown", () => {
   const { session, name } = history("U A ".repeat(20));

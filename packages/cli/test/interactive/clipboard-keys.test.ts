@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Scenario } from "@bonsai-agent/models/scripted";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test, vi } from "vitest";
 import { mostCopiedBytes, textForTerminal } from "../../src/interactive/terminal/terminal-clipboard.ts";
 import { says } from "../call/agent-project.ts";
@@ -102,35 +103,36 @@ test("text on the clipboard is pasted as text, and cannot steer the terminal", a
   await terminal.until(/─\nonetwo\s*\nthree\s*\n─/);
 });
 
-test.for([
-  ["nothing is installed", {}, "", /wl-paste \(package\s+wl-clipboard\) is not\s+installed/],
-  [
-    "it is empty",
-    { "wl-paste": "echo 'Nothing is copied' >&2; exit 1" },
-    "",
-    /has nothing to paste[\s\S]*Nothing is\s+copied/,
-  ],
-  ["another format", holds("image/bmp"), "BM", /neither text nor[\s\S]*image\/bmp/],
-  ["what is called an image and is none", holds("image/png"), "no image", /is not a\s+PNG/],
-  [
-    "an image that is cut off",
-    holds("image/png"),
-    png.subarray(0, 50),
-    /clipboard:\s+the\s+file\s+is\s+incomplete/,
-  ],
-  [
-    "an image that is too large",
-    holds("image/png"),
-    Buffer.concat([png, Buffer.alloc(6_000_000)]),
-    /too large \(6(\.\d)? MB, limit 5/,
-  ],
-] as const)("told plainly: %s", async ([, scripts, data, told]) => {
-  const { terminal } = await opened(desk(scripts, data as string));
-  terminal.type("typed");
-  terminal.press("ctrl+v");
-  const screen = await terminal.until(told);
-  expect(screen).toMatch(/─\ntyped\s*\n─/);
-});
+test("a failed paste gives its reason and keeps the typed text", () =>
+  everyRow([
+    ["nothing is installed", {}, "", /wl-paste \(package\s+wl-clipboard\) is not\s+installed/],
+    [
+      "it is empty",
+      { "wl-paste": "echo 'Nothing is copied' >&2; exit 1" },
+      "",
+      /has nothing to paste[\s\S]*Nothing is\s+copied/,
+    ],
+    ["another format", holds("image/bmp"), "BM", /neither text nor[\s\S]*image\/bmp/],
+    ["what is called an image and is none", holds("image/png"), "no image", /is not a\s+PNG/],
+    [
+      "an image that is cut off",
+      holds("image/png"),
+      png.subarray(0, 50),
+      /clipboard:\s+the\s+file\s+is\s+incomplete/,
+    ],
+    [
+      "an image that is too large",
+      holds("image/png"),
+      Buffer.concat([png, Buffer.alloc(6_000_000)]),
+      /too large \(6(\.\d)? MB, limit 5/,
+    ],
+  ] as const)(async ([, scripts, data, told]) => {
+    const { terminal } = await opened(desk(scripts, data as string));
+    terminal.type("typed");
+    terminal.press("ctrl+v");
+    const screen = await terminal.until(told);
+    expect(screen).toMatch(/─\ntyped\s*\n─/);
+  }));
 
 test("Esc ends a program that hangs, and says nothing", async () => {
   const { terminal } = await opened(desk({ "wl-paste": 'echo > "$DATA.begun"; sleep 1000' }));

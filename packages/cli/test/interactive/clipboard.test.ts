@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { on } from "../../../extension/test/desk.ts";
 import { readClipboard } from "../../src/interactive/session/clipboard.ts";
@@ -13,13 +14,11 @@ test("an image is preferred to the text beside it, PNG to other formats", async 
   });
 });
 
-test.for(["text/plain;charset=utf-8", "UTF8_STRING", "STRING", "text/uri-list"])(
-  "text as %s",
-  async (type) => {
+test("reads text of every type", () =>
+  everyRow(["text/plain;charset=utf-8", "UTF8_STRING", "STRING", "text/uri-list"])(async (type) => {
     const content = await readClipboard(on({ scripts: { "wl-paste": wlPaste(type, "grün\\nzwei") } }));
     expect(content).toEqual({ kind: "text", text: "grün\nzwei" });
-  },
-);
+  }));
 
 test("reads the clipboard of X11 with xclip", async () => {
   const xclip = `case "$4" in TARGETS) printf 'TARGETS\\nimage/webp\\n';; *) printf '%s' "$*";; esac`;
@@ -46,29 +45,31 @@ test("reads the next type if the first one fails", async () => {
   expect(content).toEqual({ kind: "text", text: "there" });
 });
 
-test.for([
-  ["echo 'Nothing is copied' >&2; exit 1", { kind: "nothing", words: "wl-paste: Nothing is copied" }],
-  ["exit 1", { kind: "nothing", words: "wl-paste returned nothing" }],
-  [wlPaste("text/plain", ""), { kind: "nothing", words: "wl-paste returned nothing" }],
-  [wlPaste("image/bmp\\nimage/tiff", "x"), { kind: "other", types: ["image/bmp", "image/tiff"] }],
-] as const)("a clipboard without text or image: %s", async ([script, content]) => {
-  expect(await readClipboard(on({ scripts: { "wl-paste": script } }))).toEqual(content);
-});
+test("reports a clipboard without text or image", () =>
+  everyRow([
+    ["echo 'Nothing is copied' >&2; exit 1", { kind: "nothing", words: "wl-paste: Nothing is copied" }],
+    ["exit 1", { kind: "nothing", words: "wl-paste returned nothing" }],
+    [wlPaste("text/plain", ""), { kind: "nothing", words: "wl-paste returned nothing" }],
+    [wlPaste("image/bmp\\nimage/tiff", "x"), { kind: "other", types: ["image/bmp", "image/tiff"] }],
+  ] as const)(async ([script, content]) => {
+    expect(await readClipboard(on({ scripts: { "wl-paste": script } }))).toEqual(content);
+  }));
 
-test.for([
-  [{ WAYLAND_DISPLAY: "wayland-0" }, "linux", "wl-clipboard"],
-  [{ DISPLAY: ":0" }, "linux", "xclip is not installed"],
-  [{ WAYLAND_DISPLAY: "w", DISPLAY: ":0" }, "linux", "wl-clipboard) or xclip"],
-  [{}, "linux", "neither WAYLAND_DISPLAY nor DISPLAY"],
-  [{}, "darwin", "pngpaste or osascript"],
-  [{}, "win32", "powershell.exe"],
-] as const)("names the missing program: %j on %s", async ([variables, platform, named]) => {
-  const reading = readClipboard(on({ scripts: {}, variables, platform }));
-  await expect(reading).rejects.toMatchObject({
-    code: "clipboard_missing",
-    message: expect.stringContaining(named),
-  });
-});
+test("names the missing program", () =>
+  everyRow([
+    [{ WAYLAND_DISPLAY: "wayland-0" }, "linux", "wl-clipboard"],
+    [{ DISPLAY: ":0" }, "linux", "xclip is not installed"],
+    [{ WAYLAND_DISPLAY: "w", DISPLAY: ":0" }, "linux", "wl-clipboard) or xclip"],
+    [{}, "linux", "neither WAYLAND_DISPLAY nor DISPLAY"],
+    [{}, "darwin", "pngpaste or osascript"],
+    [{}, "win32", "powershell.exe"],
+  ] as const)(async ([variables, platform, named]) => {
+    const reading = readClipboard(on({ scripts: {}, variables, platform }));
+    await expect(reading).rejects.toMatchObject({
+      code: "clipboard_missing",
+      message: expect.stringContaining(named),
+    });
+  }));
 
 test("ends a program that hangs, with its children", async () => {
   const reading = readClipboard(on({ scripts: { "wl-paste": "sleep 1000" }, timeoutMs: 100 }));
@@ -92,27 +93,29 @@ test("refuses more than 64 MB", async () => {
   await expect(reading).rejects.toMatchObject({ message: expect.stringContaining("more than 64 MB") });
 }, 600_000);
 
-test.for([
-  [{ pngpaste: "printf PNG" }, { kind: "image", bytes: Buffer.from("PNG") }],
-  [
-    { pngpaste: "exit 1", pbpaste: "printf text" },
-    { kind: "text", text: "text" },
-  ],
-  [{ osascript: "echo '«data PNGf504E47»'" }, { kind: "image", bytes: Buffer.from("PNG") }],
-  [
-    { osascript: "exit 1", pbpaste: "printf text" },
-    { kind: "text", text: "text" },
-  ],
-] as const)("macOS: %j", async ([scripts, content]) => {
-  expect(await readClipboard(on({ scripts, variables: {}, platform: "darwin" }))).toEqual(content);
-});
+test("reads the clipboard of macOS", () =>
+  everyRow([
+    [{ pngpaste: "printf PNG" }, { kind: "image", bytes: Buffer.from("PNG") }],
+    [
+      { pngpaste: "exit 1", pbpaste: "printf text" },
+      { kind: "text", text: "text" },
+    ],
+    [{ osascript: "echo '«data PNGf504E47»'" }, { kind: "image", bytes: Buffer.from("PNG") }],
+    [
+      { osascript: "exit 1", pbpaste: "printf text" },
+      { kind: "text", text: "text" },
+    ],
+  ] as const)(async ([scripts, content]) => {
+    expect(await readClipboard(on({ scripts, variables: {}, platform: "darwin" }))).toEqual(content);
+  }));
 
-test.for([
-  ["echo 'image UE5H'", { kind: "image", bytes: Buffer.from("PNG") }],
-  ["echo 'text Z3LDvG4='", { kind: "text", text: "grün" }],
-  ["echo 'text '", { kind: "nothing", words: "powershell.exe returned nothing" }],
-] as const)("Windows, and Linux within it: %s", async ([script, content]) => {
-  const scripts = { "powershell.exe": script };
-  expect(await readClipboard(on({ scripts, platform: "win32", variables: {} }))).toEqual(content);
-  expect(await readClipboard(on({ scripts, variables: { WSL_DISTRO_NAME: "Ubuntu" } }))).toEqual(content);
-});
+test("reads the clipboard of Windows, also from Linux within it", () =>
+  everyRow([
+    ["echo 'image UE5H'", { kind: "image", bytes: Buffer.from("PNG") }],
+    ["echo 'text Z3LDvG4='", { kind: "text", text: "grün" }],
+    ["echo 'text '", { kind: "nothing", words: "powershell.exe returned nothing" }],
+  ] as const)(async ([script, content]) => {
+    const scripts = { "powershell.exe": script };
+    expect(await readClipboard(on({ scripts, platform: "win32", variables: {} }))).toEqual(content);
+    expect(await readClipboard(on({ scripts, variables: { WSL_DISTRO_NAME: "Ubuntu" } }))).toEqual(content);
+  }));

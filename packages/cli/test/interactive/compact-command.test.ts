@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createSession } from "@bonsai-agent/session";
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { askedCompaction } from "../../src/interactive/slash/compaction-commands.ts";
 import { agentProject } from "../call/agent-project.ts";
@@ -203,50 +203,51 @@ test("/compact digest while a model is waited for takes its place", async () => 
   expect(flatScreen(opened)).toMatch(/tokens, with the built-in digest\./);
 });
 
-test.each([
-  ["", {}],
-  ["the tests", { focus: "the tests" }],
-  ["digest", { useDigest: true }],
-  ["--digest", { useDigest: true }],
-  ["digest  the tests\nand more", { useDigest: true, focus: "the tests\nand more" }],
-  ["digest\nthe tests", { useDigest: true, focus: "the tests" }],
-  ["digests of the day", { focus: "digests of the day" }],
-  ["digest: how it is made", { focus: "digest: how it is made" }],
-  ["Digest of the day", { focus: "Digest of the day" }],
-  ["-- digest of the day", { focus: "digest of the day" }],
-  ["-- preview", { focus: "preview" }],
-  ["--", {}],
-  ["digest -- digest", { useDigest: true, focus: "digest" }],
-  ["--digests", { focus: "--digests" }],
-  ["again", { replacesLatest: true }],
-  ["--again the tests", { replacesLatest: true, focus: "the tests" }],
-  ["again digest the tests", { replacesLatest: true, useDigest: true, focus: "the tests" }],
-  ["digest again", { replacesLatest: true, useDigest: true }],
-  ["again again", { replacesLatest: true, focus: "again" }],
-  ["again -- digest", { replacesLatest: true, focus: "digest" }],
-  ["--before 0000010c the tests", { firstKeptEntryId: "0000010c", focus: "the tests" }],
-  [
-    "again --before 0000010c -- --before",
-    { replacesLatest: true, firstKeptEntryId: "0000010c", focus: "--before" },
-  ],
-  ["preview", { isPreview: true }],
-  ["--dry-run again", { isPreview: true, replacesLatest: true }],
-  [
-    "preview again --before 0000010c digest -- preview",
-    {
-      isPreview: true,
-      replacesLatest: true,
-      firstKeptEntryId: "0000010c",
-      useDigest: true,
-      focus: "preview",
-    },
-  ],
-  ["previews of the day", { focus: "previews of the day" }],
-  ["before the tests", { focus: "before the tests" }],
-  ["against the wall", { focus: "against the wall" }],
-])("/compact %j", (args, asked) => {
-  expect(askedCompaction(args)).toEqual(asked);
-});
+test("/compact reads its flags before the focus", () =>
+  everyRow([
+    ["", {}],
+    ["the tests", { focus: "the tests" }],
+    ["digest", { useDigest: true }],
+    ["--digest", { useDigest: true }],
+    ["digest  the tests\nand more", { useDigest: true, focus: "the tests\nand more" }],
+    ["digest\nthe tests", { useDigest: true, focus: "the tests" }],
+    ["digests of the day", { focus: "digests of the day" }],
+    ["digest: how it is made", { focus: "digest: how it is made" }],
+    ["Digest of the day", { focus: "Digest of the day" }],
+    ["-- digest of the day", { focus: "digest of the day" }],
+    ["-- preview", { focus: "preview" }],
+    ["--", {}],
+    ["digest -- digest", { useDigest: true, focus: "digest" }],
+    ["--digests", { focus: "--digests" }],
+    ["again", { replacesLatest: true }],
+    ["--again the tests", { replacesLatest: true, focus: "the tests" }],
+    ["again digest the tests", { replacesLatest: true, useDigest: true, focus: "the tests" }],
+    ["digest again", { replacesLatest: true, useDigest: true }],
+    ["again again", { replacesLatest: true, focus: "again" }],
+    ["again -- digest", { replacesLatest: true, focus: "digest" }],
+    ["--before 0000010c the tests", { firstKeptEntryId: "0000010c", focus: "the tests" }],
+    [
+      "again --before 0000010c -- --before",
+      { replacesLatest: true, firstKeptEntryId: "0000010c", focus: "--before" },
+    ],
+    ["preview", { isPreview: true }],
+    ["--dry-run again", { isPreview: true, replacesLatest: true }],
+    [
+      "preview again --before 0000010c digest -- preview",
+      {
+        isPreview: true,
+        replacesLatest: true,
+        firstKeptEntryId: "0000010c",
+        useDigest: true,
+        focus: "preview",
+      },
+    ],
+    ["previews of the day", { focus: "previews of the day" }],
+    ["before the tests", { focus: "before the tests" }],
+    ["against the wall", { focus: "against the wall" }],
+  ])(([args, asked]) => {
+    expect(askedCompaction(args)).toEqual(asked);
+  }));
 
 test("the notice of a failed compaction goes when a later one succeeds", async () => {
   const error = { status: 400, message: "no summary today" };

@@ -1,6 +1,7 @@
 import type { CompactionOutcome } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { CompactionEntry } from "@bonsai-agent/session";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { compactionNotice } from "../../src/interactive/slash/compaction-notices.ts";
 
@@ -31,49 +32,50 @@ function entry(fields: Partial<CompactionEntry>): CompactionEntry {
 const sizes = "Compacted: 123,456 → ~20,000 tokens";
 
 describe("the notice of a compaction", () => {
-  test.each<[string, Partial<CompactionEntry>, number, string]>([
-    [
-      "a summary",
-      { details: { manifest: { rung: "summarise", requests: 2, costUsd: 0.0312 } } },
-      0,
-      `${sizes}, with a summary; 2 requests, $0.0312.`,
-    ],
-    [
-      "masks beside it",
-      { details: { manifest: { rung: "chunks", requests: 3, costUsd: 0.5 } } },
-      12,
-      `${sizes}, with a summary in several parts; 3 requests, $0.50; 12 old tool results masked.`,
-    ],
-    [
-      "parts that turned out to be one",
-      { details: { manifest: { rung: "chunks", requests: 1, costUsd: 0 } } },
-      0,
-      `${sizes}, with a summary; 1 request, free of charge.`,
-    ],
-    [
-      "the digest",
-      { details: { manifest: { rung: "digest", requests: 0, costUsd: 0 } } },
-      0,
-      `${sizes}, with the built-in digest.`,
-    ],
-    [
-      "an extension's own",
-      { fromHook: true, details: { mine: true } },
-      0,
-      `${sizes}, with an extension's summary.`,
-    ],
-    [
-      "requests of a model without a price",
-      { details: { manifest: { rung: "summarise", requests: 2 } } },
-      0,
-      `${sizes}, with a summary; 2 requests, cost unknown.`,
-    ],
-    ["details that are no manifest", { details: { manifest: "odd" } }, 0, `${sizes}.`],
-    ["no details", { details: null }, 0, `${sizes}.`],
-  ])("%s", (_name, fields, maskedResults, message) => {
-    const words = compactionNotice({ outcome: outcome({}), entry: entry(fields), maskedResults });
-    expect(words).toEqual({ level: "info", message });
-  });
+  test("names the method, the sizes and the costs", () =>
+    everyRow<[string, Partial<CompactionEntry>, number, string]>([
+      [
+        "a summary",
+        { details: { manifest: { rung: "summarise", requests: 2, costUsd: 0.0312 } } },
+        0,
+        `${sizes}, with a summary; 2 requests, $0.0312.`,
+      ],
+      [
+        "masks beside it",
+        { details: { manifest: { rung: "chunks", requests: 3, costUsd: 0.5 } } },
+        12,
+        `${sizes}, with a summary in several parts; 3 requests, $0.50; 12 old tool results masked.`,
+      ],
+      [
+        "parts that turned out to be one",
+        { details: { manifest: { rung: "chunks", requests: 1, costUsd: 0 } } },
+        0,
+        `${sizes}, with a summary; 1 request, free of charge.`,
+      ],
+      [
+        "the digest",
+        { details: { manifest: { rung: "digest", requests: 0, costUsd: 0 } } },
+        0,
+        `${sizes}, with the built-in digest.`,
+      ],
+      [
+        "an extension's own",
+        { fromHook: true, details: { mine: true } },
+        0,
+        `${sizes}, with an extension's summary.`,
+      ],
+      [
+        "requests of a model without a price",
+        { details: { manifest: { rung: "summarise", requests: 2 } } },
+        0,
+        `${sizes}, with a summary; 2 requests, cost unknown.`,
+      ],
+      ["details that are no manifest", { details: { manifest: "odd" } }, 0, `${sizes}.`],
+      ["no details", { details: null }, 0, `${sizes}.`],
+    ])(([_name, fields, maskedResults, message]) => {
+      const words = compactionNotice({ outcome: outcome({}), entry: entry(fields), maskedResults });
+      expect(words).toEqual({ level: "info", message });
+    }));
 
   test("what does not fit still is said with it", () => {
     const still = "The context still has 20,000 tokens; the model's window is 8,000.";

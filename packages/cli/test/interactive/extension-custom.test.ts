@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test, vi } from "vitest";
 import { shown, withExtension } from "./extension-setup.ts";
 
@@ -21,42 +22,44 @@ test("a component stands in the place of the editor, has the keys, and gives a v
   await terminal.until("half a thought");
 });
 
-test.each([
-  ["render throws", `{ render() { throw new Error("no paint"); } }`, "no paint"],
-  ["render gives no lines", `{ render: () => 7 }`, "render returned number"],
-  ["render gives lines that are none", `{ render: () => [{}] }`, "render returned a"],
-  [
-    "handleInput throws",
-    `{ render: () => ["Press"], handleInput() { throw new Error("no hands"); } }`,
-    "no hands",
-  ],
-  [
-    "handleInput rejects",
-    `{ render: () => ["Press"], async handleInput() { throw new Error("late hands"); } }`,
-    "late hands",
-  ],
-])("where %s, a notice names it and the editor is back", async (_name, component, reason) => {
-  const { terminal, command } = await withExtension(shown(component));
-  command("/show");
-  if (component.includes("Press")) {
-    await terminal.until(/^Press/m);
-    terminal.type("x");
-  }
-  await terminal.until("It gave undefined");
-  const screen = await terminal.until(reason);
-  expect(screen.replaceAll(/\s+/g, " ")).toContain("ctx.ui.custom component of drawn.mjs failed");
-  terminal.type("still here");
-  await terminal.until("still here");
-});
+test("a component that fails is named in a notice, and the editor is back", () =>
+  everyRow([
+    ["render throws", `{ render() { throw new Error("no paint"); } }`, "no paint"],
+    ["render gives no lines", `{ render: () => 7 }`, "render returned number"],
+    ["render gives lines that are none", `{ render: () => [{}] }`, "render returned a"],
+    [
+      "handleInput throws",
+      `{ render: () => ["Press"], handleInput() { throw new Error("no hands"); } }`,
+      "no hands",
+    ],
+    [
+      "handleInput rejects",
+      `{ render: () => ["Press"], async handleInput() { throw new Error("late hands"); } }`,
+      "late hands",
+    ],
+  ])(async ([_name, component, reason]) => {
+    const { terminal, command } = await withExtension(shown(component));
+    command("/show");
+    if (component.includes("Press")) {
+      await terminal.until(/^Press/m);
+      terminal.type("x");
+    }
+    await terminal.until("It gave undefined");
+    const screen = await terminal.until(reason);
+    expect(screen.replaceAll(/\s+/g, " ")).toContain("ctx.ui.custom component of drawn.mjs failed");
+    terminal.type("still here");
+    await terminal.until("still here");
+  }));
 
-test.each([
-  ["no component", "42", "ctx.ui.custom with 42"],
-  ["a factory that throws", `(() => { throw new Error("no factory"); })()`, "no factory"],
-])("%s is an error of the command", async (_name, component, reason) => {
-  const { terminal, command } = await withExtension(shown(component));
-  command("/show");
-  await terminal.until((screen) => screen.replaceAll(/\s+/g, " ").includes(reason));
-});
+test("an invalid component is an error of the command", () =>
+  everyRow([
+    ["no component", "42", "ctx.ui.custom with 42"],
+    ["a factory that throws", `(() => { throw new Error("no factory"); })()`, "no factory"],
+  ])(async ([_name, component, reason]) => {
+    const { terminal, command } = await withExtension(shown(component));
+    command("/show");
+    await terminal.until((screen) => screen.replaceAll(/\s+/g, " ").includes(reason));
+  }));
 
 test("control characters are harmless, and of ten thousand lines the last are shown", async () => {
   const { terminal, command } = await withExtension(

@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { withExtension } from "./extension-setup.ts";
 
@@ -100,49 +101,51 @@ test("where the editor hands Esc on at once, it stops what goes on", async () =>
   await terminal.until("The answer stopped early.");
 });
 
-test.each([
-  [
-    "render",
-    `render() { if (this.text === "abc") throw new Error("no paint"); return ["own: " + this.text]; },`,
-    "no paint",
-  ],
-  [
-    "handleInput",
-    `handleInput(data) { if (data === "c") throw new Error("no hands"); this.text += data; },`,
-    "no hands",
-  ],
-  [
-    "getText",
-    `getText() { if (this.text === "abc") throw new Error("no tongue"); return this.text; },`,
-    "no tongue",
-  ],
-])("an editor whose %s throws is named, and ours comes back with the text", async (what, more, reason) => {
-  const { terminal, command } = await withExtension(editor(more));
-  command("/own");
-  await terminal.until(what === "render" ? "own:" : "<insert>");
-  terminal.type("ab");
-  await terminal.until(/ ab/);
-  terminal.type("c");
-  const screen = await terminal.until(reason);
-  expect(screen.replaceAll(/\s+/g, " ")).toContain(`The editor of drawn.mjs failed: ${reason}`);
-  terminal.type("d");
-  // What the key did that it threw at is not known.
-  await terminal.until(what === "render" ? /^ ?abcd/m : /^ ?abc?d/m);
-});
+test("an editor that throws is named, and Bonsai's editor comes back with the text", () =>
+  everyRow([
+    [
+      "render",
+      `render() { if (this.text === "abc") throw new Error("no paint"); return ["own: " + this.text]; },`,
+      "no paint",
+    ],
+    [
+      "handleInput",
+      `handleInput(data) { if (data === "c") throw new Error("no hands"); this.text += data; },`,
+      "no hands",
+    ],
+    [
+      "getText",
+      `getText() { if (this.text === "abc") throw new Error("no tongue"); return this.text; },`,
+      "no tongue",
+    ],
+  ])(async ([what, more, reason]) => {
+    const { terminal, command } = await withExtension(editor(more));
+    command("/own");
+    await terminal.until(what === "render" ? "own:" : "<insert>");
+    terminal.type("ab");
+    await terminal.until(/ ab/);
+    terminal.type("c");
+    const screen = await terminal.until(reason);
+    expect(screen.replaceAll(/\s+/g, " ")).toContain(`The editor of drawn.mjs failed: ${reason}`);
+    terminal.type("d");
+    // What the key did that it threw at is not known.
+    await terminal.until(what === "render" ? /^ ?abcd/m : /^ ?abc?d/m);
+  }));
 
-test.each([
-  ["a factory that throws", `() => { throw new Error("no factory"); }`, "no factory"],
-  ["something else", "42", "ctx.ui.setEditorComponent with 42"],
-  ["a factory of no editor", "() => ({})", "an editor"],
-])("%s is an error of the command, and ours stays", async (_what, factory, reason) => {
-  const { terminal, command } = await withExtension(
-    `bonsai.registerCommand("own", { handler(_args, { ui }) { ui.setEditorComponent(${factory}); } });`,
-  );
-  command("/own");
-  await terminal.until((screen) => screen.replaceAll(/\s+/g, " ").includes(reason));
-  terminal.type("still here");
-  await terminal.until("still here");
-});
+test("an invalid editor is an error of the command, and Bonsai's editor stays", () =>
+  everyRow([
+    ["a factory that throws", `() => { throw new Error("no factory"); }`, "no factory"],
+    ["something else", "42", "ctx.ui.setEditorComponent with 42"],
+    ["a factory of no editor", "() => ({})", "an editor"],
+  ])(async ([_what, factory, reason]) => {
+    const { terminal, command } = await withExtension(
+      `bonsai.registerCommand("own", { handler(_args, { ui }) { ui.setEditorComponent(${factory}); } });`,
+    );
+    command("/own");
+    await terminal.until((screen) => screen.replaceAll(/\s+/g, " ").includes(reason));
+    terminal.type("still here");
+    await terminal.until("still here");
+  }));
 
 test("the editor goes with its extension", async () => {
   const { terminal, command } = await withExtension(editor());
@@ -186,24 +189,25 @@ test("a provider completes beside the program's; one that throws is named and le
   await terminal.until("Good.");
 });
 
-test.each([
-  ["no items", "{ items: 7, prefix: token }", "lines", "getSuggestions returned neither"],
-  [
-    "an item without a value",
-    "{ items: [{ label: token }], prefix: token }",
-    "lines",
-    "getSuggestions returned neither",
-  ],
-  ["no prefix", "{ items: [{ value: token }] }", "lines", "getSuggestions returned neither"],
-  ["no lines", "{ items: [{ value: token }], prefix: token }", "7", "applyCompletion did not return"],
-  [
-    "a cursor beyond them",
-    "{ items: [{ value: token }], prefix: token }",
-    "[]",
-    "applyCompletion did not return",
-  ],
-])("a provider that gives %s is named and left out", async (_, found, lines, words) => {
-  const { terminal, command } = await withExtension(`
+test("a provider of invalid completions is named and left out", () =>
+  everyRow([
+    ["no items", "{ items: 7, prefix: token }", "lines", "getSuggestions returned neither"],
+    [
+      "an item without a value",
+      "{ items: [{ label: token }], prefix: token }",
+      "lines",
+      "getSuggestions returned neither",
+    ],
+    ["no prefix", "{ items: [{ value: token }] }", "lines", "getSuggestions returned neither"],
+    ["no lines", "{ items: [{ value: token }], prefix: token }", "7", "applyCompletion did not return"],
+    [
+      "a cursor beyond them",
+      "{ items: [{ value: token }], prefix: token }",
+      "[]",
+      "applyCompletion did not return",
+    ],
+  ])(async ([_, found, lines, words]) => {
+    const { terminal, command } = await withExtension(`
     bonsai.on("session_start", (_event, { ui }) => {
       ui.addAutocompleteProvider((current) => ({
         triggerCharacters: ["%"],
@@ -214,16 +218,16 @@ test.each([
         applyCompletion: (lines, cursorLine, cursorCol) => ({ lines: ${lines}, cursorLine, cursorCol }),
       }));
     });`);
-  terminal.type("%oak");
-  if (words.startsWith("apply")) {
-    await terminal.until(/%oak[\s\S]*%oak/);
-    terminal.press("tab");
-  }
-  await terminal.until((screen) => screen.replaceAll(/\s+/g, " ").includes(`failed: ${words}`));
-  terminal.press("ctrl+c");
-  command("still sent");
-  await terminal.until("Good.");
-});
+    terminal.type("%oak");
+    if (words.startsWith("apply")) {
+      await terminal.until(/%oak[\s\S]*%oak/);
+      terminal.press("tab");
+    }
+    await terminal.until((screen) => screen.replaceAll(/\s+/g, " ").includes(`failed: ${words}`));
+    terminal.press("ctrl+c");
+    command("still sent");
+    await terminal.until("Good.");
+  }));
 
 test("a handler of keys that gives something else than a key changes none", async () => {
   const { terminal, command } = await withExtension(`

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Agent, LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { openSession } from "@bonsai-agent/session";
-import { generateSession } from "@bonsai-agent/testkit";
+import { everyRow, generateSession } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { FooterSource } from "../../src/interactive/status/footer-source.ts";
 import { sampleLines, testFolder, writeLines } from "../call/sample-session.ts";
@@ -48,25 +48,26 @@ test("a long session that does not end in an answer is shown before its context 
   await terminal.until(/\d[kM]\/100k/);
 });
 
-test.each([
-  [238_000, 150_000, "estimate"],
-  [238_000, 2_000, "estimate"],
-  [238_000, 0, "reported"],
-  [0, 0, "reported"],
-])("of %i tokens, %i estimated behind the last answer: %s", (tokens, estimatedTokens, certainty) => {
-  const model = { provider: "stage", id: "actor", reasoning: false, contextWindow: 100_000 };
-  const context = { tokens, windowTokens: 100_000, isEstimate: false, estimatedTokens };
-  const agent = {
-    session: { leafId: null, projection: () => ({ items: [] }) },
-    state: { model, thinking: "off", context },
-    background: { isUnderway: false },
-  };
-  const source = new FooterSource({
-    ...{ cwd: testFolder(), folder: "~", redraw: () => {} },
-    agent: () => agent as unknown as Agent,
-  });
-  expect(source.facts).toMatchObject({ tokens, certainty });
-});
+test("the context is an estimate if entries after the last answer were estimated", () =>
+  everyRow([
+    [238_000, 150_000, "estimate"],
+    [238_000, 2_000, "estimate"],
+    [238_000, 0, "reported"],
+    [0, 0, "reported"],
+  ])(([tokens, estimatedTokens, certainty]) => {
+    const model = { provider: "stage", id: "actor", reasoning: false, contextWindow: 100_000 };
+    const context = { tokens, windowTokens: 100_000, isEstimate: false, estimatedTokens };
+    const agent = {
+      session: { leafId: null, projection: () => ({ items: [] }) },
+      state: { model, thinking: "off", context },
+      background: { isUnderway: false },
+    };
+    const source = new FooterSource({
+      ...{ cwd: testFolder(), folder: "~", redraw: () => {} },
+      agent: () => agent as unknown as Agent,
+    });
+    expect(source.facts).toMatchObject({ tokens, certainty });
+  }));
 
 /** Tells each listener that a session was opened. */
 const opening = {

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
+import { everyRow } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Footer, type FooterFacts, footerLines } from "../../src/interactive/status/footer.ts";
@@ -26,9 +27,10 @@ const shown = (width: number, changes: Partial<FooterFacts> = {}) =>
     .join("\n");
 
 describe("the footer", () => {
-  test.each([200, 80, 40, 20])("at %i columns", (width) => {
-    expect(shown(width)).toMatchSnapshot();
-  });
+  test("fits 200, 80, 40 and 20 columns", () =>
+    everyRow([200, 80, 40, 20])((width) => {
+      expect(shown(width)).toMatchSnapshot();
+    }));
 
   test("marks an estimate, and has no share of what is not counted yet", () => {
     expect(shown(80, { certainty: "estimate" })).toContain("~41k/200k 21%");
@@ -54,14 +56,15 @@ describe("the footer", () => {
     expect(shown(80, { windowTokens: undefined })).toContain(" 41k tokens");
   });
 
-  test.each([
-    [80, "no model: store a key with /login"],
-    [40, "no model: store a key with /login"],
-    [20, "no model: /login"],
-    [10, "no model"],
-  ])("without a model says what to do, and nothing of a window, at %i columns", (width, words) => {
-    expect(shown(width, { model: undefined, tokens: 0, costUsd: 0 })).toMatch(new RegExp(`\\n +${words}$`));
-  });
+  test("tells a user without a model what to do, and shows no window", () =>
+    everyRow([
+      [80, "no model: store a key with /login"],
+      [40, "no model: store a key with /login"],
+      [20, "no model: /login"],
+      [10, "no model"],
+    ])(([width, words]) => {
+      expect(shown(width, { model: undefined, tokens: 0, costUsd: 0 })).toMatch(new RegExp(`\\n +${words}$`));
+    }));
 
   test("says nothing of what there is not", () => {
     expect(
@@ -69,17 +72,18 @@ describe("the footer", () => {
     ).toMatchSnapshot();
   });
 
-  test.each([
-    [70, "muted"],
-    [70.5, "warning"],
-    [90, "warning"],
-    [90.5, "error"],
-  ] as const)("at %d percent has the style %s", (share, style) => {
-    const theme = makeTheme("dark");
-    const [, line] = footerLines({ ...facts, tokens: share * 2_000 }, 80, theme);
-    const opening = theme.style[style]("x").split("x")[0]!;
-    expect(line!.slice(0, line!.indexOf("/200k"))).toContain(opening);
-  });
+  test("colours the context by its share of the window", () =>
+    everyRow([
+      [70, "muted"],
+      [70.5, "warning"],
+      [90, "warning"],
+      [90.5, "error"],
+    ] as const)(([share, style]) => {
+      const theme = makeTheme("dark");
+      const [, line] = footerLines({ ...facts, tokens: share * 2_000 }, 80, theme);
+      const opening = theme.style[style]("x").split("x")[0]!;
+      expect(line!.slice(0, line!.indexOf("/200k"))).toContain(opening);
+    }));
 
   test("never is wider than the terminal, and never steers it", () => {
     const text = fc.string({ unit: "binary", maxLength: 60 });
@@ -109,17 +113,18 @@ describe("the footer", () => {
   });
 });
 
-test.each([
-  [0, "0"],
-  [999, "999"],
-  [1_000, "1k"],
-  [9_549, "9.5k"],
-  [9_960, "10k"],
-  [128_000, "128k"],
-  [999_600, "1M"],
-  [1_048_576, "1M"],
-  [1_250_000, "1.3M"],
-  [Number.NaN, "?"],
-])("%d tokens are %s", (tokens, text) => {
-  expect(shortTokens(tokens)).toBe(text);
-});
+test("shortens token counts", () =>
+  everyRow([
+    [0, "0"],
+    [999, "999"],
+    [1_000, "1k"],
+    [9_549, "9.5k"],
+    [9_960, "10k"],
+    [128_000, "128k"],
+    [999_600, "1M"],
+    [1_048_576, "1M"],
+    [1_250_000, "1.3M"],
+    [Number.NaN, "?"],
+  ])(([tokens, text]) => {
+    expect(shortTokens(tokens)).toBe(text);
+  }));

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { gitBranch } from "../../src/interactive/status/footer-source.ts";
 import { testFolder } from "../call/sample-session.ts";
@@ -33,12 +34,16 @@ test("a worktree has the branch of its own", () => {
   expect(gitBranch(join(folder, "side"))).toBe("side");
 });
 
-test.each([
-  ["an empty HEAD", { ".git/HEAD": "" }],
-  ["a HEAD that says something else", { ".git/HEAD": "what?\n" }],
-  ["what stands in HEAD where references are kept elsewhere", { ".git/HEAD": "ref: refs/heads/.invalid\n" }],
-  ["a worktree whose repository is gone", { ".git": "gitdir: /gone/for/good\n" }],
-])("%s is no branch", (_name, files) => {
-  const folder = folderWith(files);
-  expect(gitBranch(folder)).toBeUndefined();
-});
+test("an unreadable HEAD has no branch", () =>
+  everyRow([
+    ["an empty HEAD", { ".git/HEAD": "" }],
+    ["a HEAD that says something else", { ".git/HEAD": "what?\n" }],
+    [
+      "what stands in HEAD where references are kept elsewhere",
+      { ".git/HEAD": "ref: refs/heads/.invalid\n" },
+    ],
+    ["a worktree whose repository is gone", { ".git": "gitdir: /gone/for/good\n" }],
+  ])(([_name, files]) => {
+    const folder = folderWith(files);
+    expect(gitBranch(folder)).toBeUndefined();
+  }));

@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { afterEach, expect, test } from "vitest";
 import { type HelpFacts, helpLines } from "../../src/interactive/slash/help.ts";
 import { keys } from "../../src/interactive/terminal/keys.ts";
@@ -52,6 +53,7 @@ test("without extensions, nothing is said of them", () => {
   expect(help.map((line) => renderLine(line, false)).join("\n")).not.toContain("extensions");
 });
 
-test.for([20, 40, 41, 60, 100, 200])("every line fits into %i columns", (width) => {
-  for (const line of helpLines(facts, width)) expect(lineWidth(line)).toBeLessThanOrEqual(width);
-});
+test("every line fits the width", () =>
+  everyRow([20, 40, 41, 60, 100, 200])((width) => {
+    for (const line of helpLines(facts, width)) expect(lineWidth(line)).toBeLessThanOrEqual(width);
+  }));

@@ -1,12 +1,12 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { MainScreen } from "../../src/interactive/terminal/main-screen.ts";
 import { says } from "../call/agent-project.ts";
 import { openInteractive } from "./harness.ts";
 import { HeadlessTerminal } from "./headless-terminal.ts";
 
-test.each([1, 2, 3, 5])(
-  "wide characters in %i columns: keys are taken, and all is there again later",
-  async (columns) => {
+test("takes keys in very narrow columns with wide characters, and shows everything again later", () =>
+  everyRow([1, 2, 3, 5])(async (columns) => {
     const { terminal, ended } = openInteractive({ scenario: says("日本語の答え is 42.") });
     await terminal.until("scripted");
     terminal.type("What is 日本語?\n");
@@ -20,8 +20,7 @@ test.each([1, 2, 3, 5])(
     await terminal.until(/日本語 .* again!/u);
     terminal.press("ctrl+c", "ctrl+c");
     expect(await ended).toBe(0);
-  },
-);
+  }));
 
 test("a line that does not fit is cut, and is whole where it fits", async () => {
   const terminal = new HeadlessTerminal({ columns: 20, rows: 5 });

@@ -1,6 +1,7 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { afterEach, expect, test } from "vitest";
 import { bindKeys } from "../../src/interactive/terminal/keybindings-file.ts";
 import { keys, readKey, shownKey } from "../../src/interactive/terminal/keys.ts";
@@ -10,39 +11,42 @@ afterEach(() => keys.bind({}));
 
 const ctrl = (letter: string) => String.fromCharCode(letter.charCodeAt(0) - 96);
 
-test.for([
-  ["ctrl+o", "ctrl+o"],
-  ["Ctrl+Shift+K", "ctrl+shift+k"],
-  ["PAGEUP", "pageUp"],
-  ["shift+Enter", "shift+enter"],
-  ["ctrl++", "ctrl++"],
-  ["f12", "f12"],
-] as const)("the key %s is read as %s", ([text, key]) => {
-  expect(readKey(text)).toEqual({ key });
-});
+test("reads keys in any case", () =>
+  everyRow([
+    ["ctrl+o", "ctrl+o"],
+    ["Ctrl+Shift+K", "ctrl+shift+k"],
+    ["PAGEUP", "pageUp"],
+    ["shift+Enter", "shift+enter"],
+    ["ctrl++", "ctrl++"],
+    ["f12", "f12"],
+  ] as const)(([text, key]) => {
+    expect(readKey(text)).toEqual({ key });
+  }));
 
-test.for([
-  ["hyper+o", '"hyper" is not a modifier'],
-  ["ctrl+ctrl+o", '"ctrl" is not a modifier, or is used twice'],
-  ["ctrl+oh", '"oh" is not a key'],
-  ["", '"" is not a key'],
-  ["ä", '"ä" is not a key'],
-  ["a", "you could no longer type"],
-  ["shift+a", "you could no longer type"],
-  ["space", "you could no longer type"],
-] as const)("the key %s is refused: %s", ([text, fault]) => {
-  expect(readKey(text)).toEqual({ fault: expect.stringContaining(fault) });
-});
+test("refuses an unusable key and gives the reason", () =>
+  everyRow([
+    ["hyper+o", '"hyper" is not a modifier'],
+    ["ctrl+ctrl+o", '"ctrl" is not a modifier, or is used twice'],
+    ["ctrl+oh", '"oh" is not a key'],
+    ["", '"" is not a key'],
+    ["ä", '"ä" is not a key'],
+    ["a", "you could no longer type"],
+    ["shift+a", "you could no longer type"],
+    ["space", "you could no longer type"],
+  ] as const)(([text, fault]) => {
+    expect(readKey(text)).toEqual({ fault: expect.stringContaining(fault) });
+  }));
 
-test.for([
-  ["escape", "Esc"],
-  ["ctrl+o", "Ctrl-O"],
-  ["shift+tab", "Shift-Tab"],
-  ["ctrl++", "Ctrl-+"],
-  ["alt+up", "Alt-↑"],
-] as const)("%s is shown as %s", ([key, shown]) => {
-  expect(shownKey(key)).toBe(shown);
-});
+test("shows keys as they are printed on a keyboard", () =>
+  everyRow([
+    ["escape", "Esc"],
+    ["ctrl+o", "Ctrl-O"],
+    ["shift+tab", "Shift-Tab"],
+    ["ctrl++", "Ctrl-+"],
+    ["alt+up", "Alt-↑"],
+  ] as const)(([key, shown]) => {
+    expect(shownKey(key)).toBe(shown);
+  }));
 
 test("without a file, every action has its default key", () => {
   expect(bindKeys(home())).toEqual([]);
@@ -80,10 +84,11 @@ test("a key of lists takes nothing from the editor", () => {
   expect(keys.label("expand")).toBe("Ctrl-O");
 });
 
-test.for(["submit", "tui.input.submit"])("%s cannot be left without a key", (name) => {
-  expect(bindKeys(home({ [name]: [] }))).toEqual([expect.stringContaining(`"${name}" needs a key`)]);
-  expect(keys.label("submit")).toBe("Enter");
-});
+test("the key that sends cannot be removed", () =>
+  everyRow(["submit", "tui.input.submit"])((name) => {
+    expect(bindKeys(home({ [name]: [] }))).toEqual([expect.stringContaining(`"${name}" needs a key`)]);
+    expect(keys.label("submit")).toBe("Enter");
+  }));
 
 test("an empty list takes an action's keys away", () => {
   expect(bindKeys(home({ suspend: [] }))).toEqual([]);
@@ -119,18 +124,19 @@ test("two actions on one key are notified", () => {
   ]);
 });
 
-test.for([
-  ["{", "is not valid JSON"],
-  ["[]", "must contain an object"],
-  ["null", "must contain an object"],
-  ['"x"', "must contain an object"],
-] as const)("a file that is %s leaves all defaults and says that it %s", ([text, fault]) => {
-  const folder = home();
-  writeFileSync(join(folder, "keybindings.json"), text);
-  keys.bind({ expand: ["ctrl+t"] });
-  expect(bindKeys(folder)).toEqual([expect.stringContaining(fault)]);
-  expect(keys.label("expand")).toBe("Ctrl-O");
-});
+test("an unreadable file leaves all defaults and is reported", () =>
+  everyRow([
+    ["{", "is not valid JSON"],
+    ["[]", "must contain an object"],
+    ["null", "must contain an object"],
+    ['"x"', "must contain an object"],
+  ] as const)(([text, fault]) => {
+    const folder = home();
+    writeFileSync(join(folder, "keybindings.json"), text);
+    keys.bind({ expand: ["ctrl+t"] });
+    expect(bindKeys(folder)).toEqual([expect.stringContaining(fault)]);
+    expect(keys.label("expand")).toBe("Ctrl-O");
+  }));
 
 function home(bindings?: Record<string, unknown>): string {
   const folder = mkdtempSync(join(tmpdir(), "bonsai-keys-"));

@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { withoutPadding } from "../../src/interactive/terminal/fitted-lines.ts";
 import { MainScreen } from "../../src/interactive/terminal/main-screen.ts";
@@ -81,23 +82,24 @@ test("many lines that come at once scroll too", async () => {
   expect(scrolledAndShown(opened)).toEqual([...shell, ...numbered(40)]);
 });
 
-test.each([
-  [20, 6],
-  [20, 14],
-  [20, 30],
-  [30, 10],
-  [25, 7],
-])("at %i x %i the screen is whole, and nothing is lost of what was above", async (columns, rows) => {
-  const opened = await open();
-  opened.chat.texts = numbered(40);
-  await opened.draw();
-  await opened.resize(columns, rows);
-  const screen = lines(opened.terminal.screen());
-  expect(screen.slice(0, -4)).toEqual(numbered(40).slice(-(rows - 4)));
-  expect(screen.at(-1)).toBe("footer");
-  const all = scrolledAndShown(opened);
-  for (const line of [...shell, ...numbered(40)]) expect(all).toContain(line);
-});
+test("a smaller screen is complete, and the terminal keeps the lines above it", () =>
+  everyRow([
+    [20, 6],
+    [20, 14],
+    [20, 30],
+    [30, 10],
+    [25, 7],
+  ])(async ([columns, rows]) => {
+    const opened = await open();
+    opened.chat.texts = numbered(40);
+    await opened.draw();
+    await opened.resize(columns, rows);
+    const screen = lines(opened.terminal.screen());
+    expect(screen.slice(0, -4)).toEqual(numbered(40).slice(-(rows - 4)));
+    expect(screen.at(-1)).toBe("footer");
+    const all = scrolledAndShown(opened);
+    for (const line of [...shell, ...numbered(40)]) expect(all).toContain(line);
+  }));
 
 test("fewer rows and as many again, over and over: no line is lost, and hardly one is there twice", async () => {
   const opened = await open();
@@ -164,25 +166,26 @@ test("a table whose columns grow while it comes: the screen is true, and each li
   ]);
 });
 
-test.each([3, 9, 30])("a panel of %i lines that comes and goes leaves nothing behind", async (height) => {
-  const opened = await open();
-  opened.chat.texts = numbered(40);
-  await opened.draw();
-  const before = opened.terminal.screen();
-  for (let round = 0; round < 5; round += 1) {
-    opened.panel.texts = numbered(height, "panel");
+test("a panel that opens and closes leaves no lines", () =>
+  everyRow([3, 9, 30])(async (height) => {
+    const opened = await open();
+    opened.chat.texts = numbered(40);
     await opened.draw();
-    opened.panel.texts.push("more of it");
+    const before = opened.terminal.screen();
+    for (let round = 0; round < 5; round += 1) {
+      opened.panel.texts = numbered(height, "panel");
+      await opened.draw();
+      opened.panel.texts.push("more of it");
+      await opened.draw();
+      expect(opened.terminal.screen()).toContain("more of it");
+      opened.panel.texts = [];
+      await opened.draw();
+      expect(opened.terminal.screen()).toBe(before);
+    }
+    opened.chat.texts.push(...numbered(40, "later"));
     await opened.draw();
-    expect(opened.terminal.screen()).toContain("more of it");
-    opened.panel.texts = [];
-    await opened.draw();
-    expect(opened.terminal.screen()).toBe(before);
-  }
-  opened.chat.texts.push(...numbered(40, "later"));
-  await opened.draw();
-  expect(scrolledAndShown(opened)).toEqual([...shell, ...numbered(40), ...numbered(40, "later")]);
-});
+    expect(scrolledAndShown(opened)).toEqual([...shell, ...numbered(40), ...numbered(40, "later")]);
+  }));
 
 test("what is unfolded above the screen is printed below a rule; folded again, the screen alone changes", async () => {
   const opened = await open();
@@ -217,28 +220,29 @@ test("of very much that is unfolded, the last thousand lines are printed", async
   expect(all.length).toBeLessThan(1_200);
 });
 
-test.each([
-  [0, 0],
-  [3, 0],
-  [40, 0],
-  [40, 5],
-  [40, 60],
-])("of %i lines, and %i others in their place, all can be read", async (before, after) => {
-  const opened = await open();
-  opened.chat.texts = numbered(before);
-  await opened.draw();
-  opened.chat.texts = numbered(after, "other");
-  opened.screen.showOther();
-  await opened.draw();
-  expect(opened.terminal.screen()).not.toContain("line");
-  const rule = before > 0 ? ["-----"] : [];
-  expect(scrolledAndShown(opened)).toEqual([
-    ...shell,
-    ...numbered(before),
-    ...rule,
-    ...numbered(after, "other"),
-  ]);
-});
+test("another chat of any length keeps the earlier lines readable", () =>
+  everyRow([
+    [0, 0],
+    [3, 0],
+    [40, 0],
+    [40, 5],
+    [40, 60],
+  ])(async ([before, after]) => {
+    const opened = await open();
+    opened.chat.texts = numbered(before);
+    await opened.draw();
+    opened.chat.texts = numbered(after, "other");
+    opened.screen.showOther();
+    await opened.draw();
+    expect(opened.terminal.screen()).not.toContain("line");
+    const rule = before > 0 ? ["-----"] : [];
+    expect(scrolledAndShown(opened)).toEqual([
+      ...shell,
+      ...numbered(before),
+      ...rule,
+      ...numbered(after, "other"),
+    ]);
+  }));
 
 test("another branch is printed from where it parts", async () => {
   const opened = await open();
@@ -274,15 +278,16 @@ test("whoever had the terminal meanwhile loses nothing", async () => {
   expect(lines(opened.terminal.screen()).slice(0, 6)).toEqual(numbered(40).slice(-6));
 });
 
-test.each([
-  ["plain     ", "plain"],
-  ["     ", ""],
-  ["\u001b[38;2;7;44;4mred\u001b[39m     ", "\u001b[38;2;7;44;4mred\u001b[39m"],
-  ["\u001b[7mcursor\u001b[0m     ", "\u001b[7mcursor\u001b[0m"],
-  ["\u001b[48;5;7mblue\u001b[39m     ", undefined],
-  ["\u001b[1;44mblue\u001b[49m     ", "\u001b[1;44mblue\u001b[49m"],
-  ["\u001b[4munder     ", undefined],
-  ["\u001b[44mblue     \u001b[49m", undefined],
-])("blanks at the end of %j are written where they are seen", (line, written = line) => {
-  expect(withoutPadding(line)).toBe(written);
-});
+test("writes blanks at the end of a line only if they are visible", () =>
+  everyRow([
+    ["plain     ", "plain"],
+    ["     ", ""],
+    ["\u001b[38;2;7;44;4mred\u001b[39m     ", "\u001b[38;2;7;44;4mred\u001b[39m"],
+    ["\u001b[7mcursor\u001b[0m     ", "\u001b[7mcursor\u001b[0m"],
+    ["\u001b[48;5;7mblue\u001b[39m     ", undefined],
+    ["\u001b[1;44mblue\u001b[49m     ", "\u001b[1;44mblue\u001b[49m"],
+    ["\u001b[4munder     ", undefined],
+    ["\u001b[44mblue     \u001b[49m", undefined],
+  ])(([line, written = line]) => {
+    expect(withoutPadding(line)).toBe(written);
+  }));

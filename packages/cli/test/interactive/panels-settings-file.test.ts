@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { agentSettings } from "@bonsai-agent/agent";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { valueAt, withValue, writeSetting } from "../../src/call/settings-file.ts";
 import { listedSettings } from "../../src/interactive/slash/settings.ts";
@@ -28,17 +29,18 @@ test("a value that is taken away takes empty sections along", () => {
   expect(withValue(settings, ["compaction", "threshold", "percent"], undefined)).toEqual({ titles: true });
 });
 
-test.each([
-  ["a value that is not allowed", "{}", -1],
-  ["a file that is wrong already", '{"nonsense": 1}', 5_000],
-  ["a file that is no JSON", "{", 5_000],
-])("%s is refused, and the file stays as it was", (_name, text, value) => {
-  const home = testFolder();
-  const file = join(home, "settings.json");
-  writeFileSync(file, text);
-  expect(() => writeSetting(home, ["compaction", "keepRecentTokens"], value)).toThrow();
-  expect(readFileSync(file, "utf8")).toBe(text);
-});
+test("a setting that cannot be written is refused, and the file stays as it was", () =>
+  everyRow([
+    ["a value that is not allowed", "{}", -1],
+    ["a file that is wrong already", '{"nonsense": 1}', 5_000],
+    ["a file that is no JSON", "{", 5_000],
+  ])(([_name, text, value]) => {
+    const home = testFolder();
+    const file = join(home, "settings.json");
+    writeFileSync(file, text);
+    expect(() => writeSetting(home, ["compaction", "keepRecentTokens"], value)).toThrow();
+    expect(readFileSync(file, "utf8")).toBe(text);
+  }));
 
 test("a link stays a link", () => {
   const folder = testFolder();

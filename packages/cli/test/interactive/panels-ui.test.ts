@@ -1,4 +1,5 @@
 import { tmpdir } from "node:os";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { extensionUi } from "../../src/interactive/extension-views/extension-ui.ts";
 import { askText } from "../../src/interactive/panels/ask.ts";
@@ -91,21 +92,22 @@ test("two options of the same words can both be chosen", async () => {
   expect(await answer).toBe("same");
 });
 
-test.each([
-  [["y", "enter"], true],
-  [["tab", "enter"], true],
-  [["n", "enter"], false],
-  [["y", "n", "esc"], false],
-  [["a", "y", "enter", "enter"], false],
-  [["enter"], false],
-  [["esc"], false],
-])("a question is answered by %j with %s", async (keys, expected) => {
-  const { terminal, ui } = open();
-  const answer = ui.confirm("Really?", "It cannot be undone.");
-  await terminal.until("It cannot be undone.");
-  terminal.press(...keys);
-  expect(await answer).toBe(expected);
-});
+test("a question takes an answer only from a choice and Enter", () =>
+  everyRow([
+    [["y", "enter"], true],
+    [["tab", "enter"], true],
+    [["n", "enter"], false],
+    [["y", "n", "esc"], false],
+    [["a", "y", "enter", "enter"], false],
+    [["enter"], false],
+    [["esc"], false],
+  ])(async ([keys, expected]) => {
+    const { terminal, ui } = open();
+    const answer = ui.confirm("Really?", "It cannot be undone.");
+    await terminal.until("It cannot be undone.");
+    terminal.press(...keys);
+    expect(await answer).toBe(expected);
+  }));
 
 test("a letter alone answers no question that came by itself; what is typed on is in the editor", async () => {
   const { terminal, ui } = open();

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Scenario } from "@bonsai-agent/models/scripted";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { type OpenedInteractive, openInteractive } from "./harness.ts";
 import { longPlay, openLong } from "./long-setup.ts";
@@ -113,30 +114,31 @@ test("the tree goes to a pin, and to before it", async () => {
   await terminal.until("compactions keep them");
 });
 
-test.each(["/clone", "/fork"])("%s keeps what is pinned, also behind a compaction", async (copy) => {
-  const ui = await opened();
-  const { terminal } = ui;
-  command(ui, `/pin ${RULE}`);
-  await terminal.until("Pinned: ");
-  command(ui, "/compact");
-  await terminal.until("Compacted: ");
-  terminal.type("go on\n");
-  await terminal.until("Well.");
-  command(ui, copy);
-  if (copy === "/fork") {
-    await terminal.until("Fork from which message?");
-    terminal.press("enter");
-  }
-  await terminal.until(/This is a (copy|new session)/);
-  terminal.press("ctrl+c");
-  command(ui, "/pin");
-  expect(await terminal.until("compactions keep them")).toContain(`› ${RULE}`);
-  terminal.press("escape");
-  await terminal.until((screen) => !screen.includes("compactions keep them"));
-  command(ui, "/export out.md");
-  await terminal.until(/out\.md/);
-  expect(readFileSync(join(ui.project.cwd, "out.md"), "utf8")).toContain(RULE);
-});
+test("/clone and /fork keep pins, even after a compaction", () =>
+  everyRow(["/clone", "/fork"])(async (copy) => {
+    const ui = await opened();
+    const { terminal } = ui;
+    command(ui, `/pin ${RULE}`);
+    await terminal.until("Pinned: ");
+    command(ui, "/compact");
+    await terminal.until("Compacted: ");
+    terminal.type("go on\n");
+    await terminal.until("Well.");
+    command(ui, copy);
+    if (copy === "/fork") {
+      await terminal.until("Fork from which message?");
+      terminal.press("enter");
+    }
+    await terminal.until(/This is a (copy|new session)/);
+    terminal.press("ctrl+c");
+    command(ui, "/pin");
+    expect(await terminal.until("compactions keep them")).toContain(`› ${RULE}`);
+    terminal.press("escape");
+    await terminal.until((screen) => !screen.includes("compactions keep them"));
+    command(ui, "/export out.md");
+    await terminal.until(/out\.md/);
+    expect(readFileSync(join(ui.project.cwd, "out.md"), "utf8")).toContain(RULE);
+  }));
 
 test("/undo keeps a pin, and it can be taken back behind that", async () => {
   const ui = await opened();

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { afterEach, expect, test } from "vitest";
 import { PromptEditor } from "../../src/interactive/prompt/prompt-editor.ts";
 import { PromptHistory } from "../../src/interactive/prompt/prompt-history.ts";
@@ -108,16 +109,17 @@ test("what was submitted before the history was there is kept behind what it has
   expect(readFileSync(join(home, "history.jsonl"), "utf8")).toBe('{"text":"older"}\n{"text":"early"}\n');
 });
 
-test.for([
-  ["!ls", " shell "],
-  ["!!ls", " shell, hidden from the model "],
-] as const)("%s is labelled as%s, at any width", ([text, label]) => {
-  const editor = makeEditor();
-  editor.setText(text);
-  expect(editor.render(60)[0]).toContain(label);
-  for (let width = 1; width < 40; width += 1)
-    for (const line of editor.render(width).slice(0, 1)) expect(visibleWidth(line)).toBe(width);
-});
+test("the rule above the editor is labelled at any width", () =>
+  everyRow([
+    ["!ls", " shell "],
+    ["!!ls", " shell, hidden from the model "],
+  ] as const)(([text, label]) => {
+    const editor = makeEditor();
+    editor.setText(text);
+    expect(editor.render(60)[0]).toContain(label);
+    for (let width = 1; width < 40; width += 1)
+      for (const line of editor.render(width).slice(0, 1)) expect(visibleWidth(line)).toBe(width);
+  }));
 
 test("prompts of earlier sessions come back by key; a key to log in with is in no file", async () => {
   const project = agentProject(says("Good."));

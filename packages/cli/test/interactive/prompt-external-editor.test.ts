@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { testFolder } from "../call/sample-session.ts";
 import { openInteractive } from "./harness.ts";
@@ -12,25 +13,24 @@ async function opened(VISUAL: string) {
   return terminal;
 }
 
-test.for([
-  ["a text and more", "printf ' and more' >>"],
-  ["two\nlines", "printf 'two\\nlines\\n' >"],
-] as const)("the editor returns %j", async ([written, editor]) => {
-  const terminal = await opened(editor);
-  terminal.press("ctrl+g");
-  await terminal.until(`─\n${written}\n─`);
-});
+test("takes the text that the editor wrote", () =>
+  everyRow([
+    ["a text and more", "printf ' and more' >>"],
+    ["two\nlines", "printf 'two\\nlines\\n' >"],
+  ] as const)(async ([written, editor]) => {
+    const terminal = await opened(editor);
+    terminal.press("ctrl+g");
+    await terminal.until(`─\n${written}\n─`);
+  }));
 
-test.for(["false", "no-such-editor-of-bonsai", "kill -9 $$; :", "rm"])(
-  "reports a failed editor and keeps the text: %s",
-  async (editor) => {
+test("reports a failed editor and keeps the text", () =>
+  everyRow(["false", "no-such-editor-of-bonsai", "kill -9 $$; :", "rm"])(async (editor) => {
     const terminal = await opened(editor);
     terminal.press("ctrl+g");
     const screen = await terminal.until("[editor_failed]");
     expect(screen.replaceAll(/\s+/g, " ")).toContain("Your text is unchanged.");
     expect(screen).toContain("─\na text\n─");
-  },
-);
+  }));
 
 test("a Ctrl-C on the terminal ends the editor, not bonsai", async () => {
   const received: unknown[] = [];

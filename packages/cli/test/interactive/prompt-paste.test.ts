@@ -2,6 +2,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { PromptEditor } from "../../src/interactive/prompt/prompt-editor.ts";
 import { Screen } from "../../src/interactive/terminal/screen.ts";
@@ -43,21 +44,22 @@ test("a new line that tmux writes as a key stays one", () => {
   expect(editor.getText()).toBe("one\ntwo");
 });
 
-test.for([
-  ["offered", (editor: PromptEditor) => editor.offerText(hostile)],
-  ["given back", (editor: PromptEditor) => editor.giveBack(hostile)],
-  [
-    "of the history",
-    (editor: PromptEditor) => {
-      editor.addToHistory(hostile);
-      editor.handleInput("\x1b[A");
-    },
-  ],
-] as const)("a text that is %s cannot steer the terminal either", ([, fill]) => {
-  const editor = makeEditor();
-  fill(editor);
-  expect(editor.getText()).toBe(clean);
-});
+test("offered, returned and remembered text cannot steer the terminal", () =>
+  everyRow([
+    ["offered", (editor: PromptEditor) => editor.offerText(hostile)],
+    ["given back", (editor: PromptEditor) => editor.giveBack(hostile)],
+    [
+      "of the history",
+      (editor: PromptEditor) => {
+        editor.addToHistory(hostile);
+        editor.handleInput("\x1b[A");
+      },
+    ],
+  ] as const)(([, fill]) => {
+    const editor = makeEditor();
+    fill(editor);
+    expect(editor.getText()).toBe(clean);
+  }));
 
 test("a dropped image is named, however the terminal writes its path", () => {
   const { plain, spaced } = images();
@@ -78,18 +80,19 @@ test("a dropped image is named, however the terminal writes its path", () => {
   expect(named(odd.replaceAll(/[ '"[\]]/g, "\\$&"))).toBe(`@"${odd}" `);
 });
 
-test.for([
-  "/no/such/shot.png",
-  "see /tmp/shot.png",
-  "file:///%ZZ.png",
-  "/tmp",
-  `/${"x".repeat(5_000)}.png`,
-  "a.png",
-])("%s stays as it was pasted", (text) => {
-  const editor = makeEditor();
-  paste(editor, text);
-  expect(editor.getExpandedText()).toBe(text);
-});
+test("text that is no dropped image stays as it was pasted", () =>
+  everyRow([
+    "/no/such/shot.png",
+    "see /tmp/shot.png",
+    "file:///%ZZ.png",
+    "/tmp",
+    `/${"x".repeat(5_000)}.png`,
+    "a.png",
+  ])((text) => {
+    const editor = makeEditor();
+    paste(editor, text);
+    expect(editor.getExpandedText()).toBe(text);
+  }));
 
 test("a dropped image stands apart from a word before it, and is a path behind a command", () => {
   const { plain } = images();

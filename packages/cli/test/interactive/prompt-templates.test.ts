@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: templates have such places for arguments
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { trustFolder } from "../../src/call/trust.ts";
 import { agentProject, says } from "../call/agent-project.ts";
@@ -45,9 +46,8 @@ test("a folder stands before the name, and a skill is called like a template", a
   await terminal.until("/skill:pdf a.pdf");
 });
 
-test.each([80, 40])(
-  "at %i columns the chat shows what was typed, and unfolded what was sent",
-  async (columns) => {
+test("the chat shows the typed line, and unfolded the sent prompt", () =>
+  everyRow([80, 40])(async (columns) => {
     const { terminal } = open({ columns });
     await terminal.until(/100k/);
     terminal.type("/review 'the core'\n");
@@ -61,8 +61,7 @@ test.each([80, 40])(
     await terminal.until(/^ \/review: 3 lines/m);
     terminal.press("up");
     await terminal.until(/^\/review 'the core'/m);
-  },
-);
+  }));
 
 test("a template with the name of a command is named, and the command runs", async () => {
   const { terminal } = open();

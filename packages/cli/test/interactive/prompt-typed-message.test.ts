@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { mentionedFiles } from "../../src/call/file-mentions.ts";
 import { markOf, PastedImages } from "../../src/interactive/prompt/pasted-images.ts";
@@ -21,39 +22,42 @@ const files = {
   "shot.png": png,
 };
 
-test.for([
-  "What is in @notes.md?",
-  'And in @"a b.md", next to @notes.md',
-  "In @tricky.md",
-  "In @shot.png and @notes.md",
-  "In @shot.png",
-  "Nothing named",
-])("sent and taken back, it is as it was typed: %s", (text) => {
-  const cwd = project();
-  const { quotes, images } = mentionedFiles([text], { cwd });
-  const sent = { text: [text, ...quotes].join("\n\n"), images };
-  expect(typedMessage(sent, cwd, new PastedImages())).toBe(text);
-});
+test("a message taken back reads as it was typed", () =>
+  everyRow([
+    "What is in @notes.md?",
+    'And in @"a b.md", next to @notes.md',
+    "In @tricky.md",
+    "In @shot.png and @notes.md",
+    "In @shot.png",
+    "Nothing named",
+  ])((text) => {
+    const cwd = project();
+    const { quotes, images } = mentionedFiles([text], { cwd });
+    const sent = { text: [text, ...quotes].join("\n\n"), images };
+    expect(typedMessage(sent, cwd, new PastedImages())).toBe(text);
+  }));
 
-test.for(["", "the form", "what is in @notes.md"])("a skill is called again as it was typed: %j", (args) => {
-  const cwd = project();
-  const { quotes } = mentionedFiles([args], { cwd });
-  const call = ['<skill name="pdf" location="/s/pdf/SKILL.md">\nDo it.\n</skill>', args]
-    .filter(Boolean)
-    .join("\n\n");
-  const sent = { text: [call, ...quotes].join("\n\n"), images: [] };
-  expect(typedMessage(sent, cwd, new PastedImages())).toBe(`/skill:pdf ${args}`.trim());
-});
+test("a skill's call taken back reads as it was typed", () =>
+  everyRow(["", "the form", "what is in @notes.md"])((args) => {
+    const cwd = project();
+    const { quotes } = mentionedFiles([args], { cwd });
+    const call = ['<skill name="pdf" location="/s/pdf/SKILL.md">\nDo it.\n</skill>', args]
+      .filter(Boolean)
+      .join("\n\n");
+    const sent = { text: [call, ...quotes].join("\n\n"), images: [] };
+    expect(typedMessage(sent, cwd, new PastedImages())).toBe(`/skill:pdf ${args}`.trim());
+  }));
 
-test.for([
-  'See @"a.md"\n\n<file path="\\q">\nNo name.\n</file>',
-  'Told.\n\n<file path="notes.md">\nNot named.\n</file>',
-  'See @gone.md\n\n<file path="gone.md">\nNot there any more.\n</file>',
-  'See @notes.md and @gone.md\n\n<file path="notes.md">\nA.\n</file>\n\n<file path="gone.md">\nB.\n</file>',
-  'See @notes.md\n\n<file path="notes.md">\nA.\n</file> and more',
-])("what sending would not quote again stays: %s", (text) => {
-  expect(typedMessage({ text, images: [] }, project(), new PastedImages())).toBe(text);
-});
+test("text that sending would not quote again stays", () =>
+  everyRow([
+    'See @"a.md"\n\n<file path="\\q">\nNo name.\n</file>',
+    'Told.\n\n<file path="notes.md">\nNot named.\n</file>',
+    'See @gone.md\n\n<file path="gone.md">\nNot there any more.\n</file>',
+    'See @notes.md and @gone.md\n\n<file path="notes.md">\nA.\n</file>\n\n<file path="gone.md">\nB.\n</file>',
+    'See @notes.md\n\n<file path="notes.md">\nA.\n</file> and more',
+  ])((text) => {
+    expect(typedMessage({ text, images: [] }, project(), new PastedImages())).toBe(text);
+  }));
 
 const image = (text: string) => ({
   type: "image" as const,

@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { afterEach, expect, test } from "vitest";
 import { keys } from "../../src/interactive/terminal/keys.ts";
 import { shortcutConflicts } from "../../src/interactive/terminal/shortcut-conflicts.ts";
@@ -5,22 +6,23 @@ import { withExtension } from "./extension-setup.ts";
 
 afterEach(() => keys.bind({}));
 
-test.each([
-  ["ctrl+shift+k", undefined],
-  ["ctrl+o", "Ctrl-O, but Bonsai uses this key: Expand or fold tool output, thinking and summaries."],
-  ["Ctrl+O", 'set another key for "expand" in keybindings.json'],
-  ["shift+tab", "Next thinking level"],
-  ["ctrl+a", 'set another key for "tui.editor.cursorLineStart"'],
-  ["shift+ctrl+v", undefined],
-  ["a", "you could no longer type"],
-  ["ctrl+nothing", '"nothing" is not a key'],
-])("a shortcut on %s: %j", (key, expected) => {
-  const found = shortcutConflicts(new Map([[key, { source: "mine.ts" }]]));
-  expect(found).toEqual(
-    expected === undefined ? [] : [expect.stringMatching(/^mine\.ts has a shortcut on /)],
-  );
-  expect(found.join()).toContain(expected ?? "");
-});
+test("an extension's shortcut may take only a free key", () =>
+  everyRow([
+    ["ctrl+shift+k", undefined],
+    ["ctrl+o", "Ctrl-O, but Bonsai uses this key: Expand or fold tool output, thinking and summaries."],
+    ["Ctrl+O", 'set another key for "expand" in keybindings.json'],
+    ["shift+tab", "Next thinking level"],
+    ["ctrl+a", 'set another key for "tui.editor.cursorLineStart"'],
+    ["shift+ctrl+v", undefined],
+    ["a", "you could no longer type"],
+    ["ctrl+nothing", '"nothing" is not a key'],
+  ])(([key, expected]) => {
+    const found = shortcutConflicts(new Map([[key, { source: "mine.ts" }]]));
+    expect(found).toEqual(
+      expected === undefined ? [] : [expect.stringMatching(/^mine\.ts has a shortcut on /)],
+    );
+    expect(found.join()).toContain(expected ?? "");
+  }));
 
 test("a key that the user has given away is free", () => {
   keys.bind({ expand: ["ctrl+e"] });

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { colorOpening, rgbOf, themeTokenNames, tokenFacts } from "@bonsai-agent/extension/themes";
+import { everyRow } from "@bonsai-agent/testkit";
 import { converter, type Okhsl, type Oklch } from "culori";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -81,19 +82,20 @@ describe("themes of pi", () => {
   });
 });
 
-test.each([
-  ["#0af", { r: 0, g: 170, b: 255 }],
-  ["#00AAff", { r: 0, g: 170, b: 255 }],
-  [39, 39],
-  ["", ""],
-  ["oklch(62% 0.1 200)", { r: 28, g: 152, b: 158 }],
-  ["oklch(0.62 0.1 200deg)", { r: 28, g: 152, b: 158 }],
-  ["okhsl(250 60% 55%)", { r: 78, g: 136, b: 194 }],
-  ["okhsl(0 0% 100%)", { r: 255, g: 255, b: 255 }],
-  ["oklch(0% 0 0)", { r: 0, g: 0, b: 0 }],
-])("the colour %j is %j", (written, expected) => {
-  expect(color(written)).toEqual(expected);
-});
+test("reads colours in every notation", () =>
+  everyRow([
+    ["#0af", { r: 0, g: 170, b: 255 }],
+    ["#00AAff", { r: 0, g: 170, b: 255 }],
+    [39, 39],
+    ["", ""],
+    ["oklch(62% 0.1 200)", { r: 28, g: 152, b: 158 }],
+    ["oklch(0.62 0.1 200deg)", { r: 28, g: 152, b: 158 }],
+    ["okhsl(250 60% 55%)", { r: 78, g: 136, b: 194 }],
+    ["okhsl(0 0% 100%)", { r: 255, g: 255, b: 255 }],
+    ["oklch(0% 0 0)", { r: 0, g: 0, b: 0 }],
+  ])(([written, expected]) => {
+    expect(color(written)).toEqual(expected);
+  }));
 
 test("colours are what the library of colours says they are, within a step, and always fit the screen", () => {
   const [okhsl, oklch] = [converter("okhsl"), converter("oklch")];
@@ -120,49 +122,54 @@ test("variables lead to variables; one that leads round is named with its way", 
   expect(problem(theme({}, { vars: { a: "a" } }))).toContain("vars.a refers to itself in vars: a → a");
 });
 
-test.each([
-  ["a list", [], "mine.json: the content is [], but must be an object."],
-  ["no name", { colors: plain }, "mine.json: name is missing, but must be a text of up to 100 characters"],
-  [
-    "a name with a slash",
-    theme({}, { name: "a/b" }),
-    'name is "a/b", but must be a text of up to 100 characters, without slashes, control characters or surrounding space.',
-  ],
-  ["the name auto", theme({}, { name: "auto" }), 'name is "auto", which is reserved'],
-  ["an appearance", theme({}, { appearance: "dim" }), 'appearance is "dim", but must be "dark" or "light".'],
-  ["no colors", { name: "mine" }, "colors is missing, but must be an object."],
-  ["a missing token", { name: "mine", colors: { ...plain, dim: undefined } }, "colors has no dim."],
-  ["many missing tokens", { name: "mine", colors: {} }, "muted and 43 more."],
-  ["an unknown token", theme({ acent: "" }), "colors.acent is unknown. Did you mean accent?"],
-  ["one that is like none", theme({ foo: "" }), "colors.foo is unknown. Known keys: accent, border,"],
-  ["an unknown key", theme({}, { color: {} }), "color is unknown. Did you mean colors?"],
-  ["a key of export", theme({}, { export: { page: "" } }), "export.page is unknown. Did you mean pageBg?"],
-  ["no colour", theme({ accent: true }), "colors.accent is true, but must be #rgb, #rrggbb,"],
-  ["a number beyond", theme({ accent: 256 }), "colors.accent is 256, but must be #rgb,"],
-  ["a half number", theme({ accent: 1.5 }), "colors.accent is 1.5, but must be"],
-  ["hex of four digits", theme({ accent: "#1234" }), 'colors.accent is "#1234", but must be #rgb,'],
-  ["another function", theme({ accent: "rgb(1 2 3)" }), 'colors.accent is "rgb(1 2 3)", but must be'],
-  [
-    "more than all light",
-    theme({ accent: "oklch(162% 0.1 200)" }),
-    'colors.accent is "oklch(162% 0.1 200)", but must be',
-  ],
-  ["a name of no variable", theme({ accent: "red" }), 'colors.accent is "red", but must be #rgb'],
-  [
-    "a name that is nearly one",
-    theme({ accent: "blu" }, { vars: { blue: 4 } }),
-    "vars contains blue. Did you mean blue?",
-  ],
-  ["a name of every object", theme({ accent: "constructor" }, { vars: {} }), "vars is empty."],
-  [
-    "a bad colour in export",
-    theme({}, { export: { pageBg: "#xyz" } }),
-    'export.pageBg is "#xyz", but must be',
-  ],
-  ["a text beyond measure", theme({ accent: `#${"f".repeat(10_000)}` }), "fff…, but must be"],
-])("%s is refused by file, key, what was found and what is allowed", (_name, value, expected) => {
-  expect(problem(value)).toContain(expected);
-});
+test("a refused theme names the file, the key, the value and the allowed values", () =>
+  everyRow([
+    ["a list", [], "mine.json: the content is [], but must be an object."],
+    ["no name", { colors: plain }, "mine.json: name is missing, but must be a text of up to 100 characters"],
+    [
+      "a name with a slash",
+      theme({}, { name: "a/b" }),
+      'name is "a/b", but must be a text of up to 100 characters, without slashes, control characters or surrounding space.',
+    ],
+    ["the name auto", theme({}, { name: "auto" }), 'name is "auto", which is reserved'],
+    [
+      "an appearance",
+      theme({}, { appearance: "dim" }),
+      'appearance is "dim", but must be "dark" or "light".',
+    ],
+    ["no colors", { name: "mine" }, "colors is missing, but must be an object."],
+    ["a missing token", { name: "mine", colors: { ...plain, dim: undefined } }, "colors has no dim."],
+    ["many missing tokens", { name: "mine", colors: {} }, "muted and 43 more."],
+    ["an unknown token", theme({ acent: "" }), "colors.acent is unknown. Did you mean accent?"],
+    ["one that is like none", theme({ foo: "" }), "colors.foo is unknown. Known keys: accent, border,"],
+    ["an unknown key", theme({}, { color: {} }), "color is unknown. Did you mean colors?"],
+    ["a key of export", theme({}, { export: { page: "" } }), "export.page is unknown. Did you mean pageBg?"],
+    ["no colour", theme({ accent: true }), "colors.accent is true, but must be #rgb, #rrggbb,"],
+    ["a number beyond", theme({ accent: 256 }), "colors.accent is 256, but must be #rgb,"],
+    ["a half number", theme({ accent: 1.5 }), "colors.accent is 1.5, but must be"],
+    ["hex of four digits", theme({ accent: "#1234" }), 'colors.accent is "#1234", but must be #rgb,'],
+    ["another function", theme({ accent: "rgb(1 2 3)" }), 'colors.accent is "rgb(1 2 3)", but must be'],
+    [
+      "more than all light",
+      theme({ accent: "oklch(162% 0.1 200)" }),
+      'colors.accent is "oklch(162% 0.1 200)", but must be',
+    ],
+    ["a name of no variable", theme({ accent: "red" }), 'colors.accent is "red", but must be #rgb'],
+    [
+      "a name that is nearly one",
+      theme({ accent: "blu" }, { vars: { blue: 4 } }),
+      "vars contains blue. Did you mean blue?",
+    ],
+    ["a name of every object", theme({ accent: "constructor" }, { vars: {} }), "vars is empty."],
+    [
+      "a bad colour in export",
+      theme({}, { export: { pageBg: "#xyz" } }),
+      'export.pageBg is "#xyz", but must be',
+    ],
+    ["a text beyond measure", theme({ accent: `#${"f".repeat(10_000)}` }), "fff…, but must be"],
+  ])(([_name, value, expected]) => {
+    expect(problem(value)).toContain(expected);
+  }));
 
 function folder(files: Record<string, string | Buffer>): string {
   const made = mkdtempSync(join(tmpdir(), "bonsai-themes-"));
@@ -170,18 +177,19 @@ function folder(files: Record<string, string | Buffer>): string {
   return made;
 }
 
-test.each([
-  ["no JSON", '{"name":', "it is not valid JSON"],
-  ["nothing", "", "it is not valid JSON"],
-  ["no text", Buffer.from([1, 0, 2]), "it is not a text file"],
-  ["huge", " ".repeat(300_000), "it is larger than 256 KB"],
-])("a file that is %s is refused", async (_name, text, expected) => {
-  const path = join(folder({ "a.json": text }), "a.json");
-  await expect(readThemeFile(path)).rejects.toMatchObject({
-    code: "theme_invalid",
-    message: expect.stringContaining(`${path}: ${expected}`),
-  });
-});
+test("a file that is no theme is refused", () =>
+  everyRow([
+    ["no JSON", '{"name":', "it is not valid JSON"],
+    ["nothing", "", "it is not valid JSON"],
+    ["no text", Buffer.from([1, 0, 2]), "it is not a text file"],
+    ["huge", " ".repeat(300_000), "it is larger than 256 KB"],
+  ])(async ([_name, text, expected]) => {
+    const path = join(folder({ "a.json": text }), "a.json");
+    await expect(readThemeFile(path)).rejects.toMatchObject({
+      code: "theme_invalid",
+      message: expect.stringContaining(`${path}: ${expected}`),
+    });
+  }));
 
 test("a byte-order mark is no fault, and a theme knows its file", async () => {
   const path = join(folder({ "a.json": `\ufeff${JSON.stringify(theme())}` }), "a.json");
@@ -243,7 +251,7 @@ test("a long way through vars is gone once", () => {
   );
 });
 
-test.each(["\u001b[31mred", "two\nlines", " mine", "mine ", " ", "", "m".repeat(101), "a/b"])(
-  "%j is no name",
-  (name) => expect(problem({ ...theme(), name })).toContain("name is "),
-);
+test("an unprintable, long or ambiguous name is refused", () =>
+  everyRow(["\u001b[31mred", "two\nlines", " mine", "mine ", " ", "", "m".repeat(101), "a/b"])((name) =>
+    expect(problem({ ...theme(), name })).toContain("name is "),
+  ));

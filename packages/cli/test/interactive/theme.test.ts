@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { builtInThemes } from "../../src/interactive/terminal/built-in-themes.ts";
 import { schemeOfBackground, schemeOfEnvironment } from "../../src/interactive/terminal/capabilities.ts";
@@ -87,31 +88,33 @@ test("whoever holds a style of a theme has the looks of its present scheme", () 
   expect(theme.markdown.heading("x")).toBe(makeTheme("light").markdown.heading("x"));
 });
 
-test.each([
-  [{}, "dark"],
-  [{ NO_COLOR: "" }, "dark"],
-  [{ NO_COLOR: "1", COLORFGBG: "0;15" }, "none"],
-  [{ TERM: "dumb" }, "none"],
-  [{ COLORFGBG: "15;0" }, "dark"],
-  [{ COLORFGBG: "0;15" }, "light"],
-  [{ COLORFGBG: "0;default;7" }, "light"],
-  [{ COLORFGBG: "12;8" }, "dark"],
-  [{ COLORFGBG: "0;default" }, "dark"],
-  [{ COLORFGBG: "0;99" }, "dark"],
-])("the environment %j means %s", (env, scheme) => {
-  expect(schemeOfEnvironment(env)).toBe(scheme);
-});
+test("the environment chooses the scheme", () =>
+  everyRow([
+    [{}, "dark"],
+    [{ NO_COLOR: "" }, "dark"],
+    [{ NO_COLOR: "1", COLORFGBG: "0;15" }, "none"],
+    [{ TERM: "dumb" }, "none"],
+    [{ COLORFGBG: "15;0" }, "dark"],
+    [{ COLORFGBG: "0;15" }, "light"],
+    [{ COLORFGBG: "0;default;7" }, "light"],
+    [{ COLORFGBG: "12;8" }, "dark"],
+    [{ COLORFGBG: "0;default" }, "dark"],
+    [{ COLORFGBG: "0;99" }, "dark"],
+  ])(([env, scheme]) => {
+    expect(schemeOfEnvironment(env)).toBe(scheme);
+  }));
 
-test.each([
-  ["black", { r: 0, g: 0, b: 0 }, "dark"],
-  ["white", { r: 255, g: 255, b: 255 }, "light"],
-  ["Solarized dark", { r: 0, g: 43, b: 54 }, "dark"],
-  ["Solarized light", { r: 253, g: 246, b: 227 }, "light"],
-  ["a middle blue", { r: 30, g: 60, b: 200 }, "dark"],
-  ["a middle green", { r: 80, g: 200, b: 80 }, "light"],
-] as const)("%s asks for its scheme", (_name, background, scheme) => {
-  expect(schemeOfBackground(background)).toBe(scheme);
-});
+test("a background chooses the scheme by its brightness", () =>
+  everyRow([
+    ["black", { r: 0, g: 0, b: 0 }, "dark"],
+    ["white", { r: 255, g: 255, b: 255 }, "light"],
+    ["Solarized dark", { r: 0, g: 43, b: 54 }, "dark"],
+    ["Solarized light", { r: 253, g: 246, b: 227 }, "light"],
+    ["a middle blue", { r: 30, g: 60, b: 200 }, "dark"],
+    ["a middle green", { r: 80, g: 200, b: 80 }, "light"],
+  ] as const)(([_name, background, scheme]) => {
+    expect(schemeOfBackground(background)).toBe(scheme);
+  }));
 
 function colorOf(styled: string): Rgb {
   const code = Number(/[34]8;5;(\d+)/.exec(styled)?.[1]);

@@ -1,4 +1,5 @@
 import { listSessions, openSession } from "@bonsai-agent/session";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import type { InteractiveContext } from "../../src/interactive/interactive-context.ts";
 import { navigateFlow } from "../../src/interactive/tree/flow.ts";
@@ -103,14 +104,17 @@ test("a template's message comes into the editor as it was typed", async () => {
   expect(text()).toBe("/review src");
 });
 
-test.each([
-  ["", "try again", "try again"],
-  ["typed already", "try again", "typed already"],
-])("acceptance 33: with %j in the editor, %j leaves %j there", async (typed, editorText, expected) => {
-  const navigate = async () => ({ status: "moved", editorText });
-  const { work, notices, text } = fakeWork(typed, { navigate });
-  await navigateFlow(work, "u1", {});
-  expect(text()).toBe(expected);
-  expect(notices[0]).toBe("rebuilt");
-  expect(notices.slice(1).join()).toEqual(typed === "" ? "" : expect.stringContaining("stays in the editor"));
-});
+test("acceptance 33: a message fills an empty editor only", () =>
+  everyRow([
+    ["", "try again", "try again"],
+    ["typed already", "try again", "typed already"],
+  ])(async ([typed, editorText, expected]) => {
+    const navigate = async () => ({ status: "moved", editorText });
+    const { work, notices, text } = fakeWork(typed, { navigate });
+    await navigateFlow(work, "u1", {});
+    expect(text()).toBe(expected);
+    expect(notices[0]).toBe("rebuilt");
+    expect(notices.slice(1).join()).toEqual(
+      typed === "" ? "" : expect.stringContaining("stays in the editor"),
+    );
+  }));

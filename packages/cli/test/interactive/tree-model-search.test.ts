@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { branchy, treeOf } from "./tree-setup.ts";
 
@@ -27,20 +28,21 @@ describe("acceptance 36: filter, folds and search", () => {
     expect(selected()).toBe("u3");
   });
 
-  test.each(["filter", "search"] as const)("a %s resets the folds", (change) => {
-    const { model, shown, readAll, goTo } = treeOf(branchy);
-    readAll();
-    goTo("u2");
-    model.foldOrUp();
-    if (change === "filter") {
-      model.setFilter("all");
-      model.setFilter("default");
-    } else {
-      model.setSearch("e");
-      model.setSearch("");
-    }
-    expect(shown()).toBe("u1 a1 u5 a5 u2 a2 u3 a3 u4 a4");
-  });
+  test("a filter and a search reset the folds", () =>
+    everyRow(["filter", "search"] as const)((change) => {
+      const { model, shown, readAll, goTo } = treeOf(branchy);
+      readAll();
+      goTo("u2");
+      model.foldOrUp();
+      if (change === "filter") {
+        model.setFilter("all");
+        model.setFilter("default");
+      } else {
+        model.setSearch("e");
+        model.setSearch("");
+      }
+      expect(shown()).toBe("u1 a1 u5 a5 u2 a2 u3 a3 u4 a4");
+    }));
 
   test("each word is searched in kind, text and label, whatever its case; what is not read yet comes later", () => {
     const { model, shown, readAll, at } = treeOf(branchy);

@@ -1,4 +1,4 @@
-import { history } from "@bonsai-agent/testkit";
+import { everyRow, history } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { TreeModel } from "../../src/interactive/tree/tree-model.ts";
 import { branchy, treeOf } from "./tree-setup.ts";
@@ -26,17 +26,18 @@ describe("what is shown", () => {
     expect(layout.isLastSibling(at("u2"))).toBe(true);
   });
 
-  test.each([
-    ["default", "u1 a1 t1 a2 c1 s1 x1"],
-    ["no tools", "u1 a2 c1 s1 x1"],
-    ["user only", "u1"],
-    ["labelled", ""],
-  ] as const)("with the filter %s: %s", (filter, expected) => {
-    const { model, shown, readAll } = treeOf('U A(t1)"" T1 A m k i p C(u1) S X');
-    model.setFilter(filter);
-    readAll();
-    expect(shown()).toBe(expected);
-  });
+  test("each filter shows its own entries", () =>
+    everyRow([
+      ["default", "u1 a1 t1 a2 c1 s1 x1"],
+      ["no tools", "u1 a2 c1 s1 x1"],
+      ["user only", "u1"],
+      ["labelled", ""],
+    ] as const)(([filter, expected]) => {
+      const { model, shown, readAll } = treeOf('U A(t1)"" T1 A m k i p C(u1) S X');
+      model.setFilter(filter);
+      readAll();
+      expect(shown()).toBe(expected);
+    }));
 
   test("all shows notes too, and a label is found by its filter", () => {
     const { model, shown, at } = treeOf("U A m k i p");
@@ -99,17 +100,18 @@ describe("folds", () => {
 });
 
 describe("what is left behind", () => {
-  test.each([
-    ["a1", true, false],
-    ["u5", true, false],
-    ["a5", false, true],
-    ["u2", true, false],
-    ["u1", true, false],
-  ])("going to %s leaves work: %s; is here: %s", (name, leaves, here) => {
-    const { model, at } = treeOf(branchy.replace('"done"', '"done" m i'));
-    expect(model.leavesWork(at(name))).toBe(leaves);
-    expect(model.isHere(at(name))).toBe(here);
-  });
+  test("knows for each entry if going there leaves work", () =>
+    everyRow([
+      ["a1", true, false],
+      ["u5", true, false],
+      ["a5", false, true],
+      ["u2", true, false],
+      ["u1", true, false],
+    ])(([name, leaves, here]) => {
+      const { model, at } = treeOf(branchy.replace('"done"', '"done" m i'));
+      expect(model.leavesWork(at(name))).toBe(leaves);
+      expect(model.isHere(at(name))).toBe(here);
+    }));
 
   test("only notes follow: no work is left", () => {
     const { model, at } = treeOf("U A m k i p");

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { isTrusted } from "../../src/call/trust.ts";
 import { agentProject } from "../call/agent-project.ts";
@@ -72,9 +73,8 @@ test("a no is remembered, and /trust asks all the same; who left the question is
   expect(isTrusted(own.cwd, own.home)).toBe(true);
 });
 
-test.each(["early words", "yes, early words", "You are early"])(
-  "who types %j on when the question comes has not answered it, and it is in the editor",
-  async (words) => {
+test("typing when the question appears does not answer it, and the text stays in the editor", () =>
+  everyRow(["early words", "yes, early words", "You are early"])(async (words) => {
     const own = project();
     const { terminal } = openInteractive({ project: own });
     await terminal.until("Trust this project?");
@@ -86,8 +86,7 @@ test.each(["early words", "yes, early words", "You are early"])(
     await terminal.until("is not trusted");
     expect(isTrusted(own.cwd, own.home)).toBe(false);
     await terminal.until(words);
-  },
-);
+  }));
 
 test("a project without settings and extensions is not asked about", async () => {
   const own = agentProject(scenario);

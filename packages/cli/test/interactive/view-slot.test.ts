@@ -1,4 +1,5 @@
 import type { DrawnComponent } from "@bonsai-agent/extension/host";
+import { everyRow } from "@bonsai-agent/testkit";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { extensionTheme } from "../../src/interactive/extension-views/extension-theme.ts";
 import { drawnLines } from "../../src/interactive/extension-views/extension-tui.ts";
@@ -59,23 +60,24 @@ test("a slot that is taken away draws nothing any more", () => {
   expect(drawn.dispose).toHaveBeenCalledOnce();
 });
 
-test.each([
-  ["a colour", "\u001b[31mred\u001b[39m", ["\u001b[31mred\u001b[39m\u001b[0m"]],
-  ["a colour that is not closed", "\u001b[7mopen", ["\u001b[7mopen\u001b[0m"]],
-  [
-    "a link",
-    "\u001b]8;;https://a.b\u001b\\it\u001b]8;;\u001b\\",
-    ["\u001b]8;;https://a.b\u001b\\it\u001b]8;;\u001b\\"],
-  ],
-  ["a cursor", "\u001b_pi:c\u0007", ["\u001b_pi:c\u0007"]],
-  ["a tab and a newline", "a\tb\nc", ["a  b", "c"]],
-  ["a sequence that moves the cursor", "\u001b[2A\u001b[Kx", ["␛[2A␛[Kx"]],
-  ["a sequence that sets the clipboard", "\u001b]52;c;eA==\u0007", ["␛]52;c;eA==␇"]],
-  ["an image", "\u001b_Ga=T;AAAA\u001b\\", ["[image]"]],
-  ["too wide a line", "宽".repeat(30), [`${"宽".repeat(10)}\u001b[0m`]],
-])("of what a component draws, %s", (_name, line, expected) => {
-  expect(drawnLines([line], 20)).toEqual(expected);
-});
+test("a component's line keeps colours, links and the cursor, and fits the width", () =>
+  everyRow([
+    ["a colour", "\u001b[31mred\u001b[39m", ["\u001b[31mred\u001b[39m\u001b[0m"]],
+    ["a colour that is not closed", "\u001b[7mopen", ["\u001b[7mopen\u001b[0m"]],
+    [
+      "a link",
+      "\u001b]8;;https://a.b\u001b\\it\u001b]8;;\u001b\\",
+      ["\u001b]8;;https://a.b\u001b\\it\u001b]8;;\u001b\\"],
+    ],
+    ["a cursor", "\u001b_pi:c\u0007", ["\u001b_pi:c\u0007"]],
+    ["a tab and a newline", "a\tb\nc", ["a  b", "c"]],
+    ["a sequence that moves the cursor", "\u001b[2A\u001b[Kx", ["␛[2A␛[Kx"]],
+    ["a sequence that sets the clipboard", "\u001b]52;c;eA==\u0007", ["␛]52;c;eA==␇"]],
+    ["an image", "\u001b_Ga=T;AAAA\u001b\\", ["[image]"]],
+    ["too wide a line", "宽".repeat(30), [`${"宽".repeat(10)}\u001b[0m`]],
+  ])(([_name, line, expected]) => {
+    expect(drawnLines([line], 20)).toEqual(expected);
+  }));
 
 test("the theme of extensions follows the scheme, and knows no other colours", () => {
   const looks = makeTheme("dark");

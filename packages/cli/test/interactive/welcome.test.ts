@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { extensionName, loadedLines } from "../../src/interactive/session/welcome.ts";
 import { agentProject, says } from "../call/agent-project.ts";
@@ -53,10 +54,11 @@ test("names are shortened to the width, with a count of the rest", () => {
   expect(loadedLines({ extensions: [] }, 40)).toEqual([]);
 });
 
-test.each([
-  ["todo", "/x/todo.ts"],
-  ["todo", "/x/todo/index.ts"],
-  ["todo", "/x/node_modules/@me/todo/dist/index.js"],
-])("an extension is called %s for its path %s", (name, path) => {
-  expect(extensionName(path)).toBe(name);
-});
+test("an extension is named after its file, folder or package", () =>
+  everyRow([
+    ["todo", "/x/todo.ts"],
+    ["todo", "/x/todo/index.ts"],
+    ["todo", "/x/node_modules/@me/todo/dist/index.js"],
+  ])(([name, path]) => {
+    expect(extensionName(path)).toBe(name);
+  }));
