@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { openSession } from "@bonsai-agent/session";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import type { MergeReport } from "../src/commands/session-edit.ts";
 import type { BranchDiffReport } from "../src/views/branch-diff.ts";
@@ -45,15 +46,16 @@ describe("bonsai diff", () => {
     );
   });
 
-  test.each([
-    [[here, here], "same", "A and B are the same entry"],
-    [[here, parting], "ahead", "has no entries of its own"],
-    [[parting, here], "behind", "has no entries of its own"],
-  ])("%j is said clearly", async ([a, b], relation, words) => {
-    const file = writeLines(sampleLines());
-    expect(await jsonOf(["diff", file, a!, b!])).toMatchObject({ relation });
-    expect((await runCli(["diff", file, a!, b!], { columns: 200 })).stdout).toContain(words);
-  });
+  test("a comparison names the relation of one path's entries", () =>
+    everyRow([
+      [[here, here], "same", "A and B are the same entry"],
+      [[here, parting], "ahead", "has no entries of its own"],
+      [[parting, here], "behind", "has no entries of its own"],
+    ])(async ([[a, b], relation, words]) => {
+      const file = writeLines(sampleLines());
+      expect(await jsonOf(["diff", file, a!, b!])).toMatchObject({ relation });
+      expect((await runCli(["diff", file, a!, b!], { columns: 200 })).stdout).toContain(words);
+    }));
 
   test("two roots have nothing in common", async () => {
     const file = writeLines(sampleLines());
@@ -137,17 +139,18 @@ describe("bonsai merge", () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  test.each([
-    [parting, "merge_own_path"],
-    [here, "merge_own_path"],
-    ["nosuch", "entry_not_found"],
-  ])("%s is refused, and the file stays as it is", async (branch, code) => {
-    const file = writeLines(sampleLines());
-    const before = readFileSync(file);
-    const { stderr, code: exit } = await runCli(["merge", file, branch, "--json"]);
-    expect([exit, JSON.parse(stderr).error.code]).toEqual([1, code]);
-    expect(readFileSync(file).equals(before)).toBe(true);
-  });
+  test("a refused merge leaves the file unchanged", () =>
+    everyRow([
+      [parting, "merge_own_path"],
+      [here, "merge_own_path"],
+      ["nosuch", "entry_not_found"],
+    ])(async ([branch, code]) => {
+      const file = writeLines(sampleLines());
+      const before = readFileSync(file);
+      const { stderr, code: exit } = await runCli(["merge", file, branch, "--json"]);
+      expect([exit, JSON.parse(stderr).error.code]).toEqual([1, code]);
+      expect(readFileSync(file).equals(before)).toBe(true);
+    }));
 
   test("Ctrl-C changes nothing", async () => {
     const { file, end } = grownSample();

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type CompactionEntry, openSession } from "@bonsai-agent/session";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import type { CompactionReport } from "../src/views/compact-view.ts";
 import { agentProject, jsonLines } from "./agent-project.ts";
@@ -205,21 +206,22 @@ describe("bonsai compact -e", () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  test.each([
-    ["gone.ts", "", "extension_not_found"],
-    ["broken.ts", "export default (", "extension_broken"],
-    ["empty.ts", "export const x = 1;", "extension_without_factory"],
-  ])("%s is an error before anything is written", async (name, text, errorCode) => {
-    const { run, cwd } = withExtensions(text === "" ? {} : { [name]: text });
-    const file = longSession();
-    const before = readFileSync(file);
-    const argv = ["compact", file, "-o", join(cwd, "copy.jsonl"), "-e", name, "--json"];
-    const { code, stdout, stderr } = await run(argv);
-    expect([code, stdout]).toEqual([1, ""]);
-    expect(jsonLines(stderr).at(-1)).toMatchObject({ error: { code: errorCode } });
-    expect(readFileSync(file).equals(before)).toBe(true);
-    expect(existsSync(join(cwd, "copy.jsonl"))).toBe(false);
-  });
+  test("an extension that cannot be loaded is an error before anything is written", () =>
+    everyRow([
+      ["gone.ts", "", "extension_not_found"],
+      ["broken.ts", "export default (", "extension_broken"],
+      ["empty.ts", "export const x = 1;", "extension_without_factory"],
+    ])(async ([name, text, errorCode]) => {
+      const { run, cwd } = withExtensions(text === "" ? {} : { [name]: text });
+      const file = longSession();
+      const before = readFileSync(file);
+      const argv = ["compact", file, "-o", join(cwd, "copy.jsonl"), "-e", name, "--json"];
+      const { code, stdout, stderr } = await run(argv);
+      expect([code, stdout]).toEqual([1, ""]);
+      expect(jsonLines(stderr).at(-1)).toMatchObject({ error: { code: errorCode } });
+      expect(readFileSync(file).equals(before)).toBe(true);
+      expect(existsSync(join(cwd, "copy.jsonl"))).toBe(false);
+    }));
 
   test("extensions that are not named are left alone", async () => {
     const { json, told } = withExtensions({

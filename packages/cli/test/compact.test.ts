@@ -1,10 +1,10 @@
 import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { recordedSession } from "@bonsai-agent/testkit";
+import { everyRow, recordedSession } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
-import type { ContextItem } from "../src/views/context-report.ts";
 import type { ShowReport } from "../src/commands/show.ts";
 import type { CompactionReport } from "../src/views/compact-view.ts";
+import type { ContextItem } from "../src/views/context-report.ts";
 import { header, longSession, sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
@@ -97,16 +97,17 @@ describe("bonsai compact", () => {
     }
   });
 
-  test.each([80, 40])("draws the plan at %i columns", async (columns) => {
-    const { stdout } = await runCli(["compact", longSession(), "--dry-run"], { columns });
-    expect(stdout).toMatch(/^Plan {2}~?[\d,]+ → ~[\d,]+ tokens/);
-    expect(stdout).toContain("summarised");
-    expect(stdout).toMatch(/╞═+╡ {2}cut/);
-    expect(stdout).toContain("kept");
-    expect(stdout).toMatch(/^before .*\nafter /m);
-    expect(stdout).toMatch(/^Files modified/m);
-    for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(columns);
-  });
+  test("draws the plan at 40 and 80 columns", () =>
+    everyRow([80, 40])(async (columns) => {
+      const { stdout } = await runCli(["compact", longSession(), "--dry-run"], { columns });
+      expect(stdout).toMatch(/^Plan {2}~?[\d,]+ → ~[\d,]+ tokens/);
+      expect(stdout).toContain("summarised");
+      expect(stdout).toMatch(/╞═+╡ {2}cut/);
+      expect(stdout).toContain("kept");
+      expect(stdout).toMatch(/^before .*\nafter /m);
+      expect(stdout).toMatch(/^Files modified/m);
+      for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(columns);
+    }));
 
   test("says what it did, and how to take it back", async () => {
     const file = longSession();

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { agentProject } from "./agent-project.ts";
 import { RpcSession } from "./rpc-session.ts";
@@ -123,14 +124,11 @@ async function useDeep(place: string, depth: number, used: typeof commands): Pro
 }
 
 describe("every command ends well or with a clear error", () => {
-  test.each(["arguments", "details of a compaction", "other"])(
-    "all commands with 20,000 arrays in %s",
-    (name) => useDeep(name, 20_000, commands),
-  );
+  test("every command reads 20,000 nested arrays", () =>
+    everyRow(["arguments", "details of a compaction", "other"])((name) => useDeep(name, 20_000, commands)));
 
-  test.each(places.map(([name]) => name))("the main commands with 20,000 arrays in %s", (name) =>
-    useDeep(name, 20_000, mainCommands),
-  );
+  test("the main commands read 20,000 nested arrays in each place", () =>
+    everyRow(places.map(([name]) => name))((name) => useDeep(name, 20_000, mainCommands)));
 
   test("two commands with 200,000 arrays in arguments", () => {
     const used = commands.filter(([name]) => ["doctor --repair", "compact"].includes(name));
@@ -143,23 +141,24 @@ describe("20,000 arrays in what is read beside a session", () => {
   const deep = nested(20_000);
   const calling = { contextWindow: 100_000, turn: [{ text: "ok" }], atEnd: "repeat" } as const;
 
-  test.each<[name: string, text: string, code: string]>([
-    ["home/settings.json", deep, "settings_unreadable"],
-    ["home/settings.json", `{"theme": ${deep}}`, "settings_unreadable"],
-    ["home/settings.json", `{"nothing": ${deep}}`, "settings_unreadable"],
-    ["home/models.json", `{"providers": ${deep}}`, "models_unreadable"],
-    ["home/auth.json", `{"anthropic": {"key": ${deep}}}`, "model_failed"],
-    ["home/trust.json", `{"folders": ${deep}}`, "settings_unreadable"],
-  ])("%s, %#: a clear error", async (name, text, code) => {
-    const project = agentProject(calling);
-    mkdirSync(join(project.cwd, ".bonsai"));
-    writeFileSync(join(project.cwd, ".bonsai", "settings.json"), "{}");
-    writeFileSync(join(project.cwd, "..", name), text);
-    const { code: exit, stderr } = await project.run(["-p", "hi"]);
-    expect(stderr.slice(0, 2_000)).toContain(`[${code}]`);
-    expect(stderr.slice(0, 2_000).replaceAll(/\s+/g, " ")).toMatch(/nested deeper than 200 levels/);
-    expect(exit).toBe(1);
-  });
+  test("a file of the home that is nested too deep is a clear error", () =>
+    everyRow<[name: string, text: string, code: string]>([
+      ["home/settings.json", deep, "settings_unreadable"],
+      ["home/settings.json", `{"theme": ${deep}}`, "settings_unreadable"],
+      ["home/settings.json", `{"nothing": ${deep}}`, "settings_unreadable"],
+      ["home/models.json", `{"providers": ${deep}}`, "models_unreadable"],
+      ["home/auth.json", `{"anthropic": {"key": ${deep}}}`, "model_failed"],
+      ["home/trust.json", `{"folders": ${deep}}`, "settings_unreadable"],
+    ])(async ([name, text, code]) => {
+      const project = agentProject(calling);
+      mkdirSync(join(project.cwd, ".bonsai"));
+      writeFileSync(join(project.cwd, ".bonsai", "settings.json"), "{}");
+      writeFileSync(join(project.cwd, "..", name), text);
+      const { code: exit, stderr } = await project.run(["-p", "hi"]);
+      expect(stderr.slice(0, 2_000)).toContain(`[${code}]`);
+      expect(stderr.slice(0, 2_000).replaceAll(/\s+/g, " ")).toMatch(/nested deeper than 200 levels/);
+      expect(exit).toBe(1);
+    }));
 
   test("a project's package.json, and that of an extension, stop nothing but what they name", async () => {
     const project = agentProject(calling, { "package.json": `{"name": "x", "other": ${deep}}` });

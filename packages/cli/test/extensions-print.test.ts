@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listSessions, openSession } from "@bonsai-agent/session";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { type AgentProject, agentProject, jsonLines, says } from "./agent-project.ts";
 import { type RunCliOptions, runCli } from "./run-cli.ts";
@@ -67,14 +68,13 @@ describe("-e in print mode", () => {
     expect(JSON.stringify(openSession(file).projection().items)).toContain("thrown of 6");
   });
 
-  test.each([
-    ["nowhere.ts", undefined, "extension_not_found"],
-    ["own.ts", "export default () => { throw new Error('not today'); }", "not today"],
-    ["own.ts", "export const nothing = 1;", "own.ts"],
-    ["own.ts", "export default function ( {", "own.ts"],
-  ])(
-    "%s, which cannot be loaded (%s), fails the call before anything is sent",
-    async (name, source, words) => {
+  test("an extension that cannot be loaded fails the call before anything is sent", () =>
+    everyRow([
+      ["nowhere.ts", undefined, "extension_not_found"],
+      ["own.ts", "export default () => { throw new Error('not today'); }", "not today"],
+      ["own.ts", "export const nothing = 1;", "own.ts"],
+      ["own.ts", "export default function ( {", "own.ts"],
+    ])(async ([name, source, words]) => {
       const project = agentProject(says("sent"), source === undefined ? {} : { [name]: source });
       const { code, stdout, stderr } = await said(project, ["-p", "-e", name, "hi"]);
       expect([code, stdout]).toEqual([1, ""]);
@@ -86,22 +86,22 @@ describe("-e in print mode", () => {
       expect(JSON.parse(json.stderr.trim().split("\n").at(-1)!).error).toMatchObject({
         code: expect.any(String),
       });
-    },
-  );
+    }));
 });
 
 describe("flags of extensions", () => {
-  test.each([
-    [[], "false none"],
-    [["--plan"], "true none"],
-    [["--plan", "--level", "3"], "true 3"],
-    [["--level=-1"], "false -1"],
-  ])("%j", async (flags, words) => {
-    const project = projectWith(greeter);
-    const { code, stdout, stderr } = await said(project, ["-p", ...flags, "hi", "-e", "own.ts"]);
-    expect([code, stdout]).toEqual([0, "the answer\n"]);
-    expect(stderr).toContain(`start startup print false ${words}`);
-  });
+  test("the extension reads the values of its flags", () =>
+    everyRow([
+      [[], "false none"],
+      [["--plan"], "true none"],
+      [["--plan", "--level", "3"], "true 3"],
+      [["--level=-1"], "false -1"],
+    ])(async ([flags, words]) => {
+      const project = projectWith(greeter);
+      const { code, stdout, stderr } = await said(project, ["-p", ...flags, "hi", "-e", "own.ts"]);
+      expect([code, stdout]).toEqual([0, "the answer\n"]);
+      expect(stderr).toContain(`start startup print false ${words}`);
+    }));
 
   test("the value of one is no word of the prompt; words behind -- are no flags", async () => {
     const project = projectWith(greeter);
@@ -111,20 +111,21 @@ describe("flags of extensions", () => {
     expect(openSession(file).projection().items[0]!.message).toMatchObject({ content: "do --plan" });
   });
 
-  test.each([
-    [["-e", "own.ts", "--plna"], "Did you mean --plan?"],
-    [["-e", "own.ts", "--levle", "3"], "Did you mean --level?"],
-    [["--plan"], "Unknown option '--plan'"],
-    [["-e", "own.ts", "--qiet"], "Did you mean --quiet?"],
-    [["-e", "own.ts", "--plan=yes"], "The flag --plan takes no value."],
-    [["-e", "own.ts", "--level", "--quiet"], "To use it as the value, write --level=--quiet."],
-  ])("%j is wrong usage", async (flags, words) => {
-    const project = projectWith(greeter);
-    const { code, stdout, stderr } = await said(project, ["-p", ...flags, "hi"]);
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(words);
-    expect(listSessions(project).sessions).toEqual([]);
-  });
+  test("an unknown flag or a wrong value is wrong usage", () =>
+    everyRow([
+      [["-e", "own.ts", "--plna"], "Did you mean --plan?"],
+      [["-e", "own.ts", "--levle", "3"], "Did you mean --level?"],
+      [["--plan"], "Unknown option '--plan'"],
+      [["-e", "own.ts", "--qiet"], "Did you mean --quiet?"],
+      [["-e", "own.ts", "--plan=yes"], "The flag --plan takes no value."],
+      [["-e", "own.ts", "--level", "--quiet"], "To use it as the value, write --level=--quiet."],
+    ])(async ([flags, words]) => {
+      const project = projectWith(greeter);
+      const { code, stdout, stderr } = await said(project, ["-p", ...flags, "hi"]);
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toContain(words);
+      expect(listSessions(project).sessions).toEqual([]);
+    }));
 
   test("one that lacks its value is wrong usage", async () => {
     const project = projectWith(greeter);
@@ -194,18 +195,19 @@ describe("a prompt that is a command of an extension", () => {
     expect(await to("end")).toContain("greeted end");
   });
 
-  test.each([
-    ["/gret now", true, "Did you mean /greet?"],
-    ["/compact", true, "Unknown command /compact. The text went to the model."],
-    ["/tmp is full", false, ""],
-    ["/etc/passwd has what?", false, ""],
-    ["either/or", false, ""],
-  ])("%j is told of as no command: %s", async (text, isTold, words) => {
-    const { code, stdout, stderr } = await said(projectWith(greeter), ["-p", text, "-e", "own.ts"]);
-    expect([code, stdout]).toEqual([0, "the answer\n"]);
-    expect(stderr.includes("went to the model")).toBe(isTold);
-    expect(stderr).toContain(words);
-  });
+  test("a notice names only texts that look like an unknown command", () =>
+    everyRow([
+      ["/gret now", true, "Did you mean /greet?"],
+      ["/compact", true, "Unknown command /compact. The text went to the model."],
+      ["/tmp is full", false, ""],
+      ["/etc/passwd has what?", false, ""],
+      ["either/or", false, ""],
+    ])(async ([text, isTold, words]) => {
+      const { code, stdout, stderr } = await said(projectWith(greeter), ["-p", text, "-e", "own.ts"]);
+      expect([code, stdout]).toEqual([0, "the answer\n"]);
+      expect(stderr.includes("went to the model")).toBe(isTold);
+      expect(stderr).toContain(words);
+    }));
 
   test("in JSON mode, the last line is agent_end all the same", async () => {
     const project = projectWith(greeter);

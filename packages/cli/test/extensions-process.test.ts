@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { openSession } from "@bonsai-agent/session";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type AgentProject, agentProject, jsonLines, says } from "./agent-project.ts";
 import { longSession } from "./call/sample-session.ts";
@@ -144,25 +145,26 @@ describe("a process with extensions", () => {
     expect(await ended).toMatchObject({ code: 130, stdout: "" });
   });
 
-  test.each(["compact", "goto"])("%s is cancelled while an extension does not answer", async (command) => {
-    const hangs = `export default (bonsai) => {
+  test("compact and goto are cancelled while an extension does not answer", () =>
+    everyRow(["compact", "goto"])(async (command) => {
+      const hangs = `export default (bonsai) => {
       for (const name of ["session_before_compact", "session_before_tree"])
         bonsai.on(name, () => { console.log("hanging"); return new Promise(() => {}); });
     }`;
-    const file = longSession();
-    const { id } = openSession(file)
-      .entries()
-      .find(({ type }) => type === "message")!;
-    const words = command === "compact" ? [file] : [file, id, "--summarize"];
-    const { child, ended, printed } = started(agentProject(says(""), { "own.ts": hangs }), [
-      ...[command, "-e", "own.ts"],
-      ...words,
-    ]);
-    child.stdin.end();
-    await printed("hanging");
-    child.kill("SIGINT");
-    expect((await ended).code).toBe(130);
-  });
+      const file = longSession();
+      const { id } = openSession(file)
+        .entries()
+        .find(({ type }) => type === "message")!;
+      const words = command === "compact" ? [file] : [file, id, "--summarize"];
+      const { child, ended, printed } = started(agentProject(says(""), { "own.ts": hangs }), [
+        ...[command, "-e", "own.ts"],
+        ...words,
+      ]);
+      child.stdin.end();
+      await printed("hanging");
+      child.kill("SIGINT");
+      expect((await ended).code).toBe(130);
+    }));
 
   test("gives help though an extension does not come to an end", async () => {
     const project = agentProject(says(""), {

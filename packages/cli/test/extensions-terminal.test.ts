@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { agentProject, says } from "./agent-project.ts";
 import { runCli } from "./run-cli.ts";
@@ -19,28 +20,33 @@ async function typed(expression: string, text: string, signal?: AbortSignal) {
 }
 
 describe("questions on a terminal", () => {
-  test.each([
-    [`ctx.ui.select("Which?", ["red", "green"])`, "2\n", `got "green"`],
-    [`ctx.ui.select("Which?", ["red", "green"])`, "red\n", `got "red"`],
-    [`ctx.ui.select("Which?", ["red", "green"])`, "3\n1\n", `got "red"`],
-    [`ctx.ui.select("Which?", ["red", "green"])`, "\n", "got undefined"],
-    [`ctx.ui.select("Which?", [])`, "", "got undefined"],
-    [`ctx.ui.confirm("Sure?", "All of it.")`, "y\n", "got true"],
-    [`ctx.ui.confirm("Sure?", "All of it.")`, "Yes\r\n", "got true"],
-    [`ctx.ui.confirm("Sure?", "All of it.")`, "\n", "got false"],
-    [`ctx.ui.confirm("Sure?", "All of it.")`, "yesterday\n", "got false"],
-    [`ctx.ui.input("Name?", "like Ada")`, "Grace Hopper\n", `got "Grace Hopper"`],
-    [`ctx.ui.input("Name?")`, "\n", `got ""`],
-    [`ctx.ui.editor("Text?")`, "one\n\ntwo\n.\n", `got "one\\n\\ntwo"`],
-    [`ctx.ui.editor("Text?", "as it was")`, ".\n", `got "as it was"`],
-    [`ctx.ui.editor("Text?", "as it was")`, "new\n.\n", `got "new"`],
-    [`Promise.all([ctx.ui.confirm("One?", ""), ctx.ui.input("Two?")])`, "y\nsecond\n", `got [true,"second"]`],
-    [`ctx.hasUI`, "", "got true"],
-  ])("%s answered with %j", async (expression, text, words) => {
-    const { code, stdout, stderr } = await typed(expression, text);
-    expect([code, stdout]).toEqual([0, ""]);
-    expect(stderr).toContain(words);
-  });
+  test("a typed answer becomes the extension's value", () =>
+    everyRow([
+      [`ctx.ui.select("Which?", ["red", "green"])`, "2\n", `got "green"`],
+      [`ctx.ui.select("Which?", ["red", "green"])`, "red\n", `got "red"`],
+      [`ctx.ui.select("Which?", ["red", "green"])`, "3\n1\n", `got "red"`],
+      [`ctx.ui.select("Which?", ["red", "green"])`, "\n", "got undefined"],
+      [`ctx.ui.select("Which?", [])`, "", "got undefined"],
+      [`ctx.ui.confirm("Sure?", "All of it.")`, "y\n", "got true"],
+      [`ctx.ui.confirm("Sure?", "All of it.")`, "Yes\r\n", "got true"],
+      [`ctx.ui.confirm("Sure?", "All of it.")`, "\n", "got false"],
+      [`ctx.ui.confirm("Sure?", "All of it.")`, "yesterday\n", "got false"],
+      [`ctx.ui.input("Name?", "like Ada")`, "Grace Hopper\n", `got "Grace Hopper"`],
+      [`ctx.ui.input("Name?")`, "\n", `got ""`],
+      [`ctx.ui.editor("Text?")`, "one\n\ntwo\n.\n", `got "one\\n\\ntwo"`],
+      [`ctx.ui.editor("Text?", "as it was")`, ".\n", `got "as it was"`],
+      [`ctx.ui.editor("Text?", "as it was")`, "new\n.\n", `got "new"`],
+      [
+        `Promise.all([ctx.ui.confirm("One?", ""), ctx.ui.input("Two?")])`,
+        "y\nsecond\n",
+        `got [true,"second"]`,
+      ],
+      [`ctx.hasUI`, "", "got true"],
+    ])(async ([expression, text, words]) => {
+      const { code, stdout, stderr } = await typed(expression, text);
+      expect([code, stdout]).toEqual([0, ""]);
+      expect(stderr).toContain(words);
+    }));
 
   test("are shown on standard error with what they are about, and let no escape sequence through", async () => {
     const { stdout, stderr } = await typed(
@@ -51,14 +57,15 @@ describe("questions on a terminal", () => {
     expect(stderr).toContain("? Which ␛[2J one?\n  Think.\n  1) a␛[31m\n  2) b\n");
   });
 
-  test.each([
-    [`ctx.ui.confirm("Sure?", "", { timeout: 1 })`, "got false"],
-    [`ctx.ui.input("Name?", undefined, { timeout: 1 })`, "got undefined"],
-    [`ctx.ui.select("Which?", ["a"], { signal: AbortSignal.abort() })`, "got undefined"],
-    [`ctx.ui.select("Which?", ["a"], { signal: AbortSignal.timeout(1) })`, "got undefined"],
-  ])("end without an answer: %s", async (expression, words) => {
-    expect((await typed(expression, "")).stderr).toContain(words);
-  });
+  test("a timeout or an aborted signal ends a question without an answer", () =>
+    everyRow([
+      [`ctx.ui.confirm("Sure?", "", { timeout: 1 })`, "got false"],
+      [`ctx.ui.input("Name?", undefined, { timeout: 1 })`, "got undefined"],
+      [`ctx.ui.select("Which?", ["a"], { signal: AbortSignal.abort() })`, "got undefined"],
+      [`ctx.ui.select("Which?", ["a"], { signal: AbortSignal.timeout(1) })`, "got undefined"],
+    ])(async ([expression, words]) => {
+      expect((await typed(expression, "")).stderr).toContain(words);
+    }));
 
   test("a line that came after its question was given up answers the next", async () => {
     const expression = `ctx.ui.input("One?", "", { signal: AbortSignal.abort() }).then(() => ctx.ui.input("Two?"))`;
@@ -92,22 +99,23 @@ describe("a tool that wants to leave the project", () => {
     turn: [{ calls: [{ name: "read", arguments: { path } }] }, { text: "done" }],
   });
 
-  test.each([
-    ["y\n", "inside the vault", "not allowed"],
-    ["n\n", "did not allow you to read it", "inside the vault"],
-  ])("is asked about, and answered with %j", async (text, words, others) => {
-    const project = agentProject(says(""));
-    const beyond = join(project.home, "vault");
-    mkdirSync(beyond);
-    const path = join(beyond, "secret.txt");
-    writeFileSync(path, "inside the vault");
-    const play = join(project.home, "play.json");
-    writeFileSync(play, JSON.stringify(reads(path)));
-    const argv = ["--mode", "json", "hi", "--model", `scripted/${play}`];
-    const { code, stdout, stderr } = await runCli(argv, { ...project, typed: text });
-    expect(code).toBe(0);
-    expect(stderr).toContain(`The tool read wants to read ${path}.`);
-    expect(stdout).toContain(words);
-    expect(stdout).not.toContain(others);
-  });
+  test("a tool reads outside of the project only if the user agrees", () =>
+    everyRow([
+      ["y\n", "inside the vault", "not allowed"],
+      ["n\n", "did not allow you to read it", "inside the vault"],
+    ])(async ([text, words, others]) => {
+      const project = agentProject(says(""));
+      const beyond = join(project.home, "vault");
+      mkdirSync(beyond);
+      const path = join(beyond, "secret.txt");
+      writeFileSync(path, "inside the vault");
+      const play = join(project.home, "play.json");
+      writeFileSync(play, JSON.stringify(reads(path)));
+      const argv = ["--mode", "json", "hi", "--model", `scripted/${play}`];
+      const { code, stdout, stderr } = await runCli(argv, { ...project, typed: text });
+      expect(code).toBe(0);
+      expect(stderr).toContain(`The tool read wants to read ${path}.`);
+      expect(stdout).toContain(words);
+      expect(stdout).not.toContain(others);
+    }));
 });

@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { firstPartyExtensions } from "../src/call/first-party.ts";
 import type { FirstPartyReport, InstallReport } from "../src/packages/add.ts";
@@ -147,15 +148,16 @@ describe("bonsai install", () => {
     expect(existsSync(join(cwd, "home"))).toBe(false);
   });
 
-  test.each([
-    [["install", "bonsai-notes"], "package_not_found"],
-    [["install", "git@host:x/y.git"], "package_source_invalid"],
-    [["remove", "bonsai-notes"], "package_not_installed"],
-  ])("%j fails with %s", async (argv, errorCode) => {
-    const { cwd, env } = place({});
-    const { code, stdout, stderr } = await runCli([...argv, "--json"], { cwd, env });
-    expect([code, stdout, JSON.parse(stderr).error.code]).toEqual([1, "", errorCode]);
-  });
+  test("a failure has its error code", () =>
+    everyRow([
+      [["install", "bonsai-notes"], "package_not_found"],
+      [["install", "git@host:x/y.git"], "package_source_invalid"],
+      [["remove", "bonsai-notes"], "package_not_installed"],
+    ])(async ([argv, errorCode]) => {
+      const { cwd, env } = place({});
+      const { code, stdout, stderr } = await runCli([...argv, "--json"], { cwd, env });
+      expect([code, stdout, JSON.parse(stderr).error.code]).toEqual([1, "", errorCode]);
+    }));
 });
 
 describe("bonsai update", () => {

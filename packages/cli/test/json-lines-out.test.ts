@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { JsonLinesOut } from "../src/call/json-lines.ts";
@@ -78,9 +79,8 @@ describe("what is printed as JSON", () => {
     );
   });
 
-  test.each(["show", "tree", "context", "search", "compact --dry-run", "doctor", "goto"])(
-    "by %s, on both streams",
-    async (line) => {
+  test("the commands' JSON and screens contain no hidden character", () =>
+    everyRow(["show", "tree", "context", "search", "compact --dry-run", "doctor", "goto"])(async (line) => {
       const [command = "", ...flags] = line.split(" ");
       const all = hidden.join("");
       const session = { ...header, cwd: `/tmp/${all}` };
@@ -103,6 +103,5 @@ describe("what is printed as JSON", () => {
       }
       const human = await runCli([...args, ...flags], { columns: 70 });
       expect(`${human.stdout}${human.stderr}`.replaceAll("\n", "")).toMatch(isVisible);
-    },
-  );
+    }));
 });

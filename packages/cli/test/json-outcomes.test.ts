@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { testFolder } from "./call/sample-session.ts";
 import { type JsonOutcome, jsonOutcomes, writeOutcomeFiles } from "./json-outcomes.ts";
@@ -12,11 +13,13 @@ function commandOf({ name }: JsonOutcome): string {
   return name.split("-")[0]!;
 }
 
-test.each(commands)("`%s --json` prints each outcome as recorded", async (command) => {
-  const parts: string[] = [];
-  for (const outcome of jsonOutcomes) if (commandOf(outcome) === command) parts.push(await recorded(outcome));
-  await expect(parts.join("\n")).toMatchFileSnapshot(`golden/json/${command}.txt`);
-});
+test("each command prints its JSON outcomes as recorded", () =>
+  everyRow(commands)(async (command) => {
+    const parts: string[] = [];
+    for (const outcome of jsonOutcomes)
+      if (commandOf(outcome) === command) parts.push(await recorded(outcome));
+    await expect(parts.join("\n")).toMatchFileSnapshot(`golden/json/${command}.txt`);
+  }));
 
 async function recorded({ name, args, before = [], input = "", settings }: JsonOutcome): Promise<string> {
   const folder = testFolder();

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { loopbackServer } from "@bonsai-agent/testkit";
+import { everyRow, loopbackServer } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import { type ModelRow, modelsView } from "../src/commands/models.ts";
 import { lineWidth, renderLine } from "../src/views/line.ts";
@@ -177,10 +177,11 @@ describe("the view", () => {
   };
   const drawn = (width: number, shown = rows) => [...modelsView({ ...options, shown, width })];
 
-  test.each([80, 60, 40])("at %i columns", async (width) => {
-    const text = drawn(width).map((line) => renderLine(line, false));
-    await expect(`${text.join("\n")}\n`).toMatchFileSnapshot(`golden/models-${width}.txt`);
-  });
+  test("the list fits its width as recorded", () =>
+    everyRow([80, 60, 40])(async (width) => {
+      const text = drawn(width).map((line) => renderLine(line, false));
+      await expect(`${text.join("\n")}\n`).toMatchFileSnapshot(`golden/models-${width}.txt`);
+    }));
 
   test("names the variables that most people have, and where the others stand", () => {
     const none = [...modelsView({ ...options, rows: [], shown: [], width: 100 })];
@@ -195,11 +196,12 @@ describe("the view", () => {
     );
   });
 
-  test.each([80, 60, 40, 24])("is never wider than %i columns", (width) => {
-    for (const line of drawn(width)) expect(lineWidth(line)).toBeLessThanOrEqual(width);
-    const none = [...modelsView({ ...options, rows: [], shown: [], width })];
-    for (const line of none) expect(lineWidth(line)).toBeLessThanOrEqual(width);
-  });
+  test("the list is never wider than the terminal", () =>
+    everyRow([80, 60, 40, 24])((width) => {
+      for (const line of drawn(width)) expect(lineWidth(line)).toBeLessThanOrEqual(width);
+      const none = [...modelsView({ ...options, rows: [], shown: [], width })];
+      for (const line of none) expect(lineWidth(line)).toBeLessThanOrEqual(width);
+    }));
 
   test("has colours where they are wanted", () => {
     expect(

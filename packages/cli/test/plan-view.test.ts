@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { lineWidth, renderLine } from "../src/views/line.ts";
@@ -37,10 +38,11 @@ function drawn(picture: PlanPicture, width: number): string {
   return [...planView({ picture, width })].map((line) => `${renderLine(line, false)}\n`).join("");
 }
 
-test.each([80, 40])("the plan is a picture at %i columns", async (width) => {
-  for (const line of planView({ picture, width })) expect(lineWidth(line)).toBeLessThanOrEqual(width);
-  await expect(drawn(picture, width)).toMatchFileSnapshot(`golden/plan-${width}.txt`);
-});
+test("the plan is a picture at 40 and 80 columns", () =>
+  everyRow([80, 40])(async (width) => {
+    for (const line of planView({ picture, width })) expect(lineWidth(line)).toBeLessThanOrEqual(width);
+    await expect(drawn(picture, width)).toMatchFileSnapshot(`golden/plan-${width}.txt`);
+  }));
 
 test("without anything kept there is no cut; without masks, no word of them", () => {
   const text = drawn({ ...picture, parts: picture.parts.slice(0, 3), cut: undefined, maskedItems: 0 }, 80);

@@ -1,6 +1,7 @@
 import { type AgentState, lifecycleEventRules, type RunResult } from "@bonsai-agent/agent";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { emptyUsage } from "@bonsai-agent/messages";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { agentCall } from "../src/command-line/agent-call.ts";
 import { AnswerScreen, PrintProgress, RunCost } from "../src/print/print-mode.ts";
@@ -26,15 +27,20 @@ function lastLine(state: Partial<AgentState>, status: RunResult["status"] = "don
   return stderr.trim().split(" · ").at(-1)!;
 }
 
-test.each([
-  ["a recorded session", { sessionFile: "/h/sessions/-p/s.jsonl", leafId: "1" }, "bonsai -r abc"],
-  ["a session file elsewhere", { sessionFile: "/s.jsonl", leafId: "1" }, "bonsai -r s.jsonl"],
-  ["a file with a blank", { sessionFile: "/o/it's 1.jsonl", leafId: "1" }, "bonsai -r '/o/it'\\''s 1.jsonl'"],
-  ["a session whose first entry failed", { sessionFile: "/s.jsonl", leafId: null }, "not saved"],
-  ["a session in memory", { leafId: "1" }, "not saved"],
-])("how to go on with %s", (_, state, words) => {
-  expect(lastLine(state)).toBe(words);
-});
+test("the last line says how to continue the session", () =>
+  everyRow([
+    ["a recorded session", { sessionFile: "/h/sessions/-p/s.jsonl", leafId: "1" }, "bonsai -r abc"],
+    ["a session file elsewhere", { sessionFile: "/s.jsonl", leafId: "1" }, "bonsai -r s.jsonl"],
+    [
+      "a file with a blank",
+      { sessionFile: "/o/it's 1.jsonl", leafId: "1" },
+      "bonsai -r '/o/it'\\''s 1.jsonl'",
+    ],
+    ["a session whose first entry failed", { sessionFile: "/s.jsonl", leafId: null }, "not saved"],
+    ["a session in memory", { leafId: "1" }, "not saved"],
+  ])(([_, state, words]) => {
+    expect(lastLine(state)).toBe(words);
+  }));
 
 test("a command that was interrupted before it asked a model took nothing", () => {
   expect(lastLine({}, "aborted")).toBe("");

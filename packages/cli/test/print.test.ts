@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listSessions, openSession } from "@bonsai-agent/session";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { agentProject, jsonLines, says } from "./agent-project.ts";
 import { runCli } from "./run-cli.ts";
@@ -202,16 +203,17 @@ describe("what is piped in", () => {
     expect(sessions.join()).toContain("what is wrong?\\n\\n<stdin>\\nline 1\\nline 2\\n</stdin>");
   });
 
-  test.each([
-    [["-p"], undefined],
-    [["-p"], ""],
-    [["-c"], "  \n"],
-    [["--mode", "json"], undefined],
-  ])("%j with %j is no prompt", async (argv, stdin) => {
-    const { code, stderr } = await agentProject(says("no")).run(argv, stdin === undefined ? {} : { stdin });
-    expect(code).toBe(2);
-    expect(stderr).toContain("no_prompt");
-  });
+  test("empty input is no prompt", () =>
+    everyRow([
+      [["-p"], undefined],
+      [["-p"], ""],
+      [["-c"], "  \n"],
+      [["--mode", "json"], undefined],
+    ])(async ([argv, stdin]) => {
+      const { code, stderr } = await agentProject(says("no")).run(argv, stdin === undefined ? {} : { stdin });
+      expect(code).toBe(2);
+      expect(stderr).toContain("no_prompt");
+    }));
 
   test("nothing piped into `bonsai` alone is no request for anything", async () => {
     const { code, stdout } = await runCli([], { stdin: "" });
@@ -231,50 +233,52 @@ describe("what is piped in", () => {
 });
 
 describe("words that are nearly a command", () => {
-  test.each([
-    [["shwo"], "Did you mean session show?"],
-    [["compcat"], "Did you mean compact?"],
-    [["--json", "sesions"], "Did you mean session list?"],
-    [["tre", "package.json"], "Did you mean session tree?"],
-    [["undoo", "--help"], "Did you mean session undo?"],
-    [["comapct", "no-such-file"], "Did you mean compact?"],
-    [["comapct", "a", "session", "--dry-run"], "Did you mean compact?"],
-    [["COMPACT", "no-such-file"], "Did you mean compact?"],
-    [["gotoo", "no-such-file", "36306277"], "Did you mean session goto?"],
-    [["serch", "rounding"], "Did you mean search?"],
-  ])("%j is not sent", async (argv, words) => {
-    const { code, stderr } = await runCli(argv, { cwd: join(import.meta.dirname, "..") });
-    expect(code).toBe(2);
-    expect(stderr.replaceAll(/\s+/g, " ")).toContain(words);
-  });
+  test("a probable typo of a command is not sent", () =>
+    everyRow([
+      [["shwo"], "Did you mean session show?"],
+      [["compcat"], "Did you mean compact?"],
+      [["--json", "sesions"], "Did you mean session list?"],
+      [["tre", "package.json"], "Did you mean session tree?"],
+      [["undoo", "--help"], "Did you mean session undo?"],
+      [["comapct", "no-such-file"], "Did you mean compact?"],
+      [["comapct", "a", "session", "--dry-run"], "Did you mean compact?"],
+      [["COMPACT", "no-such-file"], "Did you mean compact?"],
+      [["gotoo", "no-such-file", "36306277"], "Did you mean session goto?"],
+      [["serch", "rounding"], "Did you mean search?"],
+    ])(async ([argv, words]) => {
+      const { code, stderr } = await runCli(argv, { cwd: join(import.meta.dirname, "..") });
+      expect(code).toBe(2);
+      expect(stderr.replaceAll(/\s+/g, " ")).toContain(words);
+    }));
 
-  test.each([[["-p", "shwo"]], [["hello"]], [["shwo", "me", "the", "tests"]], [["-c", "tre"]]])(
-    "%j is a prompt",
-    async (argv) => {
-      const { run } = agentProject(says("fine"));
-      await run(["first of all"]);
-      expect((await run(argv)).stdout).toBe("fine\n");
-    },
-  );
+  test("other words are a prompt", () =>
+    everyRow([[["-p", "shwo"]], [["hello"]], [["shwo", "me", "the", "tests"]], [["-c", "tre"]]])(
+      async ([argv]) => {
+        const { run } = agentProject(says("fine"));
+        await run(["first of all"]);
+        expect((await run(argv)).stdout).toBe("fine\n");
+      },
+    ));
 });
 
 describe("flags that cannot be", () => {
-  test.each([
-    [["-p", "x", "-c", "--session", "y"], "wrong_usage", "cannot be used with"],
-    [["-p", "x", "-c", "--no-session"], "wrong_usage", "cannot be used with"],
-    [["-p", "x", "--mode", "xml"], "wrong_usage", "text, json, rpc"],
-    [["-p", "x", "--thinking", "hard"], "wrong_usage", "--thinking"],
-    [["-p", "x", "--tools", " , "], "wrong_usage", "--tools none"],
-    [["-p", "x", "--name", "  "], "wrong_usage", "must not be empty"],
-    [["-p", "x", "--leaf", "abc"], "wrong_usage", "--fork"],
-    [["--mode", "rpc", "x"], "wrong_usage", "prompts on stdin"],
-    [["-p", "x", "--frobnicate"], "wrong_usage", "Unknown option"],
-  ])("%j", async (argv, code, words) => {
-    const { code: exit, stderr } = await runCli(argv, { cwd: import.meta.dirname });
-    expect(exit).toBe(2);
-    expect(stderr.replaceAll(/\s+/g, " ")).toContain(words);
-    expect(stderr).toContain(code);
-  });
+  test("an impossible combination or value is wrong usage", () =>
+    everyRow([
+      [["-p", "x", "-c", "--session", "y"], "wrong_usage", "cannot be used with"],
+      [["-p", "x", "-c", "--no-session"], "wrong_usage", "cannot be used with"],
+      [["-p", "x", "--mode", "xml"], "wrong_usage", "text, json, rpc"],
+      [["-p", "x", "--thinking", "hard"], "wrong_usage", "--thinking"],
+      [["-p", "x", "--tools", " , "], "wrong_usage", "--tools none"],
+      [["-p", "x", "--name", "  "], "wrong_usage", "must not be empty"],
+      [["-p", "x", "--leaf", "abc"], "wrong_usage", "--fork"],
+      [["--mode", "rpc", "x"], "wrong_usage", "prompts on stdin"],
+      [["-p", "x", "--frobnicate"], "wrong_usage", "Unknown option"],
+    ])(async ([argv, code, words]) => {
+      const { code: exit, stderr } = await runCli(argv, { cwd: import.meta.dirname });
+      expect(exit).toBe(2);
+      expect(stderr.replaceAll(/\s+/g, " ")).toContain(words);
+      expect(stderr).toContain(code);
+    }));
 
   test("a folder without sessions has nothing to continue, and a model nobody knows is named", async () => {
     const { run, cwd, env } = agentProject(says("no"));

@@ -2,7 +2,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listSessions } from "@bonsai-agent/session";
-import { loopbackServer, sseChunks, wires } from "@bonsai-agent/testkit";
+import { everyRow, loopbackServer, sseChunks, wires } from "@bonsai-agent/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type AgentProject, agentProject, says } from "./agent-project.ts";
 import { type CliRun, jsonOf, runCli } from "./run-cli.ts";
@@ -35,26 +35,27 @@ async function servedProject(models: readonly object[], files: Record<string, st
 const thinker = { id: "llama3:8b", contextWindow: 32_000, reasoning: true };
 
 describe("the model of a prompt", () => {
-  test.each([
-    [["--model", "box/llama3:8b"], "llama3:8b", undefined],
-    [["--model", "box/llama3:8b:high"], "llama3:8b", "high"],
-    [["--model", "box/llama3:8b:HIGH", "--thinking", "low"], "llama3:8b", "low"],
-    [["--model", "llama3:8b:medium"], "llama3:8b", "medium"],
-    [["--provider", "box", "--model", "llama3:8b:low"], "llama3:8b", "low"],
-    [["--provider", "box", "--model", "box/llama3:8b"], "llama3:8b", undefined],
-    [["--provider", "box", "--model", "a/b:free"], "a/b:free", undefined],
-    [["--model", "box/odd:high"], "odd:high", undefined],
-    [["--provider", "box", "--model", "box/x"], "box/x", undefined],
-  ])("%j", async (flags, model, effort) => {
-    const project = await servedProject([
-      thinker,
-      { id: "odd:high", contextWindow: 32_000 },
-      { id: "box/x", contextWindow: 32_000 },
-    ]);
-    const { code, stderr } = await project.run("-p", "hi", ...flags);
-    expect(code, stderr).toBe(0);
-    expect([project.sent().model, project.sent().reasoning_effort]).toEqual([model, effort]);
-  });
+  test("the flags choose model and thinking level", () =>
+    everyRow([
+      [["--model", "box/llama3:8b"], "llama3:8b", undefined],
+      [["--model", "box/llama3:8b:high"], "llama3:8b", "high"],
+      [["--model", "box/llama3:8b:HIGH", "--thinking", "low"], "llama3:8b", "low"],
+      [["--model", "llama3:8b:medium"], "llama3:8b", "medium"],
+      [["--provider", "box", "--model", "llama3:8b:low"], "llama3:8b", "low"],
+      [["--provider", "box", "--model", "box/llama3:8b"], "llama3:8b", undefined],
+      [["--provider", "box", "--model", "a/b:free"], "a/b:free", undefined],
+      [["--model", "box/odd:high"], "odd:high", undefined],
+      [["--provider", "box", "--model", "box/x"], "box/x", undefined],
+    ])(async ([flags, model, effort]) => {
+      const project = await servedProject([
+        thinker,
+        { id: "odd:high", contextWindow: 32_000 },
+        { id: "box/x", contextWindow: 32_000 },
+      ]);
+      const { code, stderr } = await project.run("-p", "hi", ...flags);
+      expect(code, stderr).toBe(0);
+      expect([project.sent().model, project.sent().reasoning_effort]).toEqual([model, effort]);
+    }));
 
   test("a level of thinking behind the model of the settings holds for sessions that begin with it", async () => {
     const project = await servedProject([thinker]);
@@ -127,20 +128,21 @@ describe("the system prompt of a prompt", () => {
     expect((await project.run(...to(project.home))).stderr).toContain("it is a folder");
   });
 
-  test.each(["./missing.txt", "missing.md", "/nowhere/at/all"])("%s can only be a file", async (name) => {
-    const project = await servedProject([thinker]);
-    const { code, stderr } = await project.run(
-      "-p",
-      "hi",
-      "--model",
-      "box/llama3:8b",
-      "--system-prompt",
-      name,
-    );
-    expect(code).toBe(2);
-    expect(stderr.replaceAll(/\s+/g, " ")).toContain("the file does not exist");
-    expect(project.sent()).toBeUndefined();
-  });
+  test("a path can only be a file", () =>
+    everyRow(["./missing.txt", "missing.md", "/nowhere/at/all"])(async (name) => {
+      const project = await servedProject([thinker]);
+      const { code, stderr } = await project.run(
+        "-p",
+        "hi",
+        "--model",
+        "box/llama3:8b",
+        "--system-prompt",
+        name,
+      );
+      expect(code).toBe(2);
+      expect(stderr.replaceAll(/\s+/g, " ")).toContain("the file does not exist");
+      expect(project.sent()).toBeUndefined();
+    }));
 });
 
 describe("--session-dir", () => {

@@ -1,4 +1,5 @@
 import { listSessions, openSession } from "@bonsai-agent/session";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { agentProject, says } from "./agent-project.ts";
 import { runCli } from "./run-cli.ts";
@@ -13,19 +14,20 @@ async function sent(words: readonly string[]): Promise<unknown> {
 }
 
 describe("a word with a blank", () => {
-  test.each([
-    "---\ntitle: a=b\n---\nSummarise this.",
-    "- fix the test\n- run it",
-    "--- a/file.ts",
-    "-- then stop",
-    "-p is broken",
-    "-explain this",
-    "--help is unclear, say more",
-    "--json in words",
-    "-\tindented",
-  ])("is sent as a prompt: %j", async (prompt) => {
-    expect(await sent(["-p", prompt])).toBe(prompt);
-  });
+  test("is sent as a prompt", () =>
+    everyRow([
+      "---\ntitle: a=b\n---\nSummarise this.",
+      "- fix the test\n- run it",
+      "--- a/file.ts",
+      "-- then stop",
+      "-p is broken",
+      "-explain this",
+      "--help is unclear, say more",
+      "--json in words",
+      "-\tindented",
+    ])(async (prompt) => {
+      expect(await sent(["-p", prompt])).toBe(prompt);
+    }));
 
   test("keeps its place among other words and flags", async () => {
     expect(await sent(["-p", "first", "- a list", "--quiet", "last"])).toBe("first - a list last");
@@ -42,25 +44,27 @@ describe("a word with a blank", () => {
   });
 });
 
-test.each([
-  [["search", "- a b"], 'No matches for "- a b".'],
-  [["search", "--limit", "3", "- a", "--", "- b"], 'No matches for "- a - b".'],
-  [["compact", "- no session"], '"- no session"'],
-])("%j takes the word with a blank: %s", async (argv, words) => {
-  const { cwd, home } = agentProject(says("ok"));
-  const { stdout, stderr } = await runCli(argv, { cwd, env: { BONSAI_HOME: home } });
-  expect(stdout + stderr).toContain(words);
-});
+test("a command takes a word with a blank as an argument", () =>
+  everyRow([
+    [["search", "- a b"], 'No matches for "- a b".'],
+    [["search", "--limit", "3", "- a", "--", "- b"], 'No matches for "- a - b".'],
+    [["compact", "- no session"], '"- no session"'],
+  ])(async ([argv, words]) => {
+    const { cwd, home } = agentProject(says("ok"));
+    const { stdout, stderr } = await runCli(argv, { cwd, env: { BONSAI_HOME: home } });
+    expect(stdout + stderr).toContain(words);
+  }));
 
-test.each([
-  [["-p", "---"], "`bonsai -p -- PROMPT`"],
-  [["-p", "--frobnicate", "- a list"], "Unknown option '--frobnicate'"],
-  [["-p", "--quiett"], "--quiet"],
-  [["-p", "--name=a b", "--frob=a b"], "Unknown option '--frob=a b'"],
-  [["search", "---"], "write `--` before it"],
-  [["search", "- a b", "--frobnicate"], "Unknown option '--frobnicate'"],
-])("%j fails with a message that contains %s", async (argv, words) => {
-  const { code, stderr } = await runCli(argv, { cwd: import.meta.dirname });
-  expect(code).toBe(2);
-  expect(stderr.replaceAll(/\s+/g, " ")).toContain(words);
-});
+test("a word that looks like a flag fails with a remedy", () =>
+  everyRow([
+    [["-p", "---"], "`bonsai -p -- PROMPT`"],
+    [["-p", "--frobnicate", "- a list"], "Unknown option '--frobnicate'"],
+    [["-p", "--quiett"], "--quiet"],
+    [["-p", "--name=a b", "--frob=a b"], "Unknown option '--frob=a b'"],
+    [["search", "---"], "write `--` before it"],
+    [["search", "- a b", "--frobnicate"], "Unknown option '--frobnicate'"],
+  ])(async ([argv, words]) => {
+    const { code, stderr } = await runCli(argv, { cwd: import.meta.dirname });
+    expect(code).toBe(2);
+    expect(stderr.replaceAll(/\s+/g, " ")).toContain(words);
+  }));

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { everyRow } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
 import { testFolder, writeLines } from "./call/sample-session.ts";
 import { runCli } from "./run-cli.ts";
 
@@ -66,32 +67,35 @@ function place() {
 
 const found = (text: string) => SECRETS.filter((secret) => text.includes(secret));
 
-describe.each([
-  ["show", (file: string) => ["session", "show", file]],
-  ["show --sources", (file: string) => ["session", "show", file, "--sources"]],
-  ["tree", (file: string) => ["session", "tree", file, "--all"]],
-  ["diff", (file: string) => ["session", "diff", file, "aaaa0006", "aaaa0005"]],
+const screens: [string, (file: string) => string[]][] = [
+  ["show", (file) => ["session", "show", file]],
+  ["show --sources", (file) => ["session", "show", file, "--sources"]],
+  ["tree", (file) => ["session", "tree", file, "--all"]],
+  ["diff", (file) => ["session", "diff", file, "aaaa0006", "aaaa0005"]],
   ["list", () => ["session", "list"]],
   ["search", () => ["search", "needle"]],
-  ["search --in", (file: string) => ["search", "needle", "--in", file]],
-  ["search --regex", (file: string) => ["search", "needle", "--in", file, "--regex"]],
-])("%s", (_, argv) => {
-  test.each([[[]], [["--json"]]])("prints no secret, with %j", async (more) => {
-    const { file, env } = place();
-    const { stdout, code } = await runCli([...argv(file), ...more], { env, columns: 200 });
-    expect(code).toBe(0);
-    expect(found(stdout)).toEqual([]);
-    expect(stdout).toContain("[redacted: ");
-  });
+  ["search --in", (file) => ["search", "needle", "--in", file]],
+  ["search --regex", (file) => ["search", "needle", "--in", file, "--regex"]],
+];
 
-  test("prints everything with --no-redact", async () => {
+test("screens and their JSON print no secret", () =>
+  everyRow(screens)(async ([, argv]) => {
+    const { file, env } = place();
+    for (const more of [[], ["--json"]]) {
+      const { stdout, code } = await runCli([...argv(file), ...more], { env, columns: 200 });
+      expect([code, more, found(stdout)]).toEqual([0, more, []]);
+      expect(stdout).toContain("[redacted: ");
+    }
+  }));
+
+test("--no-redact prints everything", () =>
+  everyRow(screens)(async ([, argv]) => {
     const { file, env } = place();
     const { stdout, code } = await runCli([...argv(file), "--json", "--no-redact"], { env });
     expect(code).toBe(0);
     expect(found(stdout)).toContain(TOKEN);
     expect(stdout).not.toContain("[redacted: ");
-  });
-});
+  }));
 
 test("context is the exact view of the model", async () => {
   const { file, env } = place();

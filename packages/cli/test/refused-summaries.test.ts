@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { estimateTokens } from "@bonsai-agent/messages";
 import { openSession } from "@bonsai-agent/session";
-import { type LoopbackReply, loopbackServer, sseChunks } from "@bonsai-agent/testkit";
+import { everyRow, type LoopbackReply, loopbackServer, sseChunks } from "@bonsai-agent/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { GotoReport } from "../src/commands/session-edit.ts";
 import type { CompactionReport } from "../src/views/compact-view.ts";
@@ -106,34 +106,38 @@ const long = () => talk([...Array(16).fill(3_000), 20]);
 const report = (stdout: string) => JSON.parse(stdout) as CompactionReport;
 
 describe("bonsai compact with a server whose window is smaller than declared", () => {
-  test.each<[string, Server]>([
-    ["15k, told in numbers", { windowTokens: 15_000 }],
-    ["15k, without numbers", { windowTokens: 15_000, refusal: wordless }],
-    [
-      "15k, told as one that is larger than declared",
-      { windowTokens: 15_000, refusal: (n) => told(n, 64_000) },
-    ],
-    ["15k, told as one that is smaller than it is", { windowTokens: 15_000, refusal: (n) => told(n, 9_000) }],
-    ["15k, told as one in which nothing fits", { windowTokens: 15_000, refusal: (n) => told(n, 1_024) }],
-    ["4k, told in numbers", { windowTokens: 4_096 }],
-    ["4k, without numbers", { windowTokens: 4_096, refusal: wordless }],
-    [
-      "15k, where nothing was declared",
-      { windowTokens: 15_000, refusal: wordless, declaredTokens: undefined },
-    ],
-  ])("%s: the summary is made in parts that fit", async (_, options) => {
-    const { refused, taken, run } = await boxServer(options);
-    const file = long();
-    const { code, stdout, stderr } = await run(["compact", file, "--keep", "10", "--json"]);
-    expect([code, stderr.includes("error")]).toEqual([0, false]);
-    expect(report(stdout)).toMatchObject({ status: "compacted", rung: "chunks" });
-    expect(report(stdout).summary).toContain(`- Part `);
-    expect(taken.length).toBeGreaterThan(1);
-    expect(refused.length).toBeGreaterThan(0);
-    expect(refused.length).toBeLessThan(12);
-    expect(report(stdout).requests).toBe(taken.length + refused.length);
-    expect(openSession(file).projection().compaction).toBeDefined();
-  });
+  test("each refusal of a size leads to a summary in parts that fit", () =>
+    everyRow<[string, Server]>([
+      ["15k, told in numbers", { windowTokens: 15_000 }],
+      ["15k, without numbers", { windowTokens: 15_000, refusal: wordless }],
+      [
+        "15k, told as one that is larger than declared",
+        { windowTokens: 15_000, refusal: (n) => told(n, 64_000) },
+      ],
+      [
+        "15k, told as one that is smaller than it is",
+        { windowTokens: 15_000, refusal: (n) => told(n, 9_000) },
+      ],
+      ["15k, told as one in which nothing fits", { windowTokens: 15_000, refusal: (n) => told(n, 1_024) }],
+      ["4k, told in numbers", { windowTokens: 4_096 }],
+      ["4k, without numbers", { windowTokens: 4_096, refusal: wordless }],
+      [
+        "15k, where nothing was declared",
+        { windowTokens: 15_000, refusal: wordless, declaredTokens: undefined },
+      ],
+    ])(async ([_, options]) => {
+      const { refused, taken, run } = await boxServer(options);
+      const file = long();
+      const { code, stdout, stderr } = await run(["compact", file, "--keep", "10", "--json"]);
+      expect([code, stderr.includes("error")]).toEqual([0, false]);
+      expect(report(stdout)).toMatchObject({ status: "compacted", rung: "chunks" });
+      expect(report(stdout).summary).toContain(`- Part `);
+      expect(taken.length).toBeGreaterThan(1);
+      expect(refused.length).toBeGreaterThan(0);
+      expect(refused.length).toBeLessThan(12);
+      expect(report(stdout).requests).toBe(taken.length + refused.length);
+      expect(openSession(file).projection().compaction).toBeDefined();
+    }));
 
   test("a refusal in the middle halves that part, and what was summarised before stays", async () => {
     const instead = (index: number) => (index === 3 ? refusedWith(wordless()) : undefined);
@@ -230,27 +234,28 @@ describe("bonsai compact with a server whose window is smaller than declared", (
 });
 
 describe("bonsai goto --summarize with a server whose window is smaller than declared", () => {
-  test.each<[string, Server, number[]]>([
-    ["15k, told in numbers", { windowTokens: 15_000 }, Array(12).fill(4_000)],
-    ["4k, without numbers", { windowTokens: 4_096, refusal: wordless }, Array(12).fill(4_000)],
-    [
-      "15k, told as one in which nothing fits",
-      { windowTokens: 15_000, refusal: (n) => told(n, 1_024) },
-      Array(12).fill(4_000),
-    ],
-    [
-      "4k, and one message is larger than that",
-      { windowTokens: 4_096, refusal: wordless },
-      [20, 20, 20, 16_000],
-    ],
-  ])("%s: the branch is summarised in parts", async (_, options, words) => {
-    const { refused, taken, run } = await boxServer(options);
-    const file = talk(words);
-    const { code, stdout } = await run(["goto", file, "aaaa0001", "--summarize", "--json"]);
-    const { summaryEntryId } = JSON.parse(stdout) as GotoReport;
-    const entry = openSession(file).entry(summaryEntryId!);
-    const last = `- Part ${taken.length}.`;
-    expect([code, entry?.type === "branch_summary" && entry.summary.includes(last)]).toEqual([0, true]);
-    expect([taken.length > 1, refused.length > 0, refused.length < 12]).toEqual([true, true, true]);
-  });
+  test("the branch is summarised in parts that fit", () =>
+    everyRow<[string, Server, number[]]>([
+      ["15k, told in numbers", { windowTokens: 15_000 }, Array(12).fill(4_000)],
+      ["4k, without numbers", { windowTokens: 4_096, refusal: wordless }, Array(12).fill(4_000)],
+      [
+        "15k, told as one in which nothing fits",
+        { windowTokens: 15_000, refusal: (n) => told(n, 1_024) },
+        Array(12).fill(4_000),
+      ],
+      [
+        "4k, and one message is larger than that",
+        { windowTokens: 4_096, refusal: wordless },
+        [20, 20, 20, 16_000],
+      ],
+    ])(async ([_, options, words]) => {
+      const { refused, taken, run } = await boxServer(options);
+      const file = talk(words);
+      const { code, stdout } = await run(["goto", file, "aaaa0001", "--summarize", "--json"]);
+      const { summaryEntryId } = JSON.parse(stdout) as GotoReport;
+      const entry = openSession(file).entry(summaryEntryId!);
+      const last = `- Part ${taken.length}.`;
+      expect([code, entry?.type === "branch_summary" && entry.summary.includes(last)]).toEqual([0, true]);
+      expect([taken.length > 1, refused.length > 0, refused.length < 12]).toEqual([true, true, true]);
+    }));
 });

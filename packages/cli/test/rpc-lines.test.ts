@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type LineIn, linesIn } from "../src/call/json-lines.ts";
@@ -31,15 +32,16 @@ test("lines come whole, wherever the parts are cut, and only LF ends one", async
   );
 });
 
-test.each([
-  ["no end at the end", "a\nb", [{ text: "a" }, { text: "b" }]],
-  ["line separators of Unicode", "a\u2028b\u2029c\u0085d\n", [{ text: "a\u2028b\u2029c\u0085d" }]],
-  ["blank lines", "\n\r\n", [{ text: "" }, { text: "" }]],
-  ["nothing", "", []],
-  ["a lone CR", "a\rb\n", [{ text: "a\rb" }]],
-])("%s", async (_, text, expected) => {
-  expect(await linesOf([Buffer.from(text)])).toEqual(expected);
-});
+test("lines are read as they end", () =>
+  everyRow([
+    ["no end at the end", "a\nb", [{ text: "a" }, { text: "b" }]],
+    ["line separators of Unicode", "a\u2028b\u2029c\u0085d\n", [{ text: "a\u2028b\u2029c\u0085d" }]],
+    ["blank lines", "\n\r\n", [{ text: "" }, { text: "" }]],
+    ["nothing", "", []],
+    ["a lone CR", "a\rb\n", [{ text: "a\rb" }]],
+  ])(async ([_, text, expected]) => {
+    expect(await linesOf([Buffer.from(text)])).toEqual(expected);
+  }));
 
 test("a line that is too long is skipped up to its end, and the next is read", async () => {
   const bytes = Buffer.from(`${"x".repeat(25)}\nok\n${"y".repeat(11)}`);

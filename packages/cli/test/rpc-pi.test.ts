@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Scenario } from "@bonsai-agent/models/scripted";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { type AgentProject, agentProject, says } from "./agent-project.ts";
 import { isEnd, type RpcLine, RpcSession, slow } from "./rpc-session.ts";
@@ -187,19 +188,24 @@ describe("a client of pi's drives --mode rpc", () => {
     await rpc.end();
   });
 
-  test.each([
-    ["one-at-a-time", ["user", "assistant", "user", "assistant", "user", "assistant"]],
-    ["all", ["user", "assistant", "user", "user", "assistant"]],
-  ])("what waits for the end of the run is delivered %s", async (mode, roles) => {
-    const rpc = new PiRpc({ contextWindow: 100_000, turn: [{ text: "yes", delayMs: 200 }], atEnd: "repeat" });
-    await rpc.data("set_follow_up_mode", { mode });
-    await rpc.data("prompt", { message: "hi" });
-    for (const message of ["one", "two"]) await rpc.data("follow_up", { message });
-    await rpc.wait(({ type }) => type === "agent_settled");
-    const { messages } = await rpc.data<{ messages: { role: string }[] }>("get_messages");
-    expect(messages.map(({ role }) => role)).toEqual(roles);
-    await rpc.end();
-  });
+  test("the follow-up mode decides how queued messages are delivered", () =>
+    everyRow([
+      ["one-at-a-time", ["user", "assistant", "user", "assistant", "user", "assistant"]],
+      ["all", ["user", "assistant", "user", "user", "assistant"]],
+    ])(async ([mode, roles]) => {
+      const rpc = new PiRpc({
+        contextWindow: 100_000,
+        turn: [{ text: "yes", delayMs: 200 }],
+        atEnd: "repeat",
+      });
+      await rpc.data("set_follow_up_mode", { mode });
+      await rpc.data("prompt", { message: "hi" });
+      for (const message of ["one", "two"]) await rpc.data("follow_up", { message });
+      await rpc.wait(({ type }) => type === "agent_settled");
+      const { messages } = await rpc.data<{ messages: { role: string }[] }>("get_messages");
+      expect(messages.map(({ role }) => role)).toEqual(roles);
+      await rpc.end();
+    }));
 
   test("its events come in its shapes", async () => {
     const rpc = new PiRpc(says("yes"));

@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { agentProject, says } from "./agent-project.ts";
 import { does, rpcWith, told } from "./rpc-extension.ts";
@@ -9,48 +10,54 @@ const isQuestion = ({ type, method }: RpcLine): boolean =>
   type === "extension_ui_request" && ["select", "confirm", "input", "editor"].includes(method as string);
 
 describe("questions over RPC", () => {
-  test.each([
-    [
-      `ctx.ui.select("Which?", ["red", "green"])`,
-      { method: "select", title: "Which?", options: ["red", "green"] },
-      { value: "green" },
-      "green",
-    ],
-    [`ctx.ui.select("Which?", ["red"])`, { method: "select" }, { value: "blue" }, null],
-    [`ctx.ui.select("Which?", ["red"], { timeout: 60000 })`, { timeout: 60_000 }, { cancelled: true }, null],
-    [
-      `ctx.ui.confirm("Sure?", "All.")`,
-      { method: "confirm", title: "Sure?", message: "All." },
-      { confirmed: true },
-      true,
-    ],
-    [`ctx.ui.confirm("Sure?", "All.")`, { method: "confirm" }, { confirmed: false }, false],
-    [`ctx.ui.confirm("Sure?", "All.")`, { method: "confirm" }, { confirmed: true, cancelled: true }, false],
-    [`ctx.ui.confirm("Sure?", "All.")`, { method: "confirm" }, { value: "yes" }, false],
-    [
-      `ctx.ui.input("Name?", "like Ada")`,
-      { method: "input", title: "Name?", placeholder: "like Ada" },
-      { value: "" },
-      "",
-    ],
-    [`ctx.ui.input("Name?")`, { method: "input", title: "Name?" }, { cancelled: true }, null],
-    [
-      `ctx.ui.editor("Text?", "before")`,
-      { method: "editor", title: "Text?", prefill: "before" },
-      { value: "a\nb" },
-      "a\nb",
-    ],
-    [`ctx.ui.editor("Text?")`, { method: "editor" }, { cancelled: true }, null],
-  ])("%s, answered with %j: %j", async (expression, request, answer, value) => {
-    const rpc = rpcWith(does(`told(await ${expression});`));
-    rpc.send({ id: 1, type: "prompt", message: "/do" });
-    const question = await rpc.wait(isQuestion);
-    expect(question).toMatchObject({ type: "extension_ui_request", id: expect.any(String), ...request });
-    rpc.send({ type: "extension_ui_response", id: question.id, ...answer });
-    expect(await told(rpc)).toEqual(value);
-    expect(await rpc.wait(({ id }) => id === 1)).toMatchObject({ success: true, data: { queued: false } });
-    expect(await rpc.end()).toMatchObject({ code: 0, stderr: "" });
-  });
+  test("a question reaches the client, and the answer reaches the extension", () =>
+    everyRow([
+      [
+        `ctx.ui.select("Which?", ["red", "green"])`,
+        { method: "select", title: "Which?", options: ["red", "green"] },
+        { value: "green" },
+        "green",
+      ],
+      [`ctx.ui.select("Which?", ["red"])`, { method: "select" }, { value: "blue" }, null],
+      [
+        `ctx.ui.select("Which?", ["red"], { timeout: 60000 })`,
+        { timeout: 60_000 },
+        { cancelled: true },
+        null,
+      ],
+      [
+        `ctx.ui.confirm("Sure?", "All.")`,
+        { method: "confirm", title: "Sure?", message: "All." },
+        { confirmed: true },
+        true,
+      ],
+      [`ctx.ui.confirm("Sure?", "All.")`, { method: "confirm" }, { confirmed: false }, false],
+      [`ctx.ui.confirm("Sure?", "All.")`, { method: "confirm" }, { confirmed: true, cancelled: true }, false],
+      [`ctx.ui.confirm("Sure?", "All.")`, { method: "confirm" }, { value: "yes" }, false],
+      [
+        `ctx.ui.input("Name?", "like Ada")`,
+        { method: "input", title: "Name?", placeholder: "like Ada" },
+        { value: "" },
+        "",
+      ],
+      [`ctx.ui.input("Name?")`, { method: "input", title: "Name?" }, { cancelled: true }, null],
+      [
+        `ctx.ui.editor("Text?", "before")`,
+        { method: "editor", title: "Text?", prefill: "before" },
+        { value: "a\nb" },
+        "a\nb",
+      ],
+      [`ctx.ui.editor("Text?")`, { method: "editor" }, { cancelled: true }, null],
+    ])(async ([expression, request, answer, value]) => {
+      const rpc = rpcWith(does(`told(await ${expression});`));
+      rpc.send({ id: 1, type: "prompt", message: "/do" });
+      const question = await rpc.wait(isQuestion);
+      expect(question).toMatchObject({ type: "extension_ui_request", id: expect.any(String), ...request });
+      rpc.send({ type: "extension_ui_response", id: question.id, ...answer });
+      expect(await told(rpc)).toEqual(value);
+      expect(await rpc.wait(({ id }) => id === 1)).toMatchObject({ success: true, data: { queued: false } });
+      expect(await rpc.end()).toMatchObject({ code: 0, stderr: "" });
+    }));
 
   test("what an extension only shows is sent, and waits for nothing", async () => {
     const rpc = rpcWith(
@@ -104,9 +111,8 @@ describe("questions over RPC", () => {
     await rpc.end();
   });
 
-  test.each(["input", "shutdown", "signal"])(
-    "the end by %s answers open questions as if nobody were there",
-    async (how) => {
+  test("each end of the program answers open questions without the user", () =>
+    everyRow(["input", "shutdown", "signal"])(async (how) => {
       const stop = new AbortController();
       const project = does(
         `told(await ctx.ui.confirm("Sure?", "")); told(await ctx.ui.confirm("And now?", ""));`,
@@ -119,8 +125,7 @@ describe("questions over RPC", () => {
       const { code } = how === "input" ? await rpc.end() : await rpc.ended;
       expect(code).toBe(how === "signal" ? 130 : 0);
       expect(rpc.lines.filter(isQuestion)).toHaveLength(1);
-    },
-  );
+    }));
 
   test("a question of a running command is answered at once; the next commands wait", async () => {
     const guard = `bonsai.on("session_before_switch", async (event, ctx) => ({ cancel: !(await ctx.ui.confirm("Leave?", "")) }));`;
@@ -135,29 +140,30 @@ describe("questions over RPC", () => {
     await rpc.end();
   });
 
-  test.each([
-    { type: "new_session", waits: `ctx.ui.confirm("Leave?", "")` },
-    { type: "fork", waits: `ctx.ui.confirm("Leave?", "")` },
-    { type: "new_session", waits: "new Promise(() => {})" },
-  ])("abort is carried out during $type, while an extension waits for $waits", async ({ type, waits }) => {
-    const guard = ["switch", "fork"]
-      .map(
-        (name) =>
-          `bonsai.on("session_before_${name}", async (event, ctx) => { ctx.ui.setTitle("asked"); await ${waits}; });`,
-      )
-      .join("\n");
-    const rpc = rpcWith(does("", guard));
-    await rpc.ask({ type: "prompt", message: "hi" });
-    await rpc.wait(isEnd);
-    const { leafId, sessionId } = (await rpc.ask({ type: "get_state" })).data as RpcLine;
-    rpc.send({ id: 1, type, ...(type === "fork" ? { entryId: leafId, position: "at" } : {}) });
-    await rpc.wait(({ method }) => method === "setTitle");
-    expect(await rpc.ask({ type: "abort" })).toMatchObject({ success: true });
-    expect(await rpc.wait(({ id }) => id === 1)).toMatchObject({ data: { cancelled: true, sessionId } });
-    expect(await rpc.ask({ type: "prompt", message: "still here" })).toMatchObject({ success: true });
-    expect(await rpc.end()).toMatchObject({ code: 0, stderr: "" });
-    expect(rpc.lines.filter(({ command }) => command === "abort")).toHaveLength(1);
-  });
+  test("abort is carried out while an extension holds a command", () =>
+    everyRow([
+      { type: "new_session", waits: `ctx.ui.confirm("Leave?", "")` },
+      { type: "fork", waits: `ctx.ui.confirm("Leave?", "")` },
+      { type: "new_session", waits: "new Promise(() => {})" },
+    ])(async ({ type, waits }) => {
+      const guard = ["switch", "fork"]
+        .map(
+          (name) =>
+            `bonsai.on("session_before_${name}", async (event, ctx) => { ctx.ui.setTitle("asked"); await ${waits}; });`,
+        )
+        .join("\n");
+      const rpc = rpcWith(does("", guard));
+      await rpc.ask({ type: "prompt", message: "hi" });
+      await rpc.wait(isEnd);
+      const { leafId, sessionId } = (await rpc.ask({ type: "get_state" })).data as RpcLine;
+      rpc.send({ id: 1, type, ...(type === "fork" ? { entryId: leafId, position: "at" } : {}) });
+      await rpc.wait(({ method }) => method === "setTitle");
+      expect(await rpc.ask({ type: "abort" })).toMatchObject({ success: true });
+      expect(await rpc.wait(({ id }) => id === 1)).toMatchObject({ data: { cancelled: true, sessionId } });
+      expect(await rpc.ask({ type: "prompt", message: "still here" })).toMatchObject({ success: true });
+      expect(await rpc.end()).toMatchObject({ code: 0, stderr: "" });
+      expect(rpc.lines.filter(({ command }) => command === "abort")).toHaveLength(1);
+    }));
 
   test("shutdown is carried out during a command that never ends; the commands after it are not begun", async () => {
     const guard = `bonsai.on("session_before_switch", async (event, ctx) => { ctx.ui.setTitle("asked"); await new Promise(() => {}); });`;

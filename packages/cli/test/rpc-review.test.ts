@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { agentProject } from "./agent-project.ts";
 import { modelSummary } from "./call/model-summary.ts";
@@ -165,9 +166,8 @@ describe("a compaction is looked at over RPC", () => {
   });
 });
 
-test.each(["text", "json"])(
-  "in %s mode nobody is asked: one notice, and it is made at once",
-  async (mode) => {
+test("the text and JSON modes compact without asking and print one notice", () =>
+  everyRow(["text", "json"])(async (mode) => {
     const project = agentProject(scenario);
     writeFileSync(join(project.home, "settings.json"), JSON.stringify(settingsOf("always")));
     const argv = ["--mode", mode, "-p", "go on", "--session", longSession(), ...project.model];
@@ -176,5 +176,4 @@ test.each(["text", "json"])(
     const notices = `${stdout}${stderr}`.split("compaction.confirm is on").length - 1;
     expect(notices).toBe(1);
     if (mode === "json") expect(stdout.includes('"status":"compacted"')).toBe(true);
-  },
-);
+  }));

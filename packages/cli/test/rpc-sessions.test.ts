@@ -1,6 +1,7 @@
 import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listSessions, openSession } from "@bonsai-agent/session";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { agentProject, says } from "./agent-project.ts";
 import { isEnd, isUpdate, RpcSession, slow } from "./rpc-session.ts";
@@ -33,9 +34,8 @@ describe("--mode rpc: sessions", () => {
     ]);
   });
 
-  test.each(["new", "forked"])(
-    "another program that appends to a %s session is reported by a notice",
-    async (kind) => {
+  test("a notice reports another program's append to a new or an opened session", () =>
+    everyRow(["new", "forked"])(async (kind) => {
       const rpc = new RpcSession(agentProject(says("ok")));
       await rpc.ask({ type: "prompt", message: "hi" });
       await rpc.wait(isEnd);
@@ -47,8 +47,7 @@ describe("--mode rpc: sessions", () => {
       await rpc.end();
       const notices = rpc.lines.filter(({ type }) => type === "notice");
       expect(notices).toEqual([expect.objectContaining({ code: "foreign_entries" })]);
-    },
-  );
+    }));
 
   test("a new session names no parent that has no file", async () => {
     const project = agentProject(says("ok"));

@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { agentProject, jsonLines, says } from "./agent-project.ts";
 import { isEnd, isUpdate, RpcSession, slow } from "./rpc-session.ts";
@@ -38,28 +39,29 @@ describe("--mode rpc", () => {
     expect(lines.map(({ type }) => type).lastIndexOf("agent_end")).toBeGreaterThan(lines.indexOf(said[1]!));
   });
 
-  test.each([
-    ["not json", null, "rpc_line_unreadable"],
-    ["[1]", null, "rpc_line_unreadable"],
-    ["null", null, "rpc_line_unreadable"],
-    ["{}", null, "rpc_command_unknown"],
-    ['{"type":"promt","id":1}', "promt", "rpc_command_unknown"],
-    ['{"type":"toString"}', "toString", "rpc_command_unknown"],
-    ['{"type":"prompt"}', "prompt", "rpc_command_invalid"],
-    ['{"type":"prompt","message":5}', "prompt", "rpc_command_invalid"],
-    ['{"type":"prompt","message":""}', "prompt", "rpc_command_invalid"],
-    ['{"type":"prompt","message":"x","imgaes":[]}', "prompt", "rpc_command_invalid"],
-    ['{"type":"set_thinking_level","level":"hard"}', "set_thinking_level", "rpc_command_invalid"],
-    ['{"type":"get_state","id":{}}', "get_state", "rpc_command_invalid"],
-  ])("%s is answered, and nothing ends", async (line, command, code) => {
-    const rpc = new RpcSession(agentProject(says("")));
-    rpc.sendText(`${line}\n`);
-    const response = await rpc.wait(({ type }) => type === "response");
-    expect(response).toMatchObject({ command, success: false, code });
-    expect(response.error).toEqual(expect.any(String));
-    expect(await rpc.ask({ type: "get_state" })).toMatchObject({ success: true });
-    expect((await rpc.end()).code).toBe(0);
-  });
+  test("a command that cannot be carried out is answered, and the session continues", () =>
+    everyRow([
+      ["not json", null, "rpc_line_unreadable"],
+      ["[1]", null, "rpc_line_unreadable"],
+      ["null", null, "rpc_line_unreadable"],
+      ["{}", null, "rpc_command_unknown"],
+      ['{"type":"promt","id":1}', "promt", "rpc_command_unknown"],
+      ['{"type":"toString"}', "toString", "rpc_command_unknown"],
+      ['{"type":"prompt"}', "prompt", "rpc_command_invalid"],
+      ['{"type":"prompt","message":5}', "prompt", "rpc_command_invalid"],
+      ['{"type":"prompt","message":""}', "prompt", "rpc_command_invalid"],
+      ['{"type":"prompt","message":"x","imgaes":[]}', "prompt", "rpc_command_invalid"],
+      ['{"type":"set_thinking_level","level":"hard"}', "set_thinking_level", "rpc_command_invalid"],
+      ['{"type":"get_state","id":{}}', "get_state", "rpc_command_invalid"],
+    ])(async ([line, command, code]) => {
+      const rpc = new RpcSession(agentProject(says("")));
+      rpc.sendText(`${line}\n`);
+      const response = await rpc.wait(({ type }) => type === "response");
+      expect(response).toMatchObject({ command, success: false, code });
+      expect(response.error).toEqual(expect.any(String));
+      expect(await rpc.ask({ type: "get_state" })).toMatchObject({ success: true });
+      expect((await rpc.end()).code).toBe(0);
+    }));
 
   test("an id is given back as it came", async () => {
     const rpc = new RpcSession(agentProject(says("")));

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { listSessions, openSession } from "@bonsai-agent/session";
-import { type LoopbackServer, loopbackServer, sseChunks, wires } from "@bonsai-agent/testkit";
+import { everyRow, type LoopbackServer, loopbackServer, sseChunks, wires } from "@bonsai-agent/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type AgentProject, agentProject, says } from "./agent-project.ts";
 import { RpcSession } from "./rpc-session.ts";
@@ -75,16 +75,17 @@ describe("--api-key", () => {
     for (const text of filesBelow(project.home)) expect(text).not.toContain(key);
   });
 
-  test.each([
-    [["--api-key", key], "--api-key needs --model"],
-    [["--api-key", key, "--model", "nothing"], "does not name one"],
-    [["--api-key", "", "--model", "box/m"], "must not be empty"],
-  ])("%j is wrong usage", async (flags, words) => {
-    const { run } = await keyProject();
-    const { code, stderr } = await run("-p", "hi", ...flags);
-    expect([code, stderr.replaceAll(/\s+/g, " ")]).toEqual([2, expect.stringContaining(words)]);
-    expect(stderr).not.toContain(key);
-  });
+  test("--api-key without a usable model or value is wrong usage", () =>
+    everyRow([
+      [["--api-key", key], "--api-key needs --model"],
+      [["--api-key", key, "--model", "nothing"], "does not name one"],
+      [["--api-key", "", "--model", "box/m"], "must not be empty"],
+    ])(async ([flags, words]) => {
+      const { run } = await keyProject();
+      const { code, stderr } = await run("-p", "hi", ...flags);
+      expect([code, stderr.replaceAll(/\s+/g, " ")]).toEqual([2, expect.stringContaining(words)]);
+      expect(stderr).not.toContain(key);
+    }));
 
   test("an unknown provider is named, also with --api-key", async () => {
     const { run } = await keyProject();

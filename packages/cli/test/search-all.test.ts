@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SessionHit } from "@bonsai-agent/session/search";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
@@ -66,24 +67,26 @@ test("--all and a session of two words are the old forms", async () => {
   expect(await jsonOf(["search", "3f2b", "cache"], options)).toEqual([]);
 });
 
-test.each(["src", "notes"])("a query may begin with the name of a file or folder: %s", async (word) => {
-  const cwd = testFolder();
-  mkdirSync(join(cwd, "src"));
-  writeFileSync(join(cwd, "notes"), "not a session");
-  const { code, stdout } = await runCli(["search", word, "zebra"], { cwd, env: { BONSAI_HOME: home() } });
-  expect([code, stdout]).toEqual([0, `No matches for "${word} zebra".\n`]);
-});
+test("a query may begin with the name of a file or folder", () =>
+  everyRow(["src", "notes"])(async (word) => {
+    const cwd = testFolder();
+    mkdirSync(join(cwd, "src"));
+    writeFileSync(join(cwd, "notes"), "not a session");
+    const { code, stdout } = await runCli(["search", word, "zebra"], { cwd, env: { BONSAI_HOME: home() } });
+    expect([code, stdout]).toEqual([0, `No matches for "${word} zebra".\n`]);
+  }));
 
-test.each([
-  [["search"], "query"],
-  [["search", "--all"], "query"],
-  [["search", "--regex", "cache"], "add --in SESSION"],
-  [["search", "--all", "--regex", "cache"], "--regex"],
-  [["search", "--all", "cache", "--in", "x.jsonl"], "--in"],
-  [["search", "cache", "--in", "x.jsonl", "--cwd", "."], "--cwd"],
-  [["search", "FILE", "cache", "--cwd", "."], "--cwd"],
-])("%j is wrong usage", async (args, words) => {
-  const file = writeLines(sampleLines());
-  const { code, stderr } = await runCli(args.map((word) => (word === "FILE" ? file : word)));
-  expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
-});
+test("a wrong combination or value is wrong usage", () =>
+  everyRow([
+    [["search"], "query"],
+    [["search", "--all"], "query"],
+    [["search", "--regex", "cache"], "add --in SESSION"],
+    [["search", "--all", "--regex", "cache"], "--regex"],
+    [["search", "--all", "cache", "--in", "x.jsonl"], "--in"],
+    [["search", "cache", "--in", "x.jsonl", "--cwd", "."], "--cwd"],
+    [["search", "FILE", "cache", "--cwd", "."], "--cwd"],
+  ])(async ([args, words]) => {
+    const file = writeLines(sampleLines());
+    const { code, stderr } = await runCli(args.map((word) => (word === "FILE" ? file : word)));
+    expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
+  }));

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listSessions, newSessionFile, openSession, type Session } from "@bonsai-agent/session";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { type AgentProject, agentProject, says } from "./agent-project.ts";
 import { testFolder } from "./call/sample-session.ts";
@@ -188,19 +189,20 @@ describe("a session whose model cannot be asked now", () => {
   };
   const usual = ({ model }: AgentProject) => ({ model: model[1] });
 
-  test.each([
-    ["anthropic", "claude-sonnet-4-5", "ANTHROPIC_API_KEY is not set."],
-    ["box", "coder", "no server answers at http://127.0.0.1:1/v1."],
-    ["nobody", "none", 'Unknown provider "nobody"'],
-  ])("%s/%s: the usual one goes on, and its user is notified", async (provider, id, why) => {
-    const project = workedOnWith(provider, id, usual);
-    const { code, stdout, stderr } = await goOn(project);
-    expect([code, stdout]).toEqual([0, "ok\n"]);
-    expect(stderr).toContain(`This session used ${provider}/${id}, which is not available:`);
-    expect(stderr).toContain(why);
-    expect(stderr).toContain(`Using ${project.model[1]} instead.`);
-    expect((await goOn(project)).stderr).not.toContain("is not available");
-  });
+  test("a stored model that cannot be used is replaced, and a notice says why", () =>
+    everyRow([
+      ["anthropic", "claude-sonnet-4-5", "ANTHROPIC_API_KEY is not set."],
+      ["box", "coder", "no server answers at http://127.0.0.1:1/v1."],
+      ["nobody", "none", 'Unknown provider "nobody"'],
+    ])(async ([provider, id, why]) => {
+      const project = workedOnWith(provider, id, usual);
+      const { code, stdout, stderr } = await goOn(project);
+      expect([code, stdout]).toEqual([0, "ok\n"]);
+      expect(stderr).toContain(`This session used ${provider}/${id}, which is not available:`);
+      expect(stderr).toContain(why);
+      expect(stderr).toContain(`Using ${project.model[1]} instead.`);
+      expect((await goOn(project)).stderr).not.toContain("is not available");
+    }));
 
   test("where no other can be asked either, the error comes behind the reason", async () => {
     const { code, stderr } = await goOn(workedOnWith("box", "coder", () => ({})));

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { sampleLines, writeLines } from "./call/sample-session.ts";
 import { withExtensions } from "./session-command-project.ts";
@@ -24,17 +25,18 @@ describe("flags of extensions in session commands", () => {
     expect([models.code, models.stdout]).toEqual([0, expect.stringContaining('"own"')]);
   });
 
-  test.each([
-    [["compact", "FILE", "-e", "own.ts", "--tres"], "Unknown option '--tres'"],
-    [["compact", "FILE", "-e", "own.ts", "--tag"], "needs a value"],
-    [["compact", "FILE", "--terse"], "Unknown option '--terse'"],
-    [["show", "FILE", "--terse"], "Unknown option '--terse'"],
-    [["compact", "FILE", "more", "-e", "own.ts", "--terse"], "Too many arguments"],
-  ])("%j is wrong usage", async (words, message) => {
-    const { run, cwd } = withExtensions({ "own.ts": flagged });
-    const file = writeLines(sampleLines(), join(cwd, "session.jsonl"));
-    const { code, stdout, stderr } = await run(words.map((word) => (word === "FILE" ? file : word)));
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr.toLowerCase()).toContain(message.toLowerCase());
-  });
+  test("an unknown flag or a wrong value is wrong usage", () =>
+    everyRow([
+      [["compact", "FILE", "-e", "own.ts", "--tres"], "Unknown option '--tres'"],
+      [["compact", "FILE", "-e", "own.ts", "--tag"], "needs a value"],
+      [["compact", "FILE", "--terse"], "Unknown option '--terse'"],
+      [["show", "FILE", "--terse"], "Unknown option '--terse'"],
+      [["compact", "FILE", "more", "-e", "own.ts", "--terse"], "Too many arguments"],
+    ])(async ([words, message]) => {
+      const { run, cwd } = withExtensions({ "own.ts": flagged });
+      const file = writeLines(sampleLines(), join(cwd, "session.jsonl"));
+      const { code, stdout, stderr } = await run(words.map((word) => (word === "FILE" ? file : word)));
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr.toLowerCase()).toContain(message.toLowerCase());
+    }));
 });

@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import type { CompactionReport } from "../src/views/compact-view.ts";
 import { longSession, testFolder } from "./call/sample-session.ts";
@@ -39,27 +40,28 @@ describe("compaction settings", () => {
     expect(scaled).toBeLessThan(keptCount(await jsonOf(argv)));
   });
 
-  test.each([
-    ['{"compaction": {"keepRecentTokens": "many"}}', "settings_invalid", ["keepRecentTokens", '"many"']],
-    ['{"compaction": {"keepRecent": 1}}', "settings_invalid", ["keepRecent", "keepRecentTokens"]],
-    ['{"compation": {}}', "settings_invalid", ["compation", "compaction"]],
-    ['{"thinking": "hard"}', "settings_invalid", ["thinking", '"hard"', '"xhigh"']],
-    ['{"compaction": []}', "settings_invalid", ["compaction", "[]", "object"]],
-    ["[1]", "settings_invalid", ["settings are", "[1]", "object"]],
-    ["{", "settings_unreadable", ["JSON"]],
-  ])("%s is an error that names file, key, found and allowed", async (text, code, words) => {
-    const env = homeWith(text);
-    const {
-      code: exit,
-      stderr,
-      stdout,
-    } = await runCli(["compact", longSession(), "--dry-run", "--json"], { env });
-    expect([exit, stdout]).toEqual([1, ""]);
-    const { error } = JSON.parse(stderr);
-    expect(error.code).toBe(code);
-    for (const word of [join(env.BONSAI_HOME, "settings.json"), ...words])
-      expect(error.message).toContain(word);
-  });
+  test("an invalid file is an error that names file, key, found and allowed", () =>
+    everyRow([
+      ['{"compaction": {"keepRecentTokens": "many"}}', "settings_invalid", ["keepRecentTokens", '"many"']],
+      ['{"compaction": {"keepRecent": 1}}', "settings_invalid", ["keepRecent", "keepRecentTokens"]],
+      ['{"compation": {}}', "settings_invalid", ["compation", "compaction"]],
+      ['{"thinking": "hard"}', "settings_invalid", ["thinking", '"hard"', '"xhigh"']],
+      ['{"compaction": []}', "settings_invalid", ["compaction", "[]", "object"]],
+      ["[1]", "settings_invalid", ["settings are", "[1]", "object"]],
+      ["{", "settings_unreadable", ["JSON"]],
+    ])(async ([text, code, words]) => {
+      const env = homeWith(text);
+      const {
+        code: exit,
+        stderr,
+        stdout,
+      } = await runCli(["compact", longSession(), "--dry-run", "--json"], { env });
+      expect([exit, stdout]).toEqual([1, ""]);
+      const { error } = JSON.parse(stderr);
+      expect(error.code).toBe(code);
+      for (const word of [join(env.BONSAI_HOME, "settings.json"), ...words])
+        expect(error.message).toContain(word);
+    }));
 
   test("a wrong preset of the command line is told with the flag, without a file", async () => {
     const { stderr } = await runCli(["compact", longSession(), "--dry-run", "--preset", "mine", "--json"]);

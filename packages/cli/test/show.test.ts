@@ -1,3 +1,4 @@
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { type ShowReport, showView } from "../src/commands/show.ts";
 import type { SourcesReport } from "../src/commands/show-sources.ts";
@@ -200,14 +201,15 @@ describe("bonsai show", () => {
     expect((await jsonOf<ShowReport>(["show", file])).compaction).toBeNull();
   });
 
-  test.each([80, 40])("is readable at %i columns", async (columns) => {
-    const report = await jsonOf<ShowReport>(["show", writeLines(sampleLines())]);
-    const kinds = Object.entries(report.counts).map(([kind, many]) => [kindWord(kind), many] as const);
-    const shown = { ...report, file: "/recorded/session.jsonl" };
-    const lines = showView({ report: shown, kinds, width: columns, nowMs });
-    const text = [...lines].map((line) => `${renderLine(line, false)}\n`).join("");
-    await expect(text).toMatchFileSnapshot(`golden/show-${columns}.txt`);
-  });
+  test("is readable at 40 and 80 columns", () =>
+    everyRow([80, 40])(async (columns) => {
+      const report = await jsonOf<ShowReport>(["show", writeLines(sampleLines())]);
+      const kinds = Object.entries(report.counts).map(([kind, many]) => [kindWord(kind), many] as const);
+      const shown = { ...report, file: "/recorded/session.jsonl" };
+      const lines = showView({ report: shown, kinds, width: columns, nowMs });
+      const text = [...lines].map((line) => `${renderLine(line, false)}\n`).join("");
+      await expect(text).toMatchFileSnapshot(`golden/show-${columns}.txt`);
+    }));
 
   test("of a header alone works", async () => {
     const { code, stdout } = await runCli(["show", writeLines([header])], { columns: 80 });

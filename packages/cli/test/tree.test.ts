@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { generateSession } from "@bonsai-agent/testkit";
+import { everyRow, generateSession } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import type { TreeRow } from "../src/views/tree-view.ts";
 import { header, sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
@@ -24,10 +24,11 @@ describe("bonsai tree", () => {
     expect(rows.filter((row) => row.active).at(-1)!.id).toBe("cccc0007");
   });
 
-  test.each([80, 40])("draws the branches at %i columns, the active one first", async (columns) => {
-    const { stdout } = await runCli(["tree", writeLines(sampleLines())], { columns });
-    await expect(stdout).toMatchFileSnapshot(`golden/tree-${columns}.txt`);
-  });
+  test("draws the branches at 40 and 80 columns, the active one first", () =>
+    everyRow([80, 40])(async (columns) => {
+      const { stdout } = await runCli(["tree", writeLines(sampleLines())], { columns });
+      await expect(stdout).toMatchFileSnapshot(`golden/tree-${columns}.txt`);
+    }));
 
   test("--all unfolds every entry", async () => {
     const { stdout } = await runCli(["tree", writeLines(sampleLines()), "--all"], { columns: 80 });

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import type { TrustReport } from "../src/commands/trust.ts";
 import { agentProject, says } from "./agent-project.ts";
@@ -117,14 +118,12 @@ describe("bonsai trust", () => {
     expect((await runCli(["trust", cwd], elsewhere)).stderr).toContain("folder_not_found");
   });
 
-  test.each(["{", "[]", '{"folders": "all"}', "null"])(
-    "a trust file of %s is named, and trusts nothing",
-    async (text) => {
+  test("a damaged trust file is named and trusts nothing", () =>
+    everyRow(["{", "[]", '{"folders": "all"}', "null"])(async (text) => {
       const { run, home } = projectWith("{}");
       writeFileSync(join(home, "trust.json"), text);
       const { code, stderr } = await run(["-p", "hi"]);
       expect(code).toBe(1);
       expect(stderr.replaceAll(/\s+/g, " ")).toContain(join(home, "trust.json"));
-    },
-  );
+    }));
 });

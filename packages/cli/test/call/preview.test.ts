@@ -1,6 +1,7 @@
 import { type AssistantMessage, emptyUsage, type Message, type ToolCall } from "@bonsai-agent/messages";
 import { FRAMES } from "@bonsai-agent/messages/host";
 import { createSession, messageParts } from "@bonsai-agent/session";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { callIn, callInTree, callsOf, fitPreview, previewOf, previewText } from "../../src/views/preview.ts";
 
@@ -63,17 +64,18 @@ test("the call of a result is found above it, beside others", () => {
   expect(callsOf([answer, result])).toEqual([undefined, call]);
 });
 
-test.each([
-  [200, "read packages/interactive/src/chat/tool-block.ts:10-40: export class ToolBlock { draw() {}"],
-  [60, "read packages/interactive/src/chat/tool-block.ts:10-40: exp…"],
-  [53, "read …/interactive/src/chat/tool-block.ts:10-40: exp…"],
-  [40, "read …/src/chat/tool-block.ts:10-40: ex…"],
-  [28, "read …/tool-block.ts:10-40:…"],
-  [12, "read …/tool…"],
-  [1, "…"],
-])("in %i columns, a path keeps its end", (columns, expected) => {
-  expect(fitPreview(messageParts(result, call), columns)).toBe(expected);
-});
+test("a path keeps its end at every width", () =>
+  everyRow([
+    [200, "read packages/interactive/src/chat/tool-block.ts:10-40: export class ToolBlock { draw() {}"],
+    [60, "read packages/interactive/src/chat/tool-block.ts:10-40: exp…"],
+    [53, "read …/interactive/src/chat/tool-block.ts:10-40: exp…"],
+    [40, "read …/src/chat/tool-block.ts:10-40: ex…"],
+    [28, "read …/tool-block.ts:10-40:…"],
+    [12, "read …/tool…"],
+    [1, "…"],
+  ])(([columns, expected]) => {
+    expect(fitPreview(messageParts(result, call), columns)).toBe(expected);
+  }));
 
 test("of several paths, each keeps its end before any is cut", () => {
   const second = { ...call, arguments: { path: "packages/interactive/src/chat/chat-view.ts" } };

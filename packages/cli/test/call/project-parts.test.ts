@@ -1,5 +1,6 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { notTrustedNotice, projectParts } from "../../src/call/project-parts.ts";
 import { isNothing, projectUse, projectUseLines } from "../../src/call/project-use.ts";
@@ -18,25 +19,26 @@ function projectWith(files: Readonly<Record<string, string>>) {
 const partsOf = (place: ReturnType<typeof projectWith>) =>
   projectParts(place).map(({ kind, path }) => `${kind} ${path.slice(place.cwd.length + 1)}`);
 
-test.each([
-  [".bonsai/settings.json", "settings"],
-  [".bonsai/extensions/x.ts", "extensions"],
-  [".bonsai/skills/x/SKILL.md", "skills"],
-  [".bonsai/prompts/x.md", "prompts"],
-  [".bonsai/themes/x.json", "themes"],
-  [".mcp.json", "servers"],
-  [".claude/skills/x/SKILL.md", "skills"],
-  [".claude/commands/x.md", "prompts"],
-  [".pi/skills/x/SKILL.md", "skills"],
-  [".pi/prompts/x.md", "prompts"],
-  [".pi/themes/x.json", "themes"],
-  [".agents/skills/x/SKILL.md", "skills"],
-])("a project with %s alone brings what needs trust", async (file, kind) => {
-  const place = projectWith({ [file]: "{}" });
-  expect(projectParts(place)).toMatchObject([{ kind }]);
-  expect(isNothing(await projectUse(place))).toBe(false);
-  expect(notTrustedNotice(projectParts(place), place.cwd)).toMatchObject({ code: "project_not_trusted" });
-});
+test("each part that runs code or changes prompts needs trust", () =>
+  everyRow([
+    [".bonsai/settings.json", "settings"],
+    [".bonsai/extensions/x.ts", "extensions"],
+    [".bonsai/skills/x/SKILL.md", "skills"],
+    [".bonsai/prompts/x.md", "prompts"],
+    [".bonsai/themes/x.json", "themes"],
+    [".mcp.json", "servers"],
+    [".claude/skills/x/SKILL.md", "skills"],
+    [".claude/commands/x.md", "prompts"],
+    [".pi/skills/x/SKILL.md", "skills"],
+    [".pi/prompts/x.md", "prompts"],
+    [".pi/themes/x.json", "themes"],
+    [".agents/skills/x/SKILL.md", "skills"],
+  ])(async ([file, kind]) => {
+    const place = projectWith({ [file]: "{}" });
+    expect(projectParts(place)).toMatchObject([{ kind }]);
+    expect(isNothing(await projectUse(place))).toBe(false);
+    expect(notTrustedNotice(projectParts(place), place.cwd)).toMatchObject({ code: "project_not_trusted" });
+  }));
 
 test("a folder without any of it, and empty folders, bring nothing", async () => {
   const place = projectWith({

@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
-import { loopbackServer } from "@bonsai-agent/testkit";
+import { everyRow, loopbackServer } from "@bonsai-agent/testkit";
 import { Dispatcher1Wrapper } from "undici";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Environment, proxyFor } from "../../src/call/proxy.ts";
@@ -13,42 +13,47 @@ function chosen(url: string, env: Environment): string {
 }
 
 describe("the choice of a proxy", () => {
-  it.each([
-    ["https://api.test/v1", { HTTPS_PROXY: PROXY }],
-    ["https://api.test/v1", { https_proxy: PROXY, HTTPS_PROXY: "http://other.test" }],
-    ["https://api.test/v1", { https_proxy: "", HTTPS_PROXY: PROXY }],
-    ["https://api.test/v1", { ALL_PROXY: PROXY, HTTP_PROXY: "http://other.test" }],
-    ["https://api.test/v1", { http_proxy: PROXY }],
-    ["http://api.test/v1", { HTTP_PROXY: "proxy.test:3128" }],
-    ["http://api.test/v1", { all_proxy: PROXY, NO_PROXY: "other.test, api.tes,pi.test" }],
-    ["https://api.test/v1", { HTTPS_PROXY: PROXY, NO_PROXY: "api.test:80,*.api.test,10.0.0.0/8,10.0.0.0/x" }],
-  ])("takes %s through the proxy of %o", (url, env) => {
-    expect(chosen(url, env)).toBe(PROXY);
-  });
+  it("the variables choose a proxy in their order", () =>
+    everyRow([
+      ["https://api.test/v1", { HTTPS_PROXY: PROXY }],
+      ["https://api.test/v1", { https_proxy: PROXY, HTTPS_PROXY: "http://other.test" }],
+      ["https://api.test/v1", { https_proxy: "", HTTPS_PROXY: PROXY }],
+      ["https://api.test/v1", { ALL_PROXY: PROXY, HTTP_PROXY: "http://other.test" }],
+      ["https://api.test/v1", { http_proxy: PROXY }],
+      ["http://api.test/v1", { HTTP_PROXY: "proxy.test:3128" }],
+      ["http://api.test/v1", { all_proxy: PROXY, NO_PROXY: "other.test, api.tes,pi.test" }],
+      [
+        "https://api.test/v1",
+        { HTTPS_PROXY: PROXY, NO_PROXY: "api.test:80,*.api.test,10.0.0.0/8,10.0.0.0/x" },
+      ],
+    ])(([url, env]) => {
+      expect(chosen(url, env)).toBe(PROXY);
+    }));
 
-  it.each([
-    ["http://api.test/v1", { HTTPS_PROXY: PROXY }],
-    ["https://api.test/v1", { NO_PROXY: "" }],
-    ["http://localhost:11434", {}],
-    ["http://sub.localhost:11434", {}],
-    ["http://127.0.0.1:11434", {}],
-    ["http://127.8.0.1:11434", {}],
-    ["http://[::1]:11434", {}],
-    ["https://api.test/v1", { NO_PROXY: "*" }],
-    ["https://api.test/v1", { no_proxy: "other.test,API.test" }],
-    ["https://api.test/v1", { no_proxy: "api.test:443" }],
-    ["https://api.test./v1", { no_proxy: "test." }],
-    ["https://eu.api.test/v1", { no_proxy: ".api.test" }],
-    ["https://eu.api.test/v1", { no_proxy: "*.api.test" }],
-    ["http://10.1.2.3/v1", { no_proxy: "10.0.0.0/8" }],
-    ["http://[fd00::1]/v1", { no_proxy: "fd00::1" }],
-    ["http://[fd00::1]:8080/v1", { no_proxy: "[fd00::1]:8080" }],
-  ])("reaches %s directly with %o", (url, env) => {
-    const always = Object.keys(env).some((name) => /^https_proxy$/i.test(name)) ? {} : { ALL_PROXY: PROXY };
-    expect(chosen(url, "NO_PROXY" in env && env.NO_PROXY === "" ? env : { ...always, ...env })).toBe(
-      "direct",
-    );
-  });
+  it("local servers and the hosts of NO_PROXY are reached directly", () =>
+    everyRow([
+      ["http://api.test/v1", { HTTPS_PROXY: PROXY }],
+      ["https://api.test/v1", { NO_PROXY: "" }],
+      ["http://localhost:11434", {}],
+      ["http://sub.localhost:11434", {}],
+      ["http://127.0.0.1:11434", {}],
+      ["http://127.8.0.1:11434", {}],
+      ["http://[::1]:11434", {}],
+      ["https://api.test/v1", { NO_PROXY: "*" }],
+      ["https://api.test/v1", { no_proxy: "other.test,API.test" }],
+      ["https://api.test/v1", { no_proxy: "api.test:443" }],
+      ["https://api.test./v1", { no_proxy: "test." }],
+      ["https://eu.api.test/v1", { no_proxy: ".api.test" }],
+      ["https://eu.api.test/v1", { no_proxy: "*.api.test" }],
+      ["http://10.1.2.3/v1", { no_proxy: "10.0.0.0/8" }],
+      ["http://[fd00::1]/v1", { no_proxy: "fd00::1" }],
+      ["http://[fd00::1]:8080/v1", { no_proxy: "[fd00::1]:8080" }],
+    ])(([url, env]) => {
+      const always = Object.keys(env).some((name) => /^https_proxy$/i.test(name)) ? {} : { ALL_PROXY: PROXY };
+      expect(chosen(url, "NO_PROXY" in env && env.NO_PROXY === "" ? env : { ...always, ...env })).toBe(
+        "direct",
+      );
+    }));
 });
 
 const closers: (() => unknown)[] = [];
@@ -126,24 +131,20 @@ describe("fetch behind a proxy", () => {
     expect(await response.text()).toBe("direct");
   });
 
-  it.each(["http://api.test/v1", "https://api.test/v1"])(
-    "names a proxy that does not answer, without its password (%s)",
-    async (url) => {
+  it("names a proxy that does not answer, without its password", () =>
+    everyRow(["http://api.test/v1", "https://api.test/v1"])(async (url) => {
       const message = await failure({ ALL_PROXY: "http://me:secret@127.0.0.1:1" }, url);
       expect(message).toContain("through the proxy http://127.0.0.1:1 (ALL_PROXY)");
       expect(message).not.toContain("secret");
-    },
-  );
+    }));
 
-  it.each(["http://api.test/v1", "https://api.test/v1"])(
-    "names the variable when the proxy wants a password (%s)",
-    async (url) => {
+  it("names the variable when the proxy wants a password", () =>
+    everyRow(["http://api.test/v1", "https://api.test/v1"])(async (url) => {
       const { address } = await forwardProxy("http://127.0.0.1:1", 407);
       expect(await failure({ HTTPS_PROXY: address, HTTP_PROXY: address }, url)).toMatch(
         /^The proxy http:\/\/127\.0\.0\.1:\d+ \(HTTPS?_PROXY\) requires a user and a password[^(]*$/,
       );
-    },
-  );
+    }));
 
   it("names the proxy that refuses a tunnel", async () => {
     const { address } = await forwardProxy("http://127.0.0.1:1", 403);
@@ -152,15 +153,13 @@ describe("fetch behind a proxy", () => {
     );
   });
 
-  it.each([403, 502])(
-    "names the proxy that sends a page instead of the server's answer (%i)",
-    async (status) => {
+  it("names the proxy that sends a page instead of the server's answer", () =>
+    everyRow([403, 502])(async (status) => {
       const { address } = await forwardProxy("http://127.0.0.1:1", status);
       expect(await failure({ HTTP_PROXY: address }, "http://api.test/v1")).toBe(
         `A request to api.test got an HTML page with status ${status} through the proxy http://${address} (HTTP_PROXY). Check the proxy, or add the host to NO_PROXY.`,
       );
-    },
-  );
+    }));
 
   it("names a variable without a valid address, but not its text", async () => {
     const message = await failure({ HTTP_PROXY: "http://me:secret@bad host" }, "http://api.test/v1");

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { firstPartyExtensions } from "../../src/call/first-party.ts";
 import { installedPackages } from "../../src/call/installed-packages.ts";
@@ -34,15 +35,16 @@ describe("a shipped extension", () => {
   /** Without npm on the PATH, nothing can come from a registry. */
   const env = { PATH: "" };
 
-  test.each(firstPartyExtensions.map(({ name }) => name))("installs %s without npm", async (name) => {
-    const home = testFolder();
-    const installed = await installPackage({ home, cwd: home, source: name, env });
-    const folder = join(root, "extensions", name);
-    const expected = { name: `@bonsai-agent/${name}`, source: `shipped:${name}`, folder };
-    expect(installed.package).toEqual(expected);
-    expect(installed.entries).toEqual([join(folder, "index.ts")]);
-    expect(installedPackages(home)).toEqual({ packages: [expected], problems: [] });
-  });
+  test("each of Bonsai's own extensions is installed without npm", () =>
+    everyRow(firstPartyExtensions.map(({ name }) => name))(async (name) => {
+      const home = testFolder();
+      const installed = await installPackage({ home, cwd: home, source: name, env });
+      const folder = join(root, "extensions", name);
+      const expected = { name: `@bonsai-agent/${name}`, source: `shipped:${name}`, folder };
+      expect(installed.package).toEqual(expected);
+      expect(installed.entries).toEqual([join(folder, "index.ts")]);
+      expect(installedPackages(home)).toEqual({ packages: [expected], problems: [] });
+    }));
 
   test("is removed by its short name, and its files stay", async () => {
     const home = testFolder();

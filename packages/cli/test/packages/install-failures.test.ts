@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { installedPackages } from "../../src/call/installed-packages.ts";
 import { installPackage } from "../../src/packages/install-package.ts";
@@ -65,57 +66,60 @@ describe("an installation that fails says why, and leaves nothing behind", () =>
     expect(left(home)).toEqual([]);
   });
 
-  test.each([
-    ["ENOSPC", "disk_full"],
-    ["ETARGET", "package_unknown"],
-    ["EAI_AGAIN", "registry_unreachable"],
-    ["ECONNREFUSED", "registry_unreachable"],
-    ["E401", "registry_refused"],
-    ["E403", "registry_refused"],
-    ["E500", "package_install_failed"],
-    ["ENEEDAUTH", "registry_refused"],
-    ["EBADENGINE", "package_install_failed"],
-  ])("npm fails with %s: %s", async (npmCode, code) => {
-    await expect(attempt("npm:bonsai-notes", npmFailing(npmCode))).rejects.toMatchObject({
-      code,
-      message: expect.stringContaining("words of npm"),
-    });
-  });
+  test("npm's error code decides Bonsai's", () =>
+    everyRow([
+      ["ENOSPC", "disk_full"],
+      ["ETARGET", "package_unknown"],
+      ["EAI_AGAIN", "registry_unreachable"],
+      ["ECONNREFUSED", "registry_unreachable"],
+      ["E401", "registry_refused"],
+      ["E403", "registry_refused"],
+      ["E500", "package_install_failed"],
+      ["ENEEDAUTH", "registry_refused"],
+      ["EBADENGINE", "package_install_failed"],
+    ])(async ([npmCode, code]) => {
+      await expect(attempt("npm:bonsai-notes", npmFailing(npmCode))).rejects.toMatchObject({
+        code,
+        message: expect.stringContaining("words of npm"),
+      });
+    }));
 
-  test.each([
-    ["echo 'npm error code ENOSPC' >&2; exit 1", "disk_full", "ENOSPC"],
-    ["echo 'npm error something odd' >&2; exit 1", "package_install_failed", "something odd"],
-    ["echo '{broken' ; exit 3", "package_install_failed", "exit code 3"],
-    ["kill -9 $$", "package_install_failed", "exit code none"],
-    ["exit 0", "package_install_failed", "bonsai-notes"],
-    [
-      "mkdir -p node_modules/bonsai-notes; echo 'npm warn tar TAR_ENTRY_ERROR ENOSPC: no space left on device, write' >&2",
-      "disk_full",
-      "no space left",
-    ],
-    [
-      "echo 'npm warn tar TAR_ENTRY_ERROR EACCES: permission denied' >&2",
-      "package_install_failed",
-      "permission denied",
-    ],
-  ])("npm does %j: %s", async (script, code, words) => {
-    const home = testFolder();
-    await expect(attempt("npm:bonsai-notes", stubNpm(script), { home })).rejects.toMatchObject({
-      code,
-      message: expect.stringContaining(words),
-    });
-    expect(left(home)).toEqual([]);
-  });
+  test("npm without JSON output fails with its last words", () =>
+    everyRow([
+      ["echo 'npm error code ENOSPC' >&2; exit 1", "disk_full", "ENOSPC"],
+      ["echo 'npm error something odd' >&2; exit 1", "package_install_failed", "something odd"],
+      ["echo '{broken' ; exit 3", "package_install_failed", "exit code 3"],
+      ["kill -9 $$", "package_install_failed", "exit code none"],
+      ["exit 0", "package_install_failed", "bonsai-notes"],
+      [
+        "mkdir -p node_modules/bonsai-notes; echo 'npm warn tar TAR_ENTRY_ERROR ENOSPC: no space left on device, write' >&2",
+        "disk_full",
+        "no space left",
+      ],
+      [
+        "echo 'npm warn tar TAR_ENTRY_ERROR EACCES: permission denied' >&2",
+        "package_install_failed",
+        "permission denied",
+      ],
+    ])(async ([script, code, words]) => {
+      const home = testFolder();
+      await expect(attempt("npm:bonsai-notes", stubNpm(script), { home })).rejects.toMatchObject({
+        code,
+        message: expect.stringContaining(words),
+      });
+      expect(left(home)).toEqual([]);
+    }));
 
-  test.each([{}, { extensions: ["./gone.ts"] }])("a package with %j", async (bonsai) => {
-    const home = testFolder();
-    const env = npmInstalling(extensionPackage("1.0.0", { manifest: { bonsai } }));
-    await expect(attempt("npm:bonsai-notes", env, { home })).rejects.toMatchObject({
-      code: "package_without_extensions",
-      message: expect.stringContaining("npm:bonsai-notes"),
-    });
-    expect(left(home)).toEqual([]);
-  });
+  test("a package without extensions", () =>
+    everyRow([{}, { extensions: ["./gone.ts"] }])(async (bonsai) => {
+      const home = testFolder();
+      const env = npmInstalling(extensionPackage("1.0.0", { manifest: { bonsai } }));
+      await expect(attempt("npm:bonsai-notes", env, { home })).rejects.toMatchObject({
+        code: "package_without_extensions",
+        message: expect.stringContaining("npm:bonsai-notes"),
+      });
+      expect(left(home)).toEqual([]);
+    }));
 
   test("a home that cannot be written to", async () => {
     const home = join(testFolder(), "home");
@@ -124,51 +128,54 @@ describe("an installation that fails says why, and leaves nothing behind", () =>
   });
 });
 
-test.each([
-  "npm:",
-  "npm:@acme",
-  "npm:../up",
-  "npm:a b",
-  "npm:bonsai-notes@",
-  "npm:bonsai-notes@git+ssh://host/x",
-  "npm:bonsai-notes@npm:other",
-  "npm:-g@../x",
-  "git:host/bonsai-notes",
-  "git+ssh://git@host/x.git",
-  "git@host:acme/notes.git",
-  "https://host/notes.tgz",
-  "file:notes",
-])("%j is no source, and npm is not asked", async (source) => {
-  await expect(attempt(source, { PATH: "" })).rejects.toMatchObject({ code: "package_source_invalid" });
-});
+test("an invalid source is refused without npm", () =>
+  everyRow([
+    "npm:",
+    "npm:@acme",
+    "npm:../up",
+    "npm:a b",
+    "npm:bonsai-notes@",
+    "npm:bonsai-notes@git+ssh://host/x",
+    "npm:bonsai-notes@npm:other",
+    "npm:-g@../x",
+    "git:host/bonsai-notes",
+    "git+ssh://git@host/x.git",
+    "git@host:acme/notes.git",
+    "https://host/notes.tgz",
+    "file:notes",
+  ])(async (source) => {
+    await expect(attempt(source, { PATH: "" })).rejects.toMatchObject({ code: "package_source_invalid" });
+  }));
 
-test.each([
-  ["a file that is no module", "notes.md", "# Notes"],
-  ["a folder without a word of extensions", "package.json", "{}"],
-  ["a folder with a damaged package.json", "package.json", "{"],
-  ["a folder that is empty", ".keep", ""],
-])("%s is refused", async (_what, name, text) => {
-  const folder = testFolder();
-  const home = testFolder();
-  writeFileSync(join(folder, name), text);
-  const source = name.endsWith(".md") ? join(folder, name) : folder;
-  await expect(attempt(source, {}, { home })).rejects.toMatchObject({
-    code: "package_without_extensions",
-    message: expect.stringContaining(source),
-  });
-  expect(left(home)).toEqual([]);
-});
+test("a path without extensions is refused", () =>
+  everyRow([
+    ["a file that is no module", "notes.md", "# Notes"],
+    ["a folder without a word of extensions", "package.json", "{}"],
+    ["a folder with a damaged package.json", "package.json", "{"],
+    ["a folder that is empty", ".keep", ""],
+  ])(async ([_what, name, text]) => {
+    const folder = testFolder();
+    const home = testFolder();
+    writeFileSync(join(folder, name), text);
+    const source = name.endsWith(".md") ? join(folder, name) : folder;
+    await expect(attempt(source, {}, { home })).rejects.toMatchObject({
+      code: "package_without_extensions",
+      message: expect.stringContaining(source),
+    });
+    expect(left(home)).toEqual([]);
+  }));
 
-test.each([
-  ["bonsai-notes", "npm:bonsai-notes"],
-  ["@acme/notes", "npm:@acme/notes"],
-  ["./bonsai-notes", "Give a folder"],
-])("a path %j that is not there is named, with what may have been meant", async (source, hint) => {
-  await expect(attempt(source, {})).rejects.toMatchObject({
-    code: "package_not_found",
-    hint: expect.stringContaining(hint),
-  });
-});
+test("a missing path is named with the probable source", () =>
+  everyRow([
+    ["bonsai-notes", "npm:bonsai-notes"],
+    ["@acme/notes", "npm:@acme/notes"],
+    ["./bonsai-notes", "Give a folder"],
+  ])(async ([source, hint]) => {
+    await expect(attempt(source, {})).rejects.toMatchObject({
+      code: "package_not_found",
+      hint: expect.stringContaining(hint),
+    });
+  }));
 
 describe("what was installed before stays", () => {
   test("when updates fail, or are stopped while npm fetches", async () => {

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { installedPackages } from "../../src/call/installed-packages.ts";
 import { installPackage, removePackage } from "../../src/packages/install-package.ts";
@@ -55,65 +56,67 @@ describe("several at once", () => {
 });
 
 describe("what a killed installation left", () => {
-  test.each([
-    ["a day ago", 2 * 86_400_000, []],
-    ["just now", 60_000, [".staging-abc"]],
-  ])("%s", async (_when, ageMs, remaining) => {
-    const home = testFolder();
-    const env = npmInstalling(extensionPackage("1.0.0"));
-    const staging = join(home, "packages", ".staging-abc");
-    const version = join(home, "packages", "bonsai-notes", "0.9.0");
-    for (const folder of [staging, version]) {
-      mkdirSync(folder, { recursive: true });
-      utimesSync(folder, new Date(0), new Date(0));
-    }
-    await attempt("npm:bonsai-notes", env, { home, now: () => ageMs });
-    expect(left(home).filter((name) => name.startsWith("."))).toEqual(remaining);
-    const copies = readdirSync(join(home, "packages", "bonsai-notes"));
-    const versions = copies.map((copy) => copy.slice(0, 5)).toSorted();
-    expect(versions).toEqual(remaining.length === 0 ? ["1.0.0"] : ["0.9.0", "1.0.0"]);
-    removePackage({ home, cwd: home, package: "bonsai-notes", now: () => 2 * 86_400_000 });
-    expect(left(home)).toEqual(remaining);
-  });
+  test("is removed after a day", () =>
+    everyRow([
+      ["a day ago", 2 * 86_400_000, []],
+      ["just now", 60_000, [".staging-abc"]],
+    ])(async ([_when, ageMs, remaining]) => {
+      const home = testFolder();
+      const env = npmInstalling(extensionPackage("1.0.0"));
+      const staging = join(home, "packages", ".staging-abc");
+      const version = join(home, "packages", "bonsai-notes", "0.9.0");
+      for (const folder of [staging, version]) {
+        mkdirSync(folder, { recursive: true });
+        utimesSync(folder, new Date(0), new Date(0));
+      }
+      await attempt("npm:bonsai-notes", env, { home, now: () => ageMs });
+      expect(left(home).filter((name) => name.startsWith("."))).toEqual(remaining);
+      const copies = readdirSync(join(home, "packages", "bonsai-notes"));
+      const versions = copies.map((copy) => copy.slice(0, 5)).toSorted();
+      expect(versions).toEqual(remaining.length === 0 ? ["1.0.0"] : ["0.9.0", "1.0.0"]);
+      removePackage({ home, cwd: home, package: "bonsai-notes", now: () => 2 * 86_400_000 });
+      expect(left(home)).toEqual(remaining);
+    }));
 });
 
 describe("a damaged record", () => {
-  test.each([
-    "",
-    "{",
-    "null",
-    "[]",
-    '{"name": "bonsai-notes"}',
-    '{"name": "bonsai-notes", "source": "npm:bonsai-notes", "copy": "../..", "addedAt": "2026-11-21T00:00:00.000Z"}',
-    '{"name": "bonsai-notes", "source": "npm:bonsai-notes", "addedAt": "2026-11-21T00:00:00.000Z"}',
-    '{"name": "other", "source": "/x", "addedAt": "2026-11-21T00:00:00.000Z"}',
-  ])("%s is a problem of its own, and installing again mends it", async (text) => {
-    const home = testFolder();
-    const folder = writePackage(extensionPackage("1.0.0", { name: "sound" }), testFolder());
-    await attempt(folder, {}, { home });
-    const file = join(home, "packages", "bonsai-notes.json");
-    writeFileSync(file, text);
-    const { packages, problems } = installedPackages(home);
-    expect(packages.map(({ name }) => name)).toEqual(["sound"]);
-    expect(problems).toEqual([
-      { path: file, message: expect.stringContaining(file), hint: expect.stringContaining("install") },
-    ]);
-    await attempt(writePackage(extensionPackage("1.0.0"), testFolder()), {}, { home });
-    expect(installedPackages(home).problems).toEqual([]);
-  });
+  test("is a problem of its own, and installing again mends it", () =>
+    everyRow([
+      "",
+      "{",
+      "null",
+      "[]",
+      '{"name": "bonsai-notes"}',
+      '{"name": "bonsai-notes", "source": "npm:bonsai-notes", "copy": "../..", "addedAt": "2026-11-21T00:00:00.000Z"}',
+      '{"name": "bonsai-notes", "source": "npm:bonsai-notes", "addedAt": "2026-11-21T00:00:00.000Z"}',
+      '{"name": "other", "source": "/x", "addedAt": "2026-11-21T00:00:00.000Z"}',
+    ])(async (text) => {
+      const home = testFolder();
+      const folder = writePackage(extensionPackage("1.0.0", { name: "sound" }), testFolder());
+      await attempt(folder, {}, { home });
+      const file = join(home, "packages", "bonsai-notes.json");
+      writeFileSync(file, text);
+      const { packages, problems } = installedPackages(home);
+      expect(packages.map(({ name }) => name)).toEqual(["sound"]);
+      expect(problems).toEqual([
+        { path: file, message: expect.stringContaining(file), hint: expect.stringContaining("install") },
+      ]);
+      await attempt(writePackage(extensionPackage("1.0.0"), testFolder()), {}, { home });
+      expect(installedPackages(home).problems).toEqual([]);
+    }));
 });
 
 describe("removing", () => {
-  test.each(["bonsai-notes", "npm:bonsai-notes", "npm:bonsai-notes@1.0.0", "notes", "./notes/"])(
-    "of %j finds a folder that stays where it is",
-    async (asked) => {
-      const home = testFolder();
-      const folder = writePackage(extensionPackage("1.0.0"), join(home, "notes"));
-      await attempt("./notes", {}, { home });
-      expect(removePackage({ home, cwd: home, package: asked }).folder).toBe(folder);
-      expect([left(home), existsSync(join(folder, "index.ts"))]).toEqual([[], true]);
-    },
-  );
+  test("finds a linked folder by name, source and path, and leaves it in place", () =>
+    everyRow(["bonsai-notes", "npm:bonsai-notes", "npm:bonsai-notes@1.0.0", "notes", "./notes/"])(
+      async (asked) => {
+        const home = testFolder();
+        const folder = writePackage(extensionPackage("1.0.0"), join(home, "notes"));
+        await attempt("./notes", {}, { home });
+        expect(removePackage({ home, cwd: home, package: asked }).folder).toBe(folder);
+        expect([left(home), existsSync(join(folder, "index.ts"))]).toEqual([[], true]);
+      },
+    ));
 
   test("of what is not there names what is", async () => {
     const home = testFolder();
