@@ -30,7 +30,7 @@ function png(width: number, height: number, noise = 0): Buffer {
   head.writeUInt32BE(width);
   head.writeUInt32BE(height, 4);
   head.set([8, 0], 8);
-  const rows = Buffer.alloc((width + 1) * Math.min(height, 2_000));
+  const rows = Buffer.alloc(Math.min((width + 1) * height, 1_000_000));
   return Buffer.concat([
     Buffer.from("\x89PNG\r\n\x1a\n", "latin1"),
     chunk("IHDR", head),

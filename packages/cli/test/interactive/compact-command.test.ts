@@ -5,19 +5,10 @@ import { expect, test } from "vitest";
 import { askedCompaction } from "../../src/interactive/slash/compaction-commands.ts";
 import { agentProject } from "../call/agent-project.ts";
 import { longSession, testFolder } from "../call/sample-session.ts";
-import {
-  flatScreen,
-  openLong,
-  openWithoutFallback,
-  play,
-  refusing,
-  slow,
-  summary,
-  times,
-} from "./compaction-setup.ts";
+import { flatScreen, openLong, play, slow, times } from "./compaction-setup.ts";
 import { openInteractive } from "./harness.ts";
 
-test("/compact: the compaction stands at the end of the chat, and below it what was done; /undo takes it back", async () => {
+test("/compact shows the compaction and a notice at the end of the chat; /undo and /redo apply to it", async () => {
   const opened = await openLong(play);
   const { terminal } = opened;
   terminal.type("/compact the tests\n");
@@ -41,7 +32,7 @@ test("/compact: the compaction stands at the end of the chat, and below it what 
   await terminal.until("nothing_to_redo");
 });
 
-test("/compact again makes the latest compaction anew from the originals; without one, it says so", async () => {
+test("/compact again redoes the latest compaction from the original messages, and needs one", async () => {
   const opened = await openLong(play);
   const { terminal } = opened;
   terminal.type("/compact again\n");
@@ -55,43 +46,20 @@ test("/compact again makes the latest compaction anew from the originals; withou
   );
 });
 
-test("/compact of what is small says that there is nothing to compact", async () => {
+test("/compact and /compact preview of an empty session give one notice each", async () => {
   const { terminal } = openInteractive({ scenario: play });
   await terminal.until("/100k");
-  terminal.type("/compact\n");
-  await terminal.until("Nothing to compact");
-  await terminal.until(/the\s+session\s+has\s+no\s+messages/);
-  expect(times(terminal.scrollback(), "Nothing to compact")).toBe(1);
-});
-
-/** Two turns that are recent, and long enough for a summary to be worth it. */
-async function openLittle() {
-  const scenario = { ...play, turn: [{ text: `${"many words ".repeat(1_500)} Well.` }] };
-  const opened = openInteractive({ scenario });
-  await opened.terminal.until("/100k");
-  for (const count of [1, 2]) {
-    opened.terminal.type(`request ${count}\n`);
-    await opened.terminal.until(() => times(opened.terminal.scrollback(), "Well.") === count);
+  const notice = "Nothing to compact: the session has no messages.";
+  for (const [count, line] of [
+    [1, "/compact\n"],
+    [2, "/compact preview\n"],
+  ] as const) {
+    terminal.type(line);
+    await terminal.until(() => times(terminal.scrollback().replaceAll(/\s+/g, " "), notice) === count);
   }
-  return opened;
-}
-
-test("/compact of little offers to do it all the same, and says what that would do", async () => {
-  const opened = await openLittle();
-  const { terminal } = opened;
-  terminal.type("/compact digest\n");
-  await terminal.until("Compact anyway?");
-  const said = terminal.screen().replaceAll(/\s+/g, " ");
-  expect(said).toMatch(/The built-in digest would summarise 2 messages and keep the last 2 messages\./);
-  expect(said).toMatch(/Context: ~?[\d,]+ → ~[\d,]+ tokens/);
-  terminal.type("y");
-  terminal.press("enter");
-  await terminal.until("Compacted: ");
-  expect(flatScreen(opened)).toMatch(/with the built-in digest/);
-  expect(flatScreen(opened)).not.toContain("Nothing to compact");
 });
 
-test("/compact of so little that a summary would be larger says that, and asks nothing", async () => {
+test("/compact asks nothing if a summary would be larger than the messages", async () => {
   const opened = openInteractive({ scenario: play });
   const { terminal } = opened;
   await terminal.until("/100k");
@@ -104,9 +72,15 @@ test("/compact of so little that a summary would be larger says that, and asks n
   expect(terminal.screen()).not.toContain("anyway");
 });
 
-test("/compact preview of little shows what /compact offers: the same cut and the same sizes", async () => {
-  const opened = await openLittle();
+test("/compact of recent messages asks first and offers the plan of /compact preview; no changes nothing, yes compacts", async () => {
+  const scenario = { ...play, turn: [{ text: `${"many words ".repeat(1_500)} Well.` }] };
+  const opened = openInteractive({ scenario });
   const { terminal } = opened;
+  await terminal.until("/100k");
+  for (const count of [1, 2]) {
+    terminal.type(`request ${count}\n`);
+    await terminal.until(() => times(terminal.scrollback(), "Well.") === count);
+  }
   terminal.type("/compact preview digest\n");
   await terminal.until("All messages are recent, so it asks before it starts.");
   const sizes = /Plan +(~?[\d,]+ → ~[\d,]+ tokens)/.exec(terminal.screen())?.[1];
@@ -114,67 +88,22 @@ test("/compact preview of little shows what /compact offers: the same cut and th
   terminal.press("esc");
   terminal.type("/compact digest\n");
   await terminal.until("Compact anyway?");
-  expect(terminal.screen().replaceAll(/\s+/g, " ")).toContain(`Context: ${sizes}.`);
-});
-
-test("a no to /compact of little changes nothing", async () => {
-  const { terminal } = await openLittle();
-  terminal.type("/compact\n");
-  await terminal.until("Compact anyway?");
+  const question = terminal.screen().replaceAll(/\s+/g, " ");
+  expect(question).toContain("The built-in digest would summarise 2 messages and keep the last 2 messages.");
+  expect(question).toContain(`Context: ${sizes}.`);
   terminal.press("enter");
-  terminal.type("third\n");
-  await terminal.until(() => times(terminal.scrollback(), "Well.") === 3);
-  expect(terminal.scrollback()).not.toContain("Compacted: ");
-});
-
-test("a summary request that is refused as busy: the line says when it is sent again, and Esc cancels there too", async () => {
-  const error = { status: 529, message: "overloaded today" };
-  const { terminal } = await openLong({ ...play, summary: [{ error }] }, { BONSAI_DISABLE_MASK: "1" });
-  terminal.type("go on\n");
-  await terminal.until(/Auto-compacting\.\.\. retry 1 of \d+ in \d+ s \(Esc to cancel\) · .*overl/);
-  terminal.press("esc");
-  await terminal.until("Compaction cancelled. Nothing changed.");
-  await terminal.until("Well.");
-  expect(terminal.screen()).not.toMatch(/retry 1|Retrying/);
-});
-
-test("a failed /compact says once why and what to do, and leaves the file as it was", async () => {
-  const opened = await openWithoutFallback(refusing);
-  const before = readFileSync(opened.file, "utf8");
-  opened.terminal.type("/compact\n");
-  await opened.terminal.until("Compact with the built-in digest?");
-  opened.terminal.press("esc");
-  await opened.terminal.until((screen) => !screen.includes("Compact with the built-in digest?"));
-  expect(flatScreen(opened)).toMatch(
-    /Compaction failed\. Causes: .*no summary today.*built-in digest.*`\/compact digest`/,
-  );
-  expect(times(flatScreen(opened), "Compaction failed.")).toBe(1);
-  expect(readFileSync(opened.file, "utf8")).toBe(before);
-});
-
-test("after a failed /compact the digest is offered, and yes compacts with it", async () => {
-  const opened = await openWithoutFallback(refusing);
-  const { terminal } = opened;
-  terminal.type("/compact the tests\n");
-  await terminal.until("Compact with the built-in digest?");
+  await terminal.until((screen) => !screen.includes("Compact anyway?"));
+  expect(flatScreen(opened)).not.toContain("Compacted: ");
+  terminal.type("/compact digest\n");
+  await terminal.until("Compact anyway?");
   terminal.type("y");
   terminal.press("enter");
-  const screen = await terminal.until("Compacted: ");
-  expect(screen).not.toContain("Compaction failed");
-  expect(flatScreen(opened)).toMatch(/with the built-in digest\./);
+  await terminal.until("Compacted: ");
+  expect(flatScreen(opened)).toMatch(/with the built-in digest/);
+  expect(flatScreen(opened)).not.toContain("Nothing to compact");
 });
 
-test("a /compact whose summary fails goes to the digest without a question, and says why", async () => {
-  const opened = await openLong(refusing);
-  opened.terminal.type("/compact\n");
-  await opened.terminal.until("Compacted: ");
-  expect(flatScreen(opened)).toMatch(
-    /with the built-in digest; 1 request, free of charge\. Used the built-in digest because the model's summary failed: .*no summary today/,
-  );
-  expect(opened.terminal.screen()).not.toContain("Compact with the built-in digest?");
-});
-
-test("without a model, none is asked: /compact makes the digest at once, and counts no request", async () => {
+test("/compact without a model uses the digest at once, and counts no request", async () => {
   const file = `${testFolder()}/modelless.jsonl`;
   const session = createSession({ cwd: "/project", file });
   history('U"Port the parser." A:90000 | U:9000 A:90000 | U"Go on." A:900', session);
@@ -186,19 +115,19 @@ test("without a model, none is asked: /compact makes the digest at once, and cou
   expect(flatScreen(opened)).toMatch(/tokens, with the built-in digest\.(?! The model)/);
 });
 
-test("/compact digest asks no model", async () => {
+test("Esc cancels a running summary without a change, and /compact digest replaces one", async () => {
   const opened = await openLong(slow);
-  opened.terminal.type("/compact digest the tests\n");
-  await opened.terminal.until("Compacted: ");
-  expect(flatScreen(opened)).toMatch(/tokens, with the built-in digest\./);
-});
-
-test("/compact digest while a model is waited for takes its place", async () => {
-  const opened = await openLong(slow);
-  const { terminal } = opened;
+  const { terminal, file } = opened;
+  const before = readFileSync(file, "utf8");
   terminal.type("/compact\n");
-  await terminal.until(/compacting/i);
-  terminal.type("/compact digest\n");
+  await terminal.until("Compacting... (Esc to cancel)");
+  terminal.press("esc");
+  await terminal.until("Compaction cancelled. Nothing changed.");
+  expect(times(flatScreen(opened), "Compaction cancelled")).toBe(1);
+  expect(readFileSync(file, "utf8")).toBe(before);
+  terminal.type("/compact\n");
+  await terminal.until("Compacting... (Esc to cancel)");
+  terminal.type("/compact digest the tests\n");
   await terminal.until("Compacted: ");
   expect(flatScreen(opened)).toMatch(/tokens, with the built-in digest\./);
 });
@@ -249,32 +178,7 @@ test("/compact reads its flags before the focus", () =>
     expect(askedCompaction(args)).toEqual(asked);
   }));
 
-test("the notice of a failed compaction goes when a later one succeeds", async () => {
-  const error = { status: 400, message: "no summary today" };
-  const opened = await openWithoutFallback({ ...play, summary: [{ error }, { text: summary }] });
-  opened.terminal.type("/compact\n");
-  await opened.terminal.until("Compact with the built-in digest?");
-  opened.terminal.press("esc");
-  await opened.terminal.until((screen) => !screen.includes("Compact with the built-in digest?"));
-  opened.terminal.type("/compact\n");
-  const screen = await opened.terminal.until("Compacted: ");
-  expect(screen).toContain("[compaction] Compacted from");
-  expect(screen).not.toContain("Compaction failed");
-});
-
-test("Esc cancels a compaction, and nothing was changed", async () => {
-  const opened = await openLong(slow);
-  const { terminal, file } = opened;
-  const before = readFileSync(file, "utf8");
-  terminal.type("/compact\n");
-  await terminal.until(/compacting/i);
-  terminal.press("esc");
-  await terminal.until("Compaction cancelled. Nothing changed.");
-  expect(times(flatScreen(opened), "Compaction cancelled")).toBe(1);
-  expect(readFileSync(file, "utf8")).toBe(before);
-});
-
-test("/compact during a run waits for its place, and the run goes on", async () => {
+test("/compact during a run waits for the end of the step, and the run continues", async () => {
   const first = { text: "Looking around, and telling of it.", delayMs: 40, chunkChars: 2 };
   const turn = [{ ...first, calls: [{ name: "ls" }] }, { text: "All seen." }];
   const opened = await openLong(
@@ -290,20 +194,7 @@ test("/compact during a run waits for its place, and the run goes on", async () 
   expect(times(flatScreen(opened), "Compacted: ")).toBe(1);
 });
 
-test("a /compact that was not begun because the work was stopped is reported by a notice", async () => {
-  const turn = [{ text: "Looking around.", delayMs: 60_000 }];
-  const opened = await openLong({ ...play, turn }, { BONSAI_DISABLE_AUTOCOMPACT: "1" });
-  const { terminal } = opened;
-  terminal.type("look\n");
-  await terminal.until("Waiting for the model");
-  terminal.type("/compact\n");
-  await terminal.until("as soon as the current step ends");
-  terminal.press("esc");
-  await terminal.until("Compaction cancelled. Nothing changed.");
-  expect(flatScreen(opened)).toContain("The user stopped the agent before the compaction began.");
-});
-
-test("a /compact that makes the context larger says so", async () => {
+test("/compact warns if the context became larger", async () => {
   const answers = [{ text: "One." }, { text: "word ".repeat(30_000) }, { text: "Three." }];
   const opened = openInteractive({ scenario: { ...play, contextWindow: 200_000, turn: answers }, rows: 40 });
   await opened.terminal.until("/200k");
@@ -319,7 +210,7 @@ test("a /compact that makes the context larger says so", async () => {
   );
 });
 
-test("/compact preview shows the plan that /compact then carries out, and writes nothing", async () => {
+test("/compact preview shows the plan of /compact, and writes nothing", async () => {
   const opened = await openLong(play);
   const { terminal, file } = opened;
   const before = readFileSync(file, "utf8");
@@ -345,14 +236,7 @@ test("/compact preview shows the plan that /compact then carries out, and writes
   expect(JSON.parse(compaction ?? "{}").firstKeptEntryId).toBe(id);
 });
 
-test("/compact preview of what is small says why nothing would be done", async () => {
-  const { terminal } = openInteractive({ scenario: play });
-  await terminal.until("/100k");
-  terminal.type("/compact preview\n");
-  await terminal.until("Nothing to compact");
-});
-
-test("an extension whose summary is used is named", async () => {
+test("the notice names the extension that wrote the summary", async () => {
   const own = `export default (bonsai) => bonsai.on("session_before_compact", ({ preparation: { firstKeptEntryId, tokensBefore } }) => ({
     compaction: { summary: "## Goal\\nMine.", firstKeptEntryId, tokensBefore },
   }));`;

@@ -1,4 +1,5 @@
 import type { Scenario } from "@bonsai-agent/models/scripted";
+import { everyRow } from "@bonsai-agent/testkit";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Status } from "../../src/interactive/status/status.ts";
 import { Screen } from "../../src/interactive/terminal/screen.ts";
@@ -13,14 +14,15 @@ const scenario: Scenario = {
   atEnd: "repeat",
 };
 
-/** From here on the clock runs as ever, and can be put forward where there is nothing to do but to wait. */
+/** The clock keeps running, and a test can move it forward instead of waiting. */
 function withClock(): void {
+  if (vi.isFakeTimers()) return;
   const toFake = ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"] as const;
   vi.useFakeTimers({ toFake: [...toFake], shouldAdvanceTime: true });
   onTestFinished(() => void vi.useRealTimers());
 }
 
-/** Waits until what hangs is named, without the time that this takes. */
+/** Waits until the hanging extension is named, with the clock moved forward. */
 async function untilNamed(terminal: HeadlessTerminal, named: string): Promise<void> {
   await terminal.nextFrame();
   await vi.advanceTimersByTimeAsync(1_000);
@@ -41,7 +43,7 @@ function hanging(event: string, argv: readonly string[] = []) {
       terminal.type(text);
       terminal.press("enter");
     },
-    /** Resolves once the extension is named, and Esc has made the line of what goes on empty. */
+    /** Resolves once the extension is named, and Esc has emptied the activity line. */
     async leave(named: string) {
       await untilNamed(terminal, named);
       terminal.press("esc");
@@ -51,26 +53,21 @@ function hanging(event: string, argv: readonly string[] = []) {
   };
 }
 
-test.each([
-  ["input", "hello", "Waiting for hang.mjs in input… (Esc to stop)"],
-  ["context", "hello", "Waiting for hang.mjs in context… (Esc to stop)"],
-  ["tool_call", "hello", "Waiting for hang.mjs in tool_call… (Esc to stop)"],
-  ["user_bash", "!true", "Running true · waiting for hang.mjs in user_bash"],
-])("an extension that hangs in %s is named, and Esc stops it", async (event, text, named) => {
-  const { terminal, send, leave } = hanging(event);
-  await terminal.until("Type a task");
-  send(text);
-  await leave(named);
-});
+test("an extension that hangs while the agent works is named, and Esc stops it", () =>
+  everyRow([
+    ["input", "hello", "Waiting for hang.mjs in input… (Esc to stop)"],
+    ["context", "hello", "Waiting for hang.mjs in context… (Esc to stop)"],
+    ["tool_call", "hello", "Waiting for hang.mjs in tool_call… (Esc to stop)"],
+    ["user_bash", "!true", "Running true · waiting for hang.mjs in user_bash"],
+    ["agent_end", "hello", "Waiting for hang.mjs in agent_end… (Esc to stop)"],
+  ] as const)(async ([event, text, named]) => {
+    const { terminal, send, leave } = hanging(event);
+    await terminal.until("Type a task");
+    send(text);
+    await leave(named);
+  }));
 
-test("one that hangs at the end of a run is named, and left behind a little after Esc", async () => {
-  const { terminal, send, leave } = hanging("agent_end");
-  await terminal.until("Type a task");
-  send("hello");
-  await leave("Waiting for hang.mjs in agent_end… (Esc to stop)");
-});
-
-test("one that does not say whether the session may be left keeps nobody in it: Esc stays there, and /quit ends", async () => {
+test("an extension that hangs before /new keeps the session open on Esc, and does not block /quit", async () => {
   const { terminal, send, leave, ended } = hanging("session_before_switch");
   await terminal.until("Type a task");
   send("/new");
@@ -80,14 +77,14 @@ test("one that does not say whether the session may be left keeps nobody in it: 
   await ended;
 });
 
-test("one that hangs while the session is begun keeps nobody from working", async () => {
+test("an extension that hangs when the session starts does not block the agent", async () => {
   const { terminal, send, leave } = hanging("session_start");
   await leave("Waiting for hang.mjs in session_start… (Esc to stop)");
   send("hello");
   await terminal.until("Second.");
 });
 
-test("one that hangs after a reload does not keep what is typed", async () => {
+test("an extension that hangs after /reload does not block the next message", async () => {
   const files = {
     "hang.mjs": `export default function (bonsai) {
       bonsai.on("session_start", ({ reason }) => (reason === "reload" ? new Promise(() => {}) : undefined));
@@ -104,7 +101,7 @@ test("one that hangs after a reload does not keep what is typed", async () => {
   await terminal.until("Second.");
 });
 
-test("one that hangs at an event at rest is left behind at once, also at the end", async () => {
+test("Esc leaves an extension that hangs in an event outside of a run, also at the end", async () => {
   const source = `export default function (bonsai) {
     for (const event of ["session_info_changed", "model_select", "session_shutdown"])
       bonsai.on(event, () => new Promise(() => {}));
@@ -128,7 +125,7 @@ test("one that hangs at an event at rest is left behind at once, also at the end
   await ended;
 });
 
-test("one that hangs before a compaction stands beside what is done, and Esc cancels that alone", async () => {
+test("an extension that hangs before a compaction is named beside it, and Esc cancels only the compaction", async () => {
   const { terminal, send, leave } = hanging("session_before_compact", ["--session", longSession()]);
   await terminal.until("k/100k");
   send("/compact");
@@ -136,11 +133,11 @@ test("one that hangs before a compaction stands beside what is done, and Esc can
   await terminal.until("Compaction cancelled. Nothing changed.");
 });
 
-describe("what the line of activity says of a handler", () => {
+describe("the activity line", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test("nothing while its question stands, nothing of one that is quick, and nothing once it has answered", async () => {
+  test("names a handler only while it is slow, unanswered, and asks no question", async () => {
     const screen = new Screen({ terminal: new HeadlessTerminal(), theme: makeTheme("none") });
     const status = new Status({ screen, cwd: "/", folder: "/", agent: () => undefined });
     const said = () => screen.activity.render(80).join("").trim();
