@@ -10,7 +10,7 @@ const theme = makeTheme("none");
 const at = { nowMs: 65_000, frame: 0, theme };
 const doing = { text: "Running bash: npm test -- --watch=false packages/cli", sinceMs: 0 };
 
-test("the line of what goes on keeps the time when the text has to give way", () => {
+test("a narrow activity line cuts the text and keeps the time", () => {
   expect(activityLines(doing, { ...at, width: 80 })).toMatchInlineSnapshot(`
     [
       "",
@@ -49,7 +49,7 @@ describe("the spinner turns", () => {
     return { model, shown, redraws: () => redraws };
   }
 
-  test("only while something goes on, and at most ten times a second", () => {
+  test("turns only while the agent works, and at most ten times a second", () => {
     const { model, shown, redraws } = line();
     shown.changed();
     expect(vi.getTimerCount()).toBe(0);
@@ -66,7 +66,7 @@ describe("the spinner turns", () => {
     expect(shown.render(80)).toEqual([""]);
   });
 
-  test("no longer when the agent is idle and no event has reported the end", () => {
+  test("stops when the agent is idle, even without an event for the end", () => {
     let isBusy = true;
     const { model, shown } = line(() => isBusy);
     model.branchSummaryBegan(Date.now());
@@ -99,7 +99,7 @@ test("names the key that stops only if the line has room for it", () =>
     expect(activityLines(doing, { ...at, width })).toEqual(["", line]);
   }));
 
-test("what counts down has no second clock", () => {
+test("a countdown shows no second clock", () => {
   const doing = { text: "Retrying in 3 s", sinceMs: undefined, stopKey: "Esc" };
   expect(activityLines(doing, { ...at, width: 80 })).toEqual([
     "",

@@ -13,7 +13,7 @@ const answer = {
 const grows = (type: "start" | "thinking" | "text" | "tool_call") =>
   ({ type, contentIndex: 0, delta: "x", message: answer }) as StreamEvent;
 
-describe("what goes on", () => {
+describe("the activity", () => {
   test("is nothing at first, and nothing after the end", () => {
     const model = new ActivityModel();
     expect(model.doing(0)).toBeUndefined();
@@ -24,7 +24,7 @@ describe("what goes on", () => {
     expect(model.doing(4)).toBeUndefined();
   });
 
-  test("is what the answer is at, and since when", () => {
+  test("names the phase of the answer and its start", () => {
     const model = new ActivityModel();
     model.runBegan(0);
     expect(model.doing(0)?.text).toBe("Working…");
@@ -41,7 +41,7 @@ describe("what goes on", () => {
     expect(model.doing(6)).toEqual({ text: "Working…", sinceMs: 0, stopKey: "Esc" });
   });
 
-  test("is the tool that runs, or how many do", () => {
+  test("names the running tool, or counts several", () => {
     const model = new ActivityModel();
     model.toolBegan({ id: "1", name: "bash", args: { command: "npm test" }, nowMs: 1 });
     expect(model.doing(2)).toEqual({ text: "Running bash: npm test", sinceMs: 1, stopKey: "Esc" });
@@ -103,7 +103,7 @@ describe("what goes on", () => {
       expect(model.doing(3_000)?.text).toBe("Working…");
     }));
 
-  test("of a branch's summary says when it is asked for again", () => {
+  test("counts down to the next request for a branch's summary", () => {
     const model = new ActivityModel();
     model.branchSummaryBegan(0);
     model.retries({ attempt: 1, maxAttempts: 3, delayMs: 2_000, why: "Overloaded." }, 0);
@@ -114,7 +114,7 @@ describe("what goes on", () => {
     expect(model.doing(1)).toBeUndefined();
   });
 
-  test("of a stop holds for what is stopped, and for nothing that begins behind it", () => {
+  test("shows a stop only until the stopped work ends", () => {
     const model = new ActivityModel();
     model.commandBegan("sleep 9", 0);
     model.stopBegan(1);
@@ -127,7 +127,7 @@ describe("what goes on", () => {
     expect(model.doing(7)?.text).toBe("Working…");
   });
 
-  test("is the extension that has to answer, unless something says more; behind what can be cancelled it is named", () => {
+  test("names a slow extension, alone or after work that can be cancelled", () => {
     const model = new ActivityModel();
     model.toolBegan({ id: "1", name: "bash", args: { command: "npm test" }, nowMs: 1 });
     const end = model.waitBegan({ source: "guard.ts", event: "tool_call", nowMs: 2 });
@@ -151,7 +151,7 @@ describe("what goes on", () => {
     expect(model.doing(1)?.text).toBe("Summarising the branch… (F5 to cancel)");
   });
 
-  test("is what the lifecycle reports", async () => {
+  test("follows the events of the lifecycle", async () => {
     const lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules });
     const model = new ActivityModel();
     const seen: (string | undefined)[] = [];

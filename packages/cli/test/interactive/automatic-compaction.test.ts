@@ -29,7 +29,7 @@ test("Esc cancels an automatic compaction alone: the prompt is answered, and wha
   await terminal.until("Second answer.");
 });
 
-test("masking alone is reported: how many results, and how much was freed", async () => {
+test("a notice reports masked results and freed tokens", async () => {
   const opened = await openLong(play);
   opened.terminal.type("go on\n");
   await opened.terminal.until("Well.");
@@ -169,7 +169,7 @@ test("an extension that prevents automatic compaction is reported by one notice,
   await terminal.until(() => times(flatScreen(opened), "Not on my watch.") === 2);
 });
 
-test("a result that is larger than the window is shortened: what was done is said, and the chat says so of the result", async () => {
+test("a result larger than the window is shortened, and a notice and the chat report it", async () => {
   const huge = Array.from({ length: 1_500 }, (_, at) => `line ${at} of a huge file with words in it`).join(
     "\n",
   );
@@ -192,7 +192,7 @@ test("a result that is larger than the window is shortened: what was done is sai
   expect(flatScreen(opened)).not.toContain("masked");
 });
 
-test("a summary that failed is said once; the next compaction asks no model, and says since when", async () => {
+test("a failed summary is reported once; the next compaction asks no model and gives the time of the failure", async () => {
   const usage = { input: 95_000, output: 10 };
   const opened = await openLong(
     { ...refusing, turn: [{ text: "Well.", usage }] },
@@ -216,7 +216,7 @@ test("a summary that failed is said once; the next compaction asks no model, and
   );
 });
 
-test("after an overflow whose summary request failed, the line of the compaction says why the digest was used", async () => {
+test("after an overflow with a failed summary, the notice says why the digest was used", async () => {
   const error = { status: 400, message: "prompt is too long: 120000 tokens > 100000 maximum" };
   const opened = await openLong(
     { ...refusing, turn: [{ error }, { text: "After all." }] },

@@ -23,7 +23,7 @@ function begun() {
   return { agent, catchUp, stop, opened, runEnded };
 }
 
-test("indexed is when a session was opened, and after runs, but not at once and not all the time", async () => {
+test("sessions are indexed after opening and after runs, with a delay", async () => {
   const { catchUp, opened, runEnded } = begun();
   await opened();
   expect(catchUp).toHaveBeenCalledTimes(0);
@@ -40,7 +40,7 @@ test("indexed is when a session was opened, and after runs, but not at once and 
   expect(catchUp).toHaveBeenCalledTimes(2);
 });
 
-test("while the agent works, it waits for the end of the run", async () => {
+test("indexing waits for the end of a run", async () => {
   const { agent, catchUp, opened, runEnded } = begun();
   agent.isBusy = true;
   await opened();
@@ -52,7 +52,7 @@ test("while the agent works, it waits for the end of the run", async () => {
   expect(catchUp).toHaveBeenCalledTimes(1);
 });
 
-test("once stopped, nothing is begun", async () => {
+test("nothing is indexed after a stop", async () => {
   const { catchUp, opened, runEnded, stop } = begun();
   await opened();
   stop();

@@ -40,7 +40,7 @@ test("/merge brings a branch that is picked in the tree, and a second time nothi
   expect(session().leafId).toBe(leafId);
 });
 
-test("/merge of the present path, or of what is no entry, is an error; a label names an entry", async () => {
+test("/merge refuses the current path and unknown entries, and accepts a label", async () => {
   const { terminal, session } = await openSample();
   terminal.type("/merge aaaa0004\n");
   await terminal.until("merge_own_path");
@@ -51,7 +51,7 @@ test("/merge of the present path, or of what is no entry, is an error; a label n
   expect(session().leafId).toBe(here);
 });
 
-test("where the summary of a merge fails, the digest is offered", async () => {
+test("a merge whose summary fails offers the digest", async () => {
   const { terminal, end, session } = await openSample({ isSummarised: false });
   terminal.type(`/merge ${end}\n`);
   await terminal.until("Merge with the built-in digest?");
@@ -61,7 +61,7 @@ test("where the summary of a merge fails, the digest is offered", async () => {
   expect(session().entry(session().leafId!)).toMatchObject({ parentId: here, fromId: end });
 });
 
-test("two marks in the tree are compared, one mark with where one is", async () => {
+test("the tree compares two marked entries, or one with the current position", async () => {
   const { terminal } = await openSample({ columns: 130 });
   terminal.type("/tree\n");
   await terminal.until("Session tree");

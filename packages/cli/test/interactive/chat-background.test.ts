@@ -5,7 +5,7 @@ import { openInteractive } from "./harness.ts";
 const border = (scheme: "dark" | "light") => makeTheme(scheme).style.border("x").split("x")[0]!;
 const white = "\x1b]11;rgb:ffff/ffff/ffff\x07";
 
-test("an answer of the terminal that comes late changes the colours, and stands in no editor", async () => {
+test("a late answer of the terminal changes the colours and does not reach the editor", async () => {
   const { terminal } = openInteractive({ env: { NO_COLOR: "" } });
   await terminal.until("100k");
   expect(terminal.written.join("")).toContain(border("dark"));
@@ -30,7 +30,7 @@ test("a terminal that changes its colours is asked again", async () => {
   expect(asked()).toBe(2);
 });
 
-test("without colours, a terminal is asked for nothing", async () => {
+test("the terminal's background is not requested without colours", async () => {
   const { terminal } = openInteractive();
   await terminal.until("100k");
   expect(terminal.written.join("")).not.toMatch(/\]11;|\?2031/);

@@ -3,7 +3,7 @@ import { openInteractive } from "./harness.ts";
 
 const refused = { error: { status: 400, message: "no such model" } };
 
-test("a failed run is notified once, with what to do", async () => {
+test("a failed run is reported once, with a remedy", async () => {
   const { terminal } = openInteractive({ scenario: { turn: [refused, { text: "Good." }] }, columns: 200 });
   await terminal.until("scripted");
   terminal.type("Hello\n");

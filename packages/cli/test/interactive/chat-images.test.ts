@@ -65,7 +65,7 @@ test("in Kitty, an image is drawn at its size, or as small as its place is", () 
   expect(drawn([image(png(2, 50_000))])[0]).toMatch(/,c=1,r=8,/);
 });
 
-test("in iTerm2, it is drawn from its last row, into exactly its cells", () => {
+test("in iTerm2, an image is drawn from its last row into exactly its cells", () => {
   has("iterm2");
   const lines = drawn([image(png(1_000, 500))]);
   expect(lines).toHaveLength(8);
@@ -74,7 +74,7 @@ test("in iTerm2, it is drawn from its last row, into exactly its cells", () => {
   expect(drawn([image(png(45, 10))])[0]).toMatch(/^\x1b7\x1b\[3C\x1b\]1337;.*width=5;height=1:/);
 });
 
-test("where it cannot be drawn, a line stands for it", () => {
+test("an image that cannot be drawn is a line of text", () => {
   const wide = image(png(1_000, 500));
   const broken: [string, unknown, Protocol][] = [
     ["no terminal for it", wide, null],
@@ -100,7 +100,7 @@ test("where it cannot be drawn, a line stands for it", () => {
   expect(inlineImage(wide.data, "image/png")).toMatchObject({ widthPx: 1_000, heightPx: 500 });
 });
 
-test("folded, a result shows its first two images; open, all", () => {
+test("a folded result shows two images, an unfolded one all", () => {
   has("kitty");
   const images = [1, 2, 3].map(() => image(png(18, 18)));
   const shown = (isOpen: boolean) =>
@@ -109,7 +109,7 @@ test("folded, a result shows its first two images; open, all", () => {
   expect(shown(true)).toEqual(["drawn", "drawn", "drawn"]);
 });
 
-test("the latest images are drawn; for older ones, a line stands", () => {
+test("only the latest images are drawn", () => {
   has("kitty");
   const { session, chat, screen } = opened();
   const show = (count: number, noise: number) => {
@@ -124,7 +124,7 @@ test("the latest images are drawn; for older ones, a line stands", () => {
   expect(show(3, 2_500_000)).toBe(2);
 });
 
-test("an image is let go while the chat goes on, and its line takes its place", async () => {
+test("an older image becomes a line of text while the chat grows", async () => {
   has("kitty");
   const { lifecycle, screen } = opened();
   const say = async (entryId: string) => {
@@ -167,7 +167,7 @@ test("an image is sent to the terminal once, whatever is typed and answered afte
     expect(terminal.written.join("")).not.toContain("\x1b[3J");
   }));
 
-test("an image that comes at the end of a full screen scrolls it, and clears nothing", async () => {
+test("an image at the end of a full screen scrolls it, and clears nothing", async () => {
   has("kitty");
   const { terminal } = openWith(png(400, 300), 14);
   await terminal.until("100k");
@@ -186,7 +186,7 @@ test("an image that comes at the end of a full screen scrolls it, and clears not
   ]);
 });
 
-test("another size of the terminal draws the image anew, once", async () => {
+test("a resized terminal redraws the image once", async () => {
   has("kitty");
   const { terminal } = openWith(png(800, 600), 30);
   await terminal.until("100k");
@@ -200,7 +200,7 @@ test("another size of the terminal draws the image anew, once", async () => {
   expect(terminal.written.slice(before).join("")).toContain(`\x1b_Ga=d,d=I,i=${ids(terminal)[0]}`);
 });
 
-test("an image that a tool has read is drawn below its call, once; open, it is larger", async () => {
+test("a tool's image is drawn once below its call, larger when unfolded", async () => {
   has("kitty");
   const scenario = {
     contextWindow: 100_000,

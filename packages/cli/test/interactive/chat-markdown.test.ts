@@ -67,7 +67,7 @@ test("an open fence, definitions of links and formulas are not cut", () => {
   expect(markdownChunks(`In \`/\\[x\\]$$/\` it says\n\n${paragraphs}`).length).toBeGreaterThan(1);
 });
 
-test("a long list is drawn in parts, and each part goes on as the whole would", () => {
+test("a long list drawn in parts continues its numbers", () => {
   const items = Array.from({ length: 60 }, (_, at) => `${at + 1}. ${words.slice(0, 70)}`);
   for (const text of [items.join("\n"), items.join("\n\n")]) {
     expect(markdownChunks(text).length).toBeGreaterThan(5);

@@ -20,14 +20,14 @@ test("the chat shows the entries of the path, with masks and undone compactions"
     expect(hasEarlier).toBe(false);
   }));
 
-test("of a long path, the latest are shown", () => {
+test("shows only the latest entries of a long path", () => {
   const { session, name } = history("U A ".repeat(20));
   const { items, hasEarlier } = chatPath(session, { maxItems: 3 });
   expect(items.map(({ entry }) => name(entry.id))).toEqual(["a19", "u20", "a20"]);
   expect(hasEarlier).toBe(true);
 });
 
-test("nothing before the floor is asked for", () => {
+test("reads no entry before the floor", () => {
   const { session, name, id } = history("U A U A C(u2) U A");
   const floorId = oldestHeldId(session);
   expect(floorId).toBe(id("u2"));
@@ -45,7 +45,7 @@ test("nothing before the floor is asked for", () => {
   expect(asked).not.toContain("a1");
 });
 
-test("entries that go round in a circle are shown once", () => {
+test("shows entries of a cycle once", () => {
   const base = { type: "message", timestamp: "", message: { role: "user", content: "x", timestamp: 0 } };
   const entries = { a: { ...base, id: "a", parentId: "b" }, b: { ...base, id: "b", parentId: "a" } };
   const entry = (id: string) => entries[id as "a" | "b"] as never;

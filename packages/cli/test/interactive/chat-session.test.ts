@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { answer, bash, opened, result, stored, timestamp } from "./chat-setup.ts";
 
 describe("a session is shown", () => {
-  test("with what was said, done and put out, folded", () => {
+  test("with messages, calls and outputs, folded", () => {
     const { session, chat, text } = opened();
     const lines = Array.from({ length: 20 }, (_, at) => `line ${at + 1}`).join("\n");
     session.append([
@@ -216,7 +216,7 @@ describe("a session is shown", () => {
     expect(text(20)).toContain(" ● edit …/a-l… +1 -1");
   });
 
-  test("with the files that went along in a line each, open with all of them", () => {
+  test("with one line for each attached file, and their text when unfolded", () => {
     const { session, chat, text } = opened();
     const file = (path: string, body: string) => `<file path="${path}">\n${body}\n</file>`;
     const typed = "Compare @a.ts and @b.ts";
@@ -240,7 +240,7 @@ describe("a session is shown", () => {
     expect(text()).toContain("two");
   });
 
-  test("with messages of extensions that want to be seen", () => {
+  test("with the visible messages of extensions", () => {
     const { session, chat, text } = opened();
     session.append([
       { type: "custom_message", customType: "todo", content: "- milk", display: true },

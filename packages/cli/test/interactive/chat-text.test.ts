@@ -13,7 +13,7 @@ test("many lines are folded to their beginning and end; a single one is not fold
   expect(foldMark(1204, "Ctrl-O")).toBe("… 1,204 more lines (Ctrl-O)");
 });
 
-test("output stands as a terminal shows it in the end, without what steers one", () => {
+test("output is shown as a terminal shows it in the end, without control sequences", () => {
   const lines = (output: string) => outputLines(output).map(shownLine);
   expect(lines("a\r\nb\n\n")).toEqual(["a", "b"]);
   expect(lines(" 10%\r 50%\r100%\ndone\r")).toEqual(["100%", "done"]);
@@ -31,7 +31,7 @@ test("an image is shown by its kind and size", () => {
   expect(imageMarker({ type: "image" })).toBe("[image]");
 });
 
-test("a difference is shown line by line, without what could steer a terminal", () => {
+test("a difference is shown line by line, without control sequences", () => {
   const diff = "@@ -1,2 +1,2 @@\n same\n-old\x1b[2J\n+new\tx\n\\ No newline at end of file\n";
   expect(diffLines(diff)).toEqual([
     { kind: "same", text: " same", oldNumber: 1, newNumber: 1 },
@@ -55,7 +55,7 @@ test("the parts of a difference have a gap between them, and their own numbers",
   expect(diffGutter(diffLines("-a\n+b"), 117).columns).toBe(0);
 });
 
-test("what differs and would not be seen is made visible", () => {
+test("an invisible difference is made visible", () => {
   const texts = (diff: string) => diffLines(diff).map(({ text }) => text);
   expect(texts("-a  \n+a\t\n b  \n+\n+ \n")).toEqual(["-a··", "+a→", " b  ", "+", "+·"]);
   expect(texts("-a\r\n+a\n c\r")).toEqual(["-a␍", "+a", " c␍"]);
@@ -88,7 +88,7 @@ test("highlighted code is read as pieces, each in its innermost scope", () => {
   ]);
 });
 
-test("what a call wrote into a new file is shown, and a command that is longer than its line", () => {
+test("a call shows the text of a new file and the rest of a long command", () => {
   expect(writtenText({ path: "a", content: "x\n" }, { created: true })).toBe("x\n");
   expect(writtenText({ path: "a", content: "x\n" }, { created: false })).toBeUndefined();
   expect(writtenText(undefined, null)).toBeUndefined();

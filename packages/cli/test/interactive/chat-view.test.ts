@@ -5,8 +5,8 @@ import { describe, expect, test } from "vitest";
 import { makeTheme } from "../../src/interactive/terminal/theme.ts";
 import { answer, bash, opened, result, stored, timestamp } from "./chat-setup.ts";
 
-describe("what is being said is shown", () => {
-  test("as it comes; a retry voids what came before", async () => {
+describe("the chat follows the agent", () => {
+  test("streams an answer, and removes it before a retry", async () => {
     const { lifecycle, text } = opened();
     const message = answer([]);
     await lifecycle.notify("message_start", { type: "message_start", message });
@@ -29,7 +29,7 @@ describe("what is being said is shown", () => {
     expect(text()).toBe("\n Whole\n\n Failed: overloaded");
   });
 
-  test("from a second on, a call says how long it has taken, and how long it took", async () => {
+  test("shows the time of a call that takes a second or more", async () => {
     let nowMs = 1_000;
     const { lifecycle, text, session, chat } = opened(undefined, () => nowMs);
     chat.rebuild(session);
@@ -53,7 +53,7 @@ describe("what is being said is shown", () => {
     expect(text()).toBe("\n ● bash make 3 s");
   });
 
-  test("a call runs, puts out, ends", async () => {
+  test("shows a call while it runs, writes and ends", async () => {
     const { lifecycle, text } = opened();
     const message = answer([bash("c1", "make")]);
     const call = { toolCallId: "c1", toolName: "bash" };
@@ -74,7 +74,7 @@ describe("what is being said is shown", () => {
     expect(text()).toBe("\n ✗ bash make\n   broken");
   });
 
-  test("what is stored counts, not what was begun with", async () => {
+  test("shows the stored message instead of the streamed one", async () => {
     const { lifecycle, text } = opened();
     const message = { role: "user", content: "typed", timestamp } as const;
     await lifecycle.notify("message_start", { type: "message_start", message });
@@ -84,13 +84,13 @@ describe("what is being said is shown", () => {
   });
 });
 
-test("a notice goes on below its beginning where it is wrapped", () => {
+test("indents the wrapped lines of a notice", () => {
   const { chat, text } = opened();
   chat.line({ text: "✗ The server did not answer [gone]\n  Start it, or name another one.", look: "error" });
   expect(text(24)).toBe("\n ✗ The server did not\n   answer [gone]\n   Start it, or name\n   another one.");
 });
 
-test("why a tool failed is shown in up to three rows", () => {
+test("shows a tool's error in up to three rows", () => {
   const { session, chat, text } = opened();
   const why = "There is no nope.txt. Did you mean note.txt? Or one of the many others?";
   session.append([stored(answer([bash("c", "x")])), stored(result("c", why, { isError: true }))]);
@@ -100,13 +100,13 @@ test("why a tool failed is shown in up to three rows", () => {
   );
 });
 
-test("a coloured line keeps its colours and nothing else that steers a terminal", () => {
+test("a coloured line keeps only its colours", () => {
   const { chat, screen } = opened();
   chat.line({ text: "\x1b[31mred\x1b[39m \x1b[2Jcleared" });
   expect(screen.chat.render(40).join("")).toContain("\x1b[31mred\x1b[39m ␛[2Jcleared");
 });
 
-test("a line since the last message stays when the chat is built anew; another session takes all its place", () => {
+test("notices after the last message survive a rebuild, but not another session", () => {
   const { session } = history("U A");
   const { chat, text } = opened(session);
   chat.line({ text: "while it was opened" });
@@ -118,7 +118,7 @@ test("a line since the last message stays when the chat is built anew; another s
   expect(text()).not.toContain("while it was opened");
 });
 
-test("what has not changed is not drawn again", () => {
+test("unchanged blocks are not drawn again", () => {
   const { session } = history("U A(t1) T1 A");
   const { chat, screen } = opened(session);
   chat.rebuild(session);
@@ -130,7 +130,7 @@ test("what has not changed is not drawn again", () => {
   });
 });
 
-test("code has its colours once the library is there", async () => {
+test("code is coloured once the library is loaded", async () => {
   const { session, chat, screen } = opened(undefined, undefined, makeTheme("dark"));
   session.append(stored(answer([{ type: "text", text: "```ts\nconst a = 1;\n```" }])));
   chat.rebuild(session);

@@ -62,7 +62,7 @@ test("an image from the clipboard is a mark in the editor, and goes with the mes
   ]);
 });
 
-test("one key deletes the mark, and the image does not go along", async () => {
+test("one key deletes the mark together with the image", async () => {
   const { terminal, project } = await opened(desk(holds("image/png"), png));
   terminal.type("what");
   terminal.press("ctrl+v");
@@ -89,7 +89,7 @@ test("the image comes back with its message, and is sent again", async () => {
   expect(sentImages(project.home)).toHaveLength(1);
 });
 
-test("a mark of which nothing is known is not sent as if it were an image", async () => {
+test("an unknown mark is sent as text", async () => {
   const { terminal } = await opened(desk({}));
   terminal.type("what is [image-1x1-0123abcd]?\n");
   const screen = await terminal.until("is gone.");
@@ -164,7 +164,7 @@ test("the key copies the last answer as it was written", async () => {
   expect(copied(env)).toBe("It is **so**.");
 });
 
-test("of an answer with code, a list asks what; a number names the block", async () => {
+test("copying an answer with code asks which part; a number names a block", async () => {
   const env = desk(takes);
   const terminal = await answered(env, withCode);
   terminal.press("ctrl+x");
@@ -188,7 +188,7 @@ test("without an answer there is nothing to copy", async () => {
   await terminal.until("no answer to copy");
 });
 
-test("without a program the terminal is asked, as over SSH", async () => {
+test("the terminal copies without a program, and over SSH", async () => {
   const terminal = await answered({ ...desk(takes), SSH_TTY: "/dev/pts/9" });
   terminal.type("/copy\n");
   await terminal.until("OSC 52");
@@ -196,7 +196,7 @@ test("without a program the terminal is asked, as over SSH", async () => {
   await vi.waitFor(() => expect(terminal.written.join("")).toContain(sequence));
 });
 
-test("what a terminal would cut off is not handed to it", async () => {
+test("a text that the terminal would cut is not copied", async () => {
   const long = "long ".repeat(20_000);
   const terminal = await answered(desk({}), says(long));
   terminal.type("/copy\n");
@@ -205,7 +205,7 @@ test("what a terminal would cut off is not handed to it", async () => {
   expect(textForTerminal("x".repeat(mostCopiedBytes + 1), {})).toBeUndefined();
 });
 
-test("tmux and screen are asked to pass it on", () => {
+test("tmux and screen pass the copied text on", () => {
   const plain = textForTerminal("text", {})!;
   expect(textForTerminal("text", { TMUX: "1" })).toBe(`${plain}\x1bPtmux;\x1b\x1b]52;c;dGV4dA==\x07\x1b\\`);
   const pieces = textForTerminal("x".repeat(1_000), { STY: "1" })!;

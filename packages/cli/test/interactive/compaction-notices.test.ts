@@ -77,13 +77,13 @@ describe("the notice of a compaction", () => {
       expect(words).toEqual({ level: "info", message });
     }));
 
-  test("what does not fit still is said with it", () => {
+  test("warns if the context is still too large", () => {
     const still = "The context still has 20,000 tokens; the model's window is 8,000.";
     const words = compactionNotice({ outcome: outcome({ caveat: still }) });
     expect(words?.message).toBe(`${sizes}. ${still}`);
   });
 
-  test("a failure is notified where nothing else shows it, with how to mend it", () => {
+  test("a failed manual compaction gives the remedy, an automatic one no notice", () => {
     const failed = outcome({ status: "failed", reason: "manual", detail: "Compaction failed. Causes: no." });
     const error = new BonsaiError({
       code: "compaction_failed",
@@ -99,13 +99,13 @@ describe("the notice of a compaction", () => {
       expect(compactionNotice({ outcome: { ...failed, reason }, error })).toBeUndefined();
   });
 
-  test("nothing to compact is notified to who asked", () => {
+  test("only a manual compaction reports that nothing was compacted", () => {
     const skipped = outcome({ status: "skipped", detail: "Nothing to compact." });
     expect(compactionNotice({ outcome: skipped })).toBeUndefined();
     expect(compactionNotice({ outcome: { ...skipped, reason: "manual" } })?.message).toBe(skipped.detail);
   });
 
-  test("cancelled by the user, or by somebody else", () => {
+  test("reports who cancelled", () => {
     const cancelled = (cancelReason?: string) =>
       compactionNotice({ outcome: outcome({ status: "cancelled", ...(cancelReason && { cancelReason }) }) });
     const text = "Compaction cancelled. Nothing changed.";

@@ -27,7 +27,7 @@ test("/compact preview shows requests and price; an unknown price is not free", 
   expect(text).toMatch(/→ ~[\d,]+ tokens/);
 });
 
-test("/compact preview is of what is asked: a cut of one's own, the digest, the latest made anew", async () => {
+test("/compact preview takes the cut, the digest and the flag again", async () => {
   const { session, id } = history("U:8000 A:8000 | U:300 A:400 | U:30000 A:4000");
   const settings = compactionSettings({ keepRecentTokens: 2_000 });
   const asked = { session, settings, model: undefined, fixedTexts: () => [] };
@@ -43,7 +43,7 @@ test("/compact preview is of what is asked: a cut of one's own, the digest, the 
   expect(shown({ replacesLatest: true, firstKeptEntryId: id("u3") })).toMatch(/summarised +4 items/);
 });
 
-test("/compact preview says what is carried, and what only the words of the summary can keep", () => {
+test("/compact preview lists the carried entries and those left to the summary", () => {
   const notation = "U:8000 A(t1=bash:make_all):900 T1!:900 A:8000 | U:30000 A:4000";
   const preview = (settings: CompactionSettingsInput) =>
     compactionPreview({

@@ -64,7 +64,7 @@ test("an edit in the built-in editor is shown again, and said to be yours", asyn
   expect(readFileSync(file, "utf8")).toContain("The port is 8123.");
 });
 
-test("an edit in $EDITOR; one that says nothing is refused, and the text before it stands", async () => {
+test("an edit in $EDITOR is taken, and an empty one is refused", async () => {
   const opened = await open("manual", { env: { VISUAL: "printf '' >" } });
   const { terminal } = opened;
   terminal.type("/compact\n");
@@ -81,7 +81,7 @@ test("an edit in $EDITOR; one that says nothing is refused, and the text before 
   await terminal.until("Compaction cancelled. Nothing changed.");
 });
 
-test("another focus, the cut, back, the digest: cancelled, the file is as it was", async () => {
+test("changed focus, cut and digest leave the file as it was after a cancel", async () => {
   const { terminal, file } = await open("manual");
   const before = readFileSync(file, "utf8");
   terminal.type("/compact\n");
@@ -107,7 +107,7 @@ test("another focus, the cut, back, the digest: cancelled, the file is as it was
   expect(readFileSync(file, "utf8")).toBe(before);
 });
 
-test("always: the agent waits, what is typed goes on to the prompt and is queued; declined, the task goes on", async () => {
+test('with "always" the agent waits, typed text is queued, and a decline continues the task', async () => {
   const { terminal } = await open("always", { scenario: { ...play, turn: [{ text: "Well done." }] } });
   terminal.type("go on\n");
   await terminal.until(PLAN);
@@ -121,7 +121,7 @@ test("always: the agent waits, what is typed goes on to the prompt and is queued
   expect(terminal.scrollback()).toContain("Compaction cancelled. Nothing changed.");
 });
 
-test("it fits any terminal, also one that is made smaller meanwhile", async () => {
+test("the review fits any terminal, even if it shrinks", async () => {
   const { terminal } = await open("manual", { columns: 80, rows: 24 });
   terminal.type("/compact\n");
   await terminal.until("Compact? Nothing");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { openLong, play } from "./compaction-setup.ts";
 
-test("/session shows which compactions hold where one is", async () => {
+test("/session shows the compactions of the current path", async () => {
   const opened = await openLong(play);
   const { terminal } = opened;
   terminal.type("/compact\n");

@@ -158,7 +158,7 @@ describe("context report", () => {
     });
   });
 
-  test("what the provider reported is the total; what the estimates miss is said", () => {
+  test("the total is the reported one, with a row for the unexplained rest", () => {
     const more = reportOf("U:100 A:10@5000");
     expect(more).toMatchObject({ totalTokens: 5_000, isEstimate: false });
     expect(more.unexplainedTokens).toBeGreaterThan(4_000);
@@ -175,7 +175,7 @@ describe("context report", () => {
     expect(textOf(report, 80)).toContain("Context: ~");
   });
 
-  test("the window is free up to where compaction begins; beyond it the reserve gives way", () => {
+  test("the free part ends where compaction begins, and the reserve shrinks beyond it", () => {
     const budgets = { windowTokens: 100_000, reserveTokens: 16_384, keepTokens: 0, outputTokens: 8_000 };
     const limit = thresholdTokens(chars4, budgets)!;
     expect(reportOf("U:100 A:10@20000").window).toEqual({
@@ -196,7 +196,7 @@ describe("context report", () => {
     );
   });
 
-  test("with the economy on, it is free up to the working size, and what that saves is said", () => {
+  test("the economy ends the free part at the working size and names the savings", () => {
     const turns = Array.from(
       { length: 40 },
       (_, at) => `U:30 A(t${at}):20@${5_050 + at * 1_000} T${at}:900 A:50@${6_000 + at * 1_000}`,
@@ -223,7 +223,7 @@ describe("context report", () => {
   });
 });
 
-describe("/context, as it is seen", () => {
+describe("the view of /context", () => {
   const notation =
     'S"A cache was tried." U:900 A(t1=read:src/totals.ts t2=bash:ls):300 T1:5000 T2:1200 A:200@30000 | M(t1) B"npm test" X | U"Wide: 漢字漢字 and \u001b[31mred" A:100@31000';
   const { session } = history(notation);

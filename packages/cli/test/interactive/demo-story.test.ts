@@ -16,7 +16,7 @@ test("a chart keeps its shape on a narrow terminal, and a path can be read in fu
   expect(lines.join("").replace(/\s/g, "")).toContain("/tmp/some/long/path/of/a/project");
 });
 
-test("the demonstration plays once at a time, says how it ends, and stays in view in another session", async () => {
+test("the demo plays once at a time, and stays visible in another session", async () => {
   const { terminal } = openInteractive({ scenario: says("Good."), rows: 60 });
   await terminal.until("/100k");
   terminal.type("/demo\n");

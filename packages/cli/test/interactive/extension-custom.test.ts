@@ -2,7 +2,7 @@ import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test, vi } from "vitest";
 import { shown, withExtension } from "./extension-setup.ts";
 
-test("a component stands in the place of the editor, has the keys, and gives a value", async () => {
+test("a component replaces the editor, gets the keys, and returns a value", async () => {
   const { terminal, command } = await withExtension(
     shown(`{
       typed: "",
@@ -61,7 +61,7 @@ test("an invalid component is an error of the command", () =>
     await terminal.until((screen) => screen.replaceAll(/\s+/g, " ").includes(reason));
   }));
 
-test("control characters are harmless, and of ten thousand lines the last are shown", async () => {
+test("control characters are harmless, and only the last of ten thousand lines are shown", async () => {
   const { terminal, command } = await withExtension(
     shown(
       `{ render: () => [...Array(10_000).keys()].map((at) => "line " + at).concat("\\u001b[2Jwiped?\\u001b]0;t\\u0007") }`,
@@ -88,7 +88,7 @@ test("Ctrl-C leaves a component that never ends; done counts once", async () => 
   await terminal.until("It gave one");
 });
 
-test("two at once stand one over the other; each gives its own value", async () => {
+test("two components are stacked, and each returns its own value", async () => {
   const { terminal, command } = await withExtension(`
     const ask = (ctx, name) => ctx.ui.custom((tui, theme, keys, done) => ({
       render: () => ["Question " + name],

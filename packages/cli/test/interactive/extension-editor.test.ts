@@ -58,7 +58,7 @@ test("the text stays where the editor comes and goes", async () => {
   expect(await terminal.until(/^ ?half a thought/m)).not.toContain("<insert>");
 });
 
-test("Esc goes to the editor, which hands it on or not: pressed again it is ours; so is Ctrl-C at once", async () => {
+test("the editor gets Esc first and may keep it; a second Esc and Ctrl-C are Bonsai's", async () => {
   const { terminal, command } = await withExtension(
     editor(`handed: 0, handleInput(data) {
       if (keys.matches(data, "submit")) this.onSubmit(this.text);
@@ -83,7 +83,7 @@ test("Esc goes to the editor, which hands it on or not: pressed again it is ours
   expect(await terminal.until(/^<deaf 1> \|/m)).not.toContain("typed");
 });
 
-test("where the editor hands Esc on at once, it stops what goes on", async () => {
+test("Esc stops the run if the editor passes it on at once", async () => {
   const { terminal, command } = await withExtension(
     editor(`handleInput(data) {
       if (keys.matches(data, "submit")) this.onSubmit(this.text);
@@ -229,7 +229,7 @@ test("a provider of invalid completions is named and left out", () =>
     await terminal.until("Good.");
   }));
 
-test("a handler of keys that gives something else than a key changes none", async () => {
+test("a key handler that returns no key changes nothing", async () => {
   const { terminal, command } = await withExtension(`
     bonsai.on("session_start", (_event, { ui }) => { ui.onTerminalInput(() => ({ data: 7, consume: "yes" })); });`);
   command("sent as typed");

@@ -3,7 +3,7 @@ import { withExtension } from "./extension-setup.ts";
 
 const slow = { text: "slow words", delayMs: 40, chunkChars: 1 };
 
-test("the sign beside what goes on is the extension's, or none, or ours again", async () => {
+test("an extension replaces, hides and restores the spinner", async () => {
   const { terminal, command } = await withExtension(
     `bonsai.registerCommand("sign", { handler(args, { ui }) {
       ui.setWorkingIndicator(args === "" ? undefined : { frames: JSON.parse(args), intervalMs: 1 });
@@ -24,7 +24,7 @@ test("the sign beside what goes on is the extension's, or none, or ours again", 
   await terminal.until(/^ [⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] \w/m);
 });
 
-test("what goes on can be hidden, but not what a key would cancel", async () => {
+test("an extension can hide the activity, but not work that a key can cancel", async () => {
   const { terminal, command } = await withExtension(
     `bonsai.on("session_start", (_event, { ui }) => ui.setWorkingVisible(false));
      bonsai.on("turn_start", () => new Promise((resolve) => { globalThis.goOn = resolve; }));`,
@@ -74,7 +74,7 @@ test("a theme holds until its extension goes; an unknown one is refused", async 
   await terminal.until(() => borderNow() === "dark");
 });
 
-test("keys are seen before the editor gets them, behind the program's own, until that is ended", async () => {
+test("a key listener gets keys after Bonsai and before the editor, until it is removed", async () => {
   const { terminal, command } = await withExtension(`
     const seen = [];
     bonsai.on("session_start", (_event, { ui }) => {

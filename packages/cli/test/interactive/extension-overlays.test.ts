@@ -23,7 +23,7 @@ test("an overlay without options is as wide as its component says", async () => 
   await terminal.until("[ 24 columns ]");
 });
 
-test("what a component lays over the screen itself cannot break it, and Ctrl-C takes it away", async () => {
+test("a component's own overlay cannot break the screen, and Ctrl-C removes it", async () => {
   const { terminal, command } = await withExtension(`
     const over = (tui, text, render) => tui.showOverlay({ render, invalidate() {} }, { width: 20, anchor: "center" });
     bonsai.registerCommand("over", { async handler(_args, ctx) {
@@ -41,7 +41,7 @@ test("what a component lays over the screen itself cannot break it, and Ctrl-C t
   await terminal.until((screen) => !screen.includes("[ good ]"));
 });
 
-test("what a component lays over the screen itself goes with the component, and the editor has the keys", async () => {
+test("a component's own overlay closes with it, and the editor gets the keys", async () => {
   const { terminal, command } = await withExtension(`
     const over = (tui, text, handleInput) => tui.showOverlay(
       { render: () => [text], invalidate() {}, handleInput },

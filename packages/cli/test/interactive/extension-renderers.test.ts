@@ -24,7 +24,7 @@ test("messages and entries are drawn by their renderers, unfolded too; one that 
   await terminal.until("all of it");
 });
 
-test("of ten thousand lines of a renderer two thousand are shown, each as wide as the terminal at most", async () => {
+test("a renderer shows at most two thousand lines, each cut to the terminal", async () => {
   const { terminal, command } = await withExtension(`
     bonsai.registerMessageRenderer("long", () => ({
       render: (width) => [...Array(10_000).keys()].map((at) => at + " " + "w".repeat(width)),

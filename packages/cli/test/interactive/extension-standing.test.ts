@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { withExtension } from "./extension-setup.ts";
 
-test("widget, header, footer and the words beside the spinner stand there until they are taken away", async () => {
+test("widget, header, footer and spinner text stay until they are removed", async () => {
   const { terminal, command } = await withExtension(
     `
     const lines = (...texts) => () => ({ render: () => texts, dispose() { globalThis.disposed = texts[0]; } });
@@ -37,7 +37,7 @@ test("widget, header, footer and the words beside the spinner stand there until 
   await terminal.until("/100k");
 });
 
-test("what a key would do that is pressed again is said over a footer of an extension, too", async () => {
+test("the hint for a second key press covers an extension's footer", async () => {
   const { terminal } = await withExtension(`
     bonsai.on("session_start", (_event, ctx) => ctx.ui.setFooter(() => ({ render: () => ["first", "second"] })));`);
   await terminal.until("first");

@@ -29,7 +29,7 @@ test("a tool's call and result are drawn by its renderers, which share a state",
   await terminal.until("gold 12 false true");
 });
 
-test("what a tool's renderers leave out, or fail at, is drawn as ever", async () => {
+test("missing and failing renderers of a tool fall back to Bonsai's drawing", async () => {
   const { terminal, command } = await withExtension(
     tool(`renderShell: "self", renderCall() { throw new Error("no call"); }, renderResult: () => undefined,`),
     { scenario: callsTool },

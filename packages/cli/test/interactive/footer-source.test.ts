@@ -9,7 +9,7 @@ import { FooterSource } from "../../src/interactive/status/footer-source.ts";
 import { sampleLines, testFolder, writeLines } from "../call/sample-session.ts";
 import { openInteractive } from "./harness.ts";
 
-test("a frame that comes when the session is closed shows what was known", () => {
+test("a frame after the session closed shows the last known facts", () => {
   const session = openSession(writeLines(sampleLines()));
   const model = { provider: "stage", id: "actor", reasoning: false };
   const agent = {
@@ -75,7 +75,7 @@ const opening = {
     name === "session_start" && handler({ reason: "startup" }),
 };
 
-test("a short one, and one that ends in an answer, show at once how full they are", () => {
+test("a short session, and one that ends in an answer, show the context at once", () => {
   for (const [count, role] of [
     [10, "toolResult"],
     [5_000, "assistant"],

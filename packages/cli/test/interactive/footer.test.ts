@@ -32,7 +32,7 @@ describe("the footer", () => {
       expect(shown(width)).toMatchSnapshot();
     }));
 
-  test("marks an estimate, and has no share of what is not counted yet", () => {
+  test("marks an estimate, and shows no share before the count", () => {
     expect(shown(80, { certainty: "estimate" })).toContain("~41k/200k 21%");
     const uncounted = shown(80, { certainty: "unknown" });
     expect(uncounted).toContain("?/200k");
@@ -52,7 +52,7 @@ describe("the footer", () => {
     expect(shown(110)).not.toContain("↑");
   });
 
-  test("of a model without a known window has no share", () => {
+  test("shows no share without a known window", () => {
     expect(shown(80, { windowTokens: undefined })).toContain(" 41k tokens");
   });
 
@@ -66,7 +66,7 @@ describe("the footer", () => {
       expect(shown(width, { model: undefined, tokens: 0, costUsd: 0 })).toMatch(new RegExp(`\\n +${words}$`));
     }));
 
-  test("says nothing of what there is not", () => {
+  test("leaves out missing facts", () => {
     expect(
       shown(80, { branch: undefined, sessionName: undefined, thinking: undefined, costUsd: 0, statuses: [] }),
     ).toMatchSnapshot();

@@ -14,7 +14,7 @@ function folderWith(files: Record<string, string>): string {
   return folder;
 }
 
-test("the branch of a repository is that of the folders in it", () => {
+test("a folder has the branch of its repository", () => {
   const folder = folderWith({ ".git/HEAD": "ref: refs/heads/feature/apples\n", "src/deep/a.ts": "" });
   expect(gitBranch(folder)).toBe("feature/apples");
   expect(gitBranch(join(folder, "src", "deep"))).toBe("feature/apples");

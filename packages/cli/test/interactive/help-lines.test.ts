@@ -32,7 +32,7 @@ const text = (width: number) =>
     .map((line) => renderLine(line, false))
     .join("\n");
 
-test("commands, what extensions bring, and keys as they are bound now", () => {
+test("lists commands, extensions' commands, and the bound keys", () => {
   keys.bind({ expand: ["ctrl+t", "f5"], suspend: [] });
   const help = text(100);
   expect(help).toMatch(/^ {2}\/compact \[focus\] {2}Compact the context now$/m);
@@ -48,7 +48,7 @@ test("commands, what extensions bring, and keys as they are bound now", () => {
   expect(help).not.toContain("\u001b");
 });
 
-test("without extensions, nothing is said of them", () => {
+test("does not mention extensions without any", () => {
   const help = helpLines({ ...facts, moreCommands: [], shortcuts: new Map() }, 80);
   expect(help.map((line) => renderLine(line, false)).join("\n")).not.toContain("extensions");
 });

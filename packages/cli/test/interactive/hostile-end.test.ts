@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { openInteractive } from "./harness.ts";
 
-test("a signal in the middle of a sentence: it is one key up the next time", async () => {
+test("a signal keeps the typed sentence for the next start", async () => {
   const first = openInteractive();
   await first.terminal.until("scripted");
   first.terminal.paste(`a long thought\n${"of many lines\n".repeat(20)}that was not sent`);
@@ -15,7 +15,7 @@ test("a signal in the middle of a sentence: it is one key up the next time", asy
   await terminal.until(/that was not sent\s+Good\./);
 });
 
-test("what was cleared before the end is not kept", async () => {
+test("text cleared before the end is not kept", async () => {
   const first = openInteractive();
   await first.terminal.until("scripted");
   first.terminal.type("nobody is to know");

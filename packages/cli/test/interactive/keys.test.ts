@@ -48,7 +48,7 @@ test("shows keys as they are printed on a keyboard", () =>
     expect(shownKey(key)).toBe(shown);
   }));
 
-test("without a file, every action has its default key", () => {
+test("every action has its default key without a file", () => {
   expect(bindKeys(home())).toEqual([]);
   expect(keys.matches("expand", ctrl("o"))).toBe(true);
   expect(keys.label("expand")).toBe("Ctrl-O");
@@ -95,7 +95,7 @@ test("an empty list takes an action's keys away", () => {
   expect(keys.label("suspend")).toBe("no key");
 });
 
-test("what is wrong in the file is named, and the rest of it holds", () => {
+test("a wrong part of the file is named, and the rest applies", () => {
   const folder = home({
     expnad: "ctrl+t",
     quit: 7,

@@ -18,6 +18,6 @@ test("draws every adversarial text in one reading", () =>
     mentionsIn(text, () => false);
   }));
 
-test("returns before a newline are no part of a line", () => {
+test("carriage returns before a newline are no part of a line", () => {
   expect(outputLines("a\r\r\nb\r\n\r\nc\rd\n")).toEqual(["a", "b", "", "c\rd"]);
 });

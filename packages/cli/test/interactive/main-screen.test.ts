@@ -141,7 +141,7 @@ test("narrower, column by column, while lines come, and wide again", async () =>
   expect(lines(opened.terminal.scrollback()).length).toBeLessThan(300);
 });
 
-test("what changes above the screen leaves the scrollback alone, and what comes then is there once", async () => {
+test("a change above the screen leaves the scrollback alone, and later lines appear once", async () => {
   const opened = await open();
   opened.chat.texts = numbered(40);
   await opened.draw();
@@ -187,7 +187,7 @@ test("a panel that opens and closes leaves no lines", () =>
     expect(scrolledAndShown(opened)).toEqual([...shell, ...numbered(40), ...numbered(40, "later")]);
   }));
 
-test("what is unfolded above the screen is printed below a rule; folded again, the screen alone changes", async () => {
+test("a block unfolded above the screen is printed below a rule; folding changes only the screen", async () => {
   const opened = await open();
   opened.chat.texts = numbered(40);
   await opened.draw();
@@ -207,7 +207,7 @@ test("what is unfolded above the screen is printed below a rule; folded again, t
   for (const line of printed.slice(0, -6)) expect(scrolledAndShown(opened)).toContain(line);
 });
 
-test("of very much that is unfolded, the last thousand lines are printed", async () => {
+test("unfolding prints at most the last thousand lines", async () => {
   const opened = await open();
   opened.chat.texts = numbered(40);
   await opened.draw();
@@ -264,7 +264,7 @@ test("a compaction below what is kept prints nothing twice", async () => {
   expect(scrolledAndShown(opened)).toEqual([...shell, ...numbered(40), "compacted", "to less"]);
 });
 
-test("whoever had the terminal meanwhile loses nothing", async () => {
+test("output of another program in between is kept", async () => {
   const opened = await open();
   opened.chat.texts = numbered(40);
   await opened.draw();

@@ -43,7 +43,7 @@ test("/session shows file, id, entries, tokens, cost and compactions", async () 
   expect(screen).not.toMatch(/toolResult|model_change|session_info|custom_message/);
 });
 
-test("/session says where there is no model yet", async () => {
+test("/session reports a missing model", async () => {
   const ui = openInteractive({ withModel: false, rows: 40 });
   await ui.terminal.until("Store a key with /login");
   command(ui, "/session");

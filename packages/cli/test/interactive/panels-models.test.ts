@@ -30,7 +30,7 @@ test("/model lists and marks the model in use, also one that only the command li
   expect(screen.match(/^ {3}anthropic\//gm)?.length).toBeGreaterThanOrEqual(3);
 });
 
-test("/model says of a model without a key how to come by one", async () => {
+test("/model explains how to get a missing key", async () => {
   const ui = await opened({ env: { OPENAI_API_KEY: "" } });
   command(ui, "/model gpt");
   await ui.terminal.until("Model");
@@ -49,7 +49,7 @@ test("/model with a whole name says what is missing, and changes nothing", async
   expect(ui.terminal.screen()).toMatch(/scripted\/\S+ +thinking off/);
 });
 
-test("/model completes what can be used first, and says of the others what is missing", async () => {
+test("/model completes usable models first, and names what the others lack", async () => {
   const ui = await opened({ env: { OPENAI_API_KEY: "k", ANTHROPIC_API_KEY: "" } });
   ui.terminal.type("/model an");
   const screen = await ui.terminal.until("Set ANTHROPIC_API_KEY");
@@ -157,7 +157,7 @@ test("/login does not show a key that stands behind the provider's name, and ask
   await ui.terminal.until("Key for anthropic");
 });
 
-test("/logout takes a stored key away, and says where the environment still gives one", async () => {
+test("/logout removes a stored key, and names one in the environment", async () => {
   const ui = await opened({ env: { OPENAI_API_KEY: "from-env", ANTHROPIC_API_KEY: "" } });
   command(ui, "/logout");
   await ui.terminal.until("No key or login is stored. Keys in the environment: OPENAI_API_KEY.");

@@ -21,7 +21,7 @@ test("every word of the query stands in a match, in any order, and matches stay 
   expect(picks.matches).toEqual(["fix the parser", "parse a fixture"]);
 });
 
-test("where no item has the words, those with the letters come, the best first", () => {
+test("items with the query's letters match if no item has its words", () => {
   const picks = model(["openai/gpt-4.1", "anthropic/claude-opus-4-8", "openai/gpt-4o"]);
   picks.setQuery("gpt4o");
   expect(picks.matches[0]).toBe("openai/gpt-4o");
@@ -36,7 +36,7 @@ test("a query selects its best match; taken back, the selected one stays selecte
   expect(picks.selected).toBe("bc");
 });
 
-test("other items keep the selection; where its item is gone, a neighbour takes it", () => {
+test("new items keep the selection, or select a neighbour", () => {
   const picks = model(["a", "b", "c"], { selected: "b" });
   picks.setItems(["x", "a", "b", "c"]);
   expect(picks.selected).toBe("b");

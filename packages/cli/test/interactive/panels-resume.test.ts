@@ -62,7 +62,7 @@ test("/resume keeps what a search of the texts found while one of them is rename
   await ui.terminal.until("about animals");
 });
 
-test("what is worth knowing of a session that /resume opens stands below it", async () => {
+test("notices about an opened session appear below it", async () => {
   const ui = await opened();
   await say(ui, "about plants");
   command(ui, `/resume ${longSession()}`);
@@ -71,7 +71,7 @@ test("what is worth knowing of a session that /resume opens stands below it", as
   await ui.terminal.until((screen) => !screen.includes("This session started in"));
 });
 
-test("/resume says what became of a session of an older format that is named", async () => {
+test("/resume reports the conversion of an older session", async () => {
   const ui = await opened();
   await say(ui, "about plants");
   const folder = dirname(sessionsOf(ui)[0]!.file);
@@ -91,7 +91,7 @@ test("/resume says what became of a session of an older format that is named", a
   await ui.terminal.until("older format");
 });
 
-test("/resume with a text opens the list with the text looked for; an id opens its session, a path that is wrong fails", async () => {
+test("/resume takes a text to search for, an id, or a path", async () => {
   const ui = await openedAgain("the zebra too");
   const [animals] = sessionsOf(ui);
   await say(ui, "about plants");

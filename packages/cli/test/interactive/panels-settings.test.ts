@@ -95,7 +95,7 @@ test("a meaning that does not fit a low screen ends in a sign that there is more
   await terminal.until(/Takes effect\s+immediately\.\n─/);
 });
 
-test("a theme that is chosen is applied at once, and at the next start, whatever the background", async () => {
+test("a chosen theme applies at once and at the next start", async () => {
   const ui = await openedSettings({ env: { NO_COLOR: "" }, background: "#000000" });
   ui.terminal.type("theme");
   await ui.terminal.until("auto (default)");
@@ -149,7 +149,7 @@ test("compaction settings hold at once", async () => {
   await terminal.until(/Masked \d+ old tool results/);
 });
 
-test("thinking holds at once, the model to begin with says from when it holds", async () => {
+test("thinking applies at once, and the default model says when it applies", async () => {
   const ui = await openedSettings({ env: { ANTHROPIC_API_KEY: "sk-x" } });
   ui.terminal.type("thinking");
   await ui.terminal.until("off (default)");
@@ -165,7 +165,7 @@ test("thinking holds at once, the model to begin with says from when it holds", 
   await ui.terminal.until("thinking xhigh");
 });
 
-test("a flag, the environment and the project that say otherwise are named, and go on holding", async () => {
+test("a setting names the flag, variable or project that overrides it", async () => {
   const project = agentProject(says("Good."));
   const own = join(project.cwd, ".bonsai");
   mkdirSync(own);

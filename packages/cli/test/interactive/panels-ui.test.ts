@@ -44,7 +44,7 @@ test("a choice is searched by typing; the Enter that may end a prompt takes noth
   expect(await answer).toBe("blue");
 });
 
-test("whoever moves to a choice after a search takes it with one Enter", async () => {
+test("one Enter takes a choice that was moved to after a search", async () => {
   const { terminal, ui } = open();
   const answer = ui.select("Which colour?", ["red", "green", "blue"]);
   await terminal.until("Which colour?");
@@ -64,7 +64,7 @@ test("Esc chooses nothing, and the typed text is still in the editor", async () 
   expect(ui.getEditorText()).toBe("half a thought");
 });
 
-test("words that are none of the choices stand in the editor after Esc; a search does not", async () => {
+test("Esc returns words without a match to the editor, but not a search", async () => {
   const { terminal, ui } = open();
   terminal.type("and ");
   const answer = ui.select("Which?", ["one", "two"]);
@@ -109,7 +109,7 @@ test("a question takes an answer only from a choice and Enter", () =>
     expect(await answer).toBe(expected);
   }));
 
-test("a letter alone answers no question that came by itself; what is typed on is in the editor", async () => {
+test("a letter alone answers no unexpected question, and further typing is in the editor", async () => {
   const { terminal, ui } = open();
   terminal.type("Fix it, ");
   const answer = ui.confirm("Run rm -rf?", "");
@@ -122,7 +122,7 @@ test("a letter alone answers no question that came by itself; what is typed on i
   await terminal.until("Fix it, you see");
 });
 
-test("a question that comes while one types waits until one rests, or has sent it", async () => {
+test("a question waits until the user stops typing or sends", async () => {
   const { terminal, editor, ui } = open();
   const sent: string[] = [];
   editor.onSubmit = (text) => sent.push(text);
@@ -136,7 +136,7 @@ test("a question that comes while one types waits until one rests, or has sent i
   expect(await answer).toBeUndefined();
 });
 
-test("what is typed on goes to the panel below, where one was being typed in", async () => {
+test("typing continues in the panel below, if that was in use", async () => {
   const { terminal, screen, editor, ui } = open();
   const key = askText(screen, { title: "The key?", isSecret: true });
   await terminal.until("The key?");
@@ -189,7 +189,7 @@ test("questions come one after the other", async () => {
   expect(await second).toBe(true);
 });
 
-test("a signal ends a question, and the end of the whole ends those that wait", async () => {
+test("a signal ends a question, and the end of the program those that wait", async () => {
   const { terminal, ui, end } = open();
   const stop = new AbortController();
   const first = ui.input("First?", undefined, { signal: stop.signal });

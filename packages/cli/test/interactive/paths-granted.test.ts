@@ -37,7 +37,7 @@ async function opened(extension?: (cwd: string) => string) {
   return { terminal, project, beside };
 }
 
-test("always for a folder is asked once, shown, and taken back", async () => {
+test('"always" for a folder asks once, is listed, and can be revoked', async () => {
   const { terminal, project, beside } = await opened();
   terminal.press("down", "down", "down", "enter");
   await terminal.until("Both read.");
@@ -52,7 +52,7 @@ test("always for a folder is asked once, shown, and taken back", async () => {
   terminal.press("esc");
 });
 
-test("a tool that an extension wraps asks in the same way, and what is granted holds for it", async () => {
+test("a wrapped tool asks in the same way, and grants apply to it", async () => {
   const { terminal, project, beside } = await opened(wrapping);
   terminal.press("down", "down", "down", "enter");
   await terminal.until("Both read.");

@@ -65,7 +65,7 @@ test("/pin alone lists what is pinned: Enter shows the whole text, Delete takes 
   expect(lastOf(ui.file, "compaction").summary).not.toContain("<pinned>");
 });
 
-test("what cannot be pinned comes back into the editor, with the reason", async () => {
+test("a text that cannot be pinned returns to the editor, with the reason", async () => {
   const ui = await opened();
   command(ui, `/pin ${"x".repeat(4_100)}`);
   const screen = await ui.terminal.until("the limit is 4,000");

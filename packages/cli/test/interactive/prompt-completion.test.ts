@@ -59,7 +59,7 @@ test("a model is completed by any letters of its name, small or large", async ()
   await terminal.until(/→ \S*sonnet/);
 });
 
-test("Enter sends what stands there in full, and completes what does not", async () => {
+test("Enter sends a complete word, and completes a partial one", async () => {
   const { terminal } = openInteractive({
     scenario: says("Seen."),
     files: { "notes.md": "", "notes.md.bak": "" },

@@ -31,7 +31,7 @@ test("a text that is offered fills an empty editor only", () => {
   expect(editor.getText()).toBe("another");
 });
 
-test("what is given back stands before what was typed since, folded pastes in full", () => {
+test("returned text goes before newer text, with pastes in full", () => {
   const editor = makeEditor();
   const long = Array.from({ length: 30 }, (_, at) => `line ${at}`).join("\n");
   editor.handleInput(`\x1b[200~${long}\x1b[201~`);
@@ -40,7 +40,7 @@ test("what is given back stands before what was typed since, folded pastes in fu
   expect(editor.getExpandedText()).toBe(`one\n\ntwo\n\n${long}`);
 });
 
-test("what is cleared is one key up", () => {
+test("cleared text is one key up", () => {
   const editor = makeEditor();
   editor.setText("half a thought");
   editor.clear();
@@ -78,7 +78,7 @@ test("a draft comes back below the history, and is not remembered for that", () 
   expect(editor.getText()).toBe("older");
 });
 
-test("what may hold a key is not even one key up", () => {
+test("text that may contain a key is not kept", () => {
   const editor = makeEditor();
   editor.addToHistory("older");
   editor.setText("/login anthropic secret-key");
@@ -96,7 +96,7 @@ test("a thousand prompts can be reached, and what was typed comes back below the
   expect(editor.getText()).toBe("prompt 200");
 });
 
-test("what was submitted before the history was there is kept behind what it has", () => {
+test("prompts sent before the history loaded follow its entries", () => {
   const home = mkdtempSync(join(tmpdir(), "bonsai-editor-"));
   writeFileSync(join(home, "history.jsonl"), '{"text":"older"}\n');
   const editor = makeEditor();

@@ -34,11 +34,11 @@ test("a name before a folder, a beginning before a middle, a shorter path before
   ]);
 });
 
-test("without a query, what stands in the folder itself", async () => {
+test("an empty query lists the folder itself", async () => {
   expect(await found("", "a.ts", "src/", "src/b.ts")).toEqual(["a.ts", "src/"]);
 });
 
-test("Law: whatever matches has the query's letters in their order, and at most thirty match", async () => {
+test("Law: matches have the query's letters in order, at most thirty", async () => {
   const word = fc.stringMatching(/^[a-c/]{1,8}$/);
   const queries = fc.stringMatching(/^[a-c]{1,3}$/);
   await fc.assert(
@@ -76,7 +76,7 @@ test("does not list ignored files or files in ignored folders", async () => {
   expect(files.map(({ path }) => path)).toEqual([".gitignore", "src/", "src/.gitignore", "src/a.ts"]);
 });
 
-test("who gives up does not wait, and the next gets the whole list", async () => {
+test("a cancelled request returns at once, and the next one gets the whole list", async () => {
   const files = new ProjectFiles(project({ "a.ts": "", "b/c.ts": "" }));
   const gone = new AbortController();
   const first = files.list(gone.signal);
@@ -85,7 +85,7 @@ test("who gives up does not wait, and the next gets the whole list", async () =>
   expect((await files.list(never)).map(({ path }) => path)).toEqual(["a.ts", "b/", "b/c.ts"]);
 });
 
-test("who needs the whole list gets it, also where another gave up", async () => {
+test("another request gets the whole list after a cancelled one", async () => {
   const files = new ProjectFiles(project({ "a.ts": "", "b/c.ts": "" }));
   expect(await files.list(AbortSignal.abort())).toEqual([]);
   expect(await files.whole(AbortSignal.abort())).toEqual([]);

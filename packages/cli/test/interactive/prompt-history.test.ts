@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { PromptHistory } from "../../src/interactive/prompt/prompt-history.ts";
 
-test("prompts come back in the next session, whatever is in them", () => {
+test("prompts return in the next session with any content", () => {
   const { file, open } = place();
   const first = open();
   expect(first.read()).toEqual([]);

@@ -9,7 +9,7 @@ import { visibleWidth } from "../../src/interactive/terminal/tui.ts";
 import { openInteractive } from "./harness.ts";
 import { HeadlessTerminal } from "./headless-terminal.ts";
 
-test("what a command writes is seen while it runs, and once when it has ended", async () => {
+test("a command's output appears while it runs, and once after its end", async () => {
   const { terminal, project } = openInteractive();
   await terminal.until("/100k");
   terminal.type("!echo first; until [ -f go ]; do sleep 0.02; done; echo last\n");

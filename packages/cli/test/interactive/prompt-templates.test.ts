@@ -75,14 +75,14 @@ test("a template with the name of a command is named, and the command runs", asy
   await terminal.until(/\/compact is a command of Bonsai/);
 });
 
-test("what is nearly the name of one is not sent", async () => {
+test("a name close to a template's is not sent", async () => {
   const { terminal } = open();
   await terminal.until("/100k");
   terminal.type("/reviw core\n");
   expect(await terminal.until("Did you mean /review?")).not.toContain("Reviewed.");
 });
 
-test("the start asks about them; without trust none is there, and /reload brings them once they are trusted", async () => {
+test("the start asks about a project's templates; trusted ones come with /reload", async () => {
   const { terminal, project } = open({ isTrusted: false });
   await terminal.until("Trust this project?");
   expect(terminal.screen()).toContain(".claude/commands");

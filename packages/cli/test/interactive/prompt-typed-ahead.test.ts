@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { says } from "../call/agent-project.ts";
 import { openInteractive } from "./harness.ts";
 
-test("who types on without a look at the completions sends what was typed, not what the list was about", async () => {
+test("fast typing sends the typed text, not an outdated completion", async () => {
   const { terminal, ended } = openInteractive({ scenario: says("Good.") });
   await terminal.until("/100k");
   terminal.type("/");

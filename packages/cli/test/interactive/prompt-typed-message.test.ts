@@ -99,7 +99,7 @@ test("a message that /fork brings back names its files, and does not quote them"
   expect(screen).not.toContain("[image-");
 });
 
-test("what is taken back from the queue names its image; one that nothing names has a mark", async () => {
+test("a message taken back from the queue names its image or has a mark", async () => {
   const project = agentProject({ contextWindow: 100_000, turn: [longStory], atEnd: "repeat" }, files);
   mkdirSync(join(project.home, "extensions"), { recursive: true });
   writeFileSync(

@@ -128,7 +128,7 @@ test("a device's code stands in a box, and is copied by a key; the login goes on
   await ui.terminal.until("Logged in to Corporate AI");
 });
 
-test("where there are two ways the user chooses; Esc there cancels the login", async () => {
+test("the user chooses between two ways, and Esc cancels the login", async () => {
   const ui = await open(`${browser}, ${device}`);
   ui.command("/login corp");
   await ui.terminal.until("How do you want to log in to Corporate AI?");

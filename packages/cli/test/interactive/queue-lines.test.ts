@@ -8,7 +8,7 @@ const text = (behavior: "steer" | "followUp", ...texts: string[]) =>
 const lines = (queue: Queue) =>
   new QueueLines({ queue: () => queue, theme, takeBackKey: () => "Alt-↑" }).render(40);
 
-test("what is queued is a line each, cut to the terminal", () => {
+test("each queued message is one line, cut to the terminal", () => {
   const queue = {
     steering: text("steer", "Look at\nthe tests first", "And keep the names that are there now"),
     followUps: text("followUp", "Then commit"),
@@ -21,7 +21,7 @@ test("what is queued is a line each, cut to the terminal", () => {
   `);
 });
 
-test("what is too much is counted", () => {
+test("surplus queued messages are counted", () => {
   const steering = text("steer", "a", "b", "c", "d", "e", "f", "g");
   expect(lines({ steering, followUps: [] }).join("\n")).toMatchInlineSnapshot(`
     " Next: a

@@ -33,7 +33,7 @@ async function openRecall(text: string, columns = 90) {
   return { ...opened, file };
 }
 
-test("/recall lists what the path hides, with why; Enter opens the place in the tree", async () => {
+test("/recall lists hidden entries with the reason, and Enter opens one in the tree", async () => {
   const { terminal } = await openRecall("zebra");
   await terminal.until(/ 1\/2$/m);
   expect(terminal.screen()).toMatch(/, summarised$/m);
@@ -89,7 +89,7 @@ test("chosen lines go into the editor", async () => {
   expect(terminal.screen()).not.toContain("Recall: entries");
 });
 
-test("without a text it asks for one, and without a hit it says so", async () => {
+test("/recall asks for a missing text, and reports a missing match", async () => {
   const { terminal } = await openRecall("", 60);
   await terminal.until("Type to search.");
   terminal.type("unicorn");

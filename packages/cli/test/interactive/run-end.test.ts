@@ -81,7 +81,7 @@ test("a command whose wait is too long for the user comes back with Esc", async 
   expect(screen).toContain("A question");
 });
 
-test("what is sent while the agent is being stopped waits for that, and is sent", async () => {
+test("a message sent during a stop is sent after it", async () => {
   const { project, letRunsEnd } = lingering({
     ...three,
     turn: [longStory, { text: "Answer Two." }],
@@ -112,7 +112,7 @@ test("a stop that takes its time says so", async () => {
   await terminal.until((seen) => !seen.includes("Stopping"));
 });
 
-test("what waits for the stop is taken back like what is queued", async () => {
+test("a message that waits for the stop can be taken back", async () => {
   const { terminal, letRunsEnd } = await answered(three);
   terminal.press("esc");
   terminal.type("One more\nAnd another\n");
@@ -127,7 +127,7 @@ test("what waits for the stop is taken back like what is queued", async () => {
 const summary = modelSummary();
 const never = 3_600_000;
 
-test("what is sent while the context is compacted by hand is shown, and answered once that is cancelled", async () => {
+test("a message sent during /compact is shown, and answered after a cancel", async () => {
   const { terminal } = openInteractive({
     scenario: {
       contextWindow: 1_000_000,
@@ -149,7 +149,7 @@ test("what is sent while the context is compacted by hand is shown, and answered
   await terminal.until("Answer One.");
 });
 
-test("what is sent while a branch is summarised is shown, and sent at the new place", async () => {
+test("a message sent during a branch summary is shown, and sent at the new place", async () => {
   const { terminal } = await leaving({ text: summary, delayMs: 300, chunkChars: 10_000 });
   terminal.type("A question for the new place\n");
   await terminal.until("Next: A question for the new place");
@@ -157,7 +157,7 @@ test("what is sent while a branch is summarised is shown, and sent at the new pl
   expect(screen).toMatch(/makes it worse[\s\S]*\[branch summary\][\s\S]*A question for the new place/);
 });
 
-test("where the summary is cancelled, what was sent for the new place comes back", async () => {
+test("a cancelled branch summary returns the message for the new place", async () => {
   const { terminal } = await leaving({ text: summary, delayMs: never });
   terminal.type("A question for the new place\n");
   await terminal.until("Next: A question for the new place");

@@ -135,7 +135,7 @@ function missing(lines: readonly string[], paper: readonly string[]): string | u
   return undefined;
 }
 
-test("what is seen is the end of the frame, and never more than the screen has rows", () => {
+test("the screen shows the end of the frame, and never more than its rows", () => {
   law([say, panel, unfold, other, change, lend, size], ({ paper, frame }) => {
     const seen = frame.lines.slice(-paper.rows);
     expect(paper.screen.slice(-seen.length)).toEqual(seen);
@@ -143,45 +143,45 @@ test("what is seen is the end of the frame, and never more than the screen has r
   });
 });
 
-test("at one size, the scrollback has what was said, each line once, and nothing of a panel", () => {
+test("at one size, the scrollback has each chat line once and no panel", () => {
   law([say, panel], ({ paper, chat }) => {
     expect(paper.scrollback).toEqual([...shell, ...chat].slice(0, paper.base));
   });
 });
 
-test("at another width, the scrollback has what was said, each line once, and nothing of a panel", () => {
+test("at another width, the scrollback has each chat line once and no panel", () => {
   law([say, panel, width], ({ paper, chat }) => {
     expect(paper.scrollback).toEqual([...shell, ...chat].slice(0, paper.base));
   });
 });
 
-test("with fewer and fewer rows, the scrollback has what was said, each line once", () => {
+test("with ever fewer rows, the scrollback has each chat line once", () => {
   law([say, fewerRows], ({ paper, chat }) => {
     expect(paper.scrollback).toEqual([...shell, ...chat].slice(0, paper.base));
   });
 });
 
-test("what has left the screen stays as it was, whatever changes", () => {
+test("lines above the screen never change", () => {
   law([say, panel, unfold, other, change, lend, size], ({ paper }, { step, former }) => {
     const kept = step.do === "size" && step.size.takesBack ? [] : former.scrollback;
     expect(paper.lines.slice(0, kept.length)).toEqual(kept);
   });
 });
 
-test("of what is said, each line can be read in its order, at every size and behind whoever had the terminal", () => {
+test("each chat line can be read in order, at every size and after another program", () => {
   law([say, panel, lend, size], ({ paper, chat }) => {
     expect(missing(chat, paper.lines)).toBeUndefined();
   });
 });
 
-test("of another chat, of what unfolds, and of what was there before, each line can be read in its order", () => {
+test("each line of another chat, of unfolded and of earlier text can be read in order", () => {
   law([say, panel, unfold, other, lend, size], ({ paper, chat }, { former }) => {
     expect(missing(former.chat, paper.lines)).toBeUndefined();
     expect(missing(chat, paper.lines)).toBeUndefined();
   });
 });
 
-test("what comes before a chat that has not left the screen can be read above it", () => {
+test("text before a chat that is still on the screen can be read above it", () => {
   const stage = new Stage(20);
   for (const step of ["say", "before", "say"] as const) stage.do({ do: step, count: 10 });
   expect(stage.paper.scrollback).toEqual([...shell, ...stage.chat].slice(0, stage.paper.base));

@@ -10,7 +10,7 @@ test("a prompt is typed, and its answer streams in", async () => {
   expect(terminal.screen()).toContain("What is it?");
 });
 
-test("of a start that fails, only what was typed meanwhile is left", async () => {
+test("a failed start leaves only the text typed meanwhile", async () => {
   const bare = openInteractive({ argv: ["--session", "nope"] });
   await expect(bare.ended).rejects.toThrow("No session file or id");
   await bare.terminal.settle();

@@ -138,7 +138,7 @@ async function readThrice(terminal: HeadlessTerminal): Promise<void> {
   }
 }
 
-test("/context shows where the tokens are", async () => {
+test("/context shows the parts of the context", async () => {
   const { terminal } = await openSample({ rows: 40 });
   terminal.type("/context\n");
   await terminal.until("free");

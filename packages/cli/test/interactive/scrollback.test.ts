@@ -55,7 +55,7 @@ test("an answer that comes while the terminal changes its size, again and again,
   expectKept(terminal, words);
 });
 
-test("what is unfolded can be read by scrolling up, below what was there", async () => {
+test("unfolded text can be read by scrolling up, below the earlier lines", async () => {
   const output = Array.from({ length: 60 }, (_, at) => `out ${at}`).join("\n");
   const scenario = {
     contextWindow: 100_000,

@@ -20,7 +20,7 @@ test("two entries of one id have cost both", async () => {
   expect(costUsd).toBeCloseTo(counter.facts().usage.cost.total, 9);
 });
 
-test("what is read in slices is what all entries have cost", async () => {
+test("the cost read in slices is the cost of all entries", async () => {
   const session = openSession(longSession());
   const counter = new FactCounter();
   for (const entry of session.entries()) counter.add(entry);

@@ -20,7 +20,7 @@ test("Ctrl-C clears the editor; twice, it ends and says how to go on", async () 
   expect(terminal.isStarted).toBe(false);
 });
 
-test("the first Ctrl-C says what a second one does, for as long as it does it", async () => {
+test("the first Ctrl-C explains the second one as long as it counts", async () => {
   const { terminal } = openInteractive({ scenario: says("Good.") });
   const before = await terminal.until("/100k");
   terminal.press("ctrl+c");
@@ -29,7 +29,7 @@ test("the first Ctrl-C says what a second one does, for as long as it does it", 
   expect(await terminal.until((screen) => !screen.includes("again"))).toBe(before);
 });
 
-test("a key between two Ctrl-C begins anew: nothing that was typed is lost", async () => {
+test("a key between two Ctrl-C resets them, and no typed text is lost", async () => {
   const { terminal } = openInteractive({ scenario: says("Good.") });
   await terminal.until("/100k");
   terminal.press("ctrl+c");
@@ -41,7 +41,7 @@ test("a key between two Ctrl-C begins anew: nothing that was typed is lost", asy
   await terminal.until("a thought");
 });
 
-test("the first Esc in an empty editor says what a second one does", async () => {
+test("the first Esc in an empty editor explains the second one", async () => {
   const { terminal } = openInteractive({ scenario: says("Good.") });
   await terminal.until("/100k");
   terminal.press("esc");
@@ -49,7 +49,7 @@ test("the first Esc in an empty editor says what a second one does", async () =>
   await terminal.until((screen) => !screen.includes("again"));
 });
 
-test("a new session begins with a line that says what to do; one that is gone on with does not", async () => {
+test("a new session begins with a hint, and a continued one does not", async () => {
   const first = openInteractive({ scenario: says("Good.") });
   await first.terminal.until(/bonsai \d\S+\. Type a task\. \/help shows commands and keys\./);
   first.terminal.type("A question\n");
@@ -61,7 +61,7 @@ test("a new session begins with a line that says what to do; one that is gone on
   expect(await terminal.until("A question")).not.toContain("Type a task");
 });
 
-test("without a model, the footer says what to do about it", async () => {
+test("the footer tells a user without a model what to do", async () => {
   const { terminal } = openInteractive({ withModel: false });
   const screen = await terminal.until("no model: store a key with /login");
   expect(screen).not.toContain("none");
@@ -125,7 +125,7 @@ test("/export writes Markdown, and no file twice", async () => {
   expect(existsSync(join(home, "talk.md"))).toBe(true);
 });
 
-test("/reload notifies how many extensions came, and which did not", async () => {
+test("/reload reports loaded and failed extensions", async () => {
   const project = agentProject(says("Good."));
   const folder = join(project.home, "extensions");
   const { terminal } = openInteractive({ project });
@@ -156,7 +156,7 @@ test("an extension's command runs in the mode tui, and its key too", async () =>
   await terminal.until("The key was heard");
 });
 
-test("without a model it opens all the same, and a prompt comes back with what can be done", async () => {
+test("Bonsai opens without a model, and returns a prompt with a remedy", async () => {
   const { terminal, project } = openInteractive({ withModel: false, columns: 100 });
   await terminal.until("bonsai demo");
   terminal.type("Fix the test\n");
@@ -166,7 +166,7 @@ test("without a model it opens all the same, and a prompt comes back with what c
   expect(kept.filter((name) => /^sessions.*\.jsonl$/.test(name))).toEqual([]);
 });
 
-test("where the first run is to be shown, the demonstration plays by itself, and one can type along", async () => {
+test("BONSAI_FIRST_RUN plays the demo at the start, and the user can type meanwhile", async () => {
   const { terminal } = openInteractive({
     withModel: false,
     columns: 100,

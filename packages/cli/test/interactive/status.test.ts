@@ -34,7 +34,7 @@ test("the footer knows folder, branch, model, context and cost, and keeps up", a
   await terminal.until("$4.00");
 });
 
-test("a compaction that is taken back is none for the footer either", async () => {
+test("the footer does not count an undone compaction", async () => {
   const { terminal } = openInteractive({
     scenario: {
       ...{ contextWindow: 1_000_000, turn: [{ text: "Good." }], summary: [{ text: summary }] },
@@ -51,7 +51,7 @@ test("a compaction that is taken back is none for the footer either", async () =
   await terminal.until(`${before}`);
 });
 
-test("the branch is that of now, also where the user's own command or a tool changed it", async () => {
+test("the branch is up to date after the user's commands and tools", async () => {
   const change = (branch: string) => `mkdir -p .git && echo ref: refs/heads/${branch} > .git/HEAD`;
   const { terminal } = openInteractive({
     scenario: {
@@ -70,7 +70,7 @@ test("the branch is that of now, also where the user's own command or a tool cha
   await terminal.until(/project {2}quinces/);
 });
 
-test("while the model is asked, one line says so and for how long; then it is gone", async () => {
+test("one line shows a waiting request and its time, and goes after it", async () => {
   const { terminal } = openInteractive({
     scenario: { contextWindow: 100_000, turn: [{ text: "Late.", delayMs: never }] },
   });
@@ -96,7 +96,7 @@ test("a request that is tried again counts down, in the line and nowhere else", 
   expect(terminal.screen()).not.toContain("Retry 1 of");
 });
 
-test("what is queued is shown until it is sent", async () => {
+test("queued messages are shown until they are sent", async () => {
   const { terminal } = openInteractive({
     scenario: { contextWindow: 100_000, turn: [{ text: "Late.", delayMs: never }] },
   });

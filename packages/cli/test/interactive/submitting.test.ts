@@ -104,7 +104,7 @@ test("a command that a key stands for is refused too, and puts nothing into the 
   expect(screen).toContain("a half");
 });
 
-test("what was sent before the session is open waits, and is sent when it is", async () => {
+test("a message sent before the session opens waits for it", async () => {
   const { terminal, begin } = openLate();
   terminal.type("Early bird\n");
   await terminal.until("Next: Early bird");
@@ -113,7 +113,7 @@ test("what was sent before the session is open waits, and is sent when it is", a
   expect(screen).not.toMatch(/Next: Early|Sent as soon/);
 });
 
-test("what was sent before the session is open can be taken back", async () => {
+test("a message sent before the session opens can be taken back", async () => {
   const { terminal, begin } = openLate();
   terminal.type("Early bird\n");
   await terminal.until("Next: Early bird");

@@ -85,7 +85,7 @@ test("the key of the unfolded summary walks its lines, and Enter opens the entry
   await terminal.until((screen) => !screen.includes("type to search"));
 });
 
-test("of several entries one is chosen first; who goes there leaves the list", async () => {
+test("the user chooses one of several sources, and going there leaves the list", async () => {
   const file = await compactedFile();
   const { terminal } = await openAt(file);
   terminal.type("/sources\n");
@@ -138,7 +138,7 @@ test("the summary of another program has no sources", async () => {
   expect(terminal.screen()).not.toContain("≈");
 });
 
-test("without a summary there is nothing to walk", async () => {
+test("a session without a summary has no sources", async () => {
   const { terminal } = openInteractive({ columns: 80, rows: 30 });
   await terminal.until("scripted");
   terminal.type("/sources\n");

@@ -54,7 +54,7 @@ describe("themes of pi", () => {
     );
   });
 
-  test("of 0.87: hexadecimal colours by way of vars, an export section, an address of the schema", () => {
+  test("version 0.87 has hexadecimal colours in vars, an export section and a schema", () => {
     const file = {
       $schema: "https://example.org/theme-schema.json",
       ...theme(
@@ -71,7 +71,7 @@ describe("themes of pi", () => {
     expect(colors.scrollbarThumb).toBe(253);
   });
 
-  test("of 1.5: an appearance, and colours by hue, saturation and lightness", () => {
+  test("version 1.5 has an appearance, and colours by hue, saturation and lightness", () => {
     const file = theme(
       { accent: "violet", userMessageBg: "okhsl(235 19% 91%)" },
       { appearance: "light", vars: { violet: "okhsl(295 60% 46%)" } },
@@ -196,7 +196,7 @@ test("a byte-order mark is no fault, and a theme knows its file", async () => {
   expect(await readThemeFile(path)).toMatchObject({ name: "mine", path });
 });
 
-test("of two themes with one name the later stands, which is a notice; what is broken is one, too", async () => {
+test("a later theme overrides one of the same name with a notice; a broken one is reported", async () => {
   const json = (name: string, accent: number) => JSON.stringify({ ...theme({ accent }), name });
   const first = folder({ "a.json": json("mine", 1), "b.json": json("light", 2), "notes.txt": "no theme" });
   const second = folder({ "x.json": json("mine", 3), "y.json": "{}" });

@@ -71,13 +71,13 @@ for (const scheme of ["dark", "light"] as const) {
   });
 }
 
-test("without colours, a theme has weight and reverse video only", () => {
+test("a theme without colours has weight and reverse video only", () => {
   const { style } = makeTheme("none");
   const codes = Object.values(style).flatMap((each) => each("x").match(/\d[\d;]*(?=m)/g) ?? []);
   expect(new Set(codes)).toEqual(new Set(["1", "22", "7", "27"]));
 });
 
-test("whoever holds a style of a theme has the looks of its present scheme", () => {
+test("a style follows the current scheme of its theme", () => {
   const theme = makeTheme("dark");
   const { accent } = theme.style;
   const before = accent("x");

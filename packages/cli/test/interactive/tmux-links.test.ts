@@ -23,13 +23,13 @@ async function drawn(env: Record<string, string>) {
   return terminal;
 }
 
-test("links are links where tmux says that it passes them on", async () => {
+test("links are links if tmux passes them on", async () => {
   const terminal = await drawn(tmux("echo bpaste,hyperlinks,title"));
   await terminal.until((screen) => !screen.includes("https://example.com"));
   expect(terminal.written.join("")).toContain("\u001b]8;;https://example.com/page");
 });
 
-test("where tmux does not answer, nobody waits for it, and links are written in full", async () => {
+test("links are written in full if tmux does not answer", async () => {
   const terminal = await drawn(tmux("exec tail -f /dev/null"));
   expect(terminal.screen()).toContain("the page (https://example.com/page)");
 });

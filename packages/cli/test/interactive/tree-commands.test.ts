@@ -67,7 +67,7 @@ test("/clone is a hidden alias that copies at once", async () => {
   expect(forked()).toHaveLength(1);
 });
 
-test("without a message there is nothing to fork", async () => {
+test("a session without a message cannot be forked", async () => {
   const { terminal } = openInteractive({ columns: 80, rows: 32 });
   await terminal.until("scripted");
   terminal.type("/fork\n");

@@ -55,7 +55,7 @@ test("the tree of every damaged file can be walked", () =>
     session.close();
   }));
 
-test("a file that becomes shorter under the tree, or is closed: what is not read yet is damaged", () => {
+test("unread entries of a shortened or closed file are damaged", () => {
   const file = writeLines(chain(20));
   const session = openSession(file);
   const model = modelOf(session);

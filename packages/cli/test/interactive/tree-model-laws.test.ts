@@ -24,7 +24,7 @@ function press(model: TreeModel, key: string): void {
   }
 }
 
-test("Law: whatever is pressed, the selection is a row that is shown", () => {
+test("Law: the selection is a visible row after any keys", () => {
   fc.assert(
     fc.property(trees, keys, ({ model }, pressed) => {
       for (const key of pressed) {
@@ -110,7 +110,7 @@ test("Law: no work is left exactly where nothing but notes lies between", () => 
   );
 });
 
-test("Law: what is known of entries without reading them whole says the same of what was taken back", () => {
+test("Law: partly read entries give the same undone compactions", () => {
   fc.assert(
     fc.property(treeArbitrary(), (notation) => {
       const { session } = history(notation);

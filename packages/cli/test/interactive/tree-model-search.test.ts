@@ -20,7 +20,7 @@ describe("acceptance 36: filter, folds and search", () => {
     expect(selected()).toBe("a5");
   });
 
-  test("without such an ancestor, the first row is selected", () => {
+  test("selects the first row without such an ancestor", () => {
     const { model, selected, readAll, goTo } = treeOf(branchy);
     readAll();
     goTo("u1");
@@ -56,7 +56,7 @@ describe("acceptance 36: filter, folds and search", () => {
   });
 });
 
-describe("what stands deep inside of an entry", () => {
+describe("a text deep inside of an entry", () => {
   const far = `${"so much more ".repeat(40)}`;
   const notation = `U"ask" A"${far} the Needle in the hay" U"${far}" A(t1)"look" T1"${far} another needle" A"done"`;
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { TreeModel } from "../../src/interactive/tree/tree-model.ts";
 import { branchy, treeOf } from "./tree-setup.ts";
 
-describe("what is shown", () => {
+describe("the rows", () => {
   test("the active branch comes first, each run below its branch", () => {
     const { shown, selected, model, at, nameAt } = treeOf(branchy);
     expect(shown()).toBe("u1 a1 u5 a5 u2 a2 u3 a3 u4 a4");
@@ -99,7 +99,7 @@ describe("folds", () => {
   });
 });
 
-describe("what is left behind", () => {
+describe("the abandoned work", () => {
   test("knows for each entry if going there leaves work", () =>
     everyRow([
       ["a1", true, false],

@@ -35,7 +35,7 @@ function fakeHost(session: Session) {
   return { agent, onCounted, notify: (name: string) => handlers.get(name)?.() };
 }
 
-test("what was read ahead is not read again, and what is appended since is there", () => {
+test("the outline is not read again, and has newer entries", () => {
   vi.useFakeTimers();
   const { session } = openChain(300);
   const { notify, onCounted } = fakeHost(session);

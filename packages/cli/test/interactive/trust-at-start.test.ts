@@ -39,7 +39,7 @@ test("--approve uses them for this run without a question", async () => {
   expect(isTrusted(own.cwd, own.home)).toBe(false);
 });
 
-test("who says no goes on without them", async () => {
+test("a no starts without the project's extensions", async () => {
   const own = project();
   const { terminal } = openInteractive({ project: own });
   await terminal.until("Trust this project?");
@@ -49,7 +49,7 @@ test("who says no goes on without them", async () => {
   expect(isTrusted(own.cwd, own.home)).toBe(false);
 });
 
-test("a no is remembered, and /trust asks all the same; who left the question is asked again", async () => {
+test("a no is remembered until /trust; an unanswered question returns at the next start", async () => {
   const own = project();
   const left = openInteractive({ project: own });
   await left.terminal.until("Trust this project?");

@@ -27,7 +27,7 @@ function typing() {
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-test("a question comes at once where nothing is being typed", async () => {
+test("a question comes at once if nobody types", async () => {
   const { terminal, question } = typing();
   terminal.press("down");
   const asked = question();
@@ -49,7 +49,7 @@ test("each letter moves it, and so does a paste", async () => {
   expect(asked.isOpen).toBe(true);
 });
 
-test("what is sent holds nothing back any more", async () => {
+test("a question comes at once after a message was sent", async () => {
   const { terminal, question } = typing();
   terminal.type("do it");
   const asked = question();
@@ -59,7 +59,7 @@ test("what is sent holds nothing back any more", async () => {
   expect(asked.isOpen).toBe(true);
 });
 
-test("whoever types on and on is asked all the same, each question after its own time", async () => {
+test("constant typing delays each question only for its own time", async () => {
   const { terminal, question } = typing();
   terminal.type("a");
   const first = question();
@@ -79,7 +79,7 @@ test("whoever types on and on is asked all the same, each question after its own
   expect(second.isOpen).toBe(true);
 });
 
-test("the end ends the waiting", async () => {
+test("closing the queue releases waiting questions", async () => {
   const { terminal, question } = typing();
   const end = new AbortController();
   terminal.type("a");

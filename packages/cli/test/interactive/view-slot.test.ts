@@ -26,7 +26,7 @@ function drawnIn(tookMs: number) {
   return { slot: new ViewSlot({ drawn, mostLines: 2, redraw }), drawn, redraw };
 }
 
-test("what is drawn quickly is asked in every frame, and no more lines are taken than fit", () => {
+test("a quick component is drawn in every frame, cut to the space", () => {
   const { slot, redraw } = drawnIn(1);
   expect([slot.render(80), slot.render(80)]).toEqual([
     ["drawn 1", "more"],
@@ -35,7 +35,7 @@ test("what is drawn quickly is asked in every frame, and no more lines are taken
   expect(redraw).not.toHaveBeenCalled();
 });
 
-test("what takes long rests, and is asked again when it has; nothing is drawn by itself", () => {
+test("a slow component pauses between drawings, and nothing draws by itself", () => {
   const { slot, redraw } = drawnIn(20);
   slot.render(80);
   vi.advanceTimersByTime(10_000);

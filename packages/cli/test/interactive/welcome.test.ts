@@ -6,7 +6,7 @@ import { extensionName, loadedLines } from "../../src/interactive/session/welcom
 import { agentProject, says } from "../call/agent-project.ts";
 import { openInteractive } from "./harness.ts";
 
-test("the start screen names what was loaded, and what could not be", async () => {
+test("the start screen names loaded and failed resources", async () => {
   const project = agentProject(says("Hello."));
   writeFileSync(join(project.cwd, "AGENTS.md"), "Be kind.");
   const folder = join(project.home, "extensions");
