@@ -135,25 +135,19 @@ function roles(session: Session): string[] {
 }
 
 describe("a signal", () => {
-  test.each(["SIGINT", "SIGHUP"] as const)(
-    "%s stops a prompt with exit code 130, and -c continues it",
-    async (name) => {
-      const project = agentProject(endless);
-      const bonsai = new Bonsai(project, ["-p", "hi", ...project.model]);
-      bonsai.child.stdin.end();
-      await bonsai.printed("· ls");
-      bonsai.child.kill(name);
-      expect(await bonsai.ended).toMatchObject({ code: 130, stdout: "" });
-      expect(roles(latest(project)).slice(0, 3)).toEqual(["user", "assistant", "toolResult"]);
-      const { code } = await agentProject(says("on")).run(["-c", "go on"], {
-        cwd: project.cwd,
-        env: project.env,
-      });
-      expect(code).toBe(0);
-    },
-  );
+  test("SIGHUP stops a prompt with exit code 130, and -c continues it", async () => {
+    const project = agentProject(endless);
+    const bonsai = new Bonsai(project, ["-p", "hi", ...project.model]);
+    bonsai.child.stdin.end();
+    await bonsai.printed("· ls");
+    bonsai.child.kill("SIGHUP");
+    expect(await bonsai.ended).toMatchObject({ code: 130, stdout: "" });
+    expect(roles(latest(project)).slice(0, 3)).toEqual(["user", "assistant", "toolResult"]);
+    const { cwd, env } = project;
+    expect((await agentProject(says("on")).run(["-c", "go on"], { cwd, env })).code).toBe(0);
+  });
 
-  test("a second one ends it at once, and the command that lets nothing end it", async () => {
+  test("a second signal kills the process and a command that ignores signals", async () => {
     const stubborn = "trap '' TERM INT HUP; echo pid $$; sleep 3600 & wait; wait";
     const calls = [{ name: "bash", arguments: { command: stubborn } }];
     const project = agentProject({ contextWindow: 100_000, turn: [{ calls }] });
@@ -168,7 +162,7 @@ describe("a signal", () => {
     await expect.poll(() => isAlive(pid)).toBe(false);
   });
 
-  test("is not kept waiting by a reader who stopped reading", async () => {
+  test("ends the process although its reader stopped reading", async () => {
     const project = agentProject(endless);
     const bonsai = new Bonsai(project, ["--mode", "rpc", ...project.model]);
     await bonsai.printed('"session_start"');
@@ -180,18 +174,6 @@ describe("a signal", () => {
     bonsai.child.kill("SIGTERM");
     await new Promise((resolve) => bonsai.child.once("exit", resolve));
     expect([bonsai.child.exitCode, bonsai.child.signalCode]).toEqual([130, null]);
-  });
-
-  test("shutdown ends --mode rpc with 0 while its input is open", async () => {
-    const project = agentProject(says("ok"));
-    const bonsai = new Bonsai(project, ["--mode", "rpc", ...project.model]);
-    bonsai.child.stdin.write('{"type":"shutdown","id":1}\n');
-    const { code, stdout } = await bonsai.ended;
-    expect(code).toBe(0);
-    expect(jsonLines(stdout).slice(-2)).toMatchObject([
-      { id: 1, success: true },
-      { type: "session_shutdown" },
-    ]);
   });
 
   test("SIGTERM ends --mode rpc in good order while its input is open", async () => {
@@ -209,7 +191,7 @@ describe("a signal", () => {
 });
 
 describe("over the wire", () => {
-  test("kill -9 in the middle of an answer: -c goes on, and what the user said is there", async () => {
+  test("-c continues with the user's message after kill -9 during an answer", async () => {
     const { project, server } = await served((_, index) =>
       index === 0 ? reply("half an ans", "hang") : reply("a whole answer"),
     );
@@ -225,7 +207,7 @@ describe("over the wire", () => {
     expect(roles(latest(project))).toEqual(["user", "user", "assistant"]);
   });
 
-  test("OpenAI's Responses: a tool is called, its result goes back, the answer is printed, the usage counted", async () => {
+  test("a run over OpenAI's Responses calls a tool, prints the answer and counts the usage", async () => {
     const { project, server } = await served((_, index) => responsesReply(index), "openai-responses");
     const { code, stdout, stderr } = await runInProcess(project, ["-p", "hi"]);
     expect([code, stdout]).toEqual([0, "All done.\n"]);
@@ -240,7 +222,7 @@ describe("over the wire", () => {
     expect(roles(latest(project))).toEqual(["user", "assistant", "toolResult", "assistant"]);
   });
 
-  test("a process ends as soon as its answer is there, whatever the server keeps open", async () => {
+  test("a process ends with its answer while the server keeps the connection open", async () => {
     const { project } = await served(() => ({
       ...reply("done"),
       headers: { "content-type": "text/event-stream", connection: "keep-alive" },
@@ -281,14 +263,14 @@ describe("pipes", () => {
       encoding: "utf8",
     });
 
-  test("what is piped in is the prompt of -p; nothing waits where nothing can come", () => {
+  test("-p reads its prompt from a pipe and does not wait for a closed input", () => {
     const project = agentProject(says("yes"));
     const flags = project.model.join(" ");
     expect(shell(project, `echo hello | "$0" "$@" -p ${flags}`).stdout).toBe("yes\n");
     expect(shell(project, `"$0" "$@" -p hello ${flags} <&-`).stdout).toBe("yes\n");
   });
 
-  test("a client of --mode rpc that goes away ends the work as a signal does", async () => {
+  test("--mode rpc stops its work like after a signal when its client leaves", async () => {
     const project = agentProject(endless);
     const bonsai = new Bonsai(project, ["--mode", "rpc", ...project.model]);
     bonsai.child.stdin.on("error", () => {});
@@ -300,7 +282,7 @@ describe("pipes", () => {
     expect(roles(latest(project)).slice(0, 3)).toEqual(["user", "assistant", "toolResult"]);
   });
 
-  test("a reader that leaves ends the work in good order", () => {
+  test("--mode json ends without an error when its reader leaves", () => {
     const project = agentProject({
       contextWindow: 100_000,
       turn: [{ text: "x".repeat(2_000), chunkChars: 4, delayMs: 1 }],

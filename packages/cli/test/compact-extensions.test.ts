@@ -105,7 +105,7 @@ describe("bonsai compact -e", () => {
     expect(stderr).toMatch(/^The summary came from empty\.js\.\n✗ An extension's/);
   });
 
-  test("of the summaries of two extensions, the later one is used", async () => {
+  test("the later extension's summary is used", async () => {
     const other = summary.replace("Ours", "Theirs");
     const { json } = withExtensions({ "a.ts": summary, "b.ts": other });
     const report = await json<CompactionReport>(

@@ -259,7 +259,7 @@ describe("bonsai compact", () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  test("-o makes a copy that only its owner reads, whatever the session's mode, and leaves nothing beside it", async () => {
+  test("-o writes one file that only its owner can read", async () => {
     const file = longSession();
     chmodSync(file, 0o644);
     const folder = testFolder();

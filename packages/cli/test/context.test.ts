@@ -71,7 +71,7 @@ describe("bonsai context", () => {
     expect(stdout).toContain("10,000 items at 0000270f");
   });
 
-  test("of a session without entries is empty", async () => {
+  test("is empty for a session without entries", async () => {
     const file = writeLines(sampleLines().slice(0, 1));
     expect(await jsonOf(["context", file])).toEqual([]);
     expect((await runCli(["context", file])).stdout).toBe("0 items at the beginning\n");

@@ -37,7 +37,7 @@ describe("extensions that nobody names", () => {
     expect(stderr.replaceAll(/\s+/g, " ")).toContain("run `bonsai extension add todo` once, without -e");
   });
 
-  test("one that cannot be loaded is told of; the others load, and the call goes on", async () => {
+  test("a notice names an extension that cannot be loaded, and the others load", async () => {
     const project = agentProject(says("ok"));
     put(join(project.home, "extensions"), "sound");
     writeFileSync(
@@ -117,7 +117,7 @@ describe("extensions that nobody names", () => {
     );
   });
 
-  test("--debug logs what was loaded, what failed, and how long it took", async () => {
+  test("--debug logs loaded and failed extensions with their times", async () => {
     const project = agentProject(says("ok"));
     put(join(project.home, "extensions"), "sound");
     writeFileSync(join(project.home, "extensions", "broken.ts"), "export default 5");
@@ -130,7 +130,7 @@ describe("extensions that nobody names", () => {
   });
 });
 
-test("where there are none, nothing that runs extensions is loaded", () => {
+test("a call without extensions does not load the extension runner", () => {
   const project = agentProject(says("ok"));
   const hook = `import { registerHooks } from "node:module";
     registerHooks({ load: (url, context, next) => { process.stderr.write(url + "\\n"); return next(url, context); } });`;

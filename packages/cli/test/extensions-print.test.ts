@@ -127,13 +127,13 @@ describe("flags of extensions", () => {
       expect(listSessions(project).sessions).toEqual([]);
     }));
 
-  test("one that lacks its value is wrong usage", async () => {
+  test("a flag without its value is wrong usage", async () => {
     const project = projectWith(greeter);
     const { code, stderr } = await runCli(["-p", ...project.model, "-e", "own.ts", "hi", "--level"], project);
     expect([code, stderr]).toEqual([2, expect.stringContaining("needs a value")]);
   });
 
-  test("one that is ours too stays ours", async () => {
+  test("Bonsai's own flag wins over an extension's flag of the same name", async () => {
     const project = projectWith(`export default (bonsai) => {
       bonsai.registerFlag("name", { type: "boolean" });
       bonsai.on("session_start", (_, ctx) => ctx.ui.notify("name=" + bonsai.getFlag("name")));
@@ -222,7 +222,7 @@ describe("a prompt that is a command of an extension", () => {
   });
 });
 
-test("JSON mode tells an event whatever extensions make of it", async () => {
+test("JSON mode prints an event that an extension handled", async () => {
   const takes = `export default (bonsai) => bonsai.on("input", () => ({ action: "handled" }))`;
   const { code, stdout } = await projectWith(takes).run(["--mode", "json", "-e", "own.ts", "hi"]);
   expect(code).toBe(0);

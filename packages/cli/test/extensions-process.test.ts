@@ -1,6 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { openSession } from "@bonsai-agent/session";
-import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type AgentProject, agentProject, jsonLines, says } from "./agent-project.ts";
 import { longSession } from "./call/sample-session.ts";
@@ -10,12 +9,6 @@ interface Ended {
   code: number | null;
   stdout: string;
   stderr: string;
-}
-
-/** The program itself, with one extension. */
-function bonsai(source: string, ...argv: string[]) {
-  const project: AgentProject = agentProject(says("the answer"), { "own.ts": source });
-  return started(project, ["-e", "own.ts", ...project.model, ...argv]);
 }
 
 function started({ cwd, env }: AgentProject, argv: readonly string[]) {
@@ -88,23 +81,23 @@ describe("a process with disturbing extensions", () => {
     return run;
   };
 
-  test("ends, whatever an extension left running", async () => {
+  test("ends though an extension left a timer running", async () => {
     const run = await ended();
     expect(run.code).toBe(0);
     expect(jsonLines(run.stdout).at(-1)).toMatchObject({ type: "agent_end" });
   });
 
-  test("keeps what extensions print off standard output", async () => {
+  test("keeps the console output of extensions off standard output", async () => {
     const { stderr } = await ended();
     for (const words of ["logged\n", "informed", "logged again"]) expect(stderr).toContain(words);
   });
 
-  test("keeps off it what they write themselves, also to a reader of JSON", async () => {
+  test("keeps direct writes of extensions off standard output, also in JSON mode", async () => {
     const { stderr } = await ended();
     for (const words of ["at the start", "written"]) expect(stderr).toContain(words);
   });
 
-  test("survives errors in what an extension left running, and names the extension", async () => {
+  test("survives stray errors of an extension, and names it", async () => {
     const { stdout, stderr } = await ended();
     const all = stdout + stderr;
     for (const words of [
@@ -118,60 +111,58 @@ describe("a process with disturbing extensions", () => {
     expect(all).not.toContain("bonsai=");
   });
 
-  test("stays where it was called, wherever an extension goes", async () => {
+  test("stays in its working folder when an extension changes it", async () => {
     const { stderr } = await ended();
     expect(stderr).toMatch(/in .*project\./);
   });
 });
 
-describe("a process with extensions", () => {
-  test("is cancelled while an extension starts and does not come to an end", async () => {
-    const hangs = `export default () => { console.log("starting"); setInterval(() => {}, 1000); return new Promise(() => {}); }`;
-    const { child, ended, printed } = bonsai(hangs, "-p", "hi");
-    child.stdin.end();
-    await printed("starting");
-    child.kill("SIGINT");
-    expect(await ended).toMatchObject({ code: 130, stdout: "" });
-  });
+/** Extensions that print a word and never answer. */
+const hangingCommand = `export default (bonsai) => bonsai.registerCommand("hang", {
+  handler: () => { console.log("hanging"); return new Promise(() => {}); },
+})`;
+const hangingDecisions = `export default (bonsai) => {
+  for (const name of ["session_before_compact", "session_before_tree"])
+    bonsai.on(name, () => { console.log("hanging"); return new Promise(() => {}); });
+}`;
+const hangingStart = `export default () => {
+  console.log("hanging");
+  setInterval(() => {}, 1000);
+  return new Promise(() => {});
+}`;
 
-  test("is cancelled while a command of an extension does not come to an end", async () => {
-    const hangs = `export default (bonsai) => bonsai.registerCommand("hang", {
-      handler: () => { console.log("hanging"); return new Promise(() => {}); },
-    })`;
-    const { child, ended, printed } = bonsai(hangs, "-p", "/hang");
+test("SIGINT cancels a start, a command, compact and goto while an extension does not answer", async () => {
+  const file = longSession();
+  const { id } = openSession(file)
+    .entries()
+    .find(({ type }) => type === "message")!;
+  const situations: [source: string, ...argv: string[]][] = [
+    [hangingStart, "-p", "hi"],
+    [hangingCommand, "-p", "/hang"],
+    [hangingDecisions, "compact", file],
+    [hangingDecisions, "goto", file, id, "--summarize"],
+  ];
+  const cancelled = async ([source, ...argv]: (typeof situations)[number]) => {
+    const project = agentProject(says("the answer"), { "own.ts": source });
+    const model = argv[0] === "-p" ? project.model : [];
+    const { child, ended, printed } = started(project, [...argv, "-e", "own.ts", ...model]);
     child.stdin.end();
     await printed("hanging");
     child.kill("SIGINT");
-    expect(await ended).toMatchObject({ code: 130, stdout: "" });
+    const { code, stdout } = await ended;
+    if (argv[0] === "-p") expect(stdout).toBe("");
+    return code;
+  };
+  expect(await Promise.all(situations.map(cancelled))).toEqual([130, 130, 130, 130]);
+});
+
+test("--help is printed though an extension does not answer", async () => {
+  const { run } = agentProject(says(""), {
+    "own.ts": "await new Promise(() => {}); export default () => {};",
   });
-
-  test("compact and goto are cancelled while an extension does not answer", () =>
-    everyRow(["compact", "goto"])(async (command) => {
-      const hangs = `export default (bonsai) => {
-      for (const name of ["session_before_compact", "session_before_tree"])
-        bonsai.on(name, () => { console.log("hanging"); return new Promise(() => {}); });
-    }`;
-      const file = longSession();
-      const { id } = openSession(file)
-        .entries()
-        .find(({ type }) => type === "message")!;
-      const words = command === "compact" ? [file] : [file, id, "--summarize"];
-      const { child, ended, printed } = started(agentProject(says(""), { "own.ts": hangs }), [
-        ...[command, "-e", "own.ts"],
-        ...words,
-      ]);
-      child.stdin.end();
-      await printed("hanging");
-      child.kill("SIGINT");
-      expect((await ended).code).toBe(130);
-    }));
-
-  test("gives help though an extension does not come to an end", async () => {
-    const project = agentProject(says(""), {
-      "own.ts": "await new Promise(() => {}); export default () => {};",
-    });
-    const { child, ended } = started(project, ["-e", "own.ts", "--help"]);
-    child.stdin.end();
-    expect(await ended).toMatchObject({ code: 0, stdout: expect.stringContaining("bonsai"), stderr: "" });
+  expect(await run(["-e", "own.ts", "--help"])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("bonsai"),
+    stderr: "",
   });
 });

@@ -85,7 +85,7 @@ describe("questions on a terminal", () => {
     expect(code).toBe(130);
   });
 
-  test("nobody is asked where input is piped", async () => {
+  test("piped input asks no question", async () => {
     const { run } = asks(`ctx.ui.confirm("Sure?", "")`);
     const { stderr } = await run(["-p", "-e", "own.ts", "/ask"], { stdin: "y\n" });
     expect(stderr).toContain("got false");

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { ContextItem } from "../src/views/context-report.ts";
 import type { GotoReport } from "../src/commands/session-edit.ts";
+import type { ContextItem } from "../src/views/context-report.ts";
 import type { TreeRow } from "../src/views/tree-view.ts";
 import { longSession, sampleLines, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
@@ -106,7 +106,7 @@ describe("bonsai goto", () => {
     expect(stderr).toContain("[wrong_usage]");
   });
 
-  test("of a long message, a human sees the start", async () => {
+  test("a human sees the start of a long message", async () => {
     const [head, first] = sampleLines() as [object, { message: object }];
     const content = Array.from({ length: 300 }, (_, at) => `line ${at}`).join("\n");
     const file = writeLines([head, { ...first, message: { ...first.message, content } }]);

@@ -40,7 +40,7 @@ test("an imported session stands among the recorded ones by default", async () =
   expect(await jsonOf<unknown[]>(["sessions"], { env })).toHaveLength(1);
 });
 
-test("a session file from elsewhere is copied among the recorded ones with all branches, and one that is there is not", async () => {
+test("a session file is imported with all branches, but not twice", async () => {
   const env = { BONSAI_HOME: testFolder() };
   const origin = writeLines(sampleLines());
   const report = await jsonOf<ImportedReport>(["import", origin], { env });
@@ -55,7 +55,7 @@ test("a session file from elsewhere is copied among the recorded ones with all b
   expect(JSON.parse(again.stderr).error.code).toBe("transcript_is_session");
 });
 
-test("what is damaged in a session file from elsewhere is said", async () => {
+test("the damage of an imported session file is reported", async () => {
   const env = { BONSAI_HOME: testFolder() };
   const origin = writeLines(sampleLines());
   appendFileSync(origin, '{"type":"message","id":"cut');
@@ -63,7 +63,7 @@ test("what is damaged in a session file from elsewhere is said", async () => {
   expect(notices.map(({ kind }) => kind)).toEqual(["torn_line"]);
 });
 
-test("what is no transcript is refused", async () => {
+test("a file that is no transcript is refused", async () => {
   const file = join(testFolder(), "notes.txt");
   writeFileSync(file, "just words\n");
   const { code, stderr } = await runCli(["import", file, "--json"]);

@@ -133,7 +133,7 @@ describe("bonsai install", () => {
     expect((await runCli(prompt, { cwd, env })).stderr).not.toContain("I am here");
   });
 
-  test("that is stopped ends with 130, and nothing was installed", async () => {
+  test("ends with 130 after a signal and installs nothing", async () => {
     const { cwd, env } = place({});
     const options = {
       cwd,
@@ -189,7 +189,7 @@ describe("bonsai update", () => {
       status,
     ]);
 
-  test("brings what npm has newer, says what each was and is, and how the command is updated", async () => {
+  test("installs newer versions, prints old and new ones, and says how to update the command", async () => {
     const { options, publish } = await installed();
     publish("behind", "1.2.0");
     publish("fixed", "2.0.0");
@@ -226,7 +226,7 @@ describe("bonsai update", () => {
     expect(stdout).toMatch(/ahead\.json is damaged[\s\S]*Updated 1 package/);
   });
 
-  test("what fails stays as it is, with its reason, and keeps nothing else from its update", async () => {
+  test("a failed update keeps its package, says why, and the others are updated", async () => {
     const { options, publish, registry } = await installed();
     rmSync(join(registry, "ahead"));
     publish("behind", "1.2.0");
@@ -240,7 +240,7 @@ describe("bonsai update", () => {
     expect(packages.find(({ name }) => name === "ahead")?.problems).toEqual([]);
   });
 
-  test("of what is not installed is refused before anything is done", async () => {
+  test("refuses a name that is not installed before it updates anything", async () => {
     const { options, publish } = await installed();
     publish("behind", "1.2.0");
     const { code, stderr } = await runCli(["update", "nope", "--json"], options);
@@ -260,7 +260,7 @@ describe("bonsai list", () => {
     ".bonsai/extensions/ours.ts": module,
   };
 
-  test("tells packages, what else runs here and why, and what is wrong", async () => {
+  test("lists packages, other extensions with their origin, and problems", async () => {
     const { cwd, env } = place(files);
     await jsonOf(["install", "./notes"], { cwd, env });
     await jsonOf(["install", "./lone.ts"], { cwd, env });
@@ -298,7 +298,7 @@ describe("bonsai list", () => {
     expect(JSON.parse(stderr).notice.code).toBe("project_not_trusted");
   });
 
-  test("of a package that is gone, or brings nothing any more, says what to do", async () => {
+  test("says what to do with a package without extensions", async () => {
     const { cwd, env } = place(files);
     await jsonOf(["install", "./notes"], { cwd, env });
     writeFileSync(join(cwd, "notes", "package.json"), "{}");
@@ -309,7 +309,7 @@ describe("bonsai list", () => {
     });
   });
 
-  test("tells what can be seen to be broken without running it", async () => {
+  test("names extensions with a syntax error without running them", async () => {
     const { cwd, env } = place({
       "home/extensions/broken.ts": "export default (b => {",
       "home/extensions/rewritten.ts": `enum Colour { red }\n${module}`,
@@ -331,7 +331,7 @@ describe("bonsai list", () => {
     expect([code, stdout, stderr]).toEqual([0, expect.stringContaining("loud.ts"), ""]);
   });
 
-  test("of nothing says how to get something", async () => {
+  test("says how to add an extension if the list is empty", async () => {
     const { cwd, env } = place({});
     expect((await runCli(["list"], { cwd, env })).stdout).toContain("bonsai extension add NAME");
   });

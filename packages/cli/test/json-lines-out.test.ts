@@ -20,7 +20,7 @@ class FullStream extends EventEmitter {
 
 const waiting = (room: Promise<void>) => Promise.race([room.then(() => "room"), Promise.resolve("waits")]);
 
-test("who writes much without waiting adds one listener, and all go on when there is room", async () => {
+test("many writes add one listener, and all resolve when the stream drains", async () => {
   const stream = new FullStream();
   const out = new JsonLinesOut(stream, new AbortController().signal);
   const rooms = Array.from({ length: 50 }, (_, at) => out.write({ at }));
@@ -57,8 +57,8 @@ const hidden = [
 ].map((code) => String.fromCodePoint(code));
 const isVisible = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u{e0000}-\u{e0fff}]*$/u;
 
-describe("what is printed as JSON", () => {
-  test("holds nothing that hides or steers a terminal, and means the same", () => {
+describe("JSON output", () => {
+  test("escapes hidden and control characters and keeps its value", () => {
     for (const character of hidden) {
       const value = { [character]: [`a${character}b`] };
       expect(outputJson(value)).toMatch(isVisible);
@@ -69,7 +69,7 @@ describe("what is printed as JSON", () => {
     expect(outputJson("\u009b31m\u{e0041}\u202e")).toBe('"\\u009b31m\\udb40\\udc41\\u202e"');
   });
 
-  test("of any value", () => {
+  test("escapes any JSON value", () => {
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: "binary" }), fc.constantFrom(0, 2), (value, indent) => {
         const text = outputJson(value, indent);

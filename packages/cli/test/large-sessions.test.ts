@@ -80,7 +80,7 @@ test("the compactions of a path are found by one walk, not by reading the file f
   expect(read.bytes).toBeLessThan(4 * statSync(made.file!).size);
 });
 
-test("what a later entry undoes does not count before the compaction between the two", () => {
+test("an undone entry does not count before the compaction in between", () => {
   const session = createSession({ cwd: "/" });
   const compact = (summary: string) => {
     const { id } = session.append({

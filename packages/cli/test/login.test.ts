@@ -88,7 +88,7 @@ test("an interrupt ends a login, and nothing is stored", async () => {
   expect(stored()).toEqual({});
 });
 
-test("without a provider all are listed; one that is not known is named", async () => {
+test("lists all providers without an argument and names an unknown one", async () => {
   const { home, extension, call } = await open();
   const rows = await jsonOf<LoginRow[]>(["login", "-e", extension], {
     env: { BONSAI_HOME: home, XAI_API_KEY: "k" },

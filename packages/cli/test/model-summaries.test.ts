@@ -64,7 +64,7 @@ describe("bonsai compact --model", () => {
     expect(scripted.stdout.replaceAll(/\s+/g, " ")).toContain("tokens of input; free of charge.");
   });
 
-  test("a model that fails is stood in for by the digest, which is said", async () => {
+  test("the digest replaces a failed model's summary, with a notice", async () => {
     const { run } = agentProject(refusing);
     const { code, stdout } = await run(["compact", longSession()]);
     expect(code).toBe(0);
@@ -76,7 +76,7 @@ describe("bonsai compact --model", () => {
     expect(report.detail).toBe("Used the built-in digest because the model's summary failed: no such key.");
   });
 
-  test("where nothing may stand in for it, a model that fails is an error, and the session stays as it is", async () => {
+  test("a failed model without a fallback is an error and leaves the session unchanged", async () => {
     const file = longSession();
     const before = readFileSync(file);
     const { run, home } = agentProject(refusing);

@@ -58,7 +58,7 @@ test("a key makes its provider's models usable, and is not printed", async () =>
   expect(stdout + stderr + JSON.stringify(rows)).not.toContain(secret);
 });
 
-test("a key in the file is told by the file, and one that others can read by a notice", async () => {
+test("a key's source is its file, and a notice warns if others can read the file", async () => {
   const env = homeWith();
   const file = join(env.BONSAI_HOME, "auth.json");
   writeFileSync(file, JSON.stringify({ zai: { type: "api_key", key: secret } }), { mode: 0o644 });
@@ -76,7 +76,7 @@ test("the settings name the model that is used when none is named", async () => 
   expect(rows.filter(({ isDefault }) => isDefault).map(({ id }) => id)).toEqual(["grok-4.3"]);
 });
 
-test("what a local server has at hand is listed with the window that it tells", async () => {
+test("a local server's models are listed with their windows", async () => {
   const server = await loopbackServer(({ path }) =>
     path === "/v1/models"
       ? { chunks: [JSON.stringify({ data: [{ id: "qwen", max_model_len: 32_000 }] })] }

@@ -6,9 +6,9 @@ import { createSession } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
-import type { ContextItem } from "../src/views/context-report.ts";
 import type { ShowReport } from "../src/commands/show.ts";
 import type { CompactionReport } from "../src/views/compact-view.ts";
+import type { ContextItem } from "../src/views/context-report.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-numbers-"));
@@ -67,7 +67,7 @@ function percentOf(text: string): number {
 /** Each run is some ten commands. */
 const law = (check: (each: Case) => Promise<void>) => fc.assert(fc.asyncProperty(cases, check));
 
-test("Law: the rows of `bonsai context` add up to its total, which is that of `bonsai show`", () =>
+test("Law: the rows of `bonsai context` add up to the total of `bonsai show`", () =>
   law(async (each) => {
     const file = fileOf(each);
     const report = await jsonOf<ShowReport>(["show", file]);

@@ -100,7 +100,7 @@ const commands = [
   ["compact", "--digest", "--keep", "1"],
 ];
 
-test("whatever stands in a field, a session is shown without a crash and without words of the machine", async () => {
+test("a session with any value in a field is shown without a crash or internal words", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...places),

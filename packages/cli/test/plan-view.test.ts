@@ -50,7 +50,7 @@ test("without anything kept there is no cut; without masks, no word of them", ()
   expect(text).not.toContain("masked");
 });
 
-test("Law: shares add up, whatever they are of", () => {
+test("Law: the shares of any parts add up", () => {
   fc.assert(
     fc.property(fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 9 }), fc.nat(100), (parts, sum) => {
       const shown = wholeShares(parts, sum);

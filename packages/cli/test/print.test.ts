@@ -40,7 +40,7 @@ describe("bonsai -p", () => {
     expect(quiet).toEqual({ code: 0, stdout: "It says hello.\n", stderr: "" });
   });
 
-  test("of a command that failed, the last words and the exit code are told", async () => {
+  test("a failed command shows its last line and exit code", async () => {
     const command = "echo one; echo two; echo 'no such thing'; exit 3";
     const fails = {
       contextWindow: 100_000,
@@ -117,7 +117,7 @@ describe("bonsai -p", () => {
     expect([code, stdout]).toEqual([130, ""]);
   });
 
-  test("where nothing can be compacted, only the error is told, and once", async () => {
+  test("a context that cannot be compacted prints one error", async () => {
     const { run } = agentProject({ ...says("never"), contextWindow: 20_000, maxOutputTokens: 2_000 });
     const { code, stdout, stderr } = await run(["-p", "word ".repeat(40_000)]);
     expect([code, stdout]).toEqual([1, ""]);
@@ -191,7 +191,7 @@ describe("bonsai -p", () => {
   });
 });
 
-describe("what is piped in", () => {
+describe("piped input", () => {
   test("alone it is the prompt, with words it stands behind them", async () => {
     const { run, cwd, home } = agentProject(says("ok"));
     const words = () => listSessions({ cwd, home }).sessions.map(({ firstWords }) => firstWords);
@@ -215,7 +215,7 @@ describe("what is piped in", () => {
       expect(stderr).toContain("no_prompt");
     }));
 
-  test("nothing piped into `bonsai` alone is no request for anything", async () => {
+  test("`bonsai` with an empty pipe prints the overview", async () => {
     const { code, stdout } = await runCli([], { stdin: "" });
     expect(code).toBe(0);
     expect(stdout).toContain("Commands");

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { appendFileSync, copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { processIo } from "../src/call/io.ts";
 import { agentProject, jsonLines } from "./agent-project.ts";
 import { longSession, testFolder } from "./call/sample-session.ts";
@@ -16,7 +16,7 @@ test("bonsai --version prints the package's version", () => {
   );
 });
 
-test("a reader that leaves ends it quietly", () => {
+test("the command ends quietly when its reader leaves", () => {
   const command = `"$0" ${commandWords.map((word) => `'${word}'`).join(" ")} tree "$1" --all | head -n 1`;
   const { stdout, stderr } = spawnSync("sh", ["-c", command, process.execPath, longSession()], {
     encoding: "utf8",
@@ -37,7 +37,7 @@ test("JSON output contains notices", async () => {
   expect(jsonLines(stderr)).toMatchObject([{ notice: { code: "torn_line" } }]);
 });
 
-test.runIf(existsSync("/dev/full"))("a full disk behind stdout is an error like any other", () => {
+test.runIf(existsSync("/dev/full"))("a full disk behind stdout is an error with a code", () => {
   const command = `"$0" ${commandWords.map((word) => `'${word}'`).join(" ")} context "$1" --json > /dev/full`;
   const { status, stderr } = spawnSync("sh", ["-c", command, process.execPath, longSession()], {
     encoding: "utf8",
@@ -46,7 +46,7 @@ test.runIf(existsSync("/dev/full"))("a full disk behind stdout is an error like 
   expect(JSON.parse(stderr).error).toMatchObject({ code: "file_access_failed" });
 });
 
-test("in a folder that is gone, a file is still found by its whole path, and the rest is a clear error", () => {
+test("a deleted working folder is a clear error, and help still works", () => {
   const folder = testFolder();
   const command = `cd "$2" && rmdir "$2" && "$0" ${commandWords.map((word) => `'${word}'`).join(" ")} $3 --json "$1"`;
   const run = (name: string, file: string) => {
@@ -72,15 +72,13 @@ test("Ctrl-C aborts interruptible work instead of killing, and its handlers go w
   expect(process.listenerCount("SIGINT")).toBe(before);
 });
 
-describe("a compaction that a signal cancels during its summary", () => {
-  test.each([
-    ["SIGINT", []],
-    ["SIGTERM", ["-o", "copy.jsonl"]],
-  ] as const)("%s %j: 130, nothing written, nothing left behind", async (signal, flags) => {
-    const summary = [{ text: "never", delayMs: 3_600_000 }];
-    const { env, model } = agentProject({ contextWindow: 100_000, turn: [], summary });
+test("SIGINT and SIGTERM cancel a compaction during its summary, and no file is written", async () => {
+  const summary = [{ text: "never", delayMs: 3_600_000 }];
+  const { env, model } = agentProject({ contextWindow: 100_000, turn: [], summary });
+  const cancelled = async (signal: "SIGINT" | "SIGTERM", ...flags: string[]) => {
     const file = join(testFolder(), "session.jsonl");
     copyFileSync(longSession(), file);
     await expectCancelled({ signal, file, flags: [...flags, ...model], env });
-  });
+  };
+  await Promise.all([cancelled("SIGINT"), cancelled("SIGTERM", "-o", "copy.jsonl")]);
 });

@@ -53,7 +53,7 @@ test("words of the command line that the shell parted are arguments, and what is
   ]);
 });
 
-test("what a project brings waits for trust: one notice names all of it", async () => {
+test("one notice names all parts of a project that wait for trust", async () => {
   const own = await project({ isTrusted: false });
   writeFiles(own.cwd, { ".bonsai/settings.json": "{}", ".mcp.json": "{}" });
   const { stderr } = await own.run(["-p", "/review"]);

@@ -189,7 +189,7 @@ describe("bonsai compact with a server whose window is smaller than declared", (
     for (const fact of ["First of all.", "the very last fact"]) expect(sent).toContain(fact);
   });
 
-  test("where the smallest part is refused too, it fails, and the session stays as it is", async () => {
+  test("a refusal of the smallest part fails and leaves the session unchanged", async () => {
     const { refused, run } = await boxServer({ windowTokens: 0, refusal: wordless, fallback: "never" });
     const file = long();
     const before = readFileSync(file);
@@ -210,7 +210,7 @@ describe("bonsai compact with a server whose window is smaller than declared", (
     expect(server.requests[4]?.body).toEqual(server.requests[3]?.body);
   });
 
-  test("what is refused for another reason is not asked for in smaller parts", async () => {
+  test("a refusal for another reason is not retried in smaller parts", async () => {
     const instead = (index: number) => (index === 3 ? refusedWith("no such key", 401) : undefined);
     const { server, run } = await boxServer({ windowTokens: 15_000, instead, fallback: "never" });
     const { code, stderr } = await run(["compact", long(), "--keep", "10"]);

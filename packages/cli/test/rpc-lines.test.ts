@@ -19,7 +19,7 @@ function cut(bytes: Uint8Array, at: readonly number[]): Uint8Array[] {
 
 const line = fc.string({ unit: "binary" }).map((text) => text.replaceAll(/[\r\n]/g, "").toWellFormed());
 
-test("lines come whole, wherever the parts are cut, and only LF ends one", async () => {
+test("lines come whole from any chunks, and only LF ends a line", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(line, fc.constantFrom("\n", "\r\n"))),

@@ -164,7 +164,7 @@ describe("a client of pi's drives --mode rpc", () => {
     await rpc.end();
   });
 
-  test("what waits is told, given back, and delivered together where that is asked for", async () => {
+  test("queued messages are listed, returned, and delivered together in mode all", async () => {
     const rpc = new PiRpc(slow);
     for (const type of ["set_steering_mode", "set_follow_up_mode"])
       expect(await rpc.data(type, { mode: "all" })).toBeUndefined();

@@ -59,7 +59,7 @@ describe("questions over RPC", () => {
       expect(await rpc.end()).toMatchObject({ code: 0, stderr: "" });
     }));
 
-  test("what an extension only shows is sent, and waits for nothing", async () => {
+  test("shown texts of an extension are sent without waiting", async () => {
     const rpc = rpcWith(
       does(`
         ctx.ui.notify("hello", "warning");

@@ -83,7 +83,7 @@ describe("reload over RPC", () => {
     expect(await rpc.end()).toMatchObject({ stderr: "" });
   });
 
-  test("settings that became unreadable are reported at a reload, which keeps those from before", async () => {
+  test("a reload reports unreadable settings and keeps the former ones", async () => {
     const rpc = rpcWith(does(""));
     await rpc.ask({ type: "get_state" });
     const { home } = rpc.project;

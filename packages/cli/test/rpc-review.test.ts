@@ -116,7 +116,7 @@ describe("a compaction is looked at over RPC", () => {
     await rpc.end();
   });
 
-  test("always: a threshold asks too, what is said meanwhile is queued; declined, the task goes on", async () => {
+  test("confirm always asks at a threshold, queues messages meanwhile, and continues after a no", async () => {
     const { rpc } = opened("always");
     rpc.send({ id: "p", type: "prompt", message: "go on" });
     const question = await rpc.wait(isQuestion);

@@ -15,7 +15,7 @@ function texts(session: Session): unknown[] {
   return session.projection().items.map(({ message }) => (message.role === "user" ? message.content : "·"));
 }
 
-describe("which session a prompt works in", () => {
+describe("the session of a prompt", () => {
   test("-c goes on with the latest of the folder; without it, each call has its own", async () => {
     const project = agentProject(says("ok"));
     await project.run(["one"]);
@@ -204,13 +204,13 @@ describe("a session whose model cannot be asked now", () => {
       expect((await goOn(project)).stderr).not.toContain("is not available");
     }));
 
-  test("where no other can be asked either, the error comes behind the reason", async () => {
+  test("the error follows the reason if no other model is available", async () => {
     const { code, stderr } = await goOn(workedOnWith("box", "coder", () => ({})));
     expect(code).toBe(1);
     expect(stderr).toMatch(/no server answers at http:\/\/127\.0\.0\.1:1\/v1\..*no_model/);
   });
 
-  test("one that was named is asked, whatever it says", async () => {
+  test("a model named by --model is not replaced", async () => {
     const { cwd, env } = workedOnWith("anthropic", "claude-sonnet-4-5", usual);
     const { code, stderr } = await runCli(["-c", "-p", "--model", "anthropic/claude-sonnet-4-5", "two"], {
       cwd,

@@ -13,7 +13,7 @@ describe("flags of extensions in session commands", () => {
     bonsai.registerProvider("own", { baseUrl: "http://127.0.0.1:1", api: "openai-chat", apiKey: bonsai.getFlag("tag"), models: [{ id: "m" }] });
   };`;
 
-  test("are read, wherever they stand", async () => {
+  test("are read at any position", async () => {
     const { run, cwd } = withExtensions({ "own.ts": flagged });
     const file = writeLines(sampleLines(), join(cwd, "session.jsonl"));
     const { code, stderr } = await run(["compact", "--tag", "x", file, "-e", "own.ts", "--terse"]);

@@ -43,7 +43,7 @@ describe("bonsai show", () => {
     expect(report).toMatchObject({ readFiles: ["src/read.ts"], modifiedFiles: ["src/changed.ts"] });
   });
 
-  test("what the summary carries and what it left out is shown, and fits", async () => {
+  test("the summary's kept and omitted parts are shown and fit the width", async () => {
     const count = (kept: number, lost: number, putBack: number) => ({ kept, lost, putBack });
     const loss = {
       failing: count(1, 2, 1),
@@ -122,7 +122,7 @@ describe("bonsai show", () => {
     expect(shares.reduce((all, share) => all + share, 0)).toBe(100);
   });
 
-  test("what a tool asked of models is counted with the answers", async () => {
+  test("a tool's own model usage is counted with the answers", async () => {
     const usage = { input: 7, output: 3, cacheRead: 0, cacheWrite: 0, cost: { total: 0.25 } };
     const message = {
       role: "toolResult",
@@ -211,7 +211,7 @@ describe("bonsai show", () => {
       await expect(text).toMatchFileSnapshot(`golden/show-${columns}.txt`);
     }));
 
-  test("of a header alone works", async () => {
+  test("works for a header alone", async () => {
     const { code, stdout } = await runCli(["show", writeLines([header])], { columns: 80 });
     expect(code).toBe(0);
     expect(stdout).toContain("now at the beginning");

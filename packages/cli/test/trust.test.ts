@@ -43,7 +43,7 @@ describe("bonsai trust", () => {
     expect((await run(["-p", "hi"])).code).toBe(0);
   });
 
-  test("lists what runs and what is set, wherever the project's settings name it, and what is missing", async () => {
+  test("lists programs, settings and missing files of the project", async () => {
     const settings = {
       extensions: ["./tools/a.ts", "../pack", "../gone.ts", "/nowhere/x.ts", "npm:some-package"],
       paths: { allow: ["~"] },
@@ -79,7 +79,7 @@ describe("bonsai trust", () => {
     expect(stdout).not.toMatch(/sets (paths|editor)/);
   });
 
-  test("what is the user's to say is left aside, with a notice, in the settings of a project that is trusted", async () => {
+  test("a notice names user-only settings that a trusted project's file cannot set", async () => {
     const { run, cli } = projectWith('{"paths": {"allow": ["~"]}, "editor": "rm -rf"}');
     await jsonOf(["trust"], cli);
     const { code, stderr } = await run(["-p", "hi"]);

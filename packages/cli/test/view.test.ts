@@ -99,7 +99,7 @@ test("bonsai view serves a session to who has the token, and ends when it is int
   expect(readFileSync(file).equals(before)).toBe(true);
 });
 
-test("what another program writes meanwhile is told, and shown", async () => {
+test("another program's new entries are announced and shown", async () => {
   const file = writeLines(sampleLines());
   const { url } = await view([file, "--no-open"]);
   const last = idsOf(await dataOf(url)).at(-1)!;

@@ -50,7 +50,7 @@ test("once the cache has expired, says where compaction begins now", () => {
   );
 });
 
-test("where no size is cheaper, or nobody knows, it is the threshold", () => {
+test("the threshold is used if no size is known to be cheaper", () => {
   const unknown = { contextWindow: 200_000 };
   expect(textOf(asked(40), "auto", unknown)).toBe(
     "compacts at the threshold, 184k of 200k: the model's price is unknown",

@@ -45,7 +45,7 @@ describe("a session in it", () => {
     expect(session.notices.map(({ code }) => code)).toEqual(["restored_copy"]);
   });
 
-  test("that was closed without an entry has left nothing", () => {
+  test("a store closed without an entry leaves no file", () => {
     const file = join(testFolder(), "session.jsonl");
     createSession({ store: new LateFileStore(file), cwd: "/project" }).close();
     expect(existsSync(file)).toBe(false);

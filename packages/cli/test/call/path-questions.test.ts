@@ -89,7 +89,7 @@ test("a session's grant is for its folder, its access and its session", async ()
   expect(pathGrants(root, home)).toEqual([]);
 });
 
-test("what is granted for good holds in the next call, in this project, until it is taken back", async () => {
+test("a permanent grant holds in later calls of the project until it is revoked", async () => {
   const { ask, again, asked, other, home, cwd, root } = desk("always");
   const to = again();
   expect(await ask(join(other, "a.txt"), "write")).toBe(true);
@@ -126,7 +126,7 @@ test("a link in the place of a granted folder leads nowhere", async () => {
   expect(await ask(realpathSync(join(other, "home")))).toBe(false);
 });
 
-test("the home folder, what it lies in, and bonsai's own cannot be granted", async () => {
+test("the home folder, its parents and Bonsai's own folder cannot be granted", async () => {
   const { ask, asked, home, root } = desk();
   const paths = ["/x", homedir(), join(homedir(), "x"), home, join(home, "trust.json"), join(root, "x")];
   for (const path of paths) await ask(path);
@@ -140,7 +140,7 @@ test("one answer is that to all questions of its folder that wait", async () => 
   expect(asked).toHaveLength(1);
 });
 
-test("where nobody can be asked, what was granted for good holds, and nothing else", async () => {
+test("without a terminal, only permanent grants hold", async () => {
   const { cwd, home, other, ask } = desk();
   const to = new PathQuestions({ cwd, home, allow: [], ui: undefined, offersGrants: true });
   expect(await ask(other, "read", { to })).toBeUndefined();

@@ -77,7 +77,7 @@ test("a path keeps its end at every width", () =>
     expect(fitPreview(messageParts(result, call), columns)).toBe(expected);
   }));
 
-test("of several paths, each keeps its end before any is cut", () => {
+test("each of several paths keeps its end", () => {
   const second = { ...call, arguments: { path: "packages/interactive/src/chat/chat-view.ts" } };
   const line = fitPreview(messageParts(answerWith([call, second])), 54);
   expect(line).toBe("read …/chat/tool-block.ts:10-40; read …/chat-view.ts");

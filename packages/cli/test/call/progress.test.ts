@@ -52,7 +52,7 @@ test("work that shows something itself hides the line before, for good", async (
   vi.useRealTimers();
 });
 
-test("nothing is shown where stderr is no terminal", async () => {
+test("a pipe on stderr shows no progress", async () => {
   vi.useFakeTimers();
   const { io, written } = terminal(false);
   const work = withProgress(io, "Compacting", () => new Promise((resolve) => setTimeout(resolve, 900)));

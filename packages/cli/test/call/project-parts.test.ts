@@ -78,7 +78,7 @@ test("one notice names all of it", () => {
   );
 });
 
-test("what its servers start is listed, and a file of them that is none is named", async () => {
+test("the programs of MCP servers are listed, and an invalid file is named", async () => {
   const mcpServers = {
     fs: { command: "npx", args: ["-y", "server", "\u001b[2J"] },
     web: { url: "https://mcp.example/mcp" },

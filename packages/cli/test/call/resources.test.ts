@@ -75,7 +75,7 @@ test("templates of the user, of other agents and of a trusted project; skills wi
     expect(await resources.expand({ text }), text).toBeUndefined();
 });
 
-test("nothing of a project that is not trusted", async () => {
+test("an untrusted project's resources are left out", async () => {
   const { resources, names, sent, notices } = resourcesWith({
     isTrusted: false,
     files: { "project/.claude/commands/x.md": "X", "project/.claude/skills/s/SKILL.md": skill("s") },
@@ -86,7 +86,7 @@ test("nothing of a project that is not trusted", async () => {
   expect(notices).toEqual([]);
 });
 
-test("what a template says counts as if it were typed: files that it names go with it, once", async () => {
+test("a template's text counts as typed, and its mentioned files are added once", async () => {
   const { resources, sent, heard } = resourcesWith({
     files: {
       "project/.claude/commands/look.md":
@@ -128,7 +128,7 @@ test("commands of a template are not run, and its model is not asked: notices, o
   ]);
 });
 
-test("a command's name counts before a template's, which is named", async () => {
+test("a command wins over a template of the same name, with a notice", async () => {
   const { names, sent, heard, extensions } = resourcesWith({
     front: ["compact"],
     files: {
@@ -196,7 +196,7 @@ test("a reload reads files and settings anew", async () => {
   expect(await names()).toEqual(["a", "new"]);
 });
 
-test("of a folder of mistakes, the first are named and the others counted", async () => {
+test("the first mistakes of a folder are named and the others counted", async () => {
   const files = Object.fromEntries(
     Array.from({ length: 8 }, (_, at) => [`project/.pi/prompts/${at}.md`, " "]),
   );
@@ -216,7 +216,7 @@ test("an installed package brings what it names", async () => {
   expect((await resources.commands())[0]?.place).toMatchObject({ origin: "package", from: "hello" });
 });
 
-test("what was read can be listed at once, where an extension may ask for it", async () => {
+test("the resources are listed for an extension without reading them again", async () => {
   const { resources, extensions } = resourcesWith({
     files: { "user/.bonsai/prompts/own.md": "Own", "user/.bonsai/skills/a/SKILL.md": skill("a") },
   });

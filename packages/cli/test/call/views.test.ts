@@ -100,7 +100,7 @@ describe("lines", () => {
     );
   });
 
-  test("what is cut off leaves its mark", () => {
+  test("a cut text ends with an ellipsis", () => {
     expect(renderLine(fitLine(["abc", span("def")], 3), false)).toBe("ab…");
     expect(renderLine(fitLine(["abc", span("def")], 6), false)).toBe("abcdef");
   });

@@ -177,7 +177,7 @@ test("a missing path is named with the probable source", () =>
     });
   }));
 
-describe("what was installed before stays", () => {
+describe("an installed package stays", () => {
   test("when updates fail, or are stopped while npm fetches", async () => {
     const home = testFolder();
     const first = npmInstalling(extensionPackage("1.0.0"));

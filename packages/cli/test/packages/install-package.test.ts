@@ -70,7 +70,7 @@ describe("a package of npm", () => {
     expect(existsSync(join(folder, "ran"))).toBe(false);
   });
 
-  test("resolves its dependencies in the requested versions and its bundled packages, which resolve it too", async () => {
+  test("resolves its dependencies and bundled packages in the requested versions", async () => {
     const library = (name: string, version: string, dependencies = {}): PackageFixture => ({
       name,
       version,
@@ -210,7 +210,7 @@ describe("a folder or a module", () => {
     expect(existsSync(folder)).toBe(true);
   });
 
-  test("that got another name is not there twice", async () => {
+  test("a renamed package is installed once", async () => {
     const folder = writePackage(extensionPackage("1.0.0"), testFolder());
     const { home, install } = installer({});
     await install(folder);

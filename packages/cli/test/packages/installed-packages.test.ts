@@ -55,7 +55,7 @@ describe("several at once", () => {
   });
 });
 
-describe("what a killed installation left", () => {
+describe("a killed installation's folder", () => {
   test("is removed after a day", () =>
     everyRow([
       ["a day ago", 2 * 86_400_000, []],
@@ -118,7 +118,7 @@ describe("removing", () => {
       },
     ));
 
-  test("of what is not there names what is", async () => {
+  test("a package that is not installed is an error that lists the installed ones", async () => {
     const home = testFolder();
     const remove = () => removePackage({ home, cwd: home, package: "nobody" });
     expect(remove).toThrow(

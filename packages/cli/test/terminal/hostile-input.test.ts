@@ -110,7 +110,7 @@ function keysOf(sent: string): string[] {
   return sent.startsWith("\u001b") || !/\p{Cc}/u.test(sent) ? [sent] : Array.from(sent);
 }
 
-test("Law: whatever comes from a terminal, every line fits, and Ctrl-C twice ends it in good order", async () => {
+test("Law: any terminal input leaves lines that fit, and Ctrl-C twice ends the program", async () => {
   const tooWide = widthsWatched();
   const law = fc.asyncProperty(fc.array(happening, { minLength: 20, maxLength: 40 }), async (happenings) => {
     const project = agentProject(scenario, { "a b.txt": "x" });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type AgentProject, agentProject, says } from "../agent-project.ts";
+import { agentProject, says } from "../agent-project.ts";
 import { modelSummary } from "../call/model-summary.ts";
 import { killBonsai, type LiveOptions, type LiveTerminal, type OpenLive } from "./live-terminal.ts";
 
@@ -16,7 +16,7 @@ export function journeys(open: OpenLive): void {
     return terminal;
   }
 
-  test("start, type, stream, Ctrl-C twice: all of it stays behind in the scrollback", async () => {
+  test("the conversation stays in the scrollback after Ctrl-C twice", async () => {
     const terminal = await started({ project: agentProject(says("The answer is 42.")) });
     terminal.type("What is it?\n");
     await terminal.until("The answer is 42.");
@@ -26,7 +26,7 @@ export function journeys(open: OpenLive): void {
     expect(terminal.scrollback()).toContain("Continue with bonsai");
   });
 
-  test("what is sent at the first sight of the editor waits until the session is open", async () => {
+  test("text typed into the first editor is sent once the session is open", async () => {
     const terminal = open({ project: agentProject(says("The answer is 42.")) });
     await terminal.until("───");
     terminal.type("What is it?\n");
@@ -35,7 +35,7 @@ export function journeys(open: OpenLive): void {
     await terminal.until("ended with 0");
   });
 
-  test("queue while it streams, resize, Esc: the queued text comes back, and is sent", async () => {
+  test("Esc returns a queued message to the editor, from which it is sent", async () => {
     const project = agentProject({ contextWindow: 100_000, turn: [story, { text: "Short." }] });
     const terminal = await started({ project });
     terminal.type("Tell me\n");
@@ -54,7 +54,7 @@ export function journeys(open: OpenLive): void {
     await terminal.until("ended with 0");
   });
 
-  test("/tree: back to a message, which comes into the editor to be asked differently", async () => {
+  test("/tree returns to a message and puts it into the editor", async () => {
     const answers = ["One", "Two", "Three"].map((word) => ({ text: `Answer ${word}.` }));
     const terminal = await started({
       project: agentProject({ contextWindow: 100_000, turn: answers }),
@@ -75,7 +75,7 @@ export function journeys(open: OpenLive): void {
     expect(terminal.screen()).not.toContain("Answer Two.");
   });
 
-  test("/compact, /fork from a message, /resume the session before", async () => {
+  test("/compact, /fork and /resume work one after the other", async () => {
     const turn = ["One", "Two", "Three"].map(long);
     const said = { text: summary };
     const project = agentProject({ contextWindow: 30_000, turn, summary: [said, said] });
@@ -100,7 +100,7 @@ export function journeys(open: OpenLive): void {
     await terminal.until("End Three.");
   });
 
-  test("Esc cancels a compaction and nothing else; what was sent meanwhile is answered", async () => {
+  test("Esc cancels a compaction, and a queued message is answered", async () => {
     const turn = [...["One", "Two"].map(long), { text: "Here I am." }];
     const slow = [{ text: summary, delayMs: 60_000 }];
     const project = agentProject({ contextWindow: 30_000, turn, summary: slow });
@@ -116,7 +116,7 @@ export function journeys(open: OpenLive): void {
     expect(terminal.scrollback()).not.toContain("Compacted from");
   });
 
-  test("kill -9 in the middle of a compaction, and -c: nothing is lost, and it can be compacted", async () => {
+  test("-c continues and compacts after kill -9 during a compaction", async () => {
     const turn = ["One", "Two"].map(long);
     const slow = [{ text: summary, delayMs: 60_000 }];
     const project = agentProject({ contextWindow: 30_000, turn, summary: slow });
@@ -134,27 +134,10 @@ export function journeys(open: OpenLive): void {
     second.type("/compact\n");
     await second.until("Compacted: ");
   });
-
-  test("kill -9 in the middle of an answer, and -c: what was asked is there, and it goes on", async () => {
-    const project = agentProject({ contextWindow: 100_000, turn: [story], atEnd: "repeat" });
-    const first = await started({ project });
-    first.type("Tell me a long story\n");
-    await first.until("And then.");
-    killBonsai(project);
-    await first.until("ended with 137");
-    const second = open({ project: withScenario(project, "Once more."), argv: ["-c"] });
-    await second.until("Tell me a long story");
-    await asks(second, "Go on", "Once more.");
-  });
 }
 
 function long(word: string): { text: string } {
   return { text: `Answer ${word}. ${"Long. ".repeat(2_500)}End ${word}.` };
-}
-
-/** The project as it is, with a model that says something else. */
-function withScenario(project: AgentProject, text: string): AgentProject {
-  return { ...project, model: agentProject(says(text)).model };
 }
 
 async function asks(terminal: LiveTerminal, question: string, answer: string): Promise<void> {

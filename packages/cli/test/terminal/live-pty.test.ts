@@ -8,14 +8,14 @@ import { openPty } from "./pty.ts";
 
 journeys(openPty);
 
-test("at the end the terminal is as it was: its line, its cursor, its keys and pastes", async () => {
+test("Ctrl-D restores the terminal's line settings, cursor and modes", async () => {
   const { project, terminal } = await opened();
   terminal.press("ctrl+d");
   await terminal.until("ended with 0");
   expectAsBefore(terminal, project);
 });
 
-test("who is ended from outside gives the terminal back too, in the middle of an answer", async () => {
+test("SIGTERM during an answer restores the terminal", async () => {
   const { project, terminal } = await opened({ text: "Begun. ".repeat(2_000), delayMs: 50, chunkChars: 12 });
   terminal.type("Tell me\n");
   await terminal.until("Begun.");
@@ -24,7 +24,7 @@ test("who is ended from outside gives the terminal back too, in the middle of an
   expectAsBefore(terminal, project);
 });
 
-test("Ctrl-Z where no shell could bring bonsai back leaves it there", async () => {
+test("Ctrl-Z does not suspend bonsai without a shell's job control", async () => {
   const { terminal } = await opened();
   terminal.press("ctrl+z");
   const [givenBack, taken] = ["\x1b[?2004l", "\x1b[?2004h"];

@@ -31,7 +31,7 @@ async function answered() {
   return { project, terminal, ended, letRunsEnd: () => process.emit(letGo as "exit", 0) };
 }
 
-test("what waits when the user quits is not said any more", async () => {
+test("a pending notice is not printed after the user quits", async () => {
   const { project, terminal, ended, letRunsEnd } = await answered();
   terminal.press("esc");
   terminal.type("One more\n");
