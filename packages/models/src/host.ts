@@ -5,6 +5,7 @@ export { compatOfPi } from "./catalogue/pi-models-file.ts";
 export { whyUnusable } from "./catalogue/usable-models.ts";
 export { isWithheld } from "./exchange/attempts.ts";
 export { isRefusedImageLine } from "./exchange/refused-images.ts";
+export { textFile, writeWholeFile } from "./json-file.ts";
 export { knownSecrets } from "./keys/secrets.ts";
 export { isOwnAnswer, shownAddress } from "./model.ts";
 export { askedThinking, nextThinkingLevel, withThinkingField } from "./thinking.ts";

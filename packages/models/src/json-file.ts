@@ -1,4 +1,7 @@
-import { readFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { discard } from "./file-lock.ts";
 
 /** The text of a file, without a byte-order mark; undefined for a missing file. Throws other system errors. */
 export function textFile(path: string): string | undefined {
@@ -8,6 +11,23 @@ export function textFile(path: string): string | undefined {
     // ENOTDIR: a parent is a file.
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Writes a file whole or not at all, readable by its owner only. Follows a link and makes the folder. Throws system errors;
+ * then the file is as before.
+ */
+export function writeWholeFile(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const target = existsSync(path) ? realpathSync(path) : path;
+  const temporary = `${target}.${randomUUID()}.tmp`;
+  try {
+    writeFileSync(temporary, text, { flag: "wx", mode: 0o600, flush: true });
+    renameSync(temporary, target);
+  } catch (error) {
+    discard(temporary);
     throw error;
   }
 }

@@ -1,7 +1,8 @@
-import { createHash, randomUUID } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { readdirSync, rmSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import type { FindProblem } from "@bonsai-agent/extension/host";
+import { textFile, writeWholeFile } from "@bonsai-agent/models/host";
 import { z } from "zod";
 import { findFirstParty, SHIPPED_PREFIX, shippedFolder } from "./first-party.ts";
 
@@ -69,7 +70,8 @@ export function readRecords(home: string): PackageRecords {
   const records: PackageRecord[] = [];
   const problems: FindProblem[] = [];
   for (const file of recordFiles(packagesFolder(home))) {
-    const text = textOf(file);
+    // Undefined if it was removed in this moment.
+    const text = textFile(file);
     const read = text === undefined ? undefined : parsed(text);
     if (read !== undefined && recordFile(home, read.name) === file) records.push(read);
     else if (text !== undefined) problems.push(damaged(file));
@@ -94,16 +96,6 @@ function recordFiles(folder: string): string[] {
   }
 }
 
-/** Undefined where it was removed in this moment. */
-function textOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
-}
-
 function parsed(text: string): PackageRecord | undefined {
   try {
     return record.parse(JSON.parse(text));
@@ -121,17 +113,8 @@ function damaged(file: string): FindProblem {
   };
 }
 
-/** Whole or not at all. */
 export function writeRecord(home: string, value: PackageRecord): void {
-  mkdirSync(packagesFolder(home), { recursive: true, mode: 0o700 });
-  const file = recordFile(home, value.name);
-  const temporary = `${file}.${randomUUID()}.tmp`;
-  try {
-    writeFileSync(temporary, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
-    renameSync(temporary, file);
-  } finally {
-    rmSync(temporary, { force: true });
-  }
+  writeWholeFile(recordFile(home, value.name), `${JSON.stringify(value, null, 2)}\n`);
 }
 
 export function deleteRecord(home: string, name: string): void {

@@ -1,13 +1,13 @@
-import { readFileSync } from "node:fs";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { jsonDepthProblem } from "@bonsai-agent/messages/host";
+import { textFile } from "@bonsai-agent/models/host";
 
 /**
  * The value in a JSON file that people edit; undefined where there is no file. A byte-order mark is no fault.
  * @throws BonsaiError `settings_unreadable`.
  */
 export function readJsonFile(file: string): unknown {
-  const text = textOf(file);
+  const text = textFile(file);
   if (text === undefined) return undefined;
   let value: unknown;
   try {
@@ -29,15 +29,4 @@ function unreadable(message: string, cause?: unknown): BonsaiError {
     hint: "Fix the file, or move it away to continue without it.",
     cause,
   });
-}
-
-function textOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8").replace(/^\ufeff/, "");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // ENOTDIR: what should be the folder is a file.
-    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    throw error;
-  }
 }

@@ -1,16 +1,7 @@
-import { randomUUID } from "node:crypto";
-import {
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { agentSettings } from "@bonsai-agent/agent";
 import { isRecord } from "@bonsai-agent/messages";
+import { textFile, writeWholeFile } from "@bonsai-agent/models/host";
 import { readJsonFile } from "./json-file.ts";
 
 export type SettingPath = readonly string[];
@@ -53,23 +44,11 @@ export function writeSetting(home: string, path: SettingPath, value: unknown): v
   const file = settingsFile(home);
   const changed = withValue(readSettings(home), path, value);
   agentSettings(changed);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const target = existsSync(file) ? realpathSync(file) : file;
-  const temporary = `${target}.${randomUUID()}.tmp`;
-  try {
-    writeFileSync(temporary, `${JSON.stringify(changed, null, indentation(target))}\n`, {
-      mode: 0o600,
-      flag: "wx",
-    });
-    renameSync(temporary, target);
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
-  }
+  writeWholeFile(file, `${JSON.stringify(changed, null, indentation(file))}\n`);
 }
 
 function indentation(file: string): string {
-  const text = existsSync(file) ? readFileSync(file, "utf8") : "";
+  const text = textFile(file) ?? "";
   return /^([ \t]+)"/m.exec(text)?.[1] ?? "  ";
 }
 

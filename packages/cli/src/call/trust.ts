@@ -1,6 +1,7 @@
-import { mkdirSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join, sep } from "node:path";
+import { realpathSync, statSync } from "node:fs";
+import { join, sep } from "node:path";
 import { BonsaiError, isRecord, jsonText } from "@bonsai-agent/messages";
+import { writeWholeFile } from "@bonsai-agent/models/host";
 import type { Invocation } from "./invocation.ts";
 import { readJsonFile } from "./json-file.ts";
 
@@ -141,18 +142,13 @@ function wrongTrust(file: string, key: keyof Trust, value: unknown, allowed: str
   });
 }
 
-/** Whole or not at all: half a list would take trust away. */
 function writeTrust(home: string, { folders, refused, paths }: Trust): void {
-  const file = trustFile(home);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const temporary = `${file}.${process.pid}.tmp`;
   const value = {
     folders,
     ...(refused.length > 0 && { refused }),
     ...(paths.length > 0 && { paths }),
   };
-  writeFileSync(temporary, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
-  renameSync(temporary, file);
+  writeWholeFile(trustFile(home), `${JSON.stringify(value, null, 2)}\n`);
 }
 
 function realFolder(folder: string): string {

@@ -1,10 +1,9 @@
-import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import { jsonDepthProblem } from "@bonsai-agent/messages/host";
-import { discard, lockedSync, unwritable } from "../file-lock.ts";
-import { textFile } from "../json-file.ts";
+import { lockedSync, unwritable } from "../file-lock.ts";
+import { textFile, writeWholeFile } from "../json-file.ts";
 
 /** The entry of one provider. */
 export type AuthEntry = Readonly<Record<string, unknown>>;
@@ -85,17 +84,15 @@ export function exposure(path: string): string | undefined {
   return `Other users can read your API keys: ${path} has mode ${mode.toString(8)}. Run: chmod 600 ${path}`;
 }
 
-/** Writes a file atomically, readable by its owner only. Follows a link and makes the folder. */
+/**
+ * Writes a file atomically, readable by its owner only. Follows a link and makes the folder.
+ * @throws BonsaiError `keys_unwritable`
+ */
 export function writePrivateFile(file: string, text: string): void {
-  makeFolder(file);
-  const target = linked(file);
-  const temporary = `${target}.${randomUUID()}.tmp`;
   try {
-    writeFileSync(temporary, text, { flag: "wx", mode: 0o600, flush: true });
-    renameSync(temporary, target);
+    writeWholeFile(file, text);
   } catch (error) {
-    discard(temporary);
-    throw unwritable(target, error);
+    throw unwritable(file, error);
   }
 }
 
@@ -104,15 +101,6 @@ function makeFolder(file: string): void {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   } catch (error) {
     throw unwritable(dirname(file), error);
-  }
-}
-
-function linked(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return file;
-    throw error;
   }
 }
 
