@@ -1,13 +1,12 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { firstPartyExtensions } from "../src/call/first-party.ts";
 import type { FirstPartyReport, InstallReport } from "../src/packages/add.ts";
 import type { ListReport } from "../src/packages/list.ts";
 import type { PackageReport } from "../src/packages/package-report.ts";
-import type { UpdateReport } from "../src/packages/update.ts";
-import { testFolder } from "./call/sample-session.ts";
+import { folderWith, stubNpm } from "./packages/npm-registry.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 const module = "export default () => {};\n";
@@ -17,29 +16,11 @@ const manifest = JSON.stringify({
   bonsai: { extensions: ["./notes.ts", "./more.ts"] },
 });
 
-/** A folder to stand in, with files in it, and a home. */
-function place(files: Record<string, string>) {
-  const cwd = testFolder();
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(cwd, name)), { recursive: true });
-    writeFileSync(join(cwd, name), text);
-  }
-  return { cwd, env: { BONSAI_HOME: join(cwd, "home"), PATH: process.env.PATH ?? "" } };
-}
-
-/** A program that stands in for npm, and does what `script` says in the folder to install in. */
-function stubNpm(script: string): { PATH: string } {
-  const folder = testFolder();
-  writeFileSync(join(folder, "npm"), `#!/bin/sh\n${script}\n`);
-  chmodSync(join(folder, "npm"), 0o755);
-  return { PATH: `${folder}:${process.env.PATH}` };
-}
-
 const bringsNotes = `mkdir -p node_modules/bonsai-notes && cd node_modules/bonsai-notes && echo '${manifest}' > package.json && touch notes.ts more.ts`;
 
 describe("bonsai install", () => {
   test("names imports that will fail", async () => {
-    const { cwd, env } = place({
+    const { cwd, env } = folderWith({
       "notes/package.json": manifest,
       "notes/notes.ts": `import { Model, complete,\n  noSuchName } from "@earendil-works/pi-ai"; import "left-pad"; import "./gone.ts";\nexport default (model?: Model) => noSuchName(complete);`,
       "notes/more.ts": `import { ExtensionAPI } from "@earendil-works/pi-coding-agent"; import { readFileSync } from "node:fs";\nexport default (pi: ExtensionAPI) => { readFileSync; };`,
@@ -55,13 +36,13 @@ describe("bonsai install", () => {
   });
 
   test("suggests the name of an extension that comes with Bonsai", async () => {
-    const { cwd, env } = place({});
+    const { cwd, env } = folderWith({});
     const { stderr } = await runCli(["extension", "add", "mpc"], { cwd, env });
     expect(stderr.replaceAll(/\s+/g, " ")).toContain("Did you mean `bonsai extension add mcp`?");
   });
 
   test("installs a folder, and list and remove know it", async () => {
-    const { cwd, env } = place({
+    const { cwd, env } = folderWith({
       "notes/package.json": manifest,
       "notes/notes.ts": module,
       "notes/more.ts": module,
@@ -90,7 +71,7 @@ describe("bonsai install", () => {
   });
 
   test("adds a shipped extension without npm, and lists, runs and removes it", async () => {
-    const { cwd, env } = place({
+    const { cwd, env } = folderWith({
       "play.json": JSON.stringify({ contextWindow: 100_000, turn: [{ text: "Done." }] }),
     });
     const options = { cwd, env: { ...env, PATH: "" } };
@@ -109,7 +90,7 @@ describe("bonsai install", () => {
   });
 
   test("installs a package of npm, with the npm on the PATH", async () => {
-    const { cwd, env } = place({});
+    const { cwd, env } = folderWith({});
     const options = { cwd, env: { ...env, ...stubNpm(bringsNotes) } };
     const report = await jsonOf<InstallReport>(["install", "npm:bonsai-notes@^1"], options);
     expect(report).toMatchObject({ name: "bonsai-notes", version: "1.0.0", source: "npm:bonsai-notes@^1" });
@@ -122,7 +103,7 @@ describe("bonsai install", () => {
   });
 
   test("an installed extension runs in a session from then on, until it is removed", async () => {
-    const { cwd, env } = place({
+    const { cwd, env } = folderWith({
       "says.ts": `export default (bonsai: any) => { bonsai.on("session_start", (_: any, ctx: any) => ctx.ui.notify("I am here")); };`,
       "scenario.json": JSON.stringify({ contextWindow: 100_000, turn: [{ text: "ok" }], atEnd: "repeat" }),
     });
@@ -134,7 +115,7 @@ describe("bonsai install", () => {
   });
 
   test("ends with 130 after a signal and installs nothing", async () => {
-    const { cwd, env } = place({});
+    const { cwd, env } = folderWith({});
     const options = {
       cwd,
       env: { ...env, ...stubNpm("sleep 1000") },
@@ -154,98 +135,10 @@ describe("bonsai install", () => {
       [["install", "git@host:x/y.git"], "package_source_invalid"],
       [["remove", "bonsai-notes"], "package_not_installed"],
     ])(async ([argv, errorCode]) => {
-      const { cwd, env } = place({});
+      const { cwd, env } = folderWith({});
       const { code, stdout, stderr } = await runCli([...argv, "--json"], { cwd, env });
       expect([code, stdout, JSON.parse(stderr).error.code]).toEqual([1, "", errorCode]);
     }));
-});
-
-describe("bonsai update", () => {
-  /** A home with what can be updated, what cannot, and a registry whose versions the test says. */
-  async function installed() {
-    const { cwd, env } = place({ "lone.ts": module });
-    const registry = join(cwd, "registry");
-    const script = `for name in ahead behind fixed; do
-      grep -q "\\"$name\\"" package.json || continue
-      version=$(cat "${registry}/$name") || { echo '{"error": {"code": "E404", "summary": "gone"}}' | tr -d '\\n'; exit 1; }
-      mkdir -p "node_modules/$name" && cd "node_modules/$name" && touch index.ts
-      test "$version" = 1.3.0 && echo 'import { noSuchName } from "@earendil-works/pi-ai"; noSuchName();' > index.ts
-      echo "{\\"name\\": \\"$name\\", \\"version\\": \\"$version\\", \\"bonsai\\": {\\"extensions\\": [\\"./index.ts\\"]}}" > package.json
-    done`;
-    mkdirSync(registry);
-    const publish = (name: string, version: string) => writeFileSync(join(registry, name), version);
-    for (const name of ["ahead", "behind", "fixed"]) publish(name, "1.0.0");
-    const options = { cwd, env: { ...env, ...stubNpm(script) } };
-    for (const source of ["npm:ahead", "npm:behind", "npm:fixed@1.0.0", "./lone.ts"])
-      await jsonOf(["install", source], options);
-    return { cwd, options, registry, publish };
-  }
-
-  const outcomes = ({ packages }: UpdateReport) =>
-    packages.map(({ name, versionBefore, version, status }) => [
-      basename(name),
-      versionBefore,
-      version,
-      status,
-    ]);
-
-  test("installs newer versions, prints old and new ones, and says how to update the command", async () => {
-    const { options, publish } = await installed();
-    publish("behind", "1.2.0");
-    publish("fixed", "2.0.0");
-    const report = await jsonOf<UpdateReport>(["update"], options);
-    expect(outcomes(report).toSorted()).toEqual([
-      ["ahead", "1.0.0", "1.0.0", "current"],
-      ["behind", "1.0.0", "1.2.0", "updated"],
-      ["fixed", "1.0.0", "1.0.0", "pinned"],
-      ["lone.ts", null, null, "local"],
-    ]);
-    expect(report.command.update).toContain("npm install -g");
-    const { packages } = await jsonOf<ListReport>(["list"], options);
-    expect(packages.find(({ name }) => name === "behind")?.version).toBe("1.2.0");
-    const again = await runCli(["update", "behind"], options);
-    expect(again.stdout).toMatch(/^behind +1\.2\.0 is the newest version\nUpdated 0 packages\./);
-  });
-
-  test("names the new version's failing imports", async () => {
-    const { options, publish } = await installed();
-    publish("behind", "1.3.0");
-    const { code, stderr } = await runCli(["extension", "update"], options);
-    const said = stderr.replaceAll(/\s+/g, " ");
-    expect(code).toBe(0);
-    expect(said).toContain("behind: index.ts:1 imports noSuchName from @earendil-works/pi-ai");
-    expect(said).not.toContain("ahead");
-  });
-
-  test("a record that is damaged is named, and the others are updated", async () => {
-    const { options, publish } = await installed();
-    publish("behind", "1.2.0");
-    writeFileSync(join(options.env.BONSAI_HOME, "packages", "ahead.json"), "{");
-    const { code, stdout } = await runCli(["update"], options);
-    expect(code).toBe(1);
-    expect(stdout).toMatch(/ahead\.json is damaged[\s\S]*Updated 1 package/);
-  });
-
-  test("a failed update keeps its package, says why, and the others are updated", async () => {
-    const { options, publish, registry } = await installed();
-    rmSync(join(registry, "ahead"));
-    publish("behind", "1.2.0");
-    const { code, stdout } = await runCli(["update", "--json"], options);
-    expect(code).toBe(1);
-    const report: UpdateReport = JSON.parse(stdout);
-    expect(outcomes(report)).toContainEqual(["ahead", "1.0.0", "1.0.0", "failed"]);
-    expect(outcomes(report)).toContainEqual(["behind", "1.0.0", "1.2.0", "updated"]);
-    expect(report.packages.find(({ name }) => name === "ahead")?.error?.message).toContain("ahead");
-    const { packages } = await jsonOf<ListReport>(["list"], options);
-    expect(packages.find(({ name }) => name === "ahead")?.problems).toEqual([]);
-  });
-
-  test("refuses a name that is not installed before it updates anything", async () => {
-    const { options, publish } = await installed();
-    publish("behind", "1.2.0");
-    const { code, stderr } = await runCli(["update", "nope", "--json"], options);
-    expect([code, JSON.parse(stderr).error.code]).toEqual([1, "package_not_installed"]);
-  });
 });
 
 describe("bonsai list", () => {
@@ -261,7 +154,7 @@ describe("bonsai list", () => {
   };
 
   test("lists packages, other extensions with their origin, and problems", async () => {
-    const { cwd, env } = place(files);
+    const { cwd, env } = folderWith(files);
     await jsonOf(["install", "./notes"], { cwd, env });
     await jsonOf(["install", "./lone.ts"], { cwd, env });
     await jsonOf(["trust"], { cwd, env });
@@ -291,7 +184,7 @@ describe("bonsai list", () => {
   });
 
   test("leaves the extensions of a project that is not trusted aside, and says so", async () => {
-    const { cwd, env } = place(files);
+    const { cwd, env } = folderWith(files);
     const { stdout, stderr } = await runCli(["list", "--json"], { cwd, env });
     const { extensions } = JSON.parse(stdout) as ListReport;
     expect(extensions.map(({ origin }) => origin)).toEqual(["user", "settings"]);
@@ -299,7 +192,7 @@ describe("bonsai list", () => {
   });
 
   test("says what to do with a package without extensions", async () => {
-    const { cwd, env } = place(files);
+    const { cwd, env } = folderWith(files);
     await jsonOf(["install", "./notes"], { cwd, env });
     writeFileSync(join(cwd, "notes", "package.json"), "{}");
     const [nothing] = (await jsonOf<ListReport>(["list"], { cwd, env })).packages;
@@ -310,7 +203,7 @@ describe("bonsai list", () => {
   });
 
   test("names extensions with a syntax error without running them", async () => {
-    const { cwd, env } = place({
+    const { cwd, env } = folderWith({
       "home/extensions/broken.ts": "export default (b => {",
       "home/extensions/rewritten.ts": `enum Colour { red }\n${module}`,
     });
@@ -326,20 +219,20 @@ describe("bonsai list", () => {
   });
 
   test("runs nothing", async () => {
-    const { cwd, env } = place({ "home/extensions/loud.ts": `throw new Error("I ran");` });
+    const { cwd, env } = folderWith({ "home/extensions/loud.ts": `throw new Error("I ran");` });
     const { code, stdout, stderr } = await runCli(["list"], { cwd, env });
     expect([code, stdout, stderr]).toEqual([0, expect.stringContaining("loud.ts"), ""]);
   });
 
   test("says how to add an extension if the list is empty", async () => {
-    const { cwd, env } = place({});
+    const { cwd, env } = folderWith({});
     expect((await runCli(["list"], { cwd, env })).stdout).toContain("bonsai extension add NAME");
   });
 });
 
 describe("first-party extensions", () => {
   test("are listed without a source, with those that are installed", async () => {
-    const options = place({});
+    const options = folderWith({});
     const before = await jsonOf<FirstPartyReport[]>(["install"], options);
     expect(before[0]).toEqual({
       name: "mcp",
@@ -356,7 +249,7 @@ describe("first-party extensions", () => {
   });
 
   test("are found by their short name; a path with that name needs ./", async () => {
-    const { cwd, env } = place({});
+    const { cwd, env } = folderWith({});
     const options = { cwd, env };
     const report = await jsonOf<InstallReport>(["install", "mcp"], options);
     expect(report).toMatchObject({ name: "@bonsai-agent/mcp", source: "shipped:mcp" });
@@ -370,7 +263,7 @@ describe("first-party extensions", () => {
   });
 
   test("are offered as a choice at a terminal", async () => {
-    const options = { ...place({}), columns: 90 };
+    const options = { ...folderWith({}), columns: 90 };
     const { code, stdout, stderr } = await runCli(["install"], { ...options, typed: "1\n" });
     expect(stderr).toContain("1) mcp");
     expect(stdout).toContain("Added @bonsai-agent/mcp");

@@ -1,38 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Scenario } from "@bonsai-agent/models/scripted";
 import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
-import { type AgentProject, agentProject, says } from "./agent-project.ts";
-import { isEnd, type RpcLine, RpcSession, slow } from "./rpc-session.ts";
-
-/** A client as pi's is: its ids, and what it makes of a response. */
-class PiRpc extends RpcSession {
-  #sent = 0;
-
-  constructor(given: Scenario | AgentProject, argv?: readonly string[]) {
-    super("home" in given ? given : agentProject(given), argv);
-  }
-
-  /** The response. */
-  call(type: string, fields: object = {}): Promise<RpcLine> {
-    this.#sent += 1;
-    return this.ask({ type, ...fields, id: `req_${this.#sent}` });
-  }
-
-  /** The data of a response that says success. */
-  async data<Data = RpcLine>(type: string, fields?: object): Promise<Data> {
-    const response = await this.call(type, fields);
-    expect(response, JSON.stringify(response)).toMatchObject({ success: true, command: type });
-    return response.data as Data;
-  }
-
-  async say(message: string): Promise<void> {
-    const from = this.lines.length;
-    await this.data("prompt", { message });
-    await this.wait(({ type }) => type === "agent_settled", from);
-  }
-}
+import { agentProject, says } from "./agent-project.ts";
+import { isEnd, PiRpc, type RpcLine, slow } from "./rpc-session.ts";
 
 const entriesOf = async (rpc: PiRpc) =>
   (await rpc.data<{ entries: { id: string; type: string }[] }>("get_entries")).entries;

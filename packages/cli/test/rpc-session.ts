@@ -1,6 +1,7 @@
 import { PassThrough } from "node:stream";
-import type { AgentProject } from "./agent-project.ts";
-import { jsonLines } from "./agent-project.ts";
+import type { Scenario } from "@bonsai-agent/models/scripted";
+import { expect } from "vitest";
+import { type AgentProject, agentProject, jsonLines } from "./agent-project.ts";
 import type { CliRun } from "./run-cli.ts";
 
 export type RpcLine = Record<string, unknown>;
@@ -78,4 +79,31 @@ export const slow = {
 
 export function isUpdate({ type }: RpcLine): boolean {
   return type === "tool_execution_end";
+}
+
+/** A client with pi's request ids and checks of responses. */
+export class PiRpc extends RpcSession {
+  #sent = 0;
+
+  constructor(given: Scenario | AgentProject, argv?: readonly string[]) {
+    super("home" in given ? given : agentProject(given), argv);
+  }
+
+  call(type: string, fields: object = {}): Promise<RpcLine> {
+    this.#sent += 1;
+    return this.ask({ type, ...fields, id: `req_${this.#sent}` });
+  }
+
+  /** The data of a successful response. */
+  async data<Data = RpcLine>(type: string, fields?: object): Promise<Data> {
+    const response = await this.call(type, fields);
+    expect(response, JSON.stringify(response)).toMatchObject({ success: true, command: type });
+    return response.data as Data;
+  }
+
+  async say(message: string): Promise<void> {
+    const from = this.lines.length;
+    await this.data("prompt", { message });
+    await this.wait(({ type }) => type === "agent_settled", from);
+  }
 }

@@ -52,6 +52,16 @@ export function writePackage({ name, version, files, manifest }: PackageFixture,
   return folder;
 }
 
+/** A working folder with these files, and a home inside it. */
+export function folderWith(files: Readonly<Record<string, string>>) {
+  const cwd = testFolder();
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(cwd, name)), { recursive: true });
+    writeFileSync(join(cwd, name), text);
+  }
+  return { cwd, env: { BONSAI_HOME: join(cwd, "home"), PATH: process.env.PATH ?? "" } };
+}
+
 /** Packs a package as `npm pack` does. @returns the tarball's path */
 export function packedPackage(fixture: PackageFixture): string {
   const folder = testFolder();
@@ -87,7 +97,7 @@ export async function npmRegistry(
 }
 
 /** A program that replaces npm. */
-export function stubNpm(script: string): NpmRegistry["env"] {
+export function stubNpm(script: string): { PATH: string } {
   const folder = testFolder();
   writeFileSync(join(folder, "npm"), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   return { PATH: `${folder}:${process.env.PATH}` };
