@@ -18,13 +18,17 @@ const mark = /\[image-1x1-[0-9a-f]{8}\]/;
 /** A desktop whose clipboard programs are these scripts of the shell; `$DATA` is a file with what they give. */
 function desk(scripts: Record<string, string>, data: string | Buffer = ""): Record<string, string> {
   const folder = mkdtempSync(join(tmpdir(), "bonsai-desk-"));
+  install(folder, scripts, data);
+  return { PATH: folder, WAYLAND_DISPLAY: "wayland-0" };
+}
+
+function install(folder: string, scripts: Record<string, string>, data: string | Buffer): void {
   const file = join(folder, "data");
   writeFileSync(file, data);
   for (const [name, script] of Object.entries(scripts)) {
     writeFileSync(join(folder, name), `#!/bin/sh\nPATH=/usr/bin:/bin\nDATA=${file}\n${script}\n`);
     chmodSync(join(folder, name), 0o755);
   }
-  return { PATH: folder, WAYLAND_DISPLAY: "wayland-0" };
 }
 
 const holds = (type: string) => ({
@@ -103,8 +107,11 @@ test("text on the clipboard is pasted as text, and cannot steer the terminal", a
   await terminal.until(/─\nonetwo\s*\nthree\s*\n─/);
 });
 
-test("a failed paste gives its reason and keeps the typed text", () =>
-  everyRow([
+test("a failed paste gives its reason and keeps the typed text", async () => {
+  const env = desk({});
+  const { terminal } = await opened(env);
+  terminal.type("typed");
+  await everyRow([
     ["nothing is installed", {}, "", /wl-paste \(package\s+wl-clipboard\) is not\s+installed/],
     [
       "it is empty",
@@ -127,12 +134,12 @@ test("a failed paste gives its reason and keeps the typed text", () =>
       /too large \(6(\.\d)? MB, limit 5/,
     ],
   ] as const)(async ([, scripts, data, told]) => {
-    const { terminal } = await opened(desk(scripts, data as string));
-    terminal.type("typed");
+    install(env.PATH!, scripts, data as string);
     terminal.press("ctrl+v");
     const screen = await terminal.until(told);
     expect(screen).toMatch(/─\ntyped\s*\n─/);
-  }));
+  });
+});
 
 test("Esc ends a program that hangs, and says nothing", async () => {
   const { terminal } = await opened(desk({ "wl-paste": 'echo > "$DATA.begun"; sleep 1000' }));
@@ -156,9 +163,14 @@ async function answered(env: Record<string, string>, scenario: Scenario = says("
 
 const copied = ({ PATH }: Record<string, string>) => readFileSync(join(PATH!, "data"), "utf8");
 
-test("the key copies the last answer as it was written", async () => {
+test("the key copies the last answer as it was written, and needs one", async () => {
   const env = desk(takes);
-  const terminal = await answered(env);
+  const { terminal } = await opened(env, { scenario: says("It is **so**.") });
+  terminal.type("/copy\n");
+  await terminal.until("no answer to copy");
+  terminal.press("ctrl+u");
+  terminal.type("say\n");
+  await terminal.until("so.");
   terminal.press("ctrl+x");
   await terminal.until("Copied the last answer (13 bytes)");
   expect(copied(env)).toBe("It is **so**.");
@@ -180,12 +192,6 @@ test("copying an answer with code asks which part; a number names a block", asyn
   expect(copied(env)).toMatch(/^First:[\s\S]*Done\.$/);
   terminal.type("/copy 3\n");
   await terminal.until("the last answer has 2 code blocks");
-});
-
-test("without an answer there is nothing to copy", async () => {
-  const { terminal } = await opened(desk(takes));
-  terminal.type("/copy\n");
-  await terminal.until("no answer to copy");
 });
 
 test("the terminal copies without a program, and over SSH", async () => {

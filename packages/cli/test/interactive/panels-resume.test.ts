@@ -91,10 +91,11 @@ test("/resume reports the conversion of an older session", async () => {
   await ui.terminal.until("older format");
 });
 
-test("/resume takes a text to search for, an id, or a path", async () => {
+test("/resume takes a text to search for, even if a folder has its name, an id, or a path", async () => {
   const ui = await openedAgain("the zebra too");
   const [animals] = sessionsOf(ui);
   await say(ui, "about plants");
+  mkdirSync(join(ui.project.cwd, "zebra"));
   command(ui, "/resume zebra");
   await ui.terminal.until(/› about animals found in text/);
   ui.terminal.press("esc");
@@ -138,12 +139,4 @@ test("/import is a hidden alias of /resume", async () => {
   await ui.terminal.until("Done: the total");
   command(ui, "/import");
   await ui.terminal.until("Sessions in");
-});
-
-test("/resume with a word that is also a folder's name searches for it", async () => {
-  const ui = await openedAgain("the zebra too");
-  await say(ui, "about plants");
-  mkdirSync(join(ui.project.cwd, "zebra"));
-  command(ui, "/resume zebra");
-  await ui.terminal.until(/› about animals found in text/);
 });

@@ -20,18 +20,16 @@ test("Ctrl-C clears the editor; twice, it ends and says how to go on", async () 
   expect(terminal.isStarted).toBe(false);
 });
 
-test("the first Ctrl-C explains the second one as long as it counts", async () => {
+test("the first Ctrl-C or Esc explains the second one as long as it counts; a key between them keeps the typed text", async () => {
   const { terminal } = openInteractive({ scenario: says("Good.") });
   const before = await terminal.until("/100k");
   terminal.press("ctrl+c");
   const hinted = await terminal.until("Ctrl-C again to quit");
   expect(hinted.split("\n")).toHaveLength(before.split("\n").length);
   expect(await terminal.until((screen) => !screen.includes("again"))).toBe(before);
-});
-
-test("a key between two Ctrl-C resets them, and no typed text is lost", async () => {
-  const { terminal } = openInteractive({ scenario: says("Good.") });
-  await terminal.until("/100k");
+  terminal.press("esc");
+  await terminal.until("Esc again for the session tree");
+  await terminal.until((screen) => !screen.includes("again"));
   terminal.press("ctrl+c");
   terminal.type("a thought");
   terminal.press("ctrl+c");
@@ -41,15 +39,7 @@ test("a key between two Ctrl-C resets them, and no typed text is lost", async ()
   await terminal.until("a thought");
 });
 
-test("the first Esc in an empty editor explains the second one", async () => {
-  const { terminal } = openInteractive({ scenario: says("Good.") });
-  await terminal.until("/100k");
-  terminal.press("esc");
-  await terminal.until("Esc again for the session tree");
-  await terminal.until((screen) => !screen.includes("again"));
-});
-
-test("a new session begins with a hint, and a continued one does not", async () => {
+test("a new session begins with a hint, -c continues without one, and /new begins another", async () => {
   const first = openInteractive({ scenario: says("Good.") });
   await first.terminal.until(/bonsai \d\S+\. Type a task\. \/help shows commands and keys\./);
   first.terminal.type("A question\n");
@@ -59,12 +49,8 @@ test("a new session begins with a hint, and a continued one does not", async () 
   await first.end();
   const { terminal } = openInteractive({ project: first.project, argv: ["-c"] });
   expect(await terminal.until("A question")).not.toContain("Type a task");
-});
-
-test("the footer tells a user without a model what to do", async () => {
-  const { terminal } = openInteractive({ withModel: false });
-  const screen = await terminal.until("no model: store a key with /login");
-  expect(screen).not.toContain("none");
+  terminal.type("/new\n");
+  await terminal.until((screen) => !screen.includes("A question"));
 });
 
 test("an extension's command that bonsai has itself is notified, and bonsai's stands", async () => {
@@ -92,18 +78,6 @@ test("a session that is not there is an error on the terminal as it was", async 
   const { terminal, ended } = openInteractive({ argv: ["--session", "nowhere.jsonl"] });
   await expect(ended).rejects.toMatchObject({ code: "session_not_found" });
   expect(terminal.isStarted).toBe(false);
-});
-
-test("-c goes on in the session, and /new begins another", async () => {
-  const first = openInteractive({ scenario: says("Good.") });
-  await first.terminal.until("/100k");
-  first.terminal.type("An old question\n");
-  await first.terminal.until("Good.");
-  await first.end();
-  const { terminal } = openInteractive({ project: first.project, argv: ["-c"] });
-  await terminal.until("An old question");
-  terminal.type("/new\n");
-  await terminal.until((screen) => !screen.includes("An old question"));
 });
 
 test("/export writes Markdown, and no file twice", async () => {
@@ -156,9 +130,10 @@ test("an extension's command runs in the mode tui, and its key too", async () =>
   await terminal.until("The key was heard");
 });
 
-test("Bonsai opens without a model, and returns a prompt with a remedy", async () => {
+test("Bonsai opens without a model, and the footer and a returned prompt name the remedy", async () => {
   const { terminal, project } = openInteractive({ withModel: false, columns: 100 });
   await terminal.until("bonsai demo");
+  expect(await terminal.until("no model: store a key with /login")).not.toContain("none");
   terminal.type("Fix the test\n");
   const screen = await terminal.until((each) => each.split("No model available yet").length === 3);
   expect(screen).toContain("Fix the test");

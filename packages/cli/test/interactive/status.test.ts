@@ -70,7 +70,7 @@ test("the branch is up to date after the user's commands and tools", async () =>
   await terminal.until(/project {2}quinces/);
 });
 
-test("one line shows a waiting request and its time, and goes after it", async () => {
+test("one line shows a waiting request and its time until the end, another one a queued message", async () => {
   const { terminal } = openInteractive({
     scenario: { contextWindow: 100_000, turn: [{ text: "Late.", delayMs: never }] },
   });
@@ -78,8 +78,10 @@ test("one line shows a waiting request and its time, and goes after it", async (
   terminal.type("Go on\n");
   await terminal.until("Waiting for the model…");
   expect(terminal.screen()).toMatch(/Waiting for the model… {2}\d+ s/);
+  terminal.type("Mind the tests\n");
+  await terminal.until("Next: Mind the tests");
   terminal.press("escape");
-  await terminal.until((screen) => !screen.includes("Waiting"));
+  await terminal.until((screen) => !/Waiting|Next:/.test(screen));
 });
 
 test("a request that is tried again counts down, in the line and nowhere else", async () => {
@@ -94,17 +96,6 @@ test("a request that is tried again counts down, in the line and nowhere else", 
   await terminal.until("Retrying in ");
   expect(terminal.screen()).toMatch(/Retrying in \d+ s \(1\/\d+\): .*Overloaded/);
   expect(terminal.screen()).not.toContain("Retry 1 of");
-});
-
-test("queued messages are shown until they are sent", async () => {
-  const { terminal } = openInteractive({
-    scenario: { contextWindow: 100_000, turn: [{ text: "Late.", delayMs: never }] },
-  });
-  await terminal.until("scripted");
-  terminal.type("Go on\n");
-  await terminal.until("Waiting for the model…");
-  terminal.type("Mind the tests\n");
-  await terminal.until("Next: Mind the tests");
 });
 
 test("a light terminal has the light theme, also in what was drawn before it answered", async () => {

@@ -39,17 +39,7 @@ test("--approve uses them for this run without a question", async () => {
   expect(isTrusted(own.cwd, own.home)).toBe(false);
 });
 
-test("a no starts without the project's extensions", async () => {
-  const own = project();
-  const { terminal } = openInteractive({ project: own });
-  await terminal.until("Trust this project?");
-  terminal.type("n\n");
-  await terminal.until("is not trusted");
-  expect(terminal.scrollback()).not.toContain("Greetings");
-  expect(isTrusted(own.cwd, own.home)).toBe(false);
-});
-
-test("a no is remembered until /trust; an unanswered question returns at the next start", async () => {
+test("a no starts without the extensions and is remembered until /trust; an unanswered question returns at the next start", async () => {
   const own = project();
   const left = openInteractive({ project: own });
   await left.terminal.until("Trust this project?");
@@ -60,6 +50,8 @@ test("a no is remembered until /trust; an unanswered question returns at the nex
   await refusing.terminal.until("Trust this project?");
   refusing.terminal.type("n\n");
   await refusing.terminal.until("is not trusted");
+  expect(refusing.terminal.scrollback()).not.toContain("Greetings");
+  expect(isTrusted(own.cwd, own.home)).toBe(false);
   await refusing.end();
   const { terminal } = openInteractive({ project: own });
   await terminal.until("is not trusted");
