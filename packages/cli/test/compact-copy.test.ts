@@ -4,6 +4,7 @@ import { recordedSession } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import type { ShowReport } from "../src/commands/show.ts";
 import type { CompactionReport } from "../src/views/compact-view.ts";
+import type { ContextItem } from "../src/views/context-report.ts";
 import { longSession, sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
