@@ -36,9 +36,9 @@ const least: Partial<Record<StyleName, number>> = {
   border: 1.5,
 };
 
-for (const scheme of ["dark", "light"] as const) {
-  const { style } = makeTheme(scheme);
-  test(`every style of the ${scheme} theme can be read on the backgrounds that terminals have`, () => {
+test("every style of a theme can be read on common terminal backgrounds", () =>
+  everyRow(["dark", "light"] as const)((scheme) => {
+    const { style } = makeTheme(scheme);
     const faint = Object.entries(least).flatMap(([name, wanted]) =>
       backgrounds[scheme]
         .map((background) => contrast(colorOf(style[name as StyleName]("x")), background))
@@ -46,9 +46,11 @@ for (const scheme of ["dark", "light"] as const) {
         .map((found) => `${name}: ${found.toFixed(1)}`),
     );
     expect(faint).toEqual([]);
-  });
+  }));
 
-  test(`text can be read on the backgrounds of the ${scheme} theme itself`, () => {
+test("text can be read on the backgrounds of its theme", () =>
+  everyRow(["dark", "light"] as const)((scheme) => {
+    const { style } = makeTheme(scheme);
     const pairs: [StyleName, StyleName][] = [
       ["userMessageText", "userMessageBg"],
       ["muted", "userMessageBg"],
@@ -68,8 +70,7 @@ for (const scheme of ["dark", "light"] as const) {
       .filter(({ found }) => found < 4.5)
       .map(({ pair, found }) => `${pair}: ${found.toFixed(1)}`);
     expect(faint).toEqual([]);
-  });
-}
+  }));
 
 test("a theme without colours has weight and reverse video only", () => {
   const { style } = makeTheme("none");
