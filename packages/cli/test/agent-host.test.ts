@@ -25,7 +25,7 @@ async function openHost(): Promise<AgentHost> {
   return host;
 }
 
-test("an extension can keep the user in the session: the same agent goes on, nothing is written", async () => {
+test("an extension that keeps the user in the session keeps the agent and writes no file", async () => {
   const host = await openHost();
   const { agent } = host;
   const asked: unknown[] = [];
@@ -69,7 +69,7 @@ test("an extension can refuse a fork: no copy is left", async () => {
   expect(asked).toEqual([{ type: "session_before_fork", entryId: at, position: "at" }]);
 });
 
-test("a session that nothing was said in leaves no file", async () => {
+test("a session without messages leaves no file", async () => {
   const host = await openHost();
   const { file } = host.agent.session;
   await host.close();

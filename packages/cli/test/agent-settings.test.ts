@@ -44,7 +44,7 @@ describe("settings of the agent", () => {
     expect(await run({ BONSAI_DISABLE_AUTOCOMPACT: "1" })).not.toContain("Auto-compacting");
   });
 
-  test("--tools and --no-tools say what the model is offered", async () => {
+  test("--tools and --no-tools choose the model's tools", async () => {
     const asks = { contextWindow: 100_000, turn: [{ calls: [{ name: "ls" }] }, { text: "done" }] };
     const result = async (...flags: string[]) => {
       const { run, cwd, home } = agentProject(asks);
@@ -96,7 +96,7 @@ test("--debug writes sizes and outcomes to a private log, and no text", async ()
   expect(log).not.toContain("the answer");
 });
 
-test("the debug log has what a mask reclaimed, and retries and repairs", async () => {
+test("the debug log has reclaimed tokens, retries and repairs", async () => {
   const home = testFolder();
   const log = debugLog({
     home,
@@ -124,7 +124,7 @@ test("the debug log has what a mask reclaimed, and retries and repairs", async (
   ]);
 });
 
-test("a log that cannot be written is told once, and the work goes on", async () => {
+test("one notice names a log that cannot be written, and the run continues", async () => {
   const { run, home } = agentProject(says("ok"));
   writeFileSync(join(home, "logs"), "in the way");
   const { code, stdout, stderr } = await run(["--debug", "hi"]);
@@ -132,7 +132,7 @@ test("a log that cannot be written is told once, and the work goes on", async ()
   expect(stderr.match(/Cannot write the debug log/g)).toHaveLength(1);
 });
 
-test("a tool that nobody has is told of, once", async () => {
+test("one notice names an unknown tool", async () => {
   const { run } = agentProject(says("ok"));
   const { code, stderr } = await run(["--tools", "raed,ls", "hi"]);
   expect(code).toBe(0);

@@ -11,7 +11,7 @@ import { jsonOf, runCli } from "./run-cli.ts";
 const [parting, deadEnd, here] = ["aaaa0004", "bbbb0002", "cccc0007"];
 
 describe("bonsai diff", () => {
-  test("says where two branches part and what each did", async () => {
+  test("shows the common ancestor of two branches and the work of each", async () => {
     const file = writeLines(sampleLines());
     const before = readFileSync(file);
     const report = await jsonOf<BranchDiffReport>(["diff", file, deadEnd, here]);
@@ -123,7 +123,7 @@ function grownSample() {
 }
 
 describe("bonsai merge", () => {
-  test("brings what is new of a branch, and then nothing", async () => {
+  test("merges a branch's new entries once", async () => {
     const { file, end } = grownSample();
     const report = await jsonOf<MergeReport>(["merge", file, end, "--label", "ledger"]);
     expect(report).toMatchObject({ status: "merged", previousLeafId: here, branchId: end, entryIds: [end] });

@@ -129,7 +129,7 @@ describe("bonsai compact -e", () => {
     expect(told()).toEqual([]);
   });
 
-  test("an extension sees the session where --leaf stands, and what it stores there is kept", async () => {
+  test("an extension reads and stores entries at --leaf", async () => {
     const body = `bonsai.on("session_compact", () => { bonsai.appendEntry("note", { kept: true }); });`;
     const say = `event.type + " " + ctx.sessionManager.getLeafId() + " " + ctx.sessionManager.getBranch().length`;
     const { cwd, json, told } = withExtensions({ "tell.ts": teller(say, body) });
@@ -175,7 +175,7 @@ describe("bonsai compact -e", () => {
     expect(told().at(-1)).toBe("session_shutdown undefined print false");
   });
 
-  test("--model can name a model that an extension brings", async () => {
+  test("--model can name a model of an extension", async () => {
     const usage = `{ input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2,
       cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 } }`;
     const brings = `export default (bonsai: any) => bonsai.registerProvider("own", {

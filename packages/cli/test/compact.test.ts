@@ -75,7 +75,7 @@ describe("bonsai compact", () => {
     expect(compaction).toMatchObject({ summary: report.summary, compactionCount: 1 });
   });
 
-  test("--dry-run tells the same and writes nothing", async () => {
+  test("--dry-run reports the same and writes nothing", async () => {
     const file = longSession();
     const before = readFileSync(file);
     const planned = await jsonOf<CompactionReport>(["compact", file, "--dry-run"]);

@@ -136,7 +136,7 @@ describe("every command ends well or with a clear error", () => {
   }, 60_000);
 });
 
-describe("20,000 arrays in what is read beside a session", () => {
+describe("20,000 nested arrays in other files", () => {
   const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
   const deep = nested(20_000);
   const calling = { contextWindow: 100_000, turn: [{ text: "ok" }], atEnd: "repeat" } as const;
@@ -160,7 +160,7 @@ describe("20,000 arrays in what is read beside a session", () => {
       expect(exit).toBe(1);
     }));
 
-  test("a project's package.json, and that of an extension, stop nothing but what they name", async () => {
+  test("a deep package.json of a project or extension does not stop the call", async () => {
     const project = agentProject(calling, { "package.json": `{"name": "x", "other": ${deep}}` });
     const folder = join(project.home, "extensions", "deep");
     mkdirSync(folder, { recursive: true });

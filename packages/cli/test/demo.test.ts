@@ -19,7 +19,7 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true });
 });
 
-test("the demonstration goes through everything that it promises, and the project's tests pass in the end", async () => {
+test("the demonstration shows all its moments, and its project's tests pass", async () => {
   const { stdout, code } = await runCli(["demo", "--json"]);
   expect(code).toBe(0);
   const told = JSON.parse(stdout) as Told;
@@ -59,7 +59,7 @@ test("the demonstration goes through everything that it promises, and the projec
   expect(tests.status).toBe(0);
 });
 
-test("its lines are broken where a terminal ends, below their beginning", async () => {
+test("the demonstration's lines are wrapped to the terminal's width", async () => {
   const { stdout } = await runCli(["demo", "--fast"], { columns: 80 });
   folders.push(dirname(/session {2}(\S+)/.exec(stdout)?.[1] ?? ""));
   const wide = stdout.split("\n").filter((line) => textWidth(line) > 80 && !line.includes("session.jsonl"));
@@ -74,7 +74,7 @@ test("its lines are broken where a terminal ends, below their beginning", async 
     expect(stdout).toMatch(new RegExp(`▸ read logs/${day}\\.log\n +${day} 08:00`));
 });
 
-test("stopped in the middle, it says so and leaves a sound session", async () => {
+test("an interrupted demonstration names its folder and leaves a sound session", async () => {
   const stop = new AbortController();
   const { code, stderr } = await runCli(["demo"], {
     signal: stop.signal,

@@ -91,7 +91,7 @@ describe("bonsai session doctor", () => {
     expect((await runCli(["doctor", file])).stdout).toContain("has no damage");
   });
 
-  test("--repair without -o writes beside the file, and only when there is damage", async () => {
+  test("--repair without -o writes a second file only if there is damage", async () => {
     const file = writeLines([...sampleLines(), { no: "entry" }]);
     const { code, stdout, stderr } = await runCli(["doctor", file, "--repair", "--json"]);
     const copy = file.replace(".jsonl", ".repaired.jsonl");

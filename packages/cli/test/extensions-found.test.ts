@@ -21,7 +21,7 @@ async function here(project: AgentProject, ...argv: string[]): Promise<readonly 
   return [...stderr.matchAll(/(\w+)\s+is\s+here/g)].map(([, name]) => name!);
 }
 
-describe("extensions that nobody names", () => {
+describe("extensions without -e", () => {
   test("are found in the home folder, and left aside by --no-extensions", async () => {
     const project = agentProject(says("ok"));
     put(join(project.home, "extensions"), "users");
@@ -71,7 +71,7 @@ describe("extensions that nobody names", () => {
     });
   });
 
-  test("a project's wait for trust, with a notice; trust lists what it lets run", async () => {
+  test("a project's extensions wait for trust, and trust lists them", async () => {
     const project = agentProject(says("ok"));
     const own = join(project.cwd, ".bonsai");
     put(join(own, "extensions"), "projects");

@@ -53,7 +53,7 @@ describe("-e in print mode", () => {
     expect(stderr).toMatch(/one is here.*two is here/);
   });
 
-  test("has the extension's tool called", async () => {
+  test("the model calls the extension's tool", async () => {
     const tool = `export default (bonsai) => bonsai.registerTool({
       name: "dice", description: "throws a die", parameters: { type: "object", properties: { sides: { type: "number" } } },
       execute: async (id, { sides }) => ({ content: [{ type: "text", text: "thrown of " + sides }] }),
@@ -144,7 +144,7 @@ describe("flags of extensions", () => {
     expect(listSessions(project).sessions[0]!.name).toBe("mine");
   });
 
-  test("--help lists them; what is wrong with an extension does not keep help away", async () => {
+  test("--help lists them, also beside a damaged extension", async () => {
     const project = projectWith(greeter);
     const { code, stdout } = await project.run(["-e", "own.ts", "--help"]);
     expect(code).toBe(0);
@@ -173,7 +173,7 @@ describe("a prompt that is a command of an extension", () => {
     expect(readFileSync(file, "utf8")).toContain("said by an extension");
   });
 
-  test("its failure is that of the call", async () => {
+  test("a failed command fails the call", async () => {
     const project = projectWith(greeter);
     const { code, stderr } = await said(project, ["-p", "-e", "own.ts", "/greet fail"]);
     expect(code).toBe(1);
@@ -187,7 +187,7 @@ describe("a prompt that is a command of an extension", () => {
     });
   });
 
-  test("goes to another session, loads anew, and ends", async () => {
+  test("changes the session, reloads and shuts down", async () => {
     const project = projectWith(greeter);
     const to = async (args: string) => (await said(project, ["-p", "-e", "own.ts", `/greet ${args}`])).stderr;
     expect(await to("new")).toMatch(/start startup.*start new.*went true/);
@@ -209,7 +209,7 @@ describe("a prompt that is a command of an extension", () => {
       expect(stderr).toContain(words);
     }));
 
-  test("in JSON mode, the last line is agent_end all the same", async () => {
+  test("in JSON mode, the last line is agent_end", async () => {
     const project = projectWith(greeter);
     const quiet = await project.run(["--mode", "json", "-e", "own.ts", "/greet you"]);
     expect(jsonLines(quiet.stdout).at(-1)).toEqual({
@@ -237,7 +237,7 @@ test("an extension that asks for the end at the start sends nothing", async () =
   expect(listSessions(project).sessions).toEqual([]);
 });
 
-test("a model of a provider that an extension brings can be chosen, and is listed", async () => {
+test("a model of an extension's provider can be chosen", async () => {
   const brings = `export default (bonsai) => bonsai.registerProvider("own", {
     api: "openai-chat", baseUrl: "http://127.0.0.1:9/v1", apiKey: "k",
     models: [{ id: "small", name: "Small one", contextWindow: 50000, maxTokens: 1000 }],

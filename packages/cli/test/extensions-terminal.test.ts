@@ -48,7 +48,7 @@ describe("questions on a terminal", () => {
       expect(stderr).toContain(words);
     }));
 
-  test("are shown on standard error with what they are about, and let no escape sequence through", async () => {
+  test("are shown on standard error without escape sequences", async () => {
     const { stdout, stderr } = await typed(
       `ctx.ui.select("Which \\u001b[2J one?\\nThink.", ["a\\u001b[31m", "b"])`,
       "1\n",
@@ -72,7 +72,7 @@ describe("questions on a terminal", () => {
     expect((await typed(expression, "second\n")).stderr).toContain(`got "second"`);
   });
 
-  test("an interruption answers as if nobody were there, and cancels the call", async () => {
+  test("an interruption answers the question and cancels the call", async () => {
     const stop = new AbortController();
     const { run } = asks(`ctx.ui.confirm("Sure?", "")`);
     const { code } = await run(["-p", "-e", "own.ts", "/ask"], {

@@ -58,7 +58,7 @@ describe("bonsai goto", () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  test("going where one stands writes nothing", async () => {
+  test("goto to the current leaf writes nothing", async () => {
     const file = writeLines(sampleLines());
     const before = readFileSync(file);
     expect((await runCli(["goto", file, "cccc0007"])).stdout).toContain("still at cccc0007");
@@ -116,7 +116,7 @@ describe("bonsai goto", () => {
     expect(stdout).toContain("… and 280 more lines. `--json` prints all of it.");
   });
 
-  test("tells a human where one was, where one is and what to write anew", async () => {
+  test("shows the former and the current leaf and the message to rewrite", async () => {
     const { stdout } = await runCli(["goto", writeLines(sampleLines()), "cccc0002"], { columns: 60 });
     await expect(stdout).toMatchFileSnapshot("golden/goto-60.txt");
   });

@@ -32,7 +32,7 @@ test("bonsai import makes a session of a Codex transcript", async () => {
   expect(context.map((item) => item.role)).toEqual(["user", "assistant"]);
 });
 
-test("an imported session stands among the recorded ones by default", async () => {
+test("an imported session is recorded by default", async () => {
   const env = { BONSAI_HOME: testFolder() };
   const { code, stdout } = await runCli(["import", writeLines(codex)], { env });
   expect(code).toBe(0);

@@ -33,7 +33,7 @@ describe("--mode json", () => {
     for (const type of types.slice(1)) expect(Object.keys(lifecycleEventRules)).toContain(type);
   });
 
-  test("an update carries what is new, not the message", async () => {
+  test("an update contains the new text, not the message", async () => {
     const { stdout } = await agentProject(reads).run(["--json", "hi"]);
     const updates = jsonLines(stdout).filter(({ type }) => type === "message_update");
     const deltas = updates.map(({ update }) => update as { type: string; delta?: string; message?: unknown });
@@ -81,7 +81,7 @@ describe("--mode json", () => {
     expect([code, stdout, JSON.parse(stderr).error.code]).toEqual([2, "", "wrong_usage"]);
   });
 
-  test("a model's address and headers are told to nobody", () => {
+  test("a model's address and headers are not printed", () => {
     const model = { provider: "p", id: "m", baseUrl: "http://user:secret@x", headers: { a: "secret" } };
     const line = eventJson("model_select", {
       type: "model_select",

@@ -28,7 +28,7 @@ function workday(): string {
   return file;
 }
 
-test("bonsai lab plays a session again under each policy", async () => {
+test("bonsai lab replays a session under each policy", async () => {
   const file = workday();
   const { sessions, recorded, policies } = await jsonOf<Report>([
     "lab",
@@ -46,7 +46,7 @@ test("bonsai lab plays a session again under each policy", async () => {
   expect(economic!.neededAfter).toBeGreaterThan(0);
 });
 
-test("a table shows them, with the context over time", async () => {
+test("a table shows the policies with the context over time", async () => {
   const { stdout } = await runCli(["lab", workday(), ...small], { columns: 140 });
   expect(stdout).toMatch(/^1 session, \d+ requests, .* as recorded\. Replayed:/);
   for (const columns of [80, 105]) {
@@ -57,7 +57,7 @@ test("a table shows them, with the context over time", async () => {
   expect(stdout).toMatch(/bonsai\+12k\S*\s+\$\d+\.\d\d\s+\d+ .*[▁▂▃▄▅▆▇█]{8,}/);
 });
 
-test("a folder's sessions are played together", async () => {
+test("a folder's sessions are replayed together", async () => {
   const folder = join(testFolder(), "several");
   mkdirSync(folder);
   const file = workday();
@@ -71,7 +71,7 @@ test("a folder's sessions are played together", async () => {
   expect(named.sessions).toBe(4);
 });
 
-test("a model of whose prices nobody knows is named", async () => {
+test("a model without known prices is named", async () => {
   const text = readFileSync(workday(), "utf8");
   const file = join(testFolder(), "unknown.jsonl");
   writeFileSync(file, text.replaceAll(/"model":"[^"]*"/g, '"model":"foo-99"'));
@@ -80,7 +80,7 @@ test("a model of whose prices nobody knows is named", async () => {
   expect((await runCli(["lab", file, ...small])).stdout).toContain("window of anthropic/foo-99");
 });
 
-test("a file's settings are a policy; a page is written, and nothing is overwritten", async () => {
+test("a file's settings are a policy, and the page overwrites no file", async () => {
   const folder = testFolder();
   const own = join(folder, "own.json");
   writeFileSync(own, JSON.stringify({ compaction: { economy: 12_000, mask: { enabled: false } } }));
@@ -106,7 +106,7 @@ test("a file's settings are a policy; a page is written, and nothing is overwrit
   );
 });
 
-test("a model writes the summaries once its price was accepted, and a failure of it is said", async () => {
+test("a model writes the summaries after its price is accepted, and failures are counted", async () => {
   const scenario = join(testFolder(), "scenario.json");
   writeFileSync(scenario, JSON.stringify({ turn: [], summary: [{ text: "Nothing under its headings." }] }));
   const file = workday();
@@ -128,7 +128,7 @@ test("a model writes the summaries once its price was accepted, and a failure of
   expect((await runCli([...asked, "--summaries", "mine"])).code).toBe(2);
 });
 
-test("another agent's transcript is played as the session that is made of it", async () => {
+test("another agent's transcript is replayed like a session", async () => {
   const folder = join(testFolder(), "others");
   mkdirSync(folder);
   const common = { sessionId: "s1", cwd: "/p", version: "2.0.0", isSidechain: false };
@@ -163,7 +163,7 @@ test("another agent's transcript is played as the session that is made of it", a
   }
 });
 
-test("a session without an answer, and a policy that nobody knows, are said", async () => {
+test("a session without an answer and an unknown policy are errors", async () => {
   const empty = writeLines(sampleLines().slice(0, 1));
   const none = await runCli(["lab", empty, "--json"]);
   expect([none.code, JSON.parse(none.stderr).error.code]).toEqual([1, "nothing_to_replay"]);

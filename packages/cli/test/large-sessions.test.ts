@@ -95,7 +95,7 @@ test("an undone entry does not count before the compaction in between", () => {
   expect(liveCompactions(session).map(({ summary }) => summary)).toEqual(["two", "one"]);
 });
 
-test("a trial copy holds what it adds, and no copy of the session", () => {
+test("a trial copy contains only its own entries", () => {
   const file = grown(2_000, (at) => at - 1);
   const before = readFileSync(file);
   const { session, added } = trialCopy(openSession(file), idOf(500));
@@ -107,7 +107,7 @@ test("a trial copy holds what it adds, and no copy of the session", () => {
   expect(readFileSync(file)).toEqual(before);
 });
 
-test("an export of all branches asks for one path, however many branches there are", () => {
+test("an export of all branches reads the path once", () => {
   const session = openSession(grown(3_000, shapes["children of one parent"]!));
   let paths = 0;
   const counting: Parameters<typeof exportMarkdown>[0] = {
@@ -124,7 +124,7 @@ test("an export of all branches asks for one path, however many branches there a
   expect(paths).toBe(1);
 });
 
-test("a long list is printed as it is made, no faster than its reader takes it", async () => {
+test("a long list is streamed at the speed of its reader", async () => {
   let made = 0;
   const madeAtWrite: number[] = [];
   const stdout = {

@@ -61,7 +61,7 @@ test("a denied login fails, and nothing is stored", async () => {
   expect(stored()).toEqual({});
 });
 
-test("a key is piped in, or typed; without either it says what to do", async () => {
+test("a key is read from a pipe or the terminal", async () => {
   const { call, stored } = await open();
   expect((await call(["login", "anthropic"], { stdin: "the-key\n" })).stdout).toMatch(
     /^Stored the key for anthropic in /,

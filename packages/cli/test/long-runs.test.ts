@@ -28,7 +28,7 @@ function limited(scenario: Scenario): AgentProject {
 }
 
 describe("a run without end", () => {
-  test("ends a prompt of a script with exit code 1, and -c goes on", async () => {
+  test("ends a script's prompt with exit code 1, and -c continues", async () => {
     const project = restless();
     const { code, stdout, stderr } = await project.run(["-p", "go"]);
     expect([code, stdout]).toEqual([1, ""]);
@@ -84,7 +84,7 @@ describe("an answer that says nothing", () => {
     expect(stderr).toContain("gave no answer");
   });
 
-  test("is told by --mode json and --mode rpc", async () => {
+  test("is reported by --mode json and --mode rpc", async () => {
     const { code, stdout, stderr } = await silent().run(["--mode", "json", "go"]);
     expect(code).toBe(1);
     expect(jsonLines(stderr).at(-1)).toMatchObject({ error: { code: "answer_empty" } });

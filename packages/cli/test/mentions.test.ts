@@ -98,7 +98,7 @@ describe("@path in a prompt", () => {
     }));
 });
 
-test("punctuation behind a path belongs to the sentence, unless such a file is there", () => {
+test("punctuation after a path belongs to the sentence unless such a file exists", () => {
   const there = (path: string) => path === "a.md" || path === "odd.";
   expect(mentionsIn("@a.md, @odd. @b.md!", there).map(({ path }) => path)).toEqual(["a.md", "odd.", "b.md"]);
 });

@@ -44,7 +44,7 @@ describe("bonsai compact --model", () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  test("a dry run tells requests and price beforehand, without a key", async () => {
+  test("a dry run estimates requests and price without a key", async () => {
     const file = longSession();
     const priced = ["compact", file, "--dry-run", "--model", "anthropic/claude-sonnet-4-5"];
     const env = { ...agentProject(model).env, ANTHROPIC_API_KEY: "" };

@@ -203,7 +203,7 @@ describe("the view", () => {
       for (const line of none) expect(lineWidth(line)).toBeLessThanOrEqual(width);
     }));
 
-  test("has colours where they are wanted", () => {
+  test("has colours if they are enabled", () => {
     expect(
       drawn(80)
         .map((line) => renderLine(line, true))

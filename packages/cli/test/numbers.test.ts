@@ -151,7 +151,7 @@ test("Law: a plan's parts add up to its sizes, and its size before is the contex
     }
   }));
 
-test("Law: what a compaction reports of the size afterwards is what the next screens show, and `undo` too", () =>
+test("Law: the size that a compaction reports is the size on the next screens and of `undo`", () =>
   law(async ({ keep, ...each }) => {
     const file = fileOf(each);
     const twin = `${file}.copy.jsonl`;

@@ -24,7 +24,7 @@ const unsummarised = {
 const long = "lorem ipsum dolor ".repeat(1_300);
 
 describe("bonsai -p", () => {
-  test("prints the final answer alone on stdout; what went on is on stderr", async () => {
+  test("prints the final answer alone on stdout, and progress on stderr", async () => {
     const { run } = agentProject(looks, { "a.md": "hello\n" });
     const { code, stdout, stderr } = await run(["-p", "what does a.md say?"]);
     expect([code, stdout]).toEqual([0, "It says hello.\n"]);
@@ -33,7 +33,7 @@ describe("bonsai -p", () => {
     expect(stderr).not.toContain("I will look.");
   });
 
-  test("a tool that fails is told of, and a quiet run tells of nothing", async () => {
+  test("a failed tool is reported, and a quiet run reports nothing", async () => {
     const noisy = await agentProject(looks).run(["-p", "look"]);
     expect(noisy.stderr).toMatch(/✗ read: .*a\.md/);
     const quiet = await agentProject(looks).run(["-q", "look"]);
@@ -58,7 +58,7 @@ describe("bonsai -p", () => {
     expect(both).toBe("I will look.\nIt says hello.\n\n");
   });
 
-  test("on a terminal, an answer that is begun anew stands on a line of its own", async () => {
+  test("on a terminal, a restarted answer begins on its own line", async () => {
     const play = {
       contextWindow: 100_000,
       turn: [{ text: "half an answer", cut: true }, { text: "a whole one" }],
@@ -98,7 +98,7 @@ describe("bonsai -p", () => {
     expect(stderr).toContain("[model_failed]");
   });
 
-  test("an interrupted run says 130, and its session goes on", async () => {
+  test("an interrupted run ends with 130, and its session can continue", async () => {
     const { run } = agentProject({
       contextWindow: 100_000,
       turn: [{ calls: [{ name: "ls" }] }, { text: "slow", delayMs: 60_000 }],
@@ -127,7 +127,7 @@ describe("bonsai -p", () => {
     expect(stderr).not.toContain("Not compacted");
   });
 
-  test("a summary that failed is told of with the compaction, and the task goes on", async () => {
+  test("a failed summary is reported with the compaction, and the task continues", async () => {
     const { run } = agentProject(unsummarised);
     for (const flags of [[], ["-c"], ["-c"]]) await run([...flags, long]);
     const { code, stdout, stderr } = await run(["-c", long]);
@@ -138,7 +138,7 @@ describe("bonsai -p", () => {
     expect(stderr).not.toContain("Compaction failed");
   });
 
-  test("a compaction that failed is told of once, and the task goes on", async () => {
+  test("a failed compaction is reported once, and the task continues", async () => {
     const { run, home } = agentProject(unsummarised);
     writeFileSync(join(home, "settings.json"), '{"compaction": {"summarizer": {"fallback": "never"}}}');
     for (const flags of [[], ["-c"], ["-c"]]) await run([...flags, long]);
@@ -192,7 +192,7 @@ describe("bonsai -p", () => {
 });
 
 describe("piped input", () => {
-  test("alone it is the prompt, with words it stands behind them", async () => {
+  test("is the prompt, or follows the prompt's words", async () => {
     const { run, cwd, home } = agentProject(says("ok"));
     const words = () => listSessions({ cwd, home }).sessions.map(({ firstWords }) => firstWords);
     expect((await run(["-p"], { stdin: "explain this\n" })).code).toBe(0);
@@ -221,7 +221,7 @@ describe("piped input", () => {
     expect(stdout).toContain("Commands");
   });
 
-  test("bytes that are no text are refused, and so is more than a model takes", async () => {
+  test("binary bytes and too long texts are refused", async () => {
     const { run } = agentProject(says("no"));
     const bytes = (async function* () {
       yield Buffer.from([0xff, 0xfe, 0x00]);
@@ -280,7 +280,7 @@ describe("flags that cannot be", () => {
       expect(stderr).toContain(code);
     }));
 
-  test("a folder without sessions has nothing to continue, and a model nobody knows is named", async () => {
+  test("-c without sessions and an unknown model are errors", async () => {
     const { run, cwd, env } = agentProject(says("no"));
     expect((await run(["-c", "x"])).stderr).toContain("nothing_to_continue");
     const unknown = await runCli(["-p", "x", "--model", "nobody/nothing"], { cwd, env });

@@ -69,7 +69,7 @@ describe("the model of a prompt", () => {
     expect(project.sent().reasoning_effort).toBe("medium");
   });
 
-  test("a part of a name is the one model that can be used; without its key, it says what is missing", async () => {
+  test("a part of a name chooses the only usable model, or names the missing key", async () => {
     const project = await servedProject([thinker, { id: "mistral:7b", contextWindow: 9_000 }]);
     await project.run("-p", "hi", "--model", "lama");
     expect(project.sent().model).toBe("llama3:8b");
@@ -94,7 +94,7 @@ describe("the system prompt of a prompt", () => {
   const system = (sent: Sent) => sent.messages.find(({ role }) => role === "system")?.content ?? "";
   const files = { "AGENTS.md": "Speak Welsh.", "role.md": "You are a reviewer.\n" };
 
-  test("--system-prompt stands in the place of Bonsai's own; the project's instructions stay", async () => {
+  test("--system-prompt replaces Bonsai's own and keeps the project's instructions", async () => {
     const project = await servedProject([thinker], files);
     await project.run("-p", "hi", "--model", "box/llama3:8b", "--system-prompt", "Be a poet.");
     expect(system(project.sent())).toMatch(/^Be a poet\.\n\n.*\n\nWorking folder: /s);
@@ -102,7 +102,7 @@ describe("the system prompt of a prompt", () => {
     expect(system(project.sent())).not.toContain("You are Bonsai");
   });
 
-  test("--append-system-prompt stands behind it, each in its turn; a file's name means what it holds", async () => {
+  test("--append-system-prompt adds texts and files in their order", async () => {
     const project = await servedProject([thinker], files);
     const flags = ["--append-system-prompt", "role.md", "--append-system-prompt", "Be brief: it's late."];
     await project.run("-p", "hi", "--model", "box/llama3:8b", ...flags);
@@ -177,7 +177,7 @@ describe("--session-dir", () => {
       expect([code, stderr]).toEqual([2, expect.stringContaining('--session-dir "a.txt" is not a folder')]);
   });
 
-  test("-c goes on with one of this folder only, though others lie there", async () => {
+  test("-c continues only a session of this folder", async () => {
     const project = agentProject(says("ok"));
     const other = agentProject(says("ok"));
     const at = ["--session-dir", join(project.cwd, "all")];

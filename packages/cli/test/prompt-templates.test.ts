@@ -64,7 +64,7 @@ test("one notice names all parts of a project that wait for trust", async () => 
   expect(userMessages(own)).toMatchObject([{ content: "/review" }]);
 });
 
-test("a slip is named with what was meant", async () => {
+test("a typo is named with the probable word", async () => {
   const own = await project();
   const { stderr } = await own.run(["-p", "/reviw core"]);
   expect(stderr.replaceAll(/\s+/g, " ")).toContain("Did you mean /review?");
@@ -80,7 +80,7 @@ test("flags bring templates and skills without trust, or take the others away", 
   expect(gone.stderr).toContain("--skill nowhere");
 });
 
-test("RPC lists them with what a client shows, and a prompt calls them", async () => {
+test("RPC lists skills, and a prompt calls them", async () => {
   const own = await project();
   const rpc = new RpcSession(own);
   expect((await rpc.ask({ type: "get_commands" })).data).toMatchObject({
@@ -110,7 +110,7 @@ test("RPC lists them with what a client shows, and a prompt calls them", async (
   expect(userMessages(own)).toMatchObject([{ content: "Review core.", typed: "/review core" }]);
 });
 
-test("the system prompt names the skills, and --no-skills takes them away", async () => {
+test("the system prompt names the skills, and --no-skills leaves them out", async () => {
   const own = await project();
   const { stdout } = await own.run(["--mode", "json", "-p", "hi"]);
   expect(stdout).toContain("Reads PDF");

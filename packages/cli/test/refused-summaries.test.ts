@@ -139,7 +139,7 @@ describe("bonsai compact with a server whose window is smaller than declared", (
       expect(openSession(file).projection().compaction).toBeDefined();
     }));
 
-  test("a refusal in the middle halves that part, and what was summarised before stays", async () => {
+  test("a refusal in the middle halves that part and keeps the earlier summaries", async () => {
     const instead = (index: number) => (index === 3 ? refusedWith(wordless()) : undefined);
     const { server, taken, run } = await boxServer({ windowTokens: 15_000, refusal: wordless, instead });
     const { code, stdout } = await run(["compact", long(), "--keep", "10", "--json"]);

@@ -60,7 +60,7 @@ describe("a client of pi's drives --mode rpc", () => {
     children: TreeNode[];
   }
 
-  test("compact gives the summary and what it keeps, and is told as events", async () => {
+  test("compact returns the summary and the kept entries, and emits events", async () => {
     const rpc = new PiRpc({ ...says("yes"), summary: [] });
     for (const message of ["one ".repeat(900), "lorem ipsum dolor ".repeat(9_000)]) await rpc.say(message);
     const before = await entriesOf(rpc);
@@ -77,7 +77,7 @@ describe("a client of pi's drives --mode rpc", () => {
     await rpc.end();
   });
 
-  test("errors are texts; what is not known, or has wrong fields, is one too", async () => {
+  test("errors are texts, also for unknown commands and wrong fields", async () => {
     const rpc = new PiRpc(says("yes"));
     const errors: [string, object?][] = [
       ["set_model", { provider: "nobody", modelId: "x" }],
@@ -98,7 +98,7 @@ describe("a client of pi's drives --mode rpc", () => {
     await rpc.end();
   });
 
-  test("model and thinking: what can be chosen, chosen, and the next", async () => {
+  test("models and thinking levels are listed, set and cycled", async () => {
     const rpc = new PiRpc(says("yes"));
     const { model } = await rpc.data<{ model: { provider: string; id: string } }>("get_state");
     const { provider, id: modelId } = model;
@@ -178,7 +178,7 @@ describe("a client of pi's drives --mode rpc", () => {
       await rpc.end();
     }));
 
-  test("its events come in its shapes", async () => {
+  test("events have pi's shapes", async () => {
     const rpc = new PiRpc(says("yes"));
     await rpc.data("get_state");
     const from = rpc.lines.length;

@@ -7,7 +7,7 @@ import { RpcSession } from "./rpc-session.ts";
 import { runCli } from "./run-cli.ts";
 
 describe("reload over RPC", () => {
-  test("reload takes what stands on disk now, with its session_shutdown and session_start", async () => {
+  test("reload loads the files on disk and emits session_shutdown and session_start", async () => {
     const project = does(
       "",
       `bonsai.on("session_start", ({ reason }, ctx) => ctx.ui.notify("first " + reason));`,
@@ -46,7 +46,7 @@ describe("reload over RPC", () => {
     await rpc.end();
   });
 
-  test("reload finds what came since, also where there was nothing", async () => {
+  test("reload finds new extensions", async () => {
     const project = agentProject(says("ok"));
     const rpc = new RpcSession(project);
     expect((await rpc.ask({ type: "reload" })).data).toMatchObject({ loaded: [], failed: [] });

@@ -61,7 +61,7 @@ test("get_commands lists commands of extensions, templates and skills", async ()
   await rpc.end();
 });
 
-test("an extension lists what a prompt can call; in another session it is asked anew what it brings", async () => {
+test("an extension lists the commands of a prompt, again in another session", async () => {
   const rpc = rpcWith(project());
   const said = () => rpc.lines.flatMap(({ message }) => (typeof message === "string" ? [message] : []));
   await rpc.ask({ type: "prompt", message: "/do" });

@@ -46,7 +46,7 @@ const drafts = (rpc: RpcSession) =>
   rpc.lines.filter(({ type }) => type === "compaction_draft").map(({ draft }) => draft as RpcLine);
 
 describe("a compaction is looked at over RPC", () => {
-  test("the plan, the draft, an edit: what is applied is what was shown", async () => {
+  test("the applied compaction is the plan, the draft and the edit on the client's screen", async () => {
     const { rpc } = opened("manual");
     rpc.send({ id: "c", type: "compact" });
     const text = `${modelSummary()}\n\nThe port is 8123.`;
@@ -132,7 +132,7 @@ describe("a compaction is looked at over RPC", () => {
     await rpc.end();
   });
 
-  test("at the end of the input nobody answers any more: the work under way is finished", async () => {
+  test("the end of the input finishes the running work", async () => {
     const { rpc } = opened("always");
     rpc.send({ id: "p", type: "prompt", message: "go on" });
     await rpc.wait(isQuestion);
@@ -143,7 +143,7 @@ describe("a compaction is looked at over RPC", () => {
     expect(rpc.lines.some(isEnd)).toBe(true);
   });
 
-  test("a client that goes away before it has answered has not said yes to what it asked for", async () => {
+  test("a client that leaves before its answer has not agreed", async () => {
     const { rpc, isUnchanged } = opened("manual");
     rpc.send({ id: "c", type: "compact" });
     await answer(rpc, [{ value: "Write the summary" }]);

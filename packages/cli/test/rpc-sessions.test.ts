@@ -8,7 +8,7 @@ import { isEnd, isUpdate, RpcSession, slow } from "./rpc-session.ts";
 import { runCli } from "./run-cli.ts";
 
 describe("--mode rpc: sessions", () => {
-  test("a session that is switched to goes on with its own model, a new one with the last", async () => {
+  test("switch_session uses the session's own model, new_session the last one", async () => {
     const project = agentProject(says("ok"));
     const other = join(project.home, "other.json");
     writeFileSync(other, JSON.stringify(says("other")));
@@ -62,7 +62,7 @@ describe("--mode rpc: sessions", () => {
     expect(headers.map(({ parentSession }) => parentSession)).toEqual([undefined, undefined, parent]);
   });
 
-  test("new_session, switch_session and fork go on in another session, and not while there is work", async () => {
+  test("new_session, switch_session and fork change the session, but not during a run", async () => {
     const project = agentProject(says("yes"));
     const rpc = new RpcSession(project);
     await rpc.ask({ type: "prompt", message: "one" });
@@ -94,7 +94,7 @@ describe("--mode rpc: sessions", () => {
     expect(listSessions(project).sessions).toHaveLength(3);
   });
 
-  test("a copy of a session that names no model goes on with the model of the call", async () => {
+  test("a copy of a session without a model uses the call's model", async () => {
     const project = agentProject(says("yes"));
     const file = join(project.cwd, "no-model.jsonl");
     const timestamp = new Date(0).toISOString();
@@ -113,7 +113,7 @@ describe("--mode rpc: sessions", () => {
     await rpc.end();
   });
 
-  test("while there is work, the session cannot be left", async () => {
+  test("a running session cannot be left", async () => {
     const rpc = new RpcSession(agentProject(slow));
     await rpc.ask({ type: "prompt", message: "hi" });
     await rpc.wait(isUpdate);

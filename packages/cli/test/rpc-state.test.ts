@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { agentProject, says } from "./agent-project.ts";
 import { isEnd, RpcSession } from "./rpc-session.ts";
 
-describe("--mode rpc: what a session says and does", () => {
+describe("--mode rpc: the session", () => {
   test("state, messages, entries, tree and stats describe the same session", async () => {
     const rpc = new RpcSession(agentProject(says("yes")), ["--name", "mine"]);
     await rpc.ask({ type: "prompt", message: "hi" });
@@ -82,7 +82,7 @@ describe("--mode rpc: what a session says and does", () => {
     await rpc.end();
   });
 
-  test("merge brings another branch under the leaf, and nothing twice", async () => {
+  test("merge summarises another branch once", async () => {
     const rpc = new RpcSession(agentProject({ ...says("yes"), summary: [] }));
     const said = async (message: string) => {
       const from = rpc.lines.length;
@@ -125,7 +125,7 @@ describe("--mode rpc: what a session says and does", () => {
     expect(await rpc.end()).toMatchObject({ code: 0, stderr: "" });
   });
 
-  test("bash runs beside the model, and is part of what it sees unless it is kept out", async () => {
+  test("bash adds its output to the context unless it is excluded", async () => {
     const rpc = new RpcSession(agentProject(says("yes")));
     expect(await rpc.ask({ type: "bash", command: "echo one" })).toMatchObject({
       success: true,
@@ -141,7 +141,7 @@ describe("--mode rpc: what a session says and does", () => {
     await rpc.end();
   });
 
-  test("a compact that failed is an error; the digest can be asked for, undone and redone, and the session goes on", async () => {
+  test("a failed compact is an error, and a digest can be made, undone and redone", async () => {
     const refuses = { error: { status: 400, message: "no summary today" } };
     const play = { ...says("yes"), contextWindow: 20_000, maxOutputTokens: 2_000, summary: [refuses] };
     const project = agentProject(play);

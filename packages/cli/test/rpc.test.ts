@@ -97,7 +97,7 @@ describe("--mode rpc", () => {
     ]);
   });
 
-  test("a command sees what the one before it did, however fast they come", async () => {
+  test("fast commands run in their order", async () => {
     const project = agentProject(says("ok"));
     const other = join(project.home, "other.json");
     writeFileSync(other, JSON.stringify(says("other")));

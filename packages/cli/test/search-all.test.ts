@@ -47,7 +47,7 @@ test("only sessions of a folder", async () => {
   expect(await hitsOf(home(), "cache", "--cwd", "/nowhere")).toEqual([]);
 });
 
-test("an index that cannot be made is a notice, and the hits are there", async () => {
+test("an index that cannot be written is a notice beside the hits", async () => {
   const path = home();
   writeFileSync(join(path, "index"), "");
   const { stdout, stderr, code } = await runCli(["search", "cache"], { env: { BONSAI_HOME: path } });

@@ -16,7 +16,7 @@ function texts(session: Session): unknown[] {
 }
 
 describe("the session of a prompt", () => {
-  test("-c goes on with the latest of the folder; without it, each call has its own", async () => {
+  test("-c continues the folder's latest session, and each other call starts one", async () => {
     const project = agentProject(says("ok"));
     await project.run(["one"]);
     await project.run(["-c", "two"]);
@@ -41,7 +41,7 @@ describe("the session of a prompt", () => {
     expect(listSessions({ home: project.home }).sessions).toHaveLength(1);
   });
 
-  test("-c tells of a newer file that it passed over, once it is newer no more tells nothing", async () => {
+  test("-c warns about a skipped session only while it is newer", async () => {
     const project = agentProject(says("ok"));
     const old = new Date(0);
     const place = { ...project, id: "x", now: new Date() };
@@ -59,7 +59,7 @@ describe("the session of a prompt", () => {
     expect(sessions(project).map(texts)).toEqual([["one", "·", "two", "·", "three", "·"]]);
   });
 
-  test("-c in a session of an old version goes on in a copy, and says where, once", async () => {
+  test("-c continues a session of an old version in a copy and names it once", async () => {
     const project = agentProject(says("ok"));
     const file = newSessionFile({ ...project, id: "x", now: new Date() });
     const said = { role: "user", content: "one", timestamp: 0 };
@@ -87,7 +87,7 @@ describe("the session of a prompt", () => {
     expect(readFileSync(file!)).toEqual(before);
   });
 
-  test("-r lists the latest with their ids, and takes the beginning of one", async () => {
+  test("-r lists the latest sessions and accepts the start of an id", async () => {
     const project = agentProject(says("ok"));
     expect((await project.run(["-r"])).stdout).toContain("This folder has no session.");
     await project.run(["one", "--name", "the first"]);
@@ -102,7 +102,7 @@ describe("the session of a prompt", () => {
     expect((await project.run(["two", "-r"])).stderr).toContain("wrong_usage");
   });
 
-  test("--session takes a file from anywhere, and says that its folder was another", async () => {
+  test("--session opens any file and warns about another folder", async () => {
     const project = agentProject(says("ok"));
     await project.run(["one"]);
     const [{ file }] = sessions(project) as [Session];
@@ -114,7 +114,7 @@ describe("the session of a prompt", () => {
     expect((await project.run(["--session", "nosuch", "x"])).stderr).toContain("session_not_found");
   });
 
-  test("--fork goes on in a copy, up to --leaf", async () => {
+  test("--fork continues in a copy up to --leaf", async () => {
     const project = agentProject(says("ok"));
     await project.run(["one"]);
     await project.run(["-c", "two"]);

@@ -52,7 +52,7 @@ test("bonsai sessions lists the latest activity first", async () => {
   await expect(stdout).toMatchFileSnapshot("golden/sessions-60.txt");
 });
 
-test("a session shows what it was about and what it changed", async () => {
+test("a listed session shows its topic and its changed files", async () => {
   const env = homeWithSessions();
   const data = {
     summary: "The totals are right now; the tests pass.",

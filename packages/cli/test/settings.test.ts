@@ -63,7 +63,7 @@ describe("compaction settings", () => {
         expect(error.message).toContain(word);
     }));
 
-  test("a wrong preset of the command line is told with the flag, without a file", async () => {
+  test("a wrong preset on the command line is named with its flag", async () => {
     const { stderr } = await runCli(["compact", longSession(), "--dry-run", "--preset", "mine", "--json"]);
     const { error } = JSON.parse(stderr);
     expect(error.code).toBe("wrong_usage");

@@ -98,7 +98,7 @@ describe("bonsai show", () => {
     expect(report).toMatchObject({ entryId: id, type: "branch_summary" });
   });
 
-  test("--sources of what is no summary, or where there is none, says so", async () => {
+  test("--sources without a summary is an error", async () => {
     const lines = [header, ...sampleLines().slice(1, 3)];
     const file = writeLines(lines);
     const none = await runCli(["show", file, "--sources", "--json"]);
@@ -156,7 +156,7 @@ describe("bonsai show", () => {
     expect(report.usage).toMatchObject({ input: 50, output: 100, cacheRead: 5000, cacheWrite: 250 });
   });
 
-  test("a cost that nobody told is unknown, not nothing", async () => {
+  test("a missing cost is unknown, not zero", async () => {
     const usage = (total: number) => ({ input: 7, output: 3, cacheRead: 0, cacheWrite: 0, cost: { total } });
     const answer = (id: string, model: string, total: number) => ({
       ...{ type: "message", id, parentId: null, timestamp: header.timestamp },
@@ -182,7 +182,7 @@ describe("bonsai show", () => {
     expect(await shown(answer("aaaa0001", "m", 0.25))).toEqual([0.25, "$0.25"]);
   });
 
-  test("activity is the span of messages; what was written later is told apart", async () => {
+  test("activity is the span of messages, and later entries are listed apart", async () => {
     const lines = sampleLines();
     const label = { type: "label", id: "dddd0001", parentId: "cccc0007", targetId: "cccc0006", label: "now" };
     const file = writeLines([...lines, { ...label, timestamp: "2027-11-20T09:00:00.000Z" }]);

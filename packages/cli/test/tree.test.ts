@@ -75,7 +75,7 @@ describe("bonsai tree", () => {
     expect(stdout).toMatch(/^00000001 ╰─○ user/m);
   });
 
-  test("hides the record of a moved leaf, but not what hangs on it", async () => {
+  test("hides the record of a moved leaf, but not its children", async () => {
     const lines = [
       header,
       user("00000001", null),

@@ -88,7 +88,7 @@ describe("bonsai trust", () => {
       expect(stderr.replaceAll(/\s+/g, " ")).toContain(`ignored ${name}`);
   });
 
-  test("is told once in a call, and holds for what is below", async () => {
+  test("is printed once a call and also holds for folders below", async () => {
     const { cli, cwd } = projectWith("{}");
     const { stderr } = await runCli(["show", longSession(), "--json"], cli);
     expect(
@@ -103,7 +103,7 @@ describe("bonsai trust", () => {
     expect([trusted, changed]).toEqual([true, false]);
   });
 
-  test("follows links, and takes the trust from a folder that is gone", async () => {
+  test("follows links and can revoke the trust of a deleted folder", async () => {
     const { cli, cwd, home } = projectWith("{}");
     const link = join(home, "link");
     symlinkSync(cwd, link);

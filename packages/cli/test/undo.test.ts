@@ -14,7 +14,7 @@ const reported = [
   "estimatedTokensAfter",
 ];
 
-test("bonsai undo brings the whole history back into view", async () => {
+test("bonsai undo restores the whole history", async () => {
   const file = writeLines(sampleLines());
   const report = await jsonOf<UndoReport>(["undo", file]);
   expect(Object.keys(report)).toEqual(reported);
@@ -26,7 +26,7 @@ test("bonsai undo brings the whole history back into view", async () => {
   expect(JSON.parse(again.stderr).error.code).toBe("nothing_to_undo");
 });
 
-test("bonsai redo takes the latest undo back, once", async () => {
+test("bonsai redo reverts the latest undo once", async () => {
   const file = writeLines(sampleLines());
   const before = await jsonOf<ContextItem[]>(["context", file]);
   const { compactionId } = await jsonOf<UndoReport>(["undo", file]);

@@ -83,7 +83,7 @@ const said = (id: string, parentId: string, content: string) =>
     message: { role: "user", content, timestamp: 0 },
   })}\n`;
 
-test("bonsai view serves a session to who has the token, and ends when it is interrupted", async () => {
+test("bonsai view serves a session only with its token and ends after an interrupt", async () => {
   const file = writeLines(sampleLines());
   const before = readFileSync(file);
   const { url, interrupt, ended } = await view([file, "--no-open"]);
@@ -223,7 +223,7 @@ test("another agent's transcript is shown as a session, under that agent's name,
   });
 });
 
-test("a port that is taken, or is none, and a folder without sessions are said", async () => {
+test("an unusable port and a folder without sessions are errors", async () => {
   const other = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => other.once("listening", resolve));
   const { port } = other.address() as AddressInfo;

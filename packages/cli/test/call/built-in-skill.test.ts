@@ -4,7 +4,7 @@ import { readSkills } from "@bonsai-agent/agent";
 import { expect, test } from "vitest";
 import { builtInSkills } from "../../src/call/built-in-skill.ts";
 
-test("the built-in skill is what its file says", async () => {
+test("the built-in skill has the text of its file", async () => {
   const [skill] = builtInSkills();
   const read = await readSkills([{ path: skill!.folder, origin: "package" }]);
   expect(read.problems).toEqual([]);

@@ -24,13 +24,13 @@ function textOf(
   return economyText({ session, settings, model, nowMs });
 }
 
-test("says the size, the window, and what a day such as the latest costs less", () => {
+test("shows size, window and the saving of a day like the latest", () => {
   expect(textOf(asked(160), "auto")).toMatch(
     /^compacts at \d\dk of 200k: about \$\d\.\d\d a day less \(160 requests\)$/,
   );
 });
 
-test("with the economy off, says what auto would do", () => {
+test("shows the effect of auto if the economy is off", () => {
   expect(textOf(asked(160), "off")).toMatch(/^would compact at \d\dk of 200k: about \$/);
 });
 

@@ -21,7 +21,7 @@ describe("conformance", () => {
 describe("a session in it", () => {
   const said = { type: "message", message: { role: "user", content: "hello", timestamp: 0 } } as const;
 
-  test("has a file from its first entry on, with all that was appended", () => {
+  test("writes its file at the first entry", () => {
     const file = join(testFolder(), "session.jsonl");
     const session = createSession({ store: new LateFileStore(file), cwd: "/project" });
     expect([session.file, existsSync(file)]).toEqual([file, false]);
@@ -61,7 +61,7 @@ describe("a session in it", () => {
     expect(readFileSync(folder, "utf8")).toBe("in the way");
   });
 
-  test("takes nobody's place", () => {
+  test("replaces no existing file", () => {
     const folder = testFolder();
     mkdirSync(join(folder, "x"));
     const file = join(folder, "x", "session.jsonl");

@@ -103,7 +103,7 @@ test("a permanent grant holds in later calls of the project until it is revoked"
   expect(await ask(join(other, "a.txt"), "read", { to })).toBe(false);
 });
 
-test("with the trust in a project or in the folder goes what was granted", () => {
+test("revoked trust removes the grants", () => {
   const { cwd, home, other } = desk();
   const grant = { project: cwd, folder: other, access: "read" } as const;
   for (const folder of [cwd, other]) {
@@ -157,7 +157,7 @@ test.for(['{"folders": [], "paths": [{"folder": "/x"}]}', '{"folders": [], "path
   },
 );
 
-test("the project and what the settings allow are not asked about, whoever's tool it is", async () => {
+test("the project and the folders of the settings need no question for any tool", async () => {
   const { cwd, home, other } = desk();
   const to = new PathQuestions({ cwd, home, allow: [other], ui: undefined, offersGrants: true });
   const ask = (path: string) =>

@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("the timer of a handler does not run out while a question is open, and goes on behind it", async () => {
+test("a handler's timer pauses while a question is open", async () => {
   const answer = Promise.withResolvers<boolean>();
   const said: string[] = [];
   const own = { confirm: () => answer.promise, notify: (text: string) => said.push(text) };
@@ -28,7 +28,7 @@ test("the timer of a handler does not run out while a question is open, and goes
   expect(said).toEqual(["done"]);
 });
 
-test("without a question it runs out once; what is called off does not, also after a question", async () => {
+test("a timer runs out once, and a cancelled timer does not", async () => {
   const { setTimer } = pausedWhileAsking(undefined);
   const [onSlow, calledOff] = [vi.fn(), vi.fn()];
   setTimer(onSlow, 30_000);

@@ -5,7 +5,7 @@ import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { callIn, callInTree, callsOf, fitPreview, previewOf, previewText } from "../../src/views/preview.ts";
 
-test("a summary in one line: its headings lead what stands below them", () => {
+test("a summary's preview puts each heading before its text", () => {
   const session = createSession({ cwd: "/project" });
   const summary = `${FRAMES.branchRecord.begin}\n\n## Goal\n\nMake the totals right.\n\n### Done\n- issue #7\n\n## Next Steps:\n1. Rest.`;
   const entry = session.append({ type: "branch_summary", summary, fromId: "root" });
@@ -28,7 +28,7 @@ const result = {
   timestamp: 0,
 } satisfies Message;
 
-test("a result says what was asked for; where its call is not known, the tool", () => {
+test("a result's preview names its call, or its tool if the call is unknown", () => {
   const text = (known?: ToolCall) => previewText(messageParts(result, known));
   expect(text(call)).toBe(
     "read packages/interactive/src/chat/tool-block.ts:10-40: export class ToolBlock { draw() {}",
@@ -36,14 +36,14 @@ test("a result says what was asked for; where its call is not known, the tool", 
   expect(text()).toBe("read: export class ToolBlock { draw() {}");
 });
 
-test("the result of a long command shows its beginning, and then what came of it", () => {
+test("a long command's result shows the command's start and its output", () => {
   const bash = { ...call, name: "bash", arguments: { command: `cd /a && ${"npm test ".repeat(20)}` } };
   expect(previewText(messageParts(result, bash))).toBe(
     "bash cd /a && npm test npm…: export class ToolBlock { draw() {}",
   );
 });
 
-test("a message names the files that were sent with it, and not what they hold", () => {
+test("a message's preview names its files without their text", () => {
   const text = 'Compare @a.ts\n\n<file path="a.ts">\nlet all;\n</file>';
   const image = { type: "image", data: "", mimeType: "image/png" } as const;
   const message = { role: "user", content: [{ type: "text", text }, image], timestamp: 0 } as const;
@@ -52,7 +52,7 @@ test("a message names the files that were sent with it, and not what they hold",
   );
 });
 
-test("the call of a result is found above it, beside others", () => {
+test("finds the call of a result among other calls", () => {
   const session = createSession({ cwd: "/project" });
   const answer = answerWith([{ ...call, id: "t0", name: "ls", arguments: {} }, call]);
   session.append({ type: "message", message: answer });

@@ -20,7 +20,7 @@ function terminal(isTTY: boolean): { io: CliIo; written: string[] } {
   return { io, written };
 }
 
-test("work longer than half a second shows a line, and takes it away", async () => {
+test("work longer than half a second shows a line and removes it", async () => {
   vi.useFakeTimers();
   const { io, written } = terminal(true);
   const work = withProgress(io, "Compacting", () => new Promise((resolve) => setTimeout(resolve, 900)));

@@ -34,7 +34,7 @@ test("the user's own stand under the project's, and Bonsai's above those of othe
   ]);
 });
 
-test("a project that is not trusted brings none, and the user's home folder is no project", () => {
+test("an untrusted project and the home folder have no parts", () => {
   const options = folders("user/.pi/prompts");
   const own = ["user user/.claude/commands", "user user/.pi/agent/prompts", "user user/.bonsai/prompts"];
   expect(names({ ...options, isProjectTrusted: false }, "prompts")).toEqual(own);
@@ -58,7 +58,7 @@ test("skills in .agents are those of each folder up to the repository's root", (
   ]);
 });
 
-test("a folder with two names counts once, as what counts more", () => {
+test("a folder with two names counts once, with its stronger kind", () => {
   const options = folders("user/.claude/skills", "user/.agents");
   symlinkSync(join(options.userHome, ".claude/skills"), join(options.userHome, ".agents/skills"));
   expect(names({ ...options, isProjectTrusted: false }, "skills")).toEqual([

@@ -146,7 +146,7 @@ test("a command wins over a template of the same name, with a notice", async () 
   ]);
 });
 
-test("settings and flags name more; --no-prompt-templates leaves only what a flag names", async () => {
+test("settings and flags add folders, and --no-prompt-templates leaves those of flags", async () => {
   const files = { "more/a.md": "A", "one.md": "One", "project/.pi/prompts/p.md": "P" };
   const promptTemplate = ["../one.md"];
   const first = resourcesWith({ files, options: { promptTemplate } });
@@ -164,7 +164,7 @@ test("settings and flags name more; --no-prompt-templates leaves only what a fla
   );
 });
 
-test("extensions bring more by resources_discover, anew at a reload", async () => {
+test("extensions add folders by resources_discover, again at a reload", async () => {
   const { resources, names, lifecycle, folder, heard } = resourcesWith({
     files: { "ext/a.md": "A", "ext/later.md": "L", "ext/s/SKILL.md": skill("s") },
   });
@@ -186,7 +186,7 @@ test("extensions bring more by resources_discover, anew at a reload", async () =
   expect(events).toMatchObject([{ reason: "startup" }, { reason: "reload" }]);
 });
 
-test("a reload reads files and settings anew", async () => {
+test("a reload reads files and settings again", async () => {
   const { resources, names, settings, folder, cwd } = resourcesWith({ files: { "more/a.md": "A" } });
   expect(await names()).toEqual([]);
   writeFiles(cwd, { ".bonsai/prompts/new.md": "New" });
@@ -207,7 +207,7 @@ test("the first mistakes of a folder are named and the others counted", async ()
   expect(heard().at(-1)).toBe("prompt_unread 3 more files: They have similar problems.");
 });
 
-test("an installed package brings what it names", async () => {
+test("an installed package adds its named resources", async () => {
   const { folder, resources, names } = resourcesWith({ files: { "pack/prompts/hi.md": "Hi" } });
   const { installPackage } = await import("../../src/packages/install-package.ts");
   writeFiles(folder, { "pack/package.json": '{"name": "hello", "version": "1.0.0"}' });
@@ -245,7 +245,7 @@ test("a template in a folder named skill is called by its name, unless a skill h
   expect(await sent("/skill:pdf")).toContain("Do pdf.");
 });
 
-test("asked again in another session, extensions can bring something else; who does not wait keeps what there was", async () => {
+test("extensions can add other folders in another session", async () => {
   const { resources, folder, lifecycle, names } = resourcesWith({
     files: { "first/one.md": "1", "second/two.md": "2" },
   });

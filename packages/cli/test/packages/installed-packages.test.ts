@@ -26,7 +26,7 @@ function left(home: string): string[] {
 }
 
 describe("several at once", () => {
-  test("different packages are all there, and a removed one takes its copy along", async () => {
+  test("different packages are all installed, and removing one deletes its copy", async () => {
     const home = testFolder();
     const names = ["one", "@acme/notes"];
     await Promise.all(
@@ -41,7 +41,7 @@ describe("several at once", () => {
     expect([left(home), installedPackages(home).packages]).toEqual([[], []]);
   });
 
-  test("the same package is there once, and whole", async () => {
+  test("the same package is installed once and whole", async () => {
     const home = testFolder();
     const asked = { "npm:bonsai-notes": "2.0.0", "npm:bonsai-notes@1.0.0": "1.0.0" };
     await Promise.all(

@@ -33,7 +33,7 @@ test("Ctrl-Z does not suspend bonsai without a shell's job control", async () =>
   await terminal.until("Good.");
 });
 
-test("bonsai takes the terminal again when it is stopped and continued from outside", async () => {
+test("SIGCONT restores the screen after SIGSTOP", async () => {
   const { project, terminal } = await opened();
   const ofBonsai = currentLineSettings(project);
   killBonsai(project, "SIGSTOP");

@@ -51,7 +51,7 @@ const costly: Scenario = {
   turn: [{ text: "Done.", usage }],
 };
 
-test("a session that is gone on with brings its cost along", async () => {
+test("a continued session keeps its cost", async () => {
   const project = agentProject(costly);
   await project.run(["-p", "Begin"]);
   const { terminal } = openInteractive({ project, argv: ["-c"] });
