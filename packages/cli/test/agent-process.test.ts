@@ -44,7 +44,6 @@ class Bonsai {
     });
   }
 
-  /** Resolves when it has printed this. */
   async printed(words: string): Promise<void> {
     while (!(this.#stdout + this.#stderr).includes(words)) {
       await new Promise<void>((resolve) => {
@@ -54,7 +53,7 @@ class Bonsai {
   }
 }
 
-/** A call of a tool, and then an answer that never comes. */
+/** A tool call, then an answer that never comes. */
 const endless = {
   contextWindow: 100_000,
   turn: [{ calls: [{ name: "ls" }] }, { text: "never", delayMs: 3_600_000 }],
@@ -62,7 +61,7 @@ const endless = {
 
 const model = ["--model", "box/coder"];
 
-/** The home knows a server on loopback that answers so. */
+/** A project whose home declares a loopback server with these answers. */
 async function served(
   answer: (request: LoopbackRequest, index: number) => LoopbackReply,
   api: "openai-chat" | "openai-responses" = "openai-chat",
@@ -120,7 +119,7 @@ function responsesReply(index: number): LoopbackReply {
   return { headers: { "content-type": "text/event-stream" }, chunks };
 }
 
-/** A process that ended and that nobody has asked after (`Z`) runs no more. */
+/** A zombie (`Z`) counts as dead. */
 function isAlive(pid: number): boolean {
   const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
   return /^[^Z\s]/.test(stdout.trim());
@@ -169,7 +168,7 @@ describe("a signal", () => {
     bonsai.child.stdout.pause();
     bonsai.child.stdin.write('{"type":"get_state"}\n'.repeat(5_000));
     bonsai.child.stdin.write('{"type":"prompt","message":"hi"}\n');
-    // Full is what is between the two: the child sleeps, and nothing but a signal can wake it.
+    // The pipe is full: the child sleeps until a signal wakes it.
     await expect.poll(() => bonsai.child.stdout.readableLength, { timeout: 10_000 }).toBeGreaterThan(50_000);
     bonsai.child.kill("SIGTERM");
     await new Promise((resolve) => bonsai.child.once("exit", resolve));
@@ -266,8 +265,11 @@ describe("pipes", () => {
   test("-p reads its prompt from a pipe and does not wait for a closed input", () => {
     const project = agentProject(says("yes"));
     const flags = project.model.join(" ");
-    expect(shell(project, `echo hello | "$0" "$@" -p ${flags}`).stdout).toBe("yes\n");
-    expect(shell(project, `"$0" "$@" -p hello ${flags} <&-`).stdout).toBe("yes\n");
+    const piped = `echo hello | "$0" "$@" -p ${flags}`;
+    const closed = `"$0" "$@" -p hello ${flags} <&-`;
+    expect(shell(project, `${piped} & ${closed}; wait`).stdout).toBe("yes\nyes\n");
+    const prompts = listSessions(project).sessions.map(({ firstWords }) => firstWords);
+    expect(prompts).toEqual(["hello", "hello"]);
   });
 
   test("--mode rpc stops its work like after a signal when its client leaves", async () => {
