@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { ContextItem } from "../src/views/context-report.ts";
 import type { CompactionReport } from "../src/views/compact-view.ts";
+import type { ContextItem } from "../src/views/context-report.ts";
 import { testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { ContextItem } from "../src/views/context-report.ts";
 import type { ForkReport } from "../src/commands/session-edit.ts";
 import type { ShowReport } from "../src/commands/show.ts";
+import type { ContextItem } from "../src/views/context-report.ts";
 import { sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 

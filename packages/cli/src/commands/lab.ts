@@ -1,7 +1,7 @@
 import {
   compactionCount,
-  labHtml,
   type LabRun,
+  labHtml,
   playPolicies,
   runNotes,
   searchSettings,

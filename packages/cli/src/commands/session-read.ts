@@ -13,16 +13,14 @@ import {
   sessionFile,
 } from "../call/session-file.ts";
 import { callSettings } from "../call/settings.ts";
-import { branchDiffReport } from "../views/branch-diff.ts";
-import { branchDiffView } from "../views/branch-diff.ts";
+import { branchDiffReport, branchDiffView } from "../views/branch-diff.ts";
 import { contextReport } from "../views/context-report.ts";
 import { contextItemTable, contextReportView } from "../views/context-view.ts";
 import { type Line, paragraph, span } from "../views/line.ts";
 import { count, counted } from "../views/numbers.ts";
 import { freeModels } from "../views/session-facts.ts";
-import { treeRows } from "../views/tree-view.ts";
 import { printable } from "../views/terminal-text.ts";
-import { treeView } from "../views/tree-view.ts";
+import { treeRows, treeView } from "../views/tree-view.ts";
 
 /** Prints the context at the leaf or at `--leaf`: each message, then where the tokens of the next request go. */
 export async function context(invocation: Invocation): Promise<undefined> {

@@ -1,6 +1,6 @@
 import { sizeBeforeText } from "@bonsai-agent/compaction/host";
 import { SecretFilter, textHead } from "@bonsai-agent/messages";
-import { type Entry, entryParts, type SessionTree } from "@bonsai-agent/session";
+import { entryParts, type SessionTree } from "@bonsai-agent/session";
 import { fitLine, kindStyle, type Line, lineWidth, type Span, span } from "./line.ts";
 import { counted } from "./numbers.ts";
 import { callInTree, kindOf, previewOf, previewSpan } from "./preview.ts";

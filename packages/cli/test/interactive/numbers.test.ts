@@ -5,10 +5,10 @@ import type { Session } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { contextReport } from "../../src/views/context-report.ts";
-import { contextReportView } from "../../src/views/context-view.ts";
 import { footerLines } from "../../src/interactive/status/footer.ts";
 import { makeTheme } from "../../src/interactive/terminal/theme.ts";
+import { contextReport } from "../../src/views/context-report.ts";
+import { contextReportView } from "../../src/views/context-view.ts";
 import { renderLine } from "../../src/views/line.ts";
 
 const systemPrompt = "You are Bonsai.";

@@ -1,7 +1,6 @@
 import type { MergeOptions } from "@bonsai-agent/agent";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { branchDiffReport } from "../../views/branch-diff.ts";
-import { branchDiffView } from "../../views/branch-diff.ts";
+import { branchDiffReport, branchDiffView } from "../../views/branch-diff.ts";
 import { freeAmong } from "../../views/session-facts.ts";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
