@@ -172,7 +172,7 @@ export interface CompactionSteps {
 export interface CompactionOutcome {
   status: "compacted" | "masked" | "skipped" | "cancelled" | "failed";
   reason: CompactionReason;
-  /** What happened, in a sentence for the user, with `caveat` or `cancelReason` after it. */
+  /** One sentence for the user about the outcome; `caveat` or `cancelReason` is already part of it. */
   detail: string;
   /** A note about a compaction that changed something: why the digest wrote it, or that the context is still too large. */
   caveat?: string;

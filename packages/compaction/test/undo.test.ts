@@ -46,7 +46,7 @@ test("an undo of a compaction that is not on the path is passed over", async () 
   expect(await redo(session)).toBe(id("c1"));
 });
 
-test("what was taken out of the summarised part after the undo speaks against it; what came later does not", async () => {
+test("a redo is refused if a summarised entry was hidden after the undo, and allowed if a later one was", async () => {
   const later = history("U A U C(u2) U Z(c1) X E(x1) U");
   expect(await redo(later.session)).toBe(later.id("c1"));
   const hidden = history("X A U C(u1) U Z(c1) E(x1) U");

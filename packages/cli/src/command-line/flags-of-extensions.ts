@@ -41,7 +41,7 @@ export async function foundFlags(argv: readonly string[], io: CliIo): Promise<Na
     const flags = flagsOfExtensions(agentCall([...words, "--quiet"], io));
     return (await raceAbort(flags, AbortSignal.timeout(mostWaitMs), () => undefined)) ?? [];
   } catch (error) {
-    // What is wrong with settings or extensions, the call itself will say.
+    // The call itself reports problems of settings and extensions.
     if (BonsaiError.is(error)) return [];
     throw error;
   }

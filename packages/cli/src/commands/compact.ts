@@ -106,7 +106,7 @@ function compact(invocation: Invocation, settings: CompactionSettings): Promise<
   });
 }
 
-/** What of an extension had the last word: its no, or its summary, also one that could not be used. */
+/** The extension that decided: by cancelling, or by its summary, even an unusable one. */
 function decidingField({ status, entry }: CompactionResult): "cancel" | "compaction" | undefined {
   if (status === "cancelled") return "cancel";
   return status === "failed" || entry?.fromHook === true ? "compaction" : undefined;
@@ -146,7 +146,7 @@ function taskOf(session: Session, settings: CompactionSettings, { options }: Inv
   };
 }
 
-/** What is compacted; where nothing could be made anew, the result will say so. */
+/** The messages that the compaction reads. With `--again`, the original ones of the latest compaction. */
 function contextBefore(session: Session, { options }: Invocation): readonly ProjectionItem[] {
   const { items, compaction } = session.projection();
   return options.again === true && compaction !== undefined ? originalProjection(session).items : items;
@@ -159,7 +159,7 @@ interface Finished {
   before: readonly ProjectionItem[];
   /** In a dry run with a model: what it would be asked, and what that would cost. */
   cost?: PlannedCost;
-  /** What was, or would be, written to; undefined where nothing came of it. */
+  /** The file that was, or would be, written; undefined if there is none. */
   file: string | undefined;
   /** The file is another than the one that was named. */
   isCopy?: boolean;
@@ -182,9 +182,9 @@ function finish({ io, output }: Invocation, finished: Finished): ExitCode {
   return status === "cancelled" ? ExitCode.cancelled : ExitCode.done;
 }
 
-/** Where a compaction takes place. */
+/** The place of a compaction. */
 interface CompactionTarget {
-  /** What is compacted: the session itself, or where `--leaf` names another place, a copy in memory that stands there. */
+  /** The session itself, or with `--leaf` a copy in memory that stands at that entry. */
   session: Session;
   /** It goes to a file of its own. */
   isCopy: boolean;
@@ -212,7 +212,7 @@ function openCompactionTarget(invocation: Invocation): CompactionTarget {
 
 interface Opened {
   session: Session;
-  /** What the session is in, until it is published. */
+  /** The session's file, until it is published. */
   copy?: NewFile;
   invocation: Invocation;
 }
@@ -255,7 +255,7 @@ function copied(copy: string, invocation: Invocation): Session {
   return openSession(copy);
 }
 
-/** What was tried in a copy is written in one go: a run that is cancelled or fails has written nothing. */
+/** Writes the work on a copy in one go: a cancelled or failed run has written nothing. */
 function repeat(session: Session, leafId: string | null, written: readonly Entry[]): void {
   if (written.length === 0) return;
   session.append(written.map(draftOf), { under: leafId });

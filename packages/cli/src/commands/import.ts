@@ -26,7 +26,7 @@ export async function importTranscript(invocation: Invocation): Promise<undefine
   output.result(report, () => importView(report, output.width));
 }
 
-/** What was imported, from where, and what the import had to deal with. */
+/** The imported session, its source, and the notices of the import. */
 function importView(report: ImportedReport, width: number): Line[] {
   const entries = counted(report.entryCount, "entry", "entries");
   const skipped = Object.entries(report.skipped).map(([type, times]) => `${type} (${count(times)})`);

@@ -15,12 +15,12 @@ import { loginState, takesKey } from "../views/login-state.ts";
 import { oneLine, printableLines } from "../views/terminal-text.ts";
 import { withCommandModels } from "./command-models.ts";
 
-/** What `bonsai login --json` prints of a provider. */
+/** A provider in the JSON of `bonsai login`. */
 export interface LoginRow {
   provider: string;
   /** The name of its login; null where it takes a key alone. */
   login: string | null;
-  /** Where what lets requests in was found; null where there is nothing. */
+  /** The source of its key or login; null if there is none. */
   origin: NonNullable<UsableModel["keyOrigin"]> | null;
   /** The variable of the environment that its key can stand in. */
   variable: string | null;
@@ -114,7 +114,7 @@ async function logIn({ provider: config, models, invocation, signal }: LogIn): P
   }
 }
 
-/** Who answers: somebody at a terminal, else the lines that are piped in. */
+/** Answers come from the terminal, else from the lines that are piped in. */
 interface Asking {
   ui: (FrontEndUI & { close(): void }) | undefined;
   io: CliIo;

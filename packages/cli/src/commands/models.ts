@@ -126,7 +126,7 @@ export interface ModelRow {
 }
 
 interface ModelsViewOptions {
-  /** What the call asked for. */
+  /** The rows to show. */
   shown: readonly ModelRow[];
   /** All models. */
   rows: readonly ModelRow[];

@@ -131,7 +131,7 @@ export type ProblemRow = Pick<Problem, "line" | "message" | "repair"> & {
   entryId?: string | undefined;
 };
 
-/** What is wrong in a file, line by line, and what a repair does about it. */
+/** Lists the damaged lines of a file, and how a repair treats each. */
 function* doctorView(
   problems: readonly ProblemRow[],
   { file, copy, width }: { file: string; copy: string | undefined; width: number },

@@ -38,7 +38,7 @@ export interface SessionRow {
   firstMessage: string;
   /** Absolute path of the session that this is a fork of. */
   parentSession: string | null;
-  /** What it was about, where that was kept: after the latest run that changed files. */
+  /** Its topic, if one was kept: after the latest run that changed files. */
   summary: string | null;
   /** Files that were changed, and the lines that were added and removed in them. */
   fileCount: number;
@@ -146,7 +146,7 @@ function changes({ digest }: SessionSummary): Line {
 
 const listed = 10;
 
-/** What `-r` without an id prints: the latest sessions of this folder, and how to name one. */
+/** Prints the latest sessions of this folder and how to name one, for `-r` without an id. */
 export function listToResume({ io, options, output }: AgentCall): ExitCode {
   const { sessions } = listSessions({ ...sessionPlace({ io, options }), cwd: io.cwd });
   const latest = sessions.slice(0, listed);

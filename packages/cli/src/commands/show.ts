@@ -88,7 +88,7 @@ function showReport(session: Session, size: ReturnType<typeof contextSize>, isFr
   return { ...report, kinds };
 }
 
-/** What is wanted of all branches, from one reading of the file. */
+/** Facts of all branches, from one reading of the file. */
 function readOnce(session: Session) {
   const counter = new FactCounter(session.header);
   const files = new FileOperationCounter();
@@ -116,10 +116,10 @@ export interface ShowReport {
   parentSession: string | null;
   /** ISO 8601. */
   createdAt: string;
-  /** Of the first and of the last message. */
+  /** The times of the first and the last message. */
   firstActivity: string | null;
   lastActivity: string | null;
-  /** Of any entry: a compaction, a move or a label is no activity. */
+  /** The time of the latest entry: a compaction, a move or a label is no activity. */
   lastWrite: string | null;
   leafId: string | null;
   entryCount: number;

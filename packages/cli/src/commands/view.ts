@@ -69,7 +69,7 @@ async function sourceOf(invocation: Invocation): Promise<PageSource> {
   return filePageSource(file, options, () => inMemory(importTranscript({ path: file })));
 }
 
-/** What the page of a command's session says beyond it. */
+/** Options of the page of a command's session. */
 export async function namedPageOptions(invocation: Invocation, program?: string): Promise<PageOptions> {
   const { io, options, output } = invocation;
   return pageOptions({

@@ -19,7 +19,7 @@ export interface InstallReport extends PackageReport {
   extensions: readonly string[];
   /** Absolute paths of its skills, prompt templates and themes, or of the folders with them. */
   resources: readonly string[];
-  /** What went by the same name before. */
+  /** The package of the same name before, if there was one. */
   replaced: Pick<PackageReport, "version" | "source"> | null;
 }
 
@@ -79,7 +79,7 @@ function installReport({ package: installed, entries, replaced }: Installation):
   };
 }
 
-/** What was installed, what it brings, and what that means. */
+/** Shows the added package, its parts, and what that means for the user. */
 function installView(report: InstallReport, { width, cwd }: { width: number; cwd: string }): Line[] {
   const { name, version, source, folder, extensions, resources } = report;
   const use =
@@ -114,7 +114,7 @@ function before({ version, source, replaced }: InstallReport): string {
 export interface FirstPartyReport {
   /** The word for it: `bonsai extension add NAME`. */
   name: string;
-  /** Of npm. */
+  /** Its npm name. */
   package: string;
   description: string;
   installed: boolean;
@@ -122,7 +122,7 @@ export interface FirstPartyReport {
   version: string | null;
 }
 
-/** What comes with Bonsai, and whether it is installed. */
+/** Lists the extensions that come with Bonsai, and whether each is installed. */
 function firstPartyReports(home: string): FirstPartyReport[] {
   const installed = new Map(installedPackages(home).packages.map((each) => [each.name, each]));
   return firstPartyExtensions.map(({ name, package: npmName, description }) => {

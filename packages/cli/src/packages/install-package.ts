@@ -52,12 +52,12 @@ export interface InstallPackageOptions {
   signal?: AbortSignal;
 }
 
-/** What an installation came to. */
+/** The result of an installation. */
 export interface Installation {
   package: InstalledPackage;
   /** Absolute paths of its extensions. */
   entries: readonly string[];
-  /** What went by the same name before. */
+  /** The package of the same name before, if there was one. */
   replaced?: InstalledPackage;
 }
 
@@ -129,7 +129,7 @@ function enter(
   };
 }
 
-/** What npm calls a tarball whose own name is not known yet. */
+/** The name that a tarball gets in npm's folder until its own is known. */
 const unnamed = "bonsai-tarball";
 
 interface CopiedPackage extends PackageManifest {

@@ -82,7 +82,7 @@ export interface ListReport {
   packages: readonly ListedPackage[];
   /** Extensions that no package brought, and that can be read. */
   extensions: readonly Pick<FoundExtension, "path" | "origin">[];
-  /** What was looked for besides packages and cannot be loaded. */
+  /** Places outside of packages that were searched and cannot be loaded. */
   problems: readonly FindProblem[];
 }
 
@@ -95,7 +95,7 @@ interface ListViewOptions {
 
 type Problem = ListReport["problems"][number];
 
-/** What runs in a session begun here, where it comes from, and what cannot run. */
+/** Shows what would run in a new session here, where it comes from, and what cannot run. */
 function* listView(
   { packages, extensions, problems }: ListReport,
   options: ListViewOptions,
@@ -139,7 +139,7 @@ function* nothing(home: string, width: number): Generator<Line> {
   yield* paragraph(hint, width, "gray");
 }
 
-/** What keeps a module from being read; undefined where it can be. Nothing of it is run. */
+/** Why a module cannot be read; undefined if it can. Does not run it. */
 function syntaxProblem(path: string): FindProblem | undefined {
   try {
     const source = readFileSync(path, "utf8");

@@ -10,7 +10,7 @@ export interface RunNpmOptions {
   signal?: AbortSignal | undefined;
 }
 
-// What a user's npmrc says of registries and keys holds; what would change the layout of the folder does not.
+// Registries and keys of the user's npmrc hold; options that change the layout of the folder are set here.
 const npmArguments = [
   "install",
   "--prefix=.",
@@ -110,7 +110,7 @@ export function isTorn({ stderr }: NpmEnd): boolean {
   return unwritten.test(stderr);
 }
 
-/** What npm prints of a failure with `--json`. */
+/** npm's report of a failure with `--json`. */
 interface NpmError {
   code?: string | undefined;
   summary?: string | undefined;

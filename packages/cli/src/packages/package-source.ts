@@ -24,7 +24,7 @@ export interface TarballSource {
   path: string;
 }
 
-/** What is used where it lies. */
+/** A folder or module that stays at its place. */
 export interface LocalSource {
   kind: "folder" | "module";
   path: string;
@@ -102,7 +102,7 @@ function unknownKind(text: string): BonsaiError {
   });
 }
 
-/** What is used of a `package.json`; what is no such thing there is left out. */
+/** The valid fields of a `package.json`; invalid ones are absent. */
 export interface PackageManifest {
   /** A name that npm could have. */
   name?: string;
@@ -110,7 +110,7 @@ export interface PackageManifest {
   version?: string;
 }
 
-/** Of a folder without a `package.json`, and of one that cannot be read, nothing is known. */
+/** Empty without a readable `package.json`. */
 export function packageManifest(folder: string): PackageManifest {
   const { name, version } = fields(join(folder, "package.json"));
   return {

@@ -9,7 +9,7 @@ export interface UpdatePackagesOptions extends Omit<InstallPackageOptions, "sour
   onPackage?: (installed: InstalledPackage) => void;
 }
 
-/** What an update came to for one package. */
+/** The result of an update for one package. */
 export interface PackageUpdate {
   /** As it was before. */
   before: InstalledPackage;
@@ -23,13 +23,13 @@ export interface PackageUpdate {
   status: "updated" | "current" | "pinned" | "local" | "shipped" | "failed";
   /** Absolute paths of its extensions. Absent if no new version was installed. */
   entries?: readonly string[];
-  /** Of what failed. */
+  /** Why it failed. */
   error?: unknown;
 }
 
 /**
  * Installs packages of npm anew, one after the other: each as the newest version of what was asked for when it was installed.
- * What fails stays as it was, and does not keep the others from their update.
+ * A failed package stays as it was, and the others are still updated.
  * @throws BonsaiError `package_not_installed`, before anything is changed; the signal's reason after an abort: what was
  *   updated until then stays so
  */

@@ -41,7 +41,7 @@ export interface PackageUpdateReport extends PackageReport {
   versionBefore: string | null;
   /** `pinned`: one version was asked for; `local`: used where it lies, or from a tarball. */
   status: PackageUpdate["status"];
-  /** Of what failed; it is as before. */
+  /** Why the update failed. The package is as before. */
   error: { code: string; message: string; hint: string } | null;
 }
 

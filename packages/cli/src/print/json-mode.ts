@@ -15,7 +15,7 @@ export function runJson(call: AgentCall): Promise<ExitCode> {
     let last: EventJson | undefined;
     const write = (event: EventJson) => {
       if (event.type !== "agent_end") return out.write(event);
-      // What is written while the session closes comes before it: who reads it has read everything.
+      // Events of the closing session come before it, so a reader of this line has read everything.
       last = event;
       return undefined;
     };

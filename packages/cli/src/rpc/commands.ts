@@ -38,7 +38,7 @@ export const stopping: ReadonlySet<RpcCommandName> = new Set([
   "shutdown",
 ]);
 
-/** What each command does. A handler throws the error of its response. */
+/** Runs the commands. A handler throws the error of its response. */
 export const rpcHandlers: RpcHandlers = {
   ...sessionHandlers,
   prompt,

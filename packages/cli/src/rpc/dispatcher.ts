@@ -31,7 +31,7 @@ interface DispatcherOptions {
 /** Lines are read ahead up to here, so that what stops things is seen behind a command that does not end. */
 const mostWaiting = 64;
 
-/** What stops things waits so long for its turn. */
+/** A command that stops things waits this long for its turn. */
 const mostWaitMs = 500;
 
 /**
@@ -88,13 +88,13 @@ export class RpcDispatcher {
     const blocked = [this.#options.questionWaits(), delay(mostWaitMs, undefined, { ref: false })];
     Promise.race([before, ...blocked]).then(
       () => (isAnswered ? undefined : stop()),
-      // Whoever waits for the turn gets the error.
+      // The command that waits for its turn gets the error.
       () => {},
     );
   }
 
   async #take(read: ReadCommand | UnreadableCommand): Promise<void> {
-    // What came behind `shutdown` is not begun any more.
+    // Commands behind `shutdown` do not begin.
     if (this.#options.work.stopped.aborted) return;
     if ("error" in read) return this.#refuse(read, read.command, read.error);
     const answering = this.#answer(read);

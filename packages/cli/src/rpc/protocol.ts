@@ -88,7 +88,7 @@ export type RpcParams<Name extends RpcCommandName> = z.output<z.ZodObject<(typeo
 /** Given back with the response to it. */
 export type RpcId = string | number;
 
-/** What the responses carry as `data`; what is undefined is absent. */
+/** The `data` of each response. Undefined fields are absent. */
 export interface RpcData {
   /** Answers when the message is stored or queued. `agent_end` follows when the work is done. Long. */
   prompt: { queued: boolean };
@@ -242,11 +242,11 @@ export interface RpcSession {
   cancelled: boolean;
 }
 
-/** What a prompt calls that begins with a slash and the name. */
+/** A command that a prompt can call with a slash and its name. */
 interface RpcCommandInfo {
   name: string;
   description: string | undefined;
-  /** What may stand behind the name, like `[focus]`. */
+  /** The arguments, like `[focus]`. */
   argumentHint?: string;
   source: "extension" | "prompt" | "skill";
   /** Its file, and where that was found, in pi's words. */
@@ -256,7 +256,7 @@ interface RpcCommandInfo {
 export interface RpcExtensions {
   loaded: readonly LoadedExtension[];
   failed: readonly { path: string; error: ErrorJson }[];
-  /** What the command line can set. */
+  /** Flags for the command line. */
   flags: readonly ({ name: string } & FlagOptions)[];
 }
 
@@ -292,7 +292,7 @@ export type RpcNote =
   | { type: "notice"; level: "info" | "warning"; code: string; message: string }
   /** Texts that were queued and neither sent nor stored when the run had ended, oldest first. */
   | { type: "unsent"; inputs: readonly { message: string; images?: readonly ImageContent[] }[] }
-  /** What the question behind it is about: a compaction before it is written. */
+  /** The compaction that the next question is about, before it is written. */
   | { type: "compaction_draft"; draft: DraftReport }
   /** Output of a `bash` command as it comes, with the id of that command. */
   | { type: "bash_execution_update"; id?: RpcId | undefined; delta: string }

@@ -146,7 +146,7 @@ async function serve({ call, dispatcher, asked, signal, ended }: Serving): Promi
   }
   if (ended.aborted) stdin?.destroy?.();
   else await Promise.race([last, asked.waiting(), interrupted]);
-  // Nobody answers any more: what waits for an answer goes on without.
+  // The client answers no more: work that waits for an answer goes on without one.
   asked.close();
   await Promise.race([last, interrupted, ...(ended.aborted ? [delay(endPatienceMs)] : [])]);
 }

@@ -33,12 +33,12 @@ export class RpcUi {
     return this.#closed.signal.aborted;
   }
 
-  /** Nobody answers any more. */
+  /** Ends all questions: the client answers no more. */
   close(): void {
     this.#closed.abort();
   }
 
-  /** What extensions, and the agent, ask through. */
+  /** Extensions and the agent ask the client through this. */
   readonly ui: FrontEndUI = {
     select: async (title, options, settings) => {
       const response = await this.#ask({ method: "select", title, options: [...options] }, settings);

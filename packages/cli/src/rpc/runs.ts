@@ -4,12 +4,12 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import { errorJson } from "../call/event-json.ts";
 import type { RpcNote } from "./protocol.ts";
 
-/** Who is at work now. */
+/** The host of the agent that works now. */
 interface AgentWork {
   readonly agent: Pick<Agent, "isBusy" | "idle">;
 }
 
-/** What is under way: runs of the agent, and commands that take their time. */
+/** Owner of the running work: runs of the agent, and long commands. */
 export class RpcRuns {
   readonly #pending = new Set<Promise<unknown>>();
   readonly #note: (note: RpcNote) => void;
@@ -56,7 +56,7 @@ export class RpcRuns {
         else if (!isQueued) this.#note({ type: "run_failed", error: errorJson(error) });
       };
       const ended = (result: RunResult) => {
-        // What failed before the message was stored is the answer to it.
+        // A failure before the message was stored is the answer to it.
         if (result.status === "failed" && !isAccepted) reject(result.error);
         accept();
         this.#noteUnsent(result);

@@ -2,7 +2,7 @@ import type { AgentHost } from "../call/agent-host.ts";
 import type { RpcCommandName, RpcData, RpcId, RpcNote, RpcParams } from "./protocol.ts";
 import type { RpcRuns } from "./runs.ts";
 
-/** What commands work on. */
+/** The session, the agent and the output that RPC commands work with. */
 export interface RpcWork {
   host: AgentHost;
   runs: RpcRuns;

@@ -52,7 +52,7 @@ export interface BranchSideReport
   /** ISO 8601: its first and last message; null without one. */
   firstActivity: string | null;
   lastActivity: string | null;
-  /** Of all that was asked of models on this side. */
+  /** The sum over all requests to models on this side. */
   usage: Usage;
   /** Null where not all of it is known. */
   costUsd: number | null;

@@ -19,7 +19,7 @@ interface CompactViewOptions {
   picture: PlanPicture;
   /** The file that was, or would be, written to. */
   file: string | undefined;
-  /** What a model would be asked, and what that would cost. */
+  /** The planned requests to a model, and their price. */
   cost?: PlannedCost | undefined;
   /** The file is another than the one that was named. Default: false. */
   isCopy?: boolean | undefined;
@@ -33,7 +33,7 @@ const headings: Partial<Record<CompactionResult["status"], string>> = {
   masked: "Masked",
 };
 
-/** What a compaction did or would do. */
+/** Shows the outcome or the plan of a compaction. */
 export function* compactView(options: CompactViewOptions): Generator<Line> {
   const { result, picture, width } = options;
   if (!Object.hasOwn(headings, result.status)) {
@@ -62,7 +62,7 @@ interface LossViewOptions {
   isPlan?: boolean;
 }
 
-/** What a summary carries and what it left out, and an empty line behind it; nothing where nothing is known. */
+/** Shows what a summary carries and what it left out, with an empty line behind it. Empty if nothing is known. */
 export function* lossView(known: SummaryLoss, { width, indent, isPlan }: LossViewOptions): Generator<Line> {
   const said = lossLines(known, { isPlan });
   for (const { text, isLoss } of said)
@@ -76,7 +76,7 @@ function writtenTo(file: string): Line {
   return ["Saved to ", span(file, "cyan")];
 }
 
-/** What a model would be asked, and its price. */
+/** The planned requests to a model, and their price. */
 export function plannedText({ model, requests, costUsd, failure }: PlannedCost): string {
   if (requests.length === 0) return `${model} is not available. ${failure ?? ""}`.trimEnd();
   const inputTokens = requests.reduce((sum, each) => sum + each.inputTokens, 0);
@@ -91,7 +91,7 @@ function headline({ result }: CompactViewOptions): Line {
   return [span(`${headings[result.status] ?? ""}${anew}`, ["bold", "green"]), `  ${sizeChange(result)}`];
 }
 
-/** What was asked for a compaction, and what that cost: `2 requests, $0.03`. */
+/** The requests of a compaction and their price: `2 requests, $0.03`. */
 export function requestWords({ requests, costUsd }: Pick<CompactionResult, "requests" | "costUsd">): string {
   return `${counted(requests, "request")}, ${costPhrase(costOfRequests(costUsd))}`;
 }
@@ -137,7 +137,7 @@ export function* summaryExcerpt(summary: string, width: number): Generator<Line>
   if (left > 0) yield [span(`  │ … ${counted(left, "more line")} (--json shows all)`, "gray")];
 }
 
-/** What of a result is reported, in this order. */
+/** The reported fields of a result, in this order. */
 const reportedFields = [
   "status",
   "reason",
@@ -189,7 +189,7 @@ export function compactionReport(
   };
 }
 
-/** What a compaction would ask of a model, and what that would cost. */
+/** The requests that a compaction would make, and their price. */
 export interface PlannedCost {
   /** `provider/id`. */
   model: string;

@@ -26,7 +26,7 @@ export interface CompactionRecord {
   lastCompactedAt: string;
   /** How much of the user's words and of the terms the summary carries; null where its maker did not record it. */
   carried: NonNullable<SummaryLoss["carried"]> | null;
-  /** What the summary left out, and what of that was put back; null where it was not checked. */
+  /** Facts that the summary left out, and those put back; null if this was not checked. */
   loss: NonNullable<SummaryLoss["loss"]> | null;
 }
 
@@ -83,7 +83,7 @@ export function liveCompactions(session: Session): CompactionEntry[] {
     if (entry.replacesCompactionId !== undefined) replaced.add(entry.replacesCompactionId);
     if (replaced.has(entry.id)) continue;
     live.push(entry);
-    // What a later entry undid counts for the path that ends there, not for what stood before this compaction.
+    // A later undo counts for the path that ends there, but not for the time before this compaction.
     undone = new UndoneCompactions();
   }
   return live;

@@ -50,7 +50,7 @@ export interface ContextWindow {
 }
 
 /**
- * Where the tokens of the next request go.
+ * The parts of the next request, in tokens.
  * Invariant: the parts and `unexplainedTokens` add up to `totalTokens`. If the provider counted less than the estimate, all
  * parts share its count.
  */
@@ -76,7 +76,7 @@ export interface ContextReportOptions {
   session: Session;
   /** Default: the session's leaf. */
   leafId?: string | null | undefined;
-  /** What each request contains besides messages. Default: unknown, as for a session without an agent. */
+  /** The parts of each request besides messages. Default: unknown, as for a session without an agent. */
   overhead?: { systemPrompt: string; tools: readonly ToolDeclaration[] } | undefined;
   settings: CompactionSettings;
   /** Default: unknown. */

@@ -29,7 +29,7 @@ interface Row {
   note: string;
 }
 
-/** Where the tokens of the next request go: a bar, a table and the largest messages. */
+/** The parts of the next request: a bar, a table and the largest messages. */
 export function* contextReportView(
   report: ContextReport,
   width: number,
@@ -72,7 +72,7 @@ function totalRow(report: ContextReport): Row {
 }
 
 /**
- * Of the window, where it is known: the parts add up to the share of all, which is that of the headline, and with what is
+ * The part of the window, if its size is known. The parts add up to the share of all, which is that of the headline, and with what is
  * left to 100%, unless there is more than the window holds.
  */
 function sharesOf(
@@ -142,7 +142,7 @@ function unexplainedRow({ unexplainedTokens: tokens, ...report }: ContextReport)
 function windowRows({ window, ...report }: ContextReport): Row[] {
   if (window === undefined) return [];
   const { freeTokens, reserveTokens, thresholdTokens } = window;
-  // Where the context is above the threshold, it takes of the reserve; else the settings alone say how large that is.
+  // A context above the threshold uses part of the reserve; else the settings alone say how large the reserve is.
   const [ofFree, ofReserve] = [freeTokens > 0, freeTokens === 0].map(
     (ofContext) => ofContext && hasEstimate(report),
   );

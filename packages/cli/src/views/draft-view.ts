@@ -51,7 +51,7 @@ const order: readonly DraftChoice[] = [
   "cancel",
 ];
 
-/** What can be decided on a draft, with a word for it; of a cut, with what it keeps by estimate. */
+/** The possible decisions on a draft, each with a word for it; a cut also with the tokens that it keeps, estimated. */
 export function draftChoices(
   draft: CompactionDraft,
 ): { choice: DraftChoice; label: string; keptTokens?: number | undefined }[] {
@@ -89,7 +89,7 @@ export function draftTitle({ stage, result }: CompactionDraft): string {
     : "Compact with this summary? Nothing is saved yet.";
 }
 
-/** What there is to know beside the picture and the summary: a paragraph each. */
+/** Facts beside the picture and the summary: a paragraph each. */
 export function draftFacts(draft: CompactionDraft, model: Model): string[] {
   const { stage, result, summariser, isEdited, focus, caveat } = draft;
   const cost = plannedCost(result, model);
@@ -180,7 +180,7 @@ function draftText(draft: CompactionDraft, model: Model): string {
 
 interface DialogReviewOptions {
   ui: Pick<FrontEndUI, "select" | "input" | "editor">;
-  /** Whose prices hold. */
+  /** The model whose prices are shown. */
   model: () => Model;
 }
 

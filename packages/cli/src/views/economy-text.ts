@@ -25,7 +25,7 @@ interface EconomyTextOptions {
 }
 
 /**
- * Where the economy has a session compacted, and what that saves: "compacts at 64k of 200k: about $7.10 a day less". With the
+ * The size at which the economy compacts, and the money that this saves: "compacts at 64k of 200k: about $7.10 a day less". With the
  * economy off, what `auto` would do: "would compact at ...". Undefined for an unknown window. Reads the whole path.
  */
 export function economyText(options: EconomyTextOptions): string | undefined {
@@ -53,8 +53,8 @@ function whyThere({ size }: ContextLimit, { usdPerMillionTokens }: ModelSizes): 
   return size === undefined ? "the model is free" : "no smaller size is cheaper";
 }
 
-/** What is no cent of a day is not spoken of. */
-const LEAST_USD = 0.01;
+/** Savings below one cent a day are not shown. */
+const MIN_USD = 0.01;
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -67,6 +67,6 @@ function savingText({ size, thresholdTokens }: ContextLimit, path: readonly Entr
   const requests = times.filter((atMs) => latest - atMs < DAY_MS && atMs <= latest).length;
   const usd = size.usdOver(requests, thresholdTokens) - size.usdOver(requests, size.tokens);
   const day = `a day of ${counted(requests, "request")}`;
-  if (Math.abs(usd) < LEAST_USD) return `: ${day} does not reach this size`;
+  if (Math.abs(usd) < MIN_USD) return `: ${day} does not reach this size`;
   return `: about ${usdText(Math.abs(usd))} a day ${usd > 0 ? "less" : "more"} (${counted(requests, "request")})`;
 }

@@ -152,7 +152,7 @@ export interface BarPart {
 interface BarOptions {
   /** Columns of the whole bar. */
   width: number;
-  /** What the whole width stands for; default: the sum of the parts. */
+  /** The value of the whole width; default: the sum of the parts. */
   whole?: number;
 }
 

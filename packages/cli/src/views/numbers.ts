@@ -99,7 +99,7 @@ export function sizeText(size: TokenSize): string {
   return tokensText(size.tokens, hasEstimate(size));
 }
 
-/** Where a size is known from: what a provider reported, what was estimated since, or estimates alone. */
+/** The source of a size: a provider's report, with what was estimated since, or estimates alone. */
 export function sizeSource({
   tokens,
   estimatedTokens,
@@ -111,7 +111,7 @@ export function sizeSource({
     : `reported by the provider, plus ${tokenDigits(estimatedTokens, true)} estimated since`;
 }
 
-/** What a compaction made of a context. */
+/** The size of a context before and after a compaction. */
 interface SizeChange {
   tokensBefore: number;
   /** The estimated part of it; null where nobody recorded that. */
@@ -129,7 +129,7 @@ export function sizeChange(change: SizeChange): string {
 }
 
 /**
- * What a size is of, where no part of it says so: system prompt and tools are in every request, but not always known.
+ * Says what a size includes if its parts do not: system prompt and tools are in every request, but not always known.
  * @param size.fixedTokens what is known beside the messages
  */
 export function scopeText({

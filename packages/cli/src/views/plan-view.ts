@@ -178,14 +178,14 @@ function styles(style: Style): Extract<Style, readonly unknown[]> {
   return (Array.isArray(style) ? style : [style]) as Extract<Style, readonly unknown[]>;
 }
 
-/** What happens to a part of the context. */
+/** How a compaction treats a part of the context. */
 type Fate = "fixed" | "summarised" | "turnPrefix" | "masked" | "shortened" | "kept";
 
 /** A stretch of the context with one fate. */
 interface PlanPart {
   fate: Fate;
   items: number;
-  /** Of the tokens before. */
+  /** Tokens before. */
   tokens: number;
 }
 
@@ -212,12 +212,12 @@ export interface PlanPicture {
   /** Kept messages without their images, or cut to head and tail. */
   shortenedItems: number;
   tokensBefore: number;
-  /** What both sizes are of, where no part says so. */
+  /** Names both sizes if no part does. */
   scope: string | undefined;
   /** True where a part of it is an estimate. What it is divided into, and what is left, always is. */
   isEstimateBefore: boolean;
   tokensAfter: number;
-  /** What stands for the summarised parts. */
+  /** The text that replaces the summarised parts. */
   summaryTokens: number;
   /** True where the summary is not written yet. */
   isSummaryExpected: boolean;

@@ -11,7 +11,7 @@ import {
 import { type Span, type Style, span } from "./line.ts";
 import { oneLine, printable, textWidth, truncate } from "./terminal-text.ts";
 
-/** What kind of thing an entry is, in one short word for a column. */
+/** The kind of an entry, in one short word for a column. */
 export function kindOf(entry: Entry): string {
   return shortKind(entryKind(entry));
 }
@@ -78,7 +78,7 @@ export function previewSpan(preview: Preview, style?: Style): Span {
   return { ...span(previewText(preview), style), fit: (columns) => fitPreview(preview, columns) };
 }
 
-/** So far behind its call a result may stand. */
+/** A result may stand this many entries behind its call. */
 const MOST_STEPS = 64;
 
 /** The call that an entry of a session holds the result of. */

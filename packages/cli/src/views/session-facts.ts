@@ -10,7 +10,7 @@ import {
 } from "@bonsai-agent/session";
 import { kindOf } from "./preview.ts";
 
-/** What the entries of a session add up to, over all its branches. */
+/** Sums over all entries of a session, on all its branches. */
 interface SessionFacts {
   entryCount: number;
   /** Messages by role, other entries by type; only what occurs. */
@@ -19,7 +19,7 @@ interface SessionFacts {
   kinds: [word: string, count: number][];
   /** All that was asked of models: answers, compactions, branch summaries, side requests. */
   usage: Usage;
-  /** What that cost, as far as it is known. */
+  /** Its cost, as far as it is known. */
   cost: CostSum;
   /** Answers by `provider/model`, most first. */
   models: { model: string; answers: number }[];

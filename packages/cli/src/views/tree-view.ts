@@ -17,7 +17,7 @@ interface TreeViewOptions {
 
 const noSecrets = new SecretFilter([], false);
 
-/** Where a run of the tree is drawn: guides before its first line, and before the others. */
+/** The guides of a run of the tree: before its first line, and before the others. */
 interface Place {
   at: number;
   first: string;
@@ -203,7 +203,7 @@ export interface TreeRow {
   id: string;
   parentId: string | null;
   type: string;
-  /** Of a message. */
+  /** The role of a message. */
   role?: string;
   preview: string;
   label?: string;

@@ -291,7 +291,7 @@ function settingState(setting: Setting, context: InteractiveContext): SettingSta
   };
 }
 
-/** What the economy does and saves in the open session. */
+/** Says at which size the economy compacts the open session, and what it saves. */
 function economyHere({ host }: InteractiveContext): string | undefined {
   const { session, model, systemPrompt, tools } = host.agent;
   const { compaction: settings } = host.app.settings;
