@@ -17,7 +17,7 @@ export default function auditLog(bonsai: ExtensionAPI): void {
     });
 }
 
-/** Owner of the file, and of what is known of its failures. */
+/** Writes the file, and reports its failures once. */
 class LogFile {
   readonly #chosen: () => unknown;
   #missed = 0;
@@ -34,7 +34,7 @@ class LogFile {
     try {
       const line = JSON.stringify({ ...head, event, payload: payload() });
       const gap = JSON.stringify({ ...head, event: "gap", payload: { missed: this.#missed } });
-      // A line that a full disk cut off is ended first, so that none is glued to it.
+      // Ends a line that a full disk cut off.
       append(file, this.#missed === 0 ? `${line}\n` : `\n${gap}\n${line}\n`);
       this.#missed = 0;
     } catch (error) {
@@ -54,7 +54,7 @@ class LogFile {
   }
 }
 
-/** Not waiting for the reader of a pipe that nobody reads. */
+/** Opens the file without blocking: a pipe may have no reader. */
 const FLAGS = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | (constants.O_NONBLOCK ?? 0);
 
 function append(file: string, text: string): void {
@@ -76,10 +76,10 @@ function sessionOf({ sessionManager }: ExtensionContext): string | null {
   }
 }
 
-/** What would repeat the session with each request, or write a message in pieces, is written as its size. */
+/** Fields that are logged as their size: they repeat the session with each request, or a message in pieces. */
 function recorded(name: string, payload: Record<string, unknown>): object {
   if (name === "session_before_compact") {
-    // Field by field: the path is read for whoever asks for it, and a log need not.
+    // Field by field: reading the path is slow, and the log does not need it.
     const { customInstructions, reason, willRetry, preparation } = payload;
     return { customInstructions, reason, willRetry, preparation: counted(preparation as object) };
   }

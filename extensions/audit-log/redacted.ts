@@ -1,9 +1,9 @@
 import { isSecretName, redactSecrets, textHead, textTail } from "@bonsai-agent/extension";
 
-/** Of a longer text, head and tail are kept. */
+/** A longer text keeps its head and tail. */
 const MAX_CHARS = 20_000;
 
-/** A copy that JSON can hold: without secrets, signals and functions, long texts shortened. */
+/** A copy for JSON: without secrets, signals and functions, and with shortened texts. */
 export function redacted(value: unknown, seen: readonly object[] = []): unknown {
   if (typeof value === "string") return shortened(redactSecrets(value));
   if (typeof value === "bigint") return String(value);

@@ -4,7 +4,7 @@ import type { BranchSummaryEntry, ExtensionAPI, ExtensionContext } from "@bonsai
 export default function branchNotes(bonsai: ExtensionAPI): void {
   bonsai.on("session_before_tree", ({ preparation }) => {
     const { customInstructions: focus, replaceInstructions, userWantsSummary } = preparation;
-    // Whoever brings instructions of their own means them.
+    // The user's own instructions come first.
     if (!userWantsSummary || replaceInstructions) return undefined;
     const wish = focus === undefined ? "" : `\n\nFocus on this: ${focus}`;
     return { customInstructions: `${instructions}${wish}`, replaceInstructions: true };
@@ -54,7 +54,7 @@ function heading({ timestamp, fromId, isMerge }: BranchSummaryEntry, label: stri
   return `# ${name}${timestamp.slice(0, 16).replace("T", " ")}, ${branch}${end}`;
 }
 
-/** As it was written, without what stands around it for the model. */
+/** The text without its frame for the model. */
 function note({ summary, details }: BranchSummaryEntry): string {
   const { prose } = (details ?? {}) as { prose?: unknown };
   return (typeof prose === "string" ? prose : summary).trim();

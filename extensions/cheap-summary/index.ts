@@ -9,7 +9,7 @@ import {
 } from "@bonsai-agent/extension";
 
 /**
- * A cheaper model writes the summaries: the one that is named, else the cheapest fit one of the session's own provider.
+ * A cheaper model writes the summaries: the configured one, else the cheapest suitable one of the session's provider.
  * Without such a model, or if it fails, the default summariser runs.
  */
 export default function cheapSummary(bonsai: ExtensionAPI): void {
@@ -64,7 +64,7 @@ export default function cheapSummary(bonsai: ExtensionAPI): void {
   }
 }
 
-/** Undefined, and the user is notified, where it cannot be asked. */
+/** Undefined with a notice if the model cannot be used. */
 function namedModel(
   { model, modelRegistry, ui }: ExtensionContext,
   name: string,
@@ -78,9 +78,9 @@ function namedModel(
   return undefined;
 }
 
-/** Below that, the session's own model is hardly dearer: much of what it reads is in the provider's cache. */
+/** Below this size the session's own model costs about the same, because its prefix is cached. */
 const TIMES_CHEAPER = 5;
-/** For instructions and the summary itself. */
+/** Room for instructions and the summary. */
 const ROOM_TOKENS = 16_000;
 
 function cheapestModel(ctx: ExtensionContext, tokens: number): CatalogueModel | undefined {
@@ -96,12 +96,12 @@ function cheapestModel(ctx: ExtensionContext, tokens: number): CatalogueModel | 
   return fit.toSorted((one, other) => price(one) - price(other))[0];
 }
 
-/** Who makes it and in which variant, where a provider serves those of many: `maker/model:variant`. */
+/** Maker and variant in an id like `maker/model:variant`, of providers that serve models of many makers. */
 function lineOf({ id }: CatalogueModel): string {
   return id.replace(/(?<![^/])[^/]*?(:[^/:]*)?$/, "$1");
 }
 
-/** A summary reads much and writes little. A price that is unknown or nought says nothing. */
+/** A summary reads much and writes little. Models without a price are skipped. */
 function price({ usdPerMillionTokens: prices }: CatalogueModel): number {
   const weighted = prices === undefined ? 0 : prices.input * 10 + prices.output;
   return weighted > 0 ? weighted : Number.POSITIVE_INFINITY;

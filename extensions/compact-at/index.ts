@@ -12,7 +12,7 @@ export default function compactAt(bonsai: ExtensionAPI): void {
       "compact after spending this many US dollars since the last compaction, for example 1.50; default: BONSAI_COMPACT_AT_COST",
   });
   let limit = never;
-  /** Whatever came of the last compaction, the next is not tried before there is a fifth more than it left. */
+  /** Tokens at which the next attempt starts: a fifth above the size after the last one. */
   let notBefore = always;
 
   bonsai.on("session_start", (_event, ctx) => {
@@ -26,14 +26,14 @@ export default function compactAt(bonsai: ExtensionAPI): void {
     notBefore = { tokens: outcome.tokensAfter * 1.2, costUsd: spentSinceCompaction(ctx) * 1.2 };
   });
 
-  // Before the first request too: a session that is gone on with may be over the limit already.
+  // A resumed session may already be above the limit.
   bonsai.on("before_agent_start", (_event, ctx) => compactIfDue(ctx));
   bonsai.on("turn_end", (_event, ctx) => compactIfDue(ctx));
 
   function compactIfDue(ctx: ExtensionContext): undefined {
     const tokens = ctx.getContextUsage()?.tokens ?? 0;
     const isFull = tokens >= Math.max(limit.tokens, notBefore.tokens);
-    // The path is read only where its costs are asked for.
+    // Reads the path only if there is a limit of costs.
     const costUsd = limit.costUsd < never.costUsd ? spentSinceCompaction(ctx) : 0;
     if (!isFull && costUsd < Math.max(limit.costUsd, notBefore.costUsd)) return;
     ctx.compact({ onError: (error) => ctx.ui.notify(`compact-at: ${error.message}`, "warning") });
@@ -48,7 +48,7 @@ interface Limits {
 const always: Limits = { tokens: 0, costUsd: 0 };
 const never: Limits = { tokens: Number.POSITIVE_INFINITY, costUsd: Number.POSITIVE_INFINITY };
 
-/** What nothing is said of is never reached, nor is what is not understood. */
+/** A missing or invalid value is never reached. */
 function readLimits(bonsai: ExtensionAPI, onProblem: (problem: string) => void): Limits {
   const [tokens, costUsd] = [
     bonsai.getFlag("compact-at") || process.env.BONSAI_COMPACT_AT,

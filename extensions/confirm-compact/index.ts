@@ -10,7 +10,7 @@ import {
 
 /** Asks before a compaction, and shows its effect. Without a terminal, compactions run as usual. */
 export default function confirmCompact(bonsai: ExtensionAPI): void {
-  /** After a no at the threshold, it is not asked again before the context has so many tokens. */
+  /** Tokens at which it asks again after the user refused. */
   let askAgainAt = 0;
   const forget = () => {
     askAgainAt = 0;
@@ -37,7 +37,7 @@ const reasons: Record<CompactionReason, string> = {
   overflow: "The model refused the request as too long. Without a compaction, the request fails.",
 };
 
-/** Requests, and files, that are listed. */
+/** Maximum number of listed requests, and of files. */
 const LISTED = 6;
 
 function picture({ messagesToSummarize, turnPrefixMessages, ...preparation }: CompactionPreparation): string {

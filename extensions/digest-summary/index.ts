@@ -7,8 +7,8 @@ import {
 } from "@bonsai-agent/extension";
 
 /**
- * Summaries that cost nothing: the built-in digest writes all of them. Every way out returns something, for where nothing
- * is returned a model is asked.
+ * The built-in digest writes all summaries, at no cost. Every handler returns a result, because Bonsai asks a model
+ * otherwise.
  */
 export default function digestSummary(bonsai: ExtensionAPI): void {
   const summariser = digestSummariser();
@@ -20,7 +20,7 @@ export default function digestSummary(bonsai: ExtensionAPI): void {
     } catch (error) {
       signal.throwIfAborted();
       if (reason !== "overflow") return { cancel: true, reason: messageOf(error) };
-      // The request would fail for good; with something in its place, what is kept can be shortened.
+      // Without a summary the request fails. After one, the kept messages can be shortened.
       const { firstKeptEntryId, tokensBefore, previousSummary: summary = NOTHING } = preparation;
       return { compaction: { summary, firstKeptEntryId, tokensBefore } };
     }
@@ -28,7 +28,7 @@ export default function digestSummary(bonsai: ExtensionAPI): void {
 
   bonsai.on("session_before_tree", async ({ preparation, signal }) => {
     const { entriesToSummarize: entries, customInstructions, userWantsSummary } = preparation;
-    // Of a branch that holds nothing, nobody is asked for a summary.
+    // An empty branch needs no summary.
     if (!userWantsSummary || !entries.some(isSeen)) return undefined;
     try {
       return { summary: await summariseEntries({ entries, summariser, customInstructions, signal }) };

@@ -1,8 +1,8 @@
 import { type ExtensionAPI, summarisePreparation } from "@bonsai-agent/extension";
 
 /**
- * Keeps nothing but the summary when it compacts, and what the model has not answered yet: a prompt, or the results of
- * its latest tool calls. Where that fails, the usual compaction keeps what it always keeps.
+ * Compactions keep only the summary and the messages that the model has not answered yet: a prompt, or the results of
+ * its latest tool calls. If that fails, the default compaction runs.
  */
 export default function fullSummary(bonsai: ExtensionAPI): void {
   bonsai.on(

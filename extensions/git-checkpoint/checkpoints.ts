@@ -2,26 +2,26 @@ import type { ExtensionAPI, ExtensionContext } from "@bonsai-agent/extension";
 import { type Checkpoint, checkpointAt, messageAt, TYPE } from "./remembered.ts";
 import { type Change, Repository, TooSlow } from "./repository.ts";
 
-/** Of the changes in a question. */
+/** Maximum number of changes in a question. */
 const SHOWN = 12;
 
 export interface CheckpointSettings {
-  /** Files go back where nobody can be asked. */
+  /** Restores files without a question if there is no user. */
   restoresUnasked: boolean;
   /** Checkpoints in the repository. */
   keep: number;
-  /** Of one call of git. */
+  /** Time limit of one call of git. */
   limitMs: number;
 }
 
-/** Owner of what a session knows of its repository. What goes wrong is notified and never disturbs the work. */
+/** Takes and restores checkpoints of a session. A failure is a notice and never stops the work. */
 export class Checkpoints {
   readonly #bonsai: ExtensionAPI;
   readonly #settings: () => CheckpointSettings;
-  /** Kinds of trouble that come with every turn. */
+  /** Notified problems: most of them come with every turn. */
   readonly #notified = new Set<string>();
   #opened: Promise<Repository | string> | undefined;
-  /** Of the files as they were seen last at this place. */
+  /** The tree of the files at this place, as last seen. */
   #latestTree: string | undefined;
 
   constructor(bonsai: ExtensionAPI, settings: () => CheckpointSettings) {
@@ -29,12 +29,12 @@ export class Checkpoints {
     this.#settings = settings;
   }
 
-  /** Where something changed since the latest. */
+  /** Takes a checkpoint if a file changed since the latest one. */
   take(ctx: ExtensionContext, { entryId, label }: Pick<Checkpoint, "entryId" | "label">): Promise<void> {
-    const onFailure = (why: string) => this.#tellOnce(ctx, "Could not save a file checkpoint", why);
+    const onFailure = (why: string) => this.#notifyOnce(ctx, "Could not save a file checkpoint", why);
     return this.#guarded(ctx, onFailure, async (repository) => {
       const { tree, problem } = await repository.tree();
-      if (problem !== undefined) this.#tellOnce(ctx, "A file checkpoint is not complete", problem);
+      if (problem !== undefined) this.#notifyOnce(ctx, "A file checkpoint is not complete", problem);
       if (tree === this.#latestTree) return;
       const { commit } = await repository.commit(tree, message(ctx, entryId));
       await this.#remember(repository, ctx, { commit, tree, entryId, label });
@@ -42,8 +42,8 @@ export class Checkpoints {
     });
   }
 
-  /** The files become as they were at a place, where the user wants it. */
-  giveBack(
+  /** Restores the files of a place in the tree, if the user agrees. */
+  restore(
     ctx: ExtensionContext,
     { leafId, oldLeafId }: { leafId: string | null; oldLeafId: string | null },
   ): Promise<void> {
@@ -60,7 +60,7 @@ export class Checkpoints {
       const why = await refusal(repository, ctx, { changes, ...this.#settings() });
       if (why !== undefined) return ctx.ui.notify(why);
       const { commit } = await repository.commit(tree, message(ctx, oldLeafId));
-      // Nothing is lost: what is here now can be gone back to.
+      // Keeps the current files too.
       const [entryId, label] = [messageAt(ctx, oldLeafId), "before restoring files"];
       await this.#remember(repository, ctx, { commit, tree, entryId, label, isElsewhere: true });
       await repository.exchange(tree, wanted.tree);
@@ -71,7 +71,7 @@ export class Checkpoints {
     });
   }
 
-  /** Why there can be none; undefined where there can. */
+  /** The reason why checkpoints are not available. */
   async whyNone(ctx: ExtensionContext): Promise<string | undefined> {
     const found = await this.#repository(ctx);
     return typeof found === "string" ? found : undefined;
@@ -103,7 +103,7 @@ export class Checkpoints {
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       if (!(error instanceof TooSlow)) return onFailure(why);
-      this.#tellOnce(ctx, "Checkpoints are off for this session", why);
+      this.#notifyOnce(ctx, "Checkpoints are off for this session", why);
       found.close();
       this.#opened = Promise.resolve(why);
     }
@@ -118,7 +118,7 @@ export class Checkpoints {
     this.#bonsai.appendEntry<Checkpoint>(TYPE, { ...checkpoint, at: new Date().toISOString() });
   }
 
-  #tellOnce(ctx: ExtensionContext, trouble: string, why: string): void {
+  #notifyOnce(ctx: ExtensionContext, trouble: string, why: string): void {
     if (!this.#notified.has(trouble)) ctx.ui.notify(`${trouble}: ${why}`, "warning");
     this.#notified.add(trouble);
   }

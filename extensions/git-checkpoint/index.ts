@@ -31,7 +31,7 @@ export default function gitCheckpoint(bonsai: ExtensionAPI): void {
   bonsai.on("session_start", async ({ reason }, ctx) => {
     await checkpoints.close();
     const leafId = ctx.sessionManager.getLeafId();
-    if (reason === "fork") await checkpoints.giveBack(ctx, { leafId, oldLeafId: null });
+    if (reason === "fork") await checkpoints.restore(ctx, { leafId, oldLeafId: null });
   });
   bonsai.on("session_shutdown", () => checkpoints.close());
   bonsai.on("before_agent_start", async (event, ctx) => {
@@ -45,8 +45,8 @@ export default function gitCheckpoint(bonsai: ExtensionAPI): void {
     if (entryId !== undefined) await checkpoints.take(ctx, { entryId, label: `turn ${turn} of "${prompt}"` });
   });
   bonsai.on("session_tree", async ({ newLeafId, oldLeafId, isMerge }, ctx) => {
-    // A merge goes nowhere: the files belong to the place where it is told.
-    if (!isMerge) await checkpoints.giveBack(ctx, { leafId: newLeafId, oldLeafId });
+    // A merge does not move to another place.
+    if (!isMerge) await checkpoints.restore(ctx, { leafId: newLeafId, oldLeafId });
   });
 
   bonsai.registerCommand("checkpoints", {

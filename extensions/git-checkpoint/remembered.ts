@@ -1,22 +1,22 @@
 import type { ExtensionContext } from "@bonsai-agent/extension";
 import type { Snapshot } from "./repository.ts";
 
-/** Of the entries in the session. */
+/** The custom type of the session's entries. */
 export const TYPE = "git-checkpoint";
 
-/** What is remembered in the session. */
+/** A snapshot in the session. */
 export interface Checkpoint extends Snapshot {
-  /** The files were so at this entry and behind it; null: before the first. */
+  /** The entry with these files; null: before the first entry. */
   entryId: string | null;
   /** ISO 8601. */
   at: string;
   /** For people. */
   label: string;
-  /** It is not of the place in the tree where its own entry stands. */
+  /** True if it belongs to another place in the tree than its own entry. */
   isElsewhere?: boolean;
 }
 
-/** All of the session, oldest first; `id` is of the entry that remembers it. */
+/** All checkpoints of the session, oldest first; `id` is their own entry's. */
 export function rememberedCheckpoints({ sessionManager }: ExtensionContext): (Checkpoint & { id: string })[] {
   return sessionManager.getEntries().flatMap((entry) => {
     if (entry.type !== "custom" || entry.customType !== TYPE) return [];
@@ -37,7 +37,7 @@ export function checkpointAt(ctx: ExtensionContext, leafId: string | null): Chec
   return all.get(way.find(({ id }) => all.has(id))?.id ?? "");
 }
 
-/** The message that an entry is or stands behind: what people go to in the tree. */
+/** The nearest message, summary or compaction at or before an entry. */
 export function messageAt({ sessionManager }: ExtensionContext, leafId: string | null): string | null {
   const way = leafId === null ? [] : sessionManager.getBranch(leafId);
   return way.findLast(({ type }) => /message|summary|compaction/.test(type))?.id ?? null;

@@ -14,7 +14,7 @@ import { join, resolve } from "node:path";
 import type { ExecResult, ExtensionAPI } from "@bonsai-agent/extension";
 
 const REFS = "refs/bonsai/checkpoints";
-/** Nothing of the user's runs, and submodules are left alone. */
+/** Runs no hooks of the user, and leaves submodules alone. */
 const QUIET = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "submodule.recurse=false", "gc.auto=0"];
 const UNDER_WAY = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
 
@@ -25,7 +25,7 @@ export interface Snapshot {
 }
 
 export interface Change {
-  /** What going from one snapshot to the other does to a file. */
+  /** The change of the file from one snapshot to the other. */
   kind: "added" | "changed" | "deleted";
   path: string;
 }
@@ -35,13 +35,12 @@ export class TooSlow extends Error {}
 interface RepositoryOptions {
   exec: ExtensionAPI["exec"];
   root: string;
-  /** Of one call of git. */
+  /** Time limit of one call of git. */
   limitMs: number;
 }
 
 /**
- * Owner of an index beside the user's, in which snapshots are made: the user's index, branch, HEAD and stash stay as
- * they are.
+ * Makes snapshots in its own index. The user's index, branch, HEAD and stash do not change.
  */
 export class Repository {
   readonly #exec: ExtensionAPI["exec"];
@@ -57,7 +56,7 @@ export class Repository {
     this.#limitMs = limitMs;
   }
 
-  /** @returns why there is none, where there is none */
+  /** @returns the repository, or the reason why there is none */
   static async open({ exec, root: cwd, limitMs }: RepositoryOptions): Promise<Repository | string> {
     const { code, stdout, stderr } = await exec("git", ["rev-parse", "--show-toplevel"], {
       cwd,
@@ -74,11 +73,11 @@ export class Repository {
   /** Writes a tree of all files except ignored ones. Returns a `problem` if a file could not be read. */
   async tree(): Promise<{ tree: string; problem?: string }> {
     if (!existsSync(this.#index)) await this.#copyIndex();
-    // Nobody else uses this index: a lock is of a git that was ended.
+    // A lock belongs to a killed git: only this class uses the index.
     rmSync(`${this.#index}.lock`, { force: true });
     const added = await this.#run(["add", "--all", "--ignore-errors"]);
     const problem = added.code === 0 ? undefined : firstLine(added.stderr);
-    // It was ended from outside: what it had added by then is no snapshot.
+    // A killed git has added only some of the files.
     if (problem === "") throw new Error("git add was stopped");
     const tree = await this.#git(["write-tree"]);
     return { tree, ...(problem === undefined ? {} : { problem }) };
@@ -92,7 +91,7 @@ export class Repository {
     return { commit, tree };
   }
 
-  /** Keeps a snapshot from being collected, and lets go of the oldest beyond `keep`. */
+  /** Protects a snapshot from git's garbage collection, and releases the oldest ones beyond `keep`. */
   async keep({ commit }: Snapshot, session: string, keep: number): Promise<void> {
     const name = `${Date.now()}-${commit.slice(0, 12)}`;
     await this.#git(["update-ref", `${REFS}/${session.replaceAll(/[^\w-]/g, "-")}/${name}`, commit, ""]);
@@ -122,7 +121,7 @@ export class Repository {
     }));
   }
 
-  /** What of the user's own is going on, so that files must not be exchanged. */
+  /** The user's merge or rebase under way: no files may change then. */
   async underWay(): Promise<string | undefined> {
     const paths = await this.#git(["rev-parse", ...UNDER_WAY.flatMap((name) => ["--git-path", name])]);
     const found = paths.split("\n").findIndex((path) => existsSync(resolve(this.#root, path)));
@@ -151,7 +150,7 @@ export class Repository {
     return join(this.#folder, "index");
   }
 
-  /** The user's index knows which files are as they were: nothing has to be read again. */
+  /** Starts from the user's index, so that git reads only changed files. */
   async #copyIndex(): Promise<void> {
     const own = resolve(this.#root, (await this.#git(["rev-parse", "--git-path", "index"])).trim());
     if (!existsSync(own)) return;
@@ -186,7 +185,7 @@ export class Repository {
   }
 }
 
-/** Git writes over what is ignored: a file in the place of one to come, or of its folder, that would not be deleted. */
+/** An ignored file that git would overwrite: at the path of an added file, or of its folder. */
 function obstacle(root: string, changes: Change[]): string | undefined {
   const deleted = new Set(changes.flatMap(({ kind, path }) => (kind === "deleted" ? [path] : [])));
   const comes = changes.filter(({ kind }) => kind === "added").map(({ path }) => path);
@@ -199,7 +198,7 @@ function obstacle(root: string, changes: Change[]): string | undefined {
   return [...files, ...comes.flatMap((path) => filesAt(root, path))].find((path) => !deleted.has(path));
 }
 
-/** Undefined where there is nothing, also because a file stands in the place of its folder. */
+/** Undefined if there is no such file. */
 function stateOf(path: string): Stats | undefined {
   try {
     return lstatSync(path);

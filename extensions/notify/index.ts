@@ -62,7 +62,7 @@ async function run(bonsai: ExtensionAPI, command: string, text: string): Promise
     : `${command} failed with exit code ${code} ${textHead(stderr.trim(), 200)}`.trim();
 }
 
-/** On the terminal that the program was started from, never on its output. Programs that drive Bonsai notify their users themselves. */
+/** Writes to the terminal, never to the output: other programs read that. */
 function onTerminal({ mode }: ExtensionContext, style: string, text: string): string | undefined {
   if (style !== "" && !STYLES.includes(style))
     return `the notify setting is ${style}, but must be one of ${STYLES.join(", ")}`;
@@ -71,7 +71,7 @@ function onTerminal({ mode }: ExtensionContext, style: string, text: string): st
   try {
     terminal = openSync(process.env.BONSAI_NOTIFY_TERMINAL || "/dev/tty", "a");
   } catch {
-    // There is none: nobody sits in front of it.
+    // There is no terminal.
     return undefined;
   }
   try {
@@ -87,7 +87,7 @@ function onTerminal({ mode }: ExtensionContext, style: string, text: string): st
   return undefined;
 }
 
-/** What the terminal understands, where it says who it is. */
+/** The protocol of a terminal that names itself in the environment. */
 function styleOf({ TMUX, TERM = "", TERM_PROGRAM = "" }: NodeJS.ProcessEnv): string {
   if (TMUX) return "bell";
   if (/^(?:iTerm\.app|WezTerm|ghostty)$/.test(TERM_PROGRAM) || TERM === "xterm-ghostty") return "osc9";
@@ -99,7 +99,7 @@ function sequence(style: string, text: string): string {
   return style === "osc777" ? `\x1b]777;notify;Bonsai;${text.replaceAll(";", ",")}\x07` : "\x07";
 }
 
-/** One short line that no terminal takes for a command. */
+/** One short line without control characters. */
 function clean(text: string): string {
   return textHead(text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim(), 200);
 }

@@ -7,7 +7,7 @@ interface Todo {
   done: boolean;
 }
 
-/** To-dos that are shown of a folded list. */
+/** To-dos of a folded list. */
 const mostFolded = 5;
 
 interface TodoDetails {
@@ -15,8 +15,8 @@ interface TodoDetails {
 }
 
 /**
- * A to-do list for the agent. It lives in the results of its own tool, so that it follows the branch; what is open is
- * carried over by every compaction.
+ * A to-do list for the agent. The results of its tool store it, so it follows the branch. Compactions keep the open
+ * to-dos.
  */
 export default function todo(bonsai: ExtensionAPI): void {
   let todos: Todo[] = [];
@@ -34,7 +34,7 @@ export default function todo(bonsai: ExtensionAPI): void {
         "Keeps a to-do list. For a task with several steps, add each step and mark it done as soon as you finish it. If you are unsure about the steps, use the action list. Each result shows the whole list.",
       promptSnippet: "Keep a to-do list for work with several steps.",
       parameters,
-      // Two calls at once would each begin with the same list.
+      // Parallel calls would overwrite each other.
       executionMode: "sequential",
       execute: async (
         _toolCallId,
@@ -60,7 +60,7 @@ export default function todo(bonsai: ExtensionAPI): void {
   });
 }
 
-/** Flat, for providers take no choice at the top of a schema. */
+/** Flat: providers refuse a union at the top of a schema. */
 const parameters = z.object({
   action: z.enum(["add", "done", "reopen", "remove", "list", "clear"]),
   texts: z.array(z.string().min(1)).optional().describe("For add: one text for each new to-do."),
@@ -107,7 +107,7 @@ function listed(todos: readonly Todo[]): string {
   return todos.map(({ id, text, done }) => `[${done ? "x" : " "}] #${id} ${text}`).join("\n");
 }
 
-/** Folded, what is left to do. */
+/** A folded list shows the open to-dos. */
 function drawn(todos: readonly Todo[], isWhole: boolean, theme: Theme): string[] {
   const open = todos.filter(({ done }) => !done);
   const shown = isWhole ? todos : open.slice(0, mostFolded);
@@ -123,7 +123,7 @@ function drawn(todos: readonly Todo[], isWhole: boolean, theme: Theme): string[]
   ];
 }
 
-/** The list as the latest result on this branch has it; what was summarised is still there. */
+/** The list in the latest result on this branch. Summarised results count too. */
 function latestTodos({ sessionManager }: ExtensionContext): Todo[] {
   const results = sessionManager
     .getBranch()

@@ -51,7 +51,7 @@ export async function azureClient(
   };
 }
 
-/** A refusal that a setting mends names the setting. */
+/** Names the setting that avoids a refusal. */
 function withHint(error: unknown, deployment: string): unknown {
   if (!(error instanceof APIError) || error.status === undefined) return error;
   const hint = hintFor(error, deployment);
@@ -78,7 +78,7 @@ function hintFor({ status, code }: APIError, deployment: string): string | undef
   return undefined;
 }
 
-/** Each looks for an identity once, keeps its tokens, and renews them. */
+/** Each credential finds an identity once and renews its tokens. */
 const credentials = new WeakMap<AzureSettings, TokenCredential>();
 
 async function entraToken(azure: AzureSettings): Promise<string> {
@@ -99,7 +99,7 @@ async function entraToken(azure: AzureSettings): Promise<string> {
   }
 }
 
-/** By the cloud of the resource. */
+/** The scope of a token, by the resource's cloud. */
 function scopeOf(endpoint: string): string {
   const cloud = /\.azure\.(us|cn)$/.exec(URL.parse(endpoint)?.hostname ?? "")?.[1] ?? "com";
   return `https://cognitiveservices.azure.${cloud}/.default`;

@@ -1,21 +1,21 @@
-/** How Azure OpenAI is reached, as the environment says it. */
+/** Access to Azure OpenAI, from the environment. */
 export interface AzureSettings {
-  /** Of the resource, without a path; undefined where it is missing. */
+  /** The resource's address, without a path; undefined if it is missing. */
   endpoint: string | undefined;
   /** Undefined: the v1 API, which has no versions. */
   apiVersion: string | undefined;
   api: "openai-responses" | "openai-chat";
-  /** The names of deployments by the models that they serve; other models are asked for by their own names. */
+  /** Deployments by model. Other models use their own names. */
   deployments: ReadonlyMap<string, string>;
-  /** Without a key: Entra ID says who asks. */
+  /** True to log in with Entra ID instead of a key. */
   isEntra: boolean;
-  /** What is missing, with the remedy. */
+  /** The missing setting, with the remedy. */
   missing: string | undefined;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Variables by which the Azure SDK finds an identity; one of them, and no key, means Entra ID. */
+/** Variables of the Azure SDK for Entra ID. One of them, without a key, selects Entra ID. */
 const ENTRA = [
   "AZURE_TOKEN_CREDENTIALS",
   "AZURE_CLIENT_ID",
@@ -47,7 +47,7 @@ function missingEndpoint(given: string): string {
   return `${what} to the address of your resource, for example https://NAME.openai.azure.com.`;
 }
 
-/** People paste it with the path of an API. */
+/** Users paste it with the path of an API. */
 function endpointOf(text: string): string | undefined {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "")
@@ -56,7 +56,7 @@ function endpointOf(text: string): string | undefined {
   return `${url.origin}${path}`;
 }
 
-/** `model=deployment`, separated by commas; what is not so is left out. */
+/** `model=deployment`, separated by commas. Skips invalid parts. */
 function deploymentsOf(text: string): ReadonlyMap<string, string> {
   const pairs = text.split(",").map((pair) => pair.split("=").map((part) => part.trim()));
   return new Map(

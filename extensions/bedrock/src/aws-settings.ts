@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** What the provider is registered with: where its key is looked for, and what it lacks. */
+/** Options for the provider: the variable of its key, and the missing setting. */
 interface BedrockCredentials {
   apiKey?: string;
   missing?: string;
@@ -13,7 +13,7 @@ interface BedrockCredentials {
 /** The variable of a Bedrock API key, as AWS documents it. */
 const BEARER = "AWS_BEARER_TOKEN_BEDROCK";
 
-/** Variables by which AWS credentials come into a process; each is read by the SDK's own chain. */
+/** Variables with AWS credentials. The SDK reads them itself. */
 const SIGNS = [
   "AWS_ACCESS_KEY_ID",
   "AWS_PROFILE",

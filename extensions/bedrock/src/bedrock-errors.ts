@@ -2,7 +2,7 @@ import { BonsaiError, ProviderError } from "@bonsai-agent/extension";
 import { retryAfterMs } from "@bonsai-agent/extension/providers";
 import { NO_CREDENTIALS, NO_REGION, REMEDY } from "./aws-settings.ts";
 
-/** An error of the SDK, as far as it says anything. */
+/** An error of the SDK. */
 interface AwsError {
   name: string;
   message: string;
@@ -10,7 +10,7 @@ interface AwsError {
   retryAfterMs?: number | undefined;
 }
 
-/** What was thrown before an answer began. */
+/** The failure of a request that got no answer. */
 export function requestError(error: unknown, modelId: string): Error {
   if (error instanceof ProviderError || BonsaiError.is(error)) return error as Error;
   const aws = awsError(error);
@@ -35,7 +35,7 @@ export function requestError(error: unknown, modelId: string): Error {
   return aws.status === undefined ? unanswered(error) : refused(aws, modelId, error);
 }
 
-/** What was thrown while the answer was read: an exception of the service, a damaged frame, a broken connection. */
+/** The failure of an answer under way: an exception of the service, a damaged frame, a broken connection. */
 export function streamError(error: unknown, modelId: string): Error {
   if (error instanceof ProviderError || BonsaiError.is(error)) return error as Error;
   const aws = awsError(error);
@@ -77,7 +77,7 @@ function refused(
   return new ProviderError({
     kind: "refused",
     message: hint === undefined ? message : `${message.replace(/\.?$/, ".")} ${hint}`,
-    // A model that is not ready yet, or took too long, can be asked again.
+    // Retries a model that is not ready yet or took too long.
     status: name === "ModelNotReadyException" ? 429 : name === "ModelErrorException" ? 500 : status,
     code: name,
     body: message,
@@ -125,7 +125,7 @@ function unanswered(error: unknown): ProviderError {
   });
 }
 
-/** `fetch failed` says nothing, its cause does. */
+/** The reason of `fetch failed` is in its cause. */
 function rootMessage(error: unknown): string {
   let at = error;
   while (at instanceof Error && at.cause instanceof Error) at = at.cause;

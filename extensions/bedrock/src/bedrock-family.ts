@@ -8,16 +8,16 @@ interface ThinkingOptions {
   isTurnWithoutThinking: boolean;
 }
 
-/** Where the models of one vendor differ from the others on Bedrock. */
+/** Differences between the vendors' models on Bedrock. */
 export interface BedrockFamily {
   name: "claude" | "nova" | "gpt" | "gpt-oss" | "other";
-  /** Where a cache point is taken, as AWS documents it by model. */
+  /** The places for a cache point, as AWS documents them by model. */
   caches: readonly ("tools" | "system" | "messages")[];
-  /** Its thinking carries a signature, and is refused without. */
+  /** True if its thinking needs a signature. */
   isSigned: boolean;
-  /** The fields beside Converse's own that say how much to think. */
+  /** Additional fields of a request for the thinking level. */
   thinking(options: ThinkingOptions): object;
-  /** True where such fields forbid a cap of the answer. */
+  /** True if such fields forbid `maxTokens`. */
   isUncapped(fields: object): boolean;
 }
 
@@ -29,7 +29,7 @@ const other: BedrockFamily = {
   isUncapped: () => false,
 };
 
-/** What every effort scale here knows. */
+/** Levels of every effort scale. */
 function effort(level: ThinkingOptions["level"]): "low" | "medium" | "high" {
   return level === "medium" || level === "high" ? level : level === "xhigh" ? "high" : "low";
 }
@@ -83,7 +83,7 @@ const families: readonly (readonly [ids: RegExp, family: BedrockFamily])[] = [
   ],
 ];
 
-/** By the id, which may be that of an inference profile: `us.anthropic.claude-…`. An ARN that names no model is unknown. */
+/** The family of an id, also of an inference profile: `us.anthropic.claude-…`. An ARN without a model is unknown. */
 export function familyOf(modelId: string): BedrockFamily {
   return families.find(([ids]) => ids.test(modelId))?.[1] ?? other;
 }

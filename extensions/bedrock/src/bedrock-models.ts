@@ -22,7 +22,7 @@ amazon.nova-2-lite-v1:0 1000000 65535 0.3 2.5 0.075 0.3 Nova 2 Lite
 
 /** An inference profile of a geography costs a tenth more than the global one. */
 const GEO_FACTOR = 1.1;
-/** By the beginning of a region's name: of which geography its profiles are. */
+/** The geography of a region's profiles, by the start of its name. */
 const geographies: readonly (readonly [region: RegExp, prefix: string, label: string])[] = [
   [/^us-(?!gov)/, "us", "US"],
   [/^eu-/, "eu", "EU"],
@@ -66,7 +66,7 @@ function modelOf(row: string): Model {
   };
 }
 
-/** Not all are served in each geography. */
+/** Some models are missing in some geographies. */
 function isGlobalOnly(row: string): boolean {
   return row.startsWith("anthropic.claude-fable");
 }

@@ -6,7 +6,7 @@ import type {
 } from "@aws-sdk/client-bedrock-runtime";
 import { type ProviderAnswer, ProviderError, type StreamEvent } from "@bonsai-agent/extension";
 
-/** Reads the events of ConverseStream into an answer. Owner of which block of the wire is which of the answer. */
+/** Reads the events of ConverseStream into an answer. Maps the wire's blocks to the answer's. */
 export class ConverseAnswer {
   readonly #answer: ProviderAnswer;
   /** Index in the answer, by the wire's. */
@@ -32,7 +32,7 @@ export class ConverseAnswer {
     if (metadata?.usage !== undefined) this.#answer.setUsage(countsOf(metadata.usage));
   }
 
-  /** @throws ProviderError where the answer is not complete */
+  /** @throws ProviderError for an incomplete answer */
   end(): void {
     const reason = this.#stopReason;
     if (reason === undefined)
@@ -80,7 +80,7 @@ export class ConverseAnswer {
   }
 }
 
-/** Those that are no failure. A full window is told apart by its own word, which the classifier knows. */
+/** Stop reasons that are no failure. The classifier recognises a full window. */
 const stopReasons: Readonly<Record<string, "stop" | "length" | "toolUse">> = {
   end_turn: "stop",
   stop_sequence: "stop",

@@ -14,7 +14,7 @@ import { type BedrockFamily, familyOf } from "./bedrock-family.ts";
 
 type Document = NonNullable<ConverseStreamCommandInput["additionalModelRequestFields"]>;
 
-/** The request as ConverseStream takes it. Pure, and its beginning is the same from turn to turn. */
+/** The request for ConverseStream. Pure; its beginning is the same from turn to turn, for the cache. */
 export function converseRequest(request: ProviderStreamRequest): ConverseStreamCommandInput {
   const { model, systemPrompt, maxOutputTokens, thinking = "off" } = request;
   const family = familyOf(model.id);
@@ -42,10 +42,10 @@ export function converseRequest(request: ProviderStreamRequest): ConverseStreamC
 
 const cachePoint: CachePointBlock = { type: "default" };
 
-/** Of the four that Bedrock allows, as with Anthropic itself: the last two messages of the user. */
+/** Cache points at the user's last two messages. Bedrock allows four. */
 const USER_CACHE_POINTS = 2;
 
-/** Nobody comes back to the prefix of a question asked once. */
+/** Single questions never use their prefix again. */
 function isOneOff({ purpose, messages }: ProviderStreamRequest): boolean {
   return purpose !== "turn" && !messages.some(({ role }) => role === "assistant");
 }
@@ -54,7 +54,7 @@ function systemBlocks(text: string, isCached: boolean): SystemContentBlock[] {
   return [{ text }, ...(isCached ? [{ cachePoint } as const] : [])];
 }
 
-/** A context with calls is refused without the tools, so what was once called is declared where nothing is offered. */
+/** Bedrock refuses calls without their tools, so the called tools are declared even if none is offered. */
 function toolConfig(
   { tools }: ProviderStreamRequest,
   turns: readonly ProviderTurn[],
@@ -84,7 +84,7 @@ function calledTool(name: string): Tool {
   return { toolSpec: { name, description, inputSchema: { json: { type: "object" } } } };
 }
 
-/** True where results are being sent for a turn whose first answer holds no thinking: there a budget is refused. */
+/** True for results of a turn whose first answer has no thinking: Bedrock refuses a budget there. */
 function isTurnWithoutThinking(turns: readonly ProviderTurn[]): boolean {
   const hasResults = (turn: ProviderTurn | undefined) => turn?.content[0]?.type === "result";
   if (!hasResults(turns.at(-1))) return false;
@@ -126,7 +126,7 @@ const imageFormats: Readonly<Record<string, ImageFormat>> = {
   "image/webp": "webp",
 };
 
-/** Results of one batch stand in one message, before all else; Claude takes only text in one that failed. */
+/** Results of one batch come first in one message. Claude accepts only text in a failed one. */
 function resultBlocks(results: readonly ResultPart[], { name }: BedrockFamily): ContentBlock[] {
   const behind: ContentBlock[] = [];
   const blocks = results.map(({ callId, content, isError }): ContentBlock => {
@@ -156,7 +156,7 @@ function answerBlock(part: AnswerPart, { isSigned }: BedrockFamily): ContentBloc
   }
 }
 
-/** Thinking goes back as it came. Without its signature Claude refuses it; other models refuse a signature. */
+/** Sends thinking back unchanged. Claude refuses it without its signature; other models refuse a signature. */
 function thinkingBlock(part: Extract<AnswerPart, { type: "thinking" }>, isSigned: boolean): ContentBlock[] {
   const { thinking = "", thinkingSignature: signature, redacted } = part;
   if (redacted) {

@@ -5,7 +5,7 @@ import { ConverseAnswer } from "./converse-answer.ts";
 import { converseRequest } from "./converse-request.ts";
 import { FetchHandler } from "./fetch-handler.ts";
 
-/** One attempt of a request. @throws ProviderError, BonsaiError where credentials or the region are missing */
+/** One attempt of a request. @throws ProviderError; BonsaiError without credentials or a region */
 export async function* converseStream(
   request: ProviderStreamRequest,
   answer: ProviderAnswer,
@@ -39,7 +39,7 @@ async function opened(request: ProviderStreamRequest) {
   }
 }
 
-/** Credentials that the SDK has found are kept with the client. */
+/** A client keeps the credentials that the SDK found. */
 const clients = new Map<string, BedrockRuntimeClient>();
 
 function clientFor({ model, apiKey }: ProviderStreamRequest): BedrockRuntimeClient {
@@ -49,7 +49,7 @@ function clientFor({ model, apiKey }: ProviderStreamRequest): BedrockRuntimeClie
   const known = clients.get(name);
   if (known !== undefined) return known;
   const client = new BedrockRuntimeClient({
-    // Retries are decided above: with notices, and as long as the provider asks for.
+    // Bonsai retries itself, with notices and the provider's waits.
     maxAttempts: 1,
     requestHandler: new FetchHandler(),
     ...(region !== undefined && { region }),
@@ -59,7 +59,7 @@ function clientFor({ model, apiKey }: ProviderStreamRequest): BedrockRuntimeClie
   return client;
 }
 
-/** The ARN of an inference profile names the region where it lives. */
+/** The region in the ARN of an inference profile. */
 function regionOf(modelId: string): string | undefined {
   return /^arn:aws[\w-]*:bedrock:([a-z0-9-]+):/.exec(modelId)?.[1];
 }

@@ -1,4 +1,4 @@
-/** A request as the SDK has signed it. */
+/** A request that the SDK signed. */
 interface SignedRequest {
   method: string;
   protocol: string;
@@ -43,7 +43,7 @@ export class FetchHandler {
   }
 }
 
-/** Set by fetch itself, from the address. */
+/** `fetch` sets it from the address. */
 function withoutHost(headers: SignedRequest["headers"]): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== "host"));
 }

@@ -109,5 +109,5 @@ export async function ask(
   return { ...(await askProvider(bedrock, { model, ...question })), requests: server.requests };
 }
 
-/** Where golden files lie. */
+/** The folder of golden files. */
 export const golden = `${dirname(fileURLToPath(import.meta.url))}/golden`;

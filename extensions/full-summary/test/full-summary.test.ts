@@ -28,7 +28,7 @@ function roles({ session }: TestSession): string[] {
   return session.projection().items.map(({ message }) => message.role);
 }
 
-/** What the model was sent with each request of its turns: the roles. */
+/** The roles of the messages in each turn's request. */
 function sent({ requests }: TestSession): string[][] {
   const turns = requests.filter(({ purpose }) => purpose === "turn");
   return turns.map(({ messages }) => messages.map(({ role }) => role));

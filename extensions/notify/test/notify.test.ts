@@ -33,7 +33,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What stands on the terminal after one prompt. */
+/** The terminal's output after one prompt. */
 async function shown(
   flags: Record<string, string> = {},
   options: OpenTestSessionOptions = {},

@@ -25,7 +25,7 @@ export class GeminiAnswer {
     this.#finishMessage = candidate?.finishMessage ?? this.#finishMessage;
   }
 
-  /** @throws ProviderError where the answer is not complete, or was stopped */
+  /** @throws ProviderError for an incomplete or blocked answer */
   end(): void {
     const reason = this.#finishReason;
     if (reason === undefined)
@@ -61,7 +61,7 @@ export class GeminiAnswer {
   }
 }
 
-/** A call that came out malformed may come out well at the next try; what a filter stopped, will not. */
+/** A retry can fix a malformed call, but not a filtered answer. */
 function stopped(reason: string, message: string | undefined): ProviderError {
   const isMalformed = /MALFORMED|UNEXPECTED_TOOL_CALL|OTHER/.test(reason);
   return new ProviderError({

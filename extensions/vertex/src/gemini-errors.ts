@@ -2,7 +2,7 @@ import { BonsaiError, ProviderError } from "@bonsai-agent/extension";
 import { ApiError } from "@google/genai";
 import { type Service, SIGN_IN } from "./google-settings.ts";
 
-/** What Google says of a failure, in its JSON. */
+/** Google's JSON about a failure. */
 interface GoogleError {
   message: string;
   code?: string | undefined;
@@ -11,7 +11,7 @@ interface GoogleError {
   reasons: readonly string[];
 }
 
-/** What was thrown before an answer began. */
+/** The failure of a request that got no answer. */
 export function requestError(error: unknown, service: Service, waitMs: number | undefined): Error {
   if (error instanceof ProviderError || BonsaiError.is(error)) return error as Error;
   if (error instanceof ApiError) return refused(error, service, waitMs);
@@ -29,7 +29,7 @@ export function requestError(error: unknown, service: Service, waitMs: number | 
   });
 }
 
-/** What was thrown while the answer was read: an error in the stream, a chunk that is no JSON, a broken connection. */
+/** The failure of an answer under way: an error in the stream, a chunk that is not JSON, a broken connection. */
 export function streamError(error: unknown, service: Service): Error {
   if (error instanceof ProviderError || BonsaiError.is(error)) return error as Error;
   if (error instanceof ApiError) return refused(error, service, undefined);
@@ -47,7 +47,7 @@ export function streamError(error: unknown, service: Service): Error {
   });
 }
 
-/** google-auth-library says it in words alone. */
+/** google-auth-library has no codes for these errors. */
 function isCredentials(error: unknown): boolean {
   return /default credentials|invalid_grant|invalid_rapt|refresh access token|ENOENT.*credential|GOOGLE_APPLICATION_CREDENTIALS|metadata/i.test(
     rootMessage(error),
@@ -111,7 +111,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** `fetch failed` says nothing, its cause does. */
+/** The reason of `fetch failed` is in its cause. */
 function rootMessage(error: unknown): string {
   let at = error;
   while (at instanceof Error && at.cause instanceof Error) at = at.cause;

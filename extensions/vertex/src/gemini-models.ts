@@ -14,12 +14,12 @@ gemini-2.5-flash 1048576 65536 0.3 2.5 0.03 Gemini 2.5 Flash
 gemini-2.5-flash-lite 1048576 65536 0.1 0.4 0.01 Gemini 2.5 Flash-Lite
 `;
 
-/** Of Vertex AI; any other id works too. */
+/** Models of Vertex AI; any other id works too. */
 export function vertexModels(): Model[] {
   return rows.trim().split("\n").map(modelOf);
 }
 
-/** Of the Gemini API, which allows the newest model shorter answers. */
+/** Models of the Gemini API, which allows the newest model shorter answers. */
 export function geminiModels(): Model[] {
   return vertexModels().map((model) =>
     model.id === "gemini-4-argon" ? { ...model, maxTokens: 32_768 } : model,
@@ -39,7 +39,7 @@ function modelOf(row: string): Model {
   };
 }
 
-/** Which generation a model is of; 0 for models of other names. */
+/** The generation of a model; 0 for other names. */
 export function generationOf(modelId: string): number {
   if (/^gemini-(?:flash|pro)(?:-lite)?-latest/.test(modelId)) return 3;
   return Number(/gemini-(\d+(?:\.\d+)?)/.exec(modelId)?.[1] ?? 0);

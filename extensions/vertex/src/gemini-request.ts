@@ -4,7 +4,7 @@ import type { Content, FunctionDeclaration, GenerateContentParameters, Part } fr
 import { generationOf } from "./gemini-models.ts";
 import { geminiThinking } from "./gemini-thinking.ts";
 
-/** The request as `generateContentStream` takes it. Pure; the beginning is the same from turn to turn, for the cache. */
+/** The request for `generateContentStream`. Pure; its beginning is the same from turn to turn, for the cache. */
 export function geminiRequest(request: ProviderStreamRequest): GenerateContentParameters {
   const { model, systemPrompt, tools, maxOutputTokens, thinking = "off" } = request;
   return {
@@ -29,10 +29,10 @@ function declaration({
 
 /** Schemas whose keys are names of properties, not words of the schema. */
 const NAME_MAPS: ReadonlySet<string> = new Set(["properties", "patternProperties", "$defs", "definitions"]);
-/** What stands there is a value, not a schema. */
+/** Keywords with a value instead of a schema. */
 const VALUES: ReadonlySet<string> = new Set(["enum", "default", "examples", "required"]);
 
-/** Gemini's schemas know no `const`; a list of one says the same. */
+/** Gemini's schemas have no `const`, so it becomes a list of one. */
 function withoutConst(schema: unknown, areNames = false): unknown {
   if (Array.isArray(schema)) return schema.map((each) => withoutConst(each));
   if (typeof schema !== "object" || schema === null) return schema;
@@ -56,7 +56,7 @@ function geminiContents({ messages, model }: ProviderStreamRequest): Content[] {
 type UserPart = Extract<ProviderTurn, { role: "user" }>["content"][number];
 type AnswerPart = Extract<ProviderTurn, { role: "assistant" }>["content"][number];
 
-/** From 3 on results may hold images; before that they stand behind the results of the batch. */
+/** Gemini 3 accepts images in results; older models get them after the results of the batch. */
 function userParts(content: readonly UserPart[], generation: number): Part[] {
   const results = content.filter((part) => part.type === "result");
   const images = generation >= 3 ? [] : results.flatMap(imagesOf);
@@ -97,10 +97,10 @@ function hasCallIds(generation: number): boolean {
   return generation >= 3;
 }
 
-/** The guide to thought signatures: what stands in for one where a call is of another model. */
+/** Google's placeholder for the signature of another model's call. */
 const FOREIGN_SIGNATURE = "skip_thought_signature_validator";
 
-/** From 3 on the first call of a batch is refused without a signature. */
+/** Gemini 3 refuses the first call of a batch without a signature. */
 function modelParts(content: readonly AnswerPart[], generation: number): Part[] {
   const calls = content.filter((part) => part.type === "toolCall");
   const isSigned = calls.some(({ thoughtSignature }) => thoughtSignature !== undefined);

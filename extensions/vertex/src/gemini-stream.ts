@@ -11,7 +11,7 @@ import { requestError, streamError } from "./gemini-errors.ts";
 import { geminiRequest } from "./gemini-request.ts";
 import { missingForVertex, type Service, vertexSettings } from "./google-settings.ts";
 
-/** One attempt of a request. @throws ProviderError, BonsaiError where credentials or the project are missing */
+/** One attempt of a request. @throws ProviderError; BonsaiError without credentials or a project */
 export async function* geminiStream(
   service: Service,
   request: ProviderStreamRequest,
@@ -59,14 +59,14 @@ function optionsFor(
 ): GoogleGenAIOptions {
   const httpOptions = {
     ...(model.headers && { headers: { ...model.headers } }),
-    // The key and the conversation are not carried to where a redirection leads.
+    // A redirection must not get the key and the conversation.
     fetch: async (url: string | URL | Request, init?: RequestInit) => {
       const response = await fetch(url, { ...init, redirect: "manual" });
       onResponse(response);
       return response;
     },
   };
-  // Said outright: the variables of the environment are there for both services.
+  // Explicit, because both services use the same variables.
   if (service === "gemini") return { vertexai: false, httpOptions, ...(apiKey !== undefined && { apiKey }) };
   const settings = vertexSettings(process.env);
   if (settings === undefined)
@@ -79,7 +79,7 @@ function optionsFor(
   return { vertexai: true, ...settings, httpOptions };
 }
 
-/** The SDK writes to the console which of several variables it took; that would stand in the middle of the screen. */
+/** Silences the SDK's line about its variables, which would appear on the screen. */
 function quietly<Made>(make: () => Made): Made {
   const { warn, debug } = console;
   console.warn = () => {};

@@ -13,12 +13,12 @@ const budgets: Record<Exclude<Level, "off">, number> = {
   xhigh: 24_576,
 };
 
-/** The guide to thinking: Pro cannot be switched off, and takes no less. */
+/** The minimum of Pro, which cannot stop thinking. */
 const MIN_PRO_TOKENS = 128;
-/** The rest of the answer's cap is for the answer itself. */
+/** The share of the output limit for thinking. */
 const MAX_BUDGET_SHARE = 0.75;
 
-/** Says how much to think in the way that this model understands; nothing for one that cannot think. */
+/** The thinking settings in the model's own form; empty for a model that cannot think. */
 export function geminiThinking(
   { id, reasoning }: ProviderStreamRequest["model"],
   level: Level,
@@ -40,7 +40,7 @@ function budgetOf(id: string, level: Level, maxOutputTokens = Number.POSITIVE_IN
   return Math.max(least, Math.min(budgets[level], Math.floor(maxOutputTokens * MAX_BUDGET_SHARE)));
 }
 
-/** From 3 on no model can be switched off; the Flash models up to 3.6 know a least level below the others'. */
+/** Gemini 3 cannot stop thinking. Flash models up to 3.6 have one more level, below the others'. */
 const withMinimal = /flash/;
 
 function levelOf(id: string, level: Level): WireLevel {

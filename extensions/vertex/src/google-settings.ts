@@ -1,22 +1,22 @@
-/** Who serves the model: Google Cloud, or the Gemini API. */
+/** The service: Google Cloud, or the Gemini API. */
 export type Service = "vertex" | "gemini";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Where Vertex AI is asked, by the variables that Google documents for its SDK. */
+/** Project and location, from the variables that Google documents for its SDK. */
 export interface VertexSettings {
   project: string;
-  /** Default: `global`, where Gemini is served from wherever there is room. */
+  /** Default `global`: Google chooses the region. */
   location: string;
 }
 
-/** @returns undefined where no project is named */
+/** @returns undefined without a project */
 export function vertexSettings(env: Env): VertexSettings | undefined {
   const project = env.GOOGLE_CLOUD_PROJECT?.trim() ?? "";
   return project === "" ? undefined : { project, location: env.GOOGLE_CLOUD_LOCATION?.trim() || "global" };
 }
 
-/** What Vertex AI lacks, with the remedy. Whether there are credentials is the SDK's to find out, at the first request. */
+/** The missing setting, with the remedy. The SDK checks the credentials at the first request. */
 export function missingForVertex(env: Env): string | undefined {
   return vertexSettings(env) === undefined
     ? `Vertex AI has no project. Set GOOGLE_CLOUD_PROJECT and ${SIGN_IN}.`

@@ -5,7 +5,7 @@ import { type LoopbackReply, loopbackServer, sseChunks } from "@bonsai-agent/tes
 import { onTestFinished, vi } from "vitest";
 import vertex from "../index.ts";
 
-/** Where golden files lie. */
+/** The folder of golden files. */
 export const golden = `${dirname(fileURLToPath(import.meta.url))}/golden`;
 
 /** A stream of chunks, as the service writes it. */
