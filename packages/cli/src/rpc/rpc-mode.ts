@@ -1,5 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { ReviewCompaction } from "@bonsai-agent/compaction";
+import { sleep } from "@bonsai-agent/messages/host";
 import { AgentHost } from "../call/agent-host.ts";
 import { openAppContext } from "../call/app-context.ts";
 import { type AgentCall, ExitCode } from "../call/invocation.ts";
@@ -148,7 +148,10 @@ async function serve({ call, dispatcher, asked, signal, ended }: Serving): Promi
   else await Promise.race([last, asked.waiting(), interrupted]);
   // The client answers no more: work that waits for an answer goes on without one.
   asked.close();
-  await Promise.race([last, interrupted, ...(ended.aborted ? [delay(endPatienceMs)] : [])]);
+  const patience = new AbortController();
+  const late = ended.aborted ? [sleep(endPatienceMs, patience.signal)] : [];
+  // A timer left running would keep the process open.
+  await Promise.race([last, interrupted, ...late]).finally(() => patience.abort());
 }
 
 function aborted(signal: AbortSignal): Promise<undefined> {
