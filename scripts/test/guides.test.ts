@@ -97,7 +97,7 @@ const printed: Record<string, string[]> = {
   ],
   "mkdir -p ~/.bonsai/extensions": ["my-summary.ts"],
   "node --test my-summary.test.ts": ["pass 1"],
-  "npm pack": ["my-summary"],
+  "bonsai extension add .": ["my-summary"],
   "bonsai compact session.jsonl -e ./in-short.ts -o short.jsonl": ["The user spoke"],
   "cp session.jsonl branch.jsonl": ["summary"],
   'bonsai -p "/keep Never push to main." -r session.jsonl -e ./keep.ts': [

@@ -1,11 +1,10 @@
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { firstPartyExtensions } from "../src/call/first-party.ts";
-import type { FirstPartyReport, InstallReport } from "../src/packages/add.ts";
+import type { FirstPartyReport, InstallReport, PackageReport } from "../src/packages/add.ts";
 import type { ListReport } from "../src/packages/list.ts";
-import type { PackageReport } from "../src/packages/package-report.ts";
 import { folderWith, stubNpm } from "./packages/npm-registry.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
@@ -202,22 +201,6 @@ describe("bonsai list", () => {
     });
   });
 
-  test("names extensions with a syntax error without running them", async () => {
-    const { cwd, env } = folderWith({
-      "home/extensions/broken.ts": "export default (b => {",
-      "home/extensions/rewritten.ts": `enum Colour { red }\n${module}`,
-    });
-    const report = await jsonOf<ListReport>(["list"], { cwd, env });
-    expect(report.extensions.map(({ path }) => basename(path))).toEqual(["rewritten.ts"]);
-    expect(report.problems).toEqual([
-      {
-        path: join(cwd, "home", "extensions", "broken.ts"),
-        message: expect.stringContaining("Expected ','"),
-        hint: expect.stringContaining("bonsai -e"),
-      },
-    ]);
-  });
-
   test("runs nothing", async () => {
     const { cwd, env } = folderWith({ "home/extensions/loud.ts": `throw new Error("I ran");` });
     const { code, stdout, stderr } = await runCli(["list"], { cwd, env });
@@ -260,16 +243,5 @@ describe("first-party extensions", () => {
     expect(stderr).toContain(join(cwd, "mcp"));
     const unknown = await runCli(["install", "nothing-such"], options);
     expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("nothing-such")]);
-  });
-
-  test("are offered as a choice at a terminal", async () => {
-    const options = { ...folderWith({}), columns: 90 };
-    const { code, stdout, stderr } = await runCli(["install"], { ...options, typed: "1\n" });
-    expect(stderr).toContain("1) mcp");
-    expect(stdout).toContain("Added @bonsai-agent/mcp");
-    expect(code).toBe(0);
-    const left = await runCli(["install"], { ...options, typed: "\n" });
-    expect(left).toMatchObject({ code: 0, stdout: "" });
-    expect(left.stderr).toContain("(installed)");
   });
 });

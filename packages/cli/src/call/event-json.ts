@@ -1,7 +1,7 @@
 import { type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
 import type { Lifecycle, PayloadOf } from "@bonsai-agent/lifecycle";
-import { BonsaiError } from "@bonsai-agent/messages";
 import type { CatalogueModel } from "@bonsai-agent/models";
+import { knownError } from "./failure.ts";
 
 type Name = keyof LifecycleEvents & string;
 type Payload<Event extends Name> = PayloadOf<LifecycleEvents[Event]>;
@@ -80,13 +80,8 @@ export interface ErrorJson {
 }
 
 export function errorJson(error: unknown): ErrorJson {
-  if (BonsaiError.is(error)) return { code: error.code, message: error.message, hint: error.hint };
-  const message = error instanceof Error ? error.message : String(error);
-  return {
-    code: "unexpected_error",
-    message: `Unexpected error: ${message}`,
-    hint: "This is a bug in Bonsai. Please report it.",
-  };
+  const { code, message, hint } = knownError(error);
+  return { code, message, hint };
 }
 
 /** A model as programs see it: its headers may hold secrets. */

@@ -42,13 +42,9 @@ function causes(error: Error): string {
   return error.cause instanceof Error ? `${own}\ncaused by ${causes(error.cause)}` : own;
 }
 
-/** What failed, with a code. */
+/** Gives system errors and errors of Bonsai itself a code and a hint. */
 export function knownError(error: unknown): BonsaiError {
-  return BonsaiError.is(error) ? error : unexpected(error);
-}
-
-/** Anything that is no BonsaiError: the operating system's refusals, and mistakes of ours. */
-function unexpected(error: unknown): BonsaiError {
+  if (BonsaiError.is(error)) return error;
   const system = error as NodeJS.ErrnoException;
   const message = error instanceof Error ? error.message : String(error);
   if (typeof system?.syscall === "string") {

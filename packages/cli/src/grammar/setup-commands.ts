@@ -59,11 +59,11 @@ export const setupCommands: readonly CommandGrammar[] = [
     args: [
       [
         "[source]",
-        "mcp or another bundled name, npm:NAME, npm:NAME@VERSION, or a folder, module or tarball (.tgz); default: list the bundled extensions",
+        "mcp or another bundled name, npm:NAME, npm:NAME@VERSION, or a folder or module; default: list the bundled extensions",
       ],
     ],
     examples: [
-      ["bonsai extension add", "list the bundled extensions, and choose one"],
+      ["bonsai extension add", "list the bundled extensions"],
       ["bonsai extension add mcp", "use the servers of ~/.bonsai/mcp.json and .mcp.json"],
       ["bonsai extension add npm:NAME", "the newest version of a package; its scripts do not run"],
       ["bonsai extension add ./my-summary.ts", "your own module, loaded from where it is"],

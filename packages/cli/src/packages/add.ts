@@ -1,17 +1,27 @@
-import { allPackageResources } from "@bonsai-agent/extension/host";
-import { BonsaiError } from "@bonsai-agent/messages";
+import { realpathSync } from "node:fs";
+import { basename, relative } from "node:path";
+import { allPackageResources, type FailingImport, failingImports } from "@bonsai-agent/extension/host";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { firstPartyExtensions } from "../call/first-party.ts";
-import { installedPackages } from "../call/installed-packages.ts";
+import { type InstalledPackage, installedPackages } from "../call/installed-packages.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
-import { isInteractiveTerminal } from "../call/io.ts";
-import { withProgress } from "../call/output.ts";
+import { type Output, withProgress } from "../call/output.ts";
 import { shownPath } from "../call/paths.ts";
-import { terminalUi } from "../call/terminal-ui.ts";
+import { virtualModules } from "../call/start-extensions.ts";
 import { type Line, paragraph, span, table } from "../views/line.ts";
-import { didYouMean } from "../views/nearest-word.ts";
-import { type Installation, installPackage } from "./install-package.ts";
-import { type PackageReport, packageReport, warnOfImports } from "./package-report.ts";
+import { type Installation, installPackage } from "./install.ts";
+
+/** A package in the JSON of `bonsai extension add`, `list`, `remove` and `update`. */
+export interface PackageReport {
+  /** The npm name; the path of a package without one. */
+  name: string;
+  /** Null if its package.json has none. */
+  version: string | null;
+  /** `npm:NAME` or `npm:NAME@VERSION`, or an absolute path. */
+  source: string;
+  /** Absolute: the folder with its files, or the lone module. */
+  folder: string;
+}
 
 /** The JSON of `bonsai extension add`. */
 export interface InstallReport extends PackageReport {
@@ -23,50 +33,33 @@ export interface InstallReport extends PackageReport {
   replaced: Pick<PackageReport, "version" | "source"> | null;
 }
 
-/** Installs a package of npm, or what lies at a path; without either, lists what comes with Bonsai. */
-export async function add(call: Invocation): Promise<ExitCode> {
-  const { args, io, output } = call;
-  const [given] = args;
-  if (given !== undefined) return installFrom(given, call);
-  const reports = firstPartyReports(bonsaiHome(io.env));
-  const isChosen = !output.wantsJson && isInteractiveTerminal(io);
-  const chosen = isChosen
-    ? await io.interruptible((signal) => chosenFirstParty(call, reports, signal))
-    : undefined;
-  if (chosen !== undefined) return installFrom(chosen, call);
-  if (!isChosen) output.result(reports, () => firstPartyView(reports, output.width));
-  return ExitCode.done;
+export function packageReport({ name, version, source, folder }: InstalledPackage): PackageReport {
+  return { name, version: version ?? null, source, folder };
 }
 
-function installFrom(source: string, { io, output }: Invocation): Promise<ExitCode> {
-  const place = { home: bonsaiHome(io.env), cwd: io.cwd, env: io.env, now: io.now };
+/** Installs a package of npm or from a path. Without a source, lists the extensions that come with Bonsai. */
+export async function add({ args, io, output }: Invocation): Promise<ExitCode> {
+  const [source] = args;
+  const home = bonsaiHome(io.env);
+  if (source === undefined) {
+    const reports = firstPartyReports(home);
+    output.result(reports, () => firstPartyView(reports, output.width));
+    return ExitCode.done;
+  }
   return io.interruptible(async (signal) => {
     try {
       const installed = await withProgress(io, `Adding ${source}`, () =>
-        installPackage({ ...place, source, signal }),
+        installPackage({ home, cwd: io.cwd, env: io.env, now: io.now, source, signal }),
       );
       const report = installReport(installed);
       output.result(report, () => installView(report, { width: output.width, cwd: io.cwd }));
-      await warnOfImports(output, installed.package, installed.entries);
+      await warnOfImports(output, installed);
       return ExitCode.done;
     } catch (error) {
-      if (!signal.aborted) throw withMeantName(source, error);
+      if (!signal.aborted) throw error;
       output.notify({ code: "cancelled", message: `Cancelled. ${source} was not added.` });
       return ExitCode.cancelled;
     }
-  });
-}
-
-/** Names of packages that come with Bonsai are written without a path, so a typo looks like a missing path. */
-function withMeantName(source: string, error: unknown): unknown {
-  const names = firstPartyExtensions.map(({ name }) => name);
-  const meant = didYouMean(source, names, "`bonsai extension add ").replace(/\?$/, "`?");
-  if (!BonsaiError.is(error) || error.code !== "package_not_found" || meant === "") return error;
-  return new BonsaiError({
-    code: error.code,
-    message: error.message,
-    hint: `${meant.trimStart()} ${error.hint}`,
-    cause: error,
   });
 }
 
@@ -79,9 +72,8 @@ function installReport({ package: installed, entries, replaced }: Installation):
   };
 }
 
-/** Shows the added package, its parts, and what that means for the user. */
 function installView(report: InstallReport, { width, cwd }: { width: number; cwd: string }): Line[] {
-  const { name, version, source, folder, extensions, resources } = report;
+  const { name, version, extensions, resources } = report;
   const use =
     extensions.length === 0
       ? "Its skills, prompt templates and themes are available in every session from now on."
@@ -90,54 +82,45 @@ function installView(report: InstallReport, { width, cwd }: { width: number; cwd
     [
       span("Added", ["bold", "green"]),
       ` ${shownPath(name, cwd)}${version === null ? "" : ` ${version}`}`,
-      span(before(report), "gray"),
+      span(replacedText(report), "gray"),
     ],
     ...extensions.map((path): Line => [span("  extension  ", "gray"), shownPath(path, cwd)]),
     ...resources.map((path): Line => [span("  resource   ", "gray"), shownPath(path, cwd)]),
-    ...paragraph(`${originOf({ source, folder })} ${use}`, width, "gray"),
+    ...paragraph(`${originText(report)} ${use}`, width, "gray"),
   ];
 }
 
-function originOf({ source, folder }: Pick<InstallReport, "source" | "folder">): string {
+function originText({ source, folder }: InstallReport): string {
   if (source.startsWith("shipped:")) return "It comes with bonsai. Updating bonsai also updates it.";
   if (folder === source) return "Bonsai loads it from there, so your changes take effect.";
   return "Its install scripts were not run.";
 }
 
-function before({ version, source, replaced }: InstallReport): string {
+function replacedText({ version, source, replaced }: InstallReport): string {
   if (replaced === null) return "";
   if (replaced.version !== version) return `  before: ${replaced.version ?? replaced.source}`;
   return replaced.source === source ? "  (same version as before)" : `  before: ${replaced.source}`;
 }
 
-/** An extension that comes with Bonsai, in what `bonsai extension add --json` prints without a source. */
+/** An extension that comes with Bonsai, in the JSON of `bonsai extension add` without a source. */
 export interface FirstPartyReport {
-  /** The word for it: `bonsai extension add NAME`. */
+  /** Its short name: `bonsai extension add NAME`. */
   name: string;
   /** Its npm name. */
   package: string;
   description: string;
   installed: boolean;
-  /** Null where it is not installed, or its package.json names none. */
   version: string | null;
 }
 
-/** Lists the extensions that come with Bonsai, and whether each is installed. */
 function firstPartyReports(home: string): FirstPartyReport[] {
   const installed = new Map(installedPackages(home).packages.map((each) => [each.name, each]));
-  return firstPartyExtensions.map(({ name, package: npmName, description }) => {
-    const found = installed.get(npmName);
-    return {
-      name,
-      package: npmName,
-      description,
-      installed: found !== undefined,
-      version: found?.version ?? null,
-    };
+  return firstPartyExtensions.map((each) => {
+    const found = installed.get(each.package);
+    return { ...each, installed: found !== undefined, version: found?.version ?? null };
   });
 }
 
-/** One line each, and how to install one. */
 function firstPartyView(reports: readonly FirstPartyReport[], width: number): Line[] {
   const rows = reports.map(({ name, description, installed, version }): Line[] => [
     [span(name, "bold")],
@@ -155,23 +138,24 @@ function firstPartyView(reports: readonly FirstPartyReport[], width: number): Li
   ];
 }
 
-/** Lets somebody at a terminal choose one of them. @returns its name; undefined where nobody did */
-async function chosenFirstParty(
-  { io, output }: Pick<Invocation, "io" | "output">,
-  reports: readonly FirstPartyReport[],
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  const ui = terminalUi({ io, output, signal });
-  if (ui === undefined) return undefined;
-  const widest = Math.max(...reports.map(({ name }) => name.length));
-  const options = reports.map(
-    ({ name, description, installed }) =>
-      `${name.padEnd(widest)}  ${description}${installed ? " (installed)" : ""}`,
-  );
-  try {
-    const chosen = await ui.select("Which extension do you want to add?", options, { signal });
-    return chosen === undefined ? undefined : reports[options.indexOf(chosen)]?.name;
-  } finally {
-    ui.close();
+/** Warns about each missing import of a package, because its extension will not load. */
+export async function warnOfImports(
+  output: Output,
+  { package: { name, folder }, entries }: Pick<Installation, "package" | "entries">,
+): Promise<void> {
+  const found = await Promise.all(entries.map((entry) => failingImports(entry, virtualModules())));
+  for (const failing of found.flat()) {
+    const path = relative(realpathSync(folder), failing.path) || basename(failing.path);
+    const instead = failing.instead === undefined ? "" : ` ${failing.instead}`;
+    output.notify({
+      /** An added or updated extension imports a name or a module that does not exist. */
+      code: "extension_import_missing",
+      message: `${name}: ${path}:${failing.line} imports ${problemText(failing)} The extension will not load.${instead}`,
+    });
   }
+}
+
+function problemText({ specifier, name }: FailingImport): string {
+  if (name !== undefined) return `${name} from ${specifier}, but Bonsai's ${specifier} does not export it.`;
+  return `${specifier}, but ${specifier.startsWith(".") ? "that file does not exist" : "it is not installed"}.`;
 }

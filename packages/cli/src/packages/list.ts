@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { stripTypeScriptTypes } from "node:module";
 import {
   allPackageResources,
   type FindProblem,
@@ -15,9 +13,9 @@ import { agentCallSettings } from "../call/settings.ts";
 import { chosenExtensions } from "../call/start-extensions.ts";
 import { type Line, marked, paragraph, span, table } from "../views/line.ts";
 import { printable, wrap } from "../views/terminal-text.ts";
-import { type PackageReport, packageReport } from "./package-report.ts";
+import { type PackageReport, packageReport } from "./add.ts";
 
-/** Lists what would run here; nothing of it is run. */
+/** Lists the extensions that would run here. Runs none of them. */
 export async function run(invocation: Invocation): Promise<undefined> {
   const { io, output } = invocation;
   const home = bonsaiHome(io.env);
@@ -29,35 +27,24 @@ export async function run(invocation: Invocation): Promise<undefined> {
     packages.flatMap(({ problems }) => problems).map(({ path, message }) => path + message),
   );
   const others = found.extensions.filter(({ origin }) => origin !== "package");
-  const { sound, problems } = checked(others);
   const report: ListReport = {
     packages,
-    extensions: sound.map(({ path, origin }) => ({ path, origin })),
-    problems: [...found.problems.filter(({ path, message }) => !known.has(path + message)), ...problems],
+    extensions: others.map(({ path, origin }) => ({ path, origin })),
+    problems: found.problems.filter(({ path, message }) => !known.has(path + message)),
   };
   output.result(report, () => listView(report, { width: output.width, cwd: io.cwd, home }));
 }
 
 function listedPackage(installed: InstalledPackage): ListedPackage {
-  const found = packageExtensions(installed.folder);
+  const { entries, problems } = packageExtensions(installed.folder);
   const resources = allPackageResources(installed.folder);
-  const { entries } = found;
-  const problems = [...found.problems, ...resources.problems];
-  const isEmpty = entries.length + problems.length + resources.paths.length === 0;
-  const modules = checked(entries.map((path) => ({ path })));
+  const isEmpty = entries.length + problems.length + resources.problems.length + resources.paths.length === 0;
   return {
     ...packageReport(installed),
-    extensions: modules.sound.map(({ path }) => path),
+    extensions: entries,
     resources: resources.paths,
-    problems: isEmpty ? [withoutExtension(installed)] : [...problems, ...modules.problems],
+    problems: isEmpty ? [withoutExtension(installed)] : [...problems, ...resources.problems],
   };
-}
-
-/** The modules that can be read, and what is wrong with the others. */
-function checked<Module extends { path: string }>(modules: readonly Module[]) {
-  const problems = modules.flatMap(({ path }) => syntaxProblem(path) ?? []);
-  const wrong = new Set(problems.map(({ path }) => path));
-  return { sound: modules.filter(({ path }) => !wrong.has(path)), problems };
 }
 
 function withoutExtension({ name, folder }: InstalledPackage): FindProblem {
@@ -69,7 +56,7 @@ function withoutExtension({ name, folder }: InstalledPackage): FindProblem {
 }
 
 interface ListedPackage extends PackageReport {
-  /** Absolute paths of its modules that can be read. */
+  /** Absolute paths of its modules. */
   extensions: readonly string[];
   /** Absolute paths of its skills, prompt templates and themes, or of the folders with them. */
   resources: readonly string[];
@@ -78,11 +65,11 @@ interface ListedPackage extends PackageReport {
 
 /** The JSON of `bonsai extension list`. */
 export interface ListReport {
-  /** In load order, as everything here. */
+  /** In load order. */
   packages: readonly ListedPackage[];
-  /** Extensions that no package brought, and that can be read. */
+  /** Extensions outside of packages, in load order. */
   extensions: readonly Pick<FoundExtension, "path" | "origin">[];
-  /** Places outside of packages that were searched and cannot be loaded. */
+  /** Unloadable paths outside of packages. */
   problems: readonly FindProblem[];
 }
 
@@ -93,9 +80,6 @@ interface ListViewOptions {
   home: string;
 }
 
-type Problem = ListReport["problems"][number];
-
-/** Shows what would run in a new session here, where it comes from, and what cannot run. */
 function* listView(
   { packages, extensions, problems }: ListReport,
   options: ListViewOptions,
@@ -126,7 +110,10 @@ function* packageLines(each: ListedPackage, options: ListViewOptions): Generator
   for (const problem of problems) yield* problemLines(problem, options);
 }
 
-function* problemLines({ path, message, hint }: Problem, { width, cwd }: ListViewOptions): Generator<Line> {
+function* problemLines(
+  { path, message, hint }: FindProblem,
+  { width, cwd }: ListViewOptions,
+): Generator<Line> {
   const what = message.includes(path) ? message : `${shownPath(path, cwd)}: ${message}`;
   const lines = wrap(printable(what), width - 4);
   yield* marked(span("  ! ", ["bold", "yellow"]), lines);
@@ -137,34 +124,4 @@ function* nothing(home: string, width: number): Generator<Line> {
   yield ["No extensions."];
   const hint = `Add one with \`bonsai extension add NAME\`, or put a module into ${home}/extensions.`;
   yield* paragraph(hint, width, "gray");
-}
-
-/** Why a module cannot be read; undefined if it can. Does not run it. */
-function syntaxProblem(path: string): FindProblem | undefined {
-  try {
-    const source = readFileSync(path, "utf8");
-    if (/\.m?[jt]s$/.test(path)) withoutWarnings(() => stripTypeScriptTypes(source));
-    return undefined;
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    // An enum and its kind are rewritten when the module is loaded.
-    if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") return undefined;
-    const isSyntax = code === "ERR_INVALID_TYPESCRIPT_SYNTAX";
-    return {
-      path,
-      message: isSyntax ? `It is not a valid module: ${message}.` : `It cannot be read: ${message}.`,
-      hint: `Correct it, or delete it. \`bonsai -e '${path}' --no-session\` shows the line.`,
-    };
-  }
-}
-
-/** Node calls the function experimental, which is nothing that a user could mend. */
-function withoutWarnings(work: () => void): void {
-  const { emitWarning } = process;
-  process.emitWarning = () => {};
-  try {
-    work();
-  } finally {
-    process.emitWarning = emitWarning;
-  }
 }

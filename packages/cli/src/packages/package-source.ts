@@ -1,14 +1,12 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { allPackageResources, isModuleName, packageExtensions } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
-import {
-  type FirstPartyExtension,
-  findFirstParty,
-  SHIPPED_PREFIX,
-  shippedFolder,
-} from "../call/first-party.ts";
+import { textFile } from "@bonsai-agent/models/host";
+import { z } from "zod";
+import { findFirstParty, firstPartyExtensions, SHIPPED_PREFIX, shippedFolder } from "../call/first-party.ts";
 import { isNpmName } from "../call/installed-packages.ts";
+import { didYouMean } from "../views/nearest-word.ts";
 
 /** A package of npm. */
 export interface NpmSource {
@@ -18,53 +16,50 @@ export interface NpmSource {
   version: string | undefined;
 }
 
-/** A package in one file, as `npm pack` writes it. */
-export interface TarballSource {
-  kind: "tarball";
-  path: string;
-}
-
-/** A folder or module that stays at its place. */
-export interface LocalSource {
-  kind: "folder" | "module";
-  path: string;
-}
-
-/** A first-party extension that ships with the running program, used from the program's own folder. */
-export interface ShippedSource {
-  kind: "shipped";
-  /** Its short name. */
-  name: string;
+/** A folder or module of the user, or a first-party extension in the program's own folder. */
+interface LocalSource {
+  kind: "local" | "shipped";
+  /** The short name of a first-party extension. */
+  name?: string;
   /** Absolute. */
   path: string;
 }
 
-/** Source given to `bonsai extension add`. Paths are absolute. */
-type PackageSource = NpmSource | TarballSource | LocalSource | ShippedSource;
+/** Source given to `bonsai extension add`. */
+type PackageSource = NpmSource | LocalSource;
 
 /**
- * Reads `npm:NAME[@VERSION]`, the name of an extension that comes with Bonsai, or a path, which starts at `cwd`. The
- * extension wins over a path of the same name, because a project must not replace it by its own folder. Write `./mcp`
- * for the path.
+ * Reads `npm:NAME[@VERSION]`, the name of an extension that comes with Bonsai, or a path. The extension wins over a path
+ * of the same name, because a project must not replace it by its own folder. Write `./mcp` for the path.
  * @throws BonsaiError `package_source_invalid`, `package_not_found`
  */
 export function packageSource(text: string, cwd: string): PackageSource {
   if (text.startsWith("npm:")) return npmSource(text);
-  if (/^(git|git\+\w+|https?|ssh|github|file|workspace):|^git@/.test(text)) throw unknownKind(text);
+  if (/^(git|git\+\w+|https?|ssh|github|file|workspace):|^git@/.test(text))
+    throw new BonsaiError({
+      code: "package_source_invalid",
+      message: `${JSON.stringify(text)} is neither an npm package nor a path.`,
+      hint: "Clone or download it, then run `bonsai extension add ./FOLDER`.",
+    });
   const firstParty = findFirstParty(text);
-  return firstParty === undefined ? pathSource(text, resolve(cwd, text)) : firstPartySource(firstParty);
+  if (firstParty === undefined) return pathSource(text, resolve(cwd, text));
+  const { name, package: npmName } = firstParty;
+  const path = shippedFolder(name);
+  return path === undefined
+    ? { kind: "npm", name: npmName, version: undefined }
+    : { kind: "shipped", name, path };
 }
 
-/** How a record names it, and `bonsai list` shows it. */
+/** A source as records and `bonsai extension list` write it. */
 export function sourceText(source: PackageSource): string {
-  if (source.kind === "shipped") return `${SHIPPED_PREFIX}${source.name}`;
-  if (source.kind !== "npm") return source.path;
+  if (source.kind !== "npm")
+    return source.kind === "shipped" ? `${SHIPPED_PREFIX}${source.name}` : source.path;
   return source.version === undefined ? `npm:${source.name}` : `npm:${source.name}@${source.version}`;
 }
 
-function npmSource(text: string): PackageSource {
+function npmSource(text: string): NpmSource {
   const [, name = "", version] = /^npm:(.[^@]*)(?:@(.*))?$/s.exec(text) ?? [];
-  // A version, a range or a tag; an address would be something else than the package of that name.
+  // An address would install something else than the package of that name.
   const isVersion = version === undefined || /^[\w.^~<>=|*+ -]+$/.test(version);
   if (isNpmName(name) && isVersion) return { kind: "npm", name, version };
   throw new BonsaiError({
@@ -74,65 +69,45 @@ function npmSource(text: string): PackageSource {
   });
 }
 
-function pathSource(text: string, path: string): PackageSource {
+function pathSource(text: string, path: string): LocalSource {
   const found = statSync(path, { throwIfNoEntry: false });
-  if (found?.isDirectory()) return { kind: "folder", path };
-  if (found?.isFile()) return { kind: /\.(tgz|tar\.gz)$/i.test(path) ? "tarball" : "module", path };
+  if (found?.isDirectory() || found?.isFile()) return { kind: "local", path };
+  const names = firstPartyExtensions.map(({ name }) => name);
+  const meant = didYouMean(text, names, "`bonsai extension add ").replace(/\?$/, "`? ").trimStart();
+  const hint = isNpmName(text)
+    ? `For a package from npm, write npm:${text}. Run \`bonsai extension add\` to list the extensions that come with Bonsai.`
+    : "Give a folder, a file or an npm package, for example npm:bonsai-notes.";
   throw new BonsaiError({
     code: "package_not_found",
     message: found === undefined ? `${path} does not exist.` : `${path} is neither a folder nor a file.`,
-    hint: isNpmName(text)
-      ? `For a package from npm, write npm:${text}. Run \`bonsai extension add\` to list the extensions that come with Bonsai.`
-      : "Give a folder, a file or an npm package, for example npm:bonsai-notes.",
+    hint: `${meant}${hint}`,
   });
 }
 
-function firstPartySource({ name, package: npmName }: FirstPartyExtension): ShippedSource | NpmSource {
-  const path = shippedFolder(name);
-  return path === undefined
-    ? { kind: "npm", name: npmName, version: undefined }
-    : { kind: "shipped", name, path };
-}
+/** Invalid fields are absent. */
+const manifest = z.object({
+  name: z.string().refine(isNpmName).optional().catch(undefined),
+  version: z
+    .string()
+    .regex(/^\d[\w.+-]*$/)
+    .optional()
+    .catch(undefined),
+});
 
-function unknownKind(text: string): BonsaiError {
-  return new BonsaiError({
-    code: "package_source_invalid",
-    message: `${JSON.stringify(text)} is neither an npm package nor a path.`,
-    hint: "Clone or download it, then run `bonsai extension add ./FOLDER`.",
-  });
-}
-
-/** The valid fields of a `package.json`; invalid ones are absent. */
-export interface PackageManifest {
-  /** A name that npm could have. */
-  name?: string;
-  /** Can be part of a folder's name. */
-  version?: string;
-}
-
-/** Empty without a readable `package.json`. */
-export function packageManifest(folder: string): PackageManifest {
-  const { name, version } = fields(join(folder, "package.json"));
-  return {
-    ...(typeof name === "string" && isNpmName(name) ? { name } : {}),
-    ...(typeof version === "string" && /^\d[\w.+-]*$/.test(version) ? { version } : {}),
-  };
-}
-
-function fields(file: string): Record<string, unknown> {
+/** The name and version in a folder's `package.json`; empty without a readable one. */
+export function packageManifest(folder: string): z.output<typeof manifest> {
+  const text = textFile(join(folder, "package.json"));
   try {
-    const value: unknown = JSON.parse(readFileSync(file, "utf8").replace(/^\ufeff/, ""));
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+    return manifest.parse(JSON.parse(text ?? "{}"));
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (error instanceof SyntaxError || code === "ENOENT" || code === "ENOTDIR") return {};
+    if (error instanceof SyntaxError || error instanceof z.ZodError) return {};
     throw error;
   }
 }
 
 /**
- * Absolute paths of the extensions in a package's folder, or of the lone module that it is: at least one, but in a
- * package that brings skills, prompt templates or themes.
+ * Absolute paths of the extensions in a package's folder, or of a lone module. Only a package with skills, prompt
+ * templates or themes may have none.
  * @throws BonsaiError `package_without_extensions`
  */
 export function packageEntries(folder: string, source: string): readonly string[] {

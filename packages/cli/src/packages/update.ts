@@ -1,18 +1,17 @@
 import type { FindProblem } from "@bonsai-agent/extension/host";
 import { bonsaiHome } from "@bonsai-agent/session";
-import { knownError } from "../call/failure.ts";
-import { installedPackages } from "../call/installed-packages.ts";
+import { type ErrorJson, errorJson } from "../call/event-json.ts";
+import { SHIPPED_PREFIX } from "../call/first-party.ts";
+import { type InstalledPackage, installedPackages } from "../call/installed-packages.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
 import { withProgress } from "../call/output.ts";
 import { bonsaiVersion } from "../version.ts";
 import { type Line, marked, paragraph, span, table } from "../views/line.ts";
 import { counted } from "../views/numbers.ts";
 import { oneLine, wrap } from "../views/terminal-text.ts";
-import { removePackage } from "./install-package.ts";
-import { type PackageReport, packageReport, warnOfImports } from "./package-report.ts";
-import { type PackageUpdate, updatePackages } from "./update-packages.ts";
+import { type PackageReport, packageReport, warnOfImports } from "./add.ts";
+import { findInstalled, type InstallPackageOptions, installPackage, removePackage } from "./install.ts";
 
-/** Takes an installed package out. */
 export async function remove({ args, io, output }: Invocation): Promise<undefined> {
   const home = bonsaiHome(io.env);
   const report = packageReport(removePackage({ home, cwd: io.cwd, package: args[0]! }));
@@ -29,39 +28,50 @@ function removedView({ name, version, source, folder }: PackageReport, width: nu
 
 /** The JSON of `bonsai extension update`. */
 export interface UpdateReport {
-  /** How the command itself is updated, which no command of it does. */
+  /** The command's version, and the command line that updates it. */
   command: { version: string; update: string };
   packages: PackageUpdateReport[];
-  /** Packages of which nobody knows what they are, for their record is damaged. */
+  /** Damaged records. */
   problems: readonly FindProblem[];
 }
 
 export interface PackageUpdateReport extends PackageReport {
-  /** Null where its package.json named none. */
+  /** Null if its package.json had none. */
   versionBefore: string | null;
-  /** `pinned`: one version was asked for; `local`: used where it lies, or from a tarball. */
   status: PackageUpdate["status"];
   /** Why the update failed. The package is as before. */
-  error: { code: string; message: string; hint: string } | null;
+  error: ErrorJson | null;
+}
+
+/** The result of an update for one package. */
+interface PackageUpdate {
+  before: InstalledPackage;
+  after: InstalledPackage;
+  /**
+   * `current`: npm has no newer version. `pinned`: the user added this version. `local`: a path of the user. `shipped`: it
+   * is updated with the command. `failed`: it is as before.
+   */
+  status: "updated" | "current" | "pinned" | "local" | "shipped" | "failed";
+  /** Absolute paths of its extensions. Absent if no new version was installed. */
+  entries?: readonly string[];
+  error?: unknown;
 }
 
 const updateCommand = "npm install -g bonsai-agent@latest";
 
-/** Brings installed packages to the newest version of what was asked for. */
+/** Updates packages to the newest version of their source. */
 export function update({ args, io, output }: Invocation): Promise<ExitCode> {
-  const place = { home: bonsaiHome(io.env), cwd: io.cwd, env: io.env, now: io.now };
+  const home = bonsaiHome(io.env);
   const [name] = args;
-  const packages = name === undefined ? {} : { packages: [name] };
   return io.interruptible(async (signal) => {
     try {
-      const updates = await withProgress(io, "Updating", () =>
-        updatePackages({ ...place, ...packages, signal }),
-      );
+      const options = { home, cwd: io.cwd, env: io.env, now: io.now, signal };
+      const updates = await withProgress(io, "Updating", () => updatePackages(options, name));
       const command = { version: bonsaiVersion(), update: updateCommand };
-      const problems = name === undefined ? installedPackages(place.home).problems : [];
+      const problems = name === undefined ? installedPackages(home).problems : [];
       const report: UpdateReport = { command, packages: updates.map(packageUpdate), problems };
       output.result(report, () => updateView(report, output.width));
-      for (const { after, entries = [] } of updates) await warnOfImports(output, after, entries);
+      for (const { after, entries = [] } of updates) await warnOfImports(output, { package: after, entries });
       const isDone = problems.length === 0 && updates.every(({ status }) => status !== "failed");
       return isDone ? ExitCode.done : ExitCode.failed;
     } catch (error) {
@@ -75,18 +85,53 @@ export function update({ args, io, output }: Invocation): Promise<ExitCode> {
   });
 }
 
+/**
+ * A failed package stays as it was, and the others are still updated.
+ * @param name a name or path; default: all packages
+ * @throws BonsaiError `package_not_installed`; the signal's reason after an abort, which keeps finished updates
+ */
+export async function updatePackages(
+  options: Omit<InstallPackageOptions, "source">,
+  name?: string,
+): Promise<PackageUpdate[]> {
+  const { home, cwd } = options;
+  const packages =
+    name === undefined ? installedPackages(home).packages : [findInstalled({ home, cwd, package: name })];
+  const updates: PackageUpdate[] = [];
+  for (const before of packages) {
+    const status = keptStatus(before);
+    updates.push(status === undefined ? await updateOne(before, options) : { before, after: before, status });
+  }
+  return updates;
+}
+
+/** Why npm is not asked about a package. */
+function keptStatus({ source }: InstalledPackage): "pinned" | "local" | "shipped" | undefined {
+  if (source.startsWith(SHIPPED_PREFIX)) return "shipped";
+  if (!source.startsWith("npm:")) return "local";
+  return /.@v?\d+\.\d+\.\d+[\w.+-]*$/.test(source) ? "pinned" : undefined;
+}
+
+async function updateOne(
+  before: InstalledPackage,
+  options: Omit<InstallPackageOptions, "source">,
+): Promise<PackageUpdate> {
+  try {
+    const { package: after, entries } = await installPackage({ ...options, source: before.source });
+    return { before, after, entries, status: after.version === before.version ? "current" : "updated" };
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    return { before, after: before, status: "failed", error };
+  }
+}
+
 function packageUpdate({ before, after, status, error }: PackageUpdate): PackageUpdateReport {
   return {
     ...packageReport(after),
     versionBefore: before.version ?? null,
     status,
-    error: error === undefined ? null : failureOf(error),
+    error: error === undefined ? null : errorJson(error),
   };
-}
-
-function failureOf(error: unknown): PackageUpdateReport["error"] {
-  const { code, message, hint } = knownError(error);
-  return { code, message, hint };
 }
 
 const unchanged: Readonly<Record<PackageUpdate["status"], string>> = {
@@ -98,7 +143,6 @@ const unchanged: Readonly<Record<PackageUpdate["status"], string>> = {
   failed: "update failed: unchanged",
 };
 
-/** One line a package, what failed with its reason below, and how the command is updated. */
 function updateView({ command, packages, problems }: UpdateReport, width: number): Line[] {
   const rows = packages.map(({ name, version, versionBefore, status }) => [
     [span(oneLine(name), "bold")],

@@ -209,7 +209,7 @@ test("the first mistakes of a folder are named and the others counted", async ()
 
 test("an installed package adds its named resources", async () => {
   const { folder, resources, names } = resourcesWith({ files: { "pack/prompts/hi.md": "Hi" } });
-  const { installPackage } = await import("../../src/packages/install-package.ts");
+  const { installPackage } = await import("../../src/packages/install.ts");
   writeFiles(folder, { "pack/package.json": '{"name": "hello", "version": "1.0.0"}' });
   await installPackage({ home: join(folder, "user/.bonsai"), source: join(folder, "pack"), cwd: folder });
   expect(await names()).toEqual(["hi"]);

@@ -4,8 +4,8 @@ import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { firstPartyExtensions } from "../../src/call/first-party.ts";
 import { installedPackages } from "../../src/call/installed-packages.ts";
-import { installPackage, removePackage } from "../../src/packages/install-package.ts";
-import { updatePackages } from "../../src/packages/update-packages.ts";
+import { installPackage, removePackage } from "../../src/packages/install.ts";
+import { updatePackages } from "../../src/packages/update.ts";
 import { testFolder } from "./npm-registry.ts";
 
 const root = join(import.meta.dirname, "../../../..");

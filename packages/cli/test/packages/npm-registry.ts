@@ -63,7 +63,7 @@ export function folderWith(files: Readonly<Record<string, string>>) {
 }
 
 /** Packs a package as `npm pack` does. @returns the tarball's path */
-export function packedPackage(fixture: PackageFixture): string {
+function packedPackage(fixture: PackageFixture): string {
   const folder = testFolder();
   writePackage(fixture, join(folder, "package"));
   const tarball = join(folder, "packed.tgz");
