@@ -5,7 +5,7 @@ import { registerMcpCommand } from "./src/mcp-command.ts";
 import { withMentions } from "./src/mentions.ts";
 import { registerMessages } from "./src/message-views.ts";
 import { Prompts } from "./src/prompts.ts";
-import { Resources, withResources } from "./src/resources.ts";
+import { readMentions, resourceMessage, withResources } from "./src/resources.ts";
 import { McpServers } from "./src/servers.ts";
 import { McpTools } from "./src/tools.ts";
 import { UserRequests } from "./src/user-requests.ts";
@@ -32,13 +32,9 @@ export default function mcp(bonsai: ExtensionAPI): void {
     },
     hooks: {
       auth: (server) => logins.authOf(server),
-      clientHandlers(client, server) {
-        requests.attach(client, server);
-        resources.attach(client, server.name);
-      },
+      clientHandlers: (client, server) => requests.attach(client, server),
     },
   });
-  const resources = new Resources({ bonsai, servers, onNotice });
   const prompts = new Prompts({ bonsai, servers });
   const tools = new McpTools({
     bonsai,
@@ -76,11 +72,12 @@ export default function mcp(bonsai: ExtensionAPI): void {
   });
   bonsai.on("input", async ({ text, images, streamingBehavior }, ctx) => {
     requests.newPrompt();
-    const named = await resources.named(text, ctx.signal);
+    const named = await readMentions(text, { servers, onNotice, signal: ctx.signal });
     if (named === undefined) return;
     if (streamingBehavior !== undefined)
       return { action: "transform", ...withResources(text, images, named) };
-    resources.sendWithPrompt(named);
+    // Follows the prompt that starts the next run.
+    bonsai.sendMessage({ customType: resourceMessage, display: true, ...named }, { deliverAs: "nextTurn" });
   });
   bonsai.on("before_agent_start", async (_event, ctx) => waitForServers(ctx));
   bonsai.on("model_select", () => tools.update());

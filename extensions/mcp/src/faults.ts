@@ -42,28 +42,3 @@ export const anyResult: StandardSchemaV1<unknown, Record<string, unknown>> = {
     validate: (value) => ({ value: value as Record<string, unknown> }),
   },
 };
-
-const WINDOW_MS = 100;
-
-/** Limits the output of a server per window of time: reading a runaway at full speed leaves no time for anything else. */
-export class RateLimit {
-  readonly #max: number;
-  #sinceMs = 0;
-  #count = 0;
-
-  /** @param max lines, or bytes, in a tenth of a second */
-  constructor(max = 500) {
-    this.#max = max;
-  }
-
-  /** @returns milliseconds to wait before more is read */
-  add(count: number): number {
-    const nowMs = performance.now();
-    if (nowMs - this.#sinceMs >= WINDOW_MS) {
-      this.#sinceMs = nowMs;
-      this.#count = 0;
-    }
-    this.#count += count;
-    return this.#count > this.#max ? WINDOW_MS : 0;
-  }
-}

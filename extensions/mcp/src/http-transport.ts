@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import {
   type AuthProvider,
   type FetchLike,
@@ -9,7 +8,7 @@ import {
   type TransportSendOptions,
 } from "@modelcontextprotocol/client";
 import type { HttpServer } from "./config.ts";
-import { MAX_MESSAGE_BYTES, RateLimit, tooLong } from "./faults.ts";
+import { MAX_MESSAGE_BYTES, tooLong } from "./faults.ts";
 
 /**
  * Speaks with a server at an address. Replies are bounded.
@@ -41,38 +40,29 @@ class HttpTransport extends StreamableHTTPClientTransport {
   }
 }
 
-/** Fails for a reply, or an event of a stream, that is too long. Slows down a server that pours. */
+/** Fails for a reply, or an event of a stream, that is too long. */
 function boundedFetch(onFault: (error: Error) => void): FetchLike {
   return async (url, init) => {
     const response = await fetch(url, init);
     if (response.body === null) return response;
     const isEvents = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
-    const rate = new RateLimit();
     let bytes = 0;
     const bounds = new TransformStream<Uint8Array, Uint8Array>({
-      async transform(chunk, controller) {
-        const { lines, lastEnd } = isEvents ? eventsIn(chunk) : { lines: 0, lastEnd: 0 };
-        bytes = lastEnd > 0 ? chunk.length - lastEnd : bytes + chunk.length;
-        if (bytes > MAX_MESSAGE_BYTES) {
-          onFault(tooLong());
-          return controller.error(tooLong());
-        }
-        const waitMs = rate.add(lines);
-        if (waitMs > 0) await delay(waitMs);
-        controller.enqueue(chunk);
+      transform(chunk, controller) {
+        const end = isEvents ? lastEventEnd(chunk) : 0;
+        bytes = end > 0 ? chunk.length - end : bytes + chunk.length;
+        if (bytes <= MAX_MESSAGE_BYTES) return controller.enqueue(chunk);
+        onFault(tooLong());
+        controller.error(tooLong());
       },
     });
     return new Response(response.body.pipeThrough(bounds), response);
   };
 }
 
-/** Lines of a chunk, and the end of the last event that ends in it; 0 if none does. */
-function eventsIn(chunk: Uint8Array): { lines: number; lastEnd: number } {
-  let lines = 0;
-  let lastEnd = 0;
-  for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) {
-    lines += 1;
-    if (chunk[at - 1] === 10 || (chunk[at - 1] === 13 && chunk[at - 2] === 10)) lastEnd = at + 1;
-  }
-  return { lines, lastEnd };
+/** The end of the last event in a chunk: an empty line. 0 if there is none. */
+function lastEventEnd(chunk: Uint8Array): number {
+  for (let at = chunk.lastIndexOf(10); at > 0; at = chunk.lastIndexOf(10, at - 1))
+    if (chunk[at - 1] === 10 || (chunk[at - 1] === 13 && chunk[at - 2] === 10)) return at + 1;
+  return 0;
 }

@@ -3,7 +3,6 @@ import { hasLogin, type Logins } from "./logins.ts";
 import {
   noServers,
   type OverviewParts,
-  originOf,
   overviewText,
   serverHead,
   serverRows,
@@ -12,7 +11,6 @@ import {
   summaryLine,
 } from "./overview.ts";
 import type { McpServer } from "./server.ts";
-import { enableInFile } from "./server-switch.ts";
 
 export interface McpCommandOptions {
   bonsai: Pick<ExtensionAPI, "registerCommand">;
@@ -26,7 +24,7 @@ const WAIT_MS = 10_000;
 /** Words after `/mcp` that take the name of a server. */
 const VERBS = ["login", "logout", "reconnect", "on", "off"] as const;
 
-type Action = (typeof VERBS)[number] | "show" | "on in file" | "off in file";
+type Action = (typeof VERBS)[number] | "show";
 
 /** `/mcp`, `/mcp NAME`, `/mcp login|logout|reconnect|on|off NAME`. */
 export function registerMcpCommand(options: McpCommandOptions): void {
@@ -96,7 +94,7 @@ async function choose(
   for (;;) {
     const server = named ?? (await chooseServer({ ...options.parts, cwd: ctx.cwd }, ctx));
     if (server === undefined) return;
-    const actions = actionsOf(server, ctx.cwd);
+    const actions = actionsOf(server);
     const chosen = await ctx.ui.select(serverHead(server, ctx.cwd), [...actions.keys()]);
     const action = actions.get(chosen ?? "");
     if (action !== undefined) return act(options, action, server, ctx);
@@ -115,11 +113,10 @@ async function chooseServer(
   return undefined;
 }
 
-function actionsOf(server: McpServer, cwd: string): Map<string, Action> {
+function actionsOf(server: McpServer): Map<string, Action> {
   const { state, config } = server;
   const isOff = state === "disabled";
   const canLogIn = hasLogin(config) && !isOff;
-  const file = originOf(server, cwd);
   const all: [label: string, action: Action, isOffered: boolean][] = [
     ["Show tools, resources, prompts and error output", "show", true],
     [state === "needs-login" ? "Log in" : "Log in again", "login", canLogIn],
@@ -127,8 +124,6 @@ function actionsOf(server: McpServer, cwd: string): Map<string, Action> {
     [state === "ready" ? "Reconnect" : "Connect", "reconnect", !isOff],
     ["Turn on for this session", "on", isOff],
     ["Turn off for this session", "off", !isOff],
-    [`Turn on in ${file}`, "on in file", !config.isEnabled],
-    [`Turn off in ${file}`, "off in file", config.isEnabled],
   ];
   return new Map(all.filter(([, , isOffered]) => isOffered).map(([label, action]) => [label, action]));
 }
@@ -139,8 +134,7 @@ async function act(
   server: McpServer,
   ctx: ExtensionCommandContext,
 ): Promise<void> {
-  const { name, config } = server;
-  const isOn = action === "on" || action === "on in file";
+  const { name } = server;
   switch (action) {
     case "show":
       return ctx.ui.notify(serverText(server, { ...parts, cwd: ctx.cwd }));
@@ -158,16 +152,10 @@ async function act(
       await server.reconnect();
       return ctx.ui.notify(`${name}: ${stateText(server)}`);
     case "on":
+      await server.enable(true);
+      return ctx.ui.notify(`Turned ${name} on for this session: ${stateText(server)}`);
     case "off":
-      await server.enable(isOn);
-      return ctx.ui.notify(
-        isOn
-          ? `Turned ${name} on for this session: ${stateText(server)}`
-          : `Turned ${name} off for this session.`,
-      );
-    default:
-      await enableInFile(config, isOn);
-      await server.enable(isOn);
-      return ctx.ui.notify(`Turned ${name} ${isOn ? "on" : "off"} in ${config.file}.`);
+      await server.enable(false);
+      return ctx.ui.notify(`Turned ${name} off for this session.`);
   }
 }

@@ -42,26 +42,6 @@ function wordsOf(text: string): { text: string; isQuoted: boolean }[] {
   });
 }
 
-/** The argument at the end of a text, for completion: its value so far, and the text before the value. */
-interface BegunArgument {
-  argument: Declared[number];
-  value: string;
-  before: string;
-  earlier: Readonly<Record<string, string>>;
-}
-
-/** Undefined after the last argument. */
-export function begunArgument(text: string, declared: Declared): BegunArgument | undefined {
-  const start = text.search(/\S*$/);
-  const typed = text.slice(start);
-  const { values: earlier } = readArguments(text.slice(0, start), declared);
-  const named = declared.find(({ name }) => typed.startsWith(`${name}=`));
-  const argument = named ?? declared.find(({ name }) => !Object.hasOwn(earlier, name));
-  if (argument === undefined) return undefined;
-  const at = named === undefined ? start : start + named.name.length + 1;
-  return { argument, value: text.slice(at), before: text.slice(0, at), earlier };
-}
-
 /** `<city> [state]`: required and optional arguments. */
 export function argumentHint(declared: Declared): string {
   return declared.map(({ name, required }) => (required ? `<${name}>` : `[${name}]`)).join(" ");

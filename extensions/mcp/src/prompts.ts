@@ -3,7 +3,7 @@ import { type Block, contentBlocks, textBlock } from "./content.ts";
 import { anyResult } from "./faults.ts";
 import { plainLine, plainPart } from "./foreign-text.ts";
 import type { ListedPrompt } from "./listing.ts";
-import { argumentHint, asWord, begunArgument, readArguments } from "./prompt-arguments.ts";
+import { argumentHint, asWord, readArguments } from "./prompt-arguments.ts";
 import { Registrations } from "./registrations.ts";
 import type { McpServer } from "./server.ts";
 import type { McpServers } from "./servers.ts";
@@ -23,9 +23,6 @@ export const promptMessage = "mcp-prompt";
 
 /** Time that a command waits for the server's messages. */
 const ANSWER_MS = 60_000;
-/** Time for a server to complete an argument while the user types. */
-const COMPLETION_MS = 3_000;
-const MAX_COMPLETIONS = 50;
 /** Messages of one prompt. */
 const MAX_MESSAGES = 100;
 const MAX_CHARS = 1_000_000;
@@ -51,7 +48,6 @@ export class Prompts {
         const about = prompt.description ?? prompt.title ?? `Prompt from the MCP server ${server.name}`;
         const command = {
           description: [hint, about].filter((part) => part !== "").join(" – "),
-          getArgumentCompletions: (typed: string) => completions(server, prompt, typed),
           handler: (args: string, ctx: ExtensionCommandContext) => this.#run(name, server, prompt, args, ctx),
         };
         if (!wanted.has(name))
@@ -113,26 +109,6 @@ async function allArguments(
     values[argument] = typed;
   }
   return values;
-}
-
-async function completions({ state, client }: McpServer, prompt: ListedPrompt, typed: string) {
-  const begun = begunArgument(typed, prompt.arguments);
-  if (begun === undefined || state !== "ready" || !client?.getServerCapabilities()?.completions) return null;
-  const { argument, value, before, earlier } = begun;
-  const request = {
-    ref: { type: "ref/prompt" as const, name: prompt.name },
-    argument: { name: argument.name, value },
-    ...(Object.keys(earlier).length > 0 && { context: { arguments: { ...earlier } } }),
-  };
-  // Completion is a convenience, so a failure is no notice.
-  const { completion } = await client
-    .complete(request, { timeout: COMPLETION_MS })
-    .catch(() => ({ completion: { values: [] } }));
-  const values = completion.values
-    .filter((each) => each === plainLine(each, 1_000))
-    .slice(0, MAX_COMPLETIONS);
-  const description = plainLine([argument.name, argument.description ?? ""].filter(Boolean).join(": "));
-  return values.map((each) => ({ value: `${before}${asWord(each)}`, label: each, description }));
 }
 
 /** The messages of a prompt as one for the model. */

@@ -1,4 +1,3 @@
-import type { ExtensionAPI } from "@bonsai-agent/extension";
 import type { Client } from "@modelcontextprotocol/client";
 import { type Block, mediaBlock, textBlock } from "./content.ts";
 import { anyResult } from "./faults.ts";
@@ -6,10 +5,11 @@ import { plainLine, plainText } from "./foreign-text.ts";
 import { type Mention, mentionsIn } from "./mentions.ts";
 import type { McpServers } from "./servers.ts";
 
-export interface ResourcesOptions {
-  bonsai: Pick<ExtensionAPI, "sendMessage">;
+interface ReadOptions {
   servers: McpServers;
   onNotice(message: string): void;
+  /** Stops reading. */
+  signal: AbortSignal | undefined;
 }
 
 /** Stored with the message, for people and programs. */
@@ -31,95 +31,50 @@ const MAX_TEXT_BYTES = 1_000_000;
 const MAX_PARTS = 50;
 /** Resources of one prompt. */
 const MAX_RESOURCES = 20;
-/** Watched resources of one connection. */
-const MAX_WATCHED = 100;
 /** Time that a prompt waits for its resources. */
 const READING_MS = 20_000;
 
-/** Reads the resources that a text mentions. A failure is a notice, and the text is still sent. */
-export class Resources {
-  readonly #options: ResourcesOptions;
-  /** URIs that were read and have not changed since. */
-  readonly #watched = new WeakMap<Client, Set<string>>();
+/** Reads the resources that a text mentions; undefined without any. A failure is a notice. */
+export async function readMentions(
+  text: string,
+  { servers, onNotice, signal: aborted }: ReadOptions,
+): Promise<NamedResources | undefined> {
+  const named = mentionsIn(text, servers);
+  if (named.length === 0) return undefined;
+  if (named.length > MAX_RESOURCES)
+    onNotice(`The prompt mentions ${named.length} resources. Reading the first ${MAX_RESOURCES}.`);
+  const limit = AbortSignal.timeout(READING_MS);
+  const signal = aborted === undefined ? limit : AbortSignal.any([limit, aborted]);
+  const read = await Promise.all(
+    named.slice(0, MAX_RESOURCES).map((mention) => readMention(mention, onNotice, signal)),
+  );
+  const found = read.filter((each) => each !== undefined);
+  if (found.length === 0) return undefined;
+  return {
+    content: found.flatMap(({ blocks }) => blocks),
+    details: { resources: found.map(({ about }) => about) },
+  };
+}
 
-  constructor(options: ResourcesOptions) {
-    this.#options = options;
-  }
-
-  /** Called before the client connects. Reports once each resource that changes after it was read. */
-  attach(client: Client, server: string): void {
-    client.setNotificationHandler("notifications/resources/updated", ({ params: { uri } }) => {
-      if (this.#watched.get(client)?.delete(uri) !== true) return;
-      const name = plainLine(`${server}:${uri}`, 120);
-      this.#options.onNotice(
-        `@${name} has changed since you read it. Mention it again to read the new version.`,
-      );
-      const text = `[The resource ${plainLine(uri, 500)} of ${server} has changed since you read it.]`;
-      this.#options.bonsai.sendMessage(
-        { customType: resourceMessage, content: text, display: false },
-        { deliverAs: "nextTurn" },
-      );
-    });
-  }
-
-  /** Resources that a text mentions; undefined if there are none that can be read. */
-  async named(text: string, aborted: AbortSignal | undefined): Promise<NamedResources | undefined> {
-    const { servers, onNotice } = this.#options;
-    const named = mentionsIn(text, servers);
-    if (named.length === 0) return undefined;
-    if (named.length > MAX_RESOURCES)
-      onNotice(`The prompt mentions ${named.length} resources. Reading the first ${MAX_RESOURCES}.`);
-    const limit = AbortSignal.timeout(READING_MS);
-    const signal = aborted === undefined ? limit : AbortSignal.any([limit, aborted]);
-    const read = await Promise.all(
-      named.slice(0, MAX_RESOURCES).map((mention) => this.#read(mention, signal)),
+async function readMention(
+  { server, uri }: Mention,
+  onNotice: ReadOptions["onNotice"],
+  signal: AbortSignal,
+): Promise<{ about: ResourceDetails["resources"][number]; blocks: Block[] } | undefined> {
+  try {
+    const parts = await readParts(await server.connected(signal), uri, signal);
+    const blocks = resourceBlocks(server.name, uri, parts).map((block) =>
+      block.type === "text" ? textBlock(server.masked(block.text)) : block,
     );
-    const found = read.filter((each) => each !== undefined);
-    if (found.length === 0) return undefined;
-    return {
-      content: found.flatMap(({ blocks }) => blocks),
-      details: { resources: found.map(({ about }) => about) },
-    };
-  }
-
-  /** Adds them after the prompt that starts the next run. */
-  sendWithPrompt({ content, details }: NamedResources): void {
-    const message = { customType: resourceMessage, content, display: true, details };
-    this.#options.bonsai.sendMessage(message, { deliverAs: "nextTurn" });
-  }
-
-  async #read(
-    { server, uri }: Mention,
-    signal: AbortSignal,
-  ): Promise<{ about: ResourceDetails["resources"][number]; blocks: Block[] } | undefined> {
-    try {
-      const client = await server.connected(signal);
-      const parts = await readParts(client, uri, signal);
-      await this.#watch(client, uri, signal);
-      const blocks = resourceBlocks(server.name, uri, parts).map((block) =>
-        block.type === "text" ? textBlock(server.masked(block.text)) : block,
-      );
-      const sizes = blocks.map((block) => (block.type === "text" ? block.text : block.data).length);
-      const bytes = sizes.reduce((sum, size) => sum + size, 0);
-      return { about: { server: server.name, uri, bytes }, blocks };
-    } catch (error) {
-      const isLate = signal.aborted && (signal.reason as Error | undefined)?.name === "TimeoutError";
-      const why = isLate ? `no answer within ${READING_MS / 1_000} s.` : server.reasonOf(error);
-      if (isLate || !signal.aborted)
-        this.#options.onNotice(`Cannot read @${plainLine(`${server.name}:${uri}`, 120)}: ${why}`);
-      return undefined;
-    }
-  }
-
-  /** Subscribes to changes, for a limited number of resources. */
-  async #watch(client: Client, uri: string, signal: AbortSignal): Promise<void> {
-    const watched = this.#watched.get(client) ?? new Set();
-    this.#watched.set(client, watched);
-    if (watched.has(uri) || watched.size >= MAX_WATCHED) return;
-    if (client.getServerCapabilities()?.resources?.subscribe !== true) return;
-    watched.add(uri);
-    // The resource was read even if it cannot be watched.
-    await client.subscribeResource({ uri }, { signal, timeout: READING_MS }).catch(() => watched.delete(uri));
+    const sizes = blocks.map((block) => (block.type === "text" ? block.text : block.data).length);
+    const bytes = sizes.reduce((sum, size) => sum + size, 0);
+    return { about: { server: server.name, uri, bytes }, blocks };
+  } catch (error) {
+    const isLate = signal.aborted && (signal.reason as Error | undefined)?.name === "TimeoutError";
+    const why = isLate ? `no answer within ${READING_MS / 1_000} s.` : server.reasonOf(error);
+    if (isLate || !signal.aborted)
+      onNotice(`Cannot read @${plainLine(`${server.name}:${uri}`, 120)}: ${why}`);
+    return undefined;
   }
 }
 

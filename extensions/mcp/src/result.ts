@@ -9,7 +9,6 @@ import {
 import { type ServerConfig, serverKeys } from "./config.ts";
 import { type Block, contentBlocks, saveBlob, textBlock } from "./content.ts";
 import { plainLine, plainText } from "./foreign-text.ts";
-import { unseenResult } from "./structured.ts";
 
 /** Stored with a result, for people and programs. */
 export interface McpDetails {
@@ -35,10 +34,11 @@ export function readResult(
   const parts = all.slice(0, MAX_PARTS);
   const blocks = parts.flatMap(contentBlocks);
   if (!Array.isArray(content)) blocks.push(textBlock("[omitted content that is not a list]"));
-  const unseen = jsonOf(unseenResult(structuredContent, parts));
-  if (unseen !== undefined) blocks.push(textBlock(plainText(unseen)));
+  const structured = jsonOf(structuredContent);
+  if (structured !== undefined && !isRepeated(structuredContent, parts))
+    blocks.push(textBlock(plainText(structured)));
   if (all.length > MAX_PARTS) blocks.push(textBlock(`[Omitted ${all.length - MAX_PARTS} more parts.]`));
-  const data = mask(jsonOf(structuredContent) ?? "");
+  const data = mask(structured ?? "");
   return {
     content: bounded(blocks.map((block) => (block.type === "text" ? textBlock(mask(block.text)) : block))),
     details: {
@@ -57,6 +57,40 @@ function jsonOf(value: unknown): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Upper bound for one comparison. Longer results are cut for the model anyway. */
+const MAX_COMPARED_CHARS = 200_000_000;
+
+/** True if the parts have every value of a structured result. Many servers send a result twice: as text and as data. */
+function isRepeated(structured: unknown, parts: readonly unknown[]): boolean {
+  const texts = parts.flatMap((part) => (part as { text?: unknown } | null)?.text ?? []);
+  const text = [...texts, jsonOf(parts)].join("\n");
+  const lower = text.toLowerCase();
+  const words = new Set(lower.match(/-?\d+(?:\.\d+)*|[a-z]+/g));
+  const values = valuesOf(structured);
+  if (values.length * text.length > MAX_COMPARED_CHARS) return false;
+  return values.every(({ key, value }) => {
+    if (key !== undefined && !lower.includes(key.toLowerCase())) return false;
+    const json = JSON.stringify(value);
+    if (typeof value === "string") return text.includes(value.trim()) || text.includes(json.slice(1, -1));
+    return typeof value === "object" && value !== null ? text.includes(json) : words.has(json);
+  });
+}
+
+interface KeyedValue {
+  /** Undefined in a list, and in an object with one field: they only wrap the value. */
+  key: string | undefined;
+  value: unknown;
+}
+
+/** The strings, numbers, booleans, nulls and empty lists of a value. */
+function valuesOf(value: unknown, key?: string): KeyedValue[] {
+  if (typeof value !== "object" || value === null) return [{ key, value }];
+  const fields = Object.entries(value);
+  if (fields.length === 0) return [{ key, value }];
+  const isWrapper = Array.isArray(value) || fields.length === 1;
+  return fields.flatMap(([name, inner]) => valuesOf(inner, isWrapper ? key : name));
 }
 
 function bounded(blocks: readonly Block[]): Block[] {

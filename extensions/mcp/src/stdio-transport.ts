@@ -1,4 +1,3 @@
-import type { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { type RunningProgram, startProgram, textTail } from "@bonsai-agent/extension";
@@ -9,14 +8,12 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import type { StdioServer } from "./config.ts";
-import { MAX_MESSAGE_BYTES, NoMessage, RateLimit, ServerFault, tooLong } from "./faults.ts";
+import { MAX_MESSAGE_BYTES, NoMessage, ServerFault, tooLong } from "./faults.ts";
 
 /** Kept end of the standard error. */
 const MAX_ERROR_CHARS = 8_000;
 /** Maximum wait for the rest of an ended program's standard error, which its children may keep open. */
 const LAST_ERROR_MS = 500;
-/** Bytes of standard error in one window of time. */
-const MAX_ERROR_BYTES_AT_ONCE = 1 << 20;
 
 /** Inherited variables: none of them can be a key. The rest is for `env` of the entry. */
 const INHERITED =
@@ -39,8 +36,6 @@ export class StdioTransport implements Transport {
   #pieces: Buffer[] = [];
   #bytes = 0;
   #stderr = "";
-  readonly #messageRate = new RateLimit();
-  readonly #errorRate = new RateLimit(MAX_ERROR_BYTES_AT_ONCE);
 
   constructor(config: StdioServer, onStderr: (tail: string) => void) {
     this.#config = config;
@@ -94,21 +89,17 @@ export class StdioTransport implements Transport {
   #keep(text: string): void {
     this.#stderr = textTail(this.#stderr + textTail(text, MAX_ERROR_CHARS), MAX_ERROR_CHARS);
     this.#onStderr(this.#stderr);
-    rest(this.#program?.stderr, this.#errorRate.add(text.length));
   }
 
   #take(bytes: Buffer): void {
     let from = 0;
-    let lines = 0;
     for (let end = bytes.indexOf(10); end >= 0 && !this.#isClosed; end = bytes.indexOf(10, from)) {
       this.#pieces.push(bytes.subarray(from, end));
       this.#read(Buffer.concat(this.#pieces).toString("utf8").trim());
       this.#pieces = [];
       this.#bytes = 0;
       from = end + 1;
-      lines += 1;
     }
-    rest(this.#program?.stdout, this.#messageRate.add(lines));
     if (this.#isClosed) return;
     this.#pieces.push(bytes.subarray(from));
     this.#bytes += bytes.length - from;
@@ -121,13 +112,6 @@ export class StdioTransport implements Transport {
     if (message === undefined) this.onerror?.(new NoMessage(line));
     else this.onmessage?.(message);
   }
-}
-
-/** Stops reading for a while. The server's output waits in its pipe. */
-function rest(stream: Readable | undefined, ms: number): void {
-  if (ms === 0 || stream === undefined || stream.isPaused()) return;
-  stream.pause();
-  setTimeout(() => stream.resume(), ms);
 }
 
 /** Undefined for a line that is not a message. An answer without a result or error becomes an error: its call ends. */

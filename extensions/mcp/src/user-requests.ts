@@ -1,17 +1,10 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ExtensionContext } from "@bonsai-agent/extension";
-import type {
-  Client,
-  CreateMessageRequestParams,
-  CreateMessageResult,
-  ElicitRequestURLParams,
-  ElicitResult,
-} from "@modelcontextprotocol/client";
+import type { Client, ElicitRequestURLParams, ElicitResult } from "@modelcontextprotocol/client";
 import type { ServerConfig } from "./config.ts";
 import { plainLine, plainPart } from "./foreign-text.ts";
 import { type FormRequest, fillForm, refusals } from "./form-dialog.ts";
-import { readSample, SamplingRefused, sampleResult } from "./sampling.ts";
 import type { McpServer } from "./server.ts";
 
 export interface UserRequestsOptions {
@@ -60,31 +53,21 @@ export class UserRequests {
     }
     // Without a user, the server learns that it cannot ask.
     if (this.#options.context()?.hasUI !== true) return;
-    client.registerCapabilities({ elicitation: { form: {}, url: {} }, sampling: {} });
-    /** Runs a question while the clocks of the server's calls stand still. Undefined if the server asks too often. */
-    const ask = async <Answer>(question: (ctx: ExtensionContext) => Promise<Answer>) => {
-      const resume = asker.pauseCalls();
-      try {
-        return await this.#counted(server, question);
-      } finally {
-        resume();
-      }
-    };
+    client.registerCapabilities({ elicitation: { form: {}, url: {} } });
     const onMute = () => {
       this.#countsOf(server).isMuted = true;
     };
     client.setRequestHandler("elicitation/create", async ({ params }, { mcpReq: { signal } }) => {
-      const answer = await ask<ElicitResult>(({ ui }) => {
-        const request = { ui, asker: askerOf(server), signal, onMute };
-        if (params.mode === "url") return this.#askToOpen(request, params);
-        return fillForm({ ...request, params });
-      });
-      return answer ?? { action: "decline" };
-    });
-    client.setRequestHandler("sampling/createMessage", async ({ params }, { mcpReq: { signal } }) => {
-      const answer = await ask((ctx) => sample(ctx, server, params, signal));
-      if (answer === undefined) throw new SamplingRefused("The user declined this request to the model.");
-      return answer;
+      const resumeCalls = asker.pauseCalls();
+      try {
+        return await this.#counted(server, ({ ui }) => {
+          const request = { ui, asker: askerOf(server), signal, onMute };
+          if (params.mode === "url") return this.#askToOpen(request, params);
+          return fillForm({ ...request, params });
+        });
+      } finally {
+        resumeCalls();
+      }
     });
   }
 
@@ -94,14 +77,14 @@ export class UserRequests {
     return asked;
   }
 
-  /** Returns undefined without a dialog if the server asks too often. */
-  async #counted<Answer>(
+  /** Declines without a dialog if the server asks too often. */
+  async #counted(
     server: string,
-    ask: (ctx: ExtensionContext) => Promise<Answer>,
-  ): Promise<Answer | undefined> {
+    ask: (ctx: ExtensionContext) => Promise<ElicitResult>,
+  ): Promise<ElicitResult> {
     const asked = this.#countsOf(server);
     const context = this.#options.context();
-    if (asked.isMuted || context === undefined) return undefined;
+    if (asked.isMuted || context === undefined) return { action: "decline" };
     if (asked.waiting >= MAX_WAITING || asked.count >= MAX_PER_PROMPT) {
       if (!asked.isNotified)
         context.ui.notify(
@@ -109,7 +92,7 @@ export class UserRequests {
           "warning",
         );
       asked.isNotified = true;
-      return undefined;
+      return { action: "decline" };
     }
     asked.count++;
     asked.waiting++;
@@ -143,20 +126,6 @@ export class UserRequests {
       ui.notify(`Cannot open a browser. Open this page yourself: ${url.href}`, "warning");
     return { action: "accept" };
   }
-}
-
-/** Asks the model for a server, with the user's consent. Undefined without it. @throws SamplingRefused */
-async function sample(
-  { ui, model, modelRegistry }: ExtensionContext,
-  server: string,
-  params: CreateMessageRequestParams,
-  signal: AbortSignal,
-): Promise<CreateMessageResult | undefined> {
-  if (model === undefined) throw new SamplingRefused("No model is selected.");
-  const { context, maxTokens, question } = readSample(params, model);
-  const title = `${askerOf(server)} wants to ask ${model.provider}/${model.id}`;
-  if (!(await ui.confirm(title, question, { signal })) || signal.aborted) return undefined;
-  return sampleResult(await modelRegistry.complete(model, context, { maxTokens, signal }));
 }
 
 /** The name of the server in every dialog. */

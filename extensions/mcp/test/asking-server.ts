@@ -15,22 +15,14 @@ export interface AskingServer extends AsyncDisposable {
 export interface AskingServerOptions {
   /** The user's answers. Default: there is no user. */
   ui?: TestDialogAnswers;
-  /** The model's answers to requests of servers. */
-  replies?: string[];
   hasRoots?: boolean;
 }
 
 /** A server named "asker" in this process, connected to a session. */
-export async function openServer({
-  ui,
-  replies,
-  hasRoots = true,
-}: AskingServerOptions = {}): Promise<AskingServer> {
+export async function openServer({ ui, hasRoots = true }: AskingServerOptions = {}): Promise<AskingServer> {
   let context: ExtensionContext | undefined;
   const session = await openTestSession({
     ...(ui && { ui }),
-    ...(replies && { replies }),
-    model: { usdPerMillionTokens: { input: 3, output: 15, cacheRead: 0, cacheWrite: 0 } },
     extensions: (bonsai) => {
       bonsai.on("session_start", (_event, ctx) => {
         context = ctx;

@@ -1,4 +1,4 @@
-import { completable, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
+import { McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
 
@@ -6,24 +6,19 @@ import { z } from "zod";
 
 const png =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-const days = ["monday", "tuesday", "thursday"];
-const teams: Readonly<Record<string, string[]>> = { Engineering: ["Alice", "Bob"], Sales: ["David"] };
 
 export function offeringServer(): McpServer {
   const server = new McpServer(
     { name: "offers", version: "1" },
     {
       capabilities: {
-        resources: { subscribe: true, listChanged: true },
+        resources: { listChanged: true },
         prompts: { listChanged: true },
-        completions: {},
       },
     },
   );
   addResources(server, process.env.OFFERS_API_KEY ?? "");
   addPrompts(server, process.env.OFFERS_API_KEY ?? "");
-  server.server.setRequestHandler("resources/subscribe", () => ({}));
-  server.server.setRequestHandler("resources/unsubscribe", () => ({}));
   return server;
 }
 
@@ -49,21 +44,11 @@ function addResources(server: McpServer, key: string): void {
   });
   server.registerResource(
     "day",
-    new ResourceTemplate("test://days/{day}/{part}", {
-      list: undefined,
-      complete: {
-        day: (value) => days.filter((day) => day.startsWith(value)),
-        part: (_value, context) => [`${context?.arguments?.day}-am`, `${context?.arguments?.day}-pm`],
-      },
-    }),
+    new ResourceTemplate("test://days/{day}/{part}", { list: undefined }),
     {},
     async (uri) => ({ contents: [{ uri: uri.href, text: uri.pathname }] }),
   );
-  server.registerTool("change-text", {}, async () => {
-    await server.server.sendResourceUpdated({ uri: "test://text" });
-    await server.server.sendResourceUpdated({ uri: "test://text" });
-    return { content: [{ type: "text", text: "changed" }] };
-  });
+  server.registerTool("change-text", {}, () => ({ content: [{ type: "text", text: "changed" }] }));
 }
 
 function addPrompts(server: McpServer, key: string): void {
@@ -88,14 +73,6 @@ function addPrompts(server: McpServer, key: string): void {
   server.registerPrompt("odd name", { description: "Odd" }, () => {
     throw new Error(`no prompt today${key && ` for ${key}`}`);
   });
-  const starting = (words: string[], begun: string) => words.filter((word) => word.startsWith(begun));
-  const argsSchema = z.object({
-    team: completable(z.string(), (begun) => starting(Object.keys(teams), begun)),
-    name: completable(z.string(), (begun, context) =>
-      starting(teams[context?.arguments?.team ?? ""] ?? [], begun),
-    ),
-  });
-  server.registerPrompt("promote", { description: "Promotes", argsSchema }, () => ({ messages: [] }));
   const later = server.registerPrompt("later", { description: "Comes later" }, () => ({ messages: [] }));
   later.disable();
   server.registerTool("show-later", {}, async () => {

@@ -1,6 +1,6 @@
 import { everyRow } from "@bonsai-agent/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { begunArgument, readArguments } from "../src/prompt-arguments.ts";
+import { readArguments } from "../src/prompt-arguments.ts";
 import { offeringOverHttp } from "./http-servers.ts";
 import { calling, type McpSession, openMcpSession } from "./mcp-session.ts";
 
@@ -70,14 +70,6 @@ test("commands follow the server's list", async () => {
   expect(commands(open)).toEqual(["mcp"]);
 });
 
-test("arguments are completed by the server", async () => {
-  await using open = await ready(await openMcpSession({ offers }));
-  const complete = (text: string) => open.session.extensions.completeCommand("offers:promote", text);
-  expect((await complete("Eng")).map(({ value }) => value)).toEqual(["Engineering"]);
-  expect((await complete("Engineering ")).map(({ label }) => label)).toContain("Alice");
-  expect((await complete("Engineering name=B")).map(({ value }) => value)).toEqual(["Engineering name=Bob"]);
-});
-
 const declared = [
   { name: "city", required: true },
   { name: "note", required: false },
@@ -98,22 +90,3 @@ const texts: [text: string, values: object][] = [
 
 test("arguments are read by position, by name and in quotes", () =>
   everyRow(texts)(([text, values]) => expect(readArguments(text, declared).values).toEqual(values)));
-
-test("completion finds the argument at the cursor", () => {
-  expect(begunArgument("Bo", declared)).toMatchObject({
-    argument: { name: "city" },
-    value: "Bo",
-    before: "",
-  });
-  expect(begunArgument("Bonn ", declared)).toMatchObject({
-    argument: { name: "note" },
-    value: "",
-    before: "Bonn ",
-  });
-  expect(begunArgument("note=c", declared)).toMatchObject({
-    argument: { name: "note" },
-    value: "c",
-    before: "note=",
-  });
-  expect(begunArgument("Bonn x y", declared)).toBeUndefined();
-});

@@ -72,23 +72,6 @@ test("a resource goes with a text that is typed while the agent works", async ()
   expect(JSON.stringify(open.session.requests.at(-1)!.messages)).toContain("<mcp-resource");
 });
 
-test("a resource that changes after it was read gets one notice", async () => {
-  await using open = await openMcpSession(
-    { offers },
-    {
-      answers: ["Fine.", calling(["mcp__offers__change-text"]), "Done.", "Ah."],
-    },
-  );
-  await open.session.prompt("Look at @offers:test://text");
-  await open.session.prompt("Change it.");
-  const changes = () => open.notices.filter((notice) => notice.includes("has changed since you read it"));
-  await expect.poll(() => changes().length, { timeout: 30_000 }).toBe(1);
-  await open.session.prompt("And now?");
-  expect(JSON.stringify(open.session.requests.at(-1)!.messages)).toContain(
-    "[The resource test://text of offers has changed since you read it.]",
-  );
-});
-
 test("keys of an entry are masked everywhere, and a server that exits is named with its code", async () => {
   const key = "sk-0123456789abcdef01";
   vi.stubEnv("OFFERS_TOKEN", "token-0123456789abcdef");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { asked, choosing, form, openServer, steersTerminal } from "./asking-server.ts";
+import { asked, choosing, form, openServer } from "./asking-server.ts";
 
 test("a server that asks too often is declined with one notice until the next prompt", async () => {
   await using asker = await openServer({ ui: { select: choosing(...Array(60).fill("Decline")) } });
@@ -28,7 +28,6 @@ test("the user blocks the questions of a server", async () => {
   await using asker = await openServer({ ui: { select: choosing("Decline, and block this server") } });
   expect(await asker.server.elicitInput(form({}))).toEqual({ action: "decline" });
   expect(await asker.server.elicitInput(form({}))).toEqual({ action: "decline" });
-  await expect(asker.server.createMessage(sample)).rejects.toThrow("declined");
   expect(asked(asker.session, "select")).toHaveLength(1);
 });
 
@@ -55,43 +54,11 @@ test("only http and https pages open", async () => {
   expect(asked(asker.session, "notify")).toHaveLength(1);
 });
 
-const sample = {
-  messages: [{ role: "user" as const, content: { type: "text" as const, text: "What is 6 times 7?" } }],
-  systemPrompt: "Be short.",
-  maxTokens: 100,
-};
-
-test("a server asks the model after the user has seen the request and its cost", async () => {
-  await using asker = await openServer({ ui: { confirm: true }, replies: ["42"] });
-  expect(await asker.server.createMessage(sample)).toMatchObject({
-    content: { type: "text", text: "42" },
-    model: "test",
-    stopReason: "endTurn",
-  });
-  const [[title, message] = []] = asked(asker.session, "confirm");
-  expect(title).toBe("MCP server asker wants to ask scripted/test");
-  expect(message).toMatch(/about 1\d tokens, the answer at most 100\. Cost: at most \$0\.00\d+\./);
-  expect(message).toContain("[System prompt]: Be short.\n\n[user]: What is 6 times 7?");
-  expect(asker.session.requests.at(-1)).toMatchObject({ purpose: "extension", systemPrompt: "Be short." });
-});
-
-test("a refused request does not reach the model, and its text cannot steer the terminal", async () => {
-  await using asker = await openServer({ ui: { confirm: false } });
-  const text = "\u001b[2Jhidden\u202e";
-  const messages = [{ role: "user" as const, content: { type: "text" as const, text } }];
-  await expect(asker.server.createMessage({ ...sample, messages })).rejects.toThrow(
-    "The user declined this request to the model.",
-  );
-  expect(asker.session.requests).toEqual([]);
-  expect(steersTerminal(String(asked(asker.session, "confirm")[0]![1]))).toBe(false);
-});
-
 test("without a user, a server learns that it cannot ask", async () => {
   await using asker = await openServer();
   const { server, session } = asker;
   expect(server.getClientCapabilities()).toEqual({ roots: {} });
   await expect(server.elicitInput(form({}))).rejects.toThrow("does not support");
-  await expect(server.createMessage(sample)).rejects.toThrow();
   const { roots } = await server.listRoots();
   expect(roots).toEqual([{ uri: `file://${session.cwd}`, name: session.cwd.split("/").at(-1) }]);
 });
