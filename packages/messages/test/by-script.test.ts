@@ -1,4 +1,5 @@
 import { estimateTokens, type Message, tokenEstimator } from "@bonsai-agent/messages";
+import { anyText } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, it } from "vitest";
@@ -63,7 +64,7 @@ describe("byScript", () => {
   });
 
   const text = fc.oneof(
-    fc.string({ unit: "binary" }),
+    anyText(),
     fc.string({ unit: "grapheme" }),
     fc
       .array(

@@ -1,4 +1,5 @@
 export { adversarialTexts } from "./adversarial-texts.ts";
+export { anyText } from "./any-text.ts";
 export { type BenchTable, recordedSession } from "./bench.ts";
 export { type DamageName, damagedSessions, damageFindings } from "./damaged-sessions.ts";
 export { everyRow } from "./every-row.ts";

@@ -1,4 +1,4 @@
-import { adversarialTexts } from "@bonsai-agent/testkit";
+import { adversarialTexts, anyText } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { withoutPastes } from "../../src/record/pasted.ts";
@@ -46,7 +46,7 @@ const fragment = fc.oneof(
   sentence,
   paste,
   paste.map((block) => block.slice(0, block.length / 2)),
-  fc.string({ unit: "binary", maxLength: 40 }),
+  anyText({ maxLength: 40 }),
   fc.constantFrom(
     "```",
     "~~~",
@@ -75,12 +75,7 @@ test("law: what is left is longer by no more than the lines that stand for block
 });
 
 test("any string has words", () => {
-  fc.assert(
-    fc.property(
-      fc.string({ unit: "binary", maxLength: 2_000 }),
-      (said) => typeof withoutPastes(said) === "string",
-    ),
-  );
+  fc.assert(fc.property(anyText({ maxLength: 2_000 }), (said) => typeof withoutPastes(said) === "string"));
 });
 
 test("law: the words of a long text are bounded", () => {
