@@ -1,9 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { staleOutputs } from "./structure/dist.ts";
-import { readPackages } from "./structure/workspace.ts";
 
 // `pnpm build`: one compiler for all packages takes a third of what one for each does; then the bundle of the command.
 const root = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
@@ -12,8 +9,6 @@ run("tsc", "-b");
 run("tsc", "-p", "packages/page/browser");
 run("tsx", "packages/page/build.ts");
 run("turbo", "run", "build", "--filter=bonsai-agent", "--only", "--output-logs=errors-only");
-// What earlier builds left in dist; at the end, for what the build's cache gives back may hold such files too.
-for (const file of readPackages(root).flatMap(staleOutputs)) rmSync(file, { force: true });
 
 function run(program: string, ...args: string[]): void {
   const { status } = spawnSync(join(root, "node_modules/.bin", program), args, {

@@ -1,145 +1,88 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { grammar } from "../packages/cli/src/grammar/grammar.ts";
 import { writeOutcomeFiles } from "../packages/cli/test/json-outcomes.ts";
-import { type GoldenCall, goldenCalls } from "./golden/calls.ts";
-import { type GoldenScreen, goldenScreens } from "./golden/screens.ts";
 
-// Records what the installed command prints and shows, so that two versions of it can be compared with `diff -r`:
-// `pnpm golden --bonsai PATH --fixtures FOLDER --to FOLDER`. It is no part of `npm test`.
-const { values } = parseArgs({
-  options: {
-    bonsai: { type: "string" },
-    fixtures: { type: "string" },
-    to: { type: "string" },
-    only: { type: "string" },
-  },
-});
-const { bonsai, fixtures, to, only = "all" } = values;
-if (bonsai === undefined || fixtures === undefined || to === undefined) {
-  console.error(
-    "Name the command, the folder of sessions and the folder to write to: --bonsai, --fixtures, --to.",
-  );
-  process.exit(2);
-}
-const root = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
-const sources: Readonly<Record<string, string>> = {
-  "workday.jsonl": join(root, "examples/workday.jsonl"),
-  "large.jsonl": join(fixtures, "pi-large-session.jsonl"),
-  "billing.jsonl": join(fixtures, "annotated/en-billing.jsonl"),
-  "security.jsonl": join(fixtures, "annotated/de-security.jsonl"),
-  "firmware.jsonl": join(fixtures, "annotated/en-firmware.jsonl"),
-  "game.jsonl": join(fixtures, "annotated/ja-game.jsonl"),
-  "transcript.jsonl": join(root, "packages/transcripts/test/fixtures/claude-code-basic.jsonl"),
+// `pnpm golden BONSAI FOLDER` writes the output of 220 calls of a command into FOLDER, one file each. Compare two versions
+// of the command with `diff -r`.
+const [bonsai, folder] = process.argv.slice(2);
+if (bonsai === undefined || folder === undefined)
+  throw new Error("Name the command and the folder to write to: pnpm golden BONSAI FOLDER");
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const sources = {
+  "workday.jsonl": "examples/workday.jsonl",
+  "billing.jsonl": "packages/compaction/bench/annotated/en-billing.jsonl",
+  "security.jsonl": "packages/compaction/bench/annotated/de-security.jsonl",
+  "transcript.jsonl": "packages/transcripts/test/fixtures/claude-code-basic.jsonl",
 };
-/** Entry ids in the recorded sessions. All other ids are new in each run. */
-const knownIds = new Set<string>();
+const READING = `session show; session show --json; session context; session context --json; session tree
+  session tree --all; session tree --json; session doctor; session doctor --json; session export
+  compact --dry-run; compact --dry-run --json; compact --keep 4k --dry-run; compact --before 00000000 --dry-run
+  session context --leaf ffffffff; session show --sources; search error; search zzzz; search err.r --regex -n 3`;
+const WRITING = `compact --digest; compact --digest -o small.jsonl --json; compact --keep 4k; session undo; session redo
+  session goto ffffffff; session fork ffffffff -o fork.jsonl; session diff nowhere; session merge nowhere
+  session export -o page.html`;
+const DAMAGED = "session show; session context; session tree; session doctor; compact; session export";
+const OTHERS = `compact; search; lab; session show; session fork; extension add; --help; help; --version; sho; treee x.jsonl; compact a b c; compact workday.jsonl --keep lots
+  compact workday.jsonl --preset none --dry-run; compact workday.jsonl --digest --model a/b; search --all error
+  session show none; session export workday.jsonl -o a.txt; session list; session list --json; session list -n zero
+  session import transcript.jsonl -o imported.jsonl; session import notes.txt; session import none; lab workday.jsonl
+  lab workday.jsonl --policy none; lab workday.jsonl --policy pi --json; lab none; demo --fast; demo --fast --json
+  view none; view workday.jsonl --port x; models; models --all; models --all sonnet; models nothing; models --json
+  login; login none; login anthropic; login --forget none; trust; trust none; trust --untrust; extension list
+  extension list --json; extension add none-such; extension add ./none; extension remove none; extension update none
+  -p; -p hello; --mode wrong hello; --model none -p hello; --model none/none -p hello; -c -p go; -r none -p go
+  --fork none -p go; --thinking hard -p go; --tools nothing -p go; --leaf a -p go; -p @none.txt
+  -p go --model scripted/play.json; --mode json go --model scripted/play.json; -p go --model scripted/none.json
+  -p go --model scripted/play.json --no-session -e ./none.ts; -p go --model scripted/play.json -e ./throws.js
+  -p go --model scripted/play.json --tools read; -q -p @notes.txt go --model scripted/play.json
+  --mode rpc --model scripted/play.json`;
 
-if (only !== "screens") recordCalls(join(to, "calls"));
-if (only !== "calls") await recordScreens(join(to, "screens"));
+const lines = (text: string) => text.split(/[;\n]/).map((line) => line.trim());
+/** Puts a session after the words of a command. */
+const on = (file: string) => (line: string) =>
+  line.replace(/^(?:session )?\w+/, (command) => `${command} ${file}`);
+const calls = [
+  ...grammar.flatMap(({ name }) => [`${name} --help`, `${name} --wrong`]),
+  ...["workday.jsonl", "billing.jsonl", "security.jsonl"].flatMap((file) => lines(READING).map(on(file))),
+  ...["workday.jsonl", "billing.jsonl"].flatMap((file) => lines(WRITING).map(on(file))),
+  ...["empty.jsonl", "header.jsonl", "torn.jsonl", "middle.jsonl", "notes.txt", "missing.jsonl", "."].flatMap(
+    (file) => lines(DAMAGED).map(on(file)),
+  ),
+  ...lines(OTHERS),
+];
 
-function recordCalls(folder: string): void {
-  mkdirSync(folder, { recursive: true });
-  goldenCalls.forEach((call, at) => {
-    const place = newPlace(call.settings);
-    const run = (args: readonly string[]) =>
-      spawnSync(bonsai!, args, {
-        cwd: place,
-        encoding: "utf8",
-        input: call.input ?? "",
-        env: environment(place),
-        timeout: 120_000,
-        maxBuffer: 1 << 28,
-      });
-    for (const args of call.before ?? []) run(args);
-    const { stdout, stderr, status } = run(call.args);
-    const parts = [`$ bonsai ${call.args.join(" ")}`, `exit ${status}`, stdout, "--- stderr", stderr];
-    writeFileSync(join(folder, fileName(call, at)), steady(parts.join("\n"), place));
-    rmSync(place, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+/** The same path in each run: it is part of prompts, whose tokens are counted. */
+const place = join(tmpdir(), "bonsai-golden");
+mkdirSync(folder, { recursive: true });
+for (const call of new Set(calls)) {
+  writePlace();
+  const { PATH } = process.env;
+  const { stdout, stderr, status, error } = spawnSync(bonsai, call.split(" "), {
+    cwd: place,
+    encoding: "utf8",
+    input: call.startsWith("--mode rpc") ? '{"type":"get_state"}\n{"type":"wrong"}\nno json\n' : "",
+    env: { PATH, LANG: "C.UTF-8", TZ: "UTC", HOME: place, BONSAI_HOME: join(place, ".bonsai") },
+    timeout: 120_000,
+    maxBuffer: 1 << 28,
   });
-  console.log(`${goldenCalls.length} calls`);
+  if (error !== undefined) throw error;
+  const text = `$ bonsai ${call}\nexit ${status}\n${stdout}\n--- stderr\n${stderr}`;
+  writeFileSync(join(folder, `${call.replaceAll(/[^\w.-]+/g, "_")}.txt`), steady(text));
 }
+rmSync(place, { recursive: true, force: true });
 
-function fileName({ name, args }: GoldenCall, at: number): string {
-  const words = (name ?? args.join("_")).replaceAll(/[^\w.-]+/g, "_").slice(0, 60);
-  return `${String(at).padStart(3, "0")}-${words}.txt`;
-}
-
-async function recordScreens(folder: string): Promise<void> {
-  mkdirSync(folder, { recursive: true });
-  for (const screen of goldenScreens) await recordScreen(screen, folder);
-  console.log(`${goldenScreens.length} screens`);
-}
-
-async function recordScreen(
-  { name, steps, session, columns = 100 }: GoldenScreen,
-  folder: string,
-): Promise<void> {
-  const place = newPlace();
-  const socket = `golden-${process.pid}`;
-  const tmux = (...args: string[]) =>
-    spawnSync("tmux", ["-L", socket, ...args], { encoding: "utf8", env: environment(place) }).stdout;
-  const opened = session === undefined ? "" : ` --session ${session}`;
-  tmux(
-    "-f",
-    "/dev/null",
-    "new-session",
-    "-d",
-    "-x",
-    String(columns),
-    "-y",
-    "32",
-    "-c",
-    place,
-    `${bonsai} --model scripted/play.json${opened}`,
-  );
-  try {
-    await settled(tmux);
-    for (const step of steps) {
-      for (const [part] of step.matchAll(/<\w+>|[^<]+/g)) {
-        if (part === "<Wait>") await pause(1_500);
-        else if (part.startsWith("<")) tmux("send-keys", part.slice(1, -1));
-        else tmux("send-keys", "-l", part);
-        await pause(100);
-      }
-      await settled(tmux);
-    }
-    writeFileSync(join(folder, `${name}.txt`), steady(tmux("capture-pane", "-p"), place));
-  } finally {
-    tmux("kill-server");
-    rmSync(place, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
-  }
-}
-
-/** Waits until the screen has not changed for a second; ten seconds at most. */
-async function settled(tmux: (...args: string[]) => string): Promise<void> {
-  let before = "";
-  let same = 0;
-  for (let look = 0; look < 40 && same < 4; look += 1) {
-    await pause(250);
-    const now = tmux("capture-pane", "-p");
-    same = now === before && now.trim() !== "" ? same + 1 : 0;
-    before = now;
-  }
-}
-
-/** A home and a project with good and damaged sessions. */
-function newPlace(settings?: object): string {
-  // The same path in each run: it is part of prompts, whose tokens are counted.
-  const place = join(tmpdir(), "bonsai-golden");
+/** A home with good and damaged sessions. */
+function writePlace(): void {
   rmSync(place, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
   mkdirSync(place);
   writeOutcomeFiles(place);
-  if (settings !== undefined) {
-    mkdirSync(join(place, "home/.bonsai"), { recursive: true });
-    writeFileSync(join(place, "home/.bonsai/settings.json"), JSON.stringify(settings));
-  }
-  for (const [name, source] of Object.entries(sources)) copyFileSync(source, join(place, name));
-  const workday = readFileSync(sources["workday.jsonl"]!, "utf8").split("\n");
+  for (const [name, source] of Object.entries(sources)) copyFileSync(join(root, source), join(place, name));
+  const workday = readFileSync(join(place, "workday.jsonl"), "utf8").split("\n");
   const play = { contextWindow: 100_000, turn: [{ text: "Done: all is well." }], atEnd: "repeat" };
   const files = {
     "empty.jsonl": "",
@@ -147,40 +90,16 @@ function newPlace(settings?: object): string {
     "torn.jsonl": workday.join("\n").slice(0, -40),
     "middle.jsonl": workday.with(20, '{"type":"mess').join("\n"),
     "notes.txt": "These are notes.\n",
-    "workday.txt": "A text.\n",
-    "broken.ts": "export default function (bonsai) { throw new Error('broken on purpose'); }\n",
     "play.json": JSON.stringify(play),
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(place, name), text);
-  if (knownIds.size === 0) for (const id of entryIds(place)) knownIds.add(id);
-  return place;
 }
 
-function entryIds(folder: string): string[] {
-  const texts = readdirSync(folder)
-    .filter((name) => name.endsWith(".jsonl"))
-    .map((name) => readFileSync(join(folder, name), "utf8"));
-  return texts.flatMap((text) => [...text.matchAll(/"id":"([0-9a-f]{8})"/g)].map(([, id]) => id!));
-}
-
-function environment(place: string): NodeJS.ProcessEnv {
-  const { PATH, LANG = "C.UTF-8" } = process.env;
-  return {
-    PATH,
-    LANG,
-    HOME: join(place, "home"),
-    BONSAI_HOME: join(place, "home/.bonsai"),
-    TERM: "xterm-256color",
-    TZ: "UTC",
-  };
-}
-
-/** Replaces values that differ from run to run: the folder, new ids, clock times and durations. */
-function steady(text: string, place: string): string {
+/** Replaces values that differ from run to run: new ids, clock times and durations. */
+function steady(text: string): string {
   return text
-    .replaceAll(place, "PLACE")
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "UUID")
-    .replaceAll(/\b(?=[0-9a-f]*\d)[0-9a-f]{8}\b/g, (id) => (knownIds.has(id) ? id : "ENTRYID0"))
+    .replaceAll(/\b(?=[0-9a-f]*\d)[0-9a-f]{8}\b/g, "ENTRY")
     .replaceAll(/20\d\d-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z/g, "TIME")
     .replaceAll(/20\d\d-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?/g, "TIME")
     .replaceAll(/"timestamp":\s*\d+/g, '"timestamp":0')

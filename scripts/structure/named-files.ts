@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { type Findings, filesBelow, readExtensions, readPackages, shown } from "./workspace.ts";
+import { filesBelow, readExtensions, readPackages, shown } from "./workspace.ts";
 
 /** A path to a source, test or bench, as documents write it: `session/src/store.ts`. */
 const NAMED = /`((?:packages\/)?[a-z-]+\/(?:src|test|bench)\/[\w./-]*[\w/])`/g;
@@ -8,18 +8,17 @@ const NAMED = /`((?:packages\/)?[a-z-]+\/(?:src|test|bench)\/[\w./-]*[\w/])`/g;
 const LINK = /\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]*))?\)/g;
 
 /** Checks that the files, folders and headings named in documents exist. */
-export function checkNamedFiles(root: string): Findings {
+export function checkNamedFiles(root: string): string[] {
   const documents = [
     ...["CONTRIBUTING.md", "README.md", "examples/README.md"].map((name) => join(root, name)),
     ...filesBelow(join(root, "docs"), [".md"]),
     ...[...readPackages(root), ...readExtensions(root)].map(({ folder }) => join(folder, "README.md")),
   ].filter((file) => existsSync(file));
-  const errors = documents.flatMap((document) => {
+  return documents.flatMap((document) => {
     const text = readFileSync(document, "utf8");
     const missing = [...missingPaths(root, text), ...brokenLinks(document, text)];
     return missing.map((name) => `${shown(root, document)} names ${name}, which does not exist`);
   });
-  return { errors, warnings: [] };
 }
 
 function missingPaths(root: string, text: string): string[] {

@@ -168,7 +168,7 @@ class HistoryBuilder implements History {
   }
 
   #move(target: string): void {
-    // Nobody is shown where somebody went, and so nobody goes there.
+    // The tree does not show these entries, so users never move to them.
     const unshown: readonly string[] = [customTypes.companion, customTypes.leaf];
     const isShown = (entry: Entry) => !(entry.type === "custom" && unshown.includes(entry.customType));
     const anywhere = () => this.session.entries().flatMap((entry) => (isShown(entry) ? [entry.id] : []));

@@ -1,4 +1,4 @@
-/** What is used of a library without types; starting by itself it would say later, and differently, what failed. */
+/** The used part of a library without types. */
 declare module "cross-spawn" {
   const crossSpawn: {
     _parse(

@@ -1,5 +1,3 @@
-// Made by scripts/models-data.ts; corrections belong in the catalogue that it reads.
-
 /** The day of the prices and sizes. */
 export const modelsAsOf = "2026-11-10";
 
