@@ -19,10 +19,9 @@ import { insteadOfCommand } from "./command-line/pi-words.ts";
  */
 export async function run(argv: readonly string[], io: CliIo): Promise<ExitCode> {
   try {
-    if (wantsOverview(argv, io))
-      return await (await import("./command-line/overview.ts")).printOverview(io, argv);
+    if (wantsOverview(argv, io)) return (await import("./command-line/overview.ts")).printOverview(io);
     if (argv.length === 2 && argv[0] === "help" && argv[1] === "flags")
-      return await (await import("./command-line/overview.ts")).printFlags(io);
+      return (await import("./command-line/overview.ts")).printFlags(io);
     const line = helpLast(argv);
     if (isAgentLine(line, io)) {
       const { runAgentLine } = await import("./run-agent.ts");

@@ -9,7 +9,7 @@ import { printOverview } from "./command-line/overview.ts";
 /** Runs `bonsai [prompt…]` in the mode that its flags name. */
 export async function runAgentLine(argv: readonly string[], io: CliIo): Promise<ExitCode> {
   const flags = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : argv.length);
-  if (flags.some((word) => word === "--help" || word === "-h")) return printOverview(io, flags);
+  if (flags.some((word) => word === "--help" || word === "-h")) return printOverview(io);
   const call = agentCall(argv, io);
   try {
     return await runCall(call);
@@ -26,7 +26,7 @@ async function runCall(call: AgentCall): Promise<ExitCode> {
   if (call.options.mode === "rpc") return (await import("./rpc/rpc-mode.ts")).runRpc(call);
   if (isBare(call)) {
     const input = await promptInput(call);
-    if (input === undefined) return printOverview(call.io, call.argv);
+    if (input === undefined) return printOverview(call.io);
     return (await import("./print/print-mode.ts")).runPrint(call, input);
   }
   if (call.options.mode === "json") return (await import("./print/json-mode.ts")).runJson(call);

@@ -46,7 +46,7 @@ test("bonsai lab replays a session under each policy", async () => {
   expect(economic!.neededAfter).toBeGreaterThan(0);
 });
 
-test("a table shows the policies with the context over time", async () => {
+test("a narrow table drops columns and keeps the names", async () => {
   const { stdout } = await runCli(["lab", workday(), ...small], { columns: 140 });
   expect(stdout).toMatch(/^1 session, \d+ requests, .* as recorded\. Replayed:/);
   for (const columns of [80, 105]) {
@@ -54,7 +54,7 @@ test("a table shows the policies with the context over time", async () => {
     expect(narrow.stdout).toContain("bonsai+12k+mask.enabled=false  $");
     expect(narrow.stdout).not.toContain("…");
   }
-  expect(stdout).toMatch(/bonsai\+12k\S*\s+\$\d+\.\d\d\s+\d+ .*[▁▂▃▄▅▆▇█]{8,}/);
+  expect(stdout).toMatch(/bonsai\+12k\S*\s+\$\d+\.\d\d\s+\$\d/);
 });
 
 test("a folder's sessions are replayed together", async () => {
@@ -95,37 +95,12 @@ test("a file's settings are a policy, and the page overwrites no file", async ()
   expect(html).not.toMatch(/<script|https?:/);
   const again = await runCli(["lab", file, "-o", page, "--json"]);
   expect([again.code, JSON.parse(again.stderr).error.code]).toEqual([1, "output_exists"]);
-  const unwritable = await runCli(["lab", file, "--policy", "pi", "-o", join(own, "run.html")]);
-  expect([unwritable.code, unwritable.stdout]).toEqual([1, expect.stringContaining("Replayed:")]);
-  expect(unwritable.stdout).not.toContain("Wrote");
   writeFileSync(own, '{"economy": "much"}');
   const wrong = await runCli(["lab", file, "--policy", own, "--json"]);
   expect([wrong.code, JSON.parse(wrong.stderr).error.message]).toEqual([1, expect.stringContaining(own)]);
   expect((await runCli(["lab", file, "--policy", join(folder, "none.json")])).stderr).toContain(
     "does not exist",
   );
-});
-
-test("a model writes the summaries after its price is accepted, and failures are counted", async () => {
-  const scenario = join(testFolder(), "scenario.json");
-  writeFileSync(scenario, JSON.stringify({ turn: [], summary: [{ text: "Nothing under its headings." }] }));
-  const file = workday();
-  const asked = ["lab", file, ...small.slice(2)];
-  const refused = await runCli([...asked, "--model", "anthropic/claude-sonnet-5", "--json"]);
-  expect([refused.code, JSON.parse(refused.stderr).error]).toEqual([
-    1,
-    expect.objectContaining({
-      code: "price_not_accepted",
-      message: expect.stringMatching(/would write \d+ summaries for about \$\d/),
-    }),
-  ]);
-  const free = await runCli([...asked, "--model", `scripted/${scenario}`]);
-  expect(free.code).toBe(0);
-  expect(free.stderr).toMatch(/\d+ of \d+ summaries failed; the digest replaced them/);
-  expect((await runCli([...asked, "--model", `scripted/${scenario}`, "--summaries", "recorded"])).code).toBe(
-    2,
-  );
-  expect((await runCli([...asked, "--summaries", "mine"])).code).toBe(2);
 });
 
 test("another agent's transcript is replayed like a session", async () => {
@@ -168,9 +143,7 @@ test("a session without an answer and an unknown policy are errors", async () =>
   const none = await runCli(["lab", empty, "--json"]);
   expect([none.code, JSON.parse(none.stderr).error.code]).toEqual([1, "nothing_to_replay"]);
   expect((await runCli(["lab", empty, "--all"])).code).toBe(2);
-  expect((await runCli(["lab", empty, "--loss", "0.1"])).code).toBe(2);
   expect((await runCli(["lab", "tune", empty, "--policy", "pi"])).code).toBe(2);
-  expect((await runCli(["lab", workday(), "--window", "0"])).code).toBe(2);
   const unknown = await runCli(["lab", workday(), "--policy", "claude", "--json"]);
   expect([unknown.code, JSON.parse(unknown.stderr).error.code]).toEqual([1, "policy_unknown"]);
 });

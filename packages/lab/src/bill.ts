@@ -1,10 +1,4 @@
-import {
-  type CacheRules,
-  type Message,
-  type ModelPrices,
-  tokenEstimator,
-  type Usage,
-} from "@bonsai-agent/messages";
+import { type CacheRules, type Message, type ModelPrices, tokenEstimator } from "@bonsai-agent/messages";
 
 /** Tokens by price class. `input` excludes cached tokens. */
 export interface ClassTokens {
@@ -21,12 +15,6 @@ export interface SummariesBill {
   tokens: ClassTokens;
 }
 
-/** A summary and its usage, if known. */
-export interface PaidAnswer {
-  text: string;
-  usage?: Usage | undefined;
-}
-
 interface BillOptions {
   /** US dollars per million tokens. */
   prices: ModelPrices;
@@ -35,8 +23,6 @@ interface BillOptions {
   fixedTokens: number;
   /** Tokens that the provider counts per estimated token. */
   countRatio: number;
-  /** Prices of another model that writes summaries, without a cached prefix. Default: the session's model writes them. */
-  summaryPrices?: ModelPrices | undefined;
 }
 
 const MILLION = 1_000_000;
@@ -76,23 +62,21 @@ export class Bill {
 
   /**
    * Adds a summary request: on the cached prefix or with the conversation as text, whichever costs less.
-   * @returns takes the answer and estimates an unknown usage
+   * @returns takes the answer
    */
-  summary(sent: readonly Message[], text: string, nowMs: number): (answer: PaidAnswer) => void {
-    const { prices, countRatio, summaryPrices } = this.#options;
+  summary(sent: readonly Message[], text: string, nowMs: number): (answer: string) => void {
+    const { prices, countRatio } = this.#options;
     const { cached, all } = this.#count(sent, nowMs);
     const textTokens = Math.round(tokenEstimator.text(text) * countRatio);
     const asText = { input: textTokens, cacheRead: 0, cacheWrite: 0, output: 0 };
     const onPrefix = this.#classed(cached, all + INSTRUCTION_TOKENS, 0);
-    const isOnPrefix = summaryPrices === undefined && usdOf(onPrefix, prices) < usdOf(asText, prices);
-    return ({ usage, text: written }) => {
+    const isOnPrefix = usdOf(onPrefix, prices) < usdOf(asText, prices);
+    return (written) => {
       const output = Math.min(SUMMARY_TOKENS, tokenEstimator.text(written));
-      const usual = { ...(isOnPrefix ? onPrefix : asText), output };
-      const tokens = usage === undefined ? usual : tokensOf(usage);
-      const usd = usage?.cost?.total || usdOf(tokens, summaryPrices ?? prices);
+      const tokens = { ...(isOnPrefix ? onPrefix : asText), output };
       add(this.summaries.tokens, tokens);
       this.summaries.requests += 1;
-      this.summaries.usd += usd;
+      this.summaries.usd += usdOf(tokens, prices);
     };
   }
 
@@ -133,10 +117,6 @@ export function add(sum: ClassTokens, tokens: ClassTokens): void {
 function usdOf({ input, cacheRead, cacheWrite, output }: ClassTokens, prices: ModelPrices): number {
   const usd = input * prices.input + cacheRead * (prices.cacheRead || prices.input);
   return (usd + cacheWrite * (prices.cacheWrite || prices.input) + output * prices.output) / MILLION;
-}
-
-function tokensOf({ input = 0, cacheRead = 0, cacheWrite = 0, output = 0 }: Usage): ClassTokens {
-  return { input, cacheRead, cacheWrite, output };
 }
 
 const counted = new WeakMap<Message, number>();

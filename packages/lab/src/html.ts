@@ -31,7 +31,7 @@ ${policies.map((each) => chartHtml(each, policies)).join("\n")}
 </div>
 <h2>Columns</h2>
 <dl>
-${columns.map(({ name, meaning }) => `<dt>${name}</dt><dd>${meaning}</dd>`).join("\n")}
+${labColumns.map(({ name, meaning }) => `<dt>${name}</dt><dd>${meaning}</dd>`).join("\n")}
 </dl>
 </main></body></html>
 `;
@@ -59,7 +59,8 @@ interface Column {
   cell: (result: PolicyResult) => string;
 }
 
-const columns: readonly Column[] = [
+/** The columns of a table of policies, after the policy's name. */
+export const labColumns: readonly Column[] = [
   {
     name: "Cost",
     meaning: "Cost of all requests, including summaries, with cache discounts.",
@@ -115,10 +116,10 @@ const columns: readonly Column[] = [
 function tableHtml(policies: readonly PolicyResult[]): string {
   const rows = policies.map(
     (result) =>
-      `<tr><th scope="row">${escaped(result.policy)}</th>${columns.map(({ cell }) => `<td>${cell(result)}</td>`).join("")}</tr>`,
+      `<tr><th scope="row">${escaped(result.policy)}</th>${labColumns.map(({ cell }) => `<td>${cell(result)}</td>`).join("")}</tr>`,
   );
   return `<div class="scroll" tabindex="0" role="region" aria-label="Policies"><table>
-<thead><tr><th scope="col">Policy</th>${columns.map(({ name }) => `<th scope="col">${name}</th>`).join("")}</tr></thead>
+<thead><tr><th scope="col">Policy</th>${labColumns.map(({ name }) => `<th scope="col">${name}</th>`).join("")}</tr></thead>
 <tbody>
 ${rows.join("\n")}
 </tbody></table></div>`;

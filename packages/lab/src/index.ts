@@ -1,5 +1,5 @@
-export { labHtml, runNotes } from "./html.ts";
+export { labColumns, labHtml, runNotes } from "./html.ts";
 export { type Policy, policyNamed, policyOf, usualPolicies } from "./policies.ts";
 export { recordingOf } from "./recording.ts";
-export { compactionCount, type Day, type LabRun, playPolicies } from "./run.ts";
+export { type Day, type LabRun, playPolicies } from "./run.ts";
 export { searchSettings } from "./search-settings.ts";

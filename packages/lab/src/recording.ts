@@ -7,7 +7,6 @@ import {
   type Message,
   type ModelPrices,
   tokenEstimator,
-  type Usage,
 } from "@bonsai-agent/messages";
 import { answerUsage } from "@bonsai-agent/messages/host";
 import { answeringModel, type CompactionEntry, type Entry, type Session } from "@bonsai-agent/session";
@@ -25,8 +24,6 @@ export interface Recording {
   fixedTokens: number;
   /** Tokens that the provider counted per estimated token. 1 if unknown. */
   countRatio: number;
-  /** The summaries of its compactions. Default: none. */
-  summaries?: readonly RecordedSummary[];
   /** Indexes of messages before which the context changed other than by an addition. Default: none. */
   changes?: readonly number[];
   /** The recorded totals, for comparison. */
@@ -45,27 +42,14 @@ export interface RecordedTotals {
   compactions: number;
 }
 
-/** A summary of a recording. */
-export interface RecordedSummary {
-  /** Index of the message after it. */
-  at: number;
-  /** The text without carried-over data. */
-  prose: string;
-  /** Absent if unknown. */
-  usage?: Usage | undefined;
-  /** US dollars; 0 if unknown. */
-  usd: number;
-}
-
 /** The recording of the path to a session's position, or to another entry. @throws BonsaiError `entry_not_found` */
 export function recordingOf(session: Session, leafId: string | null = session.leafId): Recording {
   const path = session.path(leafId);
-  const { messages, summaries, changes } = spokenOn(path);
+  const { messages, compactions, changes } = spokenOn(path);
   const answers = messages.filter((message) => message.role === "assistant");
   const learned = readContext({ session, leafId }).calibration();
   return {
     messages,
-    summaries,
     changes,
     model: path.map((entry) => answeringModel(entry)).findLast((model) => model !== undefined),
     windowTokens: path.map(windowOf).findLast((tokens) => tokens !== undefined),
@@ -74,12 +58,11 @@ export function recordingOf(session: Session, leafId: string | null = session.le
     recorded: {
       requests: answers.length,
       sentTokens: sumOf(answers.map(({ usage }) => (usage === undefined ? 0 : inputTokens(usage)))),
-      usd:
-        sumOf(answers.map(({ usage }) => usage?.cost?.total ?? 0)) + sumOf(summaries.map(({ usd }) => usd)),
-      uncounted: [...answers.map(answerUsage), ...summaries.map(({ usage }) => usage)].filter(
+      usd: sumOf(answers.map(({ usage }) => usage?.cost?.total ?? 0)) + sumOf(compactions.map(summaryUsd)),
+      uncounted: [...answers.map(answerUsage), ...compactions.map(({ usage }) => usage)].filter(
         (usage) => usage?.isUncounted === true,
       ).length,
-      compactions: summaries.length,
+      compactions: compactions.length,
     },
   };
 }
@@ -95,20 +78,18 @@ function fixedTokensOf(messages: readonly Message[], learned: Calibration | unde
   return Math.round(Math.min(most, Math.max(0, learned?.overheadTokens ?? 0)));
 }
 
-function spokenOn(
-  path: readonly Entry[],
-): Required<Pick<Recording, "summaries" | "changes">> & { messages: Message[] } {
+function spokenOn(path: readonly Entry[]) {
   const omitted = new Set(path.flatMap((entry) => (isOmission(entry) ? [entry.targetId] : [])));
   const messages: Message[] = [];
-  const summaries: RecordedSummary[] = [];
+  const compactions: CompactionEntry[] = [];
   const changes: number[] = [];
   for (const entry of path) {
-    if (entry.type === "compaction") summaries.push(summaryOf(entry, messages.length));
+    if (entry.type === "compaction") compactions.push(entry);
     if (entry.type === "compaction" || entry.type === "context_edit") changes.push(messages.length);
     const message = entry.type === "compaction" || omitted.has(entry.id) ? undefined : spoken(entry);
     if (message !== undefined) messages.push(message);
   }
-  return { messages, summaries, changes };
+  return { messages, compactions, changes };
 }
 
 /** True for an edit that removes an entry from the context. A mask would leave a placeholder. */
@@ -124,11 +105,9 @@ function spoken(entry: Entry): Message | undefined {
   return isVoid ? undefined : message;
 }
 
-function summaryOf(entry: CompactionEntry, at: number): RecordedSummary {
-  const { summary, details, usage } = entry;
-  const own = isRecord(details) && typeof details.prose === "string" ? details.prose : undefined;
-  const usd = Number(manifestOf(entry)?.costUsd ?? usage?.cost?.total) || 0;
-  return { at, prose: own ?? String(summary ?? ""), usage, usd };
+/** US dollars; 0 if unknown. */
+function summaryUsd(entry: CompactionEntry): number {
+  return Number(manifestOf(entry)?.costUsd ?? entry.usage?.cost?.total) || 0;
 }
 
 function sumOf(values: readonly number[]): number {

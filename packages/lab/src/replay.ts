@@ -19,7 +19,7 @@ import { createSession, type Session } from "@bonsai-agent/session";
 import { Bill, type ClassTokens, type SummariesBill } from "./bill.ts";
 import { neededTerms, visibleTexts } from "./needed-terms.ts";
 import type { Recording } from "./recording.ts";
-import { ReplayedSummariser, type SummarySource } from "./summaries.ts";
+import { ReplayedSummariser } from "./summaries.ts";
 
 export interface ReplayOptions {
   recording: Recording;
@@ -29,17 +29,8 @@ export interface ReplayOptions {
   /** Default: `usualCacheRules`. */
   cacheRules?: CacheRules;
   windowTokens: number;
-  /** Time of a summary that no model writes, in milliseconds. Default 25,000. */
+  /** Time of a summary in milliseconds. Default 25,000. */
   summaryMs?: number;
-  /**
-   * The source of summaries, with the cost and time of a model's. `recorded`: the recording's summary near the place, else
-   * the digest. A summariser is really called. Default: `digest`.
-   */
-  summaries?: SummarySource;
-  /** Prices of the model that writes summaries. Default: the session's model writes them. */
-  summaryPrices?: ModelPrices | undefined;
-  /** True if the digest summarises, free and at once. Default false. */
-  isDigest?: boolean;
   /** Time added before each prompt, in milliseconds. Default 0. */
   restMs?: number;
   /** Cancels the replay. Default: none. */
@@ -61,7 +52,7 @@ export interface Replay {
   /** Cost of all requests. */
   usd: number;
   /** The part of the cost for summaries. */
-  summaries: SummariesBill & { /** Summaries from the recording. */ recorded: number };
+  summaries: SummariesBill;
   /** Share of the terms needed later that are in view: after each compaction, and at evenly spread requests. */
   neededAfter: number[];
   neededAlong: number[];
@@ -109,18 +100,18 @@ class Player {
 
   constructor(options: ReplayOptions) {
     const { recording, settings, prices, cacheRules = usualCacheRules, windowTokens } = options;
-    const { fixedTokens, countRatio, messages, summaries: recorded = [] } = recording;
-    const { summaries: source = "digest", summaryMs = SUMMARY_MS, summaryPrices } = options;
+    const { fixedTokens, countRatio, messages } = recording;
+    const { summaryMs = SUMMARY_MS } = options;
     this.#options = options;
     this.#clock = new RecordedClock(options.restMs ?? 0);
     this.#answers = messages.filter(({ role }) => role === "assistant").length;
-    this.#bill = new Bill({ prices, cacheRules, fixedTokens, countRatio, summaryPrices });
+    this.#bill = new Bill({ prices, cacheRules, fixedTokens, countRatio });
     const onAsked = (text: string) => this.#bill.summary(this.#inView(), text, this.#clock.nowMs);
-    this.#slow = new ReplayedSummariser({ source, recorded, summaryMs, onAsked });
+    this.#slow = new ReplayedSummariser({ summaryMs, onAsked });
     this.#controller = new CompactionController({
       session: this.#session,
       settings,
-      summariser: options.isDigest ? undefined : this.#slow.summariser,
+      summariser: this.#slow.summariser,
       model: () => ({ contextWindow: windowTokens, usdPerMillionTokens: prices, cacheRules }),
       now: () => (options.knowsTime === false ? 0 : this.#clock.nowMs),
     });
@@ -134,7 +125,7 @@ class Player {
     const { messages } = this.#options.recording;
     if (recorded.role === "user") this.#controller.userMessageArrived();
     this.#clock.advance(recorded);
-    await this.#slow.release(this.#clock.nowMs, at);
+    await this.#slow.release(this.#clock.nowMs);
     const message = { ...recorded, timestamp: this.#clock.nowMs };
     if (message.role !== "assistant") {
       this.#append(message);
@@ -156,8 +147,7 @@ class Player {
 
   result(): Replay {
     const { tokens, requestsUsd, summaries } = this.#bill;
-    const usd = requestsUsd + summaries.usd;
-    return { ...this.#replay, tokens, usd, summaries: { ...summaries, recorded: this.#slow.taken } };
+    return { ...this.#replay, tokens, usd: requestsUsd + summaries.usd, summaries };
   }
 
   /** Compacts after a refusal by the provider, which costs nothing. */

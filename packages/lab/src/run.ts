@@ -94,7 +94,6 @@ function resultOf(policy: string, replays: readonly Replay[]): PolicyResult {
       requests: sum(({ summaries }) => summaries.requests),
       usd: sum(({ summaries }) => summaries.usd),
       tokens: summaryTokens,
-      recorded: sum(({ summaries }) => summaries.recorded),
     },
     neededAfter: mean(replays.flatMap(({ neededAfter }) => neededAfter)),
     neededAlong: mean(replays.flatMap(({ neededAlong }) => neededAlong)),

@@ -59,10 +59,10 @@ const played = (policy: string, messages = day(60), windowTokens = WINDOW) =>
     prices,
     windowTokens,
   });
-const WRITTEN = `## Goal\n\n- Every part.\n\n${["Constraints & Preferences", "Progress", "Key Decisions", "Next Steps", "Critical Context", "Request", "Done So Far", "Needed to Continue"].map((name) => `## ${name}\n\n- As before.`).join("\n\n")}`;
+const _WRITTEN = `## Goal\n\n- Every part.\n\n${["Constraints & Preferences", "Progress", "Key Decisions", "Next Steps", "Critical Context", "Request", "Done So Far", "Needed to Continue"].map((name) => `## ${name}\n\n- As before.`).join("\n\n")}`;
 
 /** The message that the first compaction stands in front of. */
-function compactionPlace({ context }: Replay): number {
+function _compactionPlace({ context }: Replay): number {
   const request = context.findIndex((tokens, at) => tokens < (context[at - 1] ?? 0));
   return Math.floor(request / 2) * 4 + (request % 2 === 0 ? 1 : 3);
 }
@@ -207,37 +207,8 @@ test("a session's branch summaries, notes and window belong to its recording; wh
   expect(text).not.toContain("Whatever.");
   expect(recording).toMatchObject({
     windowTokens: 33_000,
-    summaries: [{ at: recording.messages.length, prose: "## Goal", usd: 0.25 }],
     recorded: { compactions: 1, usd: 0.25 },
   });
-});
-
-test("summaries are taken from the recording where it has them, else from the digest; a model is asked", async () => {
-  const messages = day(60);
-  const usage = { ...emptyUsage(), input: 10, output: 5, totalTokens: 15 };
-  const cost = { input: 0.4, output: 0.1, cacheRead: 0, cacheWrite: 0, total: 0.5 };
-  const prose = "## Goal\n\n- Go on as it is written in THE_RECORDED_SUMMARY.";
-  const first = compactionPlace(await played(SMALL));
-  const summaries = [{ at: first, prose, usage: { ...usage, cost }, usd: 0.5 }];
-  const options = { settings: policyNamed(SMALL).settings, prices, windowTokens: WINDOW };
-  const recording = { ...recorded(messages), summaries };
-  const taken = await replay({ ...options, recording, summaries: "recorded" });
-  expect(taken.summaries.recorded).toBeGreaterThan(0);
-  expect(taken.summaries.requests).toBeGreaterThan(taken.summaries.recorded);
-  expect(taken.summaries.usd).toBeGreaterThan(0.5);
-  const asked: string[] = [];
-  const model = {
-    name: "made/model",
-    summarise: async ({ prompt }: { prompt: { user: string } }) => {
-      asked.push(prompt.user);
-      return { text: WRITTEN, stopReason: "stop" as const, usage: { ...usage, cost } };
-    },
-  };
-  const written = await replay({ ...options, recording, summaries: model });
-  expect(asked.length).toBeGreaterThan(1);
-  expect(written.summaries).toMatchObject({ requests: asked.length, recorded: 0 });
-  expect(written.summaries.usd).toBeCloseTo(asked.length * 0.5, 6);
-  expect(written.waitedMs).toBeLessThan(20_000);
 });
 
 test("prefixes that a provider forgot before its time are counted, and those that changed or were old are not", () => {

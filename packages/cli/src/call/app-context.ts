@@ -84,8 +84,8 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
   try {
     const opening = extensions.open();
     if (opening !== undefined) await raceAbort(opening, signal);
-    for (const name of call.takenFlags(extensions.flags)) onNotice(flagTaken(name));
     const flagged = call.withFlags(extensions.flags);
+    for (const name of flagged.taken) onNotice(flagTaken(name));
     state.flags = flagged.values;
     lendKey(parts.models, flagged.call.options);
     return {

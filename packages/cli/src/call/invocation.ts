@@ -9,8 +9,6 @@ export interface Invocation {
   readonly options: Readonly<Record<string, unknown>>;
   readonly io: CliIo;
   readonly output: Output;
-  /** Values of the flags of extensions; undefined where there can be none. */
-  readonly extensionFlags?: ReadonlyMap<string, boolean | string>;
 }
 
 /** One call of the agent, parsed: `bonsai [prompt…]`. */
@@ -23,8 +21,6 @@ export interface AgentCall extends Omit<Invocation, "args"> {
   readonly argv: readonly string[];
   /** Of the program. */
   readonly version: string;
-  /** The names of flags that an extension registered and nobody can give it: they are the command's own. */
-  takenFlags(flags: ExtensionFlags): readonly string[];
   /**
    * Reads the call again, now with the flags of its extensions. A flag of ours that an extension has too stays ours.
    * @throws BonsaiError `wrong_usage` for a flag that nobody knows
@@ -45,6 +41,8 @@ export interface FlaggedCall {
   call: AgentCall;
   /** The extensions' flags that were given, by name. */
   values: ReadonlyMap<string, boolean | string>;
+  /** Names of extensions' flags that no call can set: Bonsai's own flags have the same names. */
+  taken: readonly string[];
 }
 
 /** How the process ends. */

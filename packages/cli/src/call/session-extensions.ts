@@ -1,6 +1,6 @@
 import { type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
 import { compactionEventRules } from "@bonsai-agent/compaction";
-import type { ExtensionHost, FlagOptions } from "@bonsai-agent/extension/host";
+import type { ExtensionHost } from "@bonsai-agent/extension/host";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel } from "@bonsai-agent/models";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
@@ -14,7 +14,7 @@ import { terminalUi } from "./terminal-ui.ts";
 import { isTrusted } from "./trust.ts";
 
 interface OpenSessionExtensionsOptions {
-  invocation: Pick<Invocation, "io" | "options" | "output" | "extensionFlags">;
+  invocation: Pick<Invocation, "io" | "options" | "output">;
   /** Undefined for a command that opens no session. */
   session?: Session;
   /** Interrupts the command: questions are then answered as if nobody were there. */
@@ -31,7 +31,6 @@ interface SessionExtensions {
   lifecycle: Lifecycle<LifecycleEvents>;
   /** What `findModel` found. */
   model: CatalogueModel | undefined;
-  readonly flags: ReadonlyMap<string, FlagOptions>;
   /** The models, those of extensions included. @throws BonsaiError for a catalogue or keys that cannot be read */
   models(): Promise<ModelRegistry>;
   /** Notifies the extensions, and unloads them. To be called before the session is closed. */
@@ -78,7 +77,7 @@ export async function openSessionExtensions({
     // The command ends by itself.
     shutdown: () => {},
     isProjectTrusted: () => isTrusted(io.cwd, home),
-    flag: (name) => invocation.extensionFlags?.get(name),
+    flag: () => undefined,
     onNotice,
   };
   const extensions = new CallExtensions({ choice, host });
@@ -99,7 +98,6 @@ export async function openSessionExtensions({
     lifecycle,
     models,
     model,
-    flags: extensions.flags,
     async close() {
       // Also after an interruption: who opened something at the start closes it now.
       const ending = { signal: AbortSignal.timeout(endGraceMs) };

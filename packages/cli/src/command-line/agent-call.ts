@@ -1,20 +1,12 @@
 import { existsSync } from "node:fs";
-import { Command } from "commander";
-import type { AgentCall, ExtensionFlags, FlaggedCall } from "../call/invocation.ts";
+import { Command, InvalidArgumentError, Option } from "commander";
+import type { AgentCall, ExtensionFlag, ExtensionFlags, FlaggedCall } from "../call/invocation.ts";
 import type { CliIo } from "../call/io.ts";
 import { Output } from "../call/output.ts";
 import { absolutePath } from "../call/paths.ts";
 import { agentFlags } from "../grammar/flags.ts";
 import { bonsaiVersion } from "../version.ts";
-import {
-  addExtensionOptions,
-  configureCommand,
-  extensionFlagValues,
-  hideTexts,
-  isBuiltinFlag,
-  optionOf,
-  parseArguments,
-} from "./commander.ts";
+import { configureCommand, hideTexts, optionOf, parseArguments } from "./commander.ts";
 import { withoutShortFlags } from "./pi-words.ts";
 
 /**
@@ -41,7 +33,6 @@ export function agentCall(words: readonly string[], io: CliIo): AgentCall {
     unknownFlags,
     argv,
     version: bonsaiVersion(),
-    takenFlags: (flags) => takenFlags(flags, io),
     withFlags(flags) {
       return withFlags(this, flags);
     },
@@ -76,19 +67,46 @@ function forkParts({ fork, leaf }: Options, io: CliIo): Options {
 }
 
 function withFlags(call: AgentCall, flags: ExtensionFlags): FlaggedCall {
-  if (call.unknownFlags.length === 0) return { call, values: new Map() };
   const command = agentCommand(call.io);
+  const taken = [...flags.keys()].filter((name) => isBuiltinFlag(command, name));
+  if (call.unknownFlags.length === 0) return { call, values: new Map(), taken };
   const added = addExtensionOptions(command, flags);
   const { prompt, unknownFlags } = readWords(command, call.argv);
-  if (unknownFlags.length > 0) parseArguments(agentCommandWith(flags, call.io), unknownFlags);
-  const values = extensionFlagValues(command, added);
-  return { call: { ...call, words: prompt, unknownFlags: [] }, values };
+  if (unknownFlags.length > 0) {
+    const strict = agentCommand(call.io);
+    addExtensionOptions(strict, flags);
+    parseArguments(strict, unknownFlags);
+  }
+  const given = command.opts();
+  const values = new Map<string, boolean | string>();
+  for (const [name, option] of added) {
+    if (command.getOptionValueSource(option.attributeName()) !== "cli") continue;
+    const value = given[option.attributeName()];
+    values.set(name, option.negate ? value === false : value);
+  }
+  return { call: { ...call, words: prompt, unknownFlags: [] }, values, taken };
 }
 
-function takenFlags(flags: ExtensionFlags, io: CliIo): readonly string[] {
-  if (flags.size === 0) return [];
-  const command = agentCommand(io);
-  return [...flags.keys()].filter((name) => isBuiltinFlag(command, name));
+/** Adds the flags of extensions to a command, except for flags that it already has. */
+function addExtensionOptions(command: Command, flags: ExtensionFlags): ReadonlyMap<string, Option> {
+  const own = [...flags].filter(([name]) => !isBuiltinFlag(command, name));
+  return new Map(own.map(([name, flag]) => [name, addedOption(command, name, flag)]));
+}
+
+function addedOption(command: Command, name: string, { type, description }: ExtensionFlag): Option {
+  const option = new Option(`--${name}${type === "string" ? " <value>" : ""}`, description);
+  // Without a value, the next flag must not become the value.
+  const notAFlag = (value: string) => {
+    if (!command.options.some(({ short, long }) => value === short || value === long)) return value;
+    throw new InvalidArgumentError(`${value} is a flag. To use it as the value, write --${name}=${value}.`);
+  };
+  if (type === "string") option.argParser(notAFlag);
+  command.addOption(option);
+  return option;
+}
+
+function isBuiltinFlag(command: Command, name: string): boolean {
+  return command.options.some(({ long }) => long === `--${name}`);
 }
 
 function agentCommand(io: CliIo): Command {
@@ -96,12 +114,6 @@ function agentCommand(io: CliIo): Command {
   configureCommand(command, io);
   command.helpOption(false);
   for (const option of agentFlags) command.addOption(optionOf(option));
-  return command;
-}
-
-function agentCommandWith(flags: ExtensionFlags, io: CliIo): Command {
-  const command = agentCommand(io);
-  addExtensionOptions(command, flags);
   return command;
 }
 

@@ -1,21 +1,12 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { Argument, Command, CommanderError } from "commander";
 import { wrongUsage } from "../call/failure.ts";
-import { ExitCode, type ExtensionFlags } from "../call/invocation.ts";
+import { ExitCode } from "../call/invocation.ts";
 import type { CliIo } from "../call/io.ts";
 import { Output } from "../call/output.ts";
 import type { CommandGrammar, CommandGroup } from "../grammar/command-grammar.ts";
 import { type FoundCommand, findCommand, findGroup, nearestInGroup } from "./command-words.ts";
-import {
-  addExtensionOptions,
-  configureCommand,
-  extensionFlagValues,
-  hideTexts,
-  notEmpty,
-  optionOf,
-  parseArguments,
-  usageError,
-} from "./commander.ts";
+import { configureCommand, hideTexts, notEmpty, optionOf, usageError } from "./commander.ts";
 import { printGroup } from "./overview.ts";
 
 /** Parses a command line by the grammar and runs its command. Throws the errors of the command. */
@@ -52,45 +43,6 @@ async function runFound(
   { io, isJson }: { io: CliIo; isJson: boolean },
 ): Promise<ExitCode> {
   const argv = isJson ? ["--json", ...rest] : rest;
-  try {
-    return await runParsed(form, { argv, io });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) return ExitCode.done;
-    if (error.code !== "commander.unknownOption") throw usageError(error, form);
-    return runWithExtensionFlags({ form, argv, io, error });
-  }
-}
-
-interface FailedLine {
-  form: CommandGrammar;
-  argv: readonly string[];
-  io: CliIo;
-  error: CommanderError;
-}
-
-/** An unknown flag may belong to an extension. Loads the extensions and parses the line again. */
-async function runWithExtensionFlags({ form, argv, io, error }: FailedLine): Promise<ExitCode> {
-  const flags = await commandFlags(form, argv, io);
-  if (flags.size === 0) throw usageError(error, form);
-  try {
-    return await runParsed(form, { argv, io, flags });
-  } catch (again) {
-    throw again instanceof CommanderError ? usageError(again, form) : again;
-  }
-}
-
-interface CommandParts {
-  argv: readonly string[];
-  io: CliIo;
-  /** The flags of the extensions that the line names. */
-  flags?: ExtensionFlags;
-}
-
-async function runParsed(
-  form: CommandGrammar,
-  { argv, io, flags = new Map() }: CommandParts,
-): Promise<ExitCode> {
   let exitCode: ExitCode = ExitCode.done;
   const command = new Command(`bonsai ${form.name}`).description(`${form.summary}.`);
   configureCommand(command, io);
@@ -100,7 +52,6 @@ async function runParsed(
   for (const option of form.options ?? []) command.addOption(optionOf(option));
   command.option("--json", "print JSON; errors are JSON on stderr");
   command.addHelpText("after", examplesText(form));
-  const added = addExtensionOptions(command, flags);
   const { shown, original } = hideTexts(command, argv, "\0");
   command.action(async () => {
     const options = command.opts();
@@ -113,30 +64,16 @@ async function runParsed(
           const word = command.processedArgs[at] as string | undefined;
           return word && original(word);
         });
-    const extensionFlags = extensionFlagValues(command, added);
-    exitCode = (await run({ args, options, io, output, extensionFlags })) ?? ExitCode.done;
+    exitCode = (await run({ args, options, io, output })) ?? ExitCode.done;
   });
-  await command.parseAsync(shown, { from: "user" });
-  return exitCode;
-}
-
-/** The flags that the extensions of a command line register. */
-async function commandFlags(
-  form: CommandGrammar,
-  argv: readonly string[],
-  io: CliIo,
-): Promise<ExtensionFlags> {
-  const options = form.options ?? [];
-  if (!options.some(({ flags }) => flags.startsWith("-e,"))) return new Map();
-  const command = new Command(form.name).option("--json").allowUnknownOption();
-  configureCommand(command, io);
-  command.allowExcessArguments();
-  for (const option of options) command.addOption(optionOf(option));
-  parseArguments(command, argv);
-  const { flagsOfExtensions } = await import("./flags-of-extensions.ts");
-  const canBeFound = options.some(({ flags }) => flags === "--no-extensions");
-  const given = { ...command.opts(), ...(canBeFound ? {} : { extensions: false }) };
-  return new Map(await flagsOfExtensions({ options: given, io, output: new Output(io, false, true) }));
+  try {
+    await command.parseAsync(shown, { from: "user" });
+    return exitCode;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return ExitCode.done;
+    throw usageError(error, form);
+  }
 }
 
 function examplesText(form: CommandGrammar): string {

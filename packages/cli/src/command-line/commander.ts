@@ -1,7 +1,6 @@
 import type { BonsaiError } from "@bonsai-agent/messages";
 import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { wrongUsage } from "../call/failure.ts";
-import type { ExtensionFlag, ExtensionFlags } from "../call/invocation.ts";
 import type { CliIo } from "../call/io.ts";
 import { Output } from "../call/output.ts";
 import type { CommandGrammar, OptionGrammar } from "../grammar/command-grammar.ts";
@@ -27,42 +26,6 @@ export function optionOf(form: OptionGrammar): Option {
   if (form.choices !== undefined) return option.choices(form.choices);
   // A flag without a value has nothing to parse.
   return /[<[]/.test(form.flags) ? option.argParser<unknown>(optionValues[form.kind ?? "text"]) : option;
-}
-
-export function isBuiltinFlag(command: Command, name: string): boolean {
-  return command.options.some(({ long }) => long === `--${name}`);
-}
-
-/** Adds the flags of extensions to a command, except for flags that it already has. */
-export function addExtensionOptions(command: Command, flags: ExtensionFlags): ReadonlyMap<string, Option> {
-  const own = [...flags].filter(([name]) => !isBuiltinFlag(command, name));
-  return new Map(own.map(([name, flag]) => [name, addedOption(command, name, flag)]));
-}
-
-/** The values of extension flags on the command line, by name. */
-export function extensionFlagValues(
-  command: Command,
-  added: ReadonlyMap<string, Option>,
-): ReadonlyMap<string, boolean | string> {
-  const given = command.opts();
-  const values = [...added].flatMap(([name, option]) => {
-    if (command.getOptionValueSource(option.attributeName()) !== "cli") return [];
-    const value = given[option.attributeName()];
-    return [[name, option.negate ? value === false : value] as const];
-  });
-  return new Map(values);
-}
-
-function addedOption(command: Command, name: string, { type, description }: ExtensionFlag): Option {
-  const option = new Option(`--${name}${type === "string" ? " <value>" : ""}`, description);
-  // Without a value, the next flag must not become the value.
-  const notAFlag = (value: string) => {
-    if (!command.options.some(({ short, long }) => value === short || value === long)) return value;
-    throw new InvalidArgumentError(`${value} is a flag. To use it as the value, write --${name}=${value}.`);
-  };
-  if (type === "string") option.argParser(notAFlag);
-  command.addOption(option);
-  return option;
 }
 
 /** A word whose first blank comes before any `=` or `/`, so that it is no flag with a value: `--- title`, `- fix this`. */

@@ -1,6 +1,3 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { bonsaiHome } from "@bonsai-agent/session";
 import { ExitCode } from "../call/invocation.ts";
 import type { CliIo } from "../call/io.ts";
 import { Output } from "../call/output.ts";
@@ -8,29 +5,30 @@ import { type CommandGroup, type OptionGrammar, sections } from "../grammar/comm
 import { agentFlags } from "../grammar/flags.ts";
 import { commandGroups, grammar } from "../grammar/grammar.ts";
 import { type Line, paragraph, span } from "../views/line.ts";
-import { printable, wrap } from "../views/terminal-text.ts";
+import { wrap } from "../views/terminal-text.ts";
 import { commandsOf } from "./command-words.ts";
 
-/** Prints `bonsai --help`, with the flags of the extensions that the call would load. */
-export async function printOverview(io: CliIo, argv: readonly string[] = []): Promise<ExitCode> {
-  const added = await addedFlags(io, argv);
+/** Prints `bonsai --help`. */
+export function printOverview(io: CliIo): ExitCode {
   const output = new Output(io, false);
-  output.lines(overview(output.width, added));
+  output.lines(overview(output.width));
   return ExitCode.done;
 }
 
 /** Prints `bonsai help flags`. */
-export async function printFlags(io: CliIo): Promise<ExitCode> {
-  const added = await addedFlags(io, []);
+export function printFlags(io: CliIo): ExitCode {
   const output = new Output(io, false);
   const flags = [...agentFlags.filter(({ hidden }) => hidden !== true), ...processFlags];
   output.lines([
     [span("Flags of `bonsai [prompt…]`", "bold")],
     ...flagRows(flags, output.width),
-    ...addedLines(added, flagColumns(output.width), output.width),
+    [],
+    ...paragraph(EXTENSION_FLAGS, output.width),
   ]);
   return ExitCode.done;
 }
+
+const EXTENSION_FLAGS = "Extensions can add flags. Their documentation lists them.";
 
 /** Flags that print something and exit. */
 const processFlags: readonly OptionGrammar[] = [
@@ -54,11 +52,6 @@ export function printGroup(group: CommandGroup, io: CliIo): ExitCode {
   return ExitCode.done;
 }
 
-async function addedFlags(io: CliIo, argv: readonly string[]): Promise<readonly AddedFlag[]> {
-  if (!mayBringFlags(argv, io)) return [];
-  return (await import("./flags-of-extensions.ts")).foundFlags(argv, io);
-}
-
 const ABOUT = "A coding agent that compacts its own context. Sessions are trees; nothing is lost.";
 const START = [
   ["bonsai", "Work in this folder"],
@@ -73,11 +66,8 @@ const MORE = "All flags: `bonsai help flags`. A command's flags: `bonsai COMMAND
 /** The flags that `bonsai --help` shows. */
 const MAIN_FLAGS = /--(print|mode|continue|resume|model|tools|extension|quiet)( |$)/;
 
-/** A flag that an extension adds. */
-type AddedFlag = readonly [name: string, flag: { type: "boolean" | "string"; description?: string }];
-
 /** The text of `bonsai --help`. */
-export function overview(width: number, added: readonly AddedFlag[] = []): Line[] {
+export function overview(width: number): Line[] {
   const commands = [...commandGroups, ...grammar];
   return [
     [span("bonsai", ["bold", "green"])],
@@ -102,7 +92,6 @@ export function overview(width: number, added: readonly AddedFlag[] = []): Line[
       agentFlags.filter(({ flags }) => MAIN_FLAGS.test(flags)),
       width,
     ),
-    ...addedLines(added, flagColumns(width), width),
     [],
     ...paragraph(MORE, width),
   ];
@@ -119,27 +108,10 @@ const COMMAND_COLUMNS = 34;
 const GROUP_COLUMNS = 12;
 
 function flagRows(flags: readonly OptionGrammar[], width: number): Line[] {
-  return flags.flatMap((flag) => rowLines(flag.flags, flag.description, flagColumns(width), width));
-}
-
-function flagColumns(width: number): number {
-  return Math.min(COMMAND_COLUMNS, Math.floor(width / 2));
-}
-
-function addedLines(added: readonly AddedFlag[], flagWidth: number, width: number): Line[] {
-  if (added.length === 0) return [];
-  return [
-    [],
-    [span("Flags of extensions", "bold")],
-    ...added.flatMap(([name, { type, description = "" }]) =>
-      rowLines(
-        printable(`--${name}${type === "string" ? " <value>" : ""}`),
-        printable(description),
-        flagWidth,
-        width,
-      ),
-    ),
-  ];
+  return rows(
+    flags.map(({ flags, description }) => [flags, description] as const),
+    width,
+  );
 }
 
 /** A name that is too long for its column gets its own line. */
@@ -154,34 +126,4 @@ function rowLines(name: string, summary: string, nameWidth: number, width: numbe
     ],
   );
   return fits ? rows : [[span(shown, "cyan")], ...rows];
-}
-
-/** False if the call can have no extensions. Loading the code that finds them would triple the time of `--help`. */
-function mayBringFlags(argv: readonly string[], io: CliIo): boolean {
-  if (argv.some((word) => /^(-e|--extension)/.test(word))) return true;
-  return foldersOf(io).some(
-    (folder) =>
-      existsSync(join(folder, "extensions")) ||
-      existsSync(join(folder, "packages")) ||
-      namesExtensions(join(folder, "settings.json")),
-  );
-}
-
-function foldersOf(io: CliIo): readonly string[] {
-  const home = bonsaiHome(io.env);
-  try {
-    return [home, join(io.cwd, ".bonsai")];
-  } catch {
-    // The folder was deleted. Help works without it.
-    return [home];
-  }
-}
-
-function namesExtensions(settings: string): boolean {
-  try {
-    return existsSync(settings) && readFileSync(settings, "utf8").includes('"extensions"');
-  } catch {
-    // The code that reads the settings reports the error.
-    return true;
-  }
 }

@@ -25,7 +25,7 @@ export async function daysOf(invocation: Invocation): Promise<Day[]> {
       `--all already means all sessions of this folder, but you also named ${names[0]}.`,
       "Remove --all or the names.",
     );
-  const windowTokens = windowOf(options.window);
+  const windowTokens = options.window as number | undefined;
   const recordings = recordingsOf(invocation, names).filter(({ recorded }) => recorded.requests > 0);
   if (recordings.length === 0)
     throw new BonsaiError({
@@ -47,16 +47,6 @@ export async function daysOf(invocation: Invocation): Promise<Day[]> {
       windowTokens: windowTokens ?? recording.windowTokens ?? (model?.contextWindow || USUAL_WINDOW),
     };
   });
-}
-
-function windowOf(given: unknown): number | undefined {
-  if (given === undefined) return undefined;
-  const tokens = Number(given);
-  if (tokens > 0) return tokens;
-  throw wrongUsage(
-    "--window must be greater than 0.",
-    "Write the model's context window in tokens, like 200k.",
-  );
 }
 
 function recordingsOf(invocation: Invocation, names: readonly string[]): Day["recording"][] {

@@ -1,83 +1,41 @@
-import {
-  compactionCount,
-  type LabRun,
-  labHtml,
-  playPolicies,
-  runNotes,
-  searchSettings,
-} from "@bonsai-agent/lab";
+import { type LabRun, labColumns, labHtml, playPolicies, runNotes, searchSettings } from "@bonsai-agent/lab";
 import { costPhrase } from "@bonsai-agent/messages";
-import { wrongUsage } from "../call/failure.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
 import { withProgress } from "../call/output.ts";
 import { outputFile, writeOutput } from "../call/session-file.ts";
 import { callSettings } from "../call/settings.ts";
 import { type Line, paragraph, span, table } from "../views/line.ts";
-import { bytes, counted, duration, shortTokens, usd } from "../views/numbers.ts";
+import { bytes, counted } from "../views/numbers.ts";
 import { daysOf, policiesOf } from "./lab-input.ts";
-import { withSummaries } from "./lab-summaries.ts";
-
-const MAX_CHART_COLUMNS = 32;
-const MIN_CHART_COLUMNS = 8;
-const GAP_COLUMNS = 2;
 
 /** Replays recorded sessions under several policies, and shows the cost and the loss of each. */
 export async function lab(invocation: Invocation): Promise<ExitCode> {
   const { io, output, options } = invocation;
-  if (options.tune === true) {
-    await tune(invocation);
-    return ExitCode.done;
-  }
-  if (options.loss !== undefined) throw wrongUsage("--loss needs --tune.", "Add --tune, or remove --loss.");
+  if (options.tune === true) return tune(invocation);
   const file = outputFile(invocation);
   const days = await daysOf(invocation);
   const policies = policiesOf(invocation);
-  const played = await withSummaries(invocation, { days, policies }, (written, signal) =>
-    withProgress(io, `Replaying ${counted(days.length, "session")}`, () =>
-      playPolicies(written, policies, signal),
-    ),
-  );
-  if (played === undefined) return ExitCode.cancelled;
-  const html = file === undefined ? "" : labHtml(played);
-  let failure: unknown;
-  try {
-    if (file !== undefined) writeOutput(file, html);
-  } catch (error) {
-    // The results may have been paid for: print them before the error.
-    failure = error;
-  }
-  const page = failure === undefined ? file : undefined;
-  output.result({ ...played, ...(page !== undefined && { file: page }) }, () => [
-    ...labView(played, output.width),
-    ...(page === undefined
+  const run = await io.interruptible(async (signal) => {
+    try {
+      return await withProgress(io, `Replaying ${counted(days.length, "session")}`, () =>
+        playPolicies(days, policies, signal),
+      );
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      return undefined;
+    }
+  });
+  if (run === undefined) return ExitCode.cancelled;
+  const html = file === undefined ? "" : labHtml(run);
+  if (file !== undefined) writeOutput(file, html);
+  output.result({ ...run, file }, () => [
+    ...labView(run, output.width),
+    ...(file === undefined
       ? []
-      : [[""], ["Wrote ", span(page, "cyan"), `, ${bytes(Buffer.byteLength(html))}`]]),
+      : [[], ["Wrote ", span(file, "cyan"), `, ${bytes(Buffer.byteLength(html))}`]]),
   ]);
-  if (failure !== undefined) throw failure;
   return ExitCode.done;
 }
-
-interface PolicyColumn {
-  name: string;
-  value: (result: LabRun["policies"][number]) => string;
-  /** Narrow terminals leave out the highest numbers first. `--json` and the page have all columns. */
-  dropped?: number;
-}
-
-const share = (value: number | null) => (value === null ? "" : value.toFixed(2));
-
-const columns: readonly PolicyColumn[] = [
-  { name: "policy", value: ({ policy }) => policy },
-  { name: "cost", value: (each) => usd(each.usd) },
-  { name: "compactions", value: (each) => String(compactionCount(each)) },
-  { name: "masked", value: ({ masks }) => String(masks), dropped: 4 },
-  { name: "highest", value: ({ highestTokens }) => shortTokens(highestTokens), dropped: 2 },
-  { name: "waited", value: ({ waitedSeconds }) => duration(waitedSeconds * 1_000) },
-  { name: "needed", value: ({ neededAfter }) => share(neededAfter) },
-  { name: "overall", value: ({ neededAlong }) => share(neededAlong), dropped: 1 },
-  { name: "words", value: ({ wordsKept }) => share(wordsKept), dropped: 3 },
-  { name: "rereads", value: ({ readAgain }) => String(readAgain), dropped: 5 },
-];
 
 function labView(run: LabRun, width: number): Line[] {
   const { sessions, recorded, policies } = run;
@@ -86,91 +44,49 @@ function labView(run: LabRun, width: number): Line[] {
       `${counted(sessions, "session")}, ${counted(recorded.requests, "request")}, ${counted(recorded.compactions, "compaction")} and ${costPhrase(recorded)} as recorded. Replayed:`,
       width,
     ),
-    [""],
+    [],
     ...policyTable(policies, width),
-    [""],
-    ...runNotes(run).flatMap((text) => paragraph(text, width, "gray")),
-    ...paragraph(
-      `needed: share of the facts used later that the model still sees after a compaction. overall: the same share over all requests. words: share of your words that the model still sees after a compaction. rereads: files read again because their content had left the context. ${summariesText(run)}`.trimEnd(),
-      width,
-      "gray",
-    ),
+    [],
+    ...[...runNotes(run), summariesText(run)].flatMap((text) => paragraph(text, width, "gray")),
   ];
 }
+
+/** Narrow terminals leave out these columns, the first one first. `--json` and the page have all columns. */
+const DROPPED_COLUMNS = ["Summaries", "Rereads", "Masked", "Words", "Highest", "Overall"];
+const GAP_COLUMNS = 2;
 
 function policyTable(policies: LabRun["policies"], width: number): Iterable<Line> {
-  const all = columns.map(({ name, value, dropped = 0 }) => {
-    const cells = [name, ...policies.map(value)];
-    return { cells, dropped, size: Math.max(...cells.map(({ length }) => length)) + GAP_COLUMNS };
+  const policyColumn = { name: "Policy", cell: ({ policy }: LabRun["policies"][number]) => policy };
+  let shown = [policyColumn, ...labColumns].map(({ name, cell }) => {
+    const cells = [name.toLowerCase(), ...policies.map(cell)];
+    return { name, cells, size: Math.max(...cells.map(({ length }) => length)) + GAP_COLUMNS };
   });
-  const sizeOf = (shown: typeof all) => shown.reduce((sum, { size }) => sum + size, 0);
-  let shown = all;
-  for (let drop = 5; drop > 0 && sizeOf(shown) - GAP_COLUMNS > width; drop -= 1)
-    shown = shown.filter(({ dropped }) => dropped !== drop);
+  const size = () => shown.reduce((sum, column) => sum + column.size, -GAP_COLUMNS);
+  for (const dropped of DROPPED_COLUMNS)
+    if (size() > width) shown = shown.filter(({ name }) => name !== dropped);
   const rows = ["", ...policies].map((_, row) => shown.map(({ cells }): Line => [cells[row]!]));
-  // The chart takes the remaining columns.
-  const steps = Math.min(MAX_CHART_COLUMNS, width - sizeOf(shown));
-  const hasChart = steps >= MIN_CHART_COLUMNS;
-  if (hasChart) {
-    const most = policies.reduce((highest, { highestTokens }) => Math.max(highest, highestTokens), 1);
-    const title = steps < CHART_TITLE.length ? "context" : CHART_TITLE;
-    const charts = [title, ...policies.map(({ context }) => sparkline(context, { most, steps }))];
-    for (const [at, row] of rows.entries()) row.push([charts[at]!]);
-  }
   const right = shown.slice(1).map(() => ({ align: "right" as const }));
-  return table(rows, { columns: [{ flexible: true }, ...right, ...(hasChart ? [{}] : [])], width });
+  return table(rows, { columns: [{ flexible: true }, ...right], width });
 }
-
-const CHART_TITLE = "context over time";
 
 function summariesText({ policies }: LabRun): string {
-  const [all, taken] = [
-    policies.reduce((sum, { summaries }) => sum + summaries.requests, 0),
-    policies.reduce((sum, { summaries }) => sum + summaries.recorded, 0),
-  ];
-  if (all === 0) return "";
-  const requests = counted(all, "request for a summary", "requests for summaries");
-  const recorded = taken === 0 ? "" : ` The recording answered ${taken} of them.`;
-  return `The costs include ${requests}.${recorded}`;
-}
-
-const HEIGHTS = "▁▂▃▄▅▆▇█";
-
-/** The highest value of each stretch, as a share of the highest of all. */
-function sparkline(values: readonly number[], options: { most: number; steps: number }): string {
-  const steps = Math.max(0, Math.min(options.steps, values.length));
-  return Array.from({ length: steps }, (_, step) => {
-    const stretch = values.slice(
-      Math.floor((step * values.length) / steps),
-      Math.floor(((step + 1) * values.length) / steps),
-    );
-    const height = stretch.reduce((high, value) => Math.max(high, value), 0) / options.most;
-    return HEIGHTS[Math.min(HEIGHTS.length - 1, Math.floor(height * HEIGHTS.length))];
-  }).join("");
+  const requests = policies.reduce((sum, { summaries }) => sum + summaries.requests, 0);
+  if (requests === 0) return "";
+  return `The costs include ${counted(requests, "request for a summary", "requests for summaries")}.`;
 }
 
 type Tuned = Awaited<ReturnType<typeof searchSettings>>;
 
 /** Searches settings that suit the recorded sessions better than the current ones. */
-export async function tune(invocation: Invocation): Promise<undefined> {
-  const { io, output, options } = invocation;
+async function tune(invocation: Invocation): Promise<ExitCode> {
+  const { io, output } = invocation;
   const days = await daysOf(invocation);
   const baseline = { name: "yours", settings: callSettings(invocation), input: {} };
-  const loss = lossOf(options.loss);
   const tuned = await withProgress(io, `Tuning on ${counted(days.length, "session")}`, () =>
-    searchSettings({ days, baseline, ...(loss !== undefined && { loss }) }),
+    searchSettings({ days, baseline }),
   );
   output.result(tuned, () => tunedView(tuned, output.width));
-}
-
-function lossOf(value: unknown): number | undefined {
-  if (value === undefined) return undefined;
-  const loss = Number(value);
-  if (loss >= 0 && loss <= 1) return loss;
-  throw wrongUsage(
-    `--loss must be a number from 0 to 1, not ${String(value)}.`,
-    "Write it like --loss 0.05.",
-  );
+  return ExitCode.done;
 }
 
 function tunedView(tuned: Tuned, width: number): Line[] {
@@ -184,9 +100,9 @@ function tunedView(tuned: Tuned, width: number): Line[] {
   const columns = heading.map((_, at) => (at === 0 ? { flexible: true } : ({ align: "right" } as const)));
   return [
     ...table([heading, ...[yours, ...presets, found].map(testedCells)], { columns, width }),
-    [""],
+    [],
     ...paragraph(said, width),
-    ...(isBetter ? [[""], ...settingsLines(settings)] : []),
+    ...(isBetter ? [[], ...settingsLines(settings)] : []),
   ];
 }
 

@@ -68,15 +68,6 @@ export const compactionCommands: readonly CommandGrammar[] = [
         description: "pi, bonsai+auto, pi+64k, …, or a settings file; repeat it to compare several",
         kind: "list",
       },
-      {
-        flags: "--summaries <source>",
-        description: "digest (default), or recorded (the summaries in the session, if any)",
-      },
-      {
-        flags: "--model <provider/id>",
-        description: "write the summaries with this model, after you accept the price",
-      },
-      { flags: "--yes", description: "with --model: accept the price" },
       { flags: "-o, --output <file>", description: "write the table and the charts to this HTML page" },
       { flags: "--all", description: "replay all sessions of this folder" },
       {
@@ -87,11 +78,7 @@ export const compactionCommands: readonly CommandGrammar[] = [
       {
         flags: "--tune",
         description: "find better settings for these sessions",
-        conflicts: ["policy", "summaries", "model", "output"],
-      },
-      {
-        flags: "--loss <share>",
-        description: "with --tune: accepted loss of needed facts, 0 to 1; default 0.02",
+        conflicts: ["policy", "output"],
       },
     ],
     examples: [

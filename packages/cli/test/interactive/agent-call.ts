@@ -21,9 +21,9 @@ export function agentCall(argv: readonly string[], io: CliIo): AgentCall {
   const values = { ...others, ...(useTheme !== undefined && { useTheme }) };
   return {
     ...{ words: positionals, options: { ...values, mode: "text" }, io, output: new Output(io, false) },
-    ...{ argv, unknownFlags: [], version: "0.0.0", takenFlags: () => [] },
+    ...{ argv, unknownFlags: [], version: "0.0.0" },
     withFlags() {
-      return { call: this, values: new Map() };
+      return { call: this, values: new Map(), taken: [] };
     },
   };
 }
