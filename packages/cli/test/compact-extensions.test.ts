@@ -129,28 +129,6 @@ describe("bonsai compact -e", () => {
     expect(told()).toEqual([]);
   });
 
-  test("an extension reads and stores entries at --leaf", async () => {
-    const body = `bonsai.on("session_compact", () => { bonsai.appendEntry("note", { kept: true }); });`;
-    const say = `event.type + " " + ctx.sessionManager.getLeafId() + " " + ctx.sessionManager.getBranch().length`;
-    const { cwd, json, told } = withExtensions({ "tell.ts": teller(say, body) });
-    const file = longSession();
-    const before = readFileSync(file);
-    const path = openSession(file).path();
-    const leaf = path[200]!.id;
-    const copy = join(cwd, "copy.jsonl");
-    const report = await json<CompactionReport>(
-      ...["compact", file, "--leaf", leaf, "-o", copy, "--keep", "4k", "-e", "tell.ts"],
-    );
-    expect(report).toMatchObject({ code: 0, status: "compacted" });
-    expect(told()[0]).toBe(`session_start ${leaf} 201`);
-    const [entry, note] = openSession(copy).path().slice(-2);
-    expect([entry, note]).toMatchObject([
-      { id: report.entryId, type: "compaction" },
-      { type: "custom", customType: "note", data: { kept: true } },
-    ]);
-    expect(readFileSync(file).equals(before)).toBe(true);
-  });
-
   test("ctx.model is the model of --model, and it can be asked", async () => {
     const model = {
       contextWindow: 200_000,

@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
-import type { ShowReport } from "../src/commands/show.ts";
 import type { CompactionReport } from "../src/views/compact-view.ts";
 import type { ContextItem } from "../src/views/context-report.ts";
+import type { SessionReport } from "../src/views/session-report.ts";
 import { header, longSession, sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
@@ -71,7 +71,7 @@ describe("bonsai compact", () => {
     const report = await jsonOf<CompactionReport>(["compact", file]);
     expect(report.status).toBe("compacted");
     expect(readFileSync(file).subarray(0, before.length).equals(before)).toBe(true);
-    const { compaction } = await jsonOf<ShowReport>(["show", file]);
+    const { compaction } = await jsonOf<SessionReport>(["show", file]);
     expect(compaction).toMatchObject({ summary: report.summary, compactionCount: 1 });
   });
 
@@ -148,7 +148,7 @@ describe("bonsai compact", () => {
       sizes.push(report.tokensAfter);
     }
     expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
-    expect((await jsonOf<ShowReport>(["show", copy])).compaction!.compactionCount).toBe(3);
+    expect((await jsonOf<SessionReport>(["show", copy])).compaction!.compactionCount).toBe(3);
   });
 
   test("--before chooses the first kept entry, also in a dry run, and explains a refusal", async () => {
@@ -189,41 +189,12 @@ describe("bonsai compact", () => {
       firstKeptEntryId: former.firstKeptEntryId,
     });
     expect(anew.summary).toContain(untold);
-    expect((await jsonOf<ShowReport>(["show", file])).compaction).toMatchObject({
+    expect((await jsonOf<SessionReport>(["show", file])).compaction).toMatchObject({
       compactionCount: 1,
       previousSummary: null,
     });
     expect(await jsonOf(["undo", file])).toMatchObject({ compactionId: anew.entryId });
     expect((await contextIds(file))[0]).toBe(former.entryId);
-  });
-
-  test("--leaf compacts another branch point", async () => {
-    const file = longSession();
-    const ids = await contextIds(file);
-    const leaf = ids[Math.floor(ids.length * 0.8)]!;
-    const planned = await jsonOf<CompactionReport>([
-      "compact",
-      file,
-      "--leaf",
-      leaf,
-      "--keep",
-      "4k",
-      "--dry-run",
-    ]);
-    expect(planned.keptEntryIds.at(-1)).toBe(leaf);
-    const copy = join(testFolder(), "copy.jsonl");
-    const done = await jsonOf<CompactionReport>([
-      "compact",
-      file,
-      "--leaf",
-      leaf,
-      "--keep",
-      "4k",
-      "-o",
-      copy,
-    ]);
-    expect(done.keptEntryIds).toEqual(planned.keptEntryIds);
-    expect((await contextIds(copy)).at(-1)).toBe(leaf);
   });
 
   test("--focus decides which facts a full summary keeps", async () => {

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { ForkReport } from "../src/commands/session-edit.ts";
-import type { ShowReport } from "../src/commands/show.ts";
 import type { ContextItem } from "../src/views/context-report.ts";
+import type { SessionReport } from "../src/views/session-report.ts";
 import { sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
@@ -22,8 +22,8 @@ test("bonsai fork starts a new session whose context is the same", async () => {
 test("a fork's activity is its own: none is older than the fork", async () => {
   const env = { BONSAI_HOME: testFolder() };
   const { file } = await jsonOf<ForkReport>(["fork", writeLines(sampleLines()), "aaaa0004"], { env });
-  const { createdAt, firstActivity, lastActivity, lastWrite } = await jsonOf<ShowReport>(["show", file]);
-  expect([firstActivity, lastActivity, lastWrite]).toEqual([createdAt, createdAt, createdAt]);
+  const { createdAt, firstActivity, lastActivity } = await jsonOf<SessionReport>(["show", file]);
+  expect([firstActivity, lastActivity]).toEqual([createdAt, createdAt]);
   const [listed] = await jsonOf<{ lastActivity: string }[]>(["sessions"], { env });
   expect(listed!.lastActivity).toBe(createdAt);
 });

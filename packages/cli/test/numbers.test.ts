@@ -6,9 +6,9 @@ import { createSession } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
-import type { ShowReport } from "../src/commands/show.ts";
 import type { CompactionReport } from "../src/views/compact-view.ts";
 import type { ContextItem } from "../src/views/context-report.ts";
+import type { SessionReport } from "../src/views/session-report.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-numbers-"));
@@ -70,7 +70,7 @@ const law = (check: (each: Case) => Promise<void>) => fc.assert(fc.asyncProperty
 test("Law: the rows of `bonsai context` add up to the total of `bonsai show`", () =>
   law(async (each) => {
     const file = fileOf(each);
-    const report = await jsonOf<ShowReport>(["show", file]);
+    const report = await jsonOf<SessionReport>(["show", file]);
     const { tokens, items, isEstimate, estimatedTokens } = report.context;
     const rows = await jsonOf<ContextItem[]>(["context", file]);
     expect(rows).toHaveLength(items);
@@ -113,7 +113,7 @@ function partsOf(text: string) {
   }));
 }
 
-function checkPicture(text: string, report: CompactionReport, { context }: ShowReport): void {
+function checkPicture(text: string, report: CompactionReport, { context }: SessionReport): void {
   const [before, after] = found(
     text,
     new RegExp(`^(?:Plan|Compacted|Masked) {2}(${digits}) → (${digits}) tokens?$`, "m"),
@@ -143,7 +143,7 @@ function checkPicture(text: string, report: CompactionReport, { context }: ShowR
 test("Law: a plan's parts add up to its sizes, and its size before is the context's", () =>
   law(async ({ keep, ...each }) => {
     const file = fileOf(each);
-    const show = await jsonOf<ShowReport>(["show", file]);
+    const show = await jsonOf<SessionReport>(["show", file]);
     for (const model of [[], ["--model", "anthropic/claude-sonnet-4-5"]]) {
       const argv = ["compact", file, "--dry-run", "--keep", String(keep), ...model];
       const report = await jsonOf<CompactionReport>(argv);
@@ -156,13 +156,13 @@ test("Law: the size that a compaction reports is the size on the next screens an
     const file = fileOf(each);
     const twin = `${file}.copy.jsonl`;
     copyFileSync(file, twin);
-    const before = await jsonOf<ShowReport>(["show", file]);
+    const before = await jsonOf<SessionReport>(["show", file]);
     const argv = ["--digest", "--keep", String(keep)];
     const { stdout } = await runCli(["compact", file, ...argv, "--json"]);
     const report = JSON.parse(stdout) as CompactionReport;
     fc.pre(report.status === "compacted" || report.status === "masked");
     checkPicture(await screen("compact", twin, ...argv), report, before);
-    const show = await jsonOf<ShowReport>(["show", file]);
+    const show = await jsonOf<SessionReport>(["show", file]);
     expect(show.context).toMatchObject({ tokens: report.tokensAfter, estimatedTokens: report.tokensAfter });
     if (report.status === "masked") return;
     expect(show.compaction).toMatchObject({
@@ -177,7 +177,7 @@ test("Law: the size that a compaction reports is the size on the next screens an
     }));
     expect(sizes.map(figure)).toEqual(shown);
     const undone = await jsonOf<UndoReport>(["undo", file]);
-    const after = await jsonOf<ShowReport>(["show", file]);
+    const after = await jsonOf<SessionReport>(["show", file]);
     expect(undone).toMatchObject({
       estimatedTokensBefore: report.tokensAfter,
       tokensBefore: report.tokensAfter,
@@ -197,7 +197,7 @@ test("Law: the size that a compaction reports is the size on the next screens an
 test("Law: the entries of `bonsai show` add up, and every entry has its place in `bonsai tree`", () =>
   law(async (each) => {
     const file = fileOf(each);
-    const { entryCount, counts } = await jsonOf<ShowReport>(["show", file]);
+    const { entryCount, counts } = await jsonOf<SessionReport>(["show", file]);
     expect(sum(Object.values(counts))).toBe(entryCount);
     const tree = await screen("tree", file);
     const [total] = found(tree, /^([\d,]+) entr(?:y|ies), /m);

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { SessionRow } from "../src/commands/sessions.ts";
-import type { ShowReport } from "../src/commands/show.ts";
+import type { SessionReport } from "../src/views/session-report.ts";
 import { header, sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
@@ -90,7 +90,7 @@ test("an empty home says how to get a session", async () => {
 
 test("a session is named by the beginning of its id", async () => {
   const env = homeWithSessions();
-  expect((await jsonOf<ShowReport>(["show", "5e55"], { env })).entryCount).toBe(14);
+  expect((await jsonOf<SessionReport>(["show", "5e55"], { env })).entryCount).toBe(14);
   const missing = await runCli(["show", "ffff", "--json"], { env });
   expect(JSON.parse(missing.stderr).error.code).toBe("session_not_found");
 });

@@ -5,40 +5,28 @@ import {
   planCompaction,
   runCompaction,
 } from "@bonsai-agent/compaction";
-import { originalProjection } from "@bonsai-agent/compaction/host";
-import {
-  cloneSession,
-  type Entry,
-  openSession,
-  type ProjectionItem,
-  SESSION_VERSION,
-  type Session,
-} from "@bonsai-agent/session";
+import { cloneSession, openSession, SESSION_VERSION, type Session } from "@bonsai-agent/session";
 import { NewFile, writeSessionFile } from "@bonsai-agent/session/host";
-import type { ImportedSession } from "@bonsai-agent/transcripts";
 import { reportFailure } from "../call/failure.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
 import { withProgress } from "../call/output.ts";
-import { draftOf, trialCopy } from "../call/session-copy.ts";
-import { leafOf, openNamedSession, outputExists, outputFile, resolveEntryId } from "../call/session-file.ts";
+import { trialCopy } from "../call/session-copy.ts";
+import { openNamedSession, outputExists, outputFile, resolveEntryId } from "../call/session-file.ts";
 import { callSettings } from "../call/settings.ts";
-import { interruptibleDigest, type SummaryMakers, withSummaryMakers } from "../call/summary-makers.ts";
+import { interruptibleDigest, withSummaryMakers } from "../call/summary-makers.ts";
 import { inMemory, transcriptSession, unusedSessionFile } from "../call/transcript-session.ts";
-import { compactionReport, compactView, type PlannedCost, plannedCost } from "../views/compact-view.ts";
+import { type CompactViewOptions, compactionReport, compactView } from "../views/compact-view.ts";
 import { span } from "../views/line.ts";
-import { planPicture } from "../views/plan-view.ts";
+import { messagesBefore } from "../views/plan-view.ts";
 
-const progressLabel = "Compacting";
+const PROGRESS = "Compacting";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const settings = callSettings(invocation);
   return invocation.options.dryRun === true ? plan(invocation, settings) : compact(invocation, settings);
 }
 
-/**
- * Writes nothing, and asks no model and no extension, which could ask one. The digest is quick enough to be tried,
- * so that the size afterwards is known, not guessed.
- */
+/** Writes nothing and asks no model. Without a model, it tries the digest, so that the size afterwards is known. */
 async function plan(invocation: Invocation, settings: CompactionSettings): Promise<ExitCode> {
   const { io, options, output } = invocation;
   if (options.extension !== undefined)
@@ -49,23 +37,20 @@ async function plan(invocation: Invocation, settings: CompactionSettings): Promi
   const imported = transcriptSession(invocation);
   const session = imported === undefined ? openNamedSession(invocation) : inMemory(imported);
   // Planned and tried in one copy, so that the context is in memory once.
-  const { session: copy } = trialCopy(session, leafOf(session, invocation));
-  const before = contextBefore(copy, invocation);
+  const { session: copy } = trialCopy(session, session.leafId);
+  const before = messagesBefore(copy, options.again === true);
   const asked = await askedModel(invocation);
-  const planned = planCompaction({
-    ...taskOf(copy, settings, invocation),
-    ...(asked && { summariser: asked.summariser }),
-  });
+  const task = taskOf(copy, settings, invocation);
+  const planned = planCompaction({ ...task, ...(asked && { summariser: asked.summariser }) });
   const isTried = asked === undefined && planned.status === "planned";
   const result = isTried
     ? await io.interruptible((signal) =>
-        withProgress(io, progressLabel, async () =>
-          withTrial(planned, await compacted(copy, settings, { invocation, signal })),
+        withProgress(io, PROGRESS, async () =>
+          withTrial(planned, await runCompaction({ ...task, signal, digest: interruptibleDigest() })),
         ),
       )
     : planned;
-  const cost = asked && plannedCost(planned, asked.model);
-  return finish(invocation, { result, before, file: session.file, ...(cost && { cost }) });
+  return finish(invocation, { result, before, file: session.file, model: asked?.model });
 }
 
 /** The model that `--model` names, for its sizes and prices: it needs no key. */
@@ -84,24 +69,34 @@ function withTrial(planned: CompactionResult, tried: CompactionResult): Compacti
 }
 
 function compact(invocation: Invocation, settings: CompactionSettings): Promise<ExitCode> {
-  const { io } = invocation;
+  const { io, options } = invocation;
   return io.interruptible(async (signal) => {
-    const target = openCompactionTarget(invocation);
-    const { session, isCopy } = target;
+    const { session, copy } = openTarget(invocation);
     try {
-      const before = contextBefore(session, invocation);
-      const done = await withProgress(io, progressLabel, (onShow) =>
+      const before = messagesBefore(session, options.again === true);
+      const done = await withProgress(io, PROGRESS, (onShow) =>
         withSummaryMakers({ invocation, session, signal, onShow }, async (makers) => {
-          const result = await compacted(session, settings, { invocation, signal, makers });
+          const { summariser, lifecycle } = makers;
+          const result = await runCompaction({
+            ...taskOf(session, settings, invocation),
+            signal,
+            digest: interruptibleDigest(),
+            ...(summariser && { summariser }),
+            ...(lifecycle && { lifecycle }),
+          });
           return { result, ...makers.decidedBy(decidingField(result)) };
         }),
       );
       const { status } = done.result;
-      // Exit code 0 means that the copy is there, also where there was nothing to do.
-      const file = status === "failed" || status === "cancelled" ? undefined : target.carryOut();
-      return finish(invocation, { ...done, before, file, isCopy });
+      const isDone = status !== "failed" && status !== "cancelled";
+      session.close();
+      // Exit code 0 means that the copy exists, even if there was nothing to compact.
+      if (isDone) copy?.publish();
+      const file = isDone ? (copy?.path ?? session.file) : undefined;
+      return finish(invocation, { ...done, before, file, isCopy: copy !== undefined });
     } finally {
-      target.close();
+      session.close();
+      copy?.discard();
     }
   });
 }
@@ -110,28 +105,6 @@ function compact(invocation: Invocation, settings: CompactionSettings): Promise<
 function decidingField({ status, entry }: CompactionResult): "cancel" | "compaction" | undefined {
   if (status === "cancelled") return "cancel";
   return status === "failed" || entry?.fromHook === true ? "compaction" : undefined;
-}
-
-interface Compacting {
-  invocation: Invocation;
-  signal: AbortSignal;
-  /** Without them, the digest summarises and nobody else is asked. */
-  makers?: SummaryMakers;
-}
-
-function compacted(
-  session: Session,
-  settings: CompactionSettings,
-  { invocation, signal, makers }: Compacting,
-): Promise<CompactionResult> {
-  const { summariser, lifecycle } = makers ?? {};
-  return runCompaction({
-    ...taskOf(session, settings, invocation),
-    signal,
-    digest: interruptibleDigest(),
-    ...(summariser && { summariser }),
-    ...(lifecycle && { lifecycle }),
-  });
 }
 
 function taskOf(session: Session, settings: CompactionSettings, { options }: Invocation) {
@@ -146,34 +119,12 @@ function taskOf(session: Session, settings: CompactionSettings, { options }: Inv
   };
 }
 
-/** The messages that the compaction reads. With `--again`, the original ones of the latest compaction. */
-function contextBefore(session: Session, { options }: Invocation): readonly ProjectionItem[] {
-  const { items, compaction } = session.projection();
-  return options.again === true && compaction !== undefined ? originalProjection(session).items : items;
-}
-
-interface Finished {
-  result: CompactionResult;
-  /** The extension that had the last word. */
-  decidedBy?: string;
-  before: readonly ProjectionItem[];
-  /** In a dry run with a model: what it would be asked, and what that would cost. */
-  cost?: PlannedCost;
-  /** The file that was, or would be, written; undefined if there is none. */
-  file: string | undefined;
-  /** The file is another than the one that was named. */
-  isCopy?: boolean;
-}
-
-/** A failure shows twice: as a status among the results, and as an error. */
-function finish({ io, output }: Invocation, finished: Finished): ExitCode {
-  const { result, decidedBy, before } = finished;
+/** Prints the outcome. A failure is also an error. */
+function finish({ io, output }: Invocation, finished: Omit<CompactViewOptions, "width">): ExitCode {
+  const { result, decidedBy } = finished;
   const { error, status } = result;
   if (output.wantsJson) output.json(compactionReport(result, finished));
-  else if (error === undefined) {
-    const { width } = output;
-    output.lines(compactView({ ...finished, picture: planPicture(result, before), width }));
-  }
+  else if (error === undefined) output.lines(compactView({ ...finished, width: output.width }));
   if (error !== undefined) {
     if (decidedBy !== undefined && !output.wantsJson)
       output.note(["The summary came from ", span(decidedBy, "cyan"), "."]);
@@ -182,81 +133,31 @@ function finish({ io, output }: Invocation, finished: Finished): ExitCode {
   return status === "cancelled" ? ExitCode.cancelled : ExitCode.done;
 }
 
-/** The place of a compaction. */
-interface CompactionTarget {
-  /** The session itself, or with `--leaf` a copy in memory that stands at that entry. */
-  session: Session;
-  /** It goes to a file of its own. */
-  isCopy: boolean;
-  /** Writes what came of it, and gives back the file that holds it: with `-o`, only now there is one. */
-  carryOut(): string;
-  /** Ends the use of it. What was not carried out is as it was found. */
-  close(): void;
-}
-
 /** The named session, or with `-o` a copy of it; of another agent's transcript, always a new session. */
-function openCompactionTarget(invocation: Invocation): CompactionTarget {
+function openTarget(invocation: Invocation): { session: Session; copy?: NewFile } {
   const named = outputFile(invocation);
   const imported = transcriptSession(invocation);
   const path = named ?? (imported && unusedSessionFile(imported, invocation.io));
-  if (path === undefined) return target({ session: openNamedSession(invocation), invocation });
+  if (path === undefined) return { session: openNamedSession(invocation) };
   const copy = new NewFile(path, outputExists);
+  const file = copy.temporaryPath;
   try {
-    const session = imported ? written(copy.temporaryPath, imported) : copied(copy.temporaryPath, invocation);
-    return target({ session, copy, invocation });
+    if (imported === undefined) copySession(file, invocation);
+    else writeSessionFile({ file, header: imported.header, entries: imported.entries });
+    return { session: openSession(file), copy };
   } catch (error) {
     copy.discard();
     throw error;
   }
 }
 
-interface Opened {
-  session: Session;
-  /** The session's file, until it is published. */
-  copy?: NewFile;
-  invocation: Invocation;
-}
-
-function target({ session, copy, invocation }: Opened): CompactionTarget {
-  const leafId = leafOf(session, invocation);
-  const trial = leafId === session.leafId ? undefined : trialCopy(session, leafId);
-  return {
-    session: trial?.session ?? session,
-    isCopy: copy !== undefined,
-    carryOut: () => {
-      if (trial !== undefined) repeat(session, leafId, trial.added());
-      session.close();
-      copy?.publish();
-      return copy?.path ?? session.file!;
-    },
-    close: () => {
-      session.close();
-      copy?.discard();
-    },
-  };
-}
-
-function written(file: string, { header, entries }: ImportedSession): Session {
-  writeSessionFile({ file, header, entries });
-  return openSession(file);
-}
-
-/** A copy is byte for byte; of an older format it is one of today's, for the session could not go on in it. */
-function copied(copy: string, invocation: Invocation): Session {
+/** Copies a session byte for byte. A session of an older format becomes one of the current format. */
+function copySession(file: string, invocation: Invocation): void {
   const origin = openNamedSession(invocation);
-  const old = (origin.header.version ?? 1) < SESSION_VERSION;
-  if (old) cloneSession(origin, { file: copy });
+  if ((origin.header.version ?? 1) < SESSION_VERSION) cloneSession(origin, { file });
   else {
-    copyFileSync(origin.file!, copy, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
-    chmodSync(copy, 0o600);
+    copyFileSync(origin.file!, file, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+    chmodSync(file, 0o600);
   }
   origin.close();
-  // Its notices came with the origin.
-  return openSession(copy);
-}
-
-/** Writes the work on a copy in one go: a cancelled or failed run has written nothing. */
-function repeat(session: Session, leafId: string | null, written: readonly Entry[]): void {
-  if (written.length === 0) return;
-  session.append(written.map(draftOf), { under: leafId });
 }

@@ -14,13 +14,24 @@ import {
 } from "../call/session-file.ts";
 import { callSettings } from "../call/settings.ts";
 import { branchDiffReport, branchDiffView } from "../views/branch-diff.ts";
-import { contextReport } from "../views/context-report.ts";
+import { contextReport, contextSize } from "../views/context-report.ts";
 import { contextItemTable, contextReportView } from "../views/context-view.ts";
 import { type Line, paragraph, span } from "../views/line.ts";
 import { count, counted } from "../views/numbers.ts";
 import { freeModels } from "../views/session-facts.ts";
+import { sessionReport, sessionView } from "../views/session-report.ts";
 import { printable } from "../views/terminal-text.ts";
 import { treeRows, treeView } from "../views/tree-view.ts";
+
+export async function show(invocation: Invocation): Promise<undefined> {
+  if (invocation.options.sources === true) return (await import("./show-sources.ts")).showSources(invocation);
+  const { output, io } = invocation;
+  const session = openNamedSession(invocation);
+  const size = contextSize(session, callSettings(invocation));
+  const report = sessionReport(session, size, await freeModels(io));
+  const shown = printedSecrets(invocation, session).value(report);
+  output.result(shown, () => sessionView(shown, { width: output.width, nowMs: io.now() }));
+}
 
 /** Prints the context at the leaf or at `--leaf`: each message, then where the tokens of the next request go. */
 export async function context(invocation: Invocation): Promise<undefined> {

@@ -1,5 +1,5 @@
 import type { CommandGrammar } from "./command-grammar.ts";
-import { digest, focus, leaf, onlyExtension, session, summaryModel } from "./flags.ts";
+import { digest, focus, onlyExtension, session, summaryModel } from "./flags.ts";
 
 /** The commands for compaction and its replay. */
 export const compactionCommands: readonly CommandGrammar[] = [
@@ -9,7 +9,6 @@ export const compactionCommands: readonly CommandGrammar[] = [
     summary: "Summarise the older part of a session",
     args: [session],
     options: [
-      leaf,
       { flags: "--dry-run", description: "show the plan and write nothing", conflicts: ["output"] },
       { flags: "--keep <tokens>", description: "keep this many recent tokens, like 20k", kind: "tokens" },
       {

@@ -43,7 +43,7 @@ export const sessionCommands: readonly CommandGrammar[] = [
       ["bonsai session show 3f2a --json", "a recorded session, as JSON"],
       ["bonsai session show 3f2a --sources", "the source of each line of the summary"],
     ],
-    load: async () => (await import("../commands/show.ts")).run,
+    load: async () => (await import("../commands/session-read.ts")).show,
   },
   {
     name: "session context",

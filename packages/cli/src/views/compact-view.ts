@@ -7,21 +7,23 @@ import {
   type ModelPrices,
   readableSummary,
 } from "@bonsai-agent/messages";
+import type { ProjectionItem } from "@bonsai-agent/session";
 import { type Line, paragraph, quoted, span } from "./line.ts";
 import { counted, sizeChange, tokensText } from "./numbers.ts";
-import { type PlanPicture, planView } from "./plan-view.ts";
+import { planPicture, planView } from "./plan-view.ts";
 import { printable, printableLines, wrap } from "./terminal-text.ts";
 
-interface CompactViewOptions {
+export interface CompactViewOptions {
   result: CompactionResult;
-  /** The extension whose summary it is, or that did not let it happen. */
+  /** The messages before the compaction. */
+  before: readonly ProjectionItem[];
+  /** The extension that wrote the summary or cancelled. */
   decidedBy?: string | undefined;
-  picture: PlanPicture;
-  /** The file that was, or would be, written to. */
-  file: string | undefined;
-  /** The planned requests to a model, and their price. */
-  cost?: PlannedCost | undefined;
-  /** The file is another than the one that was named. Default: false. */
+  /** The written file. Default: none. */
+  file?: string | undefined;
+  /** The model of a plan, for its price. */
+  model?: Model | undefined;
+  /** True if the file is not the named session. Default: false. */
   isCopy?: boolean | undefined;
   width: number;
 }
@@ -35,7 +37,7 @@ const headings: Partial<Record<CompactionResult["status"], string>> = {
 
 /** Shows the outcome or the plan of a compaction. */
 export function* compactView(options: CompactViewOptions): Generator<Line> {
-  const { result, picture, width } = options;
+  const { result, before, model, width } = options;
   if (!Object.hasOwn(headings, result.status)) {
     yield* paragraph(result.detail, width);
     if (options.decidedBy !== undefined) yield [span("Decided by ", "gray"), span(options.decidedBy, "cyan")];
@@ -43,13 +45,15 @@ export function* compactView(options: CompactViewOptions): Generator<Line> {
     if (options.isCopy && options.file !== undefined) yield writtenTo(options.file);
     return;
   }
-  yield headline(options);
+  const anew = result.entry?.replacesCompactionId === undefined ? "" : " again";
+  yield [span(`${headings[result.status]}${anew}`, ["bold", "green"]), `  ${sizeChange(result)}`];
   yield [];
+  const picture = planPicture(result, before);
   yield* planView({ picture, width });
   yield [];
-  const { isSummaryExpected } = picture;
-  yield* lossView(result, { width, isPlan: isSummaryExpected });
-  if (options.cost !== undefined) yield* paragraph(plannedText(options.cost), width);
+  yield* lossView(result, { width, isPlan: picture.isSummaryExpected });
+  const cost = model && plannedCost(result, model);
+  if (cost !== undefined) yield* paragraph(plannedText(cost), width);
   if (result.status === "planned") yield [span("Dry run: nothing was saved.", "gray")];
   else yield* written(options);
 }
@@ -62,7 +66,7 @@ interface LossViewOptions {
   isPlan?: boolean;
 }
 
-/** Shows what a summary carries and what it left out, with an empty line behind it. Empty if nothing is known. */
+/** What a summary carries and leaves out, then an empty line. Empty if nothing is known. */
 export function* lossView(known: SummaryLoss, { width, indent, isPlan }: LossViewOptions): Generator<Line> {
   const said = lossLines(known, { isPlan });
   for (const { text, isLoss } of said)
@@ -86,11 +90,6 @@ export function plannedText({ model, requests, costUsd, failure }: PlannedCost):
   return `${counted(requests.length, "request")} to ${model}: ${reads}; ${price}.`;
 }
 
-function headline({ result }: CompactViewOptions): Line {
-  const anew = result.entry?.replacesCompactionId === undefined ? "" : " again";
-  return [span(`${headings[result.status] ?? ""}${anew}`, ["bold", "green"]), `  ${sizeChange(result)}`];
-}
-
 /** The requests of a compaction and their price: `2 requests, $0.03`. */
 export function requestWords({ requests, costUsd }: Pick<CompactionResult, "requests" | "costUsd">): string {
   return `${counted(requests, "request")}, ${costPhrase(costOfRequests(costUsd))}`;
@@ -109,7 +108,6 @@ function costOfRequests(costUsd: number | null): KnownCost {
 function* written({ result, decidedBy, file, width }: CompactViewOptions): Generator<Line> {
   if (decidedBy !== undefined) {
     yield ["Summary by ", span(decidedBy, "cyan")];
-    // A summary that somebody else made is shown: nobody knows what it is like.
     const lines = readableSummary(result.summary ?? "")
       .split("\n")
       .flatMap((text) => wrap(printable(text), width - 4));
@@ -165,26 +163,26 @@ type ReportedResult = Pick<CompactionResult, (typeof reportedFields)[number]>;
 
 /** The JSON of `bonsai compact`. */
 export interface CompactionReport extends ReportedResult {
-  /** Null where requests were made whose cost is not known. */
+  /** Null if unknown. */
   costUsd: number | null;
-  /** The extension whose summary it is, or that did not let it happen. */
+  /** The extension that wrote the summary or cancelled. */
   decidedBy?: string | undefined;
   /** In a dry run with `--model`. */
   planned?: PlannedCost | undefined;
-  /** Why, with the status `cancelled`; else what is to be known beside it: why the digest's summary stands, for one. */
+  /** The reason for `cancelled`, else a caveat. */
   detail?: string | undefined;
 }
 
 export function compactionReport(
   result: CompactionResult,
-  { decidedBy, cost }: { decidedBy?: string | undefined; cost?: PlannedCost | undefined },
+  { decidedBy, model }: { decidedBy?: string | undefined; model?: Model | undefined },
 ): CompactionReport {
   const reported = Object.fromEntries(reportedFields.map((field) => [field, result[field]]));
   return {
     ...(reported as unknown as ReportedResult),
     costUsd: result.costUsd,
     decidedBy,
-    planned: cost,
+    planned: model && plannedCost(result, model),
     detail: result.status === "cancelled" ? result.detail : result.caveat,
   };
 }
@@ -193,18 +191,15 @@ export function compactionReport(
 export interface PlannedCost {
   /** `provider/id`. */
   model: string;
-  /** Estimated. None where the model cannot be asked. */
+  /** Estimated. None if the model is unavailable. */
   requests: { kind: string; inputTokens: number; maxOutputTokens: number }[];
-  /**
-   * US dollars: without a word of answer, and with answers of full length; what a provider has cached makes it less. Null
-   * where the prices are unknown.
-   */
+  /** US dollars, with empty answers and with answers of full length. Null if the prices are unknown. */
   costUsd: { least: number; most: number } | null;
-  /** Why it cannot be asked. */
+  /** The reason if the model is unavailable. */
   failure: string | undefined;
 }
 
-/** Undefined where no model would be asked. */
+/** Undefined if no model would be asked. */
 export function plannedCost(result: CompactionResult, model: Model): PlannedCost | undefined {
   const { plannedRequests, failures } = result;
   if (plannedRequests === undefined) return undefined;

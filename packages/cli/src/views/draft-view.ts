@@ -140,11 +140,10 @@ export interface DraftReport {
 
 export function draftReport(draft: CompactionDraft, model: Model): DraftReport {
   const { stage, reason, result, userWords, prose, isEdited, focus, summariser, caveat, problem } = draft;
-  const cost = plannedCost(result, model);
   return {
     stage,
     reason,
-    result: compactionReport(result, { decidedBy: result.decidedBy, cost }),
+    result: compactionReport(result, { decidedBy: result.decidedBy, model }),
     userWords,
     prose,
     isEdited,

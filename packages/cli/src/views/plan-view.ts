@@ -1,6 +1,7 @@
 import type { CompactionResult } from "@bonsai-agent/compaction";
+import { originalProjection } from "@bonsai-agent/compaction/host";
 import type { ToolCall } from "@bonsai-agent/messages";
-import { messageParts, type ProjectionItem } from "@bonsai-agent/session";
+import { messageParts, type ProjectionItem, type Session } from "@bonsai-agent/session";
 import {
   bar,
   fileListLines,
@@ -223,6 +224,12 @@ export interface PlanPicture {
   isSummaryExpected: boolean;
   readFiles: readonly string[];
   modifiedFiles: readonly string[];
+}
+
+/** The messages that a compaction reads; if it replaces the latest one, the messages that this one read. */
+export function messagesBefore(session: Session, replacesLatest: boolean): readonly ProjectionItem[] {
+  const { items, compaction } = session.projection();
+  return replacesLatest && compaction !== undefined ? originalProjection(session).items : items;
 }
 
 /** The result of a compaction, or of a plan for one, as a picture of the context before it. */

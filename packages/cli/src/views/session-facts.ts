@@ -8,40 +8,33 @@ import {
   type SessionHeader,
   UsageCounter,
 } from "@bonsai-agent/session";
-import { kindOf } from "./preview.ts";
 
 /** Sums over all entries of a session, on all its branches. */
 interface SessionFacts {
   entryCount: number;
   /** Messages by role, other entries by type; only what occurs. */
   counts: Record<string, number>;
-  /** The same by the words of a screen, most first. */
-  kinds: [word: string, count: number][];
-  /** All that was asked of models: answers, compactions, branch summaries, side requests. */
+  /** Usage of all requests: answers, compactions, branch summaries, side requests. */
   usage: Usage;
-  /** Its cost, as far as it is known. */
+  /** The known cost. */
   cost: CostSum;
   /** Answers by `provider/model`, most first. */
   models: { model: string; answers: number }[];
   /** ISO 8601: first and last message; null without a readable time. */
   firstActivity: string | null;
   lastActivity: string | null;
-  /** ISO 8601: the latest entry of any kind; a compaction or a move writes without being activity. */
-  lastWrite: string | null;
 }
 
-/** Adds entries up, one after the other, and keeps none of them. */
+/** Adds up entries and keeps none of them. */
 export class FactCounter {
   readonly #startMs: number;
   readonly #counts = new Map<string, number>();
-  readonly #kinds = new Map<string, number>();
   readonly #models = new Map<string, number>();
-  readonly #activity = noTimes();
-  readonly #writes = noTimes();
+  readonly #activity = { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
   readonly #usage = new UsageCounter();
   #entryCount = 0;
 
-  /** A fork's copied entries are as old as the fork: what was done before is its origin's activity. */
+  /** A fork's activity begins with the fork: its copied entries are the origin's activity. */
   constructor({ timestamp = "", parentSession }: Partial<SessionHeader> = {}) {
     const startMs = parentSession === undefined ? Number.NaN : Date.parse(timestamp);
     this.#startMs = Number.isNaN(startMs) ? Number.NEGATIVE_INFINITY : startMs;
@@ -50,52 +43,36 @@ export class FactCounter {
   add(entry: Entry): void {
     this.#entryCount += 1;
     increment(this.#counts, kind(entry));
-    increment(this.#kinds, kindOf(entry));
     const model = answeringModel(entry);
     if (model !== undefined) increment(this.#models, model);
     this.#usage.add(entry);
-    const writtenMs = Math.max(this.#startMs, Date.parse(entry.timestamp));
-    noteTime(this.#writes, writtenMs);
-    if (entry.type === "message" || entry.type === "custom_message") noteTime(this.#activity, writtenMs);
+    if (entry.type !== "message" && entry.type !== "custom_message") return;
+    const ms = Math.max(this.#startMs, Date.parse(entry.timestamp));
+    if (Number.isNaN(ms)) return;
+    this.#activity.first = Math.min(this.#activity.first, ms);
+    this.#activity.last = Math.max(this.#activity.last, ms);
   }
 
   facts(): SessionFacts {
     return {
       entryCount: this.#entryCount,
-      counts: Object.fromEntries(mostFirst(this.#counts)),
-      kinds: mostFirst(this.#kinds),
+      counts: Object.fromEntries(sortByCount(this.#counts)),
       usage: this.#usage.usage,
       cost: this.#usage.cost,
-      models: mostFirst(this.#models).map(([model, answers]) => ({ model, answers })),
+      models: sortByCount(this.#models).map(([model, answers]) => ({ model, answers })),
       firstActivity: isoTime(this.#activity.first),
       lastActivity: isoTime(this.#activity.last),
-      lastWrite: isoTime(this.#writes.last),
     };
   }
 }
 
-function mostFirst(counts: ReadonlyMap<string, number>): [string, number][] {
+function sortByCount(counts: ReadonlyMap<string, number>): [string, number][] {
   return [...counts].sort((a, b) => b[1] - a[1]);
 }
 
 function kind(entry: Entry): string {
   if (entry.type !== "message") return entry.type;
   return typeof entry.message?.role === "string" ? entry.message.role : "damagedMessage";
-}
-
-interface Times {
-  first: number;
-  last: number;
-}
-
-function noTimes(): Times {
-  return { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
-}
-
-function noteTime(times: Times, ms: number): void {
-  if (Number.isNaN(ms)) return;
-  times.first = Math.min(times.first, ms);
-  times.last = Math.max(times.last, ms);
 }
 
 function isoTime(ms: number): string | null {
@@ -106,7 +83,7 @@ function increment(counts: Map<string, number>, key: string): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
-/** Tells of `provider/model` whether its price is known to be 0. */
+/** True if the price of `provider/model` is known to be 0. */
 export type IsFree = (model: string) => boolean;
 
 /** By the prices of a catalogue. */
@@ -115,7 +92,7 @@ export function freeAmong(models: readonly Model[]): IsFree {
   return (model) => free.has(model);
 }
 
-/** For commands that need models for nothing else: who cannot read the user's models knows of none that is free. */
+/** The free models, for commands without a model. None if the catalogue is unreadable. */
 export async function freeModels({
   env,
 }: {

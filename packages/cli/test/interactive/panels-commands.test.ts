@@ -36,9 +36,9 @@ test("/session shows file, id, entries, tokens, cost and compactions", async () 
   const ui = await opened();
   await say(ui, "hello");
   command(ui, "/session");
-  const screen = await ui.terminal.until("compactions");
+  const screen = await ui.terminal.until("Usage");
   const [session] = sessionsOf(ui);
-  for (const word of [session!.id, "entries", "tokens", "cost"]) expect(screen).toContain(word);
+  for (const word of [session!.id, "entries", "tokens"]) expect(screen).toContain(word);
   expect(screen).toMatch(/entries +\d+ \(.*user 1, assistant 1.*\)/);
   expect(screen).not.toMatch(/toolResult|model_change|session_info|custom_message/);
 });
@@ -47,9 +47,8 @@ test("/session reports a missing model", async () => {
   const ui = openInteractive({ withModel: false, rows: 40 });
   await ui.terminal.until("Store a key with /login");
   command(ui, "/session");
-  const screen = await ui.terminal.until(/cost +\$0/);
-  expect(screen).toMatch(/model +none$/m);
-  expect(screen).toMatch(/context +~[\d,]+ tokens, window unknown/);
+  const screen = await ui.terminal.until(/models +none$/m);
+  expect(screen).toMatch(/context +~[\d,]+ tokens in/);
 });
 
 test("/trust shows what a project brings, and trusts it after a yes", async () => {

@@ -4,7 +4,6 @@ import {
   budgetsFor,
   type CompactionOutcome,
   type CompactionResult,
-  type CompactionSettings,
   contextLimit,
   cutPlaces,
   pinMessage,
@@ -15,16 +14,13 @@ import {
   undoLatestCompaction,
   unpinMessage,
 } from "@bonsai-agent/compaction";
-import { originalProjection } from "@bonsai-agent/compaction/host";
 import { redactSecrets } from "@bonsai-agent/messages";
-import type { CatalogueModel } from "@bonsai-agent/models";
-import type { Session } from "@bonsai-agent/session";
 import { resolveEntryId } from "../../call/session-file.ts";
-import { compactView, plannedCost } from "../../views/compact-view.ts";
+import { compactView } from "../../views/compact-view.ts";
 import { compactionName } from "../../views/compaction-record.ts";
 import { type Line, span } from "../../views/line.ts";
 import { counted, sizeChange } from "../../views/numbers.ts";
-import { planPicture } from "../../views/plan-view.ts";
+import { messagesBefore } from "../../views/plan-view.ts";
 import { oneLine, wrap } from "../../views/terminal-text.ts";
 import { errorLine } from "../error-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
@@ -96,21 +92,37 @@ async function showPreview(asked: CompactOptions, context: InteractiveContext): 
   await showReport(context.screen, little.lines);
 }
 
-function previewOf(
-  { useDigest = false, ...asked }: CompactOptions & { isLittle?: boolean },
-  { host: { agent, app } }: InteractiveContext,
-): ReturnType<typeof compactionPreview> {
-  const { session, model, systemPrompt, tools, summariser } = agent;
+interface Preview {
+  result: CompactionResult;
+  lines: (width: number) => Iterable<Line>;
+}
+
+/** Plans `/compact`, as `bonsai compact --dry-run` does. Without the status `planned`, `/compact` would change nothing. */
+function previewOf(asked: CompactOptions, { host }: InteractiveContext, note = NOTE): Preview {
+  const { session, model, systemPrompt, tools, summariser } = host.agent;
+  const { useDigest = false, replacesLatest = false, ...others } = asked;
   const { texts } = requestOverhead({ systemPrompt, tools: tools.declarations() });
-  return compactionPreview({
-    ...asked,
-    session,
-    settings: app.settings.compaction,
-    ...(isNoModel(model) ? {} : { model, summariser }),
-    useDigest,
+  const asksModel = !useDigest && !isNoModel(model);
+  const result = planCompaction({
+    ...others,
+    ...{ session, replacesLatest, settings: host.app.settings.compaction, reason: "manual" },
+    model: isNoModel(model) ? {} : model,
+    ...(asksModel && summariser && { summariser }),
     fixedTexts: () => texts,
   });
+  const before = messagesBefore(session, replacesLatest);
+  return {
+    result,
+    *lines(width) {
+      for (const text of wrap(note, width)) yield [span(text, "gray")];
+      yield* compactView({ result, before, model: asksModel ? model : undefined, width });
+    },
+  };
 }
+
+const NOTE = "Plan for /compact. Nothing has changed yet.";
+const LITTLE_NOTE =
+  "Plan for /compact. All messages are recent, so it asks before it starts. Nothing has changed yet.";
 
 /** Compacts. If a model's summary failed and nothing replaced it, offers the digest. */
 export async function compactNow(given: CompactOptions, context: InteractiveContext): Promise<void> {
@@ -127,7 +139,7 @@ export async function compactNow(given: CompactOptions, context: InteractiveCont
 }
 
 /** What `/compact` offers where the whole context is recent enough to be kept: all but the last turn in a summary. */
-interface LittlePlan extends ReturnType<typeof compactionPreview> {
+interface LittlePlan extends Preview {
   asked: CompactOptions;
 }
 
@@ -137,7 +149,7 @@ function littlePlan(asked: CompactOptions, context: InteractiveContext): LittleP
   const firstKeptEntryId = lastTurnPlace(context);
   if (firstKeptEntryId === undefined) return undefined;
   const anyway = { ...asked, firstKeptEntryId };
-  const preview = previewOf({ ...anyway, isLittle: true }, context);
+  const preview = previewOf(anyway, context, LITTLE_NOTE);
   const { status, tokensBefore, tokensAfter } = preview.result;
   return status === "planned" && tokensAfter < tokensBefore ? { ...preview, asked: anyway } : undefined;
 }
@@ -181,49 +193,6 @@ async function requested(asked: CompactOptions, context: InteractiveContext): Pr
     stop();
   }
 }
-
-/**
- * What `/compact` would do now, as `bonsai compact --dry-run` shows it. Asks nobody and writes nothing. Where the status is
- * not `planned`, `/compact` would do nothing, and `detail` has the reason.
- */
-export function compactionPreview(asked: {
-  session: Session;
-  settings: CompactionSettings;
-  /** The session's model; undefined if there is none. */
-  model?: CatalogueModel | undefined;
-  /** Summarises with that model. */
-  summariser?: Parameters<typeof planCompaction>[0]["summariser"];
-  /** The digest would, whatever model there is. Default false. */
-  useDigest?: boolean;
-  focus?: string;
-  firstKeptEntryId?: string;
-  replacesLatest?: boolean;
-  /** True where `/compact` asks before it does this, for all messages are recent. Default false. */
-  isLittle?: boolean;
-  /** What every request holds beside its messages. */
-  fixedTexts: () => readonly string[];
-}): { result: CompactionResult; lines: (width: number) => Iterable<Line> } {
-  const { session, replacesLatest = false } = asked;
-  const { model, summariser, ...others } = asked;
-  const asks = asked.useDigest || summariser === undefined ? {} : { summariser };
-  const result = planCompaction({ ...others, model: model ?? {}, reason: "manual", ...asks });
-  const before =
-    replacesLatest && session.projection().compaction !== undefined
-      ? originalProjection(session)
-      : session.projection();
-  const picture = planPicture(result, before.items);
-  const cost = model && !asked.useDigest ? plannedCost(result, model) : undefined;
-  return { result, lines: (width) => previewLines(width) };
-
-  function* previewLines(width: number): Generator<Line> {
-    for (const text of wrap(asked.isLittle ? LITTLE_NOTE : NOTE, width)) yield [span(text, "gray")];
-    yield* compactView({ result, picture, cost, file: undefined, width });
-  }
-}
-
-const NOTE = "Plan for /compact. Nothing has changed yet.";
-const LITTLE_NOTE =
-  "Plan for /compact. All messages are recent, so it asks before it starts. Nothing has changed yet.";
 
 export const undoCommand: SlashCommand = {
   name: "undo",

@@ -6,13 +6,13 @@ import type { SlashCommand } from "../interactive-context.ts";
 import { bindKeys } from "../terminal/keybindings-file.ts";
 import { keys } from "../terminal/keys.ts";
 import { compactCommand, pinCommand, redoCommand, undoCommand } from "./compaction-commands.ts";
-import { contextCommand } from "./context.ts";
 import { copyCommand } from "./copy.ts";
 import { helpCommand } from "./help.ts";
 import { hiddenCommands } from "./hidden-commands.ts";
 import { loginCommand } from "./login.ts";
 import { modelCommand, reloadModels } from "./model-commands.ts";
 import { recallCommand } from "./recall.ts";
+import { contextCommand, sessionCommand } from "./reports.ts";
 import {
   exportCommand,
   forkCommand,
@@ -22,7 +22,6 @@ import {
   resumeCommand,
   treeCommand,
 } from "./session-commands.ts";
-import { sessionCommand } from "./session-facts.ts";
 import { settingsCommand } from "./settings.ts";
 import { readThemes } from "./theme.ts";
 import { trustCommand } from "./trust.ts";

@@ -1,11 +1,27 @@
-import { type CompactionSettingsInput, compactionSettings, runCompaction } from "@bonsai-agent/compaction";
+import {
+  type CompactionSettingsInput,
+  compactionSettings,
+  planCompaction,
+  runCompaction,
+} from "@bonsai-agent/compaction";
 import type { CatalogueModel } from "@bonsai-agent/models";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { compactionPreview } from "../../src/interactive/slash/compaction-commands.ts";
-import { renderLine } from "../../src/views/line.ts";
+import { compactView } from "../src/views/compact-view.ts";
+import { renderLine } from "../src/views/line.ts";
+import { messagesBefore } from "../src/views/plan-view.ts";
 
-test("/compact preview shows requests and price; an unknown price is not free", () => {
+type PlanOptions = Omit<Parameters<typeof planCompaction>[0], "model"> & {
+  model: CatalogueModel | undefined;
+};
+
+function planOf({ model, ...options }: PlanOptions) {
+  const result = planCompaction({ ...options, model: model ?? {}, reason: "manual" });
+  const before = messagesBefore(options.session, options.replacesLatest === true);
+  return { result, lines: (width: number) => compactView({ result, before, model, width }) };
+}
+
+test("a plan shows requests and price; an unknown price is not free", () => {
   const { session } = history("U:8000 A:8000 | U:30000 A:4000");
   const settings = compactionSettings({});
   const model: CatalogueModel = {
@@ -15,7 +31,7 @@ test("/compact preview shows requests and price; an unknown price is not free", 
   const shown = (prices?: CatalogueModel["usdPerMillionTokens"]) => {
     const priced = prices === undefined ? model : { ...model, usdPerMillionTokens: prices };
     const summariser = { name: "some/model", contextWindow: 100_000, maxOutputTokens: 32_000 };
-    const { lines } = compactionPreview({
+    const { lines } = planOf({
       ...{ session, settings, model: priced, summariser },
       fixedTexts: () => [],
     });
@@ -27,26 +43,24 @@ test("/compact preview shows requests and price; an unknown price is not free", 
   expect(text).toMatch(/→ ~[\d,]+ tokens/);
 });
 
-test("/compact preview takes the cut, the digest and the flag again", async () => {
+test("a plan takes a cut and replaces the latest compaction", async () => {
   const { session, id } = history("U:8000 A:8000 | U:300 A:400 | U:30000 A:4000");
   const settings = compactionSettings({ keepRecentTokens: 2_000 });
   const asked = { session, settings, model: undefined, fixedTexts: () => [] };
   const shown = (more: object) =>
-    [...compactionPreview({ ...asked, ...more }).lines(120)]
-      .map((line) => renderLine(line, false))
-      .join("\n");
-  expect(compactionPreview({ ...asked, firstKeptEntryId: id("u2") }).result.firstKeptEntryId).toBe(id("u2"));
-  expect(() => compactionPreview({ ...asked, firstKeptEntryId: id("u1") })).toThrow(/cannot start at entry/);
+    [...planOf({ ...asked, ...more }).lines(120)].map((line) => renderLine(line, false)).join("\n");
+  expect(planOf({ ...asked, firstKeptEntryId: id("u2") }).result.firstKeptEntryId).toBe(id("u2"));
+  expect(() => planOf({ ...asked, firstKeptEntryId: id("u1") })).toThrow(/cannot start at entry/);
   await runCompaction({ session, settings, firstKeptEntryId: id("u2") });
-  const again = compactionPreview({ ...asked, replacesLatest: true, firstKeptEntryId: id("u3") }).result;
+  const again = planOf({ ...asked, replacesLatest: true, firstKeptEntryId: id("u3") }).result;
   expect(again.summarizedEntryIds).toEqual(["u1", "a1", "u2", "a2"].map(id));
   expect(shown({ replacesLatest: true, firstKeptEntryId: id("u3") })).toMatch(/summarised +4 items/);
 });
 
-test("/compact preview lists the carried entries and those left to the summary", () => {
+test("a plan lists the carried entries and those left to the summary", () => {
   const notation = "U:8000 A(t1=bash:make_all):900 T1!:900 A:8000 | U:30000 A:4000";
   const preview = (settings: CompactionSettingsInput) =>
-    compactionPreview({
+    planOf({
       session: history(notation).session,
       settings: compactionSettings(settings),
       model: undefined,
