@@ -1,7 +1,7 @@
 import { everyRow } from "@bonsai-agent/testkit";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { WorkEvent } from "../../src/interactive/status/activity.ts";
 import { ActivityLine, activityLines } from "../../src/interactive/status/activity-line.ts";
-import { ActivityModel } from "../../src/interactive/status/activity-model.ts";
 import { makeTheme } from "../../src/interactive/terminal/theme.ts";
 import { visibleWidth } from "../../src/interactive/terminal/tui.ts";
 import { elapsed } from "../../src/views/numbers.ts";
@@ -39,42 +39,40 @@ describe("the spinner turns", () => {
     vi.useRealTimers();
   });
 
-  function line(isBusy = () => true) {
-    const model = new ActivityModel();
+  const summaryStarts = {
+    ...{ type: "session_before_tree", preparation: { userWantsSummary: true, entriesToSummarize: [{}] } },
+  } as unknown as WorkEvent;
+
+  function activityLine(isBusy = () => true) {
     let redraws = 0;
     const redraw = () => {
       redraws += 1;
     };
-    const shown = new ActivityLine({ model, theme, now: () => Date.now(), redraw, isBusy });
-    return { model, shown, redraws: () => redraws };
+    const line = new ActivityLine({ theme, now: () => Date.now(), redraw, isBusy });
+    return { line, redraws: () => redraws };
   }
 
-  test("turns only while the agent works, and at most ten times a second", () => {
-    const { model, shown, redraws } = line();
-    shown.changed();
+  test("only while the agent works, and at most ten times a second", () => {
+    const { line, redraws } = activityLine();
     expect(vi.getTimerCount()).toBe(0);
-    model.runBegan(Date.now());
-    shown.changed();
-    shown.changed();
+    line.dispatch({ type: "agent_start" });
     const before = redraws();
     vi.advanceTimersByTime(1_000);
     expect(redraws() - before).toBeGreaterThan(4);
     expect(redraws() - before).toBeLessThanOrEqual(10);
-    model.ended();
-    shown.changed();
+    line.dispatch({ type: "agent_end" } as WorkEvent);
     expect(vi.getTimerCount()).toBe(0);
-    expect(shown.render(80)).toEqual([""]);
+    expect(line.render(80)).toEqual([""]);
   });
 
-  test("stops when the agent is idle, even without an event for the end", () => {
+  test("until the agent is idle, even without an event for the end", () => {
     let isBusy = true;
-    const { model, shown } = line(() => isBusy);
-    model.branchSummaryBegan(Date.now());
-    shown.changed();
-    expect(shown.render(80).join("")).toContain("Summarising the branch…");
+    const { line } = activityLine(() => isBusy);
+    line.dispatch(summaryStarts);
+    expect(line.render(80).join("")).toContain("Summarising the branch…");
     isBusy = false;
     vi.advanceTimersByTime(1_000);
-    expect(shown.render(80)).toEqual([""]);
+    expect(line.render(80)).toEqual([""]);
     expect(vi.getTimerCount()).toBe(0);
   });
 });

@@ -31,9 +31,7 @@ function install(folder: string, scripts: Record<string, string>, data: string |
   }
 }
 
-const holds = (type: string) => ({
-  "wl-paste": `case "$1" in --list-types) echo ${type};; *) cat "$DATA";; esac`,
-});
+const holds = { "wl-paste": 'cat "$DATA"' };
 
 async function opened(env: Record<string, string>, options: OpenInteractiveOptions = {}) {
   const interactive = openInteractive({ scenario: says("Seen."), rows: 40, ...options, env });
@@ -55,7 +53,7 @@ function sentImages(home: string): unknown[] {
 }
 
 test("an image from the clipboard is a mark in the editor, and goes with the message", async () => {
-  const { terminal, project } = await opened(desk(holds("image/png"), png));
+  const { terminal, project } = await opened(desk(holds, png));
   terminal.type("what is");
   terminal.press("ctrl+v");
   await terminal.until(/what is \[image-1x1-[0-9a-f]{8}\]/);
@@ -67,7 +65,7 @@ test("an image from the clipboard is a mark in the editor, and goes with the mes
 });
 
 test("one key deletes the mark together with the image", async () => {
-  const { terminal, project } = await opened(desk(holds("image/png"), png));
+  const { terminal, project } = await opened(desk(holds, png));
   terminal.type("what");
   terminal.press("ctrl+v");
   await terminal.until(mark);
@@ -79,7 +77,7 @@ test("one key deletes the mark together with the image", async () => {
 });
 
 test("the image comes back with its message, and is sent again", async () => {
-  const { terminal, project } = await opened(desk(holds("image/png"), png));
+  const { terminal, project } = await opened(desk(holds, png));
   terminal.press("ctrl+v");
   await terminal.until(mark);
   terminal.press("enter");
@@ -101,7 +99,7 @@ test("an unknown mark is sent as text", async () => {
 });
 
 test("text on the clipboard is pasted as text, and cannot steer the terminal", async () => {
-  const env = desk(holds("text/plain"), "one\x1b[201~\x1b[31m\x07two\nthree");
+  const env = desk(holds, "one\x1b[201~\x1b[31m\x07two\nthree");
   const { terminal } = await opened(env);
   terminal.press("ctrl+v");
   await terminal.until(/─\nonetwo\s*\nthree\s*\n─/);
@@ -112,24 +110,18 @@ test("a failed paste gives its reason and keeps the typed text", async () => {
   const { terminal } = await opened(env);
   terminal.type("typed");
   await everyRow([
-    ["nothing is installed", {}, "", /wl-paste \(package\s+wl-clipboard\) is not\s+installed/],
+    ["nothing is installed", {}, "", /wl-paste\s+is\s+not\s+installed/],
     [
       "it is empty",
       { "wl-paste": "echo 'Nothing is copied' >&2; exit 1" },
       "",
       /has nothing to paste[\s\S]*Nothing is\s+copied/,
     ],
-    ["another format", holds("image/bmp"), "BM", /neither text nor[\s\S]*image\/bmp/],
-    ["what is called an image and is none", holds("image/png"), "no image", /is not a\s+PNG/],
-    [
-      "an image that is cut off",
-      holds("image/png"),
-      png.subarray(0, 50),
-      /clipboard:\s+the\s+file\s+is\s+incomplete/,
-    ],
+    ["another format", holds, Buffer.from("BM\0"), /neither text nor/],
+    ["an image that is cut off", holds, png.subarray(0, 50), /clipboard:\s+the\s+file\s+is\s+incomplete/],
     [
       "an image that is too large",
-      holds("image/png"),
+      holds,
       Buffer.concat([png, Buffer.alloc(6_000_000)]),
       /too large \(6(\.\d)? MB, limit 5/,
     ],

@@ -58,7 +58,7 @@ test("an extension that hangs while the agent works is named, and Esc stops it",
     ["input", "hello", "Waiting for hang.mjs in input… (Esc to stop)"],
     ["context", "hello", "Waiting for hang.mjs in context… (Esc to stop)"],
     ["tool_call", "hello", "Waiting for hang.mjs in tool_call… (Esc to stop)"],
-    ["user_bash", "!true", "Running true · waiting for hang.mjs in user_bash"],
+    ["user_bash", "!true", "Running true (Esc to cancel) · waiting for hang.mjs in user_bash"],
     ["agent_end", "hello", "Waiting for hang.mjs in agent_end… (Esc to stop)"],
   ] as const)(async ([event, text, named]) => {
     const { terminal, send, leave } = hanging(event);

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { gitBranch } from "../../src/interactive/status/footer-source.ts";
+import { gitBranch } from "../../src/interactive/status/footer-facts.ts";
 import { testFolder } from "../call/sample-session.ts";
 
 function folderWith(files: Record<string, string>): string {

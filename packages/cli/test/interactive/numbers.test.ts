@@ -85,9 +85,9 @@ test("Law: the rows of /context add up to its total, in tokens and in percent; t
       }
       const [, footer] = footerLines(
         {
-          ...{ folder: "~", statuses: [], costUsd: 0, model: { provider: "a", id: "b" } },
+          ...{ folder: "~", statuses: [], model: { provider: "a", id: "b" } },
           ...{ tokens: report.totalTokens, windowTokens },
-          certainty: report.estimatedTokens > 0 ? "estimate" : "reported",
+          isEstimate: report.estimatedTokens > 0,
         },
         120,
         makeTheme("none"),

@@ -1,53 +1,37 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { openSession } from "@bonsai-agent/session";
+import { openSession, type Session, UsageCounter } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
-import { readCost } from "../../src/interactive/status/session-cost.ts";
-import { FactCounter } from "../../src/views/session-facts.ts";
+import { SessionCost } from "../../src/interactive/status/footer-facts.ts";
 import { longSession } from "../call/sample-session.ts";
 
-test("two entries of one id have cost both", async () => {
+/** Reads the stored entries. */
+async function read(cost: SessionCost, session: Session): Promise<number> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  cost.read(session, { firstMs: 1, onRead: resolve });
+  await promise;
+  return cost.counter.usage.cost.total;
+}
+
+test("the cost read in slices is the cost of all entries, also of two with one id", async () => {
   const file = longSession();
   const lines = readFileSync(file, "utf8").trimEnd().split("\n");
   const answer = lines.findLast((line) => line.includes('"cost"'))!;
   writeFileSync(file, [...lines, answer.replace(/"total":[\d.e-]+/, '"total":7'), ""].join("\n"));
   const session = openSession(file);
-  const counter = new FactCounter();
+  const counter = new UsageCounter();
   for (const entry of session.entries()) counter.add(entry);
-  const { promise, resolve } = Promise.withResolvers<number>();
-  readCost(session, ({ usage }) => resolve(usage.cost.total));
-  const costUsd = await promise;
+  const costUsd = await read(new SessionCost(), session);
   expect(costUsd).toBeGreaterThan(7);
-  expect(costUsd).toBeCloseTo(counter.facts().usage.cost.total, 9);
+  expect(costUsd).toBeCloseTo(counter.usage.cost.total, 9);
 });
 
-test("the cost read in slices is the cost of all entries", async () => {
+test("a later read adds only the new entries, also after an interrupted one", async () => {
   const session = openSession(longSession());
-  const counter = new FactCounter();
-  for (const entry of session.entries()) counter.add(entry);
-  const { promise, resolve } = Promise.withResolvers<number>();
-  readCost(session, ({ usage }) => resolve(usage.cost.total));
-  const costUsd = await promise;
-  expect(costUsd).toBeGreaterThan(0);
-  expect(costUsd).toBeCloseTo(counter.facts().usage.cost.total, 9);
-});
-
-test("a long session is looked at between the keys, and not all at once before them", async () => {
-  const session = openSession(longSession());
-  const index = session.index();
-  let looks = 0;
-  const counted = new Proxy(index, {
-    get: (target, name) => {
-      const value = Reflect.get(target, name, target);
-      if (typeof value !== "function") return value;
-      looks += 1;
-      return value.bind(target);
-    },
-  });
-  const { promise, resolve } = Promise.withResolvers<number>();
-  readCost({ index: () => counted, entryAt: (number) => session.entryAt(number) }, ({ usage }) =>
-    resolve(usage.cost.total),
-  );
-  expect(looks).toBe(0);
-  await promise;
-  expect(looks).toBeGreaterThan(index.count);
+  const cost = new SessionCost();
+  cost.read(session, { firstMs: 1, onRead: () => {} });
+  const before = await read(cost, session);
+  const answer = session.entries().findLast((entry) => entry.type === "message" && "usage" in entry.message)!;
+  session.append(answer as never);
+  const { message } = answer as { message: { usage: { cost: { total: number } } } };
+  expect(await read(cost, session)).toBeCloseTo(before + message.usage.cost.total, 9);
 });

@@ -8,7 +8,7 @@ import type {
 } from "@bonsai-agent/extension/host";
 import { oneLine } from "../../views/terminal-text.ts";
 import { textLines } from "../panels/panel-frame.ts";
-import { gitBranch } from "../status/footer-source.ts";
+import { gitBranch } from "../status/footer-facts.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { type Component, Container, stripTerminalSequences } from "../terminal/tui.ts";
 import { drawnLines, extensionTui } from "./extension-tui.ts";

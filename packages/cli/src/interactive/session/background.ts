@@ -8,11 +8,7 @@ const IDLE_MS = 2000;
 /** Pause between two updates. */
 const PAUSE_MS = 30_000;
 
-/**
- * Brings the full-text index up to date in its thread, when a session was opened and after runs. What is not indexed at the
- * end is read by whoever searches, and indexed by the next.
- * @returns ends that
- */
+/** Updates the full-text index in its thread after a session was opened and after runs. @returns ends that */
 export function indexInBackground({ host, search }: InteractiveContext): () => void {
   let timer: NodeJS.Timeout | undefined;
   let isRunning = false;
@@ -48,11 +44,8 @@ const firstMs = 100;
 /** Pause while the agent works. */
 const busyMs = 600;
 
-/**
- * Does for each session that is opened, between the keys, what `/tree` and the first prompt would have to wait for.
- * @param onCounted called when the context can be counted in no time
- */
-export function readAhead({ host }: InteractiveContext, onCounted: () => void): void {
+/** Reads each opened session between the keys, so that `/tree` and the first prompt do not wait. */
+export function readAhead({ host }: InteractiveContext): void {
   let stop = () => {};
   const waitMs = () => (host.agent.isBusy ? busyMs : 0);
   function* steps(session: Session): Generator<void> {
@@ -65,7 +58,6 @@ export function readAhead({ host }: InteractiveContext, onCounted: () => void): 
     } catch {
       // The file is gone or closed: the next real use reports it.
     }
-    if (session === host.agent.session) onCounted();
   }
   host.app.lifecycle.on("session_start", () => {
     stop();

@@ -135,7 +135,7 @@ export class KeyHandler {
   #stop(host: AgentHost): void {
     // The user sees the whole answer and wants the tree, although the run is still ending.
     if (this.#gracePeriod.isEnding) this.#idleEsc();
-    this.#context.status.stopBegan();
+    this.#context.status.activity.dispatch({ type: "stop" });
     void host.stop();
   }
 

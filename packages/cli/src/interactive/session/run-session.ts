@@ -78,7 +78,8 @@ function makeMode(firstFrame: FirstFrame): Mode {
     statuses: () => ui.extensionLines.statuses,
   });
   const ui = extensionUi({
-    ...{ screen, themes, notify: chat.notify, editor, chat, cwd, signal: quitting.signal, working: status },
+    ...{ screen, themes, notify: chat.notify, editor, chat, cwd, signal: quitting.signal },
+    working: status.activity,
     completion: { add: (make, onFailure) => completions.add(make, onFailure) },
   });
   const context: InteractiveContext = {
@@ -209,7 +210,7 @@ async function chosenCall(context: InteractiveContext, call: AgentCall): Promise
  */
 async function untilQuit(mode: Mode, reading: Promise<void>, onStarted: () => void): Promise<void> {
   const { context, opened, ui, queue, completion } = mode;
-  const { host, screen, status, themes, quitSignal, quit } = context;
+  const { host, screen, themes, quitSignal, quit } = context;
   const asked = new Promise<void>((resolve) => {
     if (quitSignal.aborted) resolve();
     quitSignal.addEventListener("abort", () => resolve(), { once: true });
@@ -217,7 +218,7 @@ async function untilQuit(mode: Mode, reading: Promise<void>, onStarted: () => vo
   opened.review = panelReview({ context, untilRest: (signal) => ui.untilRest(signal) });
   completion.begin();
   followSessions(context);
-  readAhead(context, () => status.contextCounted());
+  readAhead(context);
   followCompactions(context);
   const stopIndexing = host.app.settings.index.enabled ? indexInBackground(context) : () => {};
   // An extension that ends the program lets the current work finish.

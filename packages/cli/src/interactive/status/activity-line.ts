@@ -1,24 +1,35 @@
+import type { LifecycleEvents } from "@bonsai-agent/agent";
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { elapsed } from "../../views/numbers.ts";
+import { oneLine } from "../../views/terminal-text.ts";
 import { cutText } from "../terminal/fitted-lines.ts";
+import { keys } from "../terminal/keys.ts";
 import type { Theme } from "../terminal/theme.ts";
 import { type Component, visibleWidth } from "../terminal/tui.ts";
-import type { ActivityModel, Doing } from "./activity-model.ts";
+import {
+  type Activity,
+  currentActivity,
+  NO_WORK,
+  nextWork,
+  type Wait,
+  WORK_EVENTS,
+  type WorkEvent,
+} from "./activity.ts";
 
-/** Under ten frames a second. */
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 120;
-/** Slow terminals fall behind at a higher pace. */
-const leastFrameMs = 40;
+/** Slow terminals fall behind at a higher rate. */
+const MIN_FRAME_MS = 40;
 
 /** The spinner. */
 export interface SpinnerLooks {
-  /** Drawn as they are; none: no spinner. Default: ours. */
+  /** Drawn as given; an empty list shows no spinner. Default: ours. */
   frames?: readonly string[] | undefined;
   /** Milliseconds for each. Default 120. */
   intervalMs?: number | undefined;
 }
 
 interface ActivityLineOptions {
-  model: ActivityModel;
   theme: Theme;
   now: () => number;
   redraw: () => void;
@@ -26,35 +37,59 @@ interface ActivityLineOptions {
   isBusy: () => boolean;
 }
 
-/**
- * What goes on and for how long; while nothing does, an empty line keeps chat and editor apart. A timer runs only while
- * something does.
- */
+/** Shows the current work and its time; an empty line without work. A timer runs only while there is work. */
 export class ActivityLine implements Component {
   readonly #options: ActivityLineOptions;
+  #work = NO_WORK;
+  readonly #waits = new Set<Wait>();
+  #message: string | undefined;
+  #isHidden = false;
   #timer: NodeJS.Timeout | undefined;
   #frame = 0;
-  #frames: readonly string[] | undefined;
-  #frameMs = FRAME_MS;
+  #spinner: SpinnerLooks = {};
 
   constructor(options: ActivityLineOptions) {
     this.#options = options;
   }
 
-  /** Undefined restores the default. */
-  setSpinner({ frames, intervalMs }: SpinnerLooks = {}): void {
-    this.#frames = frames;
-    this.#frameMs = Math.max(leastFrameMs, intervalMs ?? FRAME_MS);
-    this.stop();
-    this.changed();
+  listen(lifecycle: Lifecycle<LifecycleEvents>): void {
+    for (const name of WORK_EVENTS)
+      lifecycle.on(name, (event: unknown) => this.dispatch(event as WorkEvent) as undefined);
   }
 
-  /** To be called when the model has changed. */
-  changed(): void {
-    const { model, now, redraw } = this.#options;
-    if (model.doing(now()) === undefined) this.stop();
-    else this.#timer ??= setInterval(() => this.#turn(), this.#frameMs).unref();
-    redraw();
+  dispatch(event: WorkEvent): void {
+    const next = nextWork(this.#work, event, this.#options.now());
+    if (next === this.#work) return;
+    this.#work = next;
+    this.#update();
+  }
+
+  /** Shows that an extension's handler has not answered. @returns ends that */
+  addWait(wait: Wait): () => void {
+    this.#waits.add(wait);
+    this.#update();
+    return () => {
+      this.#waits.delete(wait);
+      this.#update();
+    };
+  }
+
+  /** Shown for a run; undefined restores the default. */
+  setWorkingMessage(message: string | undefined): void {
+    this.#message = message === undefined ? undefined : oneLine(message, 160) || undefined;
+    this.#update();
+  }
+
+  /** False hides the line of a run, except waits, retries and cancellable work. */
+  setWorkingVisible(isVisible: boolean): void {
+    this.#isHidden = !isVisible;
+    this.#update();
+  }
+
+  setWorkingIndicator(looks: SpinnerLooks | undefined): void {
+    this.#spinner = looks ?? {};
+    this.stop();
+    this.#update();
   }
 
   stop(): void {
@@ -63,51 +98,62 @@ export class ActivityLine implements Component {
   }
 
   render(width: number): string[] {
-    const { model, theme, now } = this.#options;
-    const nowMs = now();
-    const doing = model.doing(nowMs);
-    if (doing === undefined) return [""];
-    return activityLines(doing, { nowMs, frame: this.#frame, frames: this.#frames, width, theme });
+    const activity = this.#activity();
+    if (activity === undefined) return [""];
+    const { theme, now } = this.#options;
+    return activityLines(activity, {
+      ...{ nowMs: now(), frame: this.#frame, frames: this.#spinner.frames, width, theme },
+    });
   }
 
   invalidate(): void {}
 
+  #activity(): Activity | undefined {
+    const [wait] = this.#waits;
+    return currentActivity(this.#work, {
+      ...{ nowMs: this.#options.now(), stopKey: keys.label("interrupt") },
+      ...{ wait, message: this.#message, isHidden: this.#isHidden },
+    });
+  }
+
+  #update(): void {
+    const frameMs = Math.max(MIN_FRAME_MS, this.#spinner.intervalMs ?? FRAME_MS);
+    if (this.#activity() === undefined) this.stop();
+    else this.#timer ??= setInterval(() => this.#turn(), frameMs).unref();
+    this.#options.redraw();
+  }
+
   #turn(): void {
     this.#frame += 1;
-    const { model, isBusy } = this.#options;
-    if (!isBusy()) model.ended();
-    this.changed();
+    if (!this.#options.isBusy()) this.#work = NO_WORK;
+    this.#update();
   }
 }
 
 const MIN_COLUMNS_FOR_KEY = 40;
 
-const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
-
-/**
- * One line: a sign that turns, what goes on, for how long, and the key that stops it. Where the text has to give way, the
- * time stays, and the key where there is much room.
- */
-export function activityLines(
-  { text, sinceMs, stopKey }: Doing,
-  {
-    nowMs,
-    frame,
-    frames: own,
-    width,
-    theme,
-  }: { nowMs: number; frame: number; frames?: readonly string[] | undefined; width: number; theme: Theme },
-): string[] {
-  const { style } = theme;
-  const stop = stopKey === undefined || width < MIN_COLUMNS_FOR_KEY ? [] : [`${stopKey} stops`];
-  const clock = sinceMs === undefined ? [] : [elapsed(nowMs - sinceMs)];
-  const time = [...clock, ...stop].length === 0 ? "" : `  ${[...clock, ...stop].join(" · ")}`;
-  const sign = own === undefined ? style.accent(` ${frames[frame % frames.length]} `) : signOf(own, frame);
-  const columns = width - visibleWidth(sign) - visibleWidth(time);
-  if (columns < 1) return ["", cutText(sign, width)];
-  return ["", `${sign}${style.muted(cutText(text, columns))}${style.dim(time)}`];
+interface LineOptions {
+  nowMs: number;
+  frame: number;
+  frames?: readonly string[] | undefined;
+  width: number;
+  theme: Theme;
 }
 
-function signOf(signs: readonly string[], frame: number): string {
-  return signs.length === 0 ? " " : ` ${signs[frame % signs.length]} `;
+/** Spinner, text, time and the key that stops the work. A long text is cut; the time stays. */
+export function activityLines({ text, sinceMs, stopKey }: Activity, options: LineOptions): string[] {
+  const { nowMs, frame, frames, width, theme } = options;
+  const tail = [
+    ...(sinceMs === undefined ? [] : [elapsed(nowMs - sinceMs)]),
+    ...(stopKey === undefined || width < MIN_COLUMNS_FOR_KEY ? [] : [`${stopKey} stops`]),
+  ];
+  const end = tail.length === 0 ? "" : `  ${tail.join(" · ")}`;
+  const { style } = theme;
+  const spinner =
+    frames === undefined
+      ? style.accent(` ${FRAMES[frame % FRAMES.length]} `)
+      : ` ${frames.length === 0 ? "" : `${frames[frame % frames.length]} `}`;
+  const columns = width - visibleWidth(spinner) - visibleWidth(end);
+  if (columns < 1) return ["", cutText(spinner, width)];
+  return ["", `${spinner}${style.muted(cutText(text, columns))}${style.dim(end)}`];
 }

@@ -1,61 +1,29 @@
-import { costText } from "@bonsai-agent/messages";
-import { usdText } from "@bonsai-agent/messages/numbers";
+import { costPhrase, type KnownCost } from "@bonsai-agent/messages";
 import type { askedThinking } from "@bonsai-agent/models/host";
 import { percent, shortTokens } from "../../views/numbers.ts";
 import { oneLine, truncate } from "../../views/terminal-text.ts";
 import { cutText } from "../terminal/fitted-lines.ts";
 import type { Style, Theme } from "../terminal/theme.ts";
-import { type Component, visibleWidth } from "../terminal/tui.ts";
+import { visibleWidth } from "../terminal/tui.ts";
 
-/** The lines at the bottom: where, with which model, how full, what it cost. */
-export class Footer implements Component {
-  readonly #facts: () => FooterFacts | undefined;
-  readonly #theme: Theme;
-  #drawn: { facts: FooterFacts | undefined; width: number; lines: string[] } | undefined;
-
-  /** @param facts the same object as long as nothing has changed; undefined before there is a session */
-  constructor(facts: () => FooterFacts | undefined, theme: Theme) {
-    this.#facts = facts;
-    this.#theme = theme;
-  }
-
-  render(width: number): string[] {
-    const facts = this.#facts();
-    const drawn = this.#drawn;
-    if (drawn?.facts === facts && drawn?.width === width) return drawn.lines;
-    const lines = facts === undefined ? [] : footerLines(facts, width, this.#theme);
-    this.#drawn = { facts, width, lines };
-    return lines;
-  }
-
-  invalidate(): void {
-    this.#drawn = undefined;
-  }
-}
-
-/** How far the number of tokens can be trusted: reported by the provider, estimated, or not counted yet. */
-type ContextCertainty = "reported" | "estimate" | "unknown";
-
-/** What the footer shows. */
+/** The facts of the footer. */
 export interface FooterFacts {
-  /** As it is shown: with `~` for the user's home. */
+  /** As shown, with `~` for the user's home. */
   folder: string;
   /** Absent outside of a git repository. */
   branch?: string | undefined;
   sessionName?: string | undefined;
-  /** Absent where no model can be used yet. */
+  /** Absent if no model is available yet. */
   model?: { provider: string; id: string } | undefined;
-  /** What the model is asked for; absent where it is told nothing. */
+  /** The requested thinking; absent if the request does not name it. */
   thinking?: ReturnType<typeof askedThinking>;
   tokens: number;
-  /** Absent where it is unknown. */
+  /** Absent if unknown. */
   windowTokens?: number | undefined;
-  certainty: ContextCertainty;
-  costUsd: number;
-  /** True where more was spent than is known. Default: false. */
-  isCostPartial?: boolean | undefined;
-  /** True if the cost is unknown although the model has prices. Default: false. */
-  isCostUnknown?: boolean | undefined;
+  /** True if the provider has not reported all tokens. */
+  isEstimate: boolean;
+  /** Absent for a model without prices. */
+  cost?: KnownCost | undefined;
   /** Tokens of all requests, and the share of the input that came from the cache, 0 to 1. Absent before the first. */
   used?: { sent: number; got: number; cachedShare: number } | undefined;
   /** True while a summary is made ahead of its compaction. Default: false */
@@ -70,7 +38,7 @@ const ALARM_PERCENT = 90;
 
 const BAR_COLUMNS = 10;
 
-/** The lines at the bottom: where one is, then how full the context is, what it cost, and who answers. */
+/** The two lines at the bottom: folder, branch and session; context, cost and model. */
 export function footerLines(facts: FooterFacts, width: number, theme: Theme): string[] {
   return [placeParts(facts, theme), workParts(facts, theme)].map((parts) => {
     const line = fitParts(parts, Math.max(0, width - 2));
@@ -93,31 +61,21 @@ function placeParts({ folder, branch, sessionName, statuses }: FooterFacts, { st
 }
 
 function workParts(facts: FooterFacts, { style }: Theme): Part[] {
-  const { model, thinking } = facts;
-  const cost = [...costParts(facts, style), ...usedParts(facts, style)];
-  if (model === undefined) return [...cost, noModelPart(style)];
-  const ahead = facts.isSummarising ? [left(style.dim, ["summarising in background", 2], ["…", 5])] : [];
-  const parts = [...contextParts(facts, style), ...ahead, ...cost, modelPart(model, style)];
-  if (thinking) parts.push(right(style.dim, [`thinking ${cut(thinking, 16)}`, 2], [cut(thinking, 16), 4]));
+  const { model, thinking, cost, used, isSummarising } = facts;
+  const parts =
+    model === undefined ? [noModelPart(style)] : [...contextParts(facts, style), modelPart(model, style)];
+  if (model !== undefined && isSummarising)
+    parts.push(left(style.dim, ["summarising in background", 2], ["…", 5]));
+  if (cost !== undefined && (cost.usd > 0 || cost.certainty === "unknown"))
+    parts.push(left(style.muted, [costPhrase(cost), 5]));
+  if (used !== undefined) {
+    // The first to go: `/session` shows the tokens too.
+    const tokens = `↑${shortTokens(used.sent)} ↓${shortTokens(used.got)}`;
+    parts.push(left(style.dim, [`${tokens} ${percent(used.cachedShare, 1)} cached`, -2], [tokens, -1]));
+  }
+  if (model !== undefined && thinking)
+    parts.push(right(style.dim, [`thinking ${cut(thinking, 16)}`, 2], [cut(thinking, 16), 4]));
   return parts;
-}
-
-/** Leaves out the unknown cost of a model without prices: `/session` shows it. */
-function costParts(facts: FooterFacts, style: Theme["style"]): Part[] {
-  const { costUsd: usd, isCostPartial = false, isCostUnknown } = facts;
-  if (isCostUnknown) return [left(style.muted, ["cost unknown", 4])];
-  if (usd <= 0) return [];
-  const text = costText({ usd, certainty: isCostPartial ? "atLeast" : "known" });
-  return [
-    isCostPartial ? left(style.muted, [text, 4], [`≥${usdText(usd)}`, 5]) : left(style.muted, [text, 5]),
-  ];
-}
-
-/** Gives way before every other part: `/session` shows the tokens too. */
-function usedParts({ used }: FooterFacts, style: Theme["style"]): Part[] {
-  if (used === undefined) return [];
-  const tokens = `↑${shortTokens(used.sent)} ↓${shortTokens(used.got)}`;
-  return [left(style.dim, [`${tokens} ${percent(used.cachedShare, 1)} cached`, -2], [tokens, -1])];
 }
 
 function modelPart({ provider, id }: { provider: string; id: string }, style: Theme["style"]): Part {
@@ -140,17 +98,14 @@ function noModelPart(style: Theme["style"]): Part {
   );
 }
 
-function contextParts({ tokens, windowTokens, certainty }: FooterFacts, style: Theme["style"]): Part[] {
-  const known =
-    certainty === "unknown" ? "?" : `${certainty === "estimate" ? "~" : ""}${shortTokens(tokens)}`;
-  if (windowTokens === undefined) return [left(style.muted, [`${known} tokens`, 9])];
-  const ofWindow = `${known}/${shortTokens(windowTokens)}`;
-  if (certainty === "unknown") return [left(style.muted, [ofWindow, 9])];
+function contextParts({ tokens, windowTokens, isEstimate }: FooterFacts, style: Theme["style"]): Part[] {
+  const size = `${isEstimate ? "~" : ""}${shortTokens(tokens)}`;
+  if (windowTokens === undefined) return [left(style.muted, [`${size} tokens`, 9])];
   const share = percent(tokens, windowTokens);
   const look = levelStyle((tokens / windowTokens) * 100, style);
   return [
     left(look, [contextBar(tokens / windowTokens), 3]),
-    left(look, [`${ofWindow} ${share}`, 7], [share, 9]),
+    left(look, [`${size}/${shortTokens(windowTokens)} ${share}`, 7], [share, 9]),
   ];
 }
 
@@ -159,10 +114,10 @@ function levelStyle(fullPercent: number, style: Theme["style"]): Theme["style"][
   return fullPercent > WARNING_PERCENT ? style.warning : style.muted;
 }
 
-/** Shapes differ, so that it can be read without colours. Something that is not nothing shows, and only what is full looks full. */
+/** Readable without colours. Only a full context looks full, and only an empty one empty. */
 function contextBar(share: number): string {
-  const most = share >= 1 ? BAR_COLUMNS : BAR_COLUMNS - 1;
-  const full = share > 0 ? Math.min(most, Math.max(1, Math.round(share * BAR_COLUMNS))) : 0;
+  const max = share >= 1 ? BAR_COLUMNS : BAR_COLUMNS - 1;
+  const full = share > 0 ? Math.min(max, Math.max(1, Math.round(share * BAR_COLUMNS))) : 0;
   return "━".repeat(full) + "┄".repeat(BAR_COLUMNS - full);
 }
 
@@ -170,12 +125,12 @@ function cut(text: string, columns: number): string {
   return truncate(oneLine(text), columns);
 }
 
-/** A text, and how important it is that it is not shorter. */
+/** A text, and its importance compared with shorter forms of other parts. */
 type Form = readonly [text: string, importance: number];
 
-/** A piece of a line that may have to give way. */
+/** A piece of a line. */
 interface Part {
-  /** From the longest to the shortest; the first is what one would like to show, after the last comes nothing. */
+  /** From the longest to the shortest. After the last, the part is left out. */
   forms: readonly [Form, ...Form[]];
   style: Style;
   side: "left" | "right";
@@ -191,10 +146,7 @@ function right(style: Style, ...forms: Part["forms"]): Part {
 
 const GAP = "  ";
 
-/**
- * One line of what fits, the parts of the right at its right end. As long as there is too little space, the least
- * important form gives way to its next; the last part left is cut.
- */
+/** One line. While it is too long, the least important form is replaced by the next form of its part. */
 function fitParts(parts: readonly Part[], width: number): string {
   let shown = parts;
   while (shown.length > 0 && widthOf(shown) > width) {
