@@ -6,7 +6,6 @@ import { keys } from "../terminal/keys.ts";
 import { isKeyRelease, type KeyId, matchesKey } from "../terminal/tui.ts";
 import { pasteClipboard } from "./clipboard.ts";
 import { editPromptOutside } from "./external-editor.ts";
-import type { GracePeriod } from "./grace-period.ts";
 import type { PromptQueue } from "./prompt-queue.ts";
 
 /** A second Esc within this time opens the tree, a second Ctrl-C ends the program. */
@@ -21,17 +20,15 @@ const suspendedWithinMs = 200;
 export class KeyHandler {
   readonly #context: InteractiveContext;
   readonly #queue: PromptQueue;
-  readonly #gracePeriod: GracePeriod;
   readonly #tasks: AbortController[] = [];
   #lastEscMs = Number.NEGATIVE_INFINITY;
   /** An extension's editor has received the stop key, and no other since. */
   #isEscGiven = false;
   #lastCtrlCMs = Number.NEGATIVE_INFINITY;
 
-  constructor(context: InteractiveContext, queue: PromptQueue, gracePeriod: GracePeriod) {
+  constructor(context: InteractiveContext, queue: PromptQueue) {
     this.#context = context;
     this.#queue = queue;
-    this.#gracePeriod = gracePeriod;
   }
 
   async interruptible<Value>(task: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
@@ -133,9 +130,10 @@ export class KeyHandler {
   }
 
   #stop(host: AgentHost): void {
+    const { activity } = this.#context.status;
     // The user sees the whole answer and wants the tree, although the run is still ending.
-    if (this.#gracePeriod.isEnding) this.#idleEsc();
-    this.#context.status.activity.dispatch({ type: "stop" });
+    if (activity.isEnding) this.#idleEsc();
+    activity.dispatch({ type: "stop" });
     void host.stop();
   }
 

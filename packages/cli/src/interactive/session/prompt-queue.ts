@@ -1,4 +1,5 @@
-import type { PromptInput, RunResult, StreamingBehavior } from "@bonsai-agent/agent";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Agent, PromptInput, RunResult, StreamingBehavior } from "@bonsai-agent/agent";
 import { defaultModel } from "@bonsai-agent/models";
 import { mentionedFiles } from "../../call/file-mentions.ts";
 import { withLiveOutput } from "../chat/command-block.ts";
@@ -9,7 +10,6 @@ import { typedMessage } from "../prompt/typed-message.ts";
 import { reloadModels } from "../slash/model-commands.ts";
 import { slashCommandOf, unknownCommand } from "../slash/slash-commands.ts";
 import { keys } from "../terminal/keys.ts";
-import { type GracePeriod, untilStopped } from "./grace-period.ts";
 
 interface SubmitOptions {
   /** How it reaches a working agent. Default "steer". */
@@ -27,7 +27,6 @@ interface Typed extends SubmitOptions {
 /** Owner of typed texts from Enter until they are sent or back in the editor. */
 export class PromptQueue {
   readonly #context: InteractiveContext;
-  readonly #gracePeriod: GracePeriod;
   #isOpen = false;
   /** In the typed order: texts that wait for the session, for an idle agent, or for an earlier text. */
   #held: Typed[] = [];
@@ -38,9 +37,8 @@ export class PromptQueue {
   readonly #handled = new WeakSet<RunResult>();
   #turn: Promise<void> = Promise.resolve();
 
-  constructor(context: InteractiveContext, gracePeriod: GracePeriod) {
+  constructor(context: InteractiveContext) {
     this.#context = context;
-    this.#gracePeriod = gracePeriod;
   }
 
   /** To be called when the session is open. Sends the words of the command line and the texts typed meanwhile. */
@@ -171,7 +169,8 @@ export class PromptQueue {
     const files = mentionedFiles(words, host.app.call.io);
     const images = [...files.images, ...editor.images.in(text)];
     const isAnswered = await hasModel(this.#context);
-    await untilStopped(() => host.agent);
+    // A stopping agent would return the text.
+    while (host.agent.signal?.aborted === true) await host.agent.idle();
     if (!this.#dequeue(typed)) return {};
     if (!isAnswered) {
       this.#restore(typedTexts([typed]));
@@ -185,8 +184,8 @@ export class PromptQueue {
 
   /** Restores a text whose command needs an idle agent if the agent does not become idle soon. */
   async #waitUntilIdle(typed: Typed, what: string): Promise<boolean> {
-    const { host, notify } = this.#context;
-    const isIdle = await this.#gracePeriod.soon(host.agent);
+    const { host, notify, status } = this.#context;
+    const isIdle = await becomesIdle(host.agent, () => status.activity.isEnding);
     if (!this.#dequeue(typed)) return false;
     if (isIdle && !host.agent.isBusy) return true;
     notify(
@@ -216,6 +215,20 @@ export class PromptQueue {
       return this.#typedOf.get(text) ?? message;
     });
   }
+}
+
+/** Time between the last words of an answer and its end, which the user does not see. */
+const GRACE_MS = 300;
+/** Handlers of a run's end may take a moment. */
+const ENDING_MS = 2_700;
+
+/** Waits for an agent that is being stopped, or whose run is about to end. @returns false if it continues */
+async function becomesIdle(agent: Agent, isEnding: () => boolean): Promise<boolean> {
+  if (!agent.isBusy) return true;
+  const idle = agent.idle().then(() => true);
+  if (agent.signal?.aborted === true) return idle;
+  const idleWithin = (ms: number) => Promise.race([idle, sleep(ms, false, { ref: false })]);
+  return (await idleWithin(GRACE_MS)) || (isEnding() && idleWithin(ENDING_MS));
 }
 
 /** @throws BonsaiError `unknown_command` for a text that only looks like a command */

@@ -29,7 +29,6 @@ import { withTabs } from "../terminal/typed-input.ts";
 import { indexInBackground, readAhead } from "./background.ts";
 import { panelReview } from "./compaction-review.ts";
 import type { FirstFrame } from "./first-frame.ts";
-import { GracePeriod } from "./grace-period.ts";
 import { KeyHandler } from "./key-handler.ts";
 import { offerPiImport } from "./pi-offer.ts";
 import { PromptQueue } from "./prompt-queue.ts";
@@ -57,7 +56,6 @@ interface Mode {
   opened: { host?: AgentHost; search?: SearchThread; review?: ReviewCompaction };
   ui: ReturnType<typeof extensionUi>;
   queue: PromptQueue;
-  gracePeriod: GracePeriod;
   completion: PromptCompletion;
 }
 
@@ -105,15 +103,14 @@ function makeMode(firstFrame: FirstFrame): Mode {
     quitSignal: quitting.signal,
     quit: () => quitting.quit(),
   };
-  const gracePeriod = new GracePeriod();
-  const queue = new PromptQueue(context, gracePeriod);
-  const keyHandler = new KeyHandler(context, queue, gracePeriod);
+  const queue = new PromptQueue(context);
+  const keyHandler = new KeyHandler(context, queue);
   const completion = new PromptCompletion(context);
   const completions = connectEditor(context, queue, completion);
   editor.onEscape = () => keyHandler.escapeUnused();
   for (const text of firstFrame.takeEarly()) editor.onSubmit?.(text);
   screen.tui.addInputListener((data) => keyHandler.onKey(data));
-  return { context, opened, ui, queue, gracePeriod, completion };
+  return { context, opened, ui, queue, completion };
 }
 
 /** Connects the editor with the queue, the prompt history and the completion. */
@@ -174,7 +171,7 @@ async function openSession(mode: Mode): Promise<void> {
   }
 }
 
-function openApp({ context, opened, ui, gracePeriod }: Mode): Promise<AppContext> {
+function openApp({ context, opened, ui }: Mode): Promise<AppContext> {
   const { call, chat, status, quitSignal } = context;
   const opening = openAppContext(
     { ...call, options: { ...call.options, mode: "tui" } },
@@ -188,7 +185,6 @@ function openApp({ context, opened, ui, gracePeriod }: Mode): Promise<AppContext
       listen: (lifecycle) => {
         chat.listen(lifecycle);
         status.listen(lifecycle);
-        gracePeriod.listen(lifecycle);
       },
     },
   );

@@ -57,6 +57,11 @@ export class ActivityLine implements Component {
       lifecycle.on(name, (event: unknown) => this.dispatch(event as WorkEvent) as undefined);
   }
 
+  /** True after the last answer of a run: the agent will be idle soon. */
+  get isEnding(): boolean {
+    return this.#work.isEnding === true;
+  }
+
   dispatch(event: WorkEvent): void {
     const next = nextWork(this.#work, event, this.#options.now());
     if (next === this.#work) return;

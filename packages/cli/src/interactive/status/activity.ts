@@ -26,6 +26,8 @@ export interface Work {
   /** A command of the user, or a branch that is summarised. */
   readonly userTask?: Activity | undefined;
   readonly stopping?: Activity | undefined;
+  /** True after the last answer of a run: the agent will be idle soon. */
+  readonly isEnding?: boolean;
 }
 
 export const NO_WORK: Work = { tools: new Map() };
@@ -47,14 +49,15 @@ export type WorkEvent =
 export function nextWork(work: Work, event: WorkEvent, nowMs: number): Work {
   switch (event.type) {
     case "agent_start":
-      return { ...work, runSinceMs: nowMs, stopping: undefined };
+      return { ...work, runSinceMs: nowMs, stopping: undefined, isEnding: false };
     case "agent_end":
+      return { ...NO_WORK, isEnding: true };
     case "session_start":
     case "session_shutdown":
       return NO_WORK;
     case "message_start":
       return event.message.role === "assistant"
-        ? { ...work, answer: { text: WAITING, sinceMs: nowMs } }
+        ? { ...work, answer: { text: WAITING, sinceMs: nowMs }, isEnding: false }
         : work;
     case "message_update": {
       const { answer, retry } = work;
@@ -63,7 +66,10 @@ export function nextWork(work: Work, event: WorkEvent, nowMs: number): Work {
       return { ...work, answer: text === answer?.text ? answer : { text, sinceMs: nowMs }, retry: undefined };
     }
     case "message_stored":
-      if (event.message.role === "assistant") return { ...work, answer: undefined, retry: undefined };
+      if (event.message.role === "assistant") {
+        const isEnding = !event.message.content.some(({ type }) => type === "toolCall");
+        return { ...work, answer: undefined, retry: undefined, isEnding };
+      }
       return event.message.role === "bashExecution" ? endUserTask(work) : work;
     case "tool_execution_start": {
       const text = callPreview(`${event.toolName}:`, event.args).replace(/:$/, "");
@@ -72,19 +78,19 @@ export function nextWork(work: Work, event: WorkEvent, nowMs: number): Work {
     case "tool_execution_end":
       return { ...work, tools: new Map([...work.tools].filter(([id]) => id !== event.toolCallId)) };
     case "user_bash":
-      return { ...work, userTask: { text: `Running ${oneLine(event.command, 160)}`, sinceMs: nowMs } };
+      return startUserTask(work, `Running ${oneLine(event.command, 160)}`, nowMs);
     case "auto_compaction_start":
       return {
         ...work,
         compaction: { text: COMPACTION_TEXTS[event.reason], sinceMs: nowMs },
-        retry: undefined,
+        ...{ retry: undefined, isEnding: false },
       };
     case "auto_compaction_end":
       return { ...work, compaction: undefined, retry: undefined };
     case "session_before_tree": {
       const { userWantsSummary, entriesToSummarize } = event.preparation;
       if (!userWantsSummary || entriesToSummarize.length === 0) return work;
-      return { ...work, userTask: { text: "Summarising the branch…", sinceMs: nowMs }, retry: undefined };
+      return startUserTask(work, "Summarising the branch…", nowMs);
     }
     case "session_tree":
       return endUserTask(work);
@@ -96,6 +102,10 @@ export function nextWork(work: Work, event: WorkEvent, nowMs: number): Work {
     case "stop":
       return { ...work, stopping: work.stopping ?? { text: "Stopping…", sinceMs: nowMs } };
   }
+}
+
+function startUserTask(work: Work, text: string, sinceMs: number): Work {
+  return { ...work, userTask: { text, sinceMs }, retry: undefined, isEnding: false };
 }
 
 function endUserTask(work: Work): Work {
