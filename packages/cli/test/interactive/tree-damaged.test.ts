@@ -17,7 +17,7 @@ function modelOf(session: Session): TreeModel {
 
 /** Every row of the tree, as it is drawn. */
 function rowsOf(model: TreeModel, width = 80): string[] {
-  return model.rows.map((at) => treeRow(at, { model, theme, width, nowMs: 0, hasCursor: true }));
+  return model.rows.map((at) => treeRow(at, { model, theme, width, nowMs: 0 }));
 }
 
 function search(model: TreeModel, words: string): string[] {

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { ServedPage } from "@bonsai-agent/page";
-import type { Session } from "@bonsai-agent/session";
+import type { Entry, Session } from "@bonsai-agent/session";
 import type { AppContext } from "../../call/app-context.ts";
 import { absolutePath, shownPath } from "../../call/paths.ts";
 import { forkChoice, freshChoice, namedChoice } from "../../call/session-choice.ts";
@@ -13,15 +13,15 @@ import {
   writeOutput,
 } from "../../call/session-file.ts";
 import { bytes, counted } from "../../views/numbers.ts";
+import { previewOf } from "../../views/preview.ts";
 import { freeAmong } from "../../views/session-facts.ts";
 import { oneLine } from "../../views/terminal-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
-import { askText } from "../panels/ask.ts";
+import { askPick, askText } from "../panels/ask.ts";
 import { pickSession } from "../panels/session-picker.ts";
 import { fillEditor, sentMessage } from "../prompt/typed-message.ts";
 import { mergeFlow } from "../tree/branches.ts";
 import { openTree, openTreeModel, pickEntry } from "../tree/flow.ts";
-import { FIRST_ROW } from "../tree/tree-panel.ts";
 
 export const newCommand: SlashCommand = {
   name: "new",
@@ -45,25 +45,35 @@ export const forkCommand: SlashCommand = {
   name: "fork",
   description: "Continue in a new session, from one of your messages or as a copy",
   async run(_args, context) {
-    const model = openTreeModel(context, "user only");
-    if (model.rows.length === 0) return context.notify("There is no message to fork from yet.");
-    const at = await pickEntry(context, model, {
+    const { host, screen, notify } = context;
+    const { session } = host.agent;
+    const messages = session.path().reverse().filter(isUserMessage);
+    const [latest] = messages;
+    if (latest === undefined) return notify("There is no message to fork from yet.");
+    const picked = await askPick<Entry | typeof WHOLE>(screen, {
       title: "Fork from which message?",
-      choice: "fork",
-      canLabel: false,
-      firstRow: "Whole session, up to the latest message",
+      items: [WHOLE, ...messages],
+      selected: latest.id,
+      key: (item) => (item === WHOLE ? item : item.id),
+      row: (item) => ({ label: item === WHOLE ? item : previewOf(item) }),
+      picks: "fork",
     });
-    if (at === undefined) return;
-    if (at === FIRST_ROW) return forkWholeSession(context);
-    const { host, notify } = context;
-    const { id } = model.entryAt(at);
-    const sent = sentMessage(host.agent.session, id);
+    if (picked === undefined) return;
+    if (picked === WHOLE) return forkWholeSession(context);
+    const { id } = picked;
+    const sent = sentMessage(session, id);
     if (!(await host.fork(id, forkChoice(host, id, "before"), "before")))
       return notify("An extension prevented the fork.", "warning");
     notify("This is a new session. The previous one is unchanged.");
     fillEditor(context, sent);
   },
 };
+
+const WHOLE = "Whole session, up to the latest message";
+
+function isUserMessage(entry: Entry): boolean {
+  return entry.type === "message" && entry.message.role === "user";
+}
 
 export async function forkWholeSession({ host, notify }: InteractiveContext): Promise<void> {
   const { leafId } = host.agent.session;
@@ -94,7 +104,7 @@ function branchName(session: Session, text: string): string {
 }
 
 async function pickBranch(context: InteractiveContext): Promise<string | undefined> {
-  const model = openTreeModel(context, "default");
+  const model = openTreeModel(context);
   if (model.rows.length === 0) {
     context.notify("There is no other branch yet.");
     return undefined;

@@ -13,7 +13,6 @@ import { keys } from "../terminal/keys.ts";
 import { showBranchDiff } from "./branches.ts";
 import { TreeModel } from "./tree-model.ts";
 import { TreePanel, type TreePanelOptions } from "./tree-panel.ts";
-import type { TreeFilter } from "./tree-search.ts";
 
 type SummaryChoice = Pick<NavigateOptions, "summarise" | "focus" | "useDigest">;
 
@@ -49,7 +48,7 @@ export async function openTree(
   context: InteractiveContext,
   { atEntryId }: { atEntryId?: string } = {},
 ): Promise<boolean> {
-  const model = openTreeModel(context, "default", atEntryId);
+  const model = openTreeModel(context, atEntryId);
   const { panelsLeft } = context.screen;
   while (!panelsLeft.aborted) {
     let hasMenu = false;
@@ -203,27 +202,16 @@ async function legalCut(context: InteractiveContext, entryId: string): Promise<s
 const MAX_PREVIEW = 60;
 
 /** The tree of the session as it is now. */
-export function openTreeModel(
-  context: InteractiveContext,
-  filter: TreeFilter,
-  atEntryId?: string,
-): TreeModel {
-  const { session } = context.host.agent;
-  return new TreeModel({ tree: session.tree(), leafId: session.leafId, filter, atEntryId });
-}
-
-interface PickOptions extends Pick<TreePanelOptions, "title" | "choice" | "firstRow"> {
-  /** Default true. */
-  canLabel?: boolean;
-  /** Called before the entry is returned if the user wants its menu. Default: entries have no menu. */
-  onMenu?: () => void;
+export function openTreeModel({ host }: InteractiveContext, atEntryId?: string): TreeModel {
+  const { session } = host.agent;
+  return new TreeModel({ tree: session.tree(), leafId: session.leafId, atEntryId });
 }
 
 /** Shows the tree until an entry is chosen; undefined if the user left. The model keeps the position. */
 export async function pickEntry(
   context: InteractiveContext,
   model: TreeModel,
-  { canLabel = true, onMenu, ...words }: PickOptions,
+  options: Pick<TreePanelOptions, "title" | "choice" | "onMenu">,
 ): Promise<number | undefined> {
   const { screen, host } = context;
   let panel: TreePanel | undefined;
@@ -238,8 +226,7 @@ export async function pickEntry(
   try {
     return await screen.show<number>((done) => {
       const { now } = host.app.call.io;
-      const keys = { ...(canLabel && { onLabel, onDiff }), ...(onMenu && { onMenu }) };
-      panel = new TreePanel({ ...words, screen, model, now, done, ...keys });
+      panel = new TreePanel({ ...options, screen, model, now, done, onLabel, onDiff });
       return panel;
     });
   } finally {

@@ -11,10 +11,7 @@ interface TreeModelOptions {
   atEntryId?: string | undefined;
 }
 
-/**
- * The tree as one goes about in it. Owner of what is folded and of the selection, which always is a row that is shown,
- * where there is any.
- */
+/** The tree with folds, marks and a selection. Invariant: the selection is a visible row, if there is any. */
 export class TreeModel extends TreeSearch {
   readonly #shape: TreeShape;
   readonly #leaf: number;
@@ -116,10 +113,8 @@ export class TreeModel extends TreeSearch {
 
   override setSearch(search: string): void {
     if (search === this.search) return;
-    // A longer search finds a part of the shorter one's hits.
-    const among = search.startsWith(this.search) && this.searchProgress === 1 ? this.#layout : undefined;
     super.setSearch(search);
-    this.#start(among === undefined ? undefined : (at) => among.nearest(at) === at);
+    this.#start();
   }
 
   override setLabel(at: number, label: string | undefined): void {
@@ -166,14 +161,14 @@ export class TreeModel extends TreeSearch {
   }
 
   /** Lays out a new selection of entries, without the folds of the earlier one. */
-  #start(among?: (at: number) => boolean): void {
+  #start(): void {
     this.#folded.clear();
-    this.#layout = this.#newLayout(among);
+    this.#layout = this.#newLayout();
     this.#place();
   }
 
-  #newLayout(among: (at: number) => boolean = () => true): TreeLayout {
-    return new TreeLayout(this.#shape, (at) => among(at) && this.lets(at));
+  #newLayout(): TreeLayout {
+    return new TreeLayout(this.#shape, (at) => this.lets(at));
   }
 
   #place(): void {

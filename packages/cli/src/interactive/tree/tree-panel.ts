@@ -22,17 +22,12 @@ export interface TreePanelOptions {
   now: () => number;
   /** Called with the position of the chosen entry; undefined if the user leaves. */
   done: (at: number | undefined) => void;
-  /** Labels an entry. Default: no labels. */
-  onLabel?: (at: number) => void;
-  /** Compares the marked entries, or the selection with the leaf. Default: no comparison. */
-  onDiff?: (marks: readonly number[]) => void;
+  onLabel: (at: number) => void;
+  /** Compares the marked entries, or the selection with the leaf. */
+  onDiff: (marks: readonly number[]) => void;
   /** Called before `done` if the user wants the menu of the entry. Default: entries have no menu. */
-  onMenu?: () => void;
-  /** A row above the entries; `done` gets `FIRST_ROW`. */
-  firstRow?: string | undefined;
+  onMenu?: (() => void) | undefined;
 }
-
-export const FIRST_ROW = -1;
 
 /** Maximum rows around the list: rules, title, search, hints and footer. */
 const rowsAround = 9;
@@ -47,7 +42,6 @@ export class TreePanel extends FieldPanel<TextField> {
   #stopReading: (() => void) | undefined;
   #isClosed = false;
   #siftAtMs = 0;
-  #isOnFirstRow = false;
   #first: number | undefined;
   #page = leastRows;
   /** The list keeps its height when a search or a fold shortens it. */
@@ -77,7 +71,6 @@ export class TreePanel extends FieldPanel<TextField> {
     if (!this.#act(data)) {
       this.field.handleInput(data);
       this.#options.model.setSearch(this.field.getValue());
-      this.#isOnFirstRow &&= this.#hasFirstRow;
     }
     this.changed();
   }
@@ -124,21 +117,20 @@ export class TreePanel extends FieldPanel<TextField> {
       done(at);
     };
     const own: readonly (readonly [KeyId, () => void])[] = [
-      ["home", () => this.#move(Number.NEGATIVE_INFINITY)],
-      ["end", () => this.#move(Number.POSITIVE_INFINITY)],
+      ["home", () => model.move(Number.NEGATIVE_INFINITY)],
+      ["end", () => model.move(Number.POSITIVE_INFINITY)],
       ["left", () => model.foldOrUp()],
       ["right", () => model.unfoldOrDown()],
       ["tab", () => model.nextFilter()],
       ["ctrl+f", () => model.nextFilter()],
       ["shift+tab", () => model.nextFilter(-1)],
       ["ctrl+l", () => this.#withSelected(onLabel)],
-      ["ctrl+x", () => onDiff && this.#withSelected((at) => model.toggleMark(at))],
-      ["ctrl+d", () => this.#withSelected((at) => onDiff?.(model.marks.length > 0 ? model.marks : [at]))],
+      ["ctrl+x", () => this.#withSelected((at) => model.toggleMark(at))],
+      ["ctrl+d", () => this.#withSelected((at) => onDiff(model.marks.length > 0 ? model.marks : [at]))],
       ["ctrl+a", () => this.#withSelected(onMenu && openMenu)],
     ];
-    if (step !== 0) this.#move(step);
-    else if (keys.matches(data, "tui.select.confirm"))
-      this.#isOnFirstRow ? done(FIRST_ROW) : this.#withSelected(done);
+    if (step !== 0) model.move(step);
+    else if (keys.matches(data, "tui.select.confirm")) this.#withSelected(done);
     else if (keys.matches(data, "tui.select.cancel")) this.#leave();
     else {
       const [, act] = own.find(([key]) => matchesKey(data, key)) ?? [];
@@ -146,18 +138,6 @@ export class TreePanel extends FieldPanel<TextField> {
       return act !== undefined;
     }
     return true;
-  }
-
-  get #hasFirstRow(): boolean {
-    return this.#options.firstRow !== undefined && this.#options.model.search === "";
-  }
-
-  #move(step: number): void {
-    const { model } = this.#options;
-    const row = model.selectedRow;
-    if (!this.#isOnFirstRow) model.move(step);
-    else if (step > 1) model.move(step - 1);
-    this.#isOnFirstRow = this.#hasFirstRow && step < 0 && (this.#isOnFirstRow || row + step < 0);
   }
 
   #withSelected(act: ((at: number) => void) | undefined): void {
@@ -181,10 +161,8 @@ export class TreePanel extends FieldPanel<TextField> {
   #draw(width: number, rows: number): string[] {
     const { theme } = this.#options.screen;
     const field = this.field.render(width).map((line) => truncateToWidth(line, width, ""));
-    const firstRow = this.#firstRow(width);
-    const listRows = rows - firstRow.length;
-    const list = this.#padded(this.#list(width, listRows), listRows);
-    return framed(theme, width, [...this.#head(width), ...field, ...firstRow, ...list], this.#hints());
+    const list = this.#padded(this.#list(width, rows), rows);
+    return framed(theme, width, [...this.#head(width), ...field, ...list], this.#hints());
   }
 
   #head(width: number): string[] {
@@ -198,13 +176,6 @@ export class TreePanel extends FieldPanel<TextField> {
     return [truncateToWidth(`${name}  ${style.muted(place)}`, width, "…")];
   }
 
-  #firstRow(width: number): string[] {
-    if (!this.#hasFirstRow) return [];
-    const { style } = this.#options.screen.theme;
-    const line = truncateToWidth(`${this.#isOnFirstRow ? "›" : " "} ${this.#options.firstRow}`, width, "…");
-    return [this.#isOnFirstRow ? style.selectedBg(style.bold(line)) : line];
-  }
-
   #list(width: number, height: number): string[] {
     const { model, screen, now } = this.#options;
     const { rows, selectedRow } = model;
@@ -216,10 +187,9 @@ export class TreePanel extends FieldPanel<TextField> {
     const first = Math.min(this.#first, selectedRow, Math.max(0, rows.length - height));
     this.#first = Math.max(0, first, selectedRow - height + 1);
     const nowMs = now();
-    const hasCursor = !this.#isOnFirstRow;
     return rows
       .slice(this.#first, this.#first + height)
-      .map((at) => treeRow(at, { model, theme: screen.theme, width, nowMs, hasCursor }));
+      .map((at) => treeRow(at, { model, theme: screen.theme, width, nowMs }));
   }
 
   #padded(lines: string[], height: number): string[] {
@@ -228,14 +198,14 @@ export class TreePanel extends FieldPanel<TextField> {
   }
 
   #hints(): KeyHint[] {
-    const { choice, onLabel, onDiff, onMenu, model } = this.#options;
+    const { choice, onMenu, model } = this.#options;
     return [
       [keyName("tui.select.confirm"), choice],
       ["←→", "fold"],
       ["Tab", "filter"],
-      ...(onLabel === undefined ? [] : [["Ctrl-L", "label"] as const]),
+      ["Ctrl-L", "label"],
       ...(onMenu === undefined ? [] : [["Ctrl-A", "menu"] as const]),
-      ...(onDiff === undefined ? [] : [["Ctrl-X", "mark"] as const]),
+      ["Ctrl-X", "mark"],
       ...(model.marks.length === 0 ? [] : [["Ctrl-D", "diff"] as const]),
       [keyName("tui.select.cancel"), model.search === "" ? "leave" : "clear"],
     ];

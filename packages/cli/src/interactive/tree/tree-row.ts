@@ -11,8 +11,6 @@ interface TreeRowOptions {
   theme: Theme;
   width: number;
   nowMs: number;
-  /** False if the cursor is on another row. */
-  hasCursor: boolean;
 }
 
 /** Minimum width for ages. */
@@ -21,7 +19,7 @@ const columnsWithAges = 56;
 /** One row of the tree: guides, mark, kind, label, preview and age. */
 export function treeRow(at: number, options: TreeRowOptions): string {
   const { model, theme, width } = options;
-  const isSelected = options.hasCursor && model.selected === at;
+  const isSelected = model.selected === at;
   const tail = rowTail(at, options);
   const columns = width - spansWidth(tail);
   const head: LookSpan[] = [

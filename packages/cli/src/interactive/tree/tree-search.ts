@@ -7,26 +7,36 @@ import { oneLine, truncate } from "../../views/terminal-text.ts";
 
 type TreeEntry = SessionTree["entries"][number];
 
-/** Owner of the filter and the search in a tree's entries. */
+/** Characters before the word in an excerpt. */
+const LEAD_CHARS = 24;
+const EXCERPT_CHARS = 160;
+
+/**
+ * Owner of the filter and the search in a tree's entries. A search first finds words in the rows that were read before,
+ * then `read` searches whole entries, the newest first.
+ */
 export class TreeSearch {
   readonly tree: SessionTree;
-  /** Filled on demand and by `read`, the newest first. */
   readonly #previews: (RowPreview | undefined)[];
-  #readCount = 0;
-  /** Labels given since. */
+  /** Labels given since the tree was read. */
   readonly #labels = new Map<number, string | undefined>();
   #filter: TreeFilter;
   #search = "";
   /** In lower case. */
   #words: readonly string[] = [];
-  /** Undefined without a search. */
-  #deep: DeepSearch | undefined;
+  /** The search has not read the entries before this position. */
+  #unread: number;
+  /** The text around the word, for hits that a row does not show. */
+  readonly #excerpts = new Map<number, string>();
+  /** Entries without the words of this or a shorter search. */
+  readonly #misses = new Set<number>();
   /** True if entries read since may change the visible ones. */
   #isStale = false;
 
   constructor(tree: SessionTree, filter: TreeFilter) {
     this.tree = tree;
     this.#previews = new Array(tree.entries.length).fill(undefined);
+    this.#unread = tree.entries.length;
     this.#filter = filter;
   }
 
@@ -40,8 +50,7 @@ export class TreeSearch {
 
   /** The searched share of the tree, 0 to 1. */
   get searchProgress(): number {
-    const { length } = this.#previews;
-    return Math.min(length === 0 ? 1 : this.#readCount / length, this.#deep?.progress ?? 1);
+    return this.#unread === 0 ? 1 : 1 - this.#unread / this.tree.entries.length;
   }
 
   entryAt(at: number): TreeEntry {
@@ -53,74 +62,84 @@ export class TreeSearch {
   }
 
   preview(at: number): RowPreview {
-    const known = this.#previews[at];
-    if (known !== undefined) return known;
-    const entry = readEntry(this.tree, at);
-    const preview = entry === undefined ? damaged : previewIn(this.tree, at, entry);
-    this.#previews[at] = preview;
-    return preview;
+    return this.#previews[at] ?? this.#keepPreview(at, readEntry(this.tree, at));
   }
 
   /** The text of a row; for a hit deep in an entry, the text around it. */
   wordsOf(at: number): string {
-    return this.#deep?.excerpt(at) ?? this.preview(at).text;
+    return this.#excerpts.get(at) ?? this.preview(at).text;
   }
 
   /** The same in fewer columns. */
   fittedWordsOf(at: number, columns: number): string {
-    const excerpt = this.#deep?.excerpt(at);
+    const excerpt = this.#excerpts.get(at);
     return excerpt === undefined ? fitPreview(this.preview(at).parts, columns) : truncate(excerpt, columns);
   }
 
   setFilter(filter: TreeFilter): void {
     this.#filter = filter;
-    this.#deep = this.#newDeepSearch();
+    this.#unread = this.tree.entries.length;
   }
 
   setSearch(search: string): void {
-    const isLonger = search.startsWith(this.#search);
+    if (!search.startsWith(this.#search)) this.#misses.clear();
     this.#search = search;
     this.#words = search.toLowerCase().split(/\s+/).filter(Boolean);
-    this.#deep = this.#newDeepSearch(isLonger ? this.#deep : undefined);
+    this.#excerpts.clear();
+    this.#unread = this.tree.entries.length;
   }
 
   setLabel(at: number, label: string | undefined): void {
     this.#labels.set(at, label);
-    this.#deep = this.#newDeepSearch();
+    this.#misses.delete(at);
+    this.#excerpts.delete(at);
+    this.#unread = this.tree.entries.length;
   }
 
   /** Reads more entries for the search. */
   read(entries: number): void {
-    const { length } = this.#previews;
-    if (this.#readCount === length) this.#deep?.advance(entries);
-    for (let left = entries; left > 0 && this.#readCount < length; left -= 1) {
-      this.#readCount += 1;
-      this.preview(length - this.#readCount);
+    for (let left = entries; left > 0 && this.#unread > 0; ) {
+      this.#unread -= 1;
+      const at = this.#unread;
+      if (this.#previews[at] !== undefined && !this.#mayBeHit(at)) continue;
+      this.#readAt(at);
+      left -= 1;
     }
     this.#isStale = true;
   }
 
   /** True for a visible entry, as far as known. */
   protected lets(at: number): boolean {
-    return this.#passes(at) && (this.#hasInView(at) || this.#deep?.excerpt(at) !== undefined);
+    return this.#passes(at) && (this.#hasInView(at) || this.#excerpts.has(at));
   }
 
   /** True once if entries read since may change the visible ones. */
   protected takeNews(): boolean {
-    if (!this.#isStale || (this.#deep === undefined && this.#filter !== "no tools")) return false;
+    if (!this.#isStale || (this.#words.length === 0 && this.#filter !== "no tools")) return false;
     this.#isStale = false;
     return true;
   }
 
-  #newDeepSearch(earlier?: DeepSearch): DeepSearch | undefined {
-    if (this.#words.length === 0) return undefined;
-    return new DeepSearch({
-      tree: this.tree,
-      words: this.#words,
-      earlier,
-      isWanted: (at) => this.#passes(at) && !this.#hasInView(at),
-      labelOf: (at) => this.labelOf(at),
-    });
+  #readAt(at: number): void {
+    const entry = readEntry(this.tree, at);
+    this.#keepPreview(at, entry);
+    if (!this.#mayBeHit(at)) return;
+    const text = entry === undefined ? "" : [...entryTexts(entry)].join("\n");
+    const searched = `${text}\n${this.entryAt(at).kind} ${this.labelOf(at) ?? ""}`.toLowerCase();
+    if (this.#words.every((word) => searched.includes(word)))
+      this.#excerpts.set(at, excerptOf(text, this.#words));
+    else this.#misses.add(at);
+  }
+
+  #keepPreview(at: number, entry: Entry | undefined): RowPreview {
+    const preview = entry === undefined ? damaged : previewIn(this.tree, at, entry);
+    this.#previews[at] = preview;
+    return preview;
+  }
+
+  /** True if only the whole text can tell whether the entry has the words. */
+  #mayBeHit(at: number): boolean {
+    return !this.#misses.has(at) && !this.#excerpts.has(at) && this.#passes(at) && !this.#hasInView(at);
   }
 
   #passes(at: number): boolean {
@@ -137,74 +156,13 @@ export class TreeSearch {
   }
 }
 
-interface DeepSearchOptions {
-  tree: SessionTree;
-  /** In lower case; a hit contains all of them. */
-  words: readonly string[];
-  /** True for entries that still need reading. */
-  isWanted: (at: number) => boolean;
-  labelOf: (at: number) => string | undefined;
-  /** An earlier, shorter search: its misses are misses here too. */
-  earlier?: DeepSearch | undefined;
-}
-
-const missed = 1;
-/** Characters before the word in an excerpt. */
-const leadCharacters = 24;
-const excerptCharacters = 160;
-
-/** Searches whole entries, some at a time, the newest first. Keeps only the hits. */
-class DeepSearch {
-  readonly #options: DeepSearchOptions;
-  readonly #missed: Uint8Array;
-  readonly #excerpts = new Map<number, string>();
-  #left: number;
-
-  constructor(options: DeepSearchOptions) {
-    const { tree, earlier } = options;
-    this.#options = options;
-    this.#left = tree.entries.length;
-    this.#missed = earlier === undefined ? new Uint8Array(this.#left) : earlier.#missed.slice();
-  }
-
-  /** The searched share of the tree, 0 to 1. */
-  get progress(): number {
-    const { length } = this.#missed;
-    return length === 0 ? 1 : 1 - this.#left / length;
-  }
-
-  /** The text around the word in a hit. */
-  excerpt(at: number): string | undefined {
-    return this.#excerpts.get(at);
-  }
-
-  advance(count: number): void {
-    for (let read = 0; read < count && this.#left > 0; ) {
-      this.#left -= 1;
-      const at = this.#left;
-      if (this.#missed[at] === missed || !this.#options.isWanted(at)) continue;
-      this.#look(at);
-      read += 1;
-    }
-  }
-
-  #look(at: number): void {
-    const { tree, words, labelOf } = this.#options;
-    const entry = readEntry(tree, at);
-    const text = entry === undefined ? "" : [...entryTexts(entry)].join("\n");
-    const searched = `${text}\n${tree.entries[at]!.kind} ${labelOf(at) ?? ""}`.toLowerCase();
-    if (words.every((word) => searched.includes(word))) this.#excerpts.set(at, excerptOf(text, words));
-    else this.#missed[at] = missed;
-  }
-}
-
 /** The text around the last word: the preview may show the others. */
 function excerptOf(text: string, words: readonly string[]): string {
   const lower = text.toLowerCase();
   const found = Math.max(...words.map((word) => lower.indexOf(word)));
   // A change of case can change the length; a slightly shifted excerpt does no harm.
-  const from = Math.max(0, found - leadCharacters);
-  return `${from > 0 ? "…" : ""}${oneLine(textPart(text, from, from + excerptCharacters))}`;
+  const from = Math.max(0, found - LEAD_CHARS);
+  return `${from > 0 ? "…" : ""}${oneLine(textPart(text, from, from + EXCERPT_CHARS))}`;
 }
 
 /** The facts of a read entry. */
