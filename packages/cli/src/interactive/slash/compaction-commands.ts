@@ -15,14 +15,11 @@ import {
   unpinMessage,
 } from "@bonsai-agent/compaction";
 import { redactSecrets } from "@bonsai-agent/messages";
-import { resolveEntryId } from "../../call/session-file.ts";
 import { compactView } from "../../views/compact-view.ts";
 import { compactionName } from "../../views/compaction-record.ts";
 import { type Line, span } from "../../views/line.ts";
 import { counted, sizeChange } from "../../views/numbers.ts";
-import { messagesBefore } from "../../views/plan-view.ts";
 import { oneLine, wrap } from "../../views/terminal-text.ts";
-import { errorLine } from "../error-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
 import { textLines } from "../panels/panel-frame.ts";
@@ -37,59 +34,33 @@ export const compactCommand: SlashCommand = {
   worksWhileBusy: true,
   complete: (prefix) => ("preview".startsWith(prefix) ? [preview] : []),
   run: (args, context) => {
-    const { isPreview, ...asked } = askedCompaction(args);
-    const whole = withWholeId(asked, context);
-    return isPreview ? showPreview(withDigestAlone(whole, context), context) : compactNow(whole, context);
+    const { isPreview, ...asked } = parseCompactArgs(args);
+    return isPreview ? showPreview(withDigestAlone(asked, context), context) : compactNow(asked, context);
   },
 };
 
 const preview = { value: "preview", label: "preview", description: "Show the plan and change nothing" };
 
-/**
- * What stands behind `/compact`: of the bare words in front, `preview` (or `--dry-run`, as outside of a session) asks what would
- * be done, `digest` (or `--digest`) for the digest, `again` for the latest compaction made anew and `--before ENTRY` for a cut
- * there, each once and in any order; all else is the focus. Behind `--` everything is, so that a focus can begin with any word.
- */
-export function askedCompaction(args: string): CompactOptions & { isPreview?: true } {
-  const asked = new Map<string, string>();
-  let rest = args;
-  for (;;) {
-    const [all = "", bare, dryRun, before] = ASKED_WORD.exec(rest) ?? [];
-    const word = bare ?? (dryRun && "preview") ?? (before && "before") ?? "";
-    if (word === "" || asked.has(word)) break;
-    asked.set(word, before ?? "");
-    rest = rest.slice(all.length);
-  }
-  const focus = rest.replace(/^\s*--(?!\S)/, "").trim();
-  const firstKeptEntryId = asked.get("before");
+/** `preview` or `digest` at the start, or both; all else is the focus. */
+export function parseCompactArgs(args: string): CompactOptions & { isPreview?: true } {
+  const [, isPreview, useDigest, focus = ""] =
+    /^(preview(?!\S)\s*)?(digest(?!\S)\s*)?([\s\S]*)$/.exec(args) ?? [];
   return {
-    ...(asked.has("preview") && { isPreview: true }),
+    ...(isPreview !== undefined && { isPreview: true }),
     ...(focus !== "" && { focus }),
-    ...(asked.has("digest") && { useDigest: true }),
-    ...(asked.has("again") && { replacesLatest: true }),
-    ...(firstKeptEntryId !== undefined && { firstKeptEntryId }),
+    ...(useDigest !== undefined && { useDigest: true }),
   };
 }
 
-const ASKED_WORD = /^(?:(?:--)?(digest|again|preview)|--(dry-run)|--before\s+(\S+))(?!\S)\s*/;
-
-/** An id can be typed in part. @throws BonsaiError `entry_not_found`, `entry_ambiguous` */
-function withWholeId(asked: CompactOptions, { host }: InteractiveContext): CompactOptions {
-  const { firstKeptEntryId: id } = asked;
-  return id === undefined ? asked : { ...asked, firstKeptEntryId: resolveEntryId(host.agent.session, id) };
-}
-
-/** Where there is no model, none is asked. */
+/** Without a model, the digest summarises. */
 function withDigestAlone(asked: CompactOptions, { host }: InteractiveContext): CompactOptions {
   return isNoModel(host.agent.model) ? { ...asked, useDigest: true } : asked;
 }
 
 async function showPreview(asked: CompactOptions, context: InteractiveContext): Promise<void> {
   const { result, lines } = previewOf(asked, context);
-  if (result.status === "planned") return showReport(context.screen, lines);
-  const little = littlePlan(asked, context);
-  if (little === undefined) return context.notify(skippedNotice(result).message);
-  await showReport(context.screen, little.lines);
+  if (result.status === "planned") await showReport(context.screen, lines);
+  else context.notify(skippedNotice(result).message);
 }
 
 interface Preview {
@@ -98,85 +69,79 @@ interface Preview {
 }
 
 /** Plans `/compact`, as `bonsai compact --dry-run` does. Without the status `planned`, `/compact` would change nothing. */
-function previewOf(asked: CompactOptions, { host }: InteractiveContext, note = NOTE): Preview {
+function previewOf(asked: CompactOptions, { host }: InteractiveContext): Preview {
   const { session, model, systemPrompt, tools, summariser } = host.agent;
-  const { useDigest = false, replacesLatest = false, ...others } = asked;
+  const { useDigest = false, ...others } = asked;
   const { texts } = requestOverhead({ systemPrompt, tools: tools.declarations() });
   const asksModel = !useDigest && !isNoModel(model);
   const result = planCompaction({
     ...others,
-    ...{ session, replacesLatest, settings: host.app.settings.compaction, reason: "manual" },
+    ...{ session, settings: host.app.settings.compaction, reason: "manual" },
     model: isNoModel(model) ? {} : model,
     ...(asksModel && summariser && { summariser }),
     fixedTexts: () => texts,
   });
-  const before = messagesBefore(session, replacesLatest);
+  const before = session.projection().items;
   return {
     result,
     *lines(width) {
-      for (const text of wrap(note, width)) yield [span(text, "gray")];
+      for (const text of wrap(NOTE, width)) yield [span(text, "gray")];
       yield* compactView({ result, before, model: asksModel ? model : undefined, width });
     },
   };
 }
 
 const NOTE = "Plan for /compact. Nothing has changed yet.";
-const LITTLE_NOTE =
-  "Plan for /compact. All messages are recent, so it asks before it starts. Nothing has changed yet.";
 
 /** Compacts. If a model's summary failed and nothing replaced it, offers the digest. */
 export async function compactNow(given: CompactOptions, context: InteractiveContext): Promise<void> {
-  const asked = withDigestAlone(given, context);
   const { ui, screen, host } = context;
-  const little = host.agent.isBusy ? undefined : littlePlan(asked, context);
-  if (little !== undefined && !(await ui.confirm(LITTLE, littleWords(little, context)))) return;
+  let asked = withDigestAlone(given, context);
+  const small = host.agent.isBusy ? undefined : smallCompaction(asked, context);
+  if (small !== undefined) {
+    if (!(await ui.confirm("All messages are recent. Compact anyway?", small.text))) return;
+    asked = small.asked;
+  }
   if (screen.panelsLeft.aborted) return;
-  const chosen = little?.asked ?? asked;
-  const { digestIsUntried } = await requested(chosen, context);
+  const { digestIsUntried } = await requestCompaction(asked, context);
   if (!digestIsUntried || screen.panelsLeft.aborted) return;
   if (await ui.confirm("Compact with the built-in digest?", "The digest needs no model."))
-    await requested({ ...chosen, useDigest: true }, context);
+    await requestCompaction({ ...asked, useDigest: true }, context);
 }
 
-/** What `/compact` offers where the whole context is recent enough to be kept: all but the last turn in a summary. */
-interface LittlePlan extends Preview {
-  asked: CompactOptions;
-}
-
-/** Undefined where `/compact` does what was asked, and where there is nothing to offer. */
-function littlePlan(asked: CompactOptions, context: InteractiveContext): LittlePlan | undefined {
+/** A compaction of all but the last turn, offered if all messages are recent enough to be kept. */
+function smallCompaction(
+  asked: CompactOptions,
+  context: InteractiveContext,
+): { asked: CompactOptions; text: string } | undefined {
   if (!previewOf(asked, context).result.isAllRecent) return undefined;
   const firstKeptEntryId = lastTurnPlace(context);
   if (firstKeptEntryId === undefined) return undefined;
-  const anyway = { ...asked, firstKeptEntryId };
-  const preview = previewOf(anyway, context, LITTLE_NOTE);
-  const { status, tokensBefore, tokensAfter } = preview.result;
-  return status === "planned" && tokensAfter < tokensBefore ? { ...preview, asked: anyway } : undefined;
-}
-
-const LITTLE = "All messages are recent. Compact anyway?";
-
-/** Where the last turn begins, or the last place that can be cut; undefined where none can. */
-function lastTurnPlace({ host: { agent, app } }: InteractiveContext): string | undefined {
-  const { session } = agent;
-  const places = cutPlaces({ session, estimator: app.settings.compaction.estimator }).map(
-    ({ entryId }) => entryId,
-  );
-  const startsTurn = (id: string) => {
-    const entry = session.entry(id);
-    return entry?.type === "message" && entry.message.role === "user";
-  };
-  return places.findLast(startsTurn) ?? places.at(-1);
-}
-
-function littleWords({ result, asked }: LittlePlan, { host: { agent } }: InteractiveContext): string {
+  const small = { ...asked, firstKeptEntryId };
+  const { result } = previewOf(small, context);
+  if (result.status !== "planned" || result.tokensAfter >= result.tokensBefore) return undefined;
   const { summarizedEntryIds, turnPrefixEntryIds, keptEntryIds } = result;
   const gone = counted(summarizedEntryIds.length + turnPrefixEntryIds.length, "message");
-  const by = asked.useDigest === true || isNoModel(agent.model) ? "The built-in digest" : agent.model.name;
-  return `${by} would summarise ${gone} and keep the last ${counted(keptEntryIds.length, "message")}. Context: ${sizeChange(result)}.`;
+  const by = asked.useDigest === true ? "The built-in digest" : context.host.agent.model.name;
+  const text = `${by} would summarise ${gone} and keep the last ${counted(keptEntryIds.length, "message")}. Context: ${sizeChange(result)}.`;
+  return { asked: small, text };
 }
 
-async function requested(asked: CompactOptions, context: InteractiveContext): Promise<CompactionOutcome> {
+/** The start of the last turn, else the last place that can be cut. */
+function lastTurnPlace({ host: { agent, app } }: InteractiveContext): string | undefined {
+  const { session } = agent;
+  const places = cutPlaces({ session, estimator: app.settings.compaction.estimator });
+  const startsTurn = ({ entryId }: (typeof places)[number]) => {
+    const entry = session.entry(entryId);
+    return entry?.type === "message" && entry.message.role === "user";
+  };
+  return (places.findLast(startsTurn) ?? places.at(-1))?.entryId;
+}
+
+async function requestCompaction(
+  asked: CompactOptions,
+  context: InteractiveContext,
+): Promise<CompactionOutcome> {
   const { agent, app } = context.host;
   const ended = new Set<string>();
   const stop = app.lifecycle.on("auto_compaction_end", ({ reason }) => {
@@ -235,7 +200,7 @@ async function applyAndReport(
   return report.tokensAfter;
 }
 
-/** The size above which the context is compacted by itself, where it has `tokens` and is above; else undefined. */
+/** The automatic compaction's threshold, if `tokens` is above it. */
 export function passedThreshold(host: InteractiveContext["host"], tokens: number): number | undefined {
   const settings = host.app.settings.compaction;
   if (!settings.enabled) return undefined;
@@ -269,7 +234,7 @@ async function pinText(text: string, context: InteractiveContext): Promise<void>
     );
 }
 
-/** With those that wait for the agent's next request. */
+/** The stored pins and those that wait for the next request. */
 function pinsOf({ host: { agent } }: InteractiveContext): string[] {
   return pinnedTexts(agent.session, agent.session.leafId, agent.waitingMessages);
 }
@@ -283,8 +248,6 @@ async function showPins(context: InteractiveContext): Promise<void> {
 
 function pinList(context: InteractiveContext, pins: readonly string[], leave: () => void): PickList<string> {
   const { host, screen } = context;
-  /** One after the other: each takes what is selected when the one before is gone. */
-  let unpinned: Promise<void> = Promise.resolve();
   const list: PickList<string> = new PickList<string>({
     place: screen,
     title: "Pins: compactions keep them word for word",
@@ -300,22 +263,15 @@ function pinList(context: InteractiveContext, pins: readonly string[], leave: ()
       {
         key: "delete",
         does: "unpin",
-        run: () => {
-          unpinned = unpinned.then(() => unpin(list.selected));
+        async run(text) {
+          if (text === undefined) return;
+          await host.agent.sendMessage(unpinMessage(text), { triggerTurn: false });
+          context.contextChanged();
+          list.setItems(pinsOf(context));
         },
       },
     ],
   });
-  const unpin = async (text: string | undefined) => {
-    if (text === undefined) return;
-    try {
-      await host.agent.sendMessage(unpinMessage(text), { triggerTurn: false });
-      context.contextChanged();
-      list.setItems(pinsOf(context));
-    } catch (error) {
-      list.update({ status: errorLine(error) });
-    }
-  };
   return list;
 }
 
