@@ -49,8 +49,6 @@ test("/settings writes a setting, shown with its meaning, and takes it back", as
   ui.terminal.press("ctrl+d");
   await ui.terminal.until("20000 (default)");
   expect(ownSettings(ui)).toEqual({});
-  ui.terminal.press("esc");
-  await ui.terminal.until("Settings changed: compaction.keepRecentTokens");
 });
 
 test("/settings takes a word or a number for the economy, and says what it means for the session", async () => {
@@ -144,7 +142,7 @@ test("compaction settings hold at once", async () => {
   terminal.press("enter");
   await terminal.until("compaction.enabled is on. Takes effect immediately.");
   terminal.press("esc");
-  await terminal.until("Settings changed:");
+  await terminal.until((screen) => !screen.includes("Settings,"));
   terminal.type("Two\n");
   await terminal.until(/Masked \d+ old tool results/);
 });
@@ -161,7 +159,6 @@ test("thinking applies at once, and the default model says when it applies", asy
   ui.terminal.type("new sessions");
   await ui.terminal.until("Takes effect at the next start. Use /model");
   ui.terminal.press("esc");
-  await ui.terminal.until("Settings changed: thinking.");
   await ui.terminal.until("thinking xhigh");
 });
 
@@ -198,8 +195,7 @@ test("a setting names the flag, variable or project that overrides it", async ()
   await terminal.until("Saved your titles, but this project sets it to off here.");
   expect(ownSettings(ui)).toEqual({ thinking: "xhigh", titles: false });
   terminal.press("esc");
-  await terminal.until("Settings changed:");
-  expect(terminal.screen()).toContain("thinking low");
+  await terminal.until("thinking low");
 });
 
 test("a value of a preset says so", async () => {

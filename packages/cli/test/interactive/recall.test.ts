@@ -73,22 +73,6 @@ test("a masked result is found; a key puts all of its text into the editor", asy
   await terminal.until((screen) => !screen.includes("Recall: entries") && screen.includes("masked giraffe"));
 });
 
-test("chosen lines go into the editor", async () => {
-  const { terminal } = await openRecall("8413");
-  await terminal.until(/ 1\/1$/m);
-  terminal.press("ctrl+l");
-  await terminal.until("Lines of");
-  await terminal.until(/› .*line 30 zebra 8413/);
-  terminal.press("tab");
-  await terminal.until("● line 30 zebra 8413");
-  terminal.press("down");
-  terminal.press("tab");
-  await terminal.until("● line 32");
-  terminal.press("enter");
-  await terminal.until(/─\n.*line 30 zebra 8413\n.*line 32\n─/);
-  expect(terminal.screen()).not.toContain("Recall: entries");
-});
-
 test("/recall asks for a missing text, and reports a missing match", async () => {
   const { terminal } = await openRecall("", 60);
   await terminal.until("Type to search.");

@@ -58,20 +58,7 @@ test("Enter keeps a theme in the user's settings", async () => {
   await drawn(again, `${red}─`, 0);
 });
 
-test("/theme NAME sets a theme, and names the themes if there is none of this name", async () => {
-  const ui = await openedWith({ themes: { "a.json": themeJson("evergreen", "#0f0") } });
-  const { terminal } = ui;
-  command(ui, "/theme evergren");
-  await terminal.until(
-    /There is no theme “evergren”\. Themes: auto, dark, light, evergreen\. Did you\s+mean\s+evergreen\?/,
-  );
-  const before = terminal.written.length;
-  command(ui, "/theme evergreen");
-  await terminal.until("Theme: evergreen.");
-  await drawn(ui, `${green}─`, before);
-});
-
-test("a theme is chosen in /settings, too", async () => {
+test("a theme is chosen in /settings", async () => {
   const ui = await openedWith({ themes: { "a.json": themeJson("evergreen", "#0f0") } });
   const { terminal } = ui;
   command(ui, "/settings");
@@ -118,7 +105,9 @@ test("--use-theme counts over the settings, for this start", async () => {
     { argv: ["--use-theme", "ared"] },
   );
   await drawn(ui, `${red}─`, 0);
-  command(ui, "/theme light");
-  await ui.terminal.until("Saved light as your theme. The project or a flag sets ared here.");
+  await openThemeList(ui);
+  await ui.terminal.until("› ared ●");
+  ui.terminal.press("up", "enter");
+  await ui.terminal.until(/Saved your theme, but .* sets it to ared here\./);
   expect(settingsOf(ui)).toEqual({ theme: "light" });
 });

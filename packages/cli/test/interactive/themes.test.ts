@@ -97,8 +97,8 @@ test("/reload reads a changed theme, keeps one whose file broke, and finds a new
   writeFileSync(file, themeJson("yours", "#0f0"));
   command(ui, "/reload");
   await terminal.until("There is no theme mine");
-  command(ui, "/theme yours");
-  await terminal.until("Theme: yours.");
+  command(ui, "/theme");
+  await terminal.until("dark, light, yours");
 });
 
 test("notices name only a few of many broken files and themes", async () => {
@@ -144,7 +144,14 @@ test("an extension sets a theme in a file, which the user's choice ends, and unl
   await changes("/wear ared", `${red}─`);
   await terminal.until('ared: {"success":true}');
   expect(settingsOf(ui)).toEqual({});
-  await changes("/theme bgreen", `${green}─`);
+  command(ui, "/theme");
+  await terminal.until(/› theme /);
+  terminal.press("enter");
+  await terminal.until("bgreen");
+  terminal.press("up", "enter");
+  await terminal.until("theme is bgreen.");
+  terminal.press("escape");
+  await drawn(ui, `${green}─`, 0);
   await changes("/wear ared", `${red}─`);
   await changes("/reload", `${green}─`);
 });

@@ -2,7 +2,6 @@ import type { DialogOptions, FrontEndUI } from "@bonsai-agent/extension/host";
 import { dialogEnd, oneAfterTheOther } from "../../call/questions.ts";
 import type { Panel, Screen } from "../terminal/screen.ts";
 import { stripTerminalSequences } from "../terminal/tui.ts";
-import { textLines } from "./panel-frame.ts";
 import { PickList, type PickListOptions, showList } from "./pick-list.ts";
 import {
   ConfirmPanel,
@@ -53,33 +52,6 @@ export function askPick<Item>(
     (done) =>
       new PickList<Item>({ place: screen, ...question, onPick: done, onCancel: () => done(undefined) }),
   );
-}
-
-interface ChoiceQuestion<Choice extends string> {
-  title: string;
-  choices: readonly Choice[];
-  current: string;
-  usual?: string;
-  /** Shown below the list. */
-  meaning?: string;
-}
-
-/** @returns undefined if the user leaves the list */
-export function askChoice<Choice extends string>(
-  screen: Screen,
-  { title, choices, current, usual, meaning }: ChoiceQuestion<Choice>,
-): Promise<Choice | undefined> {
-  return askPick<Choice>(screen, {
-    title,
-    items: choices,
-    selected: current,
-    row: (choice) => ({
-      label: choice,
-      detail: choice === usual ? "default" : undefined,
-      mark: choice === current ? "●" : undefined,
-    }),
-    ...(meaning !== undefined && { preview: (_choice, width) => textLines(meaning, width) }),
-  });
 }
 
 interface DialogsOptions {

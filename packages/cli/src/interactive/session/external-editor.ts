@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { programPath, startProcess } from "@bonsai-agent/agent/host";
+import { startProcess } from "@bonsai-agent/agent/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
@@ -18,15 +18,8 @@ export async function editPromptOutside(context: InteractiveContext): Promise<vo
 export async function editOutside(context: InteractiveContext, text: string): Promise<string | undefined> {
   const { host, screen, notify, interruptible } = context;
   const env = { ...host.app.call.io.env };
-  const command = host.app.settings.editor || env.VISUAL || env.EDITOR || installedEditor(env);
-  if (command === undefined) {
-    const searched = EDITORS.join(", ");
-    notify(
-      `No editor found. Set VISUAL, EDITOR or the setting editor. Searched PATH for ${searched}.`,
-      "warning",
-    );
-    return undefined;
-  }
+  const usual = process.platform === "win32" ? "notepad" : "nano";
+  const command = host.app.settings.editor || env.VISUAL || env.EDITOR || usual;
   return interruptible(async (signal) => {
     screen.stop();
     const restoreInterrupts = ignoreInterrupts();
@@ -41,14 +34,6 @@ export async function editOutside(context: InteractiveContext, text: string): Pr
       if (!signal.aborted) screen.resume();
     }
   });
-}
-
-/** Used if neither the setting nor the environment names an editor. */
-const EDITORS = process.platform === "win32" ? ["notepad"] : ["nano", "vim", "vi"];
-
-function installedEditor(env: NodeJS.ProcessEnv): string | undefined {
-  const ending = process.platform === "win32" ? ".exe" : "";
-  return EDITORS.find((name) => programPath(`${name}${ending}`, env) !== undefined);
 }
 
 interface RunOptions {

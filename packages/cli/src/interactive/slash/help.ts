@@ -1,11 +1,11 @@
 import { describedCommand, type ResourceCommand } from "../../call/resources.ts";
-import { type Line, span } from "../../views/line.ts";
-import { oneLine, textWidth } from "../../views/terminal-text.ts";
+import { type Line, marked, paragraph, span } from "../../views/line.ts";
+import { oneLine, textWidth, wrap } from "../../views/terminal-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { showReport } from "../panels/report-panel.ts";
 import { keybindingsFile } from "../terminal/keybindings-file.ts";
 import { type ActionName, actionNames, actions, keys, libraryBindings, shownKey } from "../terminal/keys.ts";
-import { type Keybinding, type KeyId, TUI_KEYBINDINGS, wrapTextWithAnsi } from "../terminal/tui.ts";
+import { type Keybinding, type KeyId, TUI_KEYBINDINGS } from "../terminal/tui.ts";
 
 /** @param commands a function, because this command is one of them */
 export function helpCommand(commands: () => readonly SlashCommand[]): SlashCommand {
@@ -32,12 +32,6 @@ async function showHelp(
     keysFile: keybindingsFile(home),
   };
   await showReport(screen, (width) => helpLines(facts, width));
-}
-
-interface CommandWords {
-  name: string;
-  argumentHint?: string | undefined;
-  description: string;
 }
 
 interface Described {
@@ -82,7 +76,7 @@ export function helpLines(facts: HelpFacts, width: number): Line[] {
   const note = `Change keys in ${keysFile}, for example {"expand": "ctrl+e"} or {"quit": ["ctrl+q", "f10"]}. Then run /reload.`;
   return [
     ...sections.filter(([, rows]) => rows.length > 0).flatMap(([title, rows]) => section(title, rows, width)),
-    ...wrapped(note, width).map((text) => [span(text, "dim")]),
+    ...paragraph(note, width, "dim"),
   ];
 }
 
@@ -95,7 +89,11 @@ function typedRows(): Row[] {
   ];
 }
 
-function commandRow({ name, argumentHint, description }: CommandWords): Row {
+function commandRow({
+  name,
+  argumentHint,
+  description,
+}: Pick<SlashCommand, "name" | "description"> & { argumentHint?: string | undefined }): Row {
   return [argumentHint === undefined ? `/${name}` : `/${name} ${argumentHint}`, description];
 }
 
@@ -121,24 +119,17 @@ function section(title: string, rows: readonly Row[], width: number): Line[] {
   const columns =
     Math.min(NAME_COLUMNS, Math.max(...rows.map(([name]) => textWidth(name)))) + BLANKS_AROUND_NAME;
   return [
-    ...wrapped(title, width).map((text): Line => [span(text, "bold")]),
+    ...paragraph(title, width, "bold"),
     ...rows.flatMap((row) => rowLines(row, columns, width)),
     [],
   ];
 }
 
-/** Name and description side by side if both fit, else below. */
+/** Name and description side by side if both fit, else below each other. */
 function rowLines([name, description]: Row, columns: number, width: number): Line[] {
-  const fits = textWidth(name) + BLANKS_AROUND_NAME <= columns && width - columns >= MIN_DESCRIPTION_COLUMNS;
-  const indent = " ".repeat(fits ? columns : 4);
-  const texts = wrapped(description, width - indent.length);
-  const below = (lines: readonly string[]) => lines.map((text): Line => [`${indent}${text}`]);
-  if (!fits)
-    return [...wrapped(name, width - 2).map((text): Line => [span(`  ${text}`, "cyan")]), ...below(texts)];
-  const [first = "", ...more] = texts;
-  return [["  ", span(name, "cyan"), " ".repeat(columns - 2 - textWidth(name)), first], ...below(more)];
-}
-
-function wrapped(text: string, columns: number): string[] {
-  return text === "" ? [] : wrapTextWithAnsi(oneLine(text), Math.max(1, columns));
+  const text = oneLine(description);
+  const blanks = columns - BLANKS_AROUND_NAME - textWidth(name);
+  if (blanks >= 0 && width - columns >= MIN_DESCRIPTION_COLUMNS)
+    return marked(span(`  ${name}  ${" ".repeat(blanks)}`, "cyan"), wrap(text, width - columns));
+  return [...paragraph(name, width, "cyan", 2), ...(text === "" ? [] : paragraph(text, width, undefined, 4))];
 }

@@ -3,13 +3,11 @@ import {
   type CatalogueModel,
   isReachable,
   referenceOf,
-  type ThinkingLevel,
-  thinkingLevels,
   thinkingLevelsOf,
   type UsableModel,
   usableModels,
 } from "@bonsai-agent/models";
-import { askedThinking, nextThinkingLevel } from "@bonsai-agent/models/host";
+import { nextThinkingLevel } from "@bonsai-agent/models/host";
 import { findChoice, type ModelRegistry } from "../../call/model-choice.ts";
 import { writeSetting } from "../../call/settings-file.ts";
 import { count, sizeText } from "../../views/numbers.ts";
@@ -124,10 +122,7 @@ const searchCodes: ReadonlySet<string> = new Set([
   "provider_unknown",
 ]);
 
-/**
- * What the keys do: the next of the favourites, or the one before.
- * @param hint shows for a moment where one is; the footer goes on to show the model
- */
+/** Switches to the next or previous favourite. @param hint shows a short text */
 export async function cycleModel(
   { host, notify }: InteractiveContext,
   step: 1 | -1,
@@ -205,33 +200,12 @@ export function reloadModels({ host, notify }: InteractiveContext): void {
   }
 }
 
-/** Sets the thinking level of this session by its name. */
-export async function setThinking(name: string, { host, notify }: InteractiveContext): Promise<void> {
-  const level = thinkingLevels.find((each) => each === name);
-  if (level === undefined)
-    return notify(`“${name}” is not a thinking level. Levels: ${thinkingLevels.join(", ")}.`, "warning");
-  await host.agent.setThinking(level);
-  notify(`Thinking: ${level}, from the next request.${otherThinking(host.agent.model, level)}`);
-}
-
 /** Switches to the next level that the model distinguishes. */
 export async function nextThinking({ host, notify }: InteractiveContext): Promise<void> {
   const { thinking, model } = host.agent.state;
   const next = nextThinkingLevel(model, thinking);
   if (next === undefined) notify(onlyThinking(model));
   else await host.agent.setThinking(next);
-}
-
-/** Tells which level the model gets, if it is another one. */
-function otherThinking(model: CatalogueModel, level: ThinkingLevel): string {
-  if (isNoModel(model)) return "";
-  const asked = askedThinking(model, level);
-  if (asked === level || (asked === undefined && level === "off")) return "";
-  if (asked === undefined) return ` ${onlyThinking(model)}`;
-  const name = referenceOf(model);
-  return asked === "on"
-    ? ` ${name} only distinguishes on and off.`
-    : ` ${name} does not have this level and uses ${asked}.`;
 }
 
 /** For a model that does not distinguish levels. */

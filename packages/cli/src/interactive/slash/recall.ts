@@ -7,7 +7,6 @@ import { oneLine } from "../../views/terminal-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { textLines } from "../panels/panel-frame.ts";
 import { PickList, showList } from "../panels/pick-list.ts";
-import type { Screen } from "../terminal/screen.ts";
 import { asPaste } from "../terminal/typed-input.ts";
 import { openTree } from "../tree/flow.ts";
 import { showSummarySources } from "./summary-sources.ts";
@@ -55,7 +54,6 @@ class Recall {
       actions: [
         { key: "tab", does: "this branch or all", run: () => this.#toggleBranches() },
         { key: "ctrl+t", does: "insert", run: (hit) => hit && this.#insert(hit.entry.text) },
-        { key: "ctrl+l", does: "insert lines", run: (hit) => hit && this.#insertLines(hit) },
         { key: "ctrl+s", does: "summary sources", run: () => this.#showSources() },
       ],
     });
@@ -119,53 +117,12 @@ class Recall {
     return undefined;
   }
 
-  async #insertLines(hit: Hit): Promise<void> {
-    const chosen = await pickLines(this.#context.screen, hit);
-    if (chosen !== undefined) this.#insert(chosen);
-  }
-
   /** Inserts at the cursor, as a paste: a long text is one mark there. */
   #insert(text: string): void {
     this.#leave();
     this.#context.editor.handleInput(asPaste(text));
     this.#context.screen.redraw();
   }
-}
-
-/** Lets the user mark lines of a hit with Tab. Enter takes the marked lines, or the selected one. */
-async function pickLines(screen: Screen, hit: Hit): Promise<string | undefined> {
-  const lines = hit.entry.text.split("\n").map((text, at) => ({ text, at }));
-  const marked = new Set<number>();
-  const picked = await showList<(typeof lines)[number], (typeof lines)[number]>(screen, (done) => {
-    const list: PickList<(typeof lines)[number]> = new PickList({
-      place: screen,
-      title: `Lines of ${titleOf(hit)}`,
-      items: lines,
-      key: ({ at }) => String(at),
-      text: ({ text }) => text,
-      row: ({ text, at }) => ({
-        label: `${marked.has(at) ? "●" : " "} ${text.replaceAll("\t", "  ")}`,
-        detail: String(at + 1),
-      }),
-      selected: String(firstLine(hit)),
-      picks: "insert",
-      onPick: done,
-      onCancel: () => done(undefined),
-      actions: [
-        {
-          key: "tab",
-          does: "mark",
-          run(line) {
-            if (line !== undefined && !marked.delete(line.at)) marked.add(line.at);
-            list.move(1);
-          },
-        },
-      ],
-    });
-    return list;
-  });
-  const chosen = marked.size === 0 ? [picked] : lines.filter(({ at }) => marked.has(at));
-  return picked && chosen.map((line) => line?.text).join("\n");
 }
 
 const LINES_BEFORE = 1;

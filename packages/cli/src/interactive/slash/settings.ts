@@ -18,7 +18,7 @@ import { economyText } from "../../views/economy-text.ts";
 import { errorLine } from "../error-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
-import { askChoice, askText } from "../panels/ask.ts";
+import { askPick, askText } from "../panels/ask.ts";
 import { pickModel } from "../panels/model-picker.ts";
 import { textLines, wholePath } from "../panels/panel-frame.ts";
 import { PickList, type PickRow, showList } from "../panels/pick-list.ts";
@@ -32,12 +32,10 @@ export const settingsCommand: SlashCommand = {
   async run(query, context) {
     // A file that is wrong before any change is not the list's concern.
     agentSettings(readSettings(context.host.app.home));
-    const changed = new Set<Setting>();
     await showList<Setting, void>(
       context.screen,
-      (done) => new SettingsEditor(context, { query, changed, done: () => done(undefined) }).list,
+      (done) => new SettingsEditor(context, query, () => done(undefined)).list,
     );
-    if (changed.size > 0) context.notify(changedText([...changed]));
   },
 };
 
@@ -136,24 +134,16 @@ interface SettingState {
   here: string | undefined;
 }
 
-interface EditorOptions {
-  query: string;
-  changed: Set<Setting>;
-  done: () => void;
-}
-
 /** Owner of the list of settings. */
 class SettingsEditor {
   readonly list: PickList<Setting>;
   readonly #context: InteractiveContext;
-  readonly #changed: Set<Setting>;
   readonly #home: string;
   /** As of the latest change: a list is drawn often. */
   readonly #states = new Map<Setting, SettingState>();
 
-  constructor(context: InteractiveContext, { query, changed, done }: EditorOptions) {
+  constructor(context: InteractiveContext, query: string, done: () => void) {
     this.#context = context;
-    this.#changed = changed;
     this.#home = context.host.app.home;
     this.list = new PickList<Setting>({
       place: context.screen,
@@ -224,7 +214,7 @@ class SettingsEditor {
   /** @returns undefined if the user leaves the question */
   async #ask(setting: Setting, now: unknown): Promise<{ value: unknown } | undefined> {
     const { screen, host } = this.#context;
-    const { name: title, meaning, kind, words } = setting;
+    const { name: title, meaning, kind } = setting;
     if (kind === "number") {
       const typed = await askText(screen, {
         title,
@@ -237,14 +227,26 @@ class SettingsEditor {
     const current = typeof now === "string" ? now : "";
     const value =
       kind === "choice"
-        ? await askChoice(screen, {
-            ...{ title, choices: words, current, meaning },
-            usual: shownValue(this.#state(setting).usual),
-          })
+        ? await this.#askChoice(setting, current)
         : kind === "model"
           ? (await pickModel({ screen, models: host.app.models, current, title }))?.reference
           : await pickTheme(this.#context);
     return value === undefined ? undefined : { value };
+  }
+
+  #askChoice(setting: Setting, current: string): Promise<string | undefined> {
+    const usual = shownValue(this.#state(setting).usual);
+    return askPick(this.#context.screen, {
+      title: setting.name,
+      items: setting.words,
+      selected: current,
+      row: (choice) => ({
+        label: choice,
+        detail: choice === usual ? "default" : undefined,
+        mark: choice === current ? "●" : undefined,
+      }),
+      preview: (_choice, width) => textLines(setting.meaning, width),
+    });
   }
 
   /** @returns the outcome */
@@ -253,7 +255,6 @@ class SettingsEditor {
     const before = context.host.app.settings.thinking;
     try {
       writeSetting(this.#home, setting.path, value);
-      this.#changed.add(setting);
       useSettings(context);
     } finally {
       this.#states.clear();
@@ -333,15 +334,6 @@ function effectText({ name, takesEffect }: Setting): string {
   if (takesEffect === "now") return "Takes effect immediately.";
   if (takesEffect === "session") return "Takes effect in the next session (/new, /resume).";
   return `Takes effect at the next start${name === "model" ? ". Use /model for this session" : ""}.`;
-}
-
-function changedText(changed: readonly Setting[]): string {
-  const names = (settings: readonly Setting[]) => settings.map(({ name }) => name).join(", ");
-  const later = (when: string, takesEffect: TakesEffect) => {
-    const those = changed.filter((setting) => setting.takesEffect === takesEffect);
-    return those.length === 0 ? "" : ` ${when}: ${names(those)}.`;
-  };
-  return `Settings changed: ${names(changed)}.${later("In the next session", "session")}${later("At the next start", "start")}`;
 }
 
 function shownValue(value: unknown): string {

@@ -90,11 +90,6 @@ export class ThemeControl {
     this.#chosen();
   }
 
-  /** The user wants to see what the settings say, whatever an extension has set. */
-  endExtension(): void {
-    this.setOfExtension(undefined);
-  }
-
   /** Undefined brings back what the user has chosen. */
   setOfExtension(theme: string | ThemeColors | undefined): void {
     if (theme === this.#ofExtension) return;
