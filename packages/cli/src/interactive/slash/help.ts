@@ -118,11 +118,7 @@ function editorRows(): Row[] {
 function section(title: string, rows: readonly Row[], width: number): Line[] {
   const columns =
     Math.min(NAME_COLUMNS, Math.max(...rows.map(([name]) => textWidth(name)))) + BLANKS_AROUND_NAME;
-  return [
-    ...paragraph(title, width, "bold"),
-    ...rows.flatMap((row) => rowLines(row, columns, width)),
-    [],
-  ];
+  return [...paragraph(title, width, "bold"), ...rows.flatMap((row) => rowLines(row, columns, width)), []];
 }
 
 /** Name and description side by side if both fit, else below each other. */

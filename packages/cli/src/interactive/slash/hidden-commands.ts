@@ -18,7 +18,11 @@ export const hiddenCommands: readonly Omit<SlashCommand, "description">[] = [
     run: (_args, context) => showSummarySources(context),
   },
   { name: "view", worksWhileBusy: true, run: (_args, context) => openBrowserView(context) },
-  { name: "thinking", worksWhileBusy: true, run: (_args, context) => settingsCommand.run("thinking", context) },
+  {
+    name: "thinking",
+    worksWhileBusy: true,
+    run: (_args, context) => settingsCommand.run("thinking", context),
+  },
   { name: "theme", worksWhileBusy: true, run: (_args, context) => settingsCommand.run("theme", context) },
   { name: "scoped-models", run: (_args, context) => modelCommand.run("", context) },
   { name: "logout", worksWhileBusy: true, run: removeLogin },
