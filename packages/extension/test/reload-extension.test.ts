@@ -124,7 +124,8 @@ describe("a reload", () => {
     writeIn(folder, "empty.ts", "");
     expect(await value()).toBe("èünd2");
     const damage = (change: (text: string) => string) => {
-      for (const path of readdirSync(options.cacheFolder).map((name) => join(options.cacheFolder, name)))
+      const names = readdirSync(options.cacheFolder).filter((name) => name.endsWith(".cache"));
+      for (const path of names.map((name) => join(options.cacheFolder, name)))
         writeFileSync(path, change(readFileSync(path, "utf8")));
     };
     damage((text) => text.slice(0, -3));

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
-import { SourceMap } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { deserialize, serialize } from "node:v8";
@@ -25,7 +24,7 @@ interface ConvertedFile {
 }
 
 /** Increase the number whenever the same source gives another result. */
-const CACHE_VERSION = `3 ${process.version}`;
+const CACHE_VERSION = `4 ${process.version}`;
 
 /**
  * Finds and converts one extension's files: strips the types of each file and finds its imports once. A cache file on disk
@@ -45,7 +44,7 @@ export class ExtensionFiles {
     this.#converted = this.#cacheFile === undefined ? new Map() : readCache(this.#cacheFile);
   }
 
-  /** @throws NotForNode, SourceFailure */
+  /** @throws NotForNode */
   read(path: string): RunnableSource {
     const known = this.#read.get(path);
     if (known !== undefined) return known;
@@ -78,16 +77,6 @@ export class ExtensionFiles {
     return path;
   }
 
-  /** The place in a file that a place in its converted text comes from. */
-  original(place: SourcePlace): SourcePlace {
-    const map = this.#converted.get(place.path)?.facts?.map;
-    if (map === undefined) return place;
-    const origin = new SourceMap(JSON.parse(map)).findOrigin(place.line, place.column ?? 1);
-    if (!("lineNumber" in origin)) return place;
-    return { path: place.path, line: origin.lineNumber, column: origin.columnNumber };
-  }
-
-  /** @throws SourceFailure */
   #convert(path: string, source: string, key: string): ConvertedFile {
     this.#isChanged = true;
     this.#converted.delete(path);
@@ -112,7 +101,6 @@ export class ExtensionFiles {
   }
 }
 
-/** @throws SourceFailure */
 function convertedFile(path: string, source: string, key: string): ConvertedFile {
   try {
     const { text, ...facts } = runnableSource(path, source);

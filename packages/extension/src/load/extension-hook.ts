@@ -1,10 +1,4 @@
-import {
-  createRequire,
-  type LoadHookSync,
-  type ResolveHookContext,
-  type ResolveHookSync,
-  registerHooks,
-} from "node:module";
+import { type LoadHookSync, type ResolveHookContext, type ResolveHookSync, registerHooks } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import {
   type Generation,
@@ -14,7 +8,7 @@ import {
   withGeneration,
   withoutMarkers,
 } from "./generation.ts";
-import { isTypeScript } from "./runnable-source.ts";
+import { isTypeScript, NotForNode } from "./runnable-source.ts";
 import { hostPeers } from "./survey.ts";
 import { VIRTUAL_SCHEME, virtualSource, virtualUrl } from "./virtual-modules.ts";
 
@@ -28,23 +22,17 @@ export function installExtensionHook(): void {
 }
 
 const resolve: ResolveHookSync = (specifier, context, next) => {
-  const generation =
-    generationOf(context.parentURL) ??
-    commonJsGeneration(context.parentURL) ??
-    generationOf(specifier) ??
-    generationForJiti(specifier, context);
-  if (generation === undefined) return next(specifier, context);
+  const generation = generationOf(context.parentURL) ?? generationOf(specifier);
+  if (generation === undefined) {
+    refuseForJiti(specifier);
+    return next(specifier, context);
+  }
   if (Object.hasOwn(generation.modules, specifier))
     return { url: virtualUrl(generation.modules, specifier), format: "module", shortCircuit: true };
   if (specifier.startsWith(VIRTUAL_SCHEME)) return { url: specifier, format: "module", shortCircuit: true };
   const written = withoutMarkers(specifier);
-  const isRequired = context.conditions.includes("require");
-  const resolved = resolveFile(generation, written, context, next, isRequired);
+  const resolved = resolveFile(generation, written, context, next);
   if (!isLocal(generation, resolved.url)) return resolved;
-  if (isRequired) {
-    generationsByFile.set(fileURLToPath(resolved.url), generation);
-    return resolved;
-  }
   const pathname = resolved.url.split(/[?#]/, 1)[0]!;
   const query = /^[./f][^?]*(\?.*)$/.exec(written)?.[1] ?? "";
   return {
@@ -57,34 +45,29 @@ const resolve: ResolveHookSync = (specifier, context, next) => {
   };
 };
 
-/** jiti leaves ES modules of JavaScript to Node, by their URL. */
-function generationForJiti(
-  specifier: string,
-  { parentURL = "" }: ResolveHookContext,
-): Generation | undefined {
-  if (!specifier.startsWith("file:") || !/\/jiti[^/]*\.m?js$/.test(parentURL)) return undefined;
-  return jitiGeneration(fileURLToPath(specifier));
+/**
+ * jiti tries JavaScript with Node before it runs a file itself. Node would give the file no host modules, and not read it
+ * again.
+ * @throws NotForNode
+ */
+function refuseForJiti(specifier: string): void {
+  if (!/^(?:file:|\/|[A-Z]:\\).*\.[cm]?jsx?$/.test(specifier)) return;
+  const path = specifier.startsWith("file:") ? fileURLToPath(specifier) : specifier;
+  if (jitiGeneration(path) !== undefined) throw new NotForNode(`jiti runs ${path}.`);
 }
 
 type Next = Parameters<ResolveHookSync>[2];
 
-function resolveFile(
-  generation: Generation,
-  specifier: string,
-  context: ResolveHookContext,
-  next: Next,
-  isRequired: boolean,
-) {
+function resolveFile(generation: Generation, specifier: string, context: ResolveHookContext, next: Next) {
   const importer = withoutMarkers(context.parentURL ?? "");
   const from = { ...context, parentURL: importer || undefined };
   const path = importer.startsWith("file:") ? fileURLToPath(importer) : "";
   const file = generation.files.find(specifier, path);
   // Skip Node's own resolution, which would read the file system again.
-  if (file !== undefined && !isRequired && isTypeScript(file))
+  if (file !== undefined && isTypeScript(file))
     return { url: pathToFileURL(file).href, format: "module", shortCircuit: true };
   try {
-    if (file === undefined) return next(specifier, from);
-    return next(isRequired ? file : pathToFileURL(file).href, from);
+    return next(file === undefined ? specifier : pathToFileURL(file).href, from);
   } catch (error) {
     generation.unresolved ??= { specifier, importer: path, error };
     throw error;
@@ -110,25 +93,5 @@ const load: LoadHookSync = (url, context, next) => {
   generation.read.add(path);
   if (isTypeScript(path))
     return { format: "module", source: generation.files.read(path).text, shortCircuit: true };
-  const loaded = next(url, context);
-  if (loaded.format === "commonjs") beginCommonJs(generation, path);
-  return loaded;
+  return next(url, context);
 };
-
-/** The generation of each CommonJS file, because Node knows these only by path. */
-const generationsByFile = new Map<string, Generation>();
-const { cache } = createRequire(import.meta.url);
-
-/** The generation of a CommonJS importer. */
-function commonJsGeneration(parentUrl: string | undefined): Generation | undefined {
-  return parentUrl?.startsWith("file:") && generationsByFile.size > 0
-    ? generationsByFile.get(fileURLToPath(parentUrl))
-    : undefined;
-}
-
-/** Call it before Node runs an imported CommonJS file: the file and its requires run again. */
-function beginCommonJs(generation: Generation, path: string): void {
-  // Node's cache comes before the hook, and has files that another extension required.
-  for (const [file, { id }] of generationsByFile) if (id !== generation.id) delete cache[file];
-  generationsByFile.set(path, generation);
-}

@@ -1,14 +1,14 @@
-import { accessSync, constants, readFileSync, realpathSync, statSync } from "node:fs";
+import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { ExtensionFactory } from "../api/extension-api.ts";
 import { ExtensionFiles } from "./extension-files.ts";
 import { installExtensionHook } from "./extension-hook.ts";
-import { dropGeneration, type Generation, newGeneration, withGeneration } from "./generation.ts";
+import { dropGeneration, newGeneration, withGeneration } from "./generation.ts";
 import { importWithJiti } from "./jiti-import.ts";
 import { loadFailure, missingExport } from "./load-failure.ts";
 import { nativeImport } from "./native-import.ts";
-import { checkSyntax, isTypeScript, NotForNode, SourceFailure } from "./runnable-source.ts";
+import { NotForNode } from "./runnable-source.ts";
 import { survey } from "./survey.ts";
 import {
   loadVirtualModule,
@@ -31,7 +31,7 @@ export interface ImportExtensionOptions {
 /**
  * Loads an extension's module from disk, with all local files that it imports. Each call makes new instances.
  * @throws BonsaiError `extension_not_found`, `extension_broken`, `extension_hung`, `extension_module_missing`,
- * `extension_export_missing`, `extension_package_invalid`, `extension_without_factory`
+ * `extension_export_missing`, `extension_without_factory`
  */
 export async function importExtension(options: ImportExtensionOptions): Promise<ExtensionFactory> {
   const { path, timeoutMs = 10_000 } = options;
@@ -107,21 +107,22 @@ async function readExtension({ path, modules, cacheFolder }: ImportExtensionOpti
   const files = new ExtensionFiles(entry, cacheFolder);
   const { wanted, isForJiti } = survey(entry, files, modules);
   files.save();
-  let needsJiti = isForJiti;
-  await loadModules(modules, isForJiti ? Object.keys(modules) : wanted, entry);
-  for (;;) {
+  if (!isForJiti) {
+    await loadModules(modules, wanted, entry);
     const generation = newGeneration({ entry, modules, files });
     try {
-      if (needsJiti) return await importWithJiti(generation, cacheFolder);
       return await nativeImport(withGeneration(pathToFileURL(entry).href, generation));
     } catch (error) {
-      const isRefused = !needsJiti && isForAnotherLoader(generation, error);
-      if (!isRefused && !(error instanceof NotLoadedYet))
-        throw loadFailure(generation, syntaxErrorOf(generation, error) ?? error);
+      if (!isRefusal(error)) throw loadFailure(generation, error);
       dropGeneration(generation);
-      needsJiti = isRefused;
-      await loadModules(modules, Object.keys(modules), entry);
     }
+  }
+  await loadModules(modules, Object.keys(modules), entry);
+  const generation = newGeneration({ entry, modules, files });
+  try {
+    return await importWithJiti(generation, cacheFolder);
+  } catch (error) {
+    throw loadFailure(generation, error);
   }
 }
 
@@ -140,39 +141,17 @@ async function loadModules(modules: VirtualModules, names: Iterable<string>, ent
   }
 }
 
-/** Node's codes for TypeScript that it does not run. */
-const REFUSALS = ["ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX", "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING"];
+/** Node's codes for files that it does not run: TypeScript in packages, and JSX. */
+const REFUSALS = [
+  "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX",
+  "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING",
+  "ERR_UNKNOWN_FILE_EXTENSION",
+];
 
-/** True if Node refused a file that jiti may run. */
-function isForAnotherLoader(generation: Generation, error: unknown): boolean {
-  if (error instanceof NotForNode) return true;
-  const { code, message } = (error ?? {}) as NodeJS.ErrnoException;
-  if (REFUSALS.includes(code ?? "")) return true;
-  if (code === "ERR_UNKNOWN_FILE_EXTENSION") return /\.[mc]?[jt]sx\b/.test(message);
-  // Decorators are not stripped, and are no JavaScript yet.
-  const hasTypeScript = [...generation.read].some(isTypeScript);
-  return hasTypeScript && isCompileError(error) && syntaxErrorOf(generation, error) === undefined;
-}
-
-/** True if Node could not compile a module. A SyntaxError that a module threw has the module in its stack. */
-function isCompileError(error: unknown): boolean {
-  return (
-    error instanceof SyntaxError &&
-    !(error instanceof SourceFailure) &&
-    !/[?&]bonsai=/.test(error.stack ?? "") &&
-    missingExport(error) === undefined
-  );
-}
-
-/** Node's parser of TypeScript finds the place of the error. */
-function syntaxErrorOf({ read }: Generation, error: unknown): SourceFailure | undefined {
-  if (!isCompileError(error)) return undefined;
-  for (const path of [...read].filter((each) => /\.m?js$/.test(each)).reverse()) {
-    try {
-      checkSyntax(path, readFileSync(path, "utf8"));
-    } catch (failure) {
-      if (failure instanceof SourceFailure) return failure;
-    }
-  }
-  return undefined;
+/** True if Node refused a file, or could not compile it. A SyntaxError that a module threw has the module in its stack. */
+function isRefusal(error: unknown): boolean {
+  if (error instanceof NotForNode || error instanceof NotLoadedYet) return true;
+  if (error instanceof SyntaxError)
+    return !/[?&]bonsai=/.test(error.stack ?? "") && missingExport(error) === undefined;
+  return REFUSALS.includes((error as NodeJS.ErrnoException | undefined)?.code ?? "");
 }

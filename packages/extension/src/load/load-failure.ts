@@ -1,10 +1,10 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { closestNames } from "@bonsai-agent/messages/host";
 import type { SourcePlace } from "./extension-files.ts";
 import { dropGeneration, type Generation, tidyError, type UnresolvedImport } from "./generation.ts";
-import { SourceFailure } from "./runnable-source.ts";
+import { SourceFailure } from "./jiti-import.ts";
 import {
   codeFrame,
   placeAbove,
@@ -26,8 +26,6 @@ export function loadFailure(generation: Generation, thrown: unknown): BonsaiErro
 
 function described(generation: Generation, error: Error): BonsaiError {
   const { unresolved } = generation;
-  const invalid = invalidPackage(unresolved?.error) ?? invalidPackage(error);
-  if (invalid !== undefined) return packageInvalid(generation, invalid, error);
   if (unresolved !== undefined && unresolved.error === error) return moduleMissing(generation, unresolved);
   const missing = missingExport(error);
   if (missing !== undefined) return exportMissing(generation, missing, error);
@@ -78,30 +76,6 @@ export function insteadOf(host: ModuleExports, name: string): string | undefined
   return sentences !== undefined && Object.hasOwn(sentences, name) ? sentences[name] : undefined;
 }
 
-/** The package.json that Node could not read: it reads the one above each module. */
-function invalidPackage(error: unknown): string | undefined {
-  if ((error as NodeJS.ErrnoException | undefined)?.code !== "ERR_INVALID_PACKAGE_CONFIG") return undefined;
-  return /^Invalid package config (?:")?(.*?package\.json)/.exec((error as Error).message)?.[1];
-}
-
-function packageInvalid({ entry }: Generation, file: string, cause: unknown): BonsaiError {
-  return new BonsaiError({
-    code: "extension_package_invalid",
-    message: `Cannot read ${file}: ${jsonProblem(file)}. Node needs it to load ${entry}.`,
-    hint: "Fix or remove that package.json. The extension itself was not read.",
-    cause,
-  });
-}
-
-function jsonProblem(file: string): string {
-  try {
-    JSON.parse(readFileSync(file, "utf8"));
-    return "it contains values that Node does not accept";
-  } catch (error) {
-    return (error as Error).message;
-  }
-}
-
 function moduleMissing({ entry, modules }: Generation, unresolved: UnresolvedImport): BonsaiError {
   const { specifier, importer, error } = unresolved;
   const path = importer || entry;
@@ -110,7 +84,10 @@ function moduleMissing({ entry, modules }: Generation, unresolved: UnresolvedImp
   return new BonsaiError({
     code: "extension_module_missing",
     message: `${placeText(place)}: cannot ${reason === undefined ? `find ${specifier}` : `import ${specifier}: ${reason}`}.${codeFrame(place)}`,
-    hint: reason === undefined ? missingModuleHint(specifier, path, Object.keys(modules)) : "Fix the import.",
+    hint:
+      reason === undefined
+        ? missingModuleHint(specifier, path, Object.keys(modules))
+        : "Fix the import, or that package.",
     cause: error,
   });
 }
@@ -118,13 +95,13 @@ function moduleMissing({ entry, modules }: Generation, unresolved: UnresolvedImp
 /** Node's reason why an installed package does not offer the import. */
 function packageReason(error: unknown): string | undefined {
   const { code = "", message = "" } = (error ?? {}) as NodeJS.ErrnoException;
-  if (!/^ERR_(?:PACKAGE_|INVALID_PACKAGE_TARGET)/.test(code)) return undefined;
+  if (!/^ERR_(?:PACKAGE_|INVALID_PACKAGE_)/.test(code)) return undefined;
   return message.replace(/[.\s]+$/, "").replaceAll(/\s+/g, " ");
 }
 
 function missingModuleHint(specifier: string, importer: string, hostNames: readonly string[]): string {
   if (/^(\.|\/|file:)/.test(specifier)) return "Create that file, or fix the path in the import.";
-  if (/^[a-z]+:/.test(specifier)) return "Fix the import.";
+  if (/^[a-z]+:/.test(specifier)) return "Fix the import, or that package.";
   const name = /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier;
   const related = hostNames.filter((host) => host === name || host.startsWith(`${name}/`));
   if (related.length > 0) return `Extensions can only import ${related.join(", ")} from that package.`;

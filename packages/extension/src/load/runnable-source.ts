@@ -3,58 +3,39 @@ import { initSync, parse } from "es-module-lexer";
 
 /** A file of an extension as Node can run it. */
 export interface RunnableSource {
-  /** JavaScript. Without a map, it has the lines and columns of the file. */
+  /** JavaScript, with the lines and columns of the file. */
   text: string;
-  /** A source map, if more than types was converted. */
-  map?: string;
   /** Specifiers of its imports, static and dynamic. */
   imports: readonly string[];
   /** True if it may import more than `imports` lists: by `require`, or by a specifier that is computed. */
   isOpen: boolean;
 }
 
-/** A file that Node cannot run. jiti may. */
+/** A file that Node cannot run: CommonJS, an enum, a syntax error. jiti runs it, or reports the error. */
 export class NotForNode extends Error {}
-
-/** A file with a syntax error. Line and column count from 1. */
-export class SourceFailure extends SyntaxError {
-  readonly path: string;
-  readonly line: number;
-  readonly column: number;
-  constructor({ path, line, column }: { path: string; line: number; column: number }, message: string) {
-    super(message);
-    this.path = path;
-    this.line = line;
-    this.column = column;
-  }
-}
 
 export function isTypeScript(path: string): boolean {
   return /\.m?ts$/.test(path);
 }
 
-/** @throws NotForNode, SourceFailure */
+/** @throws NotForNode */
 export function runnableSource(path: string, source: string): RunnableSource {
-  if (!isTypeScript(path)) return withImports(source);
-  if (usesUndeclared("module\\.exports", source)) throw new NotForNode(`${path} is CommonJS.`);
-  const { code, map } = plainJavaScript(path, source);
+  const isCommonJs = COMMON_JS.some((name) => usesUndeclared(name, source));
+  if (!isTypeScript(path)) {
+    const lexed = lex(source);
+    if (isCommonJs && lexed?.[3] === false) throw new NotForNode(`${path} is CommonJS.`);
+    return withImports(source, lexed);
+  }
+  if (isCommonJs) throw new NotForNode(`${path} is CommonJS.`);
+  const code = stripTypes(source);
   const lexed = lex(code);
-  const text = lexed === undefined ? code : withoutUnusedImports(code, lexed) + typeExports(source, lexed);
-  return { ...withImports(commonJsNames(source) + text), ...(map === undefined ? {} : { map }) };
+  if (lexed === undefined) return withImports(code, lexed);
+  const text = withoutUnusedImports(code, lexed) + typeExports(source, lexed);
+  return withImports(text, lex(text));
 }
 
-/** Defines names of CommonJS that a file uses but does not declare. Other agents give them to every file. */
-function commonJsNames(source: string): string {
-  const values = {
-    require: "$createRequire(import.meta.url)",
-    __filename: "import.meta.filename",
-    __dirname: "import.meta.dirname",
-  };
-  const used = Object.entries(values).filter(([name]) => usesUndeclared(name, source));
-  if (used.length === 0) return "";
-  const declared = used.map(([name, value]) => `${name} = ${value}`).join(", ");
-  return `import { createRequire as $createRequire } from "node:module"; const ${declared}; `;
-}
+/** Names of CommonJS. Other agents give them to every file. */
+const COMMON_JS = ["module\\.exports", "exports\\.\\w+", "require", "__filename", "__dirname"];
 
 function usesUndeclared(name: string, source: string): boolean {
   const isUsed = new RegExp(`(?<![\\w$.'"\`])${name}(?![\\w$])`).test(source);
@@ -62,48 +43,18 @@ function usesUndeclared(name: string, source: string): boolean {
   return isUsed && !new RegExp(`(?:const|let|var|function|import)\\s[^;=(]*\\b${word}\\b`).test(source);
 }
 
-/** @throws NotForNode, SourceFailure */
-function plainJavaScript(path: string, source: string): { code: string; map?: string } {
-  try {
-    return { code: convert(path, source, "strip") };
-  } catch (error) {
-    if (!(error instanceof NotForNode)) throw error;
-  }
-  // Converts enums, namespaces and parameter properties. Later versions of Node may lack this mode.
-  const code = convert(path, source, "transform");
-  const [comment = "", map] = SOURCE_MAP.exec(code) ?? [];
-  if (map === undefined) return { code };
-  return { code: code.slice(0, -comment.length), map: Buffer.from(map, "base64").toString() };
-}
-
-const SOURCE_MAP = /\n\/\/# sourceMappingURL=data:application\/json;base64,([\w+/=]+)\s*$/;
-
-/** @throws SourceFailure with the place of a syntax error */
-export function checkSyntax(path: string, source: string): void {
-  convert(path, source, "strip");
-}
-
-function convert(path: string, source: string, mode: "strip" | "transform"): string {
+/** @throws NotForNode */
+function stripTypes(source: string): string {
   const { emitWarning } = process;
   // Hides Node's warning that the function is experimental.
   process.emitWarning = () => {};
   try {
-    const text = source.replace(/^\uFEFF/, "");
-    return stripTypeScriptTypes(text, { mode, sourceMap: mode === "transform" });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ERR_INVALID_TYPESCRIPT_SYNTAX") throw syntaxFailure(path, error as Error);
-    throw new NotForNode((error as Error).message, { cause: error });
+    return stripTypeScriptTypes(source.replace(/^\uFEFF/, ""));
+  } catch (cause) {
+    throw new NotForNode((cause as Error).message, { cause });
   } finally {
     process.emitWarning = emitWarning;
   }
-}
-
-/** Node writes the line's number, the line and a row of `^` above the stack. */
-function syntaxFailure(path: string, { message, stack = "" }: Error): SourceFailure {
-  const line = Number(/^[^\n]*:(\d+)\n/.exec(stack)?.[1] ?? 1);
-  const column = (/^( *)\^/m.exec(stack)?.[1] ?? "").length + 1;
-  return new SourceFailure({ path, line, column }, message);
 }
 
 type Lexed = ReturnType<typeof parse>;
@@ -118,17 +69,14 @@ function lex(text: string): Lexed | undefined {
   }
 }
 
-function withImports(text: string): RunnableSource {
-  const lexed = lex(text);
+function withImports(text: string, lexed: Lexed | undefined): RunnableSource {
   if (lexed === undefined) return { text, imports: [], isOpen: true };
-  const [imports, , , isModule] = lexed;
-  const named = imports.flatMap(({ n }) => n ?? []);
-  const required = isModule ? [] : [...text.matchAll(/\brequire\s*\(\s*["'](\.[^"'\n]+)["']/g)];
+  const [imports] = lexed;
   const isComputed = imports.some(({ n, d }) => d >= 0 && n === undefined);
   return {
     text,
-    imports: [...new Set([...named, ...required.map((match) => match[1] as string)])],
-    isOpen: !isModule || isComputed || /\brequire\s*\(/.test(text),
+    imports: [...new Set(imports.flatMap(({ n }) => n ?? []))],
+    isOpen: isComputed || /\brequire\s*\(/.test(text),
   };
 }
 
