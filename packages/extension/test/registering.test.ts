@@ -208,7 +208,7 @@ test("parameters of TypeBox are checked like others", async () => {
 
 const wrong: [string, (bonsai: ExtensionAPI) => unknown, string][] = [
   ["a tool's name", (b) => b.registerTool(saying("a b")), "a b"],
-  ["no tool", (b) => b.registerTool(undefined as never), "a tool with a name (a string)"],
+  ["no tool", (b) => b.registerTool(undefined as never), "an object with options"],
   [
     "a tool without execute",
     (b) => b.registerTool({ ...saying("x"), execute: 1 } as unknown as ExtensionTool),

@@ -2,57 +2,31 @@ import { type Tool, ToolRegistry, type ToolResult } from "@bonsai-agent/agent";
 import { contentBlocks, type UserContent } from "@bonsai-agent/messages";
 import { reportedUsage } from "@bonsai-agent/messages/host";
 import { userContentSchema } from "@bonsai-agent/messages/schemas";
+import { z } from "zod";
 import type { ExtensionTool } from "../api/extension-tool.ts";
 import { tidyError } from "../load/generation.ts";
 import { readableError } from "../load/thrown-error.ts";
-import { badArgument } from "./extension-errors.ts";
+import { badArgument, checkOptions } from "./extension-errors.ts";
 import type { ExtensionRuntime } from "./extension-registry.ts";
 import { runOf } from "./extension-scope.ts";
-import { dropInvalidFields, withOverrides } from "./field-checks.ts";
 
-const isText = (value: unknown) => typeof value === "string";
-const isBoolean = (value: unknown) => typeof value === "boolean";
-const isFunction = (value: unknown) => typeof value === "function";
-const isOneOf =
-  (...words: unknown[]) =>
-  (value: unknown) =>
-    words.includes(value);
-
-/** Checks of the optional fields. */
-const optional = {
-  label: [isText, "a string"],
-  description: [isText, "a string"],
-  promptSnippet: [isText, "a string"],
-  promptGuidelines: [(value: unknown) => Array.isArray(value) && value.every(isText), "a list of strings"],
-  checksArguments: [isBoolean, "true or false"],
-  executionMode: [isOneOf("parallel", "sequential"), '"parallel" or "sequential"'],
-  prepareArguments: [isFunction, "a function"],
-  renderCall: [isFunction, "a function"],
-  renderResult: [isFunction, "a function"],
-  renderShell: [isOneOf("default", "self"), '"default" or "self"'],
-} as const;
-
-/** Drops invalid optional fields. The default of a description is the label; without parameters, a tool takes none. */
-export function normalizeTool(runtime: ExtensionRuntime, tool: ExtensionTool): ExtensionTool {
-  if (typeof tool !== "object" || tool === null) return tool;
-  const sound = dropInvalidFields(runtime, callOf(tool), tool, optional);
-  if (sound.description && sound.parameters) return sound;
-  const { name, label, description = label || name, parameters = { type: "object" } } = sound;
-  return withOverrides(sound, { description, parameters });
-}
-
-function callOf({ name }: ExtensionTool): string {
-  return `registerTool({ name: ${JSON.stringify(name)}, … })`;
-}
+const text = z.string("a string").nullish();
+const method = z.custom((value) => typeof value === "function", "a function");
+const toolSchema = z.object({
+  name: z.string("a string"),
+  execute: method,
+  label: text,
+  description: text,
+  promptSnippet: text,
+  promptGuidelines: z.array(z.string("a list of strings"), "a list of strings").nullish(),
+  prepareArguments: method.nullish(),
+});
 
 /** Returns a tool as the agent runs it. @throws BonsaiError if no agent could offer or run it */
 export function validateTool(runtime: ExtensionRuntime, tool: ExtensionTool): Tool {
   const { scope } = runtime;
-  if (typeof tool?.name !== "string")
-    throw badArgument(scope, "registerTool", "a tool with a name (a string)", tool);
-  const call = callOf(tool);
-  if (typeof tool.execute !== "function")
-    throw badArgument(scope, call, "a function as execute", tool.execute);
+  const call = `registerTool({ name: ${JSON.stringify(tool?.name)}, … })`;
+  checkOptions(scope, call, tool, toolSchema);
   if (isFieldsOfZod(tool.parameters))
     throw badArgument(scope, call, "parameters wrapped in z.object({…})", Object.keys(tool.parameters));
   const forAgent = agentTool(tool, runtime);
@@ -70,16 +44,16 @@ function isFieldsOfZod(parameters: unknown): parameters is object {
 }
 
 function agentTool(tool: ExtensionTool, runtime: ExtensionRuntime): Tool {
-  const { name, label, description, promptSnippet, promptGuidelines, executionMode } = tool;
+  const { name, label, promptSnippet, promptGuidelines, executionMode } = tool;
   const { prepareArguments, checksArguments } = tool;
   return {
     name,
     label,
-    description,
+    description: tool.description || label || name,
     promptSnippet,
     promptGuidelines,
     executionMode,
-    parameters: tool.parameters as Tool["parameters"],
+    parameters: (tool.parameters ?? { type: "object" }) as Tool["parameters"],
     checksArguments,
     prepareArguments: prepareArguments
       ? (args: unknown) => called(runtime, () => prepareArguments.call(tool, args))

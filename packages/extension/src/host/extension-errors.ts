@@ -1,6 +1,7 @@
 import type { AgentNotice } from "@bonsai-agent/agent";
 import { describeNotice, type LifecycleNotice } from "@bonsai-agent/lifecycle";
 import { BonsaiError, shortened } from "@bonsai-agent/messages";
+import type { ZodType } from "zod";
 import { tidyError, withoutMarkers } from "../load/generation.ts";
 import { codeFrame, placeText, placeThrown, readableError } from "../load/thrown-error.ts";
 import { type ExtensionScope, extensionAtWork } from "./extension-scope.ts";
@@ -36,19 +37,6 @@ export function refusalNotice(scope: ExtensionScope, error: unknown): AgentNotic
     level: "warning",
     code: "extension_registration_refused",
     message: `Skipped a registration of ${scope.source}; the rest of the extension works. ${message}\n${hint}`,
-  };
-}
-
-/** The notice about an ignored optional field of a registration. */
-export function droppedFieldNotice(
-  { source }: ExtensionScope,
-  call: string,
-  { field, wanted, value }: { field: string; wanted: string; value: unknown },
-): AgentNotice {
-  return {
-    level: "warning",
-    code: "extension_registration_mended",
-    message: `${source} called ${call} with ${field} ${shown(value)}. Ignored this value: it must be ${wanted}.`,
   };
 }
 
@@ -142,6 +130,16 @@ export function badArgument(
     message: `${source} called ${call} with ${shown(received)}, but it expects ${wanted}.`,
     hint: "Fix the call. The types of @bonsai-agent/extension show the expected arguments.",
   });
+}
+
+/** @throws BonsaiError for the first invalid option. The messages of the schema name the wanted values. */
+export function checkOptions(scope: ExtensionScope, call: string, given: unknown, schema: ZodType): void {
+  const [issue] = schema.safeParse(given).error?.issues ?? [];
+  if (issue === undefined) return;
+  const field = String(issue.path[0] ?? "");
+  if (field === "") throw badArgument(scope, call, "an object with options", given);
+  const value = (given as Record<string, unknown>)[field];
+  throw badArgument(scope, call, `${issue.message} as ${field}`, value);
 }
 
 function shown(value: unknown): string {

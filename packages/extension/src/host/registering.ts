@@ -1,14 +1,14 @@
 import { BonsaiError } from "@bonsai-agent/messages";
+import { z } from "zod";
 import type { EntryRenderer, MessageRenderer } from "../api/drawing.ts";
 import type { ExtensionAPI, ExtensionCommandInfo, FlagOptions } from "../api/extension-api.ts";
 import type { ExtensionTool } from "../api/extension-tool.ts";
 import type { ProviderOptions } from "../api/provider-options.ts";
-import { normalizeTool, validateTool } from "./agent-tool.ts";
-import { badArgument, refusalNotice } from "./extension-errors.ts";
+import { validateTool } from "./agent-tool.ts";
+import { badArgument, checkOptions, refusalNotice } from "./extension-errors.ts";
 import { registerProvider } from "./extension-providers.ts";
 import type { ExtensionRuntime, RegisteredCommand } from "./extension-registry.ts";
 import { type ExtensionScope, runOf } from "./extension-scope.ts";
-import { dropInvalidFields } from "./field-checks.ts";
 import type { Registration } from "./registrations.ts";
 
 /** The calls that register something, and the calls that read registrations. */
@@ -25,13 +25,13 @@ function registeringForUsers(runtime: ExtensionRuntime) {
   const { registry, scope, host } = runtime;
   return {
     registerTool(definition) {
-      const tool = normalizeTool(runtime, definition as unknown as ExtensionTool);
+      const tool = definition as unknown as ExtensionTool;
       const forAgent = validateTool(runtime, tool);
       return registry.tools.register(scope, tool.name, { tool, forAgent });
     },
-    registerCommand(name, given) {
+    registerCommand(name, options) {
       if (typeof name !== "string") throw badArgument(scope, "registerCommand", "a string as name", name);
-      const options = withHandler(runtime, `registerCommand("${name}", …)`, given);
+      checkOptions(scope, `registerCommand("${name}", …)`, options, handlerSchema);
       if (isReserved(runtime, name)) return () => {};
       const run = async (args: string) => runOf(scope, () => options.handler(args, runtime.commandContext()));
       const complete = async (prefix: string) =>
@@ -40,16 +40,16 @@ function registeringForUsers(runtime: ExtensionRuntime) {
     },
     registerFlag(name, given) {
       checkFlagName(scope, name);
-      return registry.flags.register(scope, name, normalizeFlag(runtime, name, given));
+      return registry.flags.register(scope, name, flagOptions(scope, name, given));
     },
     getFlag(name) {
       const flag = registry.flags.get(name);
       return flag === undefined ? undefined : (host.flag(name) ?? flag.value.default);
     },
-    registerShortcut(key, given) {
+    registerShortcut(key, options) {
       if (typeof key !== "string" || key === "")
         throw badArgument(scope, "registerShortcut", 'a key like "ctrl+shift+k"', key);
-      const options = withHandler(runtime, `registerShortcut("${key}", …)`, given);
+      checkOptions(scope, `registerShortcut("${key}", …)`, options, handlerSchema);
       const run = async () => runOf(scope, () => options.handler(runtime.context()));
       return registry.shortcuts.register(scope, key, { options, run });
     },
@@ -59,18 +59,16 @@ function registeringForUsers(runtime: ExtensionRuntime) {
   } satisfies Partial<ExtensionAPI>;
 }
 
-/** @throws BonsaiError if the handler is missing */
-function withHandler<Options extends { handler?: unknown; description?: string | undefined }>(
-  runtime: ExtensionRuntime,
-  call: string,
-  options: Options,
-): Options {
-  if (typeof options?.handler !== "function")
-    throw badArgument(runtime.scope, call, "a function as handler", options);
-  return dropInvalidFields(runtime, call, options, { description: [isText, "a string"] });
-}
-
-const isText = (value: unknown) => typeof value === "string";
+const text = z.string("a string").nullish();
+const handlerSchema = z.object({
+  handler: z.custom((value) => typeof value === "function", "a function"),
+  description: text,
+});
+const flagSchema = z.object({
+  type: z.enum(["boolean", "string"], '"boolean" or "string"').optional(),
+  description: text,
+  default: z.union([z.boolean(), z.string()], "true, false or a string").optional(),
+});
 
 function checkFlagName(scope: ExtensionScope, name: string): void {
   if (typeof name !== "string") throw badArgument(scope, "registerFlag", "a string as name", name);
@@ -83,21 +81,13 @@ function checkFlagName(scope: ExtensionScope, name: string): void {
 }
 
 /** A flag without a type gets the type of its default, else boolean. */
-function normalizeFlag(runtime: ExtensionRuntime, name: string, given: FlagOptions | undefined): FlagOptions {
+function flagOptions(scope: ExtensionScope, name: string, given: Partial<FlagOptions> = {}): FlagOptions {
   const call = `registerFlag("${name}", …)`;
-  const sound = dropInvalidFields<Partial<FlagOptions>>(runtime, call, given ?? {}, {
-    type: [(value) => value === "boolean" || value === "string", '"boolean" or "string"'],
-    description: [isText, "a string"],
-  });
-  const { type = typeof sound.default === "string" ? "string" : "boolean", description } = sound;
-  const { default: value } = dropInvalidFields<Partial<FlagOptions>>(runtime, call, sound, {
-    default: [(given) => typeof given === type, `a ${type}`],
-  });
-  return {
-    type,
-    ...(description && { description }),
-    ...(value === undefined ? {} : { default: value }),
-  } as FlagOptions;
+  checkOptions(scope, call, given, flagSchema);
+  const { default: value, type = typeof value === "string" ? "string" : "boolean" } = given;
+  if (value !== undefined && typeof value !== type)
+    throw badArgument(scope, call, `a ${type} as default`, value);
+  return { ...given, type } as FlagOptions;
 }
 
 /** True for a built-in command; then a notice says so. @throws BonsaiError `extension_command_invalid` */
