@@ -7,9 +7,7 @@ import { Compare } from "./compare/compare.tsx";
 import { Context } from "./context/context.tsx";
 import { keys, showsKeys } from "./keyboard.ts";
 import { connection, page } from "./page-store.ts";
-import { type Theme, theme, themes } from "./theme.ts";
 import { timeText } from "./time.ts";
-import { printPage } from "./transcript/print.ts";
 import { Transcript } from "./transcript/transcript.tsx";
 import { Tree } from "./tree/tree.tsx";
 
@@ -52,21 +50,10 @@ function Head() {
     session.costUsd === null && session.costText === "unknown" ? "cost unknown" : session.costText,
     redacted === 0 ? "" : `${counted(redacted, "secret")} redacted`,
   ].filter((fact) => fact !== "");
-  const factsLine = <p class="quiet facts-line">{facts.join(" · ")}</p>;
   return (
     <header class="page-head">
       <h1 title={session.title}>{session.title}</h1>
-      {isNarrow.value ? (
-        <details class="more">
-          <summary>More</summary>
-          <div>
-            {factsLine}
-            <Settings />
-          </div>
-        </details>
-      ) : (
-        factsLine
-      )}
+      <p class="quiet facts-line">{facts.join(" · ")}</p>
       <Connection />
       <nav aria-label="Views">
         <ViewLink to={{ view: "transcript" }} also="entry">
@@ -76,50 +63,17 @@ function Head() {
         <ViewLink to={{ view: "context" }}>Context</ViewLink>
         <ViewLink to={{ view: "compaction", id: "all" }}>Compactions</ViewLink>
         <ViewLink to={{ view: "compare" }}>Compare</ViewLink>
-      </nav>
-      {!isNarrow.value && <Settings />}
-    </header>
-  );
-}
-
-/** A narrow window has a head of two rows; facts and settings open on demand. */
-const narrow = matchMedia("(max-width: 45rem)");
-const isNarrow = signal(narrow.matches);
-narrow.addEventListener("change", () => {
-  isNarrow.value = narrow.matches;
-});
-
-function Settings() {
-  return (
-    <div class="settings">
-      <label>
-        Theme{" "}
-        <select
-          value={theme.value}
-          onChange={(event) => {
-            theme.value = event.currentTarget.value as Theme;
+        <button
+          type="button"
+          aria-expanded={showsKeys.value}
+          onClick={() => {
+            showsKeys.value = !showsKeys.value;
           }}
         >
-          {themes.map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
-      <button type="button" onClick={() => void printPage()}>
-        Print
-      </button>
-      <button
-        type="button"
-        aria-expanded={showsKeys.value}
-        onClick={() => {
-          showsKeys.value = !showsKeys.value;
-        }}
-      >
-        Keys
-      </button>
-    </div>
+          Keys
+        </button>
+      </nav>
+    </header>
   );
 }
 

@@ -9,7 +9,7 @@ export interface CodeProps {
   text: string;
   language?: string;
   label: string;
-  /** True where it is found in or printed. */
+  /** True if a hit was found in it. */
   isOpen: boolean;
 }
 
@@ -34,7 +34,7 @@ export function Code({ text, language = "", label, isOpen }: CodeProps) {
 
 const signs = { "+": "added", "-": "removed", "@": "place" } as const;
 
-/** A change of a file, with signs beside the colours. @param isOpen true where it is found in or printed */
+/** A change of a file, with signs beside the colours. @param isOpen true if a hit was found in it */
 export function Diff({ part, isOpen }: { part: DiffPart; isOpen: boolean }) {
   const { text, isCompared } = useMemo(() => changes(part), [part]);
   const { shown, more } = useShownText(text, isOpen);

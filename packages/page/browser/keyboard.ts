@@ -1,7 +1,6 @@
 import { signal } from "@preact/signals";
 import { address, go } from "./address.ts";
 import { isFinding } from "./transcript/find.ts";
-import { printPage } from "./transcript/print.ts";
 
 export const showsKeys = signal(false);
 
@@ -14,7 +13,6 @@ export const keys: ReadonlyArray<readonly [key: string, what: string]> = [
   ["c", "context over time"],
   ["k", "compactions"],
   ["d", "compare branches"],
-  ["Ctrl+P", "print this branch"],
   ["?", "show or hide this list"],
 ];
 
@@ -35,7 +33,6 @@ export function listenToKeys(): void {
   addEventListener("keydown", (event) => {
     const isCommand = event.ctrlKey || event.metaKey;
     if (isCommand && event.key === "f") return taken(event, find);
-    if (isCommand && event.key === "p") return taken(event, () => void printPage());
     if (isCommand || event.altKey || isTyping(event.target)) return;
     if (event.key === "Escape") showsKeys.value = false;
     const view = Object.hasOwn(views, event.key) ? views[event.key] : undefined;

@@ -2,41 +2,36 @@ import { count, counted } from "@bonsai-agent/messages/numbers";
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 
-/** How much of a text is shown at once: a browser that lays out more than that does nothing else meanwhile. */
+/** The shown part of a text: a browser lays out a longer one slowly. */
 interface TextBound {
   lines: number;
   chars: number;
 }
 
-/** Before somebody asks for more. */
 const FIRST: TextBound = { lines: 400, chars: 40_000 };
-/** Each time that somebody asks; and of what is found in or printed. */
+/** For each click on "Show more", and for a text in which a hit was found. */
 const MORE: TextBound = { lines: 10_000, chars: 500_000 };
 
 export interface ShownText {
-  /** The beginning, or all of it. */
   shown: string;
-  /** The way to more; undefined where all is shown. */
+  /** The button for more; undefined if all is shown. */
   more: ComponentChildren;
 }
 
-/** The part of a text that is shown. @param isOpen true where it is found in or printed: much more of it is shown */
+/** The shown part of a text. @param isOpen true if a hit was found in it */
 export function useShownText(text: string, isOpen: boolean): ShownText {
-  const [asked, ask] = useState(0);
-  const chars = Math.max(FIRST.chars + asked * MORE.chars, isOpen ? MORE.chars : 0);
-  const lines = Math.max(FIRST.lines + asked * MORE.lines, isOpen ? MORE.lines : 0);
-  const part = useMemo(() => beginning(text, { lines, chars }), [text, lines, chars]);
-  const shown = useMemo(() => withoutPiles(part), [part]);
+  const [clicks, setClicks] = useState(0);
+  const steps = Math.max(clicks, isOpen ? 1 : 0);
+  const bound = steps === 0 ? FIRST : { lines: steps * MORE.lines, chars: steps * MORE.chars };
+  const part = useMemo(() => beginning(text, bound), [text, steps]);
+  const shown = useMemo(() => stripMarkPiles(part), [part]);
   if (part.length === text.length) return { shown, more: undefined };
-  return { shown, more: <More text={text} shown={part} onAsk={() => ask(asked + 1)} /> };
+  return { shown, more: <More text={text} shown={part} onAsk={() => setClicks(steps + 1)} /> };
 }
 
-/** A browser takes minutes to draw thousands of marks on one letter. */
-const PILES = /(\p{M}{32})\p{M}+/gu;
-
-/** A text that can be drawn: of the marks that stand upon one letter, no more than any script has. */
-export function withoutPiles(text: string): string {
-  return text.replace(PILES, "$1");
+/** A browser takes minutes to draw thousands of marks on one letter. No script has more than 32. */
+export function stripMarkPiles(text: string): string {
+  return text.replace(/(\p{M}{32})\p{M}+/gu, "$1");
 }
 
 function More({ text, shown, onAsk }: { text: string; shown: string; onAsk: () => void }) {
@@ -83,12 +78,12 @@ function beginning(text: string, { lines, chars }: TextBound): string {
     if (end === text.length) break;
   }
   if (end <= chars) return text.slice(0, end);
-  // No letter is cut in two.
+  // A cut never splits a character.
   const isInside = /[\ud800-\udbff]/.test(text[chars - 1]!);
   return text.slice(0, isInside ? chars - 1 : chars);
 }
 
-/** A text as it is. @param isOpen true where it is found in or printed */
+/** A text as it is. @param isOpen true if a hit was found in it */
 export function PlainText({ text, isOpen }: { text: string; isOpen: boolean }) {
   const { shown, more } = useShownText(text, isOpen);
   return (
@@ -99,7 +94,7 @@ export function PlainText({ text, isOpen }: { text: string; isOpen: boolean }) {
   );
 }
 
-/** A text among others. @param isOpen true where it is found in or printed */
+/** A text among others. @param isOpen true if a hit was found in it */
 export function TextInLine({ text, isOpen = false }: { text: string; isOpen?: boolean }) {
   const { shown, more } = useShownText(text, isOpen);
   return (

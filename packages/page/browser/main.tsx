@@ -9,7 +9,6 @@ import { render } from "preact";
 import { App } from "./app.tsx";
 import { listenToKeys } from "./keyboard.ts";
 import { generation, loadPage, page } from "./page-store.ts";
-import { drawForPrinting } from "./transcript/print.ts";
 
 /** Nothing that was opened, chosen or read of one session is there for another. */
 function Page() {
@@ -28,7 +27,6 @@ loadPage().then(
   () => {
     root.replaceChildren();
     listenToKeys();
-    drawForPrinting();
     render(<Page />, root);
   },
   (error: unknown) => {

@@ -2,7 +2,7 @@ import DOMPurify from "dompurify";
 import { Lexer, Marked, Renderer, type Token, type Tokens, type TokensList } from "marked";
 import { useMemo } from "preact/hooks";
 import { escaped, highlighted } from "./highlight.ts";
-import { PlainText, withoutPiles } from "./long-text.tsx";
+import { PlainText, stripMarkPiles } from "./long-text.tsx";
 
 /**
  * The one place where text of a session becomes HTML: Markdown without raw HTML, then sanitised. Links lead to the web or
@@ -77,9 +77,9 @@ function countOf(pattern: RegExp, text: string): number {
   return text.match(pattern)?.length ?? 0;
 }
 
-/** @param isOpen true where it is found in or printed */
+/** @param isOpen true if a hit was found in it */
 export function Markdown({ text, isOpen }: { text: string; isOpen: boolean }) {
-  const html = useMemo(() => (isReadable(text) ? safeHtml(withoutPiles(text)) : undefined), [text]);
+  const html = useMemo(() => (isReadable(text) ? safeHtml(stripMarkPiles(text)) : undefined), [text]);
   if (html === undefined) return <PlainText text={text} isOpen={isOpen} />;
   return <div class="markdown" dangerouslySetInnerHTML={{ __html: html }} />;
 }

@@ -1,7 +1,6 @@
 import { batch, signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import { type PageUpdate, REVISION_HEADER, readData, type SentData } from "../src/columns.ts";
-import type { ChunkPlace, Comparison, EntryBody, PageData, PageRows } from "../src/page-data.ts";
+import type { ChunkPlace, Comparison, EntryBody, PageData, PageRows, PageUpdate } from "../src/page-data.ts";
 import { follow } from "./follow.ts";
 
 /** The session that is shown; undefined until it was read. Owner of the page's data. */
@@ -23,12 +22,10 @@ const MAX_OPENED = 64;
 export async function loadPage(): Promise<void> {
   const element = document.getElementById("data");
   if (element !== null) {
-    page.value = readData((await unpacked(element)) as SentData);
+    page.value = (await inflate(element)) as PageData;
     return;
   }
-  const { value, revision: first } = await fetched("data");
-  page.value = readData(value as SentData);
-  revision = first;
+  ({ data: page.value, revision } = (await fetchJson("data")) as PageUpdate);
   connection.value = "live";
   follow({
     onChanged: () => void update(),
@@ -39,7 +36,7 @@ export async function loadPage(): Promise<void> {
 }
 
 /** Which reading of the session the rows are of. */
-let revision = "";
+let revision = 0;
 
 const RETRY_MS = 1_000;
 let isStale = false;
@@ -71,11 +68,9 @@ async function readOn(): Promise<void> {
   const { rows, session } = known;
   const count = rows.ids.length;
   const last = rows.ids.at(-1) ?? "";
-  const asked = new URLSearchParams({ from: `${count}`, session: session.id, last, revision });
-  const answer = await fetched(`data?${asked}`);
-  const { from, data: sent } = answer.value as PageUpdate;
-  const data = readData(sent);
-  revision = answer.revision;
+  const asked = new URLSearchParams({ from: `${count}`, session: session.id, last, revision: `${revision}` });
+  const { from, data, revision: latest } = (await fetchJson(`data?${asked}`)) as PageUpdate;
+  revision = latest;
   const columns = Object.entries(rows).map(([name, column]) => [
     name,
     [...column.slice(0, from), ...data.rows[name as keyof PageRows]],
@@ -149,17 +144,9 @@ function keyOf({ first, count }: ChunkPlace): string {
   return `${first}-${count}`;
 }
 
-/** The number of the chunk that holds a row; -1 for none. */
-export function chunkOf(row: number): number {
-  const chunks = page.peek()?.chunks ?? [];
-  let low = 0;
-  let high = chunks.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (chunks[middle]!.first <= row) low = middle;
-    else high = middle - 1;
-  }
-  return high;
+/** The number of the chunk that contains a row; -1 for none. */
+function chunkOf(row: number): number {
+  return (page.peek()?.chunks ?? []).findLastIndex(({ first }) => first <= row);
 }
 
 async function openChunk(number: number, key: string): Promise<EntryBody[]> {
@@ -175,9 +162,9 @@ export async function comparison(end: number): Promise<Comparison> {
 
 /** A part of the page: from the program that serves it, or from an element of the file; undefined if there is none. */
 async function part(path: string, elementId: string): Promise<unknown> {
-  if (connection.peek() !== "file") return (await fetched(path)).value;
+  if (connection.peek() !== "file") return fetchJson(path);
   const element = document.getElementById(elementId) ?? (await parsed(elementId));
-  return element === null ? undefined : unpacked(element);
+  return element === null ? undefined : inflate(element);
 }
 
 /** A long file is shown before all of it was read. */
@@ -193,13 +180,13 @@ function parsed(id: string): Promise<HTMLElement | null> {
   });
 }
 
-async function fetched(path: string): Promise<{ value: unknown; revision: string }> {
+async function fetchJson(path: string): Promise<unknown> {
   const answer = await fetch(path);
   if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
-  return { value: await answer.json(), revision: answer.headers.get(REVISION_HEADER) ?? "" };
+  return answer.json();
 }
 
-async function unpacked(element: HTMLElement): Promise<unknown> {
+async function inflate(element: HTMLElement): Promise<unknown> {
   if (element.getAttribute("type") === "application/json") return JSON.parse(element.textContent);
   const characters = atob(element.textContent);
   const bytes = new Uint8Array(characters.length);

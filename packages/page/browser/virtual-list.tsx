@@ -59,7 +59,7 @@ export function VirtualList(props: VirtualListProps) {
   list.setOptions(options);
   useLayoutEffect(() => list._didMount(), [list]);
   useLayoutEffect(() => list._willUpdate());
-  const hold = useHold(list, scroller, keyOf);
+  const hold = useAnchor(list, scroller, keyOf);
   useEffect(() => {
     if (control === undefined) return;
     control.current = hold;
@@ -103,7 +103,7 @@ export function onReaderMove(element: HTMLElement, moved: () => void): () => voi
 }
 
 /** The item that a list stays with. */
-function useHold(
+function useAnchor(
   list: Virtualizer<HTMLDivElement, HTMLElement>,
   scroller: { current: HTMLDivElement | null },
   keyOf: (index: number) => number,

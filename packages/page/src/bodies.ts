@@ -209,10 +209,10 @@ const TYPE_PARTS: { readonly [Type in OtherType]: (entry: EntryOf<Type>) => Body
   context_edit: maskParts,
   custom_message: noteParts,
   custom: recordParts,
-  model_change: ({ provider, modelId }) => told(`${text(provider)}/${text(modelId)}`),
-  thinking_level_change: ({ thinkingLevel }) => told(text(thinkingLevel)),
-  session_info: ({ name }) => told(text(name) || "Removed the session's name."),
-  label: ({ label }) => told(label === undefined ? "Removed a label." : text(label)),
+  model_change: ({ provider, modelId }) => notePart(`${text(provider)}/${text(modelId)}`),
+  thinking_level_change: ({ thinkingLevel }) => notePart(text(thinkingLevel)),
+  session_info: ({ name }) => notePart(text(name) || "Removed the session's name."),
+  label: ({ label }) => notePart(label === undefined ? "Removed a label." : text(label)),
   usage: fieldParts,
 };
 
@@ -237,7 +237,7 @@ function fieldParts(entry: Entry): BodyPart[] {
   return [{ type: "facts", rows: [["Type", String(type)], ...rows] }];
 }
 
-function told(text: string): BodyPart[] {
+function notePart(text: string): BodyPart[] {
   return [{ type: "text", text }];
 }
 
@@ -247,7 +247,7 @@ function sentence(words: string): string {
 
 function recordParts(entry: Entry & { type: "custom" }): BodyPart[] {
   const kind = rowKind(entry);
-  if (kind !== "custom") return told(sentence(recordWord(entry)));
+  if (kind !== "custom") return notePart(sentence(recordWord(entry)));
   return [{ type: "facts", rows: [["Record", recordWord(entry)]] }, ...json(entry.data)];
 }
 

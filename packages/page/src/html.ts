@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { hiddenCharacters } from "@bonsai-agent/messages/host";
-import { sentData } from "./columns.ts";
 import type { SessionPage } from "./session-page.ts";
 
 export interface PageHtmlOptions {
@@ -20,7 +19,7 @@ export function* pageHtml(
 ): Generator<string> {
   const data = page.data();
   yield htmlHead(data.session.title, bundle, "'none'");
-  yield element("data", sentData(data));
+  yield element("data", data);
   yield `<script>${bundle.script}</script>\n`;
   for (const [number, place] of data.chunks.entries()) yield element(`chunk-${number}`, page.bodies(place));
   for (const end of data.compared) yield element(`compare-${end}`, page.comparison(end));

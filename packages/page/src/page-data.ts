@@ -26,6 +26,14 @@ export interface PageData {
   redacted: number;
 }
 
+/** The data of a served page. After the first time, without the rows and requests before `from`. */
+export interface PageUpdate {
+  from: number;
+  /** Counts how often the program has read the session from its beginning. */
+  revision: number;
+  data: PageData;
+}
+
 export interface SessionFacts {
   id: string;
   /** Its name, else how its user began; at most 120 characters. */
@@ -224,8 +232,6 @@ export interface SummaryBody {
   loss: Array<{ text: string; rows: number[] }>;
   /** The decision, its author and its cost, as text. */
   facts: Array<[name: string, value: string]>;
-  /** The user's words that were carried, oldest first. */
-  words: Array<{ text: string; rows: number[] }>;
   /** The context before it, in order of the path, cut into runs of equal fate. Rows are those of the path. */
   before: MapRun[];
   /** The context after it: its summary, then what was kept. */
@@ -234,7 +240,7 @@ export interface SummaryBody {
 
 /** Entries side by side in a context that met one fate. */
 export interface MapRun {
-  fate: "kept" | "masked" | "summarised" | "summary" | "dropped";
+  fate: "kept" | "masked" | "summarised" | "summary";
   rows: number[];
   tokens: number;
 }

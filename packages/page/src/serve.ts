@@ -1,24 +1,23 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type PageUpdate, REVISION_HEADER, sentData } from "./columns.ts";
 import { htmlHead, pageBundle, pageJson, pagePolicy } from "./html.ts";
-import type { PageData, PageRows } from "./page-data.ts";
+import type { PageData, PageRows, PageUpdate } from "./page-data.ts";
 import type { SessionPage } from "./session-page.ts";
 
 /** The session that is served. */
 export interface PageSource {
-  /** Another value after each change: looked at twice a second while somebody looks at the page. */
+  /** Another value after each change. Read twice a second while a page is open. */
   state(): string;
-  /** The session as it is now; asked for again after a change. The same page where it was only added to. */
+  /** The session as it is now. Returns the same page if entries were only added. */
   open(): SessionPage;
 }
 
 export interface ServeOptions {
   source: PageSource;
-  /** Default: one that is free. */
+  /** Default: any free one. */
   port?: number | undefined;
-  /** Ends so long after the last page was closed; a page that is loaded anew comes back before. Default: 3,000 */
+  /** Time between the last closed page and the end. A reloaded page connects again within it. Default: 3,000 */
   graceMs?: number | undefined;
   /** False to let the program end while it serves. Default: true */
   holdsProcess?: boolean | undefined;
@@ -26,30 +25,29 @@ export interface ServeOptions {
 
 /** A page that is served until it is closed. */
 export interface ServedPage {
-  /** With the token that lets somebody in: not for others. */
+  /** Contains the secret token. */
   readonly url: string;
-  /** Settles when it was closed, or when the last page that showed it was. */
+  /** Resolves after `close`, or after the last page was closed. */
   readonly ended: Promise<void>;
   close(): Promise<void>;
 }
 
-const USUAL_PORT = 80;
 const GRACE_MS = 3_000;
 const LOOK_MS = 500;
-/** A page that is gone without a word is noticed by then. */
+/** Finds pages that disappeared. */
 const HEARTBEAT_MS = 15_000;
 const TOKEN_BYTES = 24;
 /** Pages that follow at once. */
 const MAX_FOLLOWERS = 32;
 
 /**
- * Serves a session's page on the loopback address, read-only. Who does not know the token, comes from another origin, or
- * names another host gets nothing, and is told nothing.
+ * Serves a session's page on the loopback address, read-only. Answers 404 to requests without the token, from another origin
+ * or for another host.
  * @throws what opening the session throws, and the system's error where the port is taken
  */
 export async function servePage(options: ServeOptions): Promise<ServedPage> {
   const { source, port = 0, graceMs = GRACE_MS, holdsProcess = true } = options;
-  const served = new Served(source, graceMs);
+  const served = new PageServer(source, graceMs);
   served.data();
   const server = createServer((request, response) => served.answer(request, response));
   await listening(server, port);
@@ -81,7 +79,7 @@ function listening(server: Server, port: number): Promise<void> {
   });
 }
 
-class Served {
+class PageServer {
   readonly token = randomBytes(TOKEN_BYTES).toString("base64url");
   readonly ended: Promise<void>;
   end: () => void = () => {};
@@ -92,10 +90,10 @@ class Served {
   #page: SessionPage | undefined;
   #data: PageData | undefined;
   #state = "";
-  /** Another number when the session was read anew, and not only read on. */
+  /** Counts how often the session was read from its beginning. */
   #revision = 0;
-  /** The state that the pages were told. A request for a chunk can have read a newer one. */
-  #told = "";
+  /** The state that the pages know. A request for a chunk can have read a newer one. */
+  #announced = "";
   #grace: NodeJS.Timeout | undefined;
   #looking: NodeJS.Timeout | undefined;
   #beating: NodeJS.Timeout | undefined;
@@ -114,18 +112,14 @@ class Served {
   }
 
   begin(port: number): void {
-    const names = ["127.0.0.1", "localhost"];
-    // The port that is usual is not named.
-    this.#hosts = names.flatMap((name) =>
-      port === USUAL_PORT ? [name, `${name}:${port}`] : `${name}:${port}`,
-    );
-    this.#told = this.#state;
-    // The server holds the program, where anything does.
+    this.#hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
+    this.#announced = this.#state;
+    // Only the server keeps the program running.
     this.#looking = setInterval(() => this.#look(), LOOK_MS).unref();
-    this.#beating = setInterval(() => this.#tell(":\n\n"), HEARTBEAT_MS).unref();
+    this.#beating = setInterval(() => this.#announce(":\n\n"), HEARTBEAT_MS).unref();
   }
 
-  /** As the session is now; read anew only when it has changed. */
+  /** The data of the session as it is now. */
   data(): PageData {
     const state = this.#source.state();
     if (this.#data === undefined || state !== this.#state) {
@@ -148,23 +142,22 @@ class Served {
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
-    const path = this.#admitted(request);
+    const path = this.#allowedPath(request);
     const { pathname, searchParams } = new URL(path ?? "/none", "http://page/");
     const [, first, count] = /^\/chunk\/(\d{1,12})-(\d{1,12})$/.exec(pathname) ?? [];
     const [, end] = /^\/compare\/(\d{1,12})$/.exec(pathname) ?? [];
     if (path === undefined) refuse(response, 404);
-    else if (path === "") redirect(response, `/${this.token}/`);
-    else if (request.method !== "GET" && request.method !== "HEAD") refuse(response, 405);
+    else if (request.method !== "GET") refuse(response, 405);
     else if (pathname === "/") this.#sendHtml(response);
     else if (pathname === "/data") this.#sendData(response, searchParams);
-    else if (pathname === "/events") this.#follow(request, response);
+    else if (pathname === "/events") this.#follow(response);
     else if (first !== undefined) this.#sendChunk(response, Number(first), Number(count));
     else if (end !== undefined) this.#sendComparison(response, Number(end));
     else refuse(response, 404);
   }
 
   /** The path after the token; undefined without permission. */
-  #admitted({ headers, url = "" }: IncomingMessage): string | undefined {
+  #allowedPath({ headers, url = "" }: IncomingMessage): string | undefined {
     if (!this.#hosts.includes(headers.host ?? "")) return undefined;
     const { origin } = headers;
     if (origin !== undefined && !this.#hosts.some((host) => origin === `http://${host}`)) return undefined;
@@ -190,20 +183,16 @@ class Served {
 
   #sendData(response: ServerResponse, asked: URLSearchParams): void {
     const data = this.data();
-    if (!asked.has("from")) {
-      sendJson(response, sentData(data), this.#revision);
-      return;
-    }
-    const from = this.#known(asked, data);
+    const from = this.#knownRows(asked, data);
     const columns = Object.entries(data.rows).map(([name, column]) => [name, column.slice(from)]);
     const rows = Object.fromEntries(columns) as PageRows;
     const requests = data.requests.filter(({ row }) => row >= from);
-    const update: PageUpdate = { from, data: sentData({ ...data, rows, requests }) };
-    sendJson(response, update, this.#revision);
+    const update: PageUpdate = { from, revision: this.#revision, data: { ...data, rows, requests } };
+    sendJson(response, update);
   }
 
-  /** How many rows a page has that are still so: none where another session stands in the place of its own. */
-  #known(asked: URLSearchParams, { session, rows }: PageData): number {
+  /** Number of rows that a page has and that are still valid; 0 if it shows another session. */
+  #knownRows(asked: URLSearchParams, { session, rows }: PageData): number {
     const count = Number(asked.get("from"));
     const isRevision = asked.get("revision") === String(this.#revision);
     const isSession = isRevision && asked.get("session") === session.id;
@@ -213,24 +202,18 @@ class Served {
 
   #sendChunk(response: ServerResponse, first: number, count: number): void {
     const { chunks } = this.data();
-    // The last one grows: what was told of it a moment ago is still a part of it.
+    // The last chunk grows: a page may still ask for its earlier size.
     const place = chunks.find((each) => each.first === first && count <= each.count);
     if (place === undefined) refuse(response, 404);
-    else sendJson(response, this.#page!.bodies({ first, count }), this.#revision);
+    else sendJson(response, this.#page!.bodies({ first, count }));
   }
 
   #sendComparison(response: ServerResponse, end: number): void {
     if (!this.data().compared.includes(end)) refuse(response, 404);
-    else sendJson(response, this.#page!.comparison(end), this.#revision);
+    else sendJson(response, this.#page!.comparison(end));
   }
 
-  #follow({ method }: IncomingMessage, response: ServerResponse): void {
-    // A HEAD request does not follow.
-    if (method === "HEAD") {
-      response.writeHead(200, { ...commonHeaders, "Content-Type": "text/event-stream" });
-      response.end();
-      return;
-    }
+  #follow(response: ServerResponse): void {
     if (this.#followers.size >= MAX_FOLLOWERS) {
       refuse(response, 503);
       return;
@@ -250,12 +233,12 @@ class Served {
   #look(): void {
     if (this.#followers.size === 0) return;
     const state = this.#stateNow();
-    if (state === undefined || state === this.#told) return;
-    this.#told = state;
-    this.#tell(CHANGED);
+    if (state === undefined || state === this.#announced) return;
+    this.#announced = state;
+    this.#announce(CHANGED);
   }
 
-  /** Undefined while it cannot be told, when its folder may not be read, say: it is looked at again. */
+  /** Undefined while the session cannot be read. */
   #stateNow(): string | undefined {
     try {
       return this.#source.state();
@@ -265,7 +248,7 @@ class Served {
   }
 
   /** Disconnects a page that does not read. */
-  #tell(text: string): void {
+  #announce(text: string): void {
     for (const follower of this.#followers)
       if (follower.writableNeedDrain) follower.destroy();
       else follower.write(text);
@@ -282,9 +265,8 @@ const commonHeaders = {
   "Cross-Origin-Opener-Policy": "same-origin",
 };
 
-function sendJson(response: ServerResponse, value: unknown, revision: number): void {
-  const headers = { [REVISION_HEADER]: String(revision) };
-  send(response, { type: "application/json", body: pageJson(value), headers });
+function sendJson(response: ServerResponse, value: unknown): void {
+  send(response, { type: "application/json", body: pageJson(value), headers: {} });
 }
 
 function send(
@@ -293,12 +275,6 @@ function send(
 ): void {
   response.writeHead(200, { ...commonHeaders, ...headers, "Content-Type": type });
   response.end(body);
-}
-
-/** The page's own requests are relative to its folder. */
-function redirect(response: ServerResponse, path: string): void {
-  response.writeHead(308, { ...commonHeaders, Location: path });
-  response.end();
 }
 
 function refuse(response: ServerResponse, status: number): void {

@@ -77,8 +77,8 @@ export class SessionPage {
     return this.#redaction.count;
   }
 
-  /** Goes on with the session as it was opened again; another session than it was is read from its beginning. */
-  reopened(session: Session): this {
+  /** Continues with the session as it was opened again. */
+  reopen(session: Session): this {
     this.#session = session;
     return this;
   }

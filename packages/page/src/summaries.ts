@@ -22,19 +22,11 @@ export function summaryBody({ session, rowOf, shown }: OpenedSession, entry: Sum
     rows: rows(entryIds),
     isMatched,
   }));
-  const lines = readableLines(stored.map(({ text }) => text).join("\n")).map(({ at, text, isHeading }) => ({
-    ...stored[at]!,
-    at,
-    text,
-    isHeading,
-  }));
-  const from = stored.findIndex(({ text }) => text.trim() === "<user-words>");
-  const to = stored.findIndex(({ text }) => text.trim() === "</user-words>");
+  const lines = readableLines(stored.map(({ text }) => text).join("\n"));
   const body: SummaryBody = {
-    lines: lines.map(({ at: _, ...line }) => line),
+    lines: lines.map(({ at, text, isHeading }) => ({ ...stored[at]!, text, isHeading })),
     loss: [],
     facts: summaryFacts(entry),
-    words: from < 0 ? [] : carriedWords(lines.filter(({ at }) => at > from && at < to)),
     before: [],
     after: [],
   };
@@ -136,23 +128,6 @@ function range(value: unknown): string | undefined {
   const number = isRecord(value) ? value.count : undefined;
   if (typeof number !== "number" || number === 0) return undefined;
   return `${number} ${number === 1 ? "message" : "messages"}`;
-}
-
-/** The user's own messages in a summary: numbered items, each with indented lines below. The agent's answers are between them. */
-function carriedWords(lines: readonly { text: string; rows: number[] }[]): SummaryBody["words"] {
-  const words: SummaryBody["words"] = [];
-  let open: SummaryBody["words"][number] | undefined;
-  for (const { text, rows } of lines) {
-    if (open !== undefined && (text === "" || text.startsWith("  "))) {
-      open.text += `\n${text.slice(2)}`;
-      continue;
-    }
-    const [item, agent] = /^\d+\. (agent )?(?:\[[^[\]\s]+\] )?/.exec(text) ?? [];
-    const isUser = item !== undefined && agent === undefined;
-    open = isUser ? { text: text.slice(item.length), rows } : undefined;
-    if (open !== undefined) words.push(open);
-  }
-  return words;
 }
 
 /** The context in front of a compaction, and behind it, by what became of each message. */

@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { createSession } from "@bonsai-agent/session";
 import { afterEach, expect, test } from "vitest";
-import { type PageUpdate, REVISION_HEADER, readData, type SentData } from "../src/columns.ts";
+import type { PageUpdate } from "../src/page-data.ts";
 import { type ServedPage, servePage } from "../src/serve.ts";
 import { SessionPage } from "../src/session-page.ts";
 
@@ -37,18 +37,17 @@ test("the page, its data and its chunks are served; what came since is told alon
   const { page, say } = await served();
   const html = await fetch(page.url);
   expect(html.headers.get("content-security-policy")).toContain("default-src 'none'; script-src 'sha256-");
-  const answer = await fetch(`${page.url}data`);
-  const revision = answer.headers.get(REVISION_HEADER)!;
-  const data = readData((await answer.json()) as SentData);
+  const { data, revision } = (await (await fetch(`${page.url}data`)).json()) as PageUpdate;
   expect(data.rows.previews).toEqual(["one"]);
   const bodies = (await (await fetch(`${page.url}chunk/0-1`)).json()) as unknown[];
   expect(bodies).toEqual([{ parts: [{ type: "markdown", text: "one" }] }]);
   say("two");
   const { session, rows } = data;
-  const known = new URLSearchParams({ from: "1", session: session.id, last: rows.ids[0]!, revision });
+  const known = new URLSearchParams({ from: "1", session: session.id, last: rows.ids[0]! });
+  known.set("revision", String(revision));
   const update = (await (await fetch(`${page.url}data?${known}`)).json()) as PageUpdate;
   expect(update.from).toBe(1);
-  expect(readData(update.data).rows.previews).toEqual(["two"]);
+  expect(update.data.rows.previews).toEqual(["two"]);
 });
 
 test("who has not the token, names another host, or comes from elsewhere gets nothing", async () => {
@@ -63,17 +62,6 @@ test("who has not the token, names another host, or comes from elsewhere gets no
   expect(await status(`${page.url}../../etc/passwd`)).toBe(404);
   expect(await status(`${page.url}chunk/5-1`)).toBe(404);
   expect(await status(page.url, {}, "POST")).toBe(405);
-});
-
-test("the address without its last sign leads to the page; who asks what the events are follows nothing", async () => {
-  const { page } = await served();
-  const bare = await fetch(page.url.replace(/\/$/, ""));
-  expect([bare.redirected, bare.url]).toEqual([true, page.url]);
-  await bare.text();
-  expect(await status(`${page.url}events`, {}, "HEAD")).toBe(200);
-  // An end that this began would have come by now.
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(await status(page.url)).toBe(200);
 });
 
 test("it ends when the last page that followed was closed", async () => {

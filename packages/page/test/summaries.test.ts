@@ -19,19 +19,6 @@ function opened(session: Session): SummaryBody {
   return bodies.findLast(({ summary }) => summary !== undefined)!.summary!;
 }
 
-test("the words that a summary carries are the user's messages, each whole, without what the agent said", async () => {
-  const { session } = history(
-    `U"Take port 8413.\n2. And nothing else." A"Port 8413 is set." | U"Publish it." A:6000 | U:300 A:150`,
-  );
-  await runCompaction({ session, settings, summariser: digestSummariser() });
-  const { words, lines } = opened(session);
-  expect(lines.some(({ text }) => /^\d+\. agent /.test(text))).toBe(true);
-  expect(words.slice(0, 2)).toEqual([
-    { text: "Take port 8413.\n2. And nothing else.", rows: [0] },
-    { text: "Publish it.", rows: [2] },
-  ]);
-});
-
 test("a compaction that masked nothing says nothing of masks", async () => {
   const { session } = history("U:300 A:400 | U:300 A:150");
   await runCompaction({ session, settings, summariser: digestSummariser() });

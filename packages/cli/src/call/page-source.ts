@@ -102,7 +102,7 @@ export function filePageSource(
       const opened = read();
       const beginning = new FileBeginning(file);
       const isAddedTo = known?.isBeginningOf(beginning) ?? false;
-      page = (isAddedTo ? page?.reopened(opened) : undefined) ?? new SessionPage(opened, options);
+      page = (isAddedTo ? page?.reopen(opened) : undefined) ?? new SessionPage(opened, options);
       known = beginning;
       session?.close();
       session = opened;
@@ -151,7 +151,7 @@ export function livePageSource(session: () => Session, options: PageOptions): Pa
   return {
     state: () => `${session().id} ${session().index().count} ${session().leafId}`,
     open: () => {
-      page = page?.reopened(session()) ?? new SessionPage(session(), options);
+      page = page?.reopen(session()) ?? new SessionPage(session(), options);
       return page;
     },
   };

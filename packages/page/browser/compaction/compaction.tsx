@@ -125,7 +125,6 @@ function Opened({ row }: { row: number }) {
       </p>
       {summary.before.length > 0 && <ContextMap summary={summary} />}
       <Loss summary={summary} />
-      <Words summary={summary} />
       <Sources summary={summary} />
     </article>
   );
@@ -148,7 +147,7 @@ function ContextMap({ summary: { before, after } }: { summary: SummaryBody }) {
   );
 }
 
-const fates = ["summarised", "masked", "kept", "summary", "dropped"] as const;
+const fates = ["summarised", "masked", "kept", "summary"] as const;
 
 interface StripProps {
   name: string;
@@ -259,22 +258,6 @@ function Loss({ summary: { loss } }: { summary: SummaryBody }) {
           <TextInLine text={text} /> <Rows rows={rows} />
         </p>
       ))}
-    </>
-  );
-}
-
-function Words({ summary: { words } }: { summary: SummaryBody }) {
-  if (words.length === 0) return null;
-  return (
-    <>
-      <h3>User messages in the summary</h3>
-      <ul class="words">
-        {words.map(({ text, rows }, at) => (
-          <li key={at}>
-            <Markdown text={text} isOpen={false} /> <Rows rows={rows} />
-          </li>
-        ))}
-      </ul>
     </>
   );
 }

@@ -2,7 +2,6 @@ import { count, counted, shortTokens } from "@bonsai-agent/messages/numbers";
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { PageRequest } from "../../src/page-data.ts";
-import { theme } from "../theme.ts";
 import { ContextDrawing, LANES_PIXELS } from "./drawing.ts";
 import { Sign, type SignName } from "./legend-sign.tsx";
 import {
@@ -41,8 +40,6 @@ export function Chart({ requests, chosen, onChoose, onPoint }: ChartProps) {
   const spent = requests.length > 1 ? spentUsd.value : undefined;
   useEffect(() => {
     const element = place.current!;
-    // Paper has other colours than the screen: what was drawn keeps its own ground.
-    element.style.backgroundColor = resolved(element, "--page");
     const drawn = new uPlot(
       optionsOf(element, { requests, marks, runs, spent }),
       columnsOf(requests, spent),
@@ -59,7 +56,7 @@ export function Chart({ requests, chosen, onChoose, onPoint }: ChartProps) {
       watch.disconnect();
       drawn.destroy();
     };
-  }, [requests, marks, runs, spent, theme.value, isDark]);
+  }, [requests, marks, runs, spent, isDark]);
   useEffect(() => line.current?.place(), [chosen]);
   return (
     <figure class="chart">

@@ -6,9 +6,9 @@ import { page } from "../page-store.ts";
 import { rowOf } from "../session-tree.ts";
 import { timeText } from "../time.ts";
 import { Chart } from "./chart.tsx";
+import { ModelView } from "./model-view.tsx";
 import { Happened, RequestTable } from "./request-table.tsx";
 import { branchRequests, classTotals, promptOf, spentUsd, unpriced } from "./requests.ts";
-import { Seen } from "./seen.tsx";
 
 /** The context over time, and what the model saw at one step of it. */
 export function Context() {
@@ -34,7 +34,7 @@ export function Context() {
       <Chart requests={requests} chosen={chosen} onChoose={(to) => stepTo(requests, to)} onPoint={point} />
       <Step request={request} at={at} requestCount={requests.length} onStep={(to) => stepTo(requests, to)} />
       <RequestTable requests={requests} chosen={chosen} />
-      <Seen request={request} />
+      <ModelView request={request} />
       <Totals />
     </section>
   );

@@ -58,18 +58,17 @@ export const contextMarks = computed<ContextMark[]>(() => {
   const requests = branchRequests.value;
   const on = onPath.value;
   const { compactions = [], masks = [] } = page.value ?? {};
-  const behind = (row: number) => firstBehind(requests, row);
   return [
     ...compactions
       .filter(({ row }) => on.has(row))
       .map((facts) => ({
         kind: isUndoneOn(facts, on) ? ("undone" as const) : ("compaction" as const),
         row: facts.row,
-        at: behind(facts.row),
+        at: firstAfter(requests, facts.row),
       })),
     ...masks
       .filter(({ row }) => on.has(row))
-      .map(({ row }) => ({ kind: "mask" as const, row, at: behind(row) })),
+      .map(({ row }) => ({ kind: "mask" as const, row, at: firstAfter(requests, row) })),
     ...requests.flatMap(({ isOverflow, row }, at) =>
       isOverflow ? [{ kind: "overflow" as const, row, at }] : [],
     ),
@@ -99,7 +98,7 @@ export function isOnBranch(row: number): boolean {
   return onPath.value.has(row);
 }
 
-/** Whether the branch that is shown undoes a compaction, and does not take that back; of one on another branch, what is said last. */
+/** Whether the shown branch has undone a compaction. For one on another branch, its latest undo or redo counts. */
 export function isUndoneHere(facts: CompactionFacts): boolean {
   return onPath.value.has(facts.row) ? isUndoneOn(facts, onPath.value) : facts.isUndone;
 }
@@ -109,16 +108,10 @@ function isUndoneOn({ undoneAt, redoneAt }: CompactionFacts, on: ReadonlySet<num
   return latest(undoneAt) > latest(redoneAt);
 }
 
-/** Position of the first request behind a row. */
-function firstBehind(requests: readonly PageRequest[], row: number): number {
-  let low = 0;
-  let high = requests.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (requests[middle]!.row > row) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+/** Position of the first request after a row; the number of requests if there is none. */
+function firstAfter(requests: readonly PageRequest[], row: number): number {
+  const at = requests.findIndex((request) => request.row > row);
+  return at < 0 ? requests.length : at;
 }
 
 /** Dollars of each request and of all before it on the branch, where they are known; undefined where none are. */

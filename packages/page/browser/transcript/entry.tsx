@@ -1,14 +1,13 @@
-import { counted, shortTokens, usdText } from "@bonsai-agent/messages/numbers";
+import { shortTokens, usdText } from "@bonsai-agent/messages/numbers";
 import { memo } from "preact/compat";
-import { useState } from "preact/hooks";
 import type { BodyPart } from "../../src/page-data.ts";
-import { address, goInstead, linkTo } from "../address.ts";
+import { address, linkTo } from "../address.ts";
+import { useShownItems } from "../long-text.tsx";
 import { page, useBody } from "../page-store.ts";
 import { hasFlag, kindOf, kindTitle, labelOf, maskOf, requestOf } from "../session-tree.ts";
 import { timeIso, timeText } from "../time.ts";
 import { hits, query } from "./find.ts";
 import { Facts, Folded, Part } from "./part.tsx";
-import { isPrinting } from "./print.ts";
 
 /** One entry of the transcript. */
 export const Entry = memo(({ row }: { row: number }) => {
@@ -46,34 +45,10 @@ function Head({ row }: { row: number }) {
         </a>
       )}
       <Masked row={row} />
-      <CopyAddress id={id} />
       <a class="quiet address" href={linkTo({ view: "entry", id })} title="Permanent link to this entry">
         <time dateTime={timeIso(times[row]!)}>{timeText(times[row]!) || "no time"}</time>
       </a>
     </header>
-  );
-}
-
-const TOLD_MS = 2_000;
-
-function CopyAddress({ id }: { id: string }) {
-  const [told, tell] = useState("Copy link");
-  const copy = async () => {
-    const link = new URL(linkTo({ view: "entry", id }), location.href).href;
-    try {
-      await navigator.clipboard.writeText(link);
-      tell("Copied");
-    } catch {
-      // Without leave to copy, the address bar has it.
-      goInstead({ view: "entry", id });
-      tell("Link is in the address bar");
-    }
-    setTimeout(() => tell("Copy link"), TOLD_MS);
-  };
-  return (
-    <button type="button" class="copy" onClick={() => void copy()}>
-      {told}
-    </button>
   );
 }
 
@@ -92,7 +67,7 @@ function Masked({ row }: { row: number }) {
 
 function Body({ row }: { row: number }) {
   const body = useBody(row);
-  const isOpen = isPrinting.value || (query.value !== "" && hits.value.has(row));
+  const isOpen = query.value !== "" && hits.value.has(row);
   const { previews, ids } = page.value!.rows;
   const kind = kindOf(row);
   if (body === undefined) return <p class="loading">{previews[row]}</p>;
@@ -125,17 +100,13 @@ function Body({ row }: { row: number }) {
 const PARTS_SHOWN = 200;
 
 function Parts({ row, parts, isOpen }: { row: number; parts: readonly BodyPart[]; isOpen: boolean }) {
-  const [most, showMost] = useState(PARTS_SHOWN);
+  const { shown, more } = useShownItems(parts, { first: PARTS_SHOWN, step: PARTS_SHOWN, noun: " parts" });
   return (
     <>
-      {parts.slice(0, most).map((part, at) => (
+      {shown.map((part, at) => (
         <Part key={at} part={part} name={`${row}/${at}`} isOpen={isOpen} />
       ))}
-      {parts.length > most && (
-        <button type="button" class="more" onClick={() => showMost(most + PARTS_SHOWN)}>
-          Show more of {counted(parts.length, "part")}
-        </button>
-      )}
+      {more}
     </>
   );
 }

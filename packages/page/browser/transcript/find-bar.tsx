@@ -1,7 +1,6 @@
 import { count, counted } from "@bonsai-agent/messages/numbers";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { type Hit, hitCount, hits, isFinding, place, progress, query, step } from "./find.ts";
-import { isBehindMore } from "./marks.ts";
 
 /** Looks for a text in all of the branch, folded parts included. */
 export function FindBar({ onGo }: { onGo: (hit: Hit) => void }) {
@@ -73,6 +72,5 @@ function found(): string {
   const total = counted(hitCount.value, "hit");
   const entries = counted(hits.value.size, "entry", "entries");
   const at = place.value === 0 ? "" : `${count(place.value)} of `;
-  const behind = isBehindMore.value ? ", the current hit is in a part that is not shown yet" : "";
-  return `${at}${total} in ${entries}${reading}${behind}`;
+  return `${at}${total} in ${entries}${reading}`;
 }

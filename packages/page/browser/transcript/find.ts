@@ -100,9 +100,11 @@ async function countIn(row: number, mine: Search): Promise<number> {
   const { wanted } = mine;
   try {
     const found = await body(row);
-    const count = occurrences(entryText(found, row), wanted);
-    // In code, marks of Markdown are none.
-    return MARKED.test(wanted) ? Math.max(count, occurrences(entryText(found, row, asIs), wanted)) : count;
+    const count = occurrences(entryText(found, row, spokenText), wanted);
+    // Code keeps the marks of Markdown.
+    return /[*_`~\\]/.test(wanted)
+      ? Math.max(count, occurrences(entryText(found, row, String), wanted))
+      : count;
   } catch {
     if (connection.peek() === "file" || mine !== search) return 0;
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
@@ -125,8 +127,8 @@ export function step(by: 1 | -1): Hit | undefined {
   return current.value;
 }
 
-/** All that can be read of an entry, folded or not: what is not drawn when all is open is not looked through. */
-function entryText({ parts, summary }: EntryBody, row: number, spoken = spokenText): string {
+/** The text of an entry, with folded parts. @param spoken what is drawn of Markdown */
+function entryText({ parts, summary }: EntryBody, row: number, spoken: (text: string) => string): string {
   const texts = [labelOf.peek().get(row) ?? ""];
   for (const part of parts) {
     if (part.type === "image") continue;
@@ -138,12 +140,6 @@ function entryText({ parts, summary }: EntryBody, row: number, spoken = spokenTe
   }
   if (summary !== undefined) texts.push(...summary.loss.map(({ text }) => text));
   return texts.join("\n").toLowerCase();
-}
-
-const MARKED = /[*_`~\\]/;
-
-function asIs(text: string): string {
-  return text;
 }
 
 /** Parts of Markdown that are not drawn: marks and link targets. Bounded, so that time stays linear. */

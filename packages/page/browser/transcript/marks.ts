@@ -1,19 +1,23 @@
-import { signal } from "@preact/signals";
 import { current, query } from "./find.ts";
 
-/** True where the hit that is looked at stands in a part of a long text that nobody asked for yet. */
-export const isBehindMore = signal(false);
+/** A browser paints all marks of a line whenever a part of it is drawn. */
+const MAX_MARKED = 500;
 
 /**
- * Marks what was found in what is drawn, where the browser can: the page itself stays as it is.
- * @returns where the hit that is looked at stands when it is drawn, or the way to it
+ * Marks the drawn hits by the browser's highlights, which do not change the page.
+ * @returns the place of the current hit, or the button that shows its part of a long text
  */
 export function markHits(element: HTMLElement): Range | undefined {
   const wanted = query.peek().toLowerCase();
-  const looked = lookedAt(element, wanted);
-  highlight("found", firstRanges(element, wanted));
-  highlight("found-now", looked === undefined ? [] : [looked]);
-  return looked;
+  const now = currentRange(element, wanted);
+  const found: Range[] = [];
+  for (const place of placesIn(element, wanted)) {
+    found.push(rangeOf(place, wanted));
+    if (found.length === MAX_MARKED) break;
+  }
+  highlight("found", found);
+  highlight("found-now", now === undefined ? [] : [now]);
+  return now;
 }
 
 function highlight(name: string, ranges: readonly Range[]): void {
@@ -22,56 +26,24 @@ function highlight(name: string, ranges: readonly Range[]): void {
   else CSS.highlights.set(name, new Highlight(...ranges));
 }
 
-const MAX_MARKED = 2_000;
-/** A browser paints all marks of a line whenever a part of it is drawn: of a line longer than that, so many are marked. */
-const LONG_LINE_CHARS = 5_000;
-const MAX_IN_LONG_LINE = 50;
-
-function firstRanges(element: HTMLElement, wanted: string): Range[] {
-  const ranges: Range[] = [];
-  let inRun: { run: TextRun; left: number } | undefined;
-  for (const place of placesIn(element, wanted)) {
-    if (inRun?.run !== place.run)
-      inRun = { run: place.run, left: hasLongLine(place.run) ? MAX_IN_LONG_LINE : MAX_MARKED };
-    inRun.left -= 1;
-    if (inRun.left >= 0) ranges.push(rangeOf(place, wanted));
-    if (ranges.length === MAX_MARKED) break;
-  }
-  return ranges;
-}
-
-function hasLongLine({ text }: TextRun): boolean {
-  for (let from = 0; text.length - from > LONG_LINE_CHARS; ) {
-    const end = text.lastIndexOf("\n", from + LONG_LINE_CHARS);
-    if (end < from) return true;
-    from = end + 1;
-  }
-  return false;
-}
-
-/** Looked for by itself: what stands before it may be more than is marked. */
-function lookedAt(element: HTMLElement, wanted: string): Range | undefined {
-  const looked = current.peek();
-  const entry = looked && element.querySelector<HTMLElement>(`[data-row="${looked.row}"]`);
-  const found = entry ? hitIn(entry, wanted, looked.at) : { isBehind: false };
-  isBehindMore.value = found.isBehind;
-  return found.range;
-}
-
-function hitIn(entry: HTMLElement, wanted: string, hit: number): { range?: Range; isBehind: boolean } {
+/** The current hit may be after the last marked one. */
+function currentRange(element: HTMLElement, wanted: string): Range | undefined {
+  const hit = current.peek();
+  const entry = hit && element.querySelector<HTMLElement>(`[data-row="${hit.row}"]`);
+  if (!entry) return undefined;
   let last: TextPlace | undefined;
   let number = 0;
   for (const place of placesIn(entry, wanted)) {
     last = place;
-    if (number === hit) return { range: rangeOf(place, wanted), isBehind: false };
+    if (number === hit.at) return rangeOf(place, wanted);
     number += 1;
   }
-  // The drawn text can have fewer hits than the counted text: then the last one is the current.
+  // The drawn text can have fewer hits than the counted text.
   const more = entry.querySelector("button.more");
-  if (more === null) return { ...(last && { range: rangeOf(last, wanted) }), isBehind: false };
-  const way = new Range();
-  way.selectNodeContents(more);
-  return { range: way, isBehind: true };
+  if (more === null) return last && rangeOf(last, wanted);
+  const button = new Range();
+  button.selectNodeContents(more);
+  return button;
 }
 
 /** Elements that separate texts: a hit can cross inline elements, but not these. */
@@ -94,7 +66,7 @@ function* placesIn(element: HTMLElement, wanted: string): Generator<TextPlace> {
   if (wanted === "") return;
   for (const run of runsIn(element)) {
     const text = run.text.toLowerCase();
-    // A few letters are longer when they are small; of such a text no place could be told.
+    // Some letters change their length in lower case, and with it all places after them.
     if (text.length !== run.text.length) continue;
     for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length))
       yield { run, at };
@@ -125,14 +97,7 @@ function rangeOf({ run, at }: TextPlace, wanted: string): Range {
   return range;
 }
 
-/** The text that a place of the run stands in. */
+/** The text node that contains a place of the run. */
 function nodeAt({ nodes }: TextRun, at: number): { node: Node; from: number } {
-  let low = 0;
-  let high = nodes.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (nodes[middle]!.from <= at) low = middle;
-    else high = middle - 1;
-  }
-  return nodes[low]!;
+  return nodes.findLast(({ from }) => from <= at)!;
 }

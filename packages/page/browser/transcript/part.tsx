@@ -15,7 +15,7 @@ interface PartProps<Type extends BodyPart["type"] = BodyPart["type"]> {
   part: BodyPart & { type: Type };
   /** Stable name of the part. */
   name: string;
-  /** True where folded parts are open and nothing is cut: something in them is looked for, or printed. */
+  /** True if a hit was found in the entry: folded parts are open, and long texts show more. */
   isOpen: boolean;
 }
 
@@ -94,7 +94,7 @@ export function Folded({ title, name, isOpen, kind, children }: FoldedProps) {
       class={kind}
       open={isShown}
       onToggle={({ currentTarget: { open } }) => {
-        // A search or print opens folds without the reader.
+        // A search opens folds without the reader.
         if (open === isShown) return;
         folds.set(name, open);
         unfold(open);

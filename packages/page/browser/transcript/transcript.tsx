@@ -8,7 +8,6 @@ import { Entry } from "./entry.tsx";
 import { current, type Hit, hits, isFinding, query } from "./find.ts";
 import { FindBar } from "./find-bar.tsx";
 import { markHits } from "./marks.ts";
-import { isPrinting, MAX_PRINTED } from "./print.ts";
 
 /** Labels, masks, hidden texts and other records are shown on demand. */
 const showsAll = signal(false);
@@ -85,19 +84,15 @@ export function Transcript() {
           if (id !== undefined) goInstead({ view: "entry", id });
         }}
       />
-      {isPrinting.value ? (
-        <Printed rows={rows} />
-      ) : (
-        <VirtualList
-          label="Entries"
-          count={rows.length}
-          keyOf={(index) => rows[index]!}
-          estimate={(index) => estimates[kindOf(rows[index]!)] ?? 90}
-          render={(index) => <Entry row={rows[index]!} />}
-          control={control}
-          follows={connection.value !== "file"}
-        />
-      )}
+      <VirtualList
+        label="Entries"
+        count={rows.length}
+        keyOf={(index) => rows[index]!}
+        estimate={(index) => estimates[kindOf(rows[index]!)] ?? 90}
+        render={(index) => <Entry row={rows[index]!} />}
+        control={control}
+        follows={connection.value !== "file"}
+      />
       {rows.length === 0 && <p class="quiet">No messages yet.</p>}
     </section>
   );
@@ -180,19 +175,3 @@ const estimates: Readonly<Record<string, number>> = {
   result: 90,
   compaction: 220,
 };
-
-function Printed({ rows }: { rows: readonly number[] }) {
-  const shown = rows.slice(-MAX_PRINTED);
-  return (
-    <div class="printed">
-      {shown.length < rows.length && (
-        <p>
-          Only the last {shown.length} of {rows.length} entries are printed.
-        </p>
-      )}
-      {shown.map((row) => (
-        <Entry key={row} row={row} />
-      ))}
-    </div>
-  );
-}

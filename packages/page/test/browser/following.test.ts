@@ -27,7 +27,7 @@ class Source {
 
   open(): SessionPage {
     if (!this.isThere) throw new Error("The file is gone.");
-    this.page = this.page?.reopened(this.session) ?? new SessionPage(this.session);
+    this.page = this.page?.reopen(this.session) ?? new SessionPage(this.session);
     return this.page;
   }
 }
@@ -90,25 +90,6 @@ test("what could not be read is read when it can; a session that was rewritten i
   source.session.append({ type: "session_info", name: "A new name" });
   source.changes += 1;
   await expect.poll(() => page.title()).toBe("A new name");
-});
-
-test("three pages of one address all follow, also when the one that listens is closed", async () => {
-  const { source, url, page } = await followed("one");
-  const others = await Promise.all(
-    Array.from({ length: 2 }, async () => {
-      const other = await page.context().newPage();
-      await other.goto(url);
-      return other;
-    }),
-  );
-  source.say("two");
-  for (const each of [page, ...others]) await entry(each, "two").waitFor();
-  await page.close();
-  source.say("three");
-  for (const each of others) await entry(each, "three").waitFor();
-  await others[1]!.reload();
-  await entry(others[1]!, "three").waitFor();
-  await others[1]!.context().close();
 });
 
 test("what is looked for is looked for in what comes too, from where one is; Escape gives the focus back", async () => {

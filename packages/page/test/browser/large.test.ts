@@ -65,7 +65,7 @@ test("a letter with thousands of marks shows some of them; an answer with hundre
   const { page } = await show(await exported(session));
   await expect.poll(() => body(page, 0).textContent()).toMatch(/^a\u0301{32} and more\s*$/);
   await expect.poll(() => body(page, 1).locator("details").count()).toBe(200);
-  await body(page, 1).getByRole("button", { name: "Show more of 410 parts" }).click();
+  await body(page, 1).getByRole("button", { name: "Show 200 more of 210 parts" }).click();
   await expect.poll(() => body(page, 1).locator("details").count()).toBe(400);
 });
 
@@ -90,7 +90,7 @@ describe("find", () => {
     await expect.poll(() => page.locator(".find output").textContent()).toBe("0 hits in 0 entries");
   });
 
-  test("shows more of a long text, announces a later hit, and scrolls its button into view", async () => {
+  test("shows more of a long text, and scrolls the button before a later hit into view", async () => {
     const lines = "a line\n".repeat(10_100);
     const { page } = await said(`${lines}the deepest word`, "and more");
     await body(page, 1).waitFor();
@@ -99,11 +99,8 @@ describe("find", () => {
     const found = page.locator(".find output");
     await expect.poll(() => found.textContent()).toBe("1 hit in 1 entry");
     await page.keyboard.press("Enter");
-    await expect
-      .poll(() => found.textContent())
-      .toContain("the current hit is in a part that is not shown yet");
+    await expect.poll(async () => (await body(page, 0).textContent())!.length).toBeGreaterThan(60_000);
     const length = (await body(page, 0).textContent())!.length;
-    expect(length).toBeGreaterThan(60_000);
     expect(length).toBeLessThan(lines.length);
     const more = body(page, 0).locator("button.more");
     const isSeen = () =>
@@ -231,7 +228,7 @@ describe("a text found many times over", () => {
     });
   const marked = (page: Page) => page.evaluate(() => CSS.highlights.get("found")?.size ?? 0);
 
-  test("a few thousand are marked, and the one that is looked at is always among them", async () => {
+  test("marks 500 hits, and always the current one", async () => {
     // A table with too many cells is shown as one text node.
     const { page } = await said(
       "x",
@@ -241,8 +238,7 @@ describe("a text found many times over", () => {
     await page.getByRole("button", { name: "Find" }).click();
     await page.locator("#find-field").fill("x");
     await expect.poll(() => page.locator(".find output").textContent()).toBe("2,402 hits in 3 entries");
-    await expect.poll(() => marked(page)).toBeGreaterThan(1_000);
-    expect(await marked(page)).toBeLessThan(2_200);
+    await expect.poll(() => marked(page)).toBe(500);
     await page.keyboard.press("Shift+Enter");
     await expect.poll(() => looked(page)).toEqual({ row: "2", at: 9, isSeen: true });
     await page.keyboard.press("Shift+Enter");
@@ -256,21 +252,6 @@ describe("a text found many times over", () => {
     await page.waitForTimeout(300);
     expect(await isOnScreen()).toBe(true);
   });
-});
-
-test("in a line of any length a few are marked, and the one that is looked at among them", async () => {
-  const { page } = await said("function x(){} ".repeat(1_000), "and more");
-  await body(page, 1).waitFor();
-  await page.keyboard.press("/");
-  await page.locator("#find-field").fill("function");
-  const found = page.locator(".find output");
-  await expect.poll(() => found.textContent()).toBe("1,000 hits in 1 entry");
-  const marked = () => page.evaluate(() => CSS.highlights.get("found")?.size ?? 0);
-  await expect.poll(marked).toBeGreaterThan(10);
-  expect(await marked()).toBeLessThan(100);
-  await page.keyboard.press("Shift+Enter");
-  await expect.poll(() => found.textContent()).toBe("1,000 of 1,000 hits in 1 entry");
-  await expect.poll(() => page.evaluate(() => CSS.highlights.get("found-now")?.size)).toBe(1);
 });
 
 test("code is shown without colours if colouring takes long; other code has colours and all its characters", async () => {

@@ -133,27 +133,6 @@ describe("the transcript", () => {
     await picture.waitFor();
     expect(await picture.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(1);
   });
-
-  test("printing draws all of the branch, opened, whoever asked for it", async () => {
-    await page.evaluate(() => {
-      window.print = () => {
-        dispatchEvent(new Event("beforeprint"));
-        (window as { printed?: string }).printed = document.querySelector(".printed")?.textContent;
-        dispatchEvent(new Event("afterprint"));
-      };
-    });
-    await page.keyboard.press("Control+p");
-    const printed = await page.waitForFunction(() => (window as { printed?: string }).printed);
-    const text = (await printed.jsonValue()) as string;
-    expect(text).toContain("Question 1:");
-    expect(text).toContain("Question 40:");
-    expect(text.match(/a hidden thought/g)).toHaveLength(40);
-    expect(text).toContain("buried treasure");
-    await page.emulateMedia({ media: "print" });
-    await expect.poll(() => page.locator(".printed .entry").count()).toBeGreaterThan(100);
-    await page.emulateMedia({ media: "screen" });
-    await expect.poll(() => page.locator(".printed").count()).toBe(0);
-  });
 });
 
 test("nothing of this asked a network, failed or warned", () => {

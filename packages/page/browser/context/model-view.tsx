@@ -12,7 +12,7 @@ interface SeenRow extends ViewRow {
 }
 
 /** The model's context at a request, with the share of each part. */
-export function Seen({ request }: { request: PageRequest }) {
+export function ModelView({ request }: { request: PageRequest }) {
   const [isBySize, sortBySize] = useState(true);
   const seen = seenRows(request);
   const tokens = seen.reduce((sum, each) => sum + each.tokens, 0);
