@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
-import { openBrowser } from "@bonsai-agent/extension/login";
 import type { BonsaiError } from "@bonsai-agent/messages";
-import type { KeyFile, ProviderConfig, UsableModel } from "@bonsai-agent/models";
+import type { ProviderConfig, UsableModel } from "@bonsai-agent/models";
 import type { LoginCallbacks } from "@bonsai-agent/models/login";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { wrongUsage } from "../call/failure.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
 import type { CliIo } from "../call/io.ts";
+import { forgetLogin, logoutSentences, openLoginPage, PASTE_QUESTION } from "../call/login.ts";
 import type { ModelRegistry } from "../call/model-choice.ts";
 import { terminalUi } from "../call/terminal-ui.ts";
 import { type Line, span, table } from "../views/line.ts";
@@ -18,13 +18,13 @@ import { withCommandModels } from "./command-models.ts";
 /** A provider in the JSON of `bonsai login`. */
 export interface LoginRow {
   provider: string;
-  /** The name of its login; null where it takes a key alone. */
+  /** The name of its login; null if it only takes a key. */
   login: string | null;
   /** The source of its key or login; null if there is none. */
   origin: NonNullable<UsableModel["keyOrigin"]> | null;
-  /** The variable of the environment that its key can stand in. */
+  /** The environment variable for its key. */
   variable: string | null;
-  /** When the login ends that is stored; it is refreshed before. ISO 8601. */
+  /** End of the stored login, which is refreshed before. ISO 8601. */
   expires: string | null;
 }
 
@@ -106,7 +106,7 @@ async function logIn({ provider: config, models, invocation, signal }: LogIn): P
       await logins.login(provider, callbacksOf(asking, { invocation, signal }));
       return `You are logged in to ${oneLine(login.name, 80)}. The login is in ${keyFile}.`;
     }
-    const key = await answered(asking, `API key for ${provider} (visible while you type):`, signal);
+    const key = await ask(asking, `API key for ${provider} (visible while you type):`, signal);
     models.keys.store(provider, key);
     return `Stored the key for ${provider} in ${keyFile}.`;
   } finally {
@@ -121,7 +121,7 @@ interface Asking {
   piped: string[] | undefined;
 }
 
-async function answered(asking: Asking, question: string, signal: AbortSignal): Promise<string> {
+async function ask(asking: Asking, question: string, signal: AbortSignal): Promise<string> {
   const { ui, io } = asking;
   if (ui === undefined) asking.piped ??= await pipedLines(io);
   const text = ui === undefined ? asking.piped?.shift() : await ui.input(question, undefined, { signal });
@@ -148,12 +148,10 @@ function callbacksOf(
   return {
     signal,
     onAuth({ url, instructions = "" }) {
-      // As it is, on a line of its own: so it can be clicked and copied.
+      // The address alone on its line can be clicked and copied.
       output.question([printableLines(url).join("")]);
       if (instructions !== "") say(instructions);
-      void openBrowser(url, { env: io.env }).then((isOpen) => {
-        say(isOpen ? "Opened in your browser." : "Could not open a browser. Open the address yourself.");
-      });
+      void openLoginPage(url, io.env).then(say);
     },
     onDeviceCode({ userCode, verificationUri }) {
       output.question([printableLines(verificationUri).join("")]);
@@ -161,10 +159,9 @@ function callbacksOf(
     },
     onProgress: say,
     onPrompt: ({ message, isSecret }) =>
-      answered(asking, isSecret ? `${message} (visible while you type)` : message, signal),
+      ask(asking, isSecret ? `${message} (visible while you type)` : message, signal),
     async onManualCodeInput() {
-      const question = "If the browser is on another machine, paste its final address or the code here.";
-      const text = await asking.ui?.input(question, undefined, { signal });
+      const text = await asking.ui?.input(PASTE_QUESTION, undefined, { signal });
       return text ?? new Promise<string>(() => {});
     },
     async onSelect({ message, options }) {
@@ -186,17 +183,6 @@ function unknownProvider(name: string, rows: readonly LoginRow[]): BonsaiError {
   );
 }
 
-/** The JSON of `bonsai login --forget`. */
-export interface LogoutReport {
-  provider: string;
-  /** False if nothing was stored. */
-  removed: boolean;
-  /** True if the provider revoked the login. */
-  revoked: boolean;
-  /** Why the provider did not revoke the login. */
-  problem: string | null;
-}
-
 /** Deletes a stored key or login. It is no failure if nothing is stored. */
 async function logout(invocation: Invocation): Promise<undefined> {
   const { args, io, output } = invocation;
@@ -204,39 +190,9 @@ async function logout(invocation: Invocation): Promise<undefined> {
   if (provider === undefined)
     throw wrongUsage("--forget needs a provider.", "Run `bonsai login` to list the stored keys and logins.");
   return io.interruptible((signal) =>
-    withCommandModels(invocation, signal, async ({ keys, catalogue }) => {
-      const report = await forget(provider, keys, signal);
-      const config = catalogue.providers.find((each) => each.provider === provider);
-      const variable = config && keys.source(config) === "environment" ? config.apiKeyEnv : undefined;
-      output.result(report, () => logoutLines(report, variable));
+    withCommandModels(invocation, signal, async (models) => {
+      const report = await forgetLogin(provider, models, signal);
+      output.result(report, () => logoutSentences(report, models).map((text) => [oneLine(text)]));
     }),
   );
-}
-
-async function forget(provider: string, keys: KeyFile, signal: AbortSignal): Promise<LogoutReport> {
-  if (keys.logins.stored(provider) === undefined) {
-    const removed = keys.stored().includes(provider) && keys.remove(provider);
-    return { provider, removed, revoked: false, problem: null };
-  }
-  const done = await keys.logins.logout(provider, signal);
-  return {
-    provider,
-    removed: done !== undefined,
-    revoked: done?.isRevoked === true,
-    problem: done?.problem ?? null,
-  };
-}
-
-function* logoutLines(
-  { provider, removed, revoked, problem }: LogoutReport,
-  variable: string | undefined,
-): Iterable<Line> {
-  const revocation = revoked ? " The provider revoked it." : "";
-  yield [
-    removed
-      ? `Deleted the stored key or login of ${provider}.${revocation}`
-      : `Nothing is stored for ${provider}.`,
-  ];
-  if (problem !== null) yield [`The provider did not revoke it: ${oneLine(problem, 200)}`];
-  if (variable !== undefined) yield [`${variable} still provides a key. Unset it to log out fully.`];
 }

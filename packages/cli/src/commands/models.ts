@@ -4,6 +4,7 @@ import {
   type CatalogueModel,
   defaultModel,
   type KeyFile,
+  referenceOf,
   usableModels,
 } from "@bonsai-agent/models";
 import { bonsaiHome } from "@bonsai-agent/session";
@@ -12,11 +13,12 @@ import type { ModelRegistry } from "../call/model-choice.ts";
 import { withProgress } from "../call/output.ts";
 import { agentCallSettings } from "../call/settings.ts";
 import { type Column, fitLine, type Line, paragraph, type Style, span, table } from "../views/line.ts";
+import { loginState, missingText } from "../views/login-state.ts";
 import { counted, price, shortTokens } from "../views/numbers.ts";
 import { oneLine } from "../views/terminal-text.ts";
 import { withCommandModels } from "./command-models.ts";
 
-/** Prints the models that can be asked now, those of extensions too; `--all` those that cannot as well. */
+/** Prints the available models, also those of extensions; with `--all` all known models. */
 export function run(invocation: Invocation): Promise<undefined> {
   return invocation.io.interruptible((signal) =>
     withCommandModels(invocation, signal, (models) => print(invocation, models)),
@@ -28,18 +30,13 @@ async function print(invocation: Invocation, { keys, catalogue }: ModelRegistry)
   const home = bonsaiHome(io.env);
   const settings = agentCallSettings(invocation);
   const rows = await withProgress(io, "Asking local servers", () =>
-    modelRows({ catalogue, keys, usual: settings.model, home }),
+    modelRows({ catalogue, keys, usual: settings.model, home, nowMs: io.now() }),
   );
   const all = options.all === true;
   const [search] = args;
-  const shown = rows.filter((row) => (all || row.usable) && isMeant(row, search));
-  const { asOf, providers } = catalogue;
-  const keyNames = new Map(
-    providers.flatMap(({ provider, apiKeyEnv }) => (apiKeyEnv === undefined ? [] : [[provider, apiKeyEnv]])),
-  );
-  output.result(shown, () =>
-    modelsView({ shown, rows, search, all, asOf, keyNames, home, width: output.width }),
-  );
+  const shown = rows.filter((row) => (all || row.usable) && matchesSearch(row, search));
+  const { asOf } = catalogue;
+  output.result(shown, () => modelsView({ shown, rows, search, all, asOf, home, width: output.width }));
 }
 
 interface KnownModels {
@@ -48,21 +45,25 @@ interface KnownModels {
   /** `provider/id` that the settings name. */
   usual: string | undefined;
   home: string;
+  nowMs: number;
 }
 
-/** Usable models where they stand in the catalogue, and what only a server knows behind its provider's others. */
-async function modelRows({ catalogue, keys, usual, home }: KnownModels): Promise<ModelRow[]> {
+/** The usable models of each provider, then its others. */
+async function modelRows({ catalogue, keys, usual, home, nowMs }: KnownModels): Promise<ModelRow[]> {
   const usable = await usableModels({ catalogue, keys });
-  const chosen = usual ?? referenceOf((await defaultModel({ catalogue, keys }))?.model);
+  const first = await defaultModel({ catalogue, keys });
+  const chosen = usual ?? (first && referenceOf(first.model));
   const known = new Set(usable.map(({ model }) => referenceOf(model)));
-  const keyOf = (model: CatalogueModel) => {
-    const origin = keys.source(model);
-    if (origin === "environment") return model.apiKeyEnv ?? null;
-    if (origin === "models") return join(home, "models.json");
-    return origin === "file" || origin === "login" ? join(home, "auth.json") : null;
-  };
   const row = (model: CatalogueModel, isUsable: boolean) =>
-    rowOf({ model, usable: isUsable, key: keyOf(model), isDefault: referenceOf(model) === chosen });
+    rowOf({
+      model,
+      usable: isUsable,
+      key: keyPlace(model, keys, home),
+      state:
+        loginState(model, { keys, nowMs }) ??
+        (isUsable ? "no key needed" : missingText(model, keys, "bonsai login")),
+      isDefault: referenceOf(model) === chosen,
+    });
   return catalogue.providers.flatMap(({ provider }) => [
     ...usable.filter(({ model }) => model.provider === provider).map(({ model }) => row(model, true)),
     ...catalogue.models
@@ -71,10 +72,17 @@ async function modelRows({ catalogue, keys, usual, home }: KnownModels): Promise
   ]);
 }
 
+function keyPlace(model: CatalogueModel, keys: KeyFile, home: string): string | null {
+  const origin = keys.source(model);
+  if (origin === "environment") return model.apiKeyEnv ?? null;
+  if (origin === "models") return join(home, "models.json");
+  return origin === "file" || origin === "login" ? join(home, "auth.json") : null;
+}
+
 function rowOf({
   model,
   ...rest
-}: { model: CatalogueModel } & Pick<ModelRow, "usable" | "key" | "isDefault">): ModelRow {
+}: { model: CatalogueModel } & Pick<ModelRow, "usable" | "key" | "state" | "isDefault">): ModelRow {
   const { provider, id, name, contextWindow, maxOutputTokens, input, reasoning, usdPerMillionTokens } = model;
   return {
     provider,
@@ -89,14 +97,8 @@ function rowOf({
   };
 }
 
-function referenceOf(model: CatalogueModel): string;
-function referenceOf(model: CatalogueModel | undefined): string | undefined;
-function referenceOf(model: CatalogueModel | undefined): string | undefined {
-  return model && `${model.provider}/${model.id}`;
-}
-
-/** Each word stands somewhere in the reference or the name, in any case. */
-function isMeant({ provider, id, name }: ModelRow, search = ""): boolean {
+/** True if the reference or the name contains each word, in any case. */
+function matchesSearch({ provider, id, name }: ModelRow, search = ""): boolean {
   const text = `${provider}/${id} ${name}`.toLowerCase();
   return search
     .toLowerCase()
@@ -117,11 +119,13 @@ export interface ModelRow {
   reasoning: boolean;
   /** Null where unknown, as for local servers. */
   usdPerMillionTokens: { input: number; output: number; cacheRead: number; cacheWrite: number } | null;
-  /** True when it can be asked now. */
+  /** True if it is available now. */
   usable: boolean;
-  /** The variable of the environment or the file that holds the key; null where there is none, or none is needed. */
+  /** The environment variable or the file with the key; null without a key. */
   key: string | null;
-  /** True for the model that is used when none is named. */
+  /** The key or login in use, or the remedy if the model is not available. */
+  state: string;
+  /** True for the model of calls that name none. */
   isDefault: boolean;
 }
 
@@ -134,13 +138,11 @@ interface ModelsViewOptions {
   all: boolean;
   /** The day of the prices. */
   asOf: string;
-  /** Variables that hold keys, by provider. */
-  keyNames: ReadonlyMap<string, string>;
   home: string;
   width: number;
 }
 
-/** Models by provider, with their sizes and prices; without any, how to come by one. */
+/** Models by provider, with sizes and prices; without any, the ways to get one. */
 export function* modelsView(options: ModelsViewOptions): Generator<Line> {
   const { shown, rows, search, all } = options;
   if (shown.length > 0) yield* listing(options);
@@ -149,7 +151,7 @@ export function* modelsView(options: ModelsViewOptions): Generator<Line> {
 }
 
 function* listing(options: ModelsViewOptions): Generator<Line> {
-  const { shown, keyNames, width } = options;
+  const { shown, width } = options;
   const values = valueColumns.filter(({ minWidth }) => width >= minWidth);
   const columns: Column[] = [{ flexible: true }, ...values.map(() => ({ align: "right" as const }))];
   const heading = ["", ...values.map(({ name }) => name)].map((name) => [span(name, "gray")]);
@@ -159,7 +161,7 @@ function* listing(options: ModelsViewOptions): Generator<Line> {
   for (const [at, line] of lines.entries()) {
     if (shown[at - 1]?.provider !== shown[at]!.provider) {
       if (at > 0) yield [];
-      yield providerLine(shown[at]!, keyNames, width);
+      yield providerLine(shown[at]!, width);
     }
     yield line;
   }
@@ -169,7 +171,7 @@ function* listing(options: ModelsViewOptions): Generator<Line> {
 
 interface ValueColumn {
   name: string;
-  /** Columns of the screen from which on it is shown. */
+  /** Narrower screens do not show it. */
   minWidth: number;
   value: (row: ModelRow) => string;
 }
@@ -188,15 +190,8 @@ function referenceCell({ provider, id, usable, isDefault }: ModelRow): Line {
   return isDefault ? [reference, span(" ●", "green")] : [reference];
 }
 
-function providerLine(
-  { provider, usable, key }: ModelRow,
-  keyNames: ReadonlyMap<string, string>,
-  width: number,
-): Line {
-  const variable = keyNames.get(provider);
-  const missing = variable === undefined ? "no key, or no server answers" : `no key in ${variable}`;
-  const source = key !== null ? `key from ${key}` : usable ? "no key needed" : missing;
-  return fitLine([span(oneLine(provider), "bold"), span(`  ${source}`, "gray")], width);
+function providerLine({ provider, state }: ModelRow, width: number): Line {
+  return fitLine([span(oneLine(provider), "bold"), span(`  ${state}`, "gray")], width);
 }
 
 function* footer({ shown, asOf, home, width }: ModelsViewOptions): Generator<Line> {
@@ -217,25 +212,11 @@ function* noMatch({ rows, search = "", all, width }: ModelsViewOptions): Generat
   yield* paragraph(hint, width, "gray");
 }
 
-/** Those that most people have a key for. */
-const usualKeyNames: ReadonlySet<string> = new Set([
-  "ANTHROPIC_API_KEY",
-  "OPENAI_API_KEY",
-  "GEMINI_API_KEY",
-  "OPENROUTER_API_KEY",
-]);
-
-function* nothingUsable({ rows, keyNames, home, width }: ModelsViewOptions): Generator<Line> {
+function* nothingUsable({ rows, home, width }: ModelsViewOptions): Generator<Line> {
   const state = "No model available: found no API key and no local server.";
   yield* paragraph(state, width, ["bold", "yellow"]);
-  const known = [...keyNames.values()];
-  const named = known.filter((name) => usualKeyNames.has(name));
-  const [first, ...more] = named.length > 0 ? named : known;
-  const others = known.length - named.length;
-  const rest = others > 0 ? `. \`bonsai models --all\` lists other providers.` : "";
-  const or = more.length > 0 ? ` (or ${more.join(", ")})` : "";
   const ways: readonly (readonly [string, string])[] = [
-    ["set a key", `export ${first}=…${or}${rest}`],
+    ["set a key", "export ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY, …)"],
     ["or log in", `bonsai login PROVIDER stores a login or a key in ${home}/auth.json`],
     ["or start a local server", "Ollama, LM Studio, llama.cpp or vLLM on its default port"],
     [

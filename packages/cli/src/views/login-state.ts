@@ -1,4 +1,5 @@
-import type { KeyFile, ProviderConfig } from "@bonsai-agent/models";
+import { type CatalogueModel, isReachable, type KeyFile, type ProviderConfig } from "@bonsai-agent/models";
+import { shownAddress } from "@bonsai-agent/models/host";
 import { moment } from "./numbers.ts";
 
 /** True if a provider takes a key or a login. */
@@ -31,4 +32,14 @@ export function loginState(
         : "logged in, refreshed at the next use";
     }
   }
+}
+
+/** Why a model is not available, with the remedy. @param login the command that logs in */
+export function missingText(model: CatalogueModel, keys: KeyFile, login = "/login"): string {
+  const { provider, apiKeyEnv, baseUrl } = model;
+  if (model.missing !== undefined) return model.missing.replace(/\.$/, "");
+  if (isReachable(model, keys)) return `no server at ${shownAddress(baseUrl)} offers it`;
+  return apiKeyEnv === undefined
+    ? `${provider} needs a login. Run ${login} ${provider}`
+    : `${provider} needs a key. Set ${apiKeyEnv} or run ${login} ${provider}`;
 }

@@ -64,7 +64,7 @@ test("a login in the browser goes through; its provider is asked; a logout takes
   ui.terminal.type("Hello\n");
   await ui.terminal.until("You are logged in.");
   ui.command("/logout corp");
-  await ui.terminal.until("Logged out of corp and revoked the login.");
+  await ui.terminal.until("Deleted the stored key or login of corp. The provider revoked it.");
   expect([ui.stored(), ui.server.isGood(access), ui.server.isGood(refresh)]).toEqual([{}, false, false]);
   await ui.terminal.until("corp/m is no longer available");
   expect(ui.terminal.written.join("")).not.toMatch(/access-[\da-f]{8}|refresh-[\da-f]{8}/);
@@ -148,6 +148,6 @@ test("a login whose extension is not loaded can be taken away", async () => {
     JSON.stringify({ gone: { type: "oauth", access: "a", refresh: "" } }),
   );
   ui.command("/logout gone");
-  await ui.terminal.until("Logged out of gone.");
+  await ui.terminal.until("Deleted the stored key or login of gone.");
   expect(ui.stored()).toEqual({});
 });

@@ -1,13 +1,12 @@
 import {
   type CatalogueModel,
-  isReachable,
   type KeyFile,
   referenceOf,
   type UsableModel,
   usableModels,
 } from "@bonsai-agent/models";
-import { shownAddress } from "@bonsai-agent/models/host";
 import type { ModelRegistry } from "../../call/model-choice.ts";
+import { loginState, missingText } from "../../views/login-state.ts";
 import { price, shortTokens } from "../../views/numbers.ts";
 import { errorLine } from "../error-text.ts";
 import type { Screen } from "../terminal/screen.ts";
@@ -62,7 +61,7 @@ function modelList(
     noMatch: "No matches. Tab switches between available and all models.",
     empty: "Looking for local servers…",
     onPick: (item) =>
-      item.isUsable ? done(item) : `${item.reference} is not available: ${missing(item.model, keys)}.`,
+      item.isUsable ? done(item) : `${item.reference} is not available: ${missingText(item.model, keys)}.`,
     onCancel: () => done(undefined),
     actions: [
       {
@@ -130,34 +129,16 @@ function modelRow({ reference, model, isUsable }: ModelItem, current: string, is
   };
 }
 
-/** Why a model is not available, with the remedy. */
-export function missing(model: CatalogueModel, keys: KeyFile): string {
-  const { provider, apiKeyEnv, baseUrl } = model;
-  if (model.missing !== undefined) return model.missing.replace(/\.$/, "");
-  if (isReachable(model, keys)) return `no server at ${shownAddress(baseUrl)} offers it`;
-  return apiKeyEnv === undefined
-    ? `${provider} needs a login. Run /login ${provider}`
-    : `${provider} needs a key. Set ${apiKeyEnv} or run /login ${provider}`;
-}
-
 function modelWords({ model, isUsable }: ModelItem, keys: KeyFile, asOf: string): string {
-  const { name, provider, reasoning, input, maxOutputTokens, contextWindow, apiKeyEnv } = model;
-  const origin = keys.source(model);
-  const key =
-    origin === "environment"
-      ? `key from ${apiKeyEnv}`
-      : origin === "login"
-        ? "logged in"
-        : origin !== undefined
-          ? "key stored"
-          : "no key needed";
+  const { name, provider, reasoning, input, maxOutputTokens, contextWindow } = model;
+  const key = loginState(model, { keys, nowMs: Date.now() }) ?? "no key needed";
   return [
     name,
     `window ${shortTokens(contextWindow || null)}`,
     ...(maxOutputTokens ? [`output up to ${shortTokens(maxOutputTokens)}`] : []),
     reasoning ? "thinking" : "no thinking",
     input.includes("image") ? "images" : "text only",
-    origin === undefined && !isUsable ? missing(model, keys) : `${provider}: ${key}`,
+    keys.source(model) === undefined && !isUsable ? missingText(model, keys) : `${provider}: ${key}`,
     ...(model.usdPerMillionTokens === undefined
       ? []
       : [`prices: US dollars per million input / output tokens, ${asOf}`]),

@@ -6,11 +6,12 @@ import {
   type ProviderConfig,
   referenceOf,
 } from "@bonsai-agent/models";
+import { forgetLogin, logoutSentences } from "../../call/login.ts";
 import { loginState, takesKey } from "../../views/login-state.ts";
 import { oneLine } from "../../views/terminal-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
-import { askPick, askText, askYes } from "../panels/ask.ts";
+import { askPick, askText } from "../panels/ask.ts";
 import { reloadModels } from "./model-commands.ts";
 
 export const loginCommand: SlashCommand = {
@@ -39,7 +40,7 @@ export const loginCommand: SlashCommand = {
   },
 };
 
-/** Where a provider takes both, the user says which. */
+/** Asks only if the provider takes both. */
 function chosenWay(
   { provider, apiKeyEnv, login }: ProviderConfig,
   { screen }: InteractiveContext,
@@ -61,10 +62,10 @@ async function logIn(config: ProviderConfig, context: InteractiveContext): Promi
       `Cannot log in to ${provider}: the extension for its login is not loaded.`,
       "warning",
     );
-  // With it comes what listens for a browser, which no start needs.
+  // No start needs the server that listens for the browser.
   const { runProviderLogin } = await import("./provider-login.ts");
   const state = await runProviderLogin(config, login, context);
-  if (state !== undefined) await canBeUsed(config, `Logged in to ${login.name}`, context);
+  if (state !== undefined) await reportUsable(config, `Logged in to ${login.name}`, context);
 }
 
 const LOG_OUT = "logout";
@@ -102,7 +103,6 @@ function stateWords(config: ProviderConfig, keys: KeyFile): string {
   return loginState(config, { keys, nowMs: Date.now() }) ?? missing;
 }
 
-/** The key itself is shown nowhere. */
 async function storeKey(
   config: ProviderConfig,
   context: InteractiveContext,
@@ -118,12 +118,12 @@ async function storeKey(
       isSecret: true,
     });
     if (key === undefined) return;
-    if (key.trim() === "") return noKey(config, context);
+    if (key.trim() === "") return context.notify("No key entered. Nothing was stored.");
     try {
       keys.store(provider, key);
-      return await keyStored(config, context);
+      return await reportUsable(config, `Stored the key for ${provider}`, context);
     } catch (error) {
-      // A key that was not copied well is asked for again.
+      // The key was not copied well: ask again.
       if (!BonsaiError.is(error) || error.code !== "keys_invalid") throw error;
       problem = `${error.message} ${error.hint}`;
     }
@@ -134,27 +134,12 @@ function aboutKey({ apiKeyEnv }: ProviderConfig, origin: ReturnType<KeyFile["sou
   return [
     "Bonsai stores the key in its folder, in auth.json. Only you can read this file. Only the provider receives the key.",
     ...(origin === "environment" ? [`${apiKeyEnv} is set and overrides the stored key.`] : []),
-    ...(origin === "file"
-      ? ["A key is stored. Enter a new key to replace it, or nothing to remove it."]
-      : []),
+    ...(origin === "file" ? ["A key is stored. A new key replaces it."] : []),
   ];
 }
 
-/** Nothing was typed: where a key is stored, that may mean that it shall go. */
-async function noKey(config: ProviderConfig, { host, screen, notify }: InteractiveContext): Promise<void> {
-  const { keys } = host.app.models;
-  const { provider } = config;
-  if (keys.source(config) !== "file") return notify("No key entered. Nothing was stored.");
-  const isSure = await askYes(screen, { title: `Remove the key for ${provider}?`, message: "" });
-  if (isSure && keys.remove(provider)) notify(`Removed the key for ${provider}.`);
-}
-
-function keyStored(config: ProviderConfig, context: InteractiveContext): Promise<void> {
-  return canBeUsed(config, `Stored the key for ${config.provider}`, context);
-}
-
-/** @param what happened, so that the provider can be used now */
-async function canBeUsed(
+/** Reports a new key or login, and selects a model if there is none. */
+async function reportUsable(
   config: ProviderConfig,
   what: string,
   { host, notify }: InteractiveContext,
@@ -173,58 +158,19 @@ async function canBeUsed(
 
 /** Removes the stored login or key of a provider. @param args the provider; asked for when empty */
 export async function removeLogin(args: string, context: InteractiveContext): Promise<void> {
-  const { keys } = context.host.app.models;
-  const stored = keys.stored();
-  if (stored.length === 0) return context.notify(`No key or login is stored.${fromEnvironment(context)}`);
-  const provider = args === "" ? await pickedKey(stored, context) : args;
-  if (provider === undefined) return;
-  // Entries of other kinds stay.
-  if (stored.includes(provider)) {
-    if (keys.logins.stored(provider) !== undefined) return logOut(provider, context);
-    if (keys.remove(provider)) return removed(provider, `Removed the key for ${provider}.`, context);
-  }
-  context.notify(
-    `No key or login is stored for ${provider}. Stored: ${stored.join(", ")}.${stillSet(provider, context)}`,
-    "warning",
-  );
-}
-
-function pickedKey(stored: readonly string[], context: InteractiveContext): Promise<string | undefined> {
-  return askPick(context.screen, {
-    title: "Remove which login or key?",
-    items: stored,
-    picks: "remove",
-    key: (provider) => provider,
-    text: (provider) => provider,
-    row: (provider) => {
-      const variable = variableInUse(provider, context);
-      return {
-        label: provider,
-        detail:
-          variable === undefined
-            ? context.host.app.models.keys.logins.stored(provider) === undefined
-              ? "key"
-              : "login"
-            : `${variable} is set and overrides it`,
-      };
-    },
-  });
-}
-
-/** Where the provider can, it takes back what it gave. */
-async function logOut(provider: string, context: InteractiveContext): Promise<void> {
-  const { logins } = context.host.app.models.keys;
-  const done = await context.interruptible((signal) => logins.logout(provider, signal));
-  if (done === undefined) return context.notify(`Not logged in to ${provider}.`);
-  const there = done.isRevoked ? " and revoked the login" : "";
-  removed(provider, `Logged out of ${provider}${there}.`, context);
-  if (done.problem !== undefined)
-    context.notify(`${provider} did not revoke the login: ${oneLine(done.problem, 200)}`, "warning");
-}
-
-function removed(provider: string, what: string, context: InteractiveContext): void {
   const { agent, app } = context.host;
-  context.notify(`${what}${stillSet(provider, context)}`);
+  const stored = app.models.keys.stored();
+  if (stored.length === 0) return context.notify("No key or login is stored.");
+  const provider = args === "" ? await pickStored(stored, context) : args;
+  if (provider === undefined) return;
+  const report = await context.interruptible((signal) => forgetLogin(provider, app.models, signal));
+  const isClean = report.removed && report.problem === null;
+  context.notify(
+    logoutSentences(report, app.models)
+      .map((text) => oneLine(text))
+      .join(" "),
+    isClean ? "info" : "warning",
+  );
   if (agent.model.provider !== provider || isReachable(agent.model, app.models.keys)) return;
   context.notify(
     `${referenceOf(agent.model)} is no longer available. Choose another model with /model.`,
@@ -232,20 +178,17 @@ function removed(provider: string, what: string, context: InteractiveContext): v
   );
 }
 
-/** The variable of the environment that gives the key of a provider. */
-function variableInUse(provider: string, { host }: InteractiveContext): string | undefined {
-  const { keys, catalogue } = host.app.models;
-  const config = catalogue.providers.find((each) => each.provider === provider);
-  return config !== undefined && keys.source(config) === "environment" ? config.apiKeyEnv : undefined;
-}
-
-function stillSet(provider: string, context: InteractiveContext): string {
-  const variable = variableInUse(provider, context);
-  return variable === undefined ? "" : ` ${variable} still provides a key. Unset it before starting bonsai.`;
-}
-
-function fromEnvironment(context: InteractiveContext): string {
-  const { providers } = context.host.app.models.catalogue;
-  const set = providers.flatMap(({ provider }) => variableInUse(provider, context) ?? []);
-  return set.length === 0 ? "" : ` Keys in the environment: ${set.join(", ")}.`;
+function pickStored(stored: readonly string[], context: InteractiveContext): Promise<string | undefined> {
+  const { logins } = context.host.app.models.keys;
+  return askPick(context.screen, {
+    title: "Remove which login or key?",
+    items: stored,
+    picks: "remove",
+    key: (provider) => provider,
+    text: (provider) => provider,
+    row: (provider) => ({
+      label: provider,
+      detail: logins.stored(provider) === undefined ? "key" : "login",
+    }),
+  });
 }

@@ -10,11 +10,12 @@ import {
 import { nextThinkingLevel } from "@bonsai-agent/models/host";
 import { findChoice, type ModelRegistry } from "../../call/model-choice.ts";
 import { writeSetting } from "../../call/settings-file.ts";
+import { missingText } from "../../views/login-state.ts";
 import { count, sizeText } from "../../views/numbers.ts";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
-import { missing, pickModel } from "../panels/model-picker.ts";
+import { pickModel } from "../panels/model-picker.ts";
 import { keys } from "../terminal/keys.ts";
 import type { AutocompleteItem } from "../terminal/tui.ts";
 import { passedThreshold } from "./compaction-commands.ts";
@@ -70,7 +71,7 @@ async function completeModels(prefix: string, { host }: InteractiveContext): Pro
   };
   return [
     ...usable.filter(fitting).map((model) => item(model)),
-    ...others.filter(fitting).map((model) => item(model, missing(model, models.keys))),
+    ...others.filter(fitting).map((model) => item(model, missingText(model, models.keys))),
   ];
 }
 
@@ -106,7 +107,10 @@ async function isSet(words: string, context: InteractiveContext): Promise<boolea
     if (isReachable(model, host.app.models.keys))
       notifyModel(referenceOf(await host.setModel(words)), context);
     else
-      notify(`${referenceOf(model)} is not available: ${missing(model, host.app.models.keys)}.`, "warning");
+      notify(
+        `${referenceOf(model)} is not available: ${missingText(model, host.app.models.keys)}.`,
+        "warning",
+      );
     return true;
   } catch (error) {
     if (BonsaiError.is(error) && searchCodes.has(error.code)) return false;

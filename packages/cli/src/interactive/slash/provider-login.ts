@@ -1,14 +1,14 @@
-import { openBrowser } from "@bonsai-agent/extension/login";
 import type { ProviderConfig } from "@bonsai-agent/models";
 import type { LoginCallbacks, ProviderLogin } from "@bonsai-agent/models/login";
+import { openLoginPage, PASTE_QUESTION } from "../../call/login.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { askPick } from "../panels/ask.ts";
 import { LoginPanel } from "../panels/login-panel.ts";
 import { copy } from "./copy.ts";
 
 /**
- * Runs the login of a provider in a panel. Esc ends all of it, and nothing is stored.
- * @returns what is stored from now on; undefined where the user cancelled it
+ * Runs the login of a provider in a panel. Esc cancels it, and nothing is stored.
+ * @returns the stored login; undefined after a cancel
  * @throws what the login throws
  */
 export async function runProviderLogin(
@@ -20,14 +20,14 @@ export async function runProviderLogin(
   const controller = new AbortController();
   const { promise: panel, resolve: opened } = Promise.withResolvers<LoginPanel>();
   const { promise: closed, resolve: close } = Promise.withResolvers<void>();
-  // Whoever closes the panel, by Esc or at the end of the program, ends the login.
+  // The login ends with its panel: by Esc or at the end of the program.
   const shown = screen.show<void>((done) => {
     void closed.then(() => done(undefined));
     const made = new LoginPanel({
       place: screen,
       title: `Log in to ${login.name}`,
       onCopy: (text) => void copied(text, made, context),
-      onOpen: (url) => void browsed(url, made, context),
+      onOpen: (url) => void openPage(url, made, context),
       onCancel: () => done(undefined),
     });
     opened(made);
@@ -58,13 +58,12 @@ function callbacksOf(panel: LoginPanel, { signal, cancel, context }: CallbackPar
     signal,
     onAuth({ url, instructions }) {
       panel.showUrl(url, instructions);
-      void browsed(url, panel, context);
+      void openPage(url, panel, context);
     },
     onDeviceCode: (info) => panel.showCode(info),
     onProgress: (message) => panel.progress(message),
     onPrompt: (prompt) => panel.ask(prompt),
-    onManualCodeInput: () =>
-      panel.askForCode("If the browser runs on another machine, paste its final address or the code here."),
+    onManualCodeInput: () => panel.askForCode(PASTE_QUESTION),
     async onSelect({ message, options }) {
       const chosen = await askPick(context.screen, {
         title: message,
@@ -79,9 +78,8 @@ function callbacksOf(panel: LoginPanel, { signal, cancel, context }: CallbackPar
   };
 }
 
-async function browsed(url: string, panel: LoginPanel, { host }: InteractiveContext): Promise<void> {
-  const isOpen = await openBrowser(url, { env: host.app.call.io.env });
-  panel.status(isOpen ? "Opened in your browser." : "Could not open a browser. Open the address yourself.");
+async function openPage(url: string, panel: LoginPanel, { host }: InteractiveContext): Promise<void> {
+  panel.status(await openLoginPage(url, host.app.call.io.env));
 }
 
 async function copied(text: string, panel: LoginPanel, context: InteractiveContext): Promise<void> {
