@@ -196,7 +196,6 @@ export const jsonOutcomes: readonly JsonOutcome[] = [
   { name: "compact-by-extension", args: compacted },
   { name: "compact-again", before: [compacted], args: "compact shop.jsonl --again" },
   { name: "compact-before-entry", args: "compact shop.jsonl --before cccc0005" },
-  { name: "compact-at-leaf", args: "compact shop.jsonl --keep 10 --leaf aaaa0004 -o leaf.jsonl" },
   { name: "compact-masked", args: "compact command.jsonl --keep 2k" },
   { name: "compact-planned-masks", args: "compact command.jsonl --keep 2k --dry-run" },
   { name: "compact-nothing", args: "compact shop.jsonl" },
