@@ -45,7 +45,7 @@ function firstWriteError(interrupt: () => boolean): () => Promise<Error | undefi
     // Work that was interrupted has said how it ended.
     else if (!interrupt()) process.exit(process.exitCode ?? 0);
   });
-  // Nobody is left to read it.
+  // A closed stderr has no reader.
   process.stderr.on("error", () => {});
   // The event comes a moment after the callback.
   const settle = (resolve: (error: Error | undefined) => void) => setImmediate(() => resolve(first));

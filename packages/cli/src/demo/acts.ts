@@ -1,35 +1,22 @@
 import type { ScenarioAnswer } from "@bonsai-agent/models/scripted";
 
-/** A piece of the demonstration: what the user does, and what the scripted model will say. */
+/** One act of the demo: the user's prompt and the scripted answers. */
 export interface Act {
   title: string;
-  /** What there is to see, for the audience. */
+  /** Explains the act to the audience. */
   note: string;
-  /** Go back to the end of this act first, and take a summary of the branch that is left along. */
+  /** Goes back to the end of this act first, with a summary of the abandoned branch. */
   backTo?: number;
   user: string;
   answers: readonly ScenarioAnswer[];
-  /** What the model says when the early part of this act's turn is to be summarised. */
+  /** The model's summary of the early part of this act's turn. */
   earlyPart?: string;
-  /** From here on the model gives no summaries. */
-  summariserFails?: boolean;
 }
 
 const bash = (command: string) => ({ name: "bash", arguments: { command } });
 const read = (path: string) => ({ name: "read", arguments: { path } });
 
-/** What the user pastes: people do. It cannot be masked, only summarised. */
-const house = Array.from({ length: 90 }, (_, at) => {
-  const [part, rule] = [
-    ["Verb", "begin with a verb in the past tense and name the thing that changed, not the file"],
-    ["Length", "one line of at most a hundred characters; write longer explanations into the commit message"],
-    ["Money", "name amounts in whole cents and say which way they were rounded"],
-    ["Tone", "no praise, no apology, nothing that only the author understands"],
-  ][at % 4]!;
-  return `${at + 1}. ${part}: ${rule} (agreed in week ${10 + at}).`;
-}).join("\n");
-
-/** The model's words; everything else in the demonstration happens. */
+/** The model's answers. Everything else in the demo really happens. */
 export const acts: readonly Act[] = [
   {
     title: "The tests fail",
@@ -74,7 +61,7 @@ Find out why the tests fail and fix it; nothing in test/ may change, all amounts
   {
     title: "A small task",
     note: "An ordinary turn. The context is small again.",
-    user: `Good. Put one line about it into CHANGES.md. This is how we write them:\n\n${house}`,
+    user: "Good. Put one line about it into CHANGES.md.",
     answers: [
       {
         calls: [
@@ -92,7 +79,7 @@ Find out why the tests fail and fix it; nothing in test/ may change, all amounts
   },
   {
     title: "A week of logs",
-    note: "Long tool results fill the window during a task. Old results are masked first; then the turn is split.",
+    note: "Long tool results fill the window during a task. Old results are masked.",
     user: "Customers say that discount codes are refused. Read logs/monday.log to logs/friday.log, find out which codes fail and why, and write it to FINDINGS.md.",
     answers: [
       { text: "Day by day.", calls: [read("logs/monday.log")] },
@@ -116,14 +103,6 @@ Find out why the tests fail and fix it; nothing in test/ may change, all amounts
       { calls: [bash("grep -c refused logs/*.log")] },
       { text: "FINDINGS.md has the reasons: case and blanks count, and SUMMER does not exist." },
     ],
-    earlyPart: `## Request
-Read logs/monday.log to logs/friday.log, find out which discount codes are refused and why, write it to FINDINGS.md.
-
-## Done So Far
-- logs/monday.log and logs/tuesday.log: refused are "spring" and "Welcome" (case), "friend5 " (trailing blank), "SUMMER" (unknown)
-
-## Needed to Continue
-- Wednesday to Friday are not read yet; then FINDINGS.md`,
   },
   {
     title: "Another way",
@@ -151,24 +130,9 @@ Read logs/monday.log to logs/friday.log, find out which discount codes are refus
       { text: "discountOf() trims and ignores case; the tests pass." },
     ],
   },
-  {
-    title: "The summariser fails",
-    note: "From now on every summary request fails.",
-    summariserFails: true,
-    user: "Which region used SUMMER most? The ledgers are data/north.csv, south.csv, east.csv and west.csv. Answer in one sentence, no files.",
-    answers: [
-      { text: "The west first.", calls: [read("data/west.csv")] },
-      {
-        text: "Now the other three.",
-        calls: [read("data/north.csv"), read("data/south.csv"), read("data/east.csv")],
-      },
-      { calls: [bash("grep -c SUMMER data/*.csv")] },
-      { text: "All four regions used SUMMER nearly as often as each other, 22 or 23 times in 160 orders." },
-    ],
-  },
 ];
 
-/** What the scripted model says when anything else is to be summarised, by kind. */
+/** The model's other summaries, by kind. */
 export const summaries: Readonly<Record<"history" | "branch", string>> = {
   history: `## Goal
 Keep the corner shop's prices right: failing tests fixed, refused discount codes explained.

@@ -16,9 +16,9 @@ import { type Act, acts, summaries } from "./acts.ts";
 import { writeProject } from "./project.ts";
 
 /** Something worth a mark in the chart. */
-export type Moment = "masked" | "summarised" | "digested" | "overflow" | "tree";
+export type Moment = "masked" | "summarised" | "overflow" | "tree";
 
-/** Whoever watches the demonstration. */
+/** Shows the demo while it runs. */
 export interface DemoViewer {
   actBegins(act: Act, number: number): Promise<void>;
   listen(lifecycle: Lifecycle<LifecycleEvents>): void;
@@ -31,9 +31,9 @@ export interface DemoRun {
   projectFolder: string;
   /** Every request, in order. */
   served: readonly ServedRequest[];
-  /** What happened just before the request with this index. */
+  /** Each moment, with the index of the request after it. */
   moments: readonly { at: number; moment: Moment }[];
-  /** What the server really holds. */
+  /** The server's true window. */
   windowTokens: number;
 }
 
@@ -48,7 +48,7 @@ interface DemoOptions {
 
 const WINDOW_TOKENS = 16_500;
 
-/** The catalogue is wrong about its window: that happens to everybody with a local server. */
+/** Its window is wrong in the catalogue, as often for local servers. */
 const model: CatalogueModel = {
   provider: "scripted",
   id: "actor-32k",
@@ -62,7 +62,7 @@ const model: CatalogueModel = {
   usdPerMillionTokens: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 },
 };
 
-/** Plays all acts: a real agent with real tools on a real project; only the model's words are written down. */
+/** Plays all acts: a real agent with real tools on a real project, and a scripted model. */
 export async function playDemo(options: DemoOptions): Promise<DemoRun> {
   const projectFolder = join(options.folder, "corner-shop");
   mkdirSync(projectFolder);
@@ -136,10 +136,7 @@ function watch(lifecycle: Lifecycle<LifecycleEvents>, mark: (moment: Moment) => 
   lifecycle.on("auto_compaction_start", ({ reason }) => {
     if (reason === "overflow") mark("overflow");
   });
-  lifecycle.on("session_compact", ({ compactionEntry }) => {
-    const { manifest } = (compactionEntry.details ?? {}) as { manifest?: { rung?: string } };
-    mark(manifest?.rung === "digest" ? "digested" : "summarised");
-  });
+  lifecycle.on("session_compact", () => mark("summarised"));
 }
 
 /** One request as the server of the demonstration saw it. */
@@ -151,28 +148,26 @@ interface ServedRequest {
 }
 
 interface ScriptedModelOptions {
-  /** What the server really holds, whatever the catalogue says. */
+  /** The server's true window. The catalogue names twice as much. */
   windowTokens: number;
   /** Wait before each piece of an answer. */
   delayMs: number;
   onServed: (served: ServedRequest) => void;
 }
 
-/** The scripted model: it says the lines of the act, and refuses what is too long as a server does. */
+/** A scripted model: answers with the lines of the act, and refuses long requests as a server does. */
 class ScriptedModel {
   readonly #options: ScriptedModelOptions;
   #lines: ScenarioAnswer[] = [];
   #earlyPart = "";
-  #summariserFails = false;
 
   constructor(options: ScriptedModelOptions) {
     this.#options = options;
   }
 
-  beginAct({ answers, earlyPart = "", summariserFails = false }: Act): void {
+  beginAct({ answers, earlyPart = "" }: Act): void {
     this.#lines = [...answers];
     this.#earlyPart = earlyPart;
-    this.#summariserFails = summariserFails;
   }
 
   provider(): Provider {
@@ -195,7 +190,6 @@ class ScriptedModel {
   }
 
   #summary({ summaryKind = "history" }: ProviderCall): ScenarioAnswer {
-    if (this.#summariserFails) return { error: { status: 500, message: "The server is not available." } };
     return { text: summaryKind === "turnPrefix" ? this.#earlyPart : summaries[summaryKind] };
   }
 }

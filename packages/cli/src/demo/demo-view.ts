@@ -38,7 +38,7 @@ export class DemoView implements DemoViewer {
       this.#print(
         ...this.#paragraph(`back to the end of act ${backTo}, with a summary`, "  /tree  ", "cyan"),
       );
-    this.#print(...this.#paragraph(foldedPaste(user), "you     ", "bold"));
+    this.#print(...this.#paragraph(user, "you     ", "bold"));
     await this.#options.pause(3);
   }
 
@@ -144,7 +144,7 @@ export class DemoView implements DemoViewer {
   }
 }
 
-/** Who summarised what, as the compaction's own record has it. */
+/** The summariser and the summarised messages, from the compaction's record. */
 function howSummarised(compaction: CompactionEntry): string {
   const { rung, summarised, turnPrefix, kept, splitTurn } = manifestOf(compaction) ?? {};
   if (summarised === undefined || turnPrefix === undefined || kept === undefined) return "";
@@ -152,14 +152,6 @@ function howSummarised(compaction: CompactionEntry): string {
   const older = summarised.count === 0 ? [] : [counted(summarised.count, "message")];
   const early = splitTurn ? [`the first ${count(turnPrefix.count)} messages of the current turn`] : [];
   return `${by} summarised ${[...older, ...early].join(" and ")}; ${count(kept.count)} ${kept.count === 1 ? "is" : "are"} kept word for word.`;
-}
-
-/** Nobody reads a long paste twice. */
-function foldedPaste(text: string): string {
-  const lines = text.split("\n");
-  const [first, ...rest] = lines;
-  if (rest.length < 6) return text;
-  return [first, ...rest.slice(0, 2), `… (${count(rest.length - 2)} more lines pasted)`].join("\n");
 }
 
 function subject(args: unknown): string {
@@ -177,7 +169,6 @@ const eighths = " ▁▂▃▄▅▆▇█";
 const marks: Readonly<Record<Moment, { glyph: string; means: string }>> = {
   masked: { glyph: "m", means: "masked" },
   summarised: { glyph: "s", means: "summarised" },
-  digested: { glyph: "d", means: "digested" },
   overflow: { glyph: "!", means: "refused" },
   tree: { glyph: "t", means: "/tree" },
 };
@@ -217,7 +208,7 @@ function cell(tokens: number, row: number, top: number): string {
 /** The strongest of what happened between two requests of turns. */
 function markOf(moments: DemoRun["moments"], after: number, upTo: number): string {
   const between = moments.filter(({ at }) => at > after && at <= upTo).map(({ moment }) => moment);
-  const order: Moment[] = ["digested", "summarised", "masked", "tree", "overflow"];
+  const order: Moment[] = ["summarised", "masked", "tree", "overflow"];
   const strongest = order.find((moment) => between.includes(moment));
   return strongest === undefined ? " " : marks[strongest].glyph;
 }

@@ -12,7 +12,7 @@ import { treeView } from "../views/tree-view.ts";
 import { type DemoRun, playDemo } from "./demo-run.ts";
 import { DemoView, tokenChart } from "./demo-view.ts";
 
-/** So slow that one can read along: between the pieces of an answer, and after a line or two. */
+/** Pauses for readers: between the pieces of an answer, and after a line or two. */
 const PIECE_DELAY_MS = 60;
 const LINE_DELAY_MS = 400;
 
@@ -41,7 +41,6 @@ function played({ io, output, options }: Invocation, folder: string, signal: Abo
     print: (lines) => (output.wantsJson ? undefined : output.lines(lines)),
     width: output.width,
     pause: async (weight) => {
-      // Whoever stops the demonstration need not wait.
       if (isSlow) await wait(weight * LINE_DELAY_MS, undefined, { signal }).catch(() => {});
     },
   });

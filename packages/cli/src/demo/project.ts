@@ -20,7 +20,6 @@ function files(): Record<string, string> {
     "docs/pricing.md": pricingGuide(),
     "logs/build.log": buildLog(),
     ...Object.fromEntries(weekdays.map((day, index) => [`logs/${day}.log`, dayLog(day, index)])),
-    ...Object.fromEntries(regions.map((region, index) => [`data/${region}.csv`, ledger(region, index)])),
   };
 }
 
@@ -66,7 +65,6 @@ test("amounts are shown with two decimals", () => {
 `;
 
 const weekdays = ["monday", "tuesday", "wednesday", "thursday", "friday"];
-const regions = ["north", "south", "east", "west"];
 const tried = ["SPRING", "spring", "WELCOME", "FRIEND5", "friend5 ", "SUMMER", "Welcome"];
 
 function pricingGuide(): string {
@@ -92,12 +90,4 @@ function dayLog(day: string, index: number): string {
     return `${day} 0${8 + (at % 2)}:${String((at * 7) % 60).padStart(2, "0")} cart=${1000 + index * 100 + at} code="${code}" ${isKnown ? "accepted" : "refused: unknown code"} total=${900 + at * 23}`;
   });
   return `${lines.join("\n")}\n`;
-}
-
-function ledger(region: string, index: number): string {
-  const lines = Array.from({ length: 160 }, (_, at) => {
-    const cents = 500 + ((at * 131 + index * 17) % 4000);
-    return `${region}-${10_000 + at},2026-11-${String(1 + (at % 28)).padStart(2, "0")},${cents},${tried[(at + index) % tried.length]?.trim()}`;
-  });
-  return `order,date,cents,code\n${lines.join("\n")}\n`;
 }

@@ -66,7 +66,7 @@ interface LossViewOptions {
   isPlan?: boolean;
 }
 
-/** What a summary carries and leaves out, then an empty line. Empty if nothing is known. */
+/** The carried and omitted facts of a summary, then an empty line. Empty if nothing is known. */
 export function* lossView(known: SummaryLoss, { width, indent, isPlan }: LossViewOptions): Generator<Line> {
   const said = lossLines(known, { isPlan });
   for (const { text, isLoss } of said)
