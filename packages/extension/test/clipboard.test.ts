@@ -6,9 +6,9 @@ import { writeClipboard } from "../src/host/clipboard.ts";
 import { on } from "./desk.ts";
 
 test("skips programs that fail or hang", async () => {
-  const scripts = { "wl-copy": "exit 1", xclip: "sleep 1000", xsel: 'cat > "$(dirname "$0")/copied"' };
-  const options = on({ scripts, timeoutMs: 2_000 });
-  expect(await writeClipboard("grün\n", options)).toBe("xsel");
+  const scripts = { "wl-copy": "exit 1", xclip: "sleep 1000", tmux: 'cat > "$(dirname "$0")/copied"' };
+  const options = on({ scripts, variables: { TMUX: "/tmp/tmux,1,0" }, timeoutMs: 2_000 });
+  expect(await writeClipboard("grün\n", options)).toBe("tmux");
   expect(readFileSync(join(options.env!.PATH!, "copied"), "utf8")).toBe("grün\n");
 });
 

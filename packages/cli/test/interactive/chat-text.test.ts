@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { foldedLines, foldMark, outputLines, shownLine } from "../../src/interactive/chat/chat-text.ts";
 import { codeSpans } from "../../src/interactive/chat/code-highlighter.ts";
-import { diffGutter, diffLines } from "../../src/interactive/chat/diff-lines.ts";
+import { diffLines, gutterColumns } from "../../src/interactive/chat/diff-lines.ts";
 import { imageMarker } from "../../src/interactive/chat/image-block.ts";
 import { changeOf, longCommand, writtenText } from "../../src/interactive/chat/tool-block.ts";
 
@@ -34,9 +34,9 @@ test("an image is shown by its kind and size", () => {
 test("a difference is shown line by line, without control sequences", () => {
   const diff = "@@ -1,2 +1,2 @@\n same\n-old\x1b[2J\n+new\tx\n\\ No newline at end of file\n";
   expect(diffLines(diff)).toEqual([
-    { kind: "same", text: " same", oldNumber: 1, newNumber: 1 },
-    { kind: "removed", text: "-old␛[2J", oldNumber: 2 },
-    { kind: "added", text: "+new  x", newNumber: 2 },
+    { kind: "same", text: " same", number: 1 },
+    { kind: "removed", text: "-old␛[2J", number: 2 },
+    { kind: "added", text: "+new  x", number: 2 },
     { kind: "gap", text: "no newline at the end of the file" },
   ]);
 });
@@ -45,24 +45,19 @@ test("the parts of a difference have a gap between them, and their own numbers",
   const lines = diffLines("@@ -9,1 +9,2 @@\n a\n+b\n@@ -1200 +1201 @@ function f()\n-c\n+d");
   expect(lines.slice(2)).toEqual([
     { kind: "gap", text: "⋮ function f()" },
-    { kind: "removed", text: "-c", oldNumber: 1200 },
-    { kind: "added", text: "+d", newNumber: 1201 },
+    { kind: "removed", text: "-c", number: 1200 },
+    { kind: "added", text: "+d", number: 1201 },
   ]);
-  const gutters = (width: number) => lines.map(diffGutter(lines, width).of);
-  expect(gutters(117)).toEqual(["   9    9 ", "       10 ", "          ", "1200      ", "     1201 "]);
-  expect(gutters(77)).toEqual(["   9 ", "  10 ", "     ", "     ", "1201 "]);
-  expect(gutters(20).join("")).toBe("");
-  expect(diffGutter(diffLines("-a\n+b"), 117).columns).toBe(0);
+  expect(gutterColumns(lines, 77)).toBe(5);
+  expect(gutterColumns(lines, 20)).toBe(0);
+  expect(gutterColumns(diffLines("-a\n+b"), 117)).toBe(0);
 });
 
-test("an invisible difference is made visible", () => {
+test("white space at the end of a changed line is visible", () => {
   const texts = (diff: string) => diffLines(diff).map(({ text }) => text);
-  expect(texts("-a  \n+a\t\n b  \n+\n+ \n")).toEqual(["-a··", "+a→", " b  ", "+", "+·"]);
-  expect(texts("-a\r\n+a\n c\r")).toEqual(["-a␍", "+a", " c␍"]);
-  expect(texts("-a\r\n+b\r\n c\r")).toEqual(["-a", "+b", " c"]);
-  const missing = "\\ No newline at end of file";
-  expect(texts(`-a\n+a\n${missing}`)).toEqual(["-a", "+a", "no newline at the end of the file"]);
-  expect(texts(`-a\n${missing}\n+b\n${missing}`)).toEqual(["-a", "+b"]);
+  expect(texts("-a  \n+a\t\n b  \n+\n+ \n")).toEqual(["-a··", "+a→", " b", "+", "+·"]);
+  expect(texts("-a\r\n+a\n c\r")).toEqual(["-a␍", "+a", " c"]);
+  expect(texts("-a\n+a\n\\ No newline at end of file")).toEqual(["-a", "+a", "no newline at the end of the file"]);
 });
 
 test("only details that count lines are a change", () => {

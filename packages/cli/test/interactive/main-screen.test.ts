@@ -193,12 +193,12 @@ test("a block unfolded above the screen is printed below a rule; folding changes
   await opened.draw();
   const unfolded = numbered(40).flatMap((line) => (/[05]$/.test(line) ? [line, `${line} in full`] : [line]));
   opened.chat.texts = unfolded.slice();
-  opened.screen.showUnfolded();
+  opened.screen.showOther();
   await opened.draw();
   const printed = [...shell, ...numbered(34), "-----", ...unfolded];
   expect(scrolledAndShown(opened)).toEqual(printed);
   opened.chat.texts = numbered(40);
-  opened.screen.showUnfolded();
+  opened.screen.showOther();
   await opened.draw();
   expect(lines(opened.terminal.screen()).slice(0, 6)).toEqual(numbered(40).slice(-6));
   opened.chat.texts.push(...numbered(20, "later"));
@@ -212,7 +212,7 @@ test("unfolding prints at most the last thousand lines", async () => {
   opened.chat.texts = numbered(40);
   await opened.draw();
   opened.chat.texts = numbered(5_000, "unfolded");
-  opened.screen.showUnfolded();
+  opened.screen.showOther();
   await opened.draw();
   const all = scrolledAndShown(opened);
   expect(all.slice(0, shell.length)).toEqual(shell);
@@ -248,10 +248,10 @@ test("another branch is printed from where it parts", async () => {
   const opened = await open();
   opened.chat.texts = numbered(40);
   await opened.draw();
-  opened.chat.texts = [...numbered(20), ...numbered(30, "other")];
+  opened.chat.texts = [...numbered(20), "", ...numbered(30, "other")];
   opened.screen.showOther();
   await opened.draw();
-  expect(scrolledAndShown(opened)).toEqual([...shell, ...numbered(40), "-----", ...numbered(30, "other")]);
+  expect(scrolledAndShown(opened)).toEqual([...shell, ...numbered(40), "-----", "", ...numbered(30, "other")]);
 });
 
 test("a compaction below what is kept prints nothing twice", async () => {
@@ -282,10 +282,8 @@ test("writes blanks at the end of a line only if they are visible", () =>
   everyRow([
     ["plain     ", "plain"],
     ["     ", ""],
-    ["\u001b[38;2;7;44;4mred\u001b[39m     ", "\u001b[38;2;7;44;4mred\u001b[39m"],
-    ["\u001b[7mcursor\u001b[0m     ", "\u001b[7mcursor\u001b[0m"],
+    ["\u001b[38;5;110mblue\u001b[39m     ", "\u001b[38;5;110mblue\u001b[39m"],
     ["\u001b[48;5;7mblue\u001b[39m     ", undefined],
-    ["\u001b[1;44mblue\u001b[49m     ", "\u001b[1;44mblue\u001b[49m"],
     ["\u001b[4munder     ", undefined],
     ["\u001b[44mblue     \u001b[49m", undefined],
   ])(([line, written = line]) => {

@@ -78,7 +78,6 @@ export class Paper {
       return;
     }
     this.lines.length = first;
-    if (before.kind === "goesForRule") this.#print([rule]);
   }
 
   #print(lines: readonly string[]): void {

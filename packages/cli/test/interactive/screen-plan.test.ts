@@ -45,7 +45,7 @@ class Stage {
         return { kind: "more" };
       case "unfold":
         this.chat.splice(this.chat.length >> 1, 0, ...this.#said(step.count));
-        return { kind: "unfolded" };
+        return { kind: "other" };
       case "other":
         this.chat = [...this.chat.slice(step.from, step.to), ...this.#said(step.count)];
         return { kind: "other" };

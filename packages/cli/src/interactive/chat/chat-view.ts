@@ -208,7 +208,8 @@ export class ChatView {
   toggleExpanded(): void {
     this.#isExpanded = !this.#isExpanded;
     for (const each of this.#shown) each.expand(this.#isExpanded);
-    this.#screen.redrawUnfolded();
+    if (this.#isExpanded) this.#screen.redrawOther();
+    else this.#screen.redraw();
   }
 
   get isExpanded(): boolean {

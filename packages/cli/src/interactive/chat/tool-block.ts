@@ -8,7 +8,7 @@ import type { Style } from "../terminal/theme.ts";
 import { visibleWidth } from "../terminal/tui.ts";
 import type { ChatLooks } from "./chat-block.ts";
 import { outputLines, shownLine, wrapped } from "./chat-text.ts";
-import { type DiffLine, type DiffLineKind, diffGutter, diffLines } from "./diff-lines.ts";
+import { type DiffLine, diffLines, gutterColumns } from "./diff-lines.ts";
 import { ImageBlock } from "./image-block.ts";
 
 type ToolState = "waiting" | "running" | "done" | "failed";
@@ -219,22 +219,17 @@ export class ToolBlock extends ImageBlock {
   }
 
   #diff(diff: string, width: number): string[] {
-    const {
-      toolDiffAdded: added,
-      toolDiffRemoved: removed,
-      toolDiffContext: same,
-      dim,
-    } = this.looks.theme.style;
-    const looks: Readonly<Record<DiffLineKind, Style>> = { added, removed, gap: dim, same };
+    const { toolDiffAdded: added, toolDiffRemoved: removed, toolDiffContext: same, dim } = this.looks.theme.style;
+    const looks = { added, removed, gap: dim, same };
     const lines = diffLines(diff);
-    const gutter = diffGutter(lines, width - indent.length);
-    const blank = indent + " ".repeat(gutter.columns);
-    const drawn = (line: DiffLine) => {
-      const text = this.cut([line.text], width - gutter.columns);
-      const [first = "", ...rest] = wrapped(text, width, looks[line.kind], blank);
-      return [`${indent}${dim(gutter.of(line))}${first.slice(blank.length)}`, ...rest];
+    const columns = gutterColumns(lines, width - indent.length);
+    const blank = indent + " ".repeat(columns);
+    const draw = ({ kind, text, number }: DiffLine) => {
+      const [first = "", ...rest] = wrapped(this.cut([text], width - columns), width, looks[kind], blank);
+      const gutter = columns === 0 ? "" : dim(`${String(number ?? "").padStart(columns - 1)} `);
+      return [indent + gutter + first.slice(blank.length), ...rest];
     };
-    return this.folded(lines, { fold: diffFold, open, draw: (part) => part.flatMap(drawn) });
+    return this.folded(lines, { fold: diffFold, open, draw: (part) => part.flatMap(draw) });
   }
 }
 

@@ -72,8 +72,13 @@ export function firstTheme({ io, options }: AgentCall): FirstTheme | Promise<Fir
 async function ownThemes(choice: string, folders: readonly string[]): Promise<ThemeColors[]> {
   const { readThemeFile } = await import("../terminal/theme-file.ts");
   const files = choice.split("/").flatMap((name) => folders.map((folder) => join(folder, `${name}.json`)));
-  const read = await Promise.all(files.map((file) => readThemeFile(file).catch(() => undefined)));
-  return read.filter((theme) => theme !== undefined);
+  return files.flatMap((file) => {
+    try {
+      return [readThemeFile(file)];
+    } catch {
+      return [];
+    }
+  });
 }
 
 /** Owner of the program's end. The terminal is given back in every case. */

@@ -206,7 +206,7 @@ async function chosenCall(context: InteractiveContext, call: AgentCall): Promise
  */
 async function untilQuit(mode: Mode, reading: Promise<void>, onStarted: () => void): Promise<void> {
   const { context, opened, ui, queue, completion } = mode;
-  const { host, screen, themes, quitSignal, quit } = context;
+  const { host, screen, quitSignal, quit } = context;
   const asked = new Promise<void>((resolve) => {
     if (quitSignal.aborted) resolve();
     quitSignal.addEventListener("abort", () => resolve(), { once: true });
@@ -228,7 +228,6 @@ async function untilQuit(mode: Mode, reading: Promise<void>, onStarted: () => vo
   await asked;
   stopIndexing();
   queue.end();
-  themes.close();
   screen.leaveAll();
   await host.stop();
 }

@@ -111,6 +111,6 @@ function tooLong(what: string): BonsaiError {
   return new BonsaiError({
     code: "copy_too_long",
     message: `Could not copy ${what}: no clipboard program found, and terminals accept at most ${bytes(mostCopiedBytes)}.`,
-    hint: "Install wl-clipboard, xclip or xsel, copy a single code block, or write a file with /export FILE.",
+    hint: "Install wl-clipboard or xclip, copy a single code block, or write a file with /export FILE.",
   });
 }

@@ -7,10 +7,10 @@ import {
 import { drawsImage } from "./inline-image.ts";
 import type { Frame } from "./screen-plan.ts";
 
-/** What is drawn for fewer columns is cut: into one or two, the library's components cannot lay out wide characters. */
-const LEAST_COLUMNS = 10;
+/** Frames for fewer columns are cut: the library cannot lay out wide characters in one or two columns. */
+const MIN_COLUMNS = 10;
 
-/** @returns the lines of all parts, those up to the last kept one as kept */
+/** Draws all parts. The lines up to the end of the last kept part are kept. */
 export function fittedFrame(
   parts: readonly Component[],
   keptParts: ReadonlySet<Component>,
@@ -19,10 +19,10 @@ export function fittedFrame(
   const lines: string[] = [];
   let kept = 0;
   for (const part of parts) {
-    for (const line of part.render(Math.max(columns, LEAST_COLUMNS))) lines.push(line);
+    for (const line of part.render(Math.max(columns, MIN_COLUMNS))) lines.push(line);
     if (keptParts.has(part)) kept = lines.length;
   }
-  if (columns >= LEAST_COLUMNS) return { lines, kept };
+  if (columns >= MIN_COLUMNS) return { lines, kept };
   return { lines: lines.map((line) => (drawsImage(line) ? "" : fittedLine(line, columns))), kept };
 }
 
@@ -31,40 +31,23 @@ export function fittedLine(line: string, columns: number): string {
   return drawsImage(line) || visibleWidth(line) <= columns ? line : truncateToWidth(line, columns, "");
 }
 
-/** A line without the blanks at its end that nobody sees: a terminal that gets narrower would wrap them. */
+/** A line without invisible blanks at its end: a narrower terminal would wrap them. */
 export function withoutPadding(line: string): string {
-  const end = line.trimEnd();
-  return end.length === line.length || showsBlanks(end) ? line : end;
+  return styledBlanks.test(line) ? line : line.trimEnd();
 }
 
-/** What is seen of a blank: its background, and lines under and through it. */
-const ends: Readonly<Record<number, number>> = { 24: 4, 27: 7, 29: 9, 49: 48, 55: 53 };
+/** A background, reverse video, an underline or a line through: then blanks are visible. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: styles begin with one
+const styledBlanks = /\x1b\[(?:\d+;)*(?:[479]|53|4[0-8]|10[0-7])[;m]/;
 
-/** True where blanks behind this are seen. */
-function showsBlanks(line: string): boolean {
-  const seen = new Set<number>();
-  for (const sequence of line.split("\x1b[").slice(1)) {
-    const codes = /^([\d;]*)m/.exec(sequence)?.[1]?.split(";").map(Number) ?? [];
-    while (codes.length > 0) {
-      const code = codes.shift()!;
-      if (code === 38 || code === 48) codes.splice(0, codes[0] === 5 ? 2 : 4);
-      if (code === 0) seen.clear();
-      else if (ends[code] !== undefined) seen.delete(ends[code]);
-      else if (code === 4 || code === 7 || code === 9 || code === 53) seen.add(code);
-      else if ((code >= 40 && code <= 48) || (code >= 100 && code <= 107)) seen.add(48);
-    }
-  }
-  return seen.size > 0;
-}
-
-/** Lines of at most `width` columns: what is wider is cut. Images fit already. */
+/** Cuts lines at `width` columns. Images fit already. */
 export function fittedLines(lines: readonly string[], width: number): string[] {
   return lines.map((line) =>
     !drawsImage(line) && visibleWidth(line) > width ? truncateToWidth(line, width) : line,
   );
 }
 
-/** A plain text in at most so many columns, as the terminal counts them; the cut ends nobody's style. */
+/** Cuts a plain text at `columns`. */
 export function cutText(text: string, columns: number): string {
   return columns < 1 ? "" : stripTerminalSequences(truncateToWidth(text, columns, "…"));
 }

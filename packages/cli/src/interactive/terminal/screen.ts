@@ -119,13 +119,7 @@ export class Screen {
     this.#tui.requestRender();
   }
 
-  /** Draws the chat that has been unfolded. */
-  redrawUnfolded(): void {
-    this.#tui.showUnfolded();
-    this.redraw();
-  }
-
-  /** Draws another chat. */
+  /** Draws a chat that is another or shows more. */
   redrawOther(): void {
     this.#tui.showOther();
     this.redraw();

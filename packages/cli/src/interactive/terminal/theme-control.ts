@@ -1,25 +1,24 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
 import type { AgentNotice } from "@bonsai-agent/agent";
 import type { ThemeColors } from "@bonsai-agent/extension/themes";
+import { BonsaiError } from "@bonsai-agent/messages";
 import type { ResourcePlace } from "../../call/resource-places.ts";
 import { didYouMean, fewOf } from "../../views/nearest-word.ts";
 import { builtInThemes } from "./built-in-themes.ts";
 import { schemeOfBackground } from "./capabilities.ts";
-import { findThemes } from "./find-themes.ts";
 import type { Screen } from "./screen.ts";
 import { parseOsc11BackgroundColor } from "./tui.ts";
 
 interface ThemeControlOptions {
   screen: Pick<Screen, "theme" | "tui">;
-  /** What the user wants: `auto`, a name, or two, for a light and a dark terminal, with a slash between them. */
+  /** `auto`, a name, or `light-name/dark-name`. */
   choice: string;
-  /** Themes that are there at once. */
+  /** Themes from files that the first frame needs. Default: none. */
   known?: readonly ThemeColors[];
 }
 
-/**
- * Owner of which theme is in use: the previewed one, else the one that an extension has set, else the one that the user
- * has chosen, for the terminal's background.
- */
+/** Owner of the theme in use: the previewed one, else the one an extension has set, else the user's choice. */
 export class ThemeControl {
   readonly #screen: Pick<Screen, "theme" | "tui">;
   #themes: ReadonlyMap<string, ThemeColors>;
@@ -27,26 +26,20 @@ export class ThemeControl {
   #choice: string;
   #ofExtension: string | ThemeColors | undefined;
   #previewed: string | undefined;
-  /** Undefined before all files were read. */
-  #notify: ((notice: AgentNotice) => void) | undefined;
-  /** The missing choice that was notified last. */
-  #missing: string | undefined;
-  #isClosed = false;
 
   constructor({ screen, choice, known = [] }: ThemeControlOptions) {
     this.#screen = screen;
     this.#background = screen.theme.now.appearance;
     this.#choice = choice;
-    this.#themes = withBuiltIns(new Map(known.map((theme) => [theme.name, theme])));
+    this.#themes = withBuiltIns(known);
     screen.theme.use(this.#wanted());
   }
 
-  /** What the user has chosen, as the settings have it. */
+  /** The user's choice in the settings. */
   get choice(): string {
     return this.#choice;
   }
 
-  /** All there are, by name. */
   get all(): readonly ThemeColors[] {
     return [...this.#themes.values()];
   }
@@ -55,59 +48,53 @@ export class ThemeControl {
     return this.#themes.get(name);
   }
 
-  /** True for `auto`, for the name of a theme, and for two of them with a slash between. */
+  /** True for `auto`, a theme's name, and two names with a slash between them. */
   has(choice: string): boolean {
     return namesOf(choice).every((name) => this.#themes.has(name));
   }
 
   /**
    * Reads the theme files again.
-   * @param onNotice gets the problems, now and later. Omitted while extensions may still add themes.
+   * @param onNotice gets the problems. Omitted while extensions may still add themes.
    */
   async read(places: readonly ResourcePlace[], onNotice?: (notice: AgentNotice) => void): Promise<void> {
-    const { themes, broken, notices } = await findThemes(places, Object.keys(builtInThemes));
-    if (this.#isClosed) return;
-    if (onNotice !== undefined) for (const notice of notices) onNotice(notice);
-    this.#notify = onNotice;
-    this.#missing = undefined;
-    // An earlier version of a file that is broken now is better than nothing.
-    const kept = this.all.filter(({ name, path = "" }) => broken.includes(path) && !themes.has(name));
-    this.#themes = withBuiltIns(new Map([...kept.map((theme) => [theme.name, theme] as const), ...themes]));
+    const { themes, problems } = await readThemes(places);
+    this.#themes = withBuiltIns(themes);
     this.#apply();
+    for (const message of problems)
+      onNotice?.({ level: "warning", code: "theme_left_out", message: `Theme file ${message}` });
+    if (this.has(this.#choice)) return;
+    const missing = namesOf(this.#choice).filter((name) => !this.#themes.has(name));
+    const names = [...this.#themes.keys()];
+    onNotice?.({
+      level: "warning",
+      code: "theme_missing",
+      message: `There is no theme ${missing.join(" and no theme ")}. Using auto instead. Themes: ${fewOf(names)}.${didYouMean(missing[0], names)}`,
+    });
   }
 
-  close(): void {
-    this.#isClosed = true;
-    this.#notify = undefined;
-  }
-
-  /** What the settings say; what an extension has set ends where that is something new. */
+  /** Takes the choice of the settings. A new choice replaces the theme of an extension. */
   choose(choice: string): void {
     if (choice === this.#choice) return;
     this.#choice = choice;
-    this.#ofExtension = undefined;
-    this.#missing = undefined;
-    this.#chosen();
+    this.setOfExtension(undefined);
   }
 
-  /** Undefined brings back what the user has chosen. */
+  /** Undefined restores the user's choice. */
   setOfExtension(theme: string | ThemeColors | undefined): void {
-    if (theme === this.#ofExtension) return;
     this.#ofExtension = theme;
-    this.#chosen();
+    this.#use();
   }
 
   /** Shows another theme for now; undefined ends that. */
   preview(choice: string | undefined): void {
-    if (choice === this.#previewed) return;
     this.#previewed = choice;
-    this.#chosen();
+    this.#use();
   }
 
   /**
-   * Asks the terminal for its background, and takes the theme that fits, whenever the answer comes, and anew when the
-   * terminal changes its colours. Where it does not answer, nothing changes. To be called once, when the screen has been
-   * started.
+   * Asks the terminal for its background, now and whenever the terminal changes its colours. A terminal that does not
+   * answer changes nothing.
    */
   followBackground(): void {
     const { theme, tui } = this.#screen;
@@ -115,7 +102,8 @@ export class ThemeControl {
     tui.addInputListener((data) => {
       if (!data.startsWith("\x1b]11;")) return undefined;
       const background = parseOsc11BackgroundColor(data);
-      if (background !== undefined) this.#answered(schemeOfBackground(background));
+      if (background !== undefined) this.#background = schemeOfBackground(background);
+      this.#apply();
       return { consume: true };
     });
     tui.onTerminalColorSchemeChange(() => this.#askBackground());
@@ -123,30 +111,14 @@ export class ThemeControl {
     this.#askBackground();
   }
 
-  #answered(background: "dark" | "light"): void {
-    this.#background = background;
-    this.#apply();
-  }
-
-  /** The terminal's answer is taken whenever it comes. */
   #askBackground(): void {
     const { theme, tui } = this.#screen;
-    if (theme.mode !== "none" && this.#dependsOnBackground()) tui.terminal.write("\x1b]11;?\x07");
-  }
-
-  #dependsOnBackground(): boolean {
-    const choice = this.#previewed ?? this.#ofExtension ?? this.#choice;
-    return typeof choice === "string" && (namesOf(choice).length > 1 || !this.has(choice));
+    if (theme.mode !== "none") tui.terminal.write("\x1b]11;?\x07");
   }
 
   #wanted(): ThemeColors {
-    if (this.#previewed !== undefined) return this.#settle(this.#previewed);
-    const set = this.#ofExtension;
-    if (typeof set === "object") return set;
-    return this.#settle(set ?? this.#choice);
-  }
-
-  #settle(choice: string): ThemeColors {
+    const choice = this.#previewed ?? this.#ofExtension ?? this.#choice;
+    if (typeof choice === "object") return choice;
     const [light, dark = light] = namesOf(this.has(choice) ? choice : "auto");
     return this.#themes.get(this.#background === "light" ? light! : dark!)!;
   }
@@ -154,39 +126,59 @@ export class ThemeControl {
   #apply(): void {
     const { theme, tui } = this.#screen;
     const wanted = this.#wanted();
-    this.#noticeMissing();
     if (wanted === theme.now) return;
     theme.use(wanted);
     tui.invalidate();
     tui.requestRender();
   }
 
-  /** Another choice: the terminal may have other colours than when it was asked last. */
-  #chosen(): void {
+  /** Applies another choice. The terminal's colours may have changed since the last answer. */
+  #use(): void {
     this.#apply();
     this.#askBackground();
   }
-
-  #noticeMissing(): void {
-    const choice = this.#choice;
-    if (this.#notify === undefined || choice === this.#missing || this.has(choice)) return;
-    this.#missing = choice;
-    const missing = namesOf(choice).filter((name) => !this.#themes.has(name));
-    const names = [...this.#themes.keys()];
-    this.#notify({
-      level: "warning",
-      code: "theme_missing",
-      message: `There is no theme ${missing.join(" and no theme ")}. Using auto instead. Themes: ${fewOf(names)}.${didYouMean(missing[0], names)}`,
-    });
-  }
 }
 
-/** The themes of a choice: one, or the one for a light and the one for a dark background. */
+/** The one theme of a choice, or the themes for a light and for a dark background. */
 function namesOf(choice: string): string[] {
   return choice === "auto" ? ["light", "dark"] : choice.split("/").map((name) => name.trim());
 }
 
-/** A file stands in the place of the built-in theme of its name. */
-function withBuiltIns(themes: ReadonlyMap<string, ThemeColors>): ReadonlyMap<string, ThemeColors> {
-  return new Map<string, ThemeColors>([...Object.entries(builtInThemes), ...themes]);
+/** A later theme overrides an earlier one with its name. */
+function withBuiltIns(themes: readonly ThemeColors[]): ReadonlyMap<string, ThemeColors> {
+  return new Map([...Object.values(builtInThemes), ...themes].map((theme) => [theme.name, theme]));
+}
+
+/** Reads the theme files of all places, in the order of the places. */
+export async function readThemes(
+  places: readonly ResourcePlace[],
+): Promise<{ themes: ThemeColors[]; problems: string[] }> {
+  const files = new Set((await Promise.all(places.map(({ path }) => themeFiles(path)))).flat());
+  const themes: ThemeColors[] = [];
+  const problems: string[] = [];
+  if (files.size === 0) return { themes, problems };
+  const { readThemeFile } = await import("./theme-file.ts");
+  for (const file of files) {
+    try {
+      themes.push(readThemeFile(file));
+    } catch (error) {
+      problems.push(BonsaiError.is(error) ? `${error.message} ${error.hint}` : `${file}: ${error}`);
+    }
+  }
+  return { themes, problems };
+}
+
+/** The theme files of a place: itself, or the files in a folder without those of its subfolders. */
+async function themeFiles(place: string): Promise<string[]> {
+  try {
+    if (place.endsWith(".json") && (await stat(place)).isFile()) return [place];
+    const names = await readdir(place);
+    return names
+      .filter((name) => name.endsWith(".json"))
+      .sort()
+      .map((name) => join(place, name));
+  } catch {
+    // A place need not exist.
+    return [];
+  }
 }
