@@ -57,7 +57,11 @@ test("white space at the end of a changed line is visible", () => {
   const texts = (diff: string) => diffLines(diff).map(({ text }) => text);
   expect(texts("-a  \n+a\t\n b  \n+\n+ \n")).toEqual(["-a··", "+a→", " b", "+", "+·"]);
   expect(texts("-a\r\n+a\n c\r")).toEqual(["-a␍", "+a", " c"]);
-  expect(texts("-a\n+a\n\\ No newline at end of file")).toEqual(["-a", "+a", "no newline at the end of the file"]);
+  expect(texts("-a\n+a\n\\ No newline at end of file")).toEqual([
+    "-a",
+    "+a",
+    "no newline at the end of the file",
+  ]);
 });
 
 test("only details that count lines are a change", () => {

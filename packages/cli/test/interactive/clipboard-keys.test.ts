@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Scenario } from "@bonsai-agent/models/scripted";
 import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test, vi } from "vitest";
-import { mostCopiedBytes, textForTerminal } from "../../src/interactive/terminal/terminal-clipboard.ts";
+import { MAX_COPIED_BYTES, textForTerminal } from "../../src/interactive/terminal/terminal-clipboard.ts";
 import { says } from "../call/agent-project.ts";
 import { type OpenInteractiveOptions, openInteractive } from "./harness.ts";
 
@@ -199,8 +199,8 @@ test("a text that the terminal would cut is not copied", async () => {
   const terminal = await answered(desk({}), says(long));
   terminal.type("/copy\n");
   await terminal.until("terminals accept at most");
-  expect(textForTerminal("x".repeat(mostCopiedBytes), {})).toHaveLength(100_000);
-  expect(textForTerminal("x".repeat(mostCopiedBytes + 1), {})).toBeUndefined();
+  expect(textForTerminal("x".repeat(MAX_COPIED_BYTES), {})).toHaveLength(100_000);
+  expect(textForTerminal("x".repeat(MAX_COPIED_BYTES + 1), {})).toBeUndefined();
 });
 
 test("tmux and screen pass the copied text on", () => {

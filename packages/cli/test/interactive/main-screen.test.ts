@@ -251,7 +251,13 @@ test("another branch is printed from where it parts", async () => {
   opened.chat.texts = [...numbered(20), "", ...numbered(30, "other")];
   opened.screen.showOther();
   await opened.draw();
-  expect(scrolledAndShown(opened)).toEqual([...shell, ...numbered(40), "-----", "", ...numbered(30, "other")]);
+  expect(scrolledAndShown(opened)).toEqual([
+    ...shell,
+    ...numbered(40),
+    "-----",
+    "",
+    ...numbered(30, "other"),
+  ]);
 });
 
 test("a compaction below what is kept prints nothing twice", async () => {

@@ -3,7 +3,7 @@ import { everyRow } from "@bonsai-agent/testkit";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { extensionTheme } from "../../src/interactive/extension-views/extension-theme.ts";
 import { drawnLines } from "../../src/interactive/extension-views/extension-tui.ts";
-import { ViewSlot } from "../../src/interactive/extension-views/standing-views.ts";
+import { ViewSlot } from "../../src/interactive/extension-views/widgets.ts";
 import { builtInThemes } from "../../src/interactive/terminal/built-in-themes.ts";
 import { makeTheme } from "../../src/interactive/terminal/theme.ts";
 
@@ -23,7 +23,7 @@ function drawnIn(tookMs: number) {
     ...{ focused: false, wantsKeyRelease: false, component: { render: () => [] } },
   } satisfies DrawnComponent;
   const redraw = vi.fn();
-  return { slot: new ViewSlot({ drawn, mostLines: 2, redraw }), drawn, redraw };
+  return { slot: new ViewSlot({ drawn, maxLines: 2, redraw }), drawn, redraw };
 }
 
 test("a quick component is drawn in every frame, cut to the space", () => {

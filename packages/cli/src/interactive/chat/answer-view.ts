@@ -10,17 +10,15 @@ import type { ToolBlock } from "./tool-block.ts";
 
 interface AnswerViewOptions {
   looks: ChatLooks;
-  /** Makes the block of a call, and knows it from then on. */
   toolBlock: (call: ToolCall) => ToolBlock;
 }
 
-/** One answer, in the order in which the model gave it: texts and thoughts, and the calls between them. */
+/** One answer: texts and thinking, with the tool calls between them. */
 export class AnswerView implements Component {
   readonly #options: AnswerViewOptions;
   #parts: AnswerBlock[] = [];
   #calls: { id: string; name: string; block: ToolBlock }[] = [];
   #end: LineBlock | undefined;
-  /** And nothing more is known of it. */
   #hasFailed = false;
   #blocks: (AnswerBlock | ToolBlock)[] = [];
   #isExpanded = false;
@@ -31,7 +29,7 @@ export class AnswerView implements Component {
     this.#options = options;
   }
 
-  /** What there is now takes the place of what was: after a retry that can be less. */
+  /** Shows the message as it is now. A retry can make it shorter. */
   set(message: AssistantMessage): void {
     const blocks: (AnswerBlock | ToolBlock)[] = [];
     const calls = callsIn(message);
@@ -57,7 +55,7 @@ export class AnswerView implements Component {
     this.#blocks = blocks;
   }
 
-  /** The message is whole: how it ended is shown where that is worth a line. */
+  /** Shows the complete message, and a line for an unusual end. */
   end(message: AssistantMessage): void {
     this.set(message);
     for (const block of this.#parts) block.end();
@@ -67,7 +65,7 @@ export class AnswerView implements Component {
     if (end !== undefined) for (const { block } of this.#calls) if (!block.isDone) block.setState("failed");
   }
 
-  /** Shows why it failed and what to do, in the place of its own line. @returns false where it did not fail */
+  /** Replaces the line of a failed answer. @returns false if it did not fail */
   explain(line: ChatLine): boolean {
     if (this.#end === undefined || !this.#hasFailed) return false;
     this.#end = new LineBlock(line, this.#options.looks);
@@ -119,13 +117,12 @@ export class AnswerView implements Component {
 
 type AnswerLooks = Pick<ChatLooks, "theme" | "highlighter" | "thinkingLabel">;
 
-/** What the model wrote and thought between two calls of tools. */
+/** The texts and thinking between two tool calls. */
 export class AnswerBlock extends ChatBlock<AnswerLooks> {
   #content: readonly unknown[] = [];
-  /** Of the content, for what is being streamed changes in place. */
+  /** Lengths of the content: a streamed message changes in place. */
   #key = "";
   #isWhole = false;
-  /** By its place in the content. */
   readonly #texts = new Map<number, MarkdownText>();
 
   constructor(content: readonly unknown[], looks: AnswerLooks) {
@@ -143,7 +140,6 @@ export class AnswerBlock extends ChatBlock<AnswerLooks> {
     this.changed();
   }
 
-  /** No more comes. */
   end(): void {
     this.#isWhole = true;
     this.changed();
@@ -159,7 +155,7 @@ export class AnswerBlock extends ChatBlock<AnswerLooks> {
     for (const [at, part] of contentBlocks(this.#content).entries()) {
       const shown = part.type === "thinking" ? this.#thinking(part, width) : this.#text(at, part, width);
       if (shown.length > 0 && lines.length > 0) lines.push("");
-      // Not as arguments: of a hundred thousand there is no stack for more.
+      // A hundred thousand arguments exceed the stack.
       for (const line of shown) lines.push(line);
     }
     return lines;
@@ -192,7 +188,6 @@ function length(text: unknown): number {
   return typeof text === "string" ? text.length : 0;
 }
 
-/** How an answer ended, where that is worth a line. */
 function endLine({ stopReason, errorMessage }: AssistantMessage): ChatLine | undefined {
   switch (stopReason) {
     case "aborted":

@@ -1,15 +1,36 @@
 import type { ChatDrawings } from "../extension-views/chat-drawings.ts";
 import { fittedLines } from "../terminal/fitted-lines.ts";
+import { keys } from "../terminal/keys.ts";
 import type { Style, Theme } from "../terminal/theme.ts";
 import { type Component, truncateToWidth } from "../terminal/tui.ts";
 import type { ChatImages } from "./chat-images.ts";
-import { type FoldOptions, foldedLines, foldMark } from "./chat-text.ts";
+import { type FoldOptions, foldedLines, foldMark, wrapped } from "./chat-text.ts";
 import type { CodeHighlighter } from "./code-highlighter.ts";
 
+/** The parts that all blocks of a chat share. */
+export interface ChatLooks {
+  readonly theme: Theme;
+  readonly highlighter: CodeHighlighter;
+  readonly images: ChatImages;
+  /** The drawings of extensions. Default: none. */
+  readonly drawings?: ChatDrawings | undefined;
+  readonly now: () => number;
+  /** An extension's text for folded thinking. Default: the number of lines. */
+  readonly thinkingLabel?: () => string | undefined;
+}
+
+const maskedTexts = {
+  whole: "masked: the model does not see this output",
+  part: "shortened: the model sees only a part",
+} as const;
+
+/** The part of an output that the model does not see. */
+export type Masked = keyof typeof maskedTexts;
+
 /**
- * One thing that the chat shows, with an empty line above it.
+ * A block of the chat, below an empty line.
  *
- * Invariant: what has not changed gives back the same array for the same width, and no line is wider than that.
+ * Invariant: an unchanged block returns the same array for the same width, and no line is wider than that.
  */
 export abstract class ChatBlock<Looks extends Pick<ChatLooks, "theme"> = ChatLooks> implements Component {
   protected readonly looks: Looks;
@@ -17,12 +38,12 @@ export abstract class ChatBlock<Looks extends Pick<ChatLooks, "theme"> = ChatLoo
   #width = -1;
   #rows = -1;
   #isExpanded = false;
+  #masked: Masked | undefined;
 
   constructor(looks: Looks) {
     this.looks = looks;
   }
 
-  /** Whether what can be folded is shown whole. */
   get isExpanded(): boolean {
     return this.#isExpanded;
   }
@@ -31,6 +52,23 @@ export abstract class ChatBlock<Looks extends Pick<ChatLooks, "theme"> = ChatLoo
     if (isExpanded === this.#isExpanded) return;
     this.#isExpanded = isExpanded;
     this.changed();
+  }
+
+  /** Marks the output as hidden from the model. The user still sees it. */
+  mask(how: Masked): void {
+    this.#masked = how;
+    this.changed();
+  }
+
+  /** True if a masked output is folded away. */
+  protected get hidesOutput(): boolean {
+    return this.#masked === "whole" && !this.#isExpanded;
+  }
+
+  protected maskedLines(width: number): string[] {
+    if (this.#masked === undefined) return [];
+    const key = this.hidesOutput ? ` (${keys.label("expand")})` : "";
+    return wrapped([`${maskedTexts[this.#masked]}${key}`], width, this.looks.theme.style.muted, "   ");
   }
 
   render(width: number): string[] {
@@ -44,12 +82,11 @@ export abstract class ChatBlock<Looks extends Pick<ChatLooks, "theme"> = ChatLoo
     return this.#lines;
   }
 
-  /** The looks have changed. */
   invalidate(): void {
     this.changed();
   }
 
-  /** Of the terminal, where the lines depend on it. */
+  /** The terminal's rows, if the lines depend on them. */
   protected get rows(): number {
     return 0;
   }
@@ -58,58 +95,40 @@ export abstract class ChatBlock<Looks extends Pick<ChatLooks, "theme"> = ChatLoo
     this.#lines = undefined;
   }
 
-  /** For who has made its lines fit already: measuring all of a long text with each word of it takes long. */
+  /** Overridden if the lines fit already: measuring a long text again with each word takes long. */
   protected fitted(lines: string[], width: number): string[] {
     return fittedLines(lines, width);
   }
 
-  /** None where there is nothing to see. */
+  /** Draws the block; no lines if there is nothing to see. */
   protected abstract lines(width: number): string[];
 
-  /** Folded, a line is a row or a few: a minified file is one line of a megabyte. */
+  /** Cuts each line to a number of rows, unless the block is expanded: a minified file is one line of a megabyte. */
   protected cut(lines: readonly string[], width: number, rows = 1): readonly string[] {
     if (this.isExpanded) return lines;
     const columns = Math.max(1, width - 3) * rows;
     return lines.map((line) => truncateToWidth(line.slice(0, columns * 4), columns, "…"));
   }
 
-  /** The first and the last lines as `draw` draws them, and between them how many are folded away. */
+  /** Draws the first and the last lines, and between them the number of folded ones. */
   protected folded<Each>(
-    this: ChatBlock,
     lines: readonly Each[],
     { fold, open = { head: lines.length, tail: 0 }, indent = "   ", markStyle, draw }: FoldedOptions<Each>,
   ): string[] {
     const { head, folded, tail } = foldedLines(lines, this.isExpanded ? open : fold);
-    const { theme, expandKey } = this.looks;
-    const mark = () => `${indent}${(markStyle ?? theme.style.dim)(foldMark(folded, expandKey()))}`;
-    return [...draw(head), ...(folded > 0 ? [mark()] : []), ...draw(tail)];
+    const style = markStyle ?? this.looks.theme.style.dim;
+    const mark = folded > 0 ? [indent + style(foldMark(folded, keys.label("expand")))] : [];
+    return [...draw(head), ...mark, ...draw(tail)];
   }
 }
 
 interface FoldedOptions<Each> {
   fold: FoldOptions;
-  /** Where the block is expanded. Default: all lines. */
+  /** For the expanded block. Default: all lines. */
   open?: FoldOptions;
-  /** Of the mark. Default three spaces. */
+  /** Before the mark. Default three spaces. */
   indent?: string;
   /** Default dim. */
   markStyle?: Style;
   draw: (part: readonly Each[]) => readonly string[];
-}
-
-/** What every block of the chat is drawn with. */
-export interface ChatLooks {
-  readonly theme: Theme;
-  readonly highlighter: CodeHighlighter;
-  readonly images: ChatImages;
-  /** How extensions draw what is theirs. Default: they do not. */
-  readonly drawings?: ChatDrawings | undefined;
-  /** What time it is, for what has begun and not ended. */
-  readonly now: () => number;
-  /** What an extension wants in the place of thinking that is folded. Default: how much of it there is. */
-  readonly thinkingLabel?: () => string | undefined;
-  /** The name of the key that unfolds, as the user has bound it. */
-  readonly expandKey: () => string;
-  /** The same of the key that tells where the lines of a summary come from. */
-  readonly sourcesKey: () => string;
 }

@@ -3,12 +3,11 @@ import type { SummaryLoss } from "@bonsai-agent/compaction/host";
 import type { CompactionEntry, ContextEditEntry, Entry, Session } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
 
-/** What of a session is shown. Owner of where the history of each begins that is shown without reading the file. */
+/** Finds the entries of a session that the chat shows, without reading its file. */
 export class ChatHistory {
   readonly #isDrawn: (customType: unknown) => boolean;
   readonly #floors = new WeakMap<Session, string | undefined>();
 
-  /** @param isDrawn whether an extension draws entries of this `customType` */
   constructor(isDrawn: (customType: unknown) => boolean) {
     this.#isDrawn = isDrawn;
   }
@@ -17,12 +16,12 @@ export class ChatHistory {
     return chatPath(session, { floorId: this.#floorOf(session), isDrawn: this.#isDrawn });
   }
 
-  /** How many of its entries extensions draw. */
+  /** Number of entries that extensions draw. */
   drawnCount(session: Session): number {
     return this.path(session).items.filter(({ entry }) => entry.type === "custom").length;
   }
 
-  /** What was in memory when the session was opened stays there; without a compaction, everything is. */
+  /** The entries that were in memory at the start stay there; without a compaction, all entries are. */
   #floorOf(session: Session): string | undefined {
     const floorId = oldestHeldId(session);
     if (floorId === undefined || !this.#floors.has(session)) this.#floors.set(session, floorId);
@@ -33,40 +32,35 @@ export class ChatHistory {
 /** An entry that the chat shows. */
 export interface ChatItem {
   entry: Entry;
-  /** The latest edit of it: what the model sees in its place. */
+  /** Its latest edit, which the model sees. */
   edit?: ContextEditEntry | undefined;
-  /** A compaction that no longer counts. */
+  /** True for an undone compaction. */
   isUndone?: boolean;
-  /** Of a compaction: what its summary carries and what it left out. */
+  /** Losses of a compaction. */
   loss?: SummaryLoss;
 }
 
 interface ChatPath {
   /** Oldest first. */
   items: ChatItem[];
-  /** True where the path goes further back. */
   hasEarlier: boolean;
 }
 
 interface ChatPathOptions {
   /** Default 200. */
   maxItems?: number;
-  /** Nothing before this entry is shown: it may not be in memory. */
+  /** The oldest shown entry: earlier ones may not be in memory. */
   floorId?: string | undefined;
-  /** Whether an extension draws entries of this `customType`. Default: none does. */
+  /** True if an extension draws entries of this `customType`. Default: none. */
   isDrawn?: (customType: unknown) => boolean;
 }
 
-/**
- * The latest of what stands on the path to the leaf, as it was stored: also what a compaction took out of the model's view,
- * and what is masked in it. Goes back from the leaf, so that a long history costs no more than a short one.
- */
+/** The latest entries of the path, as they were stored, even if the model no longer sees them. */
 export function chatPath(
   session: Pick<Session, "leafId" | "entry">,
   { maxItems = 200, floorId, isDrawn = () => false }: ChatPathOptions = {},
 ): ChatPath {
   const items: ChatItem[] = [];
-  // What later entries change of earlier ones: the first that is met is the latest.
   const edits = new Map<string, ContextEditEntry>();
   const undone = new UndoneCompactions();
   const seen = new Set<string>();
@@ -95,7 +89,7 @@ function lossOf(compaction: CompactionEntry, session: Pick<Session, "entry">): S
   return summaryLoss(compaction, parentId === null ? undefined : session.entry(parentId));
 }
 
-/** The oldest entry that an opened session has in memory; undefined where it has the whole path. */
+/** The oldest entry in memory; undefined if the whole path is there. */
 export function oldestHeldId(session: Pick<Session, "projection">): string | undefined {
   return session.projection().compaction?.firstKeptEntryId;
 }

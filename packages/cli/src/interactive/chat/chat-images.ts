@@ -1,21 +1,21 @@
 import { type InlineImage, inlineImage } from "../terminal/inline-image.ts";
 
-/** Who shows images. */
+/** A block with images. */
 interface ImageHolder {
   /** One of its images is no longer drawn. */
   invalidate(): void;
 }
 
 const MAX_IMAGES = 12;
-/** Each frame that is drawn whole sends all of them again. */
+/** Each full frame sends all of them again. */
 const MAX_TOTAL_CHARS = 8_000_000;
 
-/** Owner of which images of the chat are drawn: the latest, up to a number and a size. */
+/** Chooses the drawn images of the chat: the latest, up to a number and a size. */
 export class ChatImages {
   readonly #terminalRows: () => number;
   /** Oldest first. */
   #held: { holder: ImageHolder; image: InlineImage }[] = [];
-  /** By the block of a message: what is shown anew is the same image. */
+  /** By content block: a block that is shown again keeps its image. */
   readonly #images = new WeakMap<object, { image: InlineImage | undefined }>();
 
   constructor(terminalRows: () => number) {
@@ -30,7 +30,7 @@ export class ChatImages {
     this.#held = [];
   }
 
-  /** What a holder shows from now on, in the place of what it showed; older ones may have to go. */
+  /** Replaces the images of a holder. Older images may be dropped. */
   hold(holder: ImageHolder, blocks: readonly Record<string, unknown>[]): (InlineImage | undefined)[] {
     const images = blocks.map((block) => this.#imageOf(block));
     this.#held = this.#held.filter((held) => held.holder !== holder);
@@ -52,7 +52,6 @@ export class ChatImages {
   }
 }
 
-/** How many of the latest are kept. */
 function keptCount(chars: readonly number[]): number {
   let total = 0;
   const from = chars.findLastIndex((each) => {

@@ -5,14 +5,12 @@ import { printableLines } from "../../views/terminal-text.ts";
 import type { Style } from "../terminal/theme.ts";
 import { wrapTextWithAnsi } from "../terminal/tui.ts";
 
-// Whatever comes from models, tools and files is made printable here, before it gets its look.
-
-/** A text in lines of at most `width` columns, each with the look. @param indent stands before every line */
+/** Makes a text printable, and wraps and styles it. */
 export function textLines(text: string, width: number, style: Style = plain, indent = " "): string[] {
   return wrapped(printableLines(text.trimEnd()), width, style, indent);
 }
 
-/** The same for a text of marked or indented lines: what is wrapped goes on below its beginning. */
+/** Like `textLines`. Wrapped parts of marked or indented lines get the same indent. */
 export function hangingLines(text: string, width: number, style: Style): string[] {
   return printableLines(text.trimEnd()).flatMap((line) => {
     const lead = /^ *(?:[i!✗] )?/.exec(line)?.[0].length ?? 0;
@@ -23,17 +21,17 @@ export function hangingLines(text: string, width: number, style: Style): string[
   });
 }
 
-/** A text that was given its colours already: nothing else of it can steer the terminal. */
+/** Wraps a text and keeps its colours, but no other control sequences. */
 export function colouredLines(text: string, width: number): string[] {
   const pieces = text.trimEnd().split(colour);
   const safe = pieces.map((piece, at) => (at % 2 === 1 ? piece : printableLines(piece).join("\n"))).join("");
   return wrapped(safe.split("\n"), width);
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: what a colour begins with
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a colour begins with one
 const colour = /(\x1b\[[\d;]*m)/;
 
-/** Lines that are printable already. */
+/** Wraps and styles printable lines. */
 export function wrapped(
   lines: readonly string[],
   width: number,
@@ -49,13 +47,11 @@ function plain(text: string): string {
 }
 
 export interface FoldOptions {
-  /** Lines that are shown of the beginning. */
   head: number;
-  /** Lines that are shown of the end. */
   tail: number;
 }
 
-/** What is shown of many lines: the first, how many are folded away, the last. One line is never folded alone. */
+/** The first lines, the number of folded ones, and the last lines. A single line is never folded. */
 interface FoldedLines<Each> {
   head: Each[];
   folded: number;
@@ -68,30 +64,29 @@ export function foldedLines<Each>(lines: readonly Each[], { head, tail }: FoldOp
   return { head: lines.slice(0, head), folded, tail: tail === 0 ? [] : lines.slice(-tail) };
 }
 
-/** `… 1,204 more lines (Ctrl-O)`. @param key shows them */
+/** `… 1,204 more lines (Ctrl-O)`. */
 export function foldMark(folded: number, key: string): string {
   return `… ${counted(folded, "more line")} (${key})`;
 }
 
-/** `3 lines`. */
 export function lineCount(text: string): string {
   return counted(text.trimEnd().split("\n").length, "line");
 }
 
-/** Beyond it, a line is data: a minified file has a megabyte of it. */
+/** A minified file has a line of a megabyte. */
 const MAX_LINE_CHARS = 4_000;
 
-/** The lines of what a command put out, as they came. */
+/** The raw lines of a command's output. */
 export function outputLines(output: string): string[] {
   const text = output.trimEnd();
   return text === "" ? [] : text.split("\n").map((line) => line.replace(/(?<!\r)\r+$/, ""));
 }
 
-/** How such a line stands on a terminal in the end, without what would steer it. */
+/** An output line as a terminal shows it in the end. */
 export function shownLine(line: string): string {
   const { length } = line;
   const cut = textHead(line, MAX_LINE_CHARS * 2);
-  // Each return began the line anew: of a progress bar, its last state is seen.
+  // A return starts the line again, as in a progress bar.
   const last = length === cut.length ? cut.slice(cut.lastIndexOf("\r") + 1) : cut;
   const text = printableLines(withoutTerminalControls(last)).join(" ");
   return shortened(text, MAX_LINE_CHARS);

@@ -6,7 +6,6 @@ import type { ContextEditEntry, CustomEntry, Session } from "@bonsai-agent/sessi
 import { oneLine } from "../../views/terminal-text.ts";
 import { errorText } from "../error-text.ts";
 import type { ChatDrawings } from "../extension-views/chat-drawings.ts";
-import { keys } from "../terminal/keys.ts";
 import type { Screen } from "../terminal/screen.ts";
 import type { Component } from "../terminal/tui.ts";
 import { AnswerView } from "./answer-view.ts";
@@ -18,12 +17,11 @@ import { EntryBlock, NoteBlock, SummaryBlock } from "./entry-blocks.ts";
 import { type Attempt, type ChatLine, LineBlock, type Notify, noticeLine } from "./line-block.ts";
 import { MessageBlocks, ToolCalls } from "./message-blocks.ts";
 
-/** What of the chat can be folded. */
 interface Foldable extends Component {
   expand(isExpanded: boolean): void;
 }
 
-/** Owner of what the chat shows: what the session has at its leaf, and what the model is answering. */
+/** Shows the path of the session and the current answer. */
 export class ChatView {
   readonly #screen: Screen;
   readonly #looks: ChatLooks;
@@ -36,12 +34,10 @@ export class ChatView {
   #session: Session | undefined;
   #isExpanded = false;
   #thinkingLabel: string | undefined;
-  /** How much stood there when another session was asked for. */
+  /** Number of blocks at the request for another session. */
   #leftAt = Number.POSITIVE_INFINITY;
-  /** Failures of runs that are shown. */
   readonly #failures = new WeakSet<Error>();
 
-  /** @param options `drawings`: how extensions draw what is theirs; default: they do not. `now`: default `Date.now` */
   constructor(
     screen: Screen,
     { drawings, now = Date.now }: { drawings?: ChatDrawings | undefined; now?: () => number } = {},
@@ -62,14 +58,12 @@ export class ChatView {
       drawings,
       now,
       thinkingLabel: () => this.#thinkingLabel,
-      expandKey: () => keys.label("expand"),
-      sourcesKey: () => keys.label("sources"),
     };
     this.#tools = new ToolCalls(this.#looks, () => this.#isExpanded);
     this.#messages = new MessageBlocks(this.#looks, this.#tools);
   }
 
-  /** What stands in the place of thinking that is folded; undefined: how much of it there is. */
+  /** Replaces the text of folded thinking; undefined restores it. */
   setThinkingLabel(label: string | undefined): void {
     this.#thinkingLabel = label === undefined ? undefined : oneLine(label, 80) || undefined;
     for (const each of this.#shown) each.invalidate();
@@ -119,8 +113,8 @@ export class ChatView {
   }
 
   /**
-   * Shows the session as it stands at its leaf, in the place of everything before.
-   * @param succeeded what has just been done: failures of it are out of date
+   * Shows the path of the session.
+   * @param succeeded the action whose failures are out of date
    */
   rebuild(session: Session, succeeded?: Attempt): void {
     const unread = this.#unread(session).filter((each) => !isOutdated(each, succeeded));
@@ -139,29 +133,28 @@ export class ChatView {
     this.#screen.redrawOther();
   }
 
-  /** Lines from before the session was open, or behind its last message: nobody may have read them yet. */
+  /** Lines that the user may not have read: from before the session was open, or after its last message. */
   #unread(session: Session): Foldable[] {
     if (this.#session === undefined) return this.#shown;
-    // Of another session, the lines since the user wanted to go there.
+    // In another session, the lines since the user asked for it.
     if (this.#session !== session)
       return this.#shown.slice(this.#leftAt).filter((each) => each instanceof LineBlock);
     const unread = this.#shown.slice(this.#shown.findLastIndex((each) => !(each instanceof LineBlock)) + 1);
     return unread.filter((each) => !(each instanceof LineBlock) || !isAboutAnotherPath(each.line, session));
   }
 
-  /** True where this session is the one that is shown. */
   isShowing(session: Session): boolean {
     return this.#session === session;
   }
 
-  /** An entry that an extension has appended, where one draws such. */
+  /** Shows an extension's entry, if an extension draws it. */
   showEntry(entry: CustomEntry): void {
     if (this.#drawings?.hasEntry(entry.customType) !== true) return;
     this.#add(new EntryBlock(entry, this.#looks));
     this.#screen.redraw();
   }
 
-  /** Other extensions draw now, or none. */
+  /** Draws the chat with the present extensions. */
   redrawDrawn(): void {
     const session = this.#session;
     const shown = this.#shown.filter((each) => each instanceof EntryBlock).length;
@@ -174,7 +167,7 @@ export class ChatView {
     this.#screen.redraw();
   }
 
-  /** @returns redraws the line after its text has changed */
+  /** @returns redraws the line when its text has changed */
   line(line: ChatLine): () => void {
     const block = new LineBlock(line, this.#looks);
     this.#add(block);
@@ -185,12 +178,11 @@ export class ChatView {
     };
   }
 
-  /** What is notified before the chat shows a session stays in it. */
   readonly notify: Notify = (message, level = "info", subject) => {
     this.line(noticeLine({ level, message }, subject));
   };
 
-  /** True where a run's failure is shown, with what to do. */
+  /** True if a run's failure is shown. */
   showsFailure(error: RunResult["error"]): boolean {
     return error !== undefined && this.#failures.has(error);
   }
@@ -204,7 +196,6 @@ export class ChatView {
     this.#screen.redraw();
   }
 
-  /** Unfolds what tools put out, thoughts and summaries; folds them when they are unfolded. */
   toggleExpanded(): void {
     this.#isExpanded = !this.#isExpanded;
     for (const each of this.#shown) each.expand(this.#isExpanded);
@@ -222,7 +213,7 @@ export class ChatView {
     this.#screen.chat.addChild(block);
   }
 
-  /** Draws also where nothing is new: what is shown already may have grown. */
+  /** Redraws in every case: a block may have grown. */
   #addNew(block: Foldable | undefined): void {
     if (block !== undefined) this.#add(block);
     this.#screen.redraw();

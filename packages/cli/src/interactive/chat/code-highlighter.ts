@@ -3,25 +3,24 @@ import type { StyleName, Theme } from "../terminal/theme.ts";
 
 type Styles = Theme["style"];
 
-/** A larger block is data; colours would take longer than a key may. */
+/** Colours of larger blocks would delay keys. */
 const MAX_HIGHLIGHTED_CHARS = 20_000;
 
-/** Gives code its colours. The library is loaded when the first code is to be seen, so that the start is not slowed. */
+/** Colours code. Loads its library with the first code, so that the start stays fast. */
 export class CodeHighlighter {
   readonly #onReady: () => void;
   #library: HLJSApi | undefined;
   #isLoading = false;
 
-  /** @param onReady code that was shown plain can be shown anew */
+  /** @param onReady called when plain code can be redrawn with colours */
   constructor(onReady: () => void) {
     this.#onReady = onReady;
   }
 
-  /** Plain lines as long as the library is not there, and for languages that it does not know. */
+  /** Returns plain lines until the library is loaded, and for unknown languages. */
   lines(code: string, language: string | undefined, style: Styles): string[] {
     const name = language?.trim().split(/[\s,{]/)[0] ?? "";
     if (name === "" || code.length > MAX_HIGHLIGHTED_CHARS) return code.split("\n");
-    // Where it cannot be loaded, code stays plain, which is no failure.
     if (this.#library === undefined) this.load().catch(() => {});
     if (this.#library?.getLanguage(name) === undefined) return code.split("\n");
     return styledLines(this.#library.highlight(code, { language: name, ignoreIllegals: true }).value, style);
@@ -36,7 +35,6 @@ export class CodeHighlighter {
   }
 }
 
-/** Each line has its looks opened and closed. */
 function styledLines(html: string, style: Styles): string[] {
   const lines = [""];
   for (const { text, scope } of codeSpans(html)) {
@@ -49,7 +47,6 @@ function styledLines(html: string, style: Styles): string[] {
   return lines;
 }
 
-/** By the first word of a scope. */
 const looks: ReadonlyMap<string, StyleName> = new Map<string, StyleName>([
   ["keyword", "syntaxKeyword"],
   ["built", "syntaxKeyword"],
@@ -75,7 +72,6 @@ const looks: ReadonlyMap<string, StyleName> = new Map<string, StyleName>([
   ["deletion", "toolDiffRemoved"],
 ]);
 
-/** A piece of code and what it is, in the highlighter's word. */
 interface CodeSpan {
   text: string;
   scope: string | undefined;
@@ -89,7 +85,7 @@ const entities: Readonly<Record<string, string>> = {
   "&#x27;": "'",
 };
 
-/** The highlighter's HTML as pieces, each with the innermost scope that it stands in. */
+/** Splits the highlighter's HTML into pieces with their innermost scope. */
 export function codeSpans(html: string): CodeSpan[] {
   const spans: CodeSpan[] = [];
   const scopes: string[] = [];

@@ -5,14 +5,12 @@ import type { Screen } from "../terminal/screen.ts";
 import { type Component, truncateToWidth } from "../terminal/tui.ts";
 import { ChatBlock, type ChatLooks } from "./chat-block.ts";
 import { outputLines, shownLine, wrapped } from "./chat-text.ts";
-import { type Masked, maskedLines } from "./tool-block.ts";
 
 const fold = { head: 5, tail: 15 };
 
-/** A command that the user ran by hand, with its output. */
+/** A command of the user with its output. */
 export class CommandBlock extends ChatBlock {
   #message: BashExecutionMessage;
-  #masked: Masked | undefined;
 
   constructor(message: BashExecutionMessage, looks: ChatLooks) {
     super(looks);
@@ -24,17 +22,10 @@ export class CommandBlock extends ChatBlock {
     this.changed();
   }
 
-  /** The model sees a placeholder, or a part; the user goes on seeing what is stored. */
-  mask(how: Masked): void {
-    this.#masked = how;
-    this.changed();
-  }
-
   protected lines(width: number): string[] {
     const { style } = this.looks.theme;
     const { command, output, excludeFromContext } = this.#message;
-    const isHidden = this.#masked === "whole" && !this.isExpanded;
-    const shown = isHidden || typeof output !== "string" ? "" : output;
+    const shown = this.hidesOutput || typeof output !== "string" ? "" : output;
     const draw = (part: readonly string[]) =>
       wrapped(this.cut(part.map(shownLine), width), width, style.toolOutput, "   ");
     const title = ` ${style.accent("$")} ${style.bold(oneLine(typeof command === "string" ? command : "?"))}`;
@@ -43,7 +34,7 @@ export class CommandBlock extends ChatBlock {
       ...(excludeFromContext === true
         ? wrapped(["The model does not see this."], width, style.dim, "   ")
         : []),
-      ...maskedLines(this.#masked, { looks: this.looks, isExpanded: this.isExpanded, width }),
+      ...this.maskedLines(width),
       ...this.folded(outputLines(shown), { fold, draw }),
       ...wrapped(commandEnd(this.#message), width, style.error, "   "),
     ];
@@ -60,10 +51,10 @@ function commandEnd({ exitCode, cancelled, truncated, fullOutputPath }: BashExec
 }
 
 const MAX_LINES = 10;
-/** Of the end of the output; lines that are longer are cut at their beginning. */
+/** The kept end of the output. */
 const MAX_CHARS = 20_000;
 
-/** The end of what a command has written so far. */
+/** The end of a running command's output. */
 class LiveOutput implements Component {
   readonly #screen: Screen;
   readonly #command: string;
@@ -101,7 +92,7 @@ class LiveOutput implements Component {
   }
 }
 
-/** Shows what a command writes while it runs; what stays of it in the chat, others show. */
+/** Shows the output of a command while it runs. */
 export async function withLiveOutput<Value>(
   screen: Screen,
   command: string,
@@ -112,7 +103,7 @@ export async function withLiveOutput<Value>(
   try {
     return await run((text) => {
       live.add(text);
-      // Whoever builds the chat anew does not know of it.
+      // A rebuild of the chat removes it.
       if (!chat.children.includes(live)) chat.addChild(live);
       screen.redraw();
     });

@@ -51,5 +51,7 @@ export function gutterColumns(lines: readonly DiffLine[], width: number): number
 /** Makes white space at the end of a changed line visible. */
 function withVisibleEnd(line: string): string {
   const end = Math.max(1, line.trimEnd().length);
-  return line.slice(0, end) + line.slice(end).replaceAll("\t", "→").replaceAll(" ", "·").replaceAll("\r", "␍");
+  return (
+    line.slice(0, end) + line.slice(end).replaceAll("\t", "→").replaceAll(" ", "·").replaceAll("\r", "␍")
+  );
 }

@@ -9,6 +9,7 @@ import {
   pinChange,
 } from "@bonsai-agent/session";
 import { oneLine } from "../../views/terminal-text.ts";
+import { keys } from "../terminal/keys.ts";
 import { ChatBlock, type ChatLooks } from "./chat-block.ts";
 import { textLines, wrapped } from "./chat-text.ts";
 import { ImageBlock } from "./image-block.ts";
@@ -18,14 +19,10 @@ interface ShownSummary {
   entry: CompactionEntry | BranchSummaryEntry;
   /** True for a compaction that no longer counts. */
   isUndone: boolean;
-  /** What it carries and what it left out, as far as that is known. */
   loss: SummaryLoss | undefined;
 }
 
-/**
- * A compaction or a branch summary: one line; expanded, the whole summary, what it left out, and the files of what was
- * summarised.
- */
+/** A compaction or a branch summary: one line; expanded, the summary, its losses and its files. */
 export class SummaryBlock extends ChatBlock {
   readonly #entry: CompactionEntry | BranchSummaryEntry;
   readonly #isUndone: boolean;
@@ -41,7 +38,7 @@ export class SummaryBlock extends ChatBlock {
   protected lines(width: number): string[] {
     const { style } = this.looks.theme;
     const title = style.accent(this.#title());
-    if (!this.isExpanded) return wrapped([`${title} ${style.dim(`(${this.looks.expandKey()})`)}`], width);
+    if (!this.isExpanded) return wrapped([`${title} ${style.dim(`(${keys.label("expand")})`)}`], width);
     const { details, summary } = this.#entry;
     const { prose = summary, readFiles, modifiedFiles } = fieldsOf(details);
     const text = [prose, summary, ""].find((each) => typeof each === "string") as string;
@@ -51,7 +48,7 @@ export class SummaryBlock extends ChatBlock {
         ? []
         : ["", ...wrapped([heading], width, style.bold), ...wrapped(paths, width, style.muted, "   ")];
     };
-    const sources = this.#isUndone ? [] : [style.dim(`${this.looks.sourcesKey()}: sources of each line`)];
+    const sources = this.#isUndone ? [] : [style.dim(`${keys.label("sources")}: sources of each line`)];
     return [
       ...wrapped([title, ...sources], width),
       "",
@@ -89,7 +86,7 @@ function pathsIn(list: unknown): string[] {
   return list.filter((path) => typeof path === "string").map((path) => oneLine(path));
 }
 
-/** What an extension put into the context and wants to be seen. */
+/** A visible message of an extension, or a pin. */
 interface Note {
   customType: unknown;
   content: unknown;
@@ -135,7 +132,7 @@ export class NoteBlock extends ImageBlock {
   }
 }
 
-/** Data of an extension in the session, as the extension draws it; nothing where it does not. */
+/** An extension's data in the session, if the extension draws it. */
 export class EntryBlock extends ChatBlock {
   readonly #entry: CustomEntry;
 

@@ -7,22 +7,20 @@ import { ChatBlock } from "./chat-block.ts";
 import { wrapped } from "./chat-text.ts";
 
 interface ImageLook {
-  /** Of the lines that stand for images. */
   style: Style;
-  /** Of the whole of such a line. Default: none. */
+  /** Applied to a line of text for an image. Default: none. */
   ground?: Style;
   /** Default a space. */
   indent?: string;
 }
 
-/** Of one block, folded, so many images are drawn; each other is a line. */
+/** Number of images that a folded block draws. The others are lines of text. */
 const FOLDED_IMAGES = 2;
 
-/** A block with images: drawn where the terminal can, else a line each. */
+/** A block with images. An image that the terminal cannot draw is a line of text. */
 export abstract class ImageBlock extends ChatBlock {
   #images: { block: Record<string, unknown>; image: InlineImage | undefined }[] = [];
 
-  /** The images of a message's content, in the place of those before. */
   protected setImages(content: unknown): void {
     const blocks = contentBlocks(content).filter(({ type }) => type === "image");
     if (blocks.length === 0 && this.#images.length === 0) return;
@@ -46,7 +44,6 @@ export abstract class ImageBlock extends ChatBlock {
     });
   }
 
-  /** Folded, a glimpse; expanded, as much as leaves the editor on the screen. */
   #imageSize(columns: number): { maxColumns: number; maxRows: number } {
     const { isExpanded, rows } = this;
     const maxRows = isExpanded ? Math.min(32, rows - 8) : Math.min(10, Math.floor(rows / 3));
@@ -57,7 +54,7 @@ export abstract class ImageBlock extends ChatBlock {
   }
 }
 
-/** `[image image/png 34 kB]` for the block of an image. */
+/** `[image image/png 34 kB]`. */
 export function imageMarker({ data, mimeType }: Record<string, unknown>): string {
   const size = typeof data === "string" ? ` ${bytes(base64Bytes(data))}` : "";
   return `[image${typeof mimeType === "string" ? ` ${oneLine(mimeType, 40)}` : ""}${size}]`;

@@ -3,7 +3,7 @@ import type { StyleName } from "../terminal/theme.ts";
 import { ChatBlock, type ChatLooks } from "./chat-block.ts";
 import { colouredLines, hangingLines } from "./chat-text.ts";
 
-/** When a line goes. Default: with the chat. */
+/** Conditions to remove a line. Default: it stays as long as the chat. */
 interface LineSubject {
   /** The line goes when the chat is rebuilt without this entry. */
   aboutEntryId?: string | undefined;
@@ -11,15 +11,15 @@ interface LineSubject {
   attempt?: Attempt | undefined;
 }
 
-/** A line that is not part of the session. */
+/** A line outside the session. */
 export interface ChatLine extends LineSubject {
   /** A function gets the columns for the text. */
   text: string | ((width: number) => string);
-  /** Default: the colours that the text has. */
+  /** Default: the colours in the text. */
   look?: StyleName;
 }
 
-/** What can fail, and be tried in another way. */
+/** An action that can fail and be tried again. */
 export type Attempt = "compaction" | "move";
 
 type NoticeLevel = AgentNotice["level"] | "error";
@@ -35,12 +35,11 @@ export type Notify = (message: string, level?: NoticeLevel, subject?: LineSubjec
 const looks: Readonly<Record<NoticeLevel, StyleName>> = { info: "muted", warning: "warning", error: "error" };
 const marks: Readonly<Record<NoticeLevel, string>> = { info: "i", warning: "!", error: "✗" };
 
-/** A notice as the chat shows it: the mark shows the level where there are no colours. */
+/** A notice as a line. The mark shows its level without colours. */
 export function noticeLine({ level, message }: Notice, subject: LineSubject = {}): ChatLine {
   return { text: markedText(marks[level], message), look: looks[level], ...subject };
 }
 
-/** A text with one look, or with colours of its own. */
 export class LineBlock extends ChatBlock<Pick<ChatLooks, "theme">> {
   readonly line: ChatLine;
 
@@ -59,7 +58,6 @@ export class LineBlock extends ChatBlock<Pick<ChatLooks, "theme">> {
   }
 }
 
-/** A text whose first line has a mark before it, and whose others stand below. */
 function markedText(mark: string, text: string): string {
   return text
     .split("\n")

@@ -1,20 +1,19 @@
 import type { Message, ToolCall, ToolResultMessage } from "@bonsai-agent/messages";
 import { AnswerView } from "./answer-view.ts";
-import type { ChatLooks } from "./chat-block.ts";
+import type { ChatLooks, Masked } from "./chat-block.ts";
 import { CommandBlock } from "./command-block.ts";
 import { NoteBlock } from "./entry-blocks.ts";
-import { type Masked, ToolBlock } from "./tool-block.ts";
+import { ToolBlock } from "./tool-block.ts";
 import { UserBlock } from "./user-block.ts";
 
 type MessageBlock = AnswerView | UserBlock | CommandBlock | NoteBlock;
 
-/** Makes the blocks of messages. Owner of the one that has begun, until it is stored: what is stored may differ. */
+/** Makes the blocks of messages. Owner of the block that grows until its message is stored. */
 export class MessageBlocks {
   readonly #looks: ChatLooks;
   readonly #tools: ToolCalls;
   #begun: MessageBlock | undefined;
 
-  /** @param tools shows the results of tools, each with its call */
   constructor(looks: ChatLooks, tools: ToolCalls) {
     this.#looks = looks;
     this.#tools = tools;
@@ -24,20 +23,20 @@ export class MessageBlocks {
     this.#begun = undefined;
   }
 
-  /** @returns what shows it; undefined where nothing does, or its call will */
+  /** @returns the new block; undefined if the message is hidden or belongs to a call */
   begin(message: Message): MessageBlock | undefined {
     this.#begun = this.#blockOf(message);
     return this.#begun;
   }
 
-  /** More of an answer has come. @returns a block where it has none yet */
+  /** Shows more of an answer. @returns a block if the answer has none yet */
   grow(message: Message): MessageBlock | undefined {
     const added = this.#begun instanceof AnswerView ? undefined : this.begin(message);
     if (message.role === "assistant" && this.#begun instanceof AnswerView) this.#begun.set(message);
     return added;
   }
 
-  /** @returns a block for a result whose call is not shown */
+  /** @returns a block for a result without a shown call */
   store(message: Message, entryId: string): ToolBlock | undefined {
     const begun = this.#begun;
     this.#begun = undefined;
@@ -70,7 +69,7 @@ export class MessageBlocks {
   }
 }
 
-/** Knows which block belongs to which call and which stored output. Some providers give the same ids again: the latest counts. */
+/** Finds the block of a call and of a stored output. Some providers repeat ids: the latest call counts. */
 export class ToolCalls {
   readonly #looks: ChatLooks;
   readonly #isExpanded: () => boolean;
@@ -98,7 +97,7 @@ export class ToolCalls {
     return this.#byCall.get(callId);
   }
 
-  /** Shows a result with its call. @returns a block of its own, where the call is not shown */
+  /** Shows a result in the block of its call. @returns a new block if there is none */
   end(
     { toolCallId, toolName, content, details, isError, durationMs }: ToolResultMessage,
     entryId: string,
@@ -112,12 +111,10 @@ export class ToolCalls {
     return known === undefined ? block : undefined;
   }
 
-  /** Remembers what shows the output of a command. */
   hold(entryId: string, block: CommandBlock): void {
     this.#byEntry.set(entryId, block);
   }
 
-  /** The output of an entry is no longer in the model's view, or only in part. */
   mask(entryId: string, how: Masked): void {
     this.#byEntry.get(entryId)?.mask(how);
   }

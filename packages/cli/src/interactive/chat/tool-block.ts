@@ -3,8 +3,8 @@ import { callParts, contentText, type ToolCall } from "@bonsai-agent/messages";
 import { count, counted, elapsed } from "../../views/numbers.ts";
 import { fitPreview } from "../../views/preview.ts";
 import { printable, printableLines, truncate } from "../../views/terminal-text.ts";
-import type { DrawnCall, ToolDrawing } from "../extension-views/chat-drawings.ts";
-import type { Style } from "../terminal/theme.ts";
+import { type DrawnCall, ToolDrawing } from "../extension-views/chat-drawings.ts";
+import { keys } from "../terminal/keys.ts";
 import { visibleWidth } from "../terminal/tui.ts";
 import type { ChatLooks } from "./chat-block.ts";
 import { outputLines, shownLine, wrapped } from "./chat-text.ts";
@@ -13,7 +13,7 @@ import { ImageBlock } from "./image-block.ts";
 
 type ToolState = "waiting" | "running" | "done" | "failed";
 
-/** What a tool has put out: so far, or in the end. */
+/** The output of a tool, so far or in the end. */
 interface ToolOutput {
   content: unknown;
   details?: unknown;
@@ -22,51 +22,29 @@ interface ToolOutput {
 const outputFold = { head: 3, tail: 5 };
 const diffFold = { head: 24, tail: 0 };
 const writtenFold = { head: 6, tail: 0 };
-/** Nobody reads more in a chat; the session has all of it. */
+/** The session has the whole output. */
 const open = { head: 2_000, tail: 20 };
-const LEAST_TIME_MS = 1_000;
+const MIN_SHOWN_MS = 1_000;
 const indent = "   ";
 
 const marks: Readonly<Record<ToolState, string>> = { waiting: "○", running: "◌", done: "●", failed: "✗" };
 
-const maskedTexts = {
-  whole: "masked: the model does not see this output",
-  part: "shortened: the model sees only a part",
-} as const;
-
-/** How much of an output the model does not see. */
-export type Masked = keyof typeof maskedTexts;
-
-/** Says what the model does not see of an output, and where that is folded away, how to see it here. */
-export function maskedLines(
-  masked: Masked | undefined,
-  {
-    looks: { theme, expandKey },
-    isExpanded,
-    width,
-  }: { looks: ChatLooks; isExpanded: boolean; width: number },
-): string[] {
-  if (masked === undefined) return [];
-  const key = masked === "whole" && !isExpanded ? ` (${expandKey()})` : "";
-  return wrapped([`${maskedTexts[masked]}${key}`], width, theme.style.muted, indent);
-}
-
-/** One call of a tool: a line of what is done, and below it what came of it. */
+/** A tool call: one line for the call, and its result below. */
 export class ToolBlock extends ImageBlock {
   readonly #name: string;
   #args: unknown;
   #state: ToolState = "waiting";
   #output: ToolOutput | undefined;
-  #masked: Masked | undefined;
   #sinceMs = 0;
-  /** Of the whole call, once it has ended. */
   #durationMs = 0;
   #drawnTime = "";
   readonly #drawing: ToolDrawing | undefined;
 
   constructor({ id, name, arguments: args }: Pick<ToolCall, "id" | "name" | "arguments">, looks: ChatLooks) {
     super(looks);
-    this.#drawing = looks.drawings?.tool(name, id, () => this.changed());
+    const { drawings } = looks;
+    this.#drawing =
+      drawings && new ToolDrawing({ drawings, tool: name, toolCallId: id, onChange: () => this.changed() });
     this.#name = name;
     this.#args = args;
   }
@@ -88,7 +66,6 @@ export class ToolBlock extends ImageBlock {
     this.changed();
   }
 
-  /** As it is stored. */
   setDuration(durationMs: number): void {
     this.#durationMs = durationMs;
     this.changed();
@@ -107,31 +84,21 @@ export class ToolBlock extends ImageBlock {
     this.changed();
   }
 
-  /** The model sees a placeholder, or a part; the user goes on seeing what is stored. */
-  mask(how: Masked): void {
-    this.#masked = how;
-    this.changed();
-  }
-
   protected lines(width: number): string[] {
     const { style } = this.looks.theme;
     const now = { args: this.#args, state: this.#state, output: this.#output, expanded: this.isExpanded };
-    const drawn = this.#masked === "whole" ? undefined : this.#drawing?.draw(now, width);
+    const masked = this.maskedLines(width);
+    const drawn = masked.length > 0 ? undefined : this.#drawing?.draw(now, width);
     if (drawn !== undefined) return this.#drawnLines(drawn, width);
     return [
       this.#head(width),
-      ...maskedLines(this.#masked, { looks: this.looks, isExpanded: this.isExpanded, width }),
+      ...masked,
       ...(this.isExpanded ? wrapped(longCommand(this.#args), width, style.accent, indent) : []),
-      ...(this.#isHidden ? [] : this.#body(width)),
+      ...(this.hidesOutput ? [] : this.#body(width)),
     ];
   }
 
-  /** True where what the model does not see is not shown either, until it is expanded. */
-  get #isHidden(): boolean {
-    return this.#masked === "whole" && !this.isExpanded;
-  }
-
-  /** What an extension draws, and our own in the place of what it leaves out. */
+  /** Draws the parts that the extension leaves out. */
   #drawnLines({ isAlone, call, result }: DrawnCall, width: number): string[] {
     const marked = (lines: string[], mark: string) =>
       isAlone ? lines : lines.map((line, at) => `${at === 0 ? mark : indent}${line}`);
@@ -151,10 +118,10 @@ export class ToolBlock extends ImageBlock {
     return this.looks.now() - this.#sinceMs;
   }
 
-  /** How long it has taken; nothing for what took no time to speak of. */
+  /** The time of the call; empty for a short one. */
   #time(): string {
     const ms = this.#state === "running" ? this.#runningMs() : this.#durationMs;
-    return ms < LEAST_TIME_MS ? "" : elapsed(ms);
+    return ms < MIN_SHOWN_MS ? "" : elapsed(ms);
   }
 
   #head(width: number): string {
@@ -186,7 +153,6 @@ export class ToolBlock extends ImageBlock {
         draw: (part) => wrapped(this.cut(part, width), width, style.toolDiffAdded, indent),
       });
     const calls = this.#calls(callsOf(details), width);
-    // Why it failed is worth more than a row.
     const rows = isFailed ? 3 : 1;
     const look = isFailed ? style.error : style.toolOutput;
     return [
@@ -200,12 +166,12 @@ export class ToolBlock extends ImageBlock {
     ];
   }
 
-  /** What a sub-agent called: how many, and unfolded each with how it ended. */
+  /** The calls of a sub-agent: their number, or each of them. */
   #calls({ calls, callCount }: SubAgentCalls, width: number): string[] {
     const { dim, muted, success, warning, error } = this.looks.theme.style;
     if (callCount === 0) return [];
     if (!this.isExpanded)
-      return [`${indent}${dim(`… ${counted(callCount, "call")} (${this.looks.expandKey()})`)}`];
+      return [`${indent}${dim(`… ${counted(callCount, "call")} (${keys.label("expand")})`)}`];
     const looks = { running: warning, done: success, failed: error };
     const earlier = callCount - calls.length;
     const columns = Math.max(1, width - indent.length - 2);
@@ -219,7 +185,12 @@ export class ToolBlock extends ImageBlock {
   }
 
   #diff(diff: string, width: number): string[] {
-    const { toolDiffAdded: added, toolDiffRemoved: removed, toolDiffContext: same, dim } = this.looks.theme.style;
+    const {
+      toolDiffAdded: added,
+      toolDiffRemoved: removed,
+      toolDiffContext: same,
+      dim,
+    } = this.looks.theme.style;
     const looks = { added, removed, gap: dim, same };
     const lines = diffLines(diff);
     const columns = gutterColumns(lines, width - indent.length);
@@ -235,7 +206,7 @@ export class ToolBlock extends ImageBlock {
 
 type SubAgentCalls = Pick<TaskDetails, "calls" | "callCount">;
 
-/** The calls in the details of `task`, from an update or a result; none in those of other tools. */
+/** The calls in the details of `task`. */
 function callsOf(details: unknown): SubAgentCalls {
   const { calls, callCount } = fields(details);
   const known = Array.isArray(calls) ? calls.filter(isTaskCall) : [];
@@ -248,14 +219,14 @@ function isTaskCall(call: unknown): call is TaskDetails["calls"][number] {
   return typeof text === "string" && (state === "running" || state === "done" || state === "failed");
 }
 
-/** What a call wrote into a new file; undefined where it made none. */
+/** The content of the file that a call created. */
 export function writtenText(args: unknown, details: unknown): string | undefined {
   const { created } = fields(details);
   const { content } = fields(args);
   return created === true && typeof content === "string" && content.trim() !== "" ? content : undefined;
 }
 
-/** A command that a call's one line cannot show whole; none where it can. */
+/** A command that is too long for the line of its call. */
 export function longCommand(args: unknown): string[] {
   const { command } = fields(args);
   if (typeof command !== "string" || (command.length <= 120 && !command.trim().includes("\n"))) return [];
@@ -266,7 +237,7 @@ function fields(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? { ...value } : {};
 }
 
-/** The change in the details of `edit` and `write`; undefined for those of other tools. */
+/** The change in the details of `edit` and `write`. */
 export function changeOf(details: unknown): { diff: string; added: number; removed: number } | undefined {
   if (typeof details !== "object" || details === null) return undefined;
   const { diff, added, removed } = details as Record<string, unknown>;

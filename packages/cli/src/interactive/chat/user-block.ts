@@ -1,6 +1,7 @@
 import { contentText, type UserMessage } from "@bonsai-agent/messages";
 import { quotedFiles, typedCommand } from "@bonsai-agent/messages/host";
 import { counted } from "../../views/numbers.ts";
+import { keys } from "../terminal/keys.ts";
 import { truncateToWidth, visibleWidth } from "../terminal/tui.ts";
 import type { ChatLooks } from "./chat-block.ts";
 import { textLines } from "./chat-text.ts";
@@ -11,7 +12,7 @@ const fold = { head: 30, tail: 5 };
 
 type UserWords = Pick<UserMessage, "content" | "typed">;
 
-/** A message of the user's, on a ground of its own. */
+/** A user message. */
 export class UserBlock extends ImageBlock {
   #message: UserWords;
 
@@ -27,7 +28,7 @@ export class UserBlock extends ImageBlock {
     this.changed();
   }
 
-  /** Folded, what was sent along is a line each: files, and what a template made of the words. */
+  /** The typed text, and one line for each quoted file or expanded template. */
   #parts(): ReturnType<typeof quotedFiles> {
     const content = contentText(this.#message.content);
     const typed = typedCommand(this.#message);
@@ -49,7 +50,7 @@ export class UserBlock extends ImageBlock {
         draw: (part) => part,
       }),
       ...files.flatMap(({ path, content }) => {
-        const file = `${path}: ${counted(content.split("\n").length, "line")} (${this.looks.expandKey()})`;
+        const file = `${path}: ${counted(content.split("\n").length, "line")} (${keys.label("expand")})`;
         return textLines(file, width - 1, style.muted);
       }),
     ];

@@ -12,81 +12,67 @@ import { extensionTheme } from "./extension-theme.ts";
 import { drawnLines } from "./extension-tui.ts";
 
 interface ChatDrawingsOptions {
-  /** Asked anew each time: extensions come and go. */
+  /** The renderers of the present extensions. */
   renderers: () => ExtensionRenderers | undefined;
   theme: Theme;
-  /** Absolute; where tools work. */
+  /** Absolute. */
   cwd: string;
   redraw: () => void;
 }
 
-/** How the chat is drawn where extensions draw it. Each gives undefined where none does: then it is drawn as ever. */
+/** Draws messages, entries and tool calls with the renderers of extensions. Returns undefined if no extension draws. */
 export class ChatDrawings {
-  readonly #options: ChatDrawingsOptions;
-  readonly #theme: ExtensionTheme;
+  readonly options: ChatDrawingsOptions;
+  readonly theme: ExtensionTheme;
 
   constructor(options: ChatDrawingsOptions) {
-    this.#options = options;
-    this.#theme = extensionTheme(options.theme);
+    this.options = options;
+    this.theme = extensionTheme(options.theme);
   }
 
   message(note: object, expanded: boolean, width: number): string[] | undefined {
     const { customType } = note as { customType?: unknown };
     if (typeof customType !== "string") return undefined;
-    const drawn = this.#options.renderers()?.message(note as ExtensionMessage, { expanded }, this.#theme);
+    const drawn = this.options.renderers()?.message(note as ExtensionMessage, { expanded }, this.theme);
     return chatLines(drawn, width);
   }
 
   hasEntry(customType: unknown): boolean {
-    return typeof customType === "string" && this.#options.renderers()?.hasEntry(customType) === true;
+    return typeof customType === "string" && this.options.renderers()?.hasEntry(customType) === true;
   }
 
   entry(entry: CustomEntry, expanded: boolean, width: number): string[] | undefined {
-    return chatLines(this.#options.renderers()?.entry(entry, { expanded }, this.#theme), width);
-  }
-
-  /** @param changed the block has to be drawn anew */
-  tool(name: string, toolCallId: string, changed: () => void): ToolDrawing {
-    const { renderers, cwd, redraw } = this.#options;
-    const invalidate = () => {
-      changed();
-      redraw();
-    };
-    const renderer = () => renderers()?.tool(name);
-    return new ToolDrawing({ renderer, toolCallId, cwd, invalidate, theme: this.#theme });
+    return chatLines(this.options.renderers()?.entry(entry, { expanded }, this.theme), width);
   }
 }
 
-interface ToolDrawingOptions {
-  /** Of the tool as it is registered now; undefined where it leaves the drawing to the chat. */
-  renderer: () => ToolRenderer | undefined;
-  theme: ExtensionTheme;
-  toolCallId: string;
-  cwd: string;
-  /** Has the call drawn anew. */
-  invalidate: () => void;
-}
-
-/** Where a call stands. */
-interface ToolCallNow {
+interface ToolCallState {
   args: unknown;
   state: "waiting" | "running" | "done" | "failed";
   output: { content: unknown; details?: unknown } | undefined;
   expanded: boolean;
 }
 
-/** What a tool's renderers drew; undefined in the place of what they leave to the chat. */
+/** The lines of a tool's renderers; undefined for a part that the chat draws. */
 export interface DrawnCall {
-  /** True: the lines stand there alone, without mark and indent. */
+  /** True for lines without mark and indent. */
   isAlone: boolean;
   call: string[] | undefined;
   result: string[] | undefined;
 }
 
-/** Columns that mark and indent take. */
+interface ToolDrawingOptions {
+  drawings: ChatDrawings;
+  tool: string;
+  toolCallId: string;
+  /** Called if the block has to be drawn again. */
+  onChange: () => void;
+}
+
+/** Columns of mark and indent. */
 const indent = 3;
 
-/** Owner of what the renderers of one call keep from one drawing to the next. */
+/** Owner of the state and the components of one call's renderers. */
 export class ToolDrawing {
   readonly #options: ToolDrawingOptions;
   readonly #state: Record<string, unknown> = {};
@@ -97,43 +83,42 @@ export class ToolDrawing {
     this.#options = options;
   }
 
-  /** Undefined where the tool leaves all of it to the chat. */
-  draw(now: ToolCallNow, width: number): DrawnCall | undefined {
-    const renderer = this.#options.renderer();
+  /** Returns undefined if the tool has no renderers. */
+  draw(now: ToolCallState, width: number): DrawnCall | undefined {
+    const { drawings, tool } = this.#options;
+    const renderer = drawings.options.renderers()?.tool(tool);
     if (renderer === undefined) return undefined;
     const { isAlone } = renderer;
     const columns = Math.max(1, isAlone ? width : width - indent);
-    const call = this.#drawCall(renderer, now);
+    const call = renderer.call(now.args, drawings.theme, this.#context(now, this.#call));
+    this.#call = call?.component;
     const result = this.#drawResult(renderer, now);
+    this.#result = result?.component;
     return { isAlone, call: chatLines(call, columns), result: chatLines(result, columns) };
   }
 
-  #drawCall(renderer: ToolRenderer, now: ToolCallNow): DrawnComponent | undefined {
-    const drawn = renderer.call(now.args, this.#options.theme, this.#context(now, this.#call));
-    this.#call = drawn?.component;
-    return drawn;
-  }
-
-  #drawResult(renderer: ToolRenderer, now: ToolCallNow): DrawnComponent | undefined {
+  #drawResult(renderer: ToolRenderer, now: ToolCallState): DrawnComponent | undefined {
     const { output, expanded } = now;
     if (output === undefined) return undefined;
-    const drawn = renderer.result(
+    return renderer.result(
       { ...output, content: Array.isArray(output.content) ? output.content : [] } as ExtensionToolResult,
       { expanded, isPartial: isPartial(now) },
-      this.#options.theme,
+      this.#options.drawings.theme,
       this.#context(now, this.#result),
     );
-    this.#result = drawn?.component;
-    return drawn;
   }
 
-  #context(now: ToolCallNow, lastComponent: Component | undefined): ToolRenderContext {
-    const { toolCallId, cwd, invalidate } = this.#options;
+  #context(now: ToolCallState, lastComponent: Component | undefined): ToolRenderContext {
+    const { drawings, toolCallId, onChange } = this.#options;
+    const { cwd, redraw } = drawings.options;
     return {
       args: now.args,
       toolCallId,
       cwd,
-      invalidate,
+      invalidate() {
+        onChange();
+        redraw();
+      },
       lastComponent,
       state: this.#state,
       executionStarted: now.state !== "waiting",
@@ -145,18 +130,17 @@ export class ToolDrawing {
   }
 }
 
-function isPartial({ state }: ToolCallNow): boolean {
+function isPartial({ state }: ToolCallState): boolean {
   return state === "waiting" || state === "running";
 }
 
-/** Beyond it, nobody reads in a chat. */
-const mostLines = 2_000;
+const MAX_LINES = 2_000;
 
-/** Lines that fit; undefined where nothing was drawn. */
+/** The drawn lines, cut to the width. */
 function chatLines(drawn: DrawnComponent | undefined, width: number): string[] | undefined {
   const lines = drawn?.render(width);
   if (lines === undefined) return undefined;
-  const shown = drawnLines(lines.slice(0, mostLines), width);
-  const left = lines.length - mostLines;
+  const shown = drawnLines(lines.slice(0, MAX_LINES), width);
+  const left = lines.length - MAX_LINES;
   return left > 0 ? [...shown, ...drawnLines([` … ${left} more lines`], width)] : shown;
 }

@@ -16,21 +16,18 @@ interface CustomViewOptions {
   notify: (message: string, level: AgentNotice["level"]) => void;
   /** Resolves once keys may be taken from the user who types. */
   untilRest: (signal: AbortSignal) => Promise<void>;
-  /** Everything that waits for the user ends with it. */
+  /** Ends everything that waits for the user. */
   signal: AbortSignal;
 }
 
 type Make = Parameters<FrontEndDrawing["custom"]>[0];
 
 interface ShowOptions extends CustomOptions {
-  /** Of pi: called with what hides an overlay and shows it again. */
+  /** pi's: called with the handle of an overlay. */
   onHandle?: (handle: OverlayHandle) => void;
 }
 
-/**
- * Shows a component of an extension, in the place of the editor or over the screen, until it is done, also where it is
- * done before it is there.
- */
+/** Shows a component of an extension instead of the editor or as an overlay, until it is done. */
 export function customView({ screen, notify, untilRest, signal: ended }: CustomViewOptions) {
   return async <Value>(make: Make, options: ShowOptions = {}): Promise<Value | undefined> => {
     const { signal, overlay, overlayOptions, onHandle } = options;
@@ -68,7 +65,7 @@ export function customView({ screen, notify, untilRest, signal: ended }: CustomV
   };
 }
 
-/** As in pi: without options, an overlay is as wide as its component says. */
+/** As in pi: the default width of an overlay is that of its component. */
 function overlayPlacement(
   component: object,
   options: CustomOptions["overlayOptions"],
@@ -78,7 +75,7 @@ function overlayPlacement(
   return typeof width === "number" && width > 0 ? { width } : {};
 }
 
-/** Undefined at the abort; what comes when nobody wants it any more is disposed of. */
+/** Returns undefined at the abort, and disposes a component that comes later. */
 async function madeUntil(
   end: AbortSignal,
   made: DrawnComponent | Promise<DrawnComponent>,
@@ -93,7 +90,7 @@ async function madeUntil(
   return drawn;
 }
 
-/** What stays of the screen beside a component: the footer. */
+/** Rows of the footer. */
 const otherRows = 2;
 
 /** A component of an extension, with the keys. */
@@ -101,7 +98,7 @@ class CustomPanel extends FieldPanel<DrawnComponent> {
   readonly #screen: Screen;
   readonly #focused: () => Component | undefined;
 
-  /** @param focused what it gives its keys to; undefined: itself */
+  /** @param focused the component that gets the keys; undefined: the drawn one */
   constructor(drawn: DrawnComponent, screen: Screen, focused: () => Component | undefined) {
     super(drawn);
     this.#screen = screen;
@@ -117,7 +114,7 @@ class CustomPanel extends FieldPanel<DrawnComponent> {
     this.#screen.redraw();
   }
 
-  /** Of what is higher than the screen, the end, as a terminal would show it. */
+  /** Shows the end of a component that is higher than the screen. */
   render(width: number): string[] {
     const lines = this.field.render(width) ?? [];
     const rows = Math.max(3, this.#screen.rows - otherRows);

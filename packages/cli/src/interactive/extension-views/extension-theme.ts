@@ -10,7 +10,7 @@ import {
 } from "@bonsai-agent/extension/themes";
 import { makeTheme, type Theme } from "../terminal/theme.ts";
 
-/** The program's looks by the names that extensions know. They follow the theme in use. */
+/** The theme in use, as extensions get it. */
 export function extensionTheme(theme: Pick<Theme, "style" | "now" | "mode" | "opening">): ExtensionTheme {
   const { style, mode } = theme;
   const look = (name: string, slot: string, text: string) =>
@@ -36,14 +36,14 @@ export function extensionTheme(theme: Pick<Theme, "style" | "now" | "mode" | "op
   };
 }
 
-/** A theme that is not in use, on the same terminal. */
+/** Another theme on the same terminal. */
 export function otherTheme(colors: ThemeColors, { mode }: Pick<Theme, "mode">): ExtensionTheme {
   const other = makeTheme(mode === "none" ? "none" : colors.appearance, mode);
   other.use(colors);
   return extensionTheme(other);
 }
 
-/** The colours of a theme that an extension gives, by what it sends to the terminal. @throws what its methods throw */
+/** Reads the colours of an extension's theme from its escape sequences. @throws the errors of its methods */
 export function colorsOf(given: ExtensionTheme): ThemeColors {
   const opening = (token: ThemeToken) =>
     isTokenFor(token, "text") ? given.getFgAnsi(token as never) : given.getBgAnsi(token as never);

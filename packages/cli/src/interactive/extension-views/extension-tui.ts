@@ -13,19 +13,16 @@ import {
   visibleWidth,
 } from "../terminal/tui.ts";
 
-/** The terminal as one component gets it. */
+/** The terminal for one component. */
 interface ExtensionTui {
   tui: ComponentTui;
-  /** What the component gives its keys to; undefined: nothing but itself. */
+  /** The component that gets the keys; undefined: the drawn one. */
   focused(): Component | undefined;
-  /** Takes away what the component laid over the screen itself: to be called when it is gone. */
+  /** Removes the component's own overlays. */
   leave(): void;
 }
 
-/**
- * What the interface has, and behind it what components of the terminal library ask for. What they lay over the screen
- * themselves cannot break it either.
- */
+/** The interface for components, and the library's methods that pi's components use. Guards their overlays. */
 export function extensionTui(screen: Screen, notify: (message: string) => void): ExtensionTui {
   const { tui } = screen;
   const laid = new Set<OverlayHandle>();
@@ -53,7 +50,6 @@ export function extensionTui(screen: Screen, notify: (message: string) => void):
   };
   const all = {
     ...more,
-    // Of the library, a request can be for all to be drawn anew.
     requestRender: (isAll?: boolean) => tui.requestRender(isAll === true),
     terminal: tui.terminal,
   };
@@ -63,14 +59,14 @@ export function extensionTui(screen: Screen, notify: (message: string) => void):
   return { tui: all as ComponentTui, leave, focused: () => focused?.guarded };
 }
 
-/** Of the program's actions and of the terminal library's. */
+/** The keys of Bonsai's actions and of the library's. */
 export const extensionKeybindings: ComponentKeybindings = {
   matches: (data, action) =>
     extensionKeybindings.getKeys(action).some((key) => matchesKey(data, key as KeyId)),
   getKeys: (action) => keys.keysOf(action as Keybinding),
 };
 
-/** A component of the library's shape that throws draws nothing from then on. */
+/** A component that throws draws nothing from then on. */
 function guarded(component: Component, notify: (message: string) => void): Component {
   let hasFailed = false;
   const safely = <Result>(draw: () => Result): Result | undefined => {
@@ -90,20 +86,19 @@ function guarded(component: Component, notify: (message: string) => void): Compo
   };
 }
 
-// What a component may write beside texts: looks, links, and where the cursor stands. It can have got anything else from a
-// file or a model, and would hand it to the terminal.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// Allowed sequences: styles, links and the cursor. A component can have others from a file or a model.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it finds them
 const allowed = /(\x1b\[[\d;:]*m|\x1b\]8;[^\x00-\x1f]*(?:\x07|\x1b\\)|\x1b_pi:c\x07)/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a text without them needs no care
 const control = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: what an image begins with
+// biome-ignore lint/suspicious/noControlCharactersInRegex: an image begins with one
 const image = /\x1b(?:_G|\]1337;File=)/;
 
-/** What a component of an extension drew, as lines that fit and can do no harm. */
+/** Makes an extension's lines harmless and cuts them to the width. */
 export function drawnLines(lines: readonly string[], width: number): string[] {
   return lines.flatMap(safeLines).map((line) => {
-    // Colours that were not closed would go on into the next line.
+    // An open colour would continue in the next line.
     const cut = visibleWidth(line) > width ? truncateToWidth(line, width, "") : line;
     return line.includes("\u001b[") ? `${cut}\u001b[0m` : cut;
   });

@@ -10,45 +10,40 @@ import { TypingRest } from "../terminal/typed-input.ts";
 import { customView } from "./custom-views.ts";
 import { colorsOf, extensionTheme, otherTheme } from "./extension-theme.ts";
 import { drawnLines } from "./extension-tui.ts";
-import { ExtensionLines, standingViews } from "./standing-views.ts";
-import { type EditorPlace, typingViews } from "./typing-views.ts";
+import { type EditorPlace, typingViews } from "./input-hooks.ts";
+import { ExtensionLines, standingViews } from "./widgets.ts";
 
 interface ExtensionUiOptions {
   screen: Screen;
   themes: ThemeControl;
   notify: (message: string, level: AgentNotice["level"]) => void;
-  /** Where the user types. */
   editor: EditorPlace;
-  /** What completes there. */
   completion: { add: FrontEndDrawing["addAutocompleteProvider"] };
   chat: {
     readonly isExpanded: boolean;
     toggleExpanded(): void;
-    /** What stands in the place of thinking that is folded; undefined: how much of it there is. */
     setThinkingLabel(label: string | undefined): void;
-    /** An extension has appended it. */
     showEntry: FrontEndDrawing["showEntry"];
   };
-  /** What goes on, while the agent works. */
   working: {
     setWorkingMessage(message: string | undefined): void;
     setWorkingIndicator(looks: SpinnerLooks | undefined): void;
     setWorkingVisible(isVisible: boolean): void;
   };
-  /** Absolute; whose git branch a footer of an extension shows. */
+  /** Absolute. Its git branch is shown in footers of extensions. */
   cwd: string;
-  /** Nobody answers from then on: open questions are answered as if nobody had. */
+  /** Ends all open questions. */
   signal: AbortSignal;
 }
 
 interface ExtensionUi extends FrontEndUI {
-  /** What extensions show beside the chat; the footer reads its statuses. */
+  /** The lines of extensions beside the chat. */
   readonly extensionLines: ExtensionLines;
   /** Resolves once keys may be taken from the user who types. */
   untilRest(signal: AbortSignal): Promise<void>;
 }
 
-/** All that extensions ask and show; commands ask by it too. */
+/** The user interface for extensions. Commands use its dialogs too. */
 export function extensionUi(options: ExtensionUiOptions): ExtensionUi {
   const { screen, notify, editor, chat, cwd, signal } = options;
   const rest = new TypingRest(screen);
@@ -88,10 +83,9 @@ type Looks =
   | "getAllThemes"
   | "getTheme";
 
-/** A sign that is wider would push away what goes on. */
-const mostSignColumns = 20;
+/** A wider sign would push the activity away. */
+const MAX_SIGN_COLUMNS = 20;
 
-/** How what the program draws itself looks. */
 function looksOf({ working, chat, screen, themes }: ExtensionUiOptions): Pick<FrontEndDrawing, Looks> {
   return {
     setWorkingMessage: (message) =>
@@ -100,7 +94,7 @@ function looksOf({ working, chat, screen, themes }: ExtensionUiOptions): Pick<Fr
       const { frames, intervalMs } = indicator ?? {};
       working.setWorkingIndicator(
         indicator && {
-          frames: frames?.map((frame) => drawnLines([String(frame)], mostSignColumns)[0] ?? ""),
+          frames: frames?.map((frame) => drawnLines([String(frame)], MAX_SIGN_COLUMNS)[0] ?? ""),
           intervalMs: Number(intervalMs) || undefined,
         },
       );

@@ -1,6 +1,6 @@
 import type { EditorComponent } from "@bonsai-agent/extension/host";
 import { drawnLines } from "../extension-views/extension-tui.ts";
-import type { TakenEditor } from "../extension-views/typing-views.ts";
+import type { TakenEditor } from "../extension-views/input-hooks.ts";
 import type { Style } from "../terminal/theme.ts";
 import type { AutocompleteProvider } from "../terminal/tui.ts";
 

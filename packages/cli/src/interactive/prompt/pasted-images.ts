@@ -5,24 +5,18 @@ import { imageSize } from "../terminal/inline-image.ts";
 /** Finds the marks of images in a text. No blanks: a line is not broken within one. */
 export const imageMark = /\[image-(?:\d+x\d+-)?[0-9a-f]{8}\]/g;
 
-/**
- * Owner of the images that no file names, by the mark that stands for each in the editor and in the text that is sent.
- * The mark is made of the image itself: the same image has the same mark, in every session.
- */
+/** Owner of images without a file, by their marks in the text. The same image has the same mark in every session. */
 export class PastedImages {
   readonly #images = new Map<string, ImageContent>();
 
-  /** Keeps an image as long as the program runs. @returns its mark, like `[image-640x480-3fa2c1d0]` */
+  /** Keeps an image until the program ends. @returns its mark, like `[image-640x480-3fa2c1d0]` */
   hold(image: ImageContent): string {
     const mark = markOf(image);
     this.#images.set(mark, image);
     return mark;
   }
 
-  /**
-   * The images that a text has the marks of, each once, in their order.
-   * @throws BonsaiError `image_gone` for a mark of which nothing is known: it is of an earlier call of the program
-   */
+  /** The images of a text's marks, each once. @throws BonsaiError `image_gone` for a mark of an earlier run */
   in(text: string): ImageContent[] {
     const marks = new Set(Array.from(text.matchAll(imageMark), ([mark]) => mark));
     return [...marks].map((mark) => this.#images.get(mark) ?? gone(mark));

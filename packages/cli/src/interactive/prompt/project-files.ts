@@ -3,9 +3,8 @@ import { fuzzyMatch } from "../terminal/tui.ts";
 
 /** Maximum number of files that are matched between two keys. */
 const MAX_FILES = 200_000;
-/** A list is fresh for at least this time, and for a multiple of the time of its walk. */
+/** Time until a list is read again. */
 const FRESH_MS = 5_000;
-const FRESH_WALKS = 10;
 /** Maximum wait for a first list, and for a newer one. */
 const WAIT_FOR_FIRST_MS = 300;
 const WAIT_FOR_NEWER_MS = 50;
@@ -47,13 +46,11 @@ export class ProjectFiles {
   #begin(): void {
     const before = this.#files;
     const found: ProjectFile[] = [];
-    const begunMs = performance.now();
     // An earlier list is better than the beginning of a new one.
     if (before.length === 0) this.#files = found;
     this.#walk = this.#collect(found).finally(() => {
       this.#files = found;
-      const nowMs = performance.now();
-      this.#freshUntilMs = nowMs + Math.max(FRESH_MS, FRESH_WALKS * (nowMs - begunMs));
+      this.#freshUntilMs = performance.now() + FRESH_MS;
       this.#walk = undefined;
     });
   }
@@ -88,10 +85,7 @@ const MAX_MATCHES = 30;
 /** Files that are matched between two keys. */
 const FILES_PER_TURN = 4_000;
 
-/**
- * The files that a query means, best first: in the name before in the folders, then the shorter path. Keys get their turn
- * in between; nothing is found once the signal aborts.
- */
+/** Ranks files for a query: matches in the name before matches in folders, then shorter paths. Keys get their turn in between. */
 export async function matchFiles(
   files: readonly ProjectFile[],
   { query, signal }: { query: string; signal: AbortSignal },

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ImageContent } from "@bonsai-agent/messages";
-import type { TakenEditor } from "../extension-views/typing-views.ts";
+import type { TakenEditor } from "../extension-views/input-hooks.ts";
 import { OpenEditor } from "../terminal/open-editor.ts";
 import type { Screen } from "../terminal/screen.ts";
 import type { Style } from "../terminal/theme.ts";
@@ -39,10 +39,7 @@ interface EarlierPrompts {
   add(text: string): void;
 }
 
-/**
- * Where the user types. Nothing that stands in it is ever overwritten from outside. An editor of an extension can stand
- * in its place: for everybody else it is this one all the same.
- */
+/** The prompt's editor. An extension's editor can replace it: other code still uses this one. */
 export class PromptEditor extends OpenEditor {
   readonly images = new PastedImages();
   /** Called for an Esc that an extension's editor does not use. */
@@ -235,10 +232,7 @@ export class PromptEditor extends OpenEditor {
     prompts.length = Math.min(prompts.length, MAX_PROMPTS);
   }
 
-  /**
-   * A paste is cleaned, and an image that was dropped becomes a mention; every other key is as it came, without what the
-   * editor would take for a letter and the terminal for a command.
-   */
+  /** Cleans a paste and mentions a dropped image. Drops control characters that look like letters to the editor. */
   #received(data: string): string {
     const pasted = pastedText(data, this.isReplaced ? undefined : HELD_TAB);
     if (pasted === undefined) return isSteering(data) ? "" : data;
@@ -269,38 +263,23 @@ function shellPrefixOf(text: string): ShellPrefix {
 
 const imageEnding = /\.(png|jpe?g|gif|webp)$/i;
 
-/**
- * The mention of an image that was dropped on the terminal, which pastes its path then: quoted, escaped or as a URL, as
- * terminals do. Undefined for every other text.
- */
+/** Terminals paste the path of a dropped image: quoted, escaped or as a URL. Returns its mention; undefined for other texts. */
 function droppedImage(pasted: string): string | undefined {
-  const path = pathIn(pasted.trim());
-  if (path === undefined || !imageEnding.test(path) || path.includes("\n") || !isFile(path)) return undefined;
-  return /\s/.test(path) ? `@"${path}"` : `@${path}`;
+  try {
+    const path = pathIn(pasted.trim());
+    if (path === undefined || !imageEnding.test(path) || path.includes("\n")) return undefined;
+    const absolute = path.startsWith("~/") ? join(homedir(), path.slice(2)) : path;
+    if (!statSync(absolute).isFile()) return undefined;
+    return /\s/.test(path) ? `@"${path}"` : `@${path}`;
+  } catch {
+    // No URL, or no readable file: the text stays as pasted.
+    return undefined;
+  }
 }
 
 function pathIn(text: string): string | undefined {
   if (/^'\/.*'$/.test(text)) return text.slice(1, -1).replaceAll("'\\''", "'");
   if (/^"\/.*"$/.test(text)) return text.slice(1, -1).replace(/\\(["\\$`])/g, "$1");
-  if (text.startsWith("file:///")) return pathOfUrl(text);
+  if (text.startsWith("file:///")) return fileURLToPath(text);
   return /^~?\//.test(text) ? text.replace(/\\([ -~])/g, "$1") : undefined;
-}
-
-function pathOfUrl(text: string): string | undefined {
-  try {
-    return fileURLToPath(text);
-  } catch {
-    // Not a URL: the text stays as pasted.
-    return undefined;
-  }
-}
-
-function isFile(path: string): boolean {
-  try {
-    const absolute = path.startsWith("~/") ? join(homedir(), path.slice(2)) : path;
-    return statSync(absolute, { throwIfNoEntry: false })?.isFile() === true;
-  } catch {
-    // Too long for a path, or in an unreadable folder.
-    return false;
-  }
 }

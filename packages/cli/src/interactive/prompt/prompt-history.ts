@@ -1,20 +1,7 @@
-import {
-  appendFileSync,
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { appendFileSync, mkdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { writeWholeFile } from "@bonsai-agent/models/host";
 import { z } from "zod";
-import { counted } from "../../views/numbers.ts";
 import { MAX_PROMPTS } from "./prompt-editor.ts";
 
 /** Longer prompts are not saved. */
@@ -40,13 +27,18 @@ export class PromptHistory {
     this.#onNotice = onNotice;
   }
 
-  /** The prompts, oldest first. Shortens a file far above the bound. */
+  /** The prompts, oldest first. Skips unreadable lines and shortens a file far above the bound. */
   read(): string[] {
-    const { texts, strangeLines, lines } = this.#parsed();
-    if (strangeLines > 0) this.#setAside(strangeLines);
+    let content = "";
+    this.#safely(() => {
+      content = readFileSync(this.#file, "utf8");
+    });
+    const lines = content.split("\n").filter(Boolean);
+    const texts = lines.flatMap((line) => textOf(line) ?? []);
     const kept = texts.filter((text, at) => text !== texts[at - 1]).slice(-MAX_PROMPTS);
     // Not at each prompt: several programs append to the file.
-    if (strangeLines > 0 || lines > MAX_PROMPTS * 1.5) this.#replace(kept);
+    if (lines.length > MAX_PROMPTS * 1.5)
+      this.#safely(() => writeWholeFile(this.#file, kept.map(lineOf).join("")));
     this.#last = kept.at(-1);
     return kept;
   }
@@ -55,78 +47,21 @@ export class PromptHistory {
   add(text: string): void {
     if (text === this.#last || text.length > MAX_PROMPT_CHARS) return;
     this.#last = text;
-    this.#write(() => {
+    this.#safely(() => {
       mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
-      appendFileSync(this.#file, `${isCut(this.#file) ? "\n" : ""}${lineOf(text)}`, { mode: 0o600 });
+      appendFileSync(this.#file, lineOf(text), { mode: 0o600 });
     });
   }
 
-  /** Keeps a copy of the damaged file and reports it once. */
-  #setAside(strangeLines: number): void {
-    const beside = `${this.#file}.damaged`;
-    this.#write(() => copyFileSync(this.#file, beside));
-    this.#notify(
-      `Removed ${counted(strangeLines, "unreadable line")} from ${this.#file}. The original is in ${basename(beside)}.`,
-    );
-  }
-
-  #parsed(): { texts: string[]; strangeLines: number; lines: number } {
-    const content = this.#content();
-    const lines = content.split("\n").filter(Boolean);
-    const texts = lines.flatMap((line) => textOf(line) ?? []);
-    return { texts, strangeLines: lines.length - texts.length, lines: lines.length };
-  }
-
-  #content(): string {
+  #safely(use: () => void): void {
     try {
-      return readFileSync(this.#file, "utf8");
+      use();
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.#notifyError(error);
-      return "";
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (this.#hasFault || code === "ENOENT") return;
+      this.#hasFault = true;
+      this.#onNotice(`The prompt history cannot be saved: ${message}`);
     }
-  }
-
-  #replace(texts: readonly string[]): void {
-    const beside = `${this.#file}.${process.pid}.tmp`;
-    this.#write(() => {
-      try {
-        writeFileSync(beside, texts.map(lineOf).join(""), { mode: 0o600 });
-        renameSync(beside, this.#file);
-      } finally {
-        rmSync(beside, { force: true });
-      }
-    });
-  }
-
-  #write(write: () => void): void {
-    try {
-      write();
-    } catch (error) {
-      this.#notifyError(error);
-    }
-  }
-
-  #notifyError(error: unknown): void {
-    this.#notify(`The prompt history cannot be saved: ${(error as Error).message}`);
-  }
-
-  #notify(message: string): void {
-    if (this.#hasFault) return;
-    this.#hasFault = true;
-    this.#onNotice(message);
-  }
-}
-
-/** True if a crash cut the last line: the next line must not be joined to it. */
-function isCut(file: string): boolean {
-  if (!existsSync(file)) return false;
-  const descriptor = openSync(file, "r");
-  try {
-    const { size } = fstatSync(descriptor);
-    const last = Buffer.alloc(1);
-    return size > 0 && readSync(descriptor, last, 0, 1, size - 1) === 1 && last.toString() !== "\n";
-  } finally {
-    closeSync(descriptor);
   }
 }
 
@@ -138,7 +73,6 @@ function textOf(line: string): string | undefined {
   try {
     return lineSchema.safeParse(JSON.parse(line)).data?.text;
   } catch {
-    // The caller counts unreadable lines.
     return undefined;
   }
 }

@@ -14,11 +14,7 @@ interface SentMessage {
   images: readonly ImageContent[];
 }
 
-/**
- * Undoes what sending did to a message: its files are named once more, and not quoted; an image that no file names has a
- * mark, which is held from then on.
- * @param cwd the project's folder
- */
+/** The message as it was typed: with mentions instead of quoted files, and with marks for images without a file. */
 export function typedMessage(
   { text, images, ...sent }: SentMessage,
   cwd: string,

@@ -6,7 +6,7 @@ import { oneLine } from "../../views/terminal-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { askPick } from "../panels/ask.ts";
 import { textLines } from "../panels/panel-frame.ts";
-import { mostCopiedBytes, textForTerminal } from "../terminal/terminal-clipboard.ts";
+import { MAX_COPIED_BYTES, textForTerminal } from "../terminal/terminal-clipboard.ts";
 
 export const copyCommand: SlashCommand = {
   name: "copy",
@@ -110,7 +110,7 @@ function unlessAborted(signal: AbortSignal): (error: unknown) => "aborted" {
 function tooLong(what: string): BonsaiError {
   return new BonsaiError({
     code: "copy_too_long",
-    message: `Could not copy ${what}: no clipboard program found, and terminals accept at most ${bytes(mostCopiedBytes)}.`,
+    message: `Could not copy ${what}: no clipboard program found, and terminals accept at most ${bytes(MAX_COPIED_BYTES)}.`,
     hint: "Install wl-clipboard or xclip, copy a single code block, or write a file with /export FILE.",
   });
 }

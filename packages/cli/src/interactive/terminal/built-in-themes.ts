@@ -1,13 +1,13 @@
 import { type ThemeColors, type ThemeColorValue, withFallbacks } from "@bonsai-agent/extension/themes";
 
-/** As a file of a theme would have it; numbers and empty texts only, so that no start has to mix a colour. */
+/** A theme file of numbers and empty texts only: no start has to parse a colour. */
 interface BuiltInTheme {
   name: string;
   appearance: "dark" | "light";
   vars: Readonly<Record<string, number>>;
 }
 
-/** What both have; the names that are no tokens are those of `vars`. */
+/** The colours of both themes. Values are names of `vars`. */
 const colors = {
   accent: "accent",
   border: "border",
@@ -102,7 +102,7 @@ const light: BuiltInTheme = {
   },
 };
 
-function settled({ name, appearance, vars }: BuiltInTheme): ThemeColors {
+function resolveTheme({ name, appearance, vars }: BuiltInTheme): ThemeColors {
   const values = Object.entries(colors).map(([token, colour]): [string, ThemeColorValue] => [
     token,
     colour === "" ? "" : vars[colour]!,
@@ -111,4 +111,4 @@ function settled({ name, appearance, vars }: BuiltInTheme): ThemeColors {
 }
 
 /** The themes that need no file. */
-export const builtInThemes = { dark: settled(dark), light: settled(light) } as const;
+export const builtInThemes = { dark: resolveTheme(dark), light: resolveTheme(light) } as const;

@@ -14,8 +14,8 @@ export function keybindingsFile(home: string): string {
 }
 
 /**
- * Binds the keys of `<home>/keybindings.json`, each anew: `{"action": "key"}` or `{"action": ["key", "key"]}`; no key at all
- * is an empty list. @returns what is wrong in the file; everything else in it holds
+ * Binds the keys of `<home>/keybindings.json`: `{"action": "key"}` or `{"action": ["key", "key"]}`. An empty list removes
+ * the keys. @returns the faults in the file; the rest of it applies
  */
 export function bindKeys(home: string): readonly string[] {
   const file = keybindingsFile(home);
@@ -27,7 +27,7 @@ export function bindKeys(home: string): readonly string[] {
     faults.push(...row.faults.map((fault) => `${file}: ${fault}`));
   }
   keys.bind(bindings);
-  return [...faults, ...twice(bindings).map((fault) => `${file}: ${fault}`)];
+  return [...faults, ...findDuplicates(bindings).map((fault) => `${file}: ${fault}`)];
 }
 
 function rowsIn(file: string, onFault: (fault: string) => void): Record<string, unknown> {
@@ -57,7 +57,7 @@ function readRow(name: string, given: unknown): { keys?: KeyId[]; faults: string
     return {
       faults: [`"${name}" needs a key, because it sends the prompt. Using its default.`],
     };
-  // A row without one good key would leave its action without any.
+  // Without a good key, the action keeps its default.
   return good.length === 0 && faults.length > 0 ? { faults } : { keys: good, faults };
 }
 
@@ -67,8 +67,8 @@ function unknownAction(name: string): string {
   return `"${name}" is not an action.${meant} Actions: ${actionNames.join(", ")}. /help lists those of the editor too.`;
 }
 
-/** Two actions on one key while one types: the one that is asked first has it. */
-function twice(bindings: Record<string, KeyId[]>): string[] {
+/** Two actions with the same key in the editor. */
+function findDuplicates(bindings: Record<string, KeyId[]>): string[] {
   const owner = new Map<KeyId, string>();
   const faults: string[] = [];
   for (const name of [...actionNames, ...libraryBindings.filter(isOfEditor)]) {

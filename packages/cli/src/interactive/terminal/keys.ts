@@ -1,10 +1,9 @@
 import { type Keybinding, KeybindingsManager, type KeyId, setKeybindings, TUI_KEYBINDINGS } from "./tui.ts";
 
-/** What a key can do. */
 interface Action {
   readonly keys: readonly KeyId[];
   readonly description: string;
-  /** The library's own binding that this is another name for. */
+  /** The library's binding with this action. */
   readonly binding?: string;
 }
 
@@ -22,7 +21,7 @@ const table = {
   sources: { keys: ["ctrl+s"], description: "Show the sources of the latest summary" },
   cycleThinking: { keys: ["shift+tab"], description: "Next thinking level" },
   nextModel: { keys: ["ctrl+p"], description: "Next favourite model" },
-  // Not every terminal knows the first; Alt-P is sent for Alt-Up by some.
+  // Not every terminal knows the first; some send Alt-P for Alt-Up.
   previousModel: { keys: ["shift+ctrl+p", "alt+m"], description: "Previous favourite model" },
   pickModel: { keys: ["ctrl+l"], description: "Choose a model" },
   queueFollowUp: { keys: ["alt+enter"], description: "Send after the agent has finished" },
@@ -44,7 +43,7 @@ const modifiers = ["ctrl", "shift", "alt", "super"];
 const named =
   "escape esc enter return tab space backspace delete insert clear home end pageUp pageDown up down left right f1 f2 f3 f4 f5 f6 f7 f8 f9 f10 f11 f12";
 const namedKeys = new Map(named.split(" ").map((name) => [name.toLowerCase(), name]));
-/** Those that write nothing. */
+/** Keys that write nothing. */
 const silent = new Set([...namedKeys.values()].filter((name) => name !== "space"));
 
 type KeyReading = { key: KeyId } | { fault: string };
@@ -62,7 +61,6 @@ export function readKey(text: string): KeyReading {
   return { key: [...held, base].join("+") as KeyId };
 }
 
-/** What {@link readKey} takes, for people. */
 export const keyRule =
   'Write keys like "ctrl+o", "alt+enter" or "f5": ctrl, shift, alt or super, then a character or a name (escape, enter, tab, up, pageDown, f1 to f12…).';
 
@@ -87,7 +85,7 @@ export function shownKey(key: KeyId): string {
 /** Keys by action, or by the name of one of the library's bindings. */
 type KeyBindings = Readonly<Record<string, readonly KeyId[]>>;
 
-/** The library's own bindings that a user of the main screen meets: there, the terminal itself scrolls and copies. */
+/** The library's bindings, without those of its full screen and for copying: the terminal scrolls and copies itself. */
 export const libraryBindings: readonly string[] = Object.keys(TUI_KEYBINDINGS).filter(
   (id) => !id.startsWith("tui.altScreen.") && id !== "tui.input.copy",
 );
@@ -102,7 +100,7 @@ const definitions = {
   ),
 };
 
-/** Owner of which key does what. The terminal library has one set of bindings in a process, and so has this. */
+/** Owner of the key bindings. The terminal library has one set of bindings in a process. */
 class Keys {
   #manager = new KeybindingsManager(definitions);
 
@@ -110,7 +108,7 @@ class Keys {
     setKeybindings(this.#manager);
   }
 
-  /** Takes the user's bindings; all others have their default, but for a key that an action of the user's took. */
+  /** Replaces the user's bindings. The other actions have their default keys, without those that the user has given away. */
   bind(bindings: KeyBindings): void {
     const taken = new Set(Object.entries(bindings).flatMap(([name, keys]) => takenBy(name, keys)));
     const given: [string, KeyId[]][] = Object.entries(bindings).map(([name, keys]) => [
@@ -151,7 +149,7 @@ class Keys {
 /** The bindings of this process. */
 export const keys = new Keys();
 
-/** The keys that an action takes from others; a list shares them with the editor, as it has a place of its own. */
+/** The keys that a user's binding takes from other actions. Lists and the editor share keys. */
 function takenBy(name: string, keys: readonly KeyId[]): readonly KeyId[] {
   if (Object.hasOwn(actions, name)) return keys;
   if (!isOfEditor(name)) return [];
@@ -161,7 +159,7 @@ function takenBy(name: string, keys: readonly KeyId[]): readonly KeyId[] {
   return keys.filter((key) => !shared.has(key));
 }
 
-/** True for a binding of the library that stands beside the program's own while one types. */
+/** True for the library's bindings in the editor. */
 export function isOfEditor(name: string): boolean {
   return name.startsWith("tui.editor.") || name.startsWith("tui.input.");
 }

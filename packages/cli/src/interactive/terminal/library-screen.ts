@@ -4,13 +4,12 @@ import { drawsImage } from "./inline-image.ts";
 import { rowsOf } from "./screen-plan.ts";
 
 /**
- * The library's renderer, given the lines that it draws instead of its children's.
+ * The library's renderer for given lines instead of children.
  *
- * For an image at the end, the rows of the image come first, and scroll what is above them; then the image, into rows that
- * are there. The library ends the process for a line that does not fit. Here it is cut.
+ * An image at the end is drawn in two steps: first its rows, which scroll the lines above, then the image. A line that does
+ * not fit is cut: the library would end the process.
  */
 export class LibraryScreen extends TuiMainScreen {
-  /** What the library draws. */
   #window: string[] | undefined;
   #given: readonly string[] = [];
   #cursorColumn = 0;
@@ -22,7 +21,7 @@ export class LibraryScreen extends TuiMainScreen {
     return this.#window ?? super.render(width);
   }
 
-  /** For what size was drawn: 0 columns before anything was, -1 when somebody else had the terminal. */
+  /** The size of the last frame: 0 columns before the first one, -1 after another program had the terminal. */
   protected get drawnSize(): { columns: number; rows: number } {
     const { previousWidth, previousHeight } = this.#state;
     return { columns: previousWidth, rows: previousHeight };
@@ -37,12 +36,12 @@ export class LibraryScreen extends TuiMainScreen {
     };
   }
 
-  /** What is on the screen, as it was given, with what lies over it. */
+  /** The given lines on the screen, with overlays. */
   protected get givenOnScreen(): readonly string[] {
     return this.#given.slice(this.#state.previousViewportTop);
   }
 
-  /** Draws all lines, from where the cursor is. */
+  /** Draws all lines from the cursor. */
   protected drawAnew(lines: readonly string[]): void {
     const images = this.onScreen.lines.flatMap((line) => /_Ga=T,[^;]{0,200}\bi=(\d+)/.exec(line)?.[1] ?? []);
     if (images.length > 0) this.terminal.write(images.map((id) => deleteKittyImage(Number(id))).join(""));
@@ -52,7 +51,7 @@ export class LibraryScreen extends TuiMainScreen {
     this.#drawWindow(lines);
   }
 
-  /** Draws, from the screen's first row, the lines that differ from what is there. */
+  /** Draws the lines that differ, from the screen's first row. */
   protected drawOver(lines: readonly string[]): void {
     this.#canWait = this.#goOnFromScreen();
     this.#drawWindow(lines);
@@ -63,7 +62,7 @@ export class LibraryScreen extends TuiMainScreen {
     this.#drawWindow(lines.slice(-this.terminal.rows));
   }
 
-  /** Has the library forget what is above the screen. @returns false when nothing is on it */
+  /** Makes the library forget the lines above the screen. @returns false for an empty screen */
   #goOnFromScreen(): boolean {
     const { lines, cursorRow } = this.onScreen;
     const given = this.givenOnScreen;
@@ -84,8 +83,8 @@ export class LibraryScreen extends TuiMainScreen {
   }
 
   /**
-   * What the library (0.87.1) knows of the screen: its private fields, named as in what `captureRenderState` returns. What
-   * it gives to change them, `restoreRenderState`, forgets the images that are drawn. Only here are they touched.
+   * The library's private fields (0.87.1), with the names that `captureRenderState` returns. `restoreRenderState` would
+   * forget the drawn images.
    */
   get #state(): TuiMainScreenRenderState {
     return this as unknown as TuiMainScreenRenderState;
@@ -111,7 +110,7 @@ export class LibraryScreen extends TuiMainScreen {
     return made;
   }
 
-  /** Those that are seen; what is above, the terminal cannot draw alone. */
+  /** Blanks the new images on the screen. */
   #withoutNewImages(lines: string[]): string[] {
     const top = lines.length - this.terminal.rows;
     return lines.map((line, at) => {
@@ -122,24 +121,24 @@ export class LibraryScreen extends TuiMainScreen {
   }
 }
 
-/** What stands on a screen, and where the cursor is in it: both from 0. */
+/** The lines of a screen, and the cursor in it from 0. */
 interface OnScreen {
   readonly lines: readonly string[];
   readonly cursorRow: number;
   readonly cursorColumn: number;
 }
 
-/** What a terminal has made of its screen when its size changed. */
+/** A terminal's screen after a resize. */
 interface Reflow {
-  /** So many lines, the first, were pushed off the screen. */
+  /** Number of the first lines that were pushed off the screen. */
   readonly pushed: number;
-  /** So many rows stand above the cursor, those that were pushed off among them. */
+  /** Rows above the cursor, with the pushed ones. */
   readonly rowsAbove: number;
-  /** So many rows more than before stand below the cursor's line. */
+  /** Additional rows below the cursor's line. */
   readonly rowsMoreBelow: number;
 }
 
-/** How a terminal lays its screen out anew for another size. */
+/** Computes how a terminal lays out its screen for another size. */
 export function reflow(
   { lines, cursorRow, cursorColumn }: OnScreen,
   { columns, rows }: { columns: number; rows: number },

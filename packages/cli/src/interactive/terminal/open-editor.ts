@@ -1,6 +1,6 @@
 import { type AutocompleteItem, Editor } from "@earendil-works/pi-tui";
 
-/** Members that the library's editor keeps to itself, as its version 0.87 has them. */
+/** Private members of the library's editor in version 0.87. */
 interface Inside {
   readonly autocompleteList: { getSelectedItem(): AutocompleteItem | null } | undefined;
   readonly autocompletePrefix: string;
@@ -12,35 +12,32 @@ interface Inside {
   segment(text: string, mode: "word" | "grapheme"): Iterable<Segment>;
 }
 
-/** A piece of a line that the cursor does not go into. */
+/** A part of a line that the cursor skips as one. */
 interface Segment {
   segment: string;
   index: number;
   input: string;
 }
 
-/**
- * The library's editor, and what a prompt has to know of it that the library does not offer. Nothing else looks behind
- * what the library declares: with another version of it, this is the file to look at.
- */
+/** The library's editor with access to its private members. Check this file with each version of the library. */
 export class OpenEditor extends Editor {
-  /** What the history goes through, latest first. The library would keep a hundred; the list is all that it looks at. */
+  /** The history, latest first. The library itself would keep a hundred texts. */
   protected get earlierTexts(): string[] {
     return this.#inside.history;
   }
 
-  /** What was typed before the history was looked through, pastes in full; undefined while it is not looked through. */
+  /** The text typed before a walk through the history, pastes in full; undefined outside such a walk. */
   protected get draft(): string | undefined {
     const { historyDraft } = this.#inside;
     return historyDraft === null ? undefined : this.#inside.expandPasteMarkers(historyDraft.lines.join("\n"));
   }
 
-  /** The list of completions that is shown: another object for each list. Undefined where none is shown. */
+  /** The shown completions: another object for each list. */
   protected get completions(): object | undefined {
     return this.isShowingAutocomplete() ? this.#inside.autocompleteList : undefined;
   }
 
-  /** True where the selected completion is what was typed. */
+  /** True if the selected completion equals the typed text. */
   protected get isCompleted(): boolean {
     const { autocompleteList, autocompletePrefix } = this.#inside;
     return this.isShowingAutocomplete() && autocompleteList?.getSelectedItem()?.value === autocompletePrefix;
@@ -54,11 +51,11 @@ export class OpenEditor extends Editor {
     this.#inside.cancelAutocomplete();
   }
 
-  /** The cursor goes over each match as over one letter, and a key deletes all of it. @param pattern with the flag `g` */
+  /** Treats each match as one letter. @param pattern with the flag `g` */
   protected keepWhole(pattern: RegExp): void {
     const inside = this.#inside;
     const segments = inside.segment.bind(this);
-    inside.segment = (text, mode) => joined(segments(text, mode), text, pattern);
+    inside.segment = (text, mode) => joinSegments(segments(text, mode), text, pattern);
   }
 
   get #inside(): Inside {
@@ -66,8 +63,8 @@ export class OpenEditor extends Editor {
   }
 }
 
-/** The segments of a text, those within a match of a pattern as one. */
-function joined(segments: Iterable<Segment>, text: string, pattern: RegExp): Iterable<Segment> {
+/** Joins the segments within a match of the pattern. */
+function joinSegments(segments: Iterable<Segment>, text: string, pattern: RegExp): Iterable<Segment> {
   const matches = [...text.matchAll(pattern)].map(({ 0: segment, index }) => ({
     ...{ segment, index, input: text },
     isWordLike: true,

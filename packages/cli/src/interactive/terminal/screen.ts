@@ -10,16 +10,15 @@ import {
   type TuiMainScreen,
 } from "./tui.ts";
 
-/** A component that takes the keys while it stands in the place of the editor. */
+/** A component that replaces the editor and gets its keys. */
 export interface Panel extends Component {
   handleInput(data: string): void;
 }
 
 interface ShowOverOptions {
   options: OverlayOptions;
-  /** Called with what hides it and shows it again. */
   onHandle?: ((handle: OverlayHandle) => void) | undefined;
-  /** Leaves it: the value is then undefined. */
+  /** Closes it: the value is then undefined. */
   signal: AbortSignal;
 }
 
@@ -30,16 +29,13 @@ interface ScreenOptions {
   isXtermJs?: boolean;
 }
 
-/**
- * Owner of what stands where: the chat, then what goes on, then the editor or a panel in its place, then the footer.
- * The terminal keeps its scrollback.
- */
+/** The layout, from the top: header, chat, activity, editor or panel, footer. */
 export class Screen {
   readonly theme: Theme;
-  /** Above the chat: nothing, unless an extension puts something there. */
+  /** For extensions. */
   readonly header = new Container();
   readonly chat = new Container();
-  /** What goes on: spinner, queue, lines of extensions. */
+  /** Spinner, queue, widgets of extensions. */
   readonly activity = new Container();
   readonly below = new Container();
   readonly footer: FooterPlace;
@@ -49,7 +45,7 @@ export class Screen {
   #isOn = false;
   readonly #panels: ({ panel: Panel } & Leavable)[] = [];
   #panelsLeft = new AbortController();
-  /** What stands over everything: the latest is in front. */
+  /** The latest is in front. */
   readonly #overlays: ({ handle: OverlayHandle; takesKeys: boolean } & Leavable)[] = [];
 
   constructor({ terminal, theme, isXtermJs }: ScreenOptions) {
@@ -64,7 +60,6 @@ export class Screen {
       this.#tui.addChild(part);
   }
 
-  /** For components of the library that want it. */
   get tui(): TuiMainScreen {
     return this.#tui;
   }
@@ -82,7 +77,6 @@ export class Screen {
     this.#stand();
     this.#isOn = true;
     this.#tui.start();
-    // Tests have no terminal that a shell could change.
     if (process.stdout.isTTY) process.on("SIGCONT", this.#continued);
   }
 
@@ -100,7 +94,7 @@ export class Screen {
     this.#tui.stop();
   }
 
-  /** Takes away what is drawn, where there was nothing to see yet. */
+  /** Removes all that is drawn. */
   wipe(): void {
     this.#tui.clear();
     this.#tui.renderNow();
@@ -125,21 +119,18 @@ export class Screen {
     this.redraw();
   }
 
-  /** Gives what was typed to what has no keys while the panel in front has them: a panel to type in, or the editor. */
+  /** Sends typed text to the panel below the front one, or to the editor. */
   typeThrough(data: string): void {
     const below = this.#panels.slice(0, -1).findLast(({ panel }) => "focused" in panel)?.panel;
     (below ?? this.#editor)?.handleInput?.(data);
   }
 
-  /** True while a panel, or something over the screen, has the keys. */
+  /** True while a panel or an overlay has the keys. */
   get hasPanel(): boolean {
     return this.#panels.length > 0 || this.#tui.isOverlaid;
   }
 
-  /**
-   * Shows a panel in the place of the editor until it is done; one over the other. @param signal leaves it: the value is
-   * then undefined
-   */
+  /** Shows a panel instead of the editor until it is done. @param signal closes it: the value is then undefined */
   show<Value>(
     make: (done: (value: Value | undefined) => void) => Panel,
     signal?: AbortSignal,
@@ -152,7 +143,7 @@ export class Screen {
     });
   }
 
-  /** As `show`, over what is on the screen. */
+  /** Like `show`, as an overlay. */
   showOver<Value>(
     make: (done: (value: Value | undefined) => void) => Panel,
     { options, onHandle, signal }: ShowOverOptions,
@@ -171,17 +162,17 @@ export class Screen {
     });
   }
 
-  /** Aborts when everybody who waits at a panel now is let go: whoever would show another then does not. */
+  /** Aborts when all panels are closed at once: then no caller should show another. */
   get panelsLeft(): AbortSignal {
     return this.#panelsLeft.signal;
   }
 
-  /** Everybody who waits at a panel is let go. */
+  /** Closes all panels and overlays. */
   leaveAll(): void {
     this.#panelsLeft.abort();
     this.#panelsLeft = new AbortController();
     for (const { leave } of [...this.#overlays, ...this.#panels]) leave();
-    // What a component laid over the screen itself.
+    // A component's own overlays.
     while (this.#tui.isOverlaid) this.#tui.hideOverlay();
   }
 
@@ -191,27 +182,26 @@ export class Screen {
     if (top === undefined) return;
     this.#place.addChild(top);
     this.#tui.setFocus(top);
-    // A panel that came later has the keys; when it is gone, what stands over the screen has them again.
+    // Without a panel, the front overlay has the keys.
     if (this.#panels.length === 0) this.#overlays.findLast(({ takesKeys }) => takesKeys)?.handle.focus();
     this.redraw();
   }
 }
 
 interface Leavable {
-  /** Leaves it without a value; a second call does nothing. */
+  /** Closes it without a value. A second call does nothing. */
   leave: () => void;
 }
 
 interface EntryOptions<Value, Entry> {
   enter: (leave: (value?: Value) => void) => Entry;
-  /** Called when it stands there; also when it has been left at once. */
   onEntered: (entry: Entry) => void;
   onLeft: (entry: Entry) => void;
-  /** Leaves it: the value is then undefined. */
+  /** Closes it: the value is then undefined. */
   signal: AbortSignal | undefined;
 }
 
-/** Has an entry stand in a list, as the last, until it is left. @returns with what it was left */
+/** Adds an entry to a list until it is closed. @returns the value that it is closed with */
 function untilLeft<Value, Entry extends object>(
   list: (Entry & Leavable)[],
   { enter, onEntered, onLeft, signal }: EntryOptions<Value, Entry>,
@@ -234,7 +224,7 @@ function untilLeft<Value, Entry extends object>(
   });
 }
 
-/** Where the footer stands, whoever draws it. */
+/** The footer, with a hint over its first line. */
 class FooterPlace extends Container {
   readonly #theme: Pick<Theme, "style">;
   #hint: string | undefined;
@@ -244,7 +234,7 @@ class FooterPlace extends Container {
     this.#theme = theme;
   }
 
-  /** Stands in the place of the first line, so that nothing moves; undefined ends it. */
+  /** Replaces the first line; undefined restores it. */
   setHint(hint: string | undefined): void {
     this.#hint = hint;
   }

@@ -1,7 +1,7 @@
 import { type ActionName, actionNames, actions, isOfEditor, keys, readKey, shownKey } from "./keys.ts";
 import { type Keybinding, type KeyId, TUI_KEYBINDINGS } from "./tui.ts";
 
-/** Where keys that extensions took meet others: sentences for the user, each with the key, what has it, and who stands. */
+/** Describes conflicts of extensions' keys with those of Bonsai and the editor. */
 export function shortcutConflicts(shortcuts: ReadonlyMap<string, { source: string }>): string[] {
   return [...shortcuts].flatMap(([given, { source }]) => {
     const who = `${source} has a shortcut on`;
@@ -24,7 +24,6 @@ export function shortcutConflicts(shortcuts: ReadonlyMap<string, { source: strin
 
 const editorBindings = (Object.keys(TUI_KEYBINDINGS) as Keybinding[]).filter(isOfEditor);
 
-/** Whoever binds a key can write its modifiers in another order. */
 function has(name: ActionName | Keybinding, key: KeyId): boolean {
   return keys.keysOf(name).some((each) => sameKey(each) === sameKey(key));
 }

@@ -1,16 +1,13 @@
-/** Terminals take a sequence of 100,000 bytes and cut or drop a longer one: as base64, this much of a text. */
-export const mostCopiedBytes = 74_994;
+/** Terminals cut or drop a sequence of more than 100,000 bytes; the text is sent as base64. */
+export const MAX_COPIED_BYTES = 74_994;
 
-/**
- * What asks the terminal to put a text on its clipboard (OSC 52), through tmux where it runs in one; undefined for a text
- * that is too long. Nobody answers whether it did.
- */
+/** The sequence that copies a text with the terminal (OSC 52), also through tmux; undefined for a text that is too long. */
 export function textForTerminal(
   text: string,
   { TMUX, STY }: Readonly<Record<string, string | undefined>>,
 ): string | undefined {
   const bytes = Buffer.from(text);
-  if (bytes.length > mostCopiedBytes) return undefined;
+  if (bytes.length > MAX_COPIED_BYTES) return undefined;
   const sequence = `\x1b]52;c;${bytes.toString("base64")}\x07`;
   // tmux takes it itself with set-clipboard on, and passes it on with allow-passthrough on.
   if (TMUX) return `${sequence}\x1bPtmux;${sequence.replaceAll("\x1b", "\x1b\x1b")}\x1b\\`;

@@ -10,36 +10,33 @@ import {
 import { builtInThemes } from "./built-in-themes.ts";
 import { type EditorTheme, type MarkdownTheme, type SelectListTheme, stripTerminalSequences } from "./tui.ts";
 
-/** Gives a text a look. */
 export type Style = (text: string) => string;
 
-/** What there is to read on: the terminal's background, or no colours at all. */
+/** The terminal's background, or no colours. */
 export type ColorScheme = "dark" | "light" | "none";
 
-/** What is written before and behind a text. */
 type Look = readonly [open: string, close: string];
 
 const attributes = { bold: ["1", "22"], reverse: ["7", "27"] } as const;
 
 export type StyleName = ThemeToken | "bold";
 
-/** How everything looks; one object, whose looks change when another theme comes into use. */
+/** All styles. One object: its styles change with the theme in use. */
 export interface Theme {
   /** The theme in use. */
   readonly now: ThemeColors;
   readonly mode: ColorMode;
-  /** Without colours, weight and reverse video show what colours would. */
+  /** Without colours: bold and reverse video. */
   readonly style: Readonly<Record<StyleName, Style>>;
-  /** What begins a colour; empty without colours. */
+  /** The escape that starts a colour; empty without colours. */
   opening(token: ThemeToken): string;
   readonly markdown: MarkdownTheme;
   readonly select: SelectListTheme;
   readonly editor: EditorTheme;
-  /** Everything that holds this object has the new looks when it is drawn anew. */
   use(theme: ThemeColors): void;
 }
 
-/** @param scheme of the theme to begin with; `none` stays without colours. @param mode default `256color` */
+/** @param scheme the first theme; `none` for no colours. @param mode default `256color` */
 export function makeTheme(scheme: ColorScheme, mode: ColorMode = "256color"): Theme {
   const colorMode = scheme === "none" ? "none" : mode;
   let now: ThemeColors = builtInThemes[scheme === "none" ? "dark" : scheme];
@@ -87,7 +84,7 @@ function lookOf(token: ThemeToken, color: ThemeColorValue, mode: ColorMode): Loo
   const { slot, without } = tokenFacts(token);
   if (mode !== "none" && color !== "")
     return [colorOpening(color, slot, mode), `\u001b[${slot === "text" ? 39 : 49}m`];
-  // What is selected has to be seen, also where the theme has no colour for it.
+  // The selection must be visible without a colour.
   const attribute = mode === "none" || without === "reverse" ? without : undefined;
   return attribute === undefined ? ["", ""] : sgr(attributes[attribute]);
 }
@@ -115,7 +112,7 @@ function markdownLooks(style: Theme["style"]): Theme["markdown"] {
   };
 }
 
-/** The library writes those of a heading of the third level or deeper as a text of its own, in front of it. */
+/** The library draws the hashes of a heading from the third level on as a text of their own. */
 function isHashes(text: string): boolean {
   return /^#{3,6} $/.test(stripTerminalSequences(text));
 }

@@ -1,4 +1,4 @@
-// What the rest of the interactive mode uses of the terminal library: nothing outside of this folder imports it.
+// The parts of the terminal library that other folders use. Only this folder imports the library.
 export {
   type AutocompleteItem,
   type AutocompleteProvider,

@@ -2,14 +2,14 @@ import type { Screen } from "./screen.ts";
 import { decodeKittyPrintable, getKeybindings } from "./tui.ts";
 
 /** A control character in a paste, as tmux can write it: the library reads it. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it finds one
 const writtenControl = /(\x1b\[\d+;5u)/;
 const writtenTab = "\x1b[105;5u";
-// Each begins and ends in one way: others look for the end of each beginning anew, for minutes.
+// Each alternative has one start and one end: others would search the end again for each start, for minutes.
 const sequence =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it removes them
   /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)|[PX^_][^\x1b\r\n]*\x1b\\|[ -/]+[0-~])/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it removes them
 const untypable = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/g;
 
 const blanks = "    ";
@@ -35,7 +35,7 @@ export function withDrawnTabs(line: string): string {
   return line.replaceAll(/[\uf7f0\uf7f1]/g, " ");
 }
 
-/** True for one of the control characters that look like a letter to an editor. @param data of the terminal */
+/** True for a control character that looks like a letter to an editor. */
 export function isSteering(data: string): boolean {
   return /^[\x80-\x9f]/.test(data);
 }
@@ -43,7 +43,7 @@ export function isSteering(data: string): boolean {
 const pasteStart = "\x1b[200~";
 const pasteEnd = "\x1b[201~";
 
-/** What is pasted, as it may stand in an editor; undefined for what is no paste. @param data of the terminal */
+/** The harmless text of a paste; undefined for other input. */
 export function pastedText(data: string, tab: string = blanks): string | undefined {
   if (!data.startsWith(pasteStart) || !data.endsWith(pasteEnd)) return undefined;
   return data
@@ -54,33 +54,32 @@ export function pastedText(data: string, tab: string = blanks): string | undefin
     .join("");
 }
 
-/** As the terminal sends a paste. */
 export function asPaste(text: string): string {
   return `${pasteStart}${text}${pasteEnd}`;
 }
 
-/** Who has pressed no letter for so long reads what comes. */
-const restMs = 600;
-/** Somebody waits for the answer: longer, a question is not held back. */
-const mostMs = 3_000;
+/** The user rests after this time without a letter. */
+const REST_MS = 600;
+/** Maximum delay of a question. */
+const MAX_WAIT_MS = 3_000;
 
-/** Owner of when a question that comes by itself may take the keys: not in the middle of a word. */
+/** Delays a question while the user types, so that it does not take the keys in the middle of a word. */
 export class TypingRest {
   #restsAtMs = Number.NEGATIVE_INFINITY;
-  /** Each looks anew at how long it has to wait. */
+  /** Each computes its wait again. */
   readonly #waiting = new Set<() => void>();
 
   constructor({ tui }: Pick<Screen, "tui">) {
     tui.addInputListener((data) => {
-      if (isTypedText(data)) this.#restsAt(performance.now() + restMs);
+      if (isTypedText(data)) this.#restsAt(performance.now() + REST_MS);
       else if (getKeybindings().matches(data, "tui.input.submit")) this.#restsAt(Number.NEGATIVE_INFINITY);
       return undefined;
     });
   }
 
-  /** Resolves once the user rests, at once where nothing is being typed. @param signal ends the waiting */
+  /** Resolves once the user rests. @param signal ends the wait */
   async reached(signal: AbortSignal): Promise<void> {
-    const latestMs = performance.now() + mostMs;
+    const latestMs = performance.now() + MAX_WAIT_MS;
     const { promise, resolve } = Promise.withResolvers<void>();
     let timer: NodeJS.Timeout | undefined;
     const look = () => {
@@ -103,7 +102,7 @@ export class TypingRest {
   }
 }
 
-/** True for a key that writes, and for a paste. */
+/** True for a letter and for a paste. */
 export function isTypedText(data: string): boolean {
   return (
     data.startsWith("\u001b[200~") || decodeKittyPrintable(data) !== undefined || /^[^\p{Cc}]+$/u.test(data)

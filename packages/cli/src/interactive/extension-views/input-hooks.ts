@@ -4,11 +4,11 @@ import type { Screen } from "../terminal/screen.ts";
 import { isKeyRelease } from "../terminal/tui.ts";
 import { extensionKeybindings, extensionTui } from "./extension-tui.ts";
 
-/** Where the user types, as extensions reach it. */
+/** The prompt's editor for extensions. */
 export interface EditorPlace {
   getText(): string;
   setText(text: string): void;
-  /** Puts an editor in the place of the program's; undefined brings that back. */
+  /** Replaces Bonsai's editor; undefined restores it. */
   takeEditor(taken: TakenEditor | undefined): void;
 }
 
@@ -16,7 +16,7 @@ export interface EditorPlace {
 export interface TakenEditor {
   component: EditorComponent;
   onFailure: EditorMaker["onFailure"];
-  /** Takes away what the component laid over the screen itself. */
+  /** Removes the component's own overlays. */
   leave: () => void;
 }
 
@@ -29,7 +29,7 @@ interface TypingViewsOptions {
 
 type Typing = Pick<FrontEndDrawing, "setEditor" | "addAutocompleteProvider" | "onTerminalInput">;
 
-/** What extensions put where the user types. */
+/** Editors, completions and input hooks of extensions. */
 export function typingViews({ screen, editor, completion, notify }: TypingViewsOptions): Typing {
   return {
     setEditor(maker) {
@@ -44,7 +44,6 @@ export function typingViews({ screen, editor, completion, notify }: TypingViewsO
   };
 }
 
-/** Only what the terminal library can work with. */
 function taken(answer: { consume?: boolean; data?: string } | undefined) {
   const { consume, data } = answer ?? {};
   return { consume: consume === true, ...(typeof data === "string" && { data }) };

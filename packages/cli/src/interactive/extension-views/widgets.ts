@@ -16,7 +16,7 @@ import { drawnLines, extensionTui } from "./extension-tui.ts";
 interface StandingViewsOptions {
   screen: Screen;
   lines: ExtensionLines;
-  /** Absolute; whose git branch a footer shows. */
+  /** Absolute. Its git branch is shown in footers. */
   cwd: string;
   notify: (message: string, level: AgentNotice["level"]) => void;
 }
@@ -24,19 +24,19 @@ interface StandingViewsOptions {
 type StandingViews = Pick<FrontEndUI, "setStatus" | "setWidget"> &
   Pick<FrontEndDrawing, "showWidget" | "setFooter" | "setHeader">;
 
-/** What more than these lines would push the chat away. */
-const mostFooterLines = 6;
-const mostHeaderLines = 24;
+// Bounds, so that the chat stays on the screen.
+const MAX_FOOTER_LINES = 6;
+const MAX_HEADER_LINES = 24;
 
-/** What of extensions stands beside the chat until they take it away. */
+/** Statuses, widgets, footer and header of extensions. */
 export function standingViews({ screen, lines, cwd, notify }: StandingViewsOptions): StandingViews {
   const made = (make: (tui: ComponentTui) => DrawnComponent): StandingComponent => {
     const { tui, leave } = extensionTui(screen, (message) => notify(message, "warning"));
     return { drawn: make(tui), leave };
   };
   const redraw = () => screen.redraw();
-  const footer = new StandingPlace(screen.footer, mostFooterLines, redraw);
-  const header = new StandingPlace(screen.header, mostHeaderLines, redraw);
+  const footer = new StandingPlace(screen.footer, MAX_FOOTER_LINES, redraw);
+  const header = new StandingPlace(screen.header, MAX_HEADER_LINES, redraw);
   screen.activity.addChild(lines.view("aboveEditor"));
   screen.below.addChild(lines.view("belowEditor"));
   return {
@@ -58,21 +58,21 @@ export function standingViews({ screen, lines, cwd, notify }: StandingViewsOptio
   };
 }
 
-/** A part of the screen in which a component of an extension can stand in the place of what stood there. */
+/** A part of the screen whose content an extension can replace. */
 class StandingPlace {
   readonly #place: Container;
-  readonly #mostLines: number;
+  readonly #maxLines: number;
   readonly #redraw: () => void;
   #before: readonly Component[] | undefined;
   #slot: ViewSlot | undefined;
 
-  constructor(place: Container, mostLines: number, redraw: () => void) {
+  constructor(place: Container, maxLines: number, redraw: () => void) {
     this.#place = place;
-    this.#mostLines = mostLines;
+    this.#maxLines = maxLines;
     this.#redraw = redraw;
   }
 
-  /** Undefined brings back what stood there. */
+  /** Undefined restores the content. */
   show(component: StandingComponent | undefined): void {
     this.#slot?.dispose();
     this.#before ??= [...this.#place.children];
@@ -81,7 +81,7 @@ class StandingPlace {
     const place = component === undefined ? this.#place : instead;
     for (const each of this.#before) place.addChild(each);
     this.#slot =
-      component && new ViewSlot({ ...component, mostLines: this.#mostLines, redraw: this.#redraw, instead });
+      component && new ViewSlot({ ...component, maxLines: this.#maxLines, redraw: this.#redraw, instead });
     if (this.#slot === undefined) this.#before = undefined;
     else this.#place.addChild(this.#slot);
     this.#redraw();
@@ -90,12 +90,11 @@ class StandingPlace {
 
 type WidgetPlacement = "aboveEditor" | "belowEditor";
 
-/** A widget that had more would push the chat away. */
-const mostWidgetLines = 12;
+const MAX_WIDGET_LINES = 12;
 
 type Widget = { placement: WidgetPlacement } & ({ lines: readonly string[] } | { slot: ViewSlot });
 
-/** Owner of what extensions show beside the chat: short texts for the footer, and lines above and below the editor. */
+/** Owner of the statuses and widgets of extensions. */
 export class ExtensionLines {
   readonly #statuses = new Map<string, string>();
   readonly #widgets = new Map<string, Widget>();
@@ -105,12 +104,11 @@ export class ExtensionLines {
     this.#onChange = onChange;
   }
 
-  /** The texts for the footer in the order of their keys, each on one line and harmless. */
+  /** The texts for the footer in the order of their keys. */
   get statuses(): readonly string[] {
     return [...this.#statuses].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text);
   }
 
-  /** The same texts by their keys. */
   get statusesByKey(): ReadonlyMap<string, string> {
     return this.#statuses;
   }
@@ -129,15 +127,13 @@ export class ExtensionLines {
     this.#onChange();
   }
 
-  /** A widget that draws itself. */
   showWidget(key: string, component: StandingComponent, placement: WidgetPlacement): void {
     this.#dispose(key);
-    const slot = new ViewSlot({ ...component, mostLines: mostWidgetLines, redraw: this.#onChange });
+    const slot = new ViewSlot({ ...component, maxLines: MAX_WIDGET_LINES, redraw: this.#onChange });
     this.#widgets.set(key, { placement, slot });
     this.#onChange();
   }
 
-  /** The widgets of one place, one after the other. */
   view(placement: WidgetPlacement): Component {
     const widgets = () => [...this.#widgets.values()].filter((widget) => widget.placement === placement);
     return {
@@ -145,7 +141,7 @@ export class ExtensionLines {
         widgets().flatMap((widget) =>
           "slot" in widget
             ? widget.slot.render(width)
-            : widget.lines.slice(0, mostWidgetLines).flatMap((line) => textLines(line, width)),
+            : widget.lines.slice(0, MAX_WIDGET_LINES).flatMap((line) => textLines(line, width)),
         ),
       invalidate() {
         for (const widget of widgets()) if ("slot" in widget) widget.slot.invalidate();
@@ -161,24 +157,23 @@ export class ExtensionLines {
 
 interface StandingComponent {
   drawn: DrawnComponent;
-  /** Takes away what the component laid over the screen itself, once it is gone. Default: it laid nothing. */
+  /** Removes the component's own overlays. Default: it has none. */
   leave?: () => void;
 }
 
 interface ViewSlotOptions extends StandingComponent {
-  /** More would push the chat away. */
-  mostLines: number;
+  maxLines: number;
   redraw: () => void;
-  /** Stands there where the component has failed. Default: nothing. */
+  /** Shown if the component fails. Default: nothing. */
   instead?: Component | undefined;
 }
 
-/** A component that takes longer is not asked in every frame: a key would wait for it. */
-const slowMs = 4;
-/** For so many times as long as it took, what it drew last stays. */
-const restFactor = 10;
+/** A slower component is not drawn in every frame: keys would wait for it. */
+const SLOW_MS = 4;
+/** A slow component rests for this multiple of its time. */
+const REST_FACTOR = 10;
 
-/** A component of an extension that stands beside the chat. */
+/** A component of an extension beside the chat. */
 export class ViewSlot implements Component {
   readonly #options: ViewSlotOptions;
   #last: { lines: string[]; width: number; untilMs: number } | undefined;
@@ -189,7 +184,7 @@ export class ViewSlot implements Component {
   }
 
   render(width: number): string[] {
-    const { drawn, mostLines, instead } = this.#options;
+    const { drawn, maxLines, instead } = this.#options;
     const startedMs = performance.now();
     if (this.#last?.width === width && startedMs < this.#last.untilMs) {
       this.#redrawAt(this.#last.untilMs);
@@ -197,10 +192,10 @@ export class ViewSlot implements Component {
     }
     const rendered = drawn.render(width);
     if (rendered === undefined) return instead?.render(width) ?? [];
-    const lines = drawnLines(rendered.slice(0, mostLines), width).slice(0, mostLines);
+    const lines = drawnLines(rendered.slice(0, maxLines), width).slice(0, maxLines);
     const endedMs = performance.now();
     const tookMs = endedMs - startedMs;
-    this.#last = tookMs < slowMs ? undefined : { lines, width, untilMs: endedMs + tookMs * restFactor };
+    this.#last = tookMs < SLOW_MS ? undefined : { lines, width, untilMs: endedMs + tookMs * REST_FACTOR };
     return lines;
   }
 
@@ -216,7 +211,6 @@ export class ViewSlot implements Component {
     this.#options.drawn.dispose();
   }
 
-  /** What it would draw now is drawn once it may be asked again. */
   #redrawAt(untilMs: number): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
@@ -225,13 +219,10 @@ export class ViewSlot implements Component {
   }
 }
 
-/** A file is looked at no more often. */
-const staleMs = 2_000;
+/** Time between two looks at the git files. */
+const STALE_MS = 2_000;
 
-/**
- * What a footer of an extension asks for. Who listens to the branch is called when it is asked for the next time.
- * @param cwd absolute
- */
+/** Data for a footer of an extension. A changed branch is reported the next time it is read. */
 function footerData(cwd: string, getExtensionStatuses: () => ReadonlyMap<string, string>): FooterData {
   const listeners = new Set<() => void>();
   let branch: string | null | undefined;
@@ -240,7 +231,7 @@ function footerData(cwd: string, getExtensionStatuses: () => ReadonlyMap<string,
     getExtensionStatuses,
     getGitBranch() {
       const nowMs = performance.now();
-      if (branch !== undefined && nowMs - readMs < staleMs) return branch;
+      if (branch !== undefined && nowMs - readMs < STALE_MS) return branch;
       const former = branch;
       branch = gitBranch(cwd) ?? null;
       readMs = nowMs;
