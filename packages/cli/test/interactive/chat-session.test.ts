@@ -164,7 +164,7 @@ describe("a session is shown", () => {
       "
        ● edit src/a.ts +1 -1
          1  x
-           -old
+         2 -old
          2 +new"
     `);
   });

@@ -1,17 +1,10 @@
 import { expect, test } from "vitest";
-import { foldedLines, foldMark, outputLines, shownLine } from "../../src/interactive/chat/chat-text.ts";
-import { codeSpans } from "../../src/interactive/chat/code-highlighter.ts";
+import { outputLines, shownLine } from "../../src/interactive/chat/chat-text.ts";
+import { styledLines } from "../../src/interactive/chat/code-highlighter.ts";
 import { diffLines, gutterColumns } from "../../src/interactive/chat/diff-lines.ts";
 import { imageMarker } from "../../src/interactive/chat/image-block.ts";
 import { changeOf, longCommand, writtenText } from "../../src/interactive/chat/tool-block.ts";
-
-test("many lines are folded to their beginning and end; a single one is not folded", () => {
-  const lines = ["1", "2", "3", "4", "5", "6"];
-  expect(foldedLines(lines, { head: 2, tail: 1 })).toEqual({ head: ["1", "2"], folded: 3, tail: ["6"] });
-  expect(foldedLines(lines, { head: 3, tail: 2 })).toEqual({ head: lines, folded: 0, tail: [] });
-  expect(foldedLines(lines, { head: 1, tail: 0 })).toEqual({ head: ["1"], folded: 5, tail: [] });
-  expect(foldMark(1204, "Ctrl-O")).toBe("… 1,204 more lines (Ctrl-O)");
-});
+import { makeTheme } from "../../src/interactive/terminal/theme.ts";
 
 test("output is shown as a terminal shows it in the end, without control sequences", () => {
   const lines = (output: string) => outputLines(output).map(shownLine);
@@ -77,14 +70,9 @@ test("only details that count lines are a change", () => {
 test("highlighted code is read as pieces, each in its innermost scope", () => {
   const html =
     '<span class="hljs-keyword">if</span> (a &lt; <span class="hljs-string">&quot;<span class="hljs-subst">b</span>&quot;</span>)';
-  expect(codeSpans(html)).toEqual([
-    { text: "if", scope: "keyword" },
-    { text: " (a < ", scope: undefined },
-    { text: '"', scope: "string" },
-    { text: "b", scope: "subst" },
-    { text: '"', scope: "string" },
-    { text: ")", scope: undefined },
-  ]);
+  const mark = (name: string) => (text: string) => `[${name} ${text}]`;
+  const style = { ...makeTheme("none").style, syntaxKeyword: mark("keyword"), syntaxString: mark("string") };
+  expect(styledLines(html, style)).toEqual(['[keyword if] (a < [string "]b[string "])']);
 });
 
 test("a call shows the text of a new file and the rest of a long command", () => {

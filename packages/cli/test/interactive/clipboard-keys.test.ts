@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Scenario } from "@bonsai-agent/models/scripted";
 import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test, vi } from "vitest";
-import { MAX_COPIED_BYTES, textForTerminal } from "../../src/interactive/terminal/terminal-clipboard.ts";
+import { MAX_COPIED_BYTES, textForTerminal } from "../../src/interactive/slash/copy.ts";
 import { says } from "../call/agent-project.ts";
 import { type OpenInteractiveOptions, openInteractive } from "./harness.ts";
 

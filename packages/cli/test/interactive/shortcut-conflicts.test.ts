@@ -1,7 +1,6 @@
 import { everyRow } from "@bonsai-agent/testkit";
 import { afterEach, expect, test } from "vitest";
-import { keys } from "../../src/interactive/terminal/keys.ts";
-import { shortcutConflicts } from "../../src/interactive/terminal/shortcut-conflicts.ts";
+import { keys, shortcutConflicts } from "../../src/interactive/terminal/keys.ts";
 import { withExtension } from "./extension-setup.ts";
 
 afterEach(() => keys.bind({}));

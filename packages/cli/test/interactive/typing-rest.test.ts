@@ -55,7 +55,7 @@ test("a question comes at once after a message was sent", async () => {
   const asked = question();
   await pass(100);
   terminal.press("enter");
-  await pass(0);
+  await pass(20);
   expect(asked.isOpen).toBe(true);
 });
 

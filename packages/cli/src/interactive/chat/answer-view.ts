@@ -1,9 +1,10 @@
 import { type AssistantMessage, callsIn, contentBlocks, type ToolCall } from "@bonsai-agent/messages";
+import { counted } from "../../views/numbers.ts";
 import { printable } from "../../views/terminal-text.ts";
 import { fittedLines } from "../terminal/fitted-lines.ts";
 import type { Component } from "../terminal/tui.ts";
 import { ChatBlock, type ChatLooks } from "./chat-block.ts";
-import { lineCount, textLines } from "./chat-text.ts";
+import { textLines } from "./chat-text.ts";
 import { type ChatLine, LineBlock } from "./line-block.ts";
 import { MarkdownText } from "./markdown-text.ts";
 import type { ToolBlock } from "./tool-block.ts";
@@ -178,7 +179,8 @@ export class AnswerBlock extends ChatBlock<AnswerLooks> {
       return fittedLines([` ${style.thinkingText("Thinking… hidden by the provider")}`], width);
     if (typeof thinking !== "string" || thinking.trim() === "") return [];
     const label = this.isExpanded ? undefined : this.looks.thinkingLabel?.();
-    const head = ` ${style.thinkingText(label ?? `Thinking… ${lineCount(thinking.trim())}`)}`;
+    const lineCount = counted(thinking.trim().split("\n").length, "line");
+    const head = ` ${style.thinkingText(label ?? `Thinking… ${lineCount}`)}`;
     const body = this.isExpanded ? textLines(thinking.trimStart(), width, style.thinkingText, "   ") : [];
     return fittedLines([head, ...body], width);
   }

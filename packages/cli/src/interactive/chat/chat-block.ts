@@ -1,10 +1,11 @@
 import type { ChatDrawings } from "../extension-views/chat-drawings.ts";
+import { counted } from "../../views/numbers.ts";
 import { fittedLines } from "../terminal/fitted-lines.ts";
 import { keys } from "../terminal/keys.ts";
 import type { Style, Theme } from "../terminal/theme.ts";
 import { type Component, truncateToWidth } from "../terminal/tui.ts";
 import type { ChatImages } from "./chat-images.ts";
-import { type FoldOptions, foldedLines, foldMark, wrapped } from "./chat-text.ts";
+import { wrapped } from "./chat-text.ts";
 import type { CodeHighlighter } from "./code-highlighter.ts";
 
 /** The parts that all blocks of a chat share. */
@@ -115,11 +116,20 @@ export abstract class ChatBlock<Looks extends Pick<ChatLooks, "theme"> = ChatLoo
     lines: readonly Each[],
     { fold, open = { head: lines.length, tail: 0 }, indent = "   ", markStyle, draw }: FoldedOptions<Each>,
   ): string[] {
-    const { head, folded, tail } = foldedLines(lines, this.isExpanded ? open : fold);
+    const { head, tail } = this.isExpanded ? open : fold;
+    const count = lines.length - head - tail;
+    // A single line is not folded.
+    if (count <= 1) return [...draw(lines)];
     const style = markStyle ?? this.looks.theme.style.dim;
-    const mark = folded > 0 ? [indent + style(foldMark(folded, keys.label("expand")))] : [];
-    return [...draw(head), ...mark, ...draw(tail)];
+    const mark = indent + style(`… ${counted(count, "more line")} (${keys.label("expand")})`);
+    return [...draw(lines.slice(0, head)), mark, ...draw(tail === 0 ? [] : lines.slice(-tail))];
   }
+}
+
+/** Numbers of shown lines at the start and at the end. */
+interface FoldOptions {
+  head: number;
+  tail: number;
 }
 
 interface FoldedOptions<Each> {

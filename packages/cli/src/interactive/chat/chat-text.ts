@@ -1,6 +1,5 @@
 import { shortened, textHead } from "@bonsai-agent/messages";
 import { withoutTerminalControls } from "@bonsai-agent/messages/host";
-import { counted } from "../../views/numbers.ts";
 import { printableLines } from "../../views/terminal-text.ts";
 import type { Style } from "../terminal/theme.ts";
 import { wrapTextWithAnsi } from "../terminal/tui.ts";
@@ -44,33 +43,6 @@ export function wrapped(
 
 function plain(text: string): string {
   return text;
-}
-
-export interface FoldOptions {
-  head: number;
-  tail: number;
-}
-
-/** The first lines, the number of folded ones, and the last lines. A single line is never folded. */
-interface FoldedLines<Each> {
-  head: Each[];
-  folded: number;
-  tail: Each[];
-}
-
-export function foldedLines<Each>(lines: readonly Each[], { head, tail }: FoldOptions): FoldedLines<Each> {
-  const folded = lines.length - head - tail;
-  if (folded <= 1) return { head: [...lines], folded: 0, tail: [] };
-  return { head: lines.slice(0, head), folded, tail: tail === 0 ? [] : lines.slice(-tail) };
-}
-
-/** `… 1,204 more lines (Ctrl-O)`. */
-export function foldMark(folded: number, key: string): string {
-  return `… ${counted(folded, "more line")} (${key})`;
-}
-
-export function lineCount(text: string): string {
-  return counted(text.trimEnd().split("\n").length, "line");
 }
 
 /** A minified file has a line of a megabyte. */

@@ -35,18 +35,25 @@ export class CodeHighlighter {
   }
 }
 
-function styledLines(html: string, style: Styles): string[] {
+/** Turns the highlighter's HTML into styled lines. A piece gets the style of its innermost scope. */
+export function styledLines(html: string, style: Styles): string[] {
   const lines = [""];
-  for (const { text, scope } of codeSpans(html)) {
-    const name = looks.get(scope?.split(/[_. ]/)[0] ?? "");
-    text.split("\n").forEach((part, at) => {
-      if (at > 0) lines.push("");
-      if (part !== "") lines[lines.length - 1] += name === undefined ? part : style[name](part);
-    });
+  const scopes: string[] = [];
+  for (const [piece, opened] of html.matchAll(/<span class="(?:hljs-|language-)?([^"]*)">|<\/span>|[^<]+/g)) {
+    if (opened !== undefined) scopes.push(opened);
+    else if (piece === "</span>") scopes.pop();
+    else {
+      const name = looks.get(scopes.at(-1)?.split(/[_. ]/)[0] ?? "");
+      for (const [at, part] of unescaped(piece).split("\n").entries()) {
+        if (at > 0) lines.push("");
+        if (part !== "") lines[lines.length - 1] += name === undefined ? part : style[name](part);
+      }
+    }
   }
   return lines;
 }
 
+/** Styles by the first word of a scope. */
 const looks: ReadonlyMap<string, StyleName> = new Map<string, StyleName>([
   ["keyword", "syntaxKeyword"],
   ["built", "syntaxKeyword"],
@@ -72,11 +79,6 @@ const looks: ReadonlyMap<string, StyleName> = new Map<string, StyleName>([
   ["deletion", "toolDiffRemoved"],
 ]);
 
-interface CodeSpan {
-  text: string;
-  scope: string | undefined;
-}
-
 const entities: Readonly<Record<string, string>> = {
   "&amp;": "&",
   "&lt;": "<",
@@ -86,17 +88,6 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 /** Splits the highlighter's HTML into pieces with their innermost scope. */
-export function codeSpans(html: string): CodeSpan[] {
-  const spans: CodeSpan[] = [];
-  const scopes: string[] = [];
-  for (const [piece, opened] of html.matchAll(/<span class="([^"]*)">|<\/span>|[^<]+/g)) {
-    if (opened !== undefined) scopes.push(opened.replace(/^(hljs-|language-)/, ""));
-    else if (piece === "</span>") scopes.pop();
-    else spans.push({ text: unescaped(piece), scope: scopes.at(-1) });
-  }
-  return spans;
-}
-
 function unescaped(text: string): string {
   return text.replace(/&(?:amp|lt|gt|quot|#x27);/g, (entity) => entities[entity] ?? entity);
 }

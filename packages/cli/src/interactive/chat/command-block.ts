@@ -2,17 +2,17 @@ import type { BashExecutionMessage } from "@bonsai-agent/messages";
 import { textTail } from "@bonsai-agent/messages/host";
 import { oneLine } from "../../views/terminal-text.ts";
 import type { Screen } from "../terminal/screen.ts";
-import { type Component, truncateToWidth } from "../terminal/tui.ts";
+import { truncateToWidth } from "../terminal/tui.ts";
 import { ChatBlock, type ChatLooks } from "./chat-block.ts";
 import { outputLines, shownLine, wrapped } from "./chat-text.ts";
 
 const fold = { head: 5, tail: 15 };
 
 /** A command of the user with its output. */
-export class CommandBlock extends ChatBlock {
+export class CommandBlock extends ChatBlock<Pick<ChatLooks, "theme">> {
   #message: BashExecutionMessage;
 
-  constructor(message: BashExecutionMessage, looks: ChatLooks) {
+  constructor(message: BashExecutionMessage, looks: Pick<ChatLooks, "theme">) {
     super(looks);
     this.#message = message;
   }
@@ -50,47 +50,8 @@ function commandEnd({ exitCode, cancelled, truncated, fullOutputPath }: BashExec
   return lines;
 }
 
-const MAX_LINES = 10;
-/** The kept end of the output. */
+/** The kept end of a running command's output. */
 const MAX_CHARS = 20_000;
-
-/** The end of a running command's output. */
-class LiveOutput implements Component {
-  readonly #screen: Screen;
-  readonly #command: string;
-  #end = "";
-  #shown: { width: number; lines: string[] } | undefined;
-
-  constructor(screen: Screen, command: string) {
-    this.#screen = screen;
-    this.#command = oneLine(command);
-  }
-
-  add(text: string): void {
-    this.#end = textTail(`${this.#end}${text}`, MAX_CHARS);
-    this.#shown = undefined;
-  }
-
-  render(width: number): string[] {
-    if (this.#shown?.width !== width) this.#shown = { width, lines: this.#lines(width) };
-    return this.#shown.lines;
-  }
-
-  invalidate(): void {
-    this.#shown = undefined;
-  }
-
-  #lines(width: number): string[] {
-    const { style } = this.#screen.theme;
-    const all = outputLines(this.#end);
-    return [
-      truncateToWidth(` ${style.accent("$")} ${style.bold(this.#command)}`, width, "…"),
-      ...all
-        .slice(-MAX_LINES)
-        .map((line) => style.muted(truncateToWidth(`   ${shownLine(line)}`, width, "…"))),
-    ];
-  }
-}
 
 /** Shows the output of a command while it runs. */
 export async function withLiveOutput<Value>(
@@ -98,11 +59,14 @@ export async function withLiveOutput<Value>(
   command: string,
   run: (onOutput: (text: string) => void) => Promise<Value>,
 ): Promise<Value> {
-  const { chat } = screen;
-  const live = new LiveOutput(screen, command);
+  const { chat, theme } = screen;
+  let output = "";
+  const message = { role: "bashExecution", command, cancelled: false, truncated: false, timestamp: 0 } as const;
+  const live = new CommandBlock({ ...message, output }, { theme });
   try {
     return await run((text) => {
-      live.add(text);
+      output = textTail(`${output}${text}`, MAX_CHARS);
+      live.set({ ...message, output });
       // A rebuild of the chat removes it.
       if (!chat.children.includes(live)) chat.addChild(live);
       screen.redraw();

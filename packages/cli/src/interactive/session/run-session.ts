@@ -24,7 +24,7 @@ import { readThemes } from "../slash/theme.ts";
 import { askAtStart } from "../slash/trust.ts";
 import { Status } from "../status/status.ts";
 import { bindKeys } from "../terminal/keybindings-file.ts";
-import { shortcutConflicts } from "../terminal/shortcut-conflicts.ts";
+import { shortcutConflicts } from "../terminal/keys.ts";
 import { withTabs } from "../terminal/typed-input.ts";
 import { indexInBackground, readAhead } from "./background.ts";
 import { panelReview } from "./compaction-review.ts";

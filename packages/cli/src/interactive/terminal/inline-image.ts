@@ -1,4 +1,4 @@
-import { allocateImageId, getCapabilities, getImageDimensions, renderImage } from "@earendil-works/pi-tui";
+import { allocateImageId, getCapabilities, getCellDimensions, getImageDimensions, renderImage } from "@earendil-works/pi-tui";
 
 /** An image that a terminal can draw between its lines. */
 export interface InlineImage {
@@ -43,7 +43,9 @@ export function inlineImageLines(image: InlineImage, space: InlineImageSpace): s
   const isKitty = getCapabilities().images === "kitty";
   // Kitty's protocol only knows PNG.
   if (isKitty && image.mimeType !== "image/png") return undefined;
-  const { maxColumns: maxWidthCells, maxRows: maxHeightCells, indent } = space;
+  const { maxColumns, maxRows: maxHeightCells, indent } = space;
+  // The library would enlarge a small image.
+  const maxWidthCells = Math.min(maxColumns, Math.ceil(image.widthPx / getCellDimensions().widthPx));
   const options = { maxWidthCells, maxHeightCells, imageId: image.id, moveCursor: false };
   const drawn = renderImage(image.data, image, options);
   if (drawn === null) return undefined;

@@ -168,3 +168,33 @@ function idOf(name: string): string {
   const action = Object.hasOwn(actions, name) ? actions[name as ActionName] : undefined;
   return action === undefined ? name : (action.binding ?? `bonsai.${name}`);
 }
+
+/** Describes conflicts of extensions' keys with those of Bonsai and the editor. */
+export function shortcutConflicts(shortcuts: ReadonlyMap<string, { source: string }>): string[] {
+  return [...shortcuts].flatMap(([given, { source }]) => {
+    const who = `${source} has a shortcut on`;
+    const read = readKey(given);
+    if ("fault" in read) return [`${who} "${given}": ${read.fault}.`];
+    const key = shownKey(read.key);
+    const action = actionNames.find((name) => has(name, read.key));
+    if (action !== undefined)
+      return [
+        `${who} ${key}, but Bonsai uses this key: ${actions[action].description}. To free it, set another key for "${action}" in keybindings.json.`,
+      ];
+    const binding = libraryBindings.filter(isOfEditor).find((name) => has(name, read.key));
+    if (binding === undefined) return [];
+    const { description } = TUI_KEYBINDINGS[binding as Keybinding];
+    return [
+      `${who} ${key} and replaces this key of the editor: ${description}. To get it back, set another key for "${binding}" in keybindings.json.`,
+    ];
+  });
+}
+
+function has(name: string, key: KeyId): boolean {
+  return keys.keysOf(name as Keybinding).some((each) => sameKey(each) === sameKey(key));
+}
+
+function sameKey(key: KeyId): string {
+  const parts = key.toLowerCase().split("+");
+  return [...parts.slice(0, -1).sort(), parts.at(-1)].join("+");
+}

@@ -1,3 +1,4 @@
+import { sleep } from "@bonsai-agent/messages/host";
 import type { Screen } from "./screen.ts";
 import { decodeKittyPrintable, getKeybindings } from "./tui.ts";
 
@@ -63,16 +64,17 @@ const REST_MS = 600;
 /** Maximum delay of a question. */
 const MAX_WAIT_MS = 3_000;
 
+/** Time between two looks at the user's keys. */
+const LOOK_MS = 20;
+
 /** Delays a question while the user types, so that it does not take the keys in the middle of a word. */
 export class TypingRest {
   #restsAtMs = Number.NEGATIVE_INFINITY;
-  /** Each computes its wait again. */
-  readonly #waiting = new Set<() => void>();
 
   constructor({ tui }: Pick<Screen, "tui">) {
     tui.addInputListener((data) => {
-      if (isTypedText(data)) this.#restsAt(performance.now() + REST_MS);
-      else if (getKeybindings().matches(data, "tui.input.submit")) this.#restsAt(Number.NEGATIVE_INFINITY);
+      if (isTypedText(data)) this.#restsAtMs = performance.now() + REST_MS;
+      else if (getKeybindings().matches(data, "tui.input.submit")) this.#restsAtMs = Number.NEGATIVE_INFINITY;
       return undefined;
     });
   }
@@ -80,25 +82,11 @@ export class TypingRest {
   /** Resolves once the user rests. @param signal ends the wait */
   async reached(signal: AbortSignal): Promise<void> {
     const latestMs = performance.now() + MAX_WAIT_MS;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    let timer: NodeJS.Timeout | undefined;
-    const look = () => {
-      clearTimeout(timer);
+    while (!signal.aborted) {
       const leftMs = Math.min(this.#restsAtMs, latestMs) - performance.now();
-      if (leftMs <= 0 || signal.aborted) resolve();
-      else timer = setTimeout(look, leftMs);
-    };
-    signal.addEventListener("abort", look, { once: true });
-    this.#waiting.add(look);
-    look();
-    await promise;
-    this.#waiting.delete(look);
-    signal.removeEventListener("abort", look);
-  }
-
-  #restsAt(ms: number): void {
-    this.#restsAtMs = ms;
-    for (const look of this.#waiting) look();
+      if (leftMs <= 0) return;
+      await sleep(Math.min(leftMs, LOOK_MS), signal);
+    }
   }
 }
 
