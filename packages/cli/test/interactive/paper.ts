@@ -1,7 +1,7 @@
-import { reflow } from "../../src/interactive/terminal/library-screen.ts";
 import {
   type Before,
   type Frame,
+  reflow,
   type ScreenChange,
   type Shown,
   screenPlan,
@@ -40,7 +40,7 @@ export class Paper {
 
   show(frame: Frame, change: ScreenChange): void {
     const { shown, rows } = this;
-    const plan = screenPlan({ shown, frame, rows, onScreen: this.#onScreen, change });
+    const plan = screenPlan({ shown, frame, rows, change });
     this.#clear(plan.before);
     this.#print(plan.lines);
     this.#drawn = Math.min(rows, plan.lines.length);

@@ -1,5 +1,5 @@
-import type { ChatDrawings } from "../extension-views/chat-drawings.ts";
 import { counted } from "../../views/numbers.ts";
+import type { ChatDrawings } from "../extension-views/chat-drawings.ts";
 import { fittedLines } from "../terminal/fitted-lines.ts";
 import { keys } from "../terminal/keys.ts";
 import type { Style, Theme } from "../terminal/theme.ts";

@@ -61,7 +61,13 @@ export async function withLiveOutput<Value>(
 ): Promise<Value> {
   const { chat, theme } = screen;
   let output = "";
-  const message = { role: "bashExecution", command, cancelled: false, truncated: false, timestamp: 0 } as const;
+  const message = {
+    role: "bashExecution",
+    command,
+    cancelled: false,
+    truncated: false,
+    timestamp: 0,
+  } as const;
   const live = new CommandBlock({ ...message, output }, { theme });
   try {
     return await run((text) => {

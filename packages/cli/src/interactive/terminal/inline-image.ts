@@ -1,4 +1,10 @@
-import { allocateImageId, getCapabilities, getCellDimensions, getImageDimensions, renderImage } from "@earendil-works/pi-tui";
+import {
+  allocateImageId,
+  getCapabilities,
+  getCellDimensions,
+  getImageDimensions,
+  renderImage,
+} from "@earendil-works/pi-tui";
 
 /** An image that a terminal can draw between its lines. */
 export interface InlineImage {

@@ -52,20 +52,18 @@ interface ScreenPlanOptions {
   frame: Frame;
   /** The rows of the terminal now. */
   rows: number;
-  /** The lines on the screen, with overlays. */
-  onScreen: readonly string[];
   change: ScreenChange;
 }
 
 /** Plans a frame. Lines that have left the screen never change. */
 export function screenPlan(options: ScreenPlanOptions): ScreenPlan {
-  const { frame, rows, onScreen } = options;
+  const { frame, rows } = options;
   const top = Math.max(0, frame.lines.length - rows);
   const { before, from } = startOf(options, top);
   const above = frame.lines.slice(from, Math.min(top, frame.kept));
   const scrolled = Math.min(frame.kept, Math.max(from, top));
   return {
-    before: before.kind === "stays" && needsRows(above, onScreen) ? { kind: "goes" } : before,
+    before,
     lines: [...above, ...frame.lines.slice(top)],
     shown: { frame, top, scrolled },
   };
@@ -127,11 +125,6 @@ function replaceFrame(shown: Shown, frame: Frame, top: number): Start {
   };
 }
 
-/** An image that scrolls off must not be drawn over the present lines. */
-function needsRows(above: readonly string[], onScreen: readonly string[]): boolean {
-  return above.some((line, at) => drawsImage(line) && line !== onScreen[at]);
-}
-
 /** Number of lines that identify a place. */
 const LANDMARK_LINES = 4;
 
@@ -177,7 +170,7 @@ function findReflowed({ lines, kept }: Frame, at: number, frame: Frame): number 
 }
 
 /** Number of rows that a line takes in a terminal of another width. */
-export function rowsOf(line: string, width: number): number {
+function rowsOf(line: string, width: number): number {
   return Math.max(1, Math.ceil(visibleWidth(line) / Math.max(1, width)));
 }
 
@@ -187,4 +180,38 @@ function isBlank(line: string | undefined): boolean {
 
 function lettersOf(line: string): string {
   return stripTerminalSequences(line).replaceAll(/[^\p{L}\p{N}]+/gu, "");
+}
+
+/** The lines of a screen, and the cursor in it from 0. */
+export interface OnScreen {
+  readonly lines: readonly string[];
+  readonly cursorRow: number;
+  readonly cursorColumn: number;
+}
+
+/** A terminal's screen after a resize. */
+interface Reflow {
+  /** Number of the first lines that were pushed off the screen. */
+  readonly pushed: number;
+  /** Rows above the cursor, with the pushed ones. */
+  readonly rowsAbove: number;
+  /** Additional rows below the cursor's line. */
+  readonly rowsMoreBelow: number;
+}
+
+/** Computes how a terminal lays out its screen for another size. */
+export function reflow(
+  { lines, cursorRow, cursorColumn }: OnScreen,
+  { columns, rows }: { columns: number; rows: number },
+): Reflow {
+  const heights = lines.map((line) => (drawsImage(line) ? 1 : rowsOf(line, columns)));
+  const rowsAbove =
+    heights.slice(0, cursorRow).reduce((sum, each) => sum + each, 0) + Math.floor(cursorColumn / columns);
+  let pushed = 0;
+  for (let excess = rowsAbove + 1 - rows; pushed < cursorRow; pushed += 1) {
+    excess -= heights[pushed]!;
+    if (excess < 0) break;
+  }
+  const rowsMoreBelow = heights.slice(cursorRow).reduce((sum, each) => sum + each - 1, 0);
+  return { pushed, rowsAbove, rowsMoreBelow };
 }
