@@ -8,19 +8,15 @@ import { isNoModel } from "../no-model.ts";
 import { askYes } from "../panels/ask.ts";
 import { showReport } from "../panels/report-panel.ts";
 
-/** Compares two places of the tree. Errors become notices. */
-export async function showBranchDiff(
-  context: InteractiveContext,
-  a: string,
-  b: string | null,
-): Promise<void> {
+/** Compares an entry with the session's leaf. Errors become notices. */
+export async function showBranchDiff(context: InteractiveContext, entryId: string): Promise<void> {
   const { agent, app } = context.host;
   try {
     const report = branchDiffReport({
       session: agent.session,
       settings: app.settings.compaction,
-      a,
-      b,
+      a: entryId,
+      b: agent.session.leafId,
       isFree: freeAmong([...app.models.catalogue.models, agent.model]),
     });
     const nowMs = app.call.io.now();

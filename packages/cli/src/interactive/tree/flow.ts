@@ -219,10 +219,7 @@ export async function pickEntry(
     await labelAt(context, { model, at });
     panel?.changed();
   };
-  const onDiff = (marks: readonly number[]) => {
-    const [a, b = host.agent.session.leafId] = marks.map((at) => model.entryAt(at).id);
-    void showBranchDiff(context, a!, b);
-  };
+  const onDiff = (at: number) => void showBranchDiff(context, model.entryAt(at).id);
   try {
     return await screen.show<number>((done) => {
       const { now } = host.app.call.io;

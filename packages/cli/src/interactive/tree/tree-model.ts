@@ -11,12 +11,11 @@ interface TreeModelOptions {
   atEntryId?: string | undefined;
 }
 
-/** The tree with folds, marks and a selection. Invariant: the selection is a visible row, if there is any. */
+/** The tree with folds and a selection. Invariant: the selection is a visible row, if there is any. */
 export class TreeModel extends TreeSearch {
   readonly #shape: TreeShape;
   readonly #leaf: number;
   readonly #folded = new Set<number>();
-  #marks: number[] = [];
   #layout: TreeLayout;
   #rows: number[] = [];
   /** The latest entry the user went to; its nearest visible entry is selected. */
@@ -55,17 +54,6 @@ export class TreeModel extends TreeSearch {
   /** The leaf, or its nearest visible ancestor; -1 for none. */
   get here(): number {
     return this.#layout.nearest(this.#leaf);
-  }
-
-  /** The entries marked for a comparison, in order; at most two. */
-  get marks(): readonly number[] {
-    return this.#marks;
-  }
-
-  /** Marks or unmarks an entry; a third mark replaces the first. */
-  toggleMark(at: number): void {
-    const others = this.#marks.filter((each) => each !== at);
-    this.#marks = others.length < this.#marks.length ? others : [...others, at].slice(-2);
   }
 
   isFolded(at: number): boolean {

@@ -23,8 +23,8 @@ export interface TreePanelOptions {
   /** Called with the position of the chosen entry; undefined if the user leaves. */
   done: (at: number | undefined) => void;
   onLabel: (at: number) => void;
-  /** Compares the marked entries, or the selection with the leaf. */
-  onDiff: (marks: readonly number[]) => void;
+  /** Compares an entry with the session's leaf. */
+  onDiff: (at: number) => void;
   /** Called before `done` if the user wants the menu of the entry. Default: entries have no menu. */
   onMenu?: (() => void) | undefined;
 }
@@ -46,7 +46,6 @@ export class TreePanel extends FieldPanel<TextField> {
   #page = leastRows;
   /** The list keeps its height when a search or a fold shortens it. */
   #height = 0;
-  #drawn: { key: string; lines: string[] } | undefined;
 
   constructor(options: TreePanelOptions) {
     const { screen, model } = options;
@@ -57,14 +56,10 @@ export class TreePanel extends FieldPanel<TextField> {
 
   render(width: number): string[] {
     const rows = Math.max(leastRows, this.#options.screen.rows - rowsAround);
-    const key = `${width} ${rows} ${this.focused}`;
-    if (this.#drawn?.key !== key) this.#drawn = { key, lines: this.#draw(width, rows) };
-    return this.#drawn.lines;
-  }
-
-  override invalidate(): void {
-    this.#drawn = undefined;
-    super.invalidate();
+    const { theme } = this.#options.screen;
+    const field = this.field.render(width).map((line) => truncateToWidth(line, width, ""));
+    const list = this.#padded(this.#list(width, rows), rows);
+    return framed(theme, width, [...this.#head(width), ...field, ...list], this.#hints());
   }
 
   handleInput(data: string): void {
@@ -78,7 +73,7 @@ export class TreePanel extends FieldPanel<TextField> {
   /** To be called after a change of the model. */
   changed(): void {
     this.#readOn();
-    this.#redraw();
+    this.#options.screen.redraw();
   }
 
   close(): void {
@@ -93,14 +88,14 @@ export class TreePanel extends FieldPanel<TextField> {
   }
 
   *#reading(): Generator<void> {
-    const { model } = this.#options;
+    const { model, screen } = this.#options;
     while (model.searchProgress < 1) {
       model.read(entriesAtOnce);
       const nowMs = performance.now();
       if (model.searchProgress === 1 || nowMs >= this.#siftAtMs) {
         this.#siftAtMs = nowMs + siftMs;
-        const hasChanged = model.sift();
-        if (hasChanged || model.search !== "") this.#redraw();
+        model.sift();
+        screen.redraw();
       }
       yield;
     }
@@ -125,8 +120,7 @@ export class TreePanel extends FieldPanel<TextField> {
       ["ctrl+f", () => model.nextFilter()],
       ["shift+tab", () => model.nextFilter(-1)],
       ["ctrl+l", () => this.#withSelected(onLabel)],
-      ["ctrl+x", () => this.#withSelected((at) => model.toggleMark(at))],
-      ["ctrl+d", () => this.#withSelected((at) => onDiff(model.marks.length > 0 ? model.marks : [at]))],
+      ["ctrl+d", () => this.#withSelected(onDiff)],
       ["ctrl+a", () => this.#withSelected(onMenu && openMenu)],
     ];
     if (step !== 0) model.move(step);
@@ -151,18 +145,6 @@ export class TreePanel extends FieldPanel<TextField> {
     if (model.search === "") done(undefined);
     this.field.setValue("");
     model.setSearch("");
-  }
-
-  #redraw(): void {
-    this.#drawn = undefined;
-    this.#options.screen.redraw();
-  }
-
-  #draw(width: number, rows: number): string[] {
-    const { theme } = this.#options.screen;
-    const field = this.field.render(width).map((line) => truncateToWidth(line, width, ""));
-    const list = this.#padded(this.#list(width, rows), rows);
-    return framed(theme, width, [...this.#head(width), ...field, ...list], this.#hints());
   }
 
   #head(width: number): string[] {
@@ -205,8 +187,7 @@ export class TreePanel extends FieldPanel<TextField> {
       ["Tab", "filter"],
       ["Ctrl-L", "label"],
       ...(onMenu === undefined ? [] : [["Ctrl-A", "menu"] as const]),
-      ["Ctrl-X", "mark"],
-      ...(model.marks.length === 0 ? [] : [["Ctrl-D", "diff"] as const]),
+      ["Ctrl-D", "diff"],
       [keyName("tui.select.cancel"), model.search === "" ? "leave" : "clear"],
     ];
   }

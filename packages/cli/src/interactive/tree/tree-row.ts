@@ -23,7 +23,7 @@ export function treeRow(at: number, options: TreeRowOptions): string {
   const tail = rowTail(at, options);
   const columns = width - spansWidth(tail);
   const head: LookSpan[] = [
-    { text: `${isSelected ? "›" : " "}${sides[model.marks.indexOf(at)] ?? " "}`, style: theme.style.accent },
+    { text: isSelected ? "› " : "  ", style: theme.style.accent },
     { text: guides(model, at, Math.max(4, Math.floor(width / 4))), style: theme.style.border },
     ...mark(model, at, theme),
     ...content(model, at, options),
@@ -35,8 +35,6 @@ export function treeRow(at: number, options: TreeRowOptions): string {
   const whole = `${line}${end}`.trimEnd();
   return isSelected ? theme.style.selectedBg(theme.style.bold(whole)) : whole;
 }
-
-const sides = ["A", "B"];
 
 function rowTail(at: number, { model, theme, width, nowMs }: TreeRowOptions): LookSpan[] {
   const { style } = theme;
@@ -84,10 +82,6 @@ function mark(model: TreeModel, at: number, { style }: Theme): LookSpan[] {
   ];
 }
 
-function labelSpans(label: string | undefined, { style }: Theme): LookSpan[] {
-  return label === undefined ? [] : [{ text: `[${label}] `, style: style.warning }];
-}
-
 const kindLooks: ReadonlyMap<string, StyleName> = new Map<string, StyleName>([
   ["user", "accent"],
   ["assistant", "success"],
@@ -102,12 +96,14 @@ function content(model: TreeModel, at: number, { theme, width }: TreeRowOptions)
   const kind = kindWord(model.entryAt(at).kind);
   const { size } = model.preview(at);
   const words = model.wordsOf(at);
+  const label = model.labelOf(at);
+  const state = model.tree.isUndone(at) ? "undone" : model.tree.isReplaced(at) ? "replaced" : undefined;
   const look: Style = theme.style[kindLooks.get(kind) ?? "muted"];
   const isMuted = !model.tree.isActive(at) || kind === "result" || words === "";
   return [
     { text: width < columnsWithAges ? `${kind} ` : `${kind.padEnd(10)} `, style: look },
-    ...labelSpans(model.labelOf(at), theme),
-    ...stateSpans(model, at, theme),
+    ...(label === undefined ? [] : [{ text: `[${label}] `, style: theme.style.warning }]),
+    ...(state === undefined ? [] : [{ text: `${state} `, style: theme.style.warning }]),
     ...(size === undefined ? [] : [{ text: `of ${size} `, style: theme.style.toolTitle }]),
     {
       text: words === "" ? "(empty)" : words,
@@ -115,12 +111,6 @@ function content(model: TreeModel, at: number, { theme, width }: TreeRowOptions)
       fit: (columns) => model.fittedWordsOf(at, columns),
     },
   ];
-}
-
-/** Marks an undone or replaced compaction. */
-function stateSpans(model: TreeModel, at: number, { style }: Theme): LookSpan[] {
-  if (model.tree.isUndone(at)) return [{ text: "undone ", style: style.warning }];
-  return model.tree.isReplaced(at) ? [{ text: "replaced ", style: style.warning }] : [];
 }
 
 /** A piece of a line in one style. Unsafe characters become visible. */
