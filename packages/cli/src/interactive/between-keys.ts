@@ -1,4 +1,4 @@
-/** So long runs in one go, in milliseconds: a key that is pressed meanwhile waits no longer. */
+/** Maximum time of a slice: a pressed key waits no longer. */
 const SLICE_MS = 6;
 
 interface BetweenKeysOptions {

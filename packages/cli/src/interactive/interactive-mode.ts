@@ -15,8 +15,10 @@ export function runInteractive(
       const theme = firstTheme(call);
       const first = theme instanceof Promise ? await theme : theme;
       const firstFrame = showFirstFrame(call, { terminal, signal, theme: first });
-      const { screen, editor, quitting } = firstFrame;
-      const release = quitting.guard(screen);
+      const { screen, editor, quitSignal } = firstFrame;
+      // Restores the terminal if the process ends with an error.
+      const restore = () => screen.stop();
+      process.on("exit", restore);
       let printHowToContinue = () => {};
       try {
         // Loaded after the first frame: it takes longer than everything before.
@@ -31,14 +33,14 @@ export function runInteractive(
         printHowToContinue = await runSession(firstFrame);
       } catch (error) {
         // Quitting while the session is opened is no failure.
-        if (!quitting.signal.aborted || error !== quitting.signal.reason) throw error;
+        if (!quitSignal.aborted || error !== quitSignal.reason) throw error;
       } finally {
         // Without a session, only typed text stays on the screen.
         if (screen.chat.children.length === 0 && editor.isEmpty) screen.wipe();
         else screen.tui.renderNow();
         // Late answers of the terminal must not reach the shell.
         await terminal.drainInput(drainMs, 50);
-        release();
+        process.removeListener("exit", restore);
         screen.stop();
       }
       printHowToContinue();

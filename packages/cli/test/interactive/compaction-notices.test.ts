@@ -47,12 +47,6 @@ describe("the notice of a compaction", () => {
         `${sizes}, with a summary in several parts; 3 requests, $0.50; 12 old tool results masked.`,
       ],
       [
-        "parts that turned out to be one",
-        { details: { manifest: { rung: "chunks", requests: 1, costUsd: 0 } } },
-        0,
-        `${sizes}, with a summary; 1 request, free of charge.`,
-      ],
-      [
         "the digest",
         { details: { manifest: { rung: "digest", requests: 0, costUsd: 0 } } },
         0,

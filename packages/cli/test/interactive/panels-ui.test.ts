@@ -99,8 +99,10 @@ test("a question takes an answer only from a choice and Enter", () =>
     expect(await answer).toBe(expected);
   }));
 
-test("a letter alone answers no unexpected question, and further typing is in the editor", async () => {
-  const { terminal, ui } = open();
+test("a letter alone answers no unexpected question, and a typed text is sent from the editor", async () => {
+  const { terminal, editor, ui } = open();
+  const sent: string[] = [];
+  editor.onSubmit = (text) => sent.push(text);
   terminal.type("Fix it, ");
   const answer = ui.confirm("Run rm -rf?", "");
   await terminal.until("Run rm -rf?");
@@ -109,7 +111,7 @@ test("a letter alone answers no unexpected question, and further typing is in th
   expect(terminal.screen()).toContain("Run rm -rf?");
   terminal.press("esc");
   expect(await answer).toBe(false);
-  await terminal.until("Fix it, you see");
+  expect(sent).toEqual(["Fix it, you see"]);
 });
 
 test("a question waits until the user stops typing or sends", async () => {

@@ -17,10 +17,7 @@ export async function askYes(
   screen: Screen,
   question: Pick<ConfirmPanelOptions, "title" | "message" | "typeThrough">,
 ): Promise<boolean> {
-  const answer = await screen.show<boolean>(
-    (done) => new ConfirmPanel({ place: screen, ...question, onAnswer: done }),
-  );
-  return answer === true;
+  return (await askYesOrNo(screen, question)) === true;
 }
 
 /** @returns undefined if the user leaves the question */
@@ -28,10 +25,7 @@ export function askYesOrNo(
   screen: Screen,
   question: Pick<ConfirmPanelOptions, "title" | "message" | "typeThrough">,
 ): Promise<boolean | undefined> {
-  return screen.show<boolean>(
-    (done) =>
-      new ConfirmPanel({ place: screen, ...question, onAnswer: done, onLeave: () => done(undefined) }),
-  );
+  return screen.show<boolean>((done) => new ConfirmPanel({ place: screen, ...question, onAnswer: done }));
 }
 
 /** @returns undefined if the user leaves it */

@@ -16,11 +16,9 @@ interface ChoiceBarOptions<Value> {
   onAnswer: (value: Value) => void;
   /**
    * For questions that open by themselves, perhaps while the user types: a letter selects but does not answer, and typed
-   * text goes here. Default: a letter answers.
+   * text and its Enter go here. Default: a letter answers.
    */
   typeThrough?: ((data: string) => void) | undefined;
-  /** Passes the Enter after typed text on too. Default: that Enter does nothing. */
-  sendsPrompt?: boolean;
 }
 
 const NEXT: readonly KeyId[] = ["right", "tab"];
@@ -76,11 +74,11 @@ export class ChoiceBar<Value> {
     this.#isTyping = false;
   }
 
-  /** While the user types, Enter ends a prompt and answers nothing. */
+  /** After typed text, Enter belongs to the prompt and answers nothing. */
   #confirm(data: string): void {
-    const { choices, onAnswer, typeThrough, sendsPrompt } = this.#options;
-    if (this.#isTyping && sendsPrompt) typeThrough?.(data);
-    if (!this.#isTyping) onAnswer(choices[this.#at]!.value);
+    const { choices, onAnswer, typeThrough } = this.#options;
+    if (this.#isTyping) typeThrough?.(data);
+    else onAnswer(choices[this.#at]!.value);
     this.#isTyping = false;
   }
 

@@ -71,7 +71,6 @@ export class DraftPanel implements Panel {
       ),
       onAnswer: (choice) => onAnswer({ choice, isOutside: false }),
       typeThrough: (data) => screen.typeThrough(data),
-      sendsPrompt: true,
     });
   }
 

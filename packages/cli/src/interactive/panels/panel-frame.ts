@@ -147,10 +147,7 @@ export class TextField extends Input {
     if (value !== "") this.handleInput(asPaste(value));
   }
 
-  /**
-   * Where dots stand, the cursor stays behind them: it could not be seen where it is. What is pasted comes without what
-   * would steer the terminal.
-   */
+  /** A secret has its cursor at the end. A paste loses its control characters. */
   override handleInput(data: string): void {
     if (this.#isSecret && moves.some((key) => getKeybindings().matches(data, key))) return;
     const pasted = pastedText(data);

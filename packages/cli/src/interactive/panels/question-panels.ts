@@ -18,9 +18,8 @@ export interface ConfirmPanelOptions {
   place: PanelPlace;
   title: string;
   message: string;
-  onAnswer: (isYes: boolean) => void;
-  /** The user leaves the question without an answer. Default: the answer is no. */
-  onLeave?: () => void;
+  /** Undefined if the user leaves the question. */
+  onAnswer: (isYes: boolean | undefined) => void;
   /** For a question that opens by itself: see `ChoiceBar`. */
   typeThrough?: (data: string) => void;
 }
@@ -46,14 +45,14 @@ export class ConfirmPanel implements Panel {
   }
 
   handleInput(data: string): void {
-    const { onAnswer, onLeave = () => onAnswer(false), place } = this.#options;
-    if (getKeybindings().matches(data, "tui.select.cancel")) onLeave();
+    const { onAnswer, place } = this.#options;
+    if (getKeybindings().matches(data, "tui.select.cancel")) onAnswer(undefined);
     else if (!this.#bar.handleInput(data)) this.#text.handleInput(data);
     place.redraw();
   }
 
   render(width: number): string[] {
-    const { place, title, onLeave, typeThrough } = this.#options;
+    const { place, title, typeThrough } = this.#options;
     const lines = [
       ...questionLines(place, title, this.#text, width),
       ...this.#bar.render(width, place.theme),
@@ -68,7 +67,7 @@ export class ConfirmPanel implements Panel {
       ...letters,
       ["Tab", "switch"],
       [keyName("tui.select.confirm"), "confirm"],
-      [keyName("tui.select.cancel"), onLeave === undefined ? "no" : "not now"],
+      [keyName("tui.select.cancel"), "leave"],
     ]);
   }
 
@@ -78,12 +77,12 @@ export class ConfirmPanel implements Panel {
 export interface InputPanelOptions {
   place: PanelPlace;
   title: string;
-  /** What it is about, below the title. */
+  /** Shown below the title. */
   message?: string;
   value?: string;
   placeholder?: string | undefined;
   isSecret?: boolean;
-  /** What is wrong with a text; the panel then stays. Default: every text will do. */
+  /** Returns why a text cannot be accepted. Default: accepts every text. */
   problem?: (text: string) => string | undefined;
   onDone: (text: string | undefined) => void;
 }
@@ -145,7 +144,7 @@ export class EditorPanel extends FieldPanel<Editor> {
     super(new Editor(screen.tui, screen.theme.editor));
     this.#options = options;
     this.field.setText(prefill);
-    // What the editor hands over is trimmed: blanks around a text can be meant.
+    // The editor's own submit removes spaces around the text.
     this.field.disableSubmit = true;
   }
 

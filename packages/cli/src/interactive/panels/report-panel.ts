@@ -21,7 +21,6 @@ class ReportPanel implements Panel {
   readonly #screen: Screen;
   readonly #leave: () => void;
   readonly #report: ScrolledLines;
-  #shown: { key: string; lines: string[] } | undefined;
 
   constructor(screen: Screen, lines: MakeLines, leave: () => void) {
     this.#screen = screen;
@@ -32,14 +31,12 @@ class ReportPanel implements Panel {
   render(width: number): string[] {
     const rows = Math.max(MIN_ROWS, this.#screen.rows - ROWS_AROUND);
     const lines = this.#report.render(width, rows);
-    const key = `${width} ${rows} ${this.#report.top}`;
-    if (this.#shown?.key !== key) this.#shown = { key, lines: this.#frame(lines, width) };
-    return this.#shown.lines;
+    const close: KeyHint = [keyName("tui.select.cancel"), "close"];
+    return framed(this.#screen.theme, width, lines, [...this.#report.hints(), close]);
   }
 
   invalidate(): void {
     this.#report.invalidate();
-    this.#shown = undefined;
   }
 
   handleInput(data: string): void {
@@ -47,11 +44,6 @@ class ReportPanel implements Panel {
     if (bindings.matches(data, "tui.select.cancel") || bindings.matches(data, "tui.select.confirm"))
       this.#leave();
     else if (this.#report.handleInput(data)) this.#screen.redraw();
-  }
-
-  #frame(lines: readonly string[], width: number): string[] {
-    const close: KeyHint = [keyName("tui.select.cancel"), "close"];
-    return framed(this.#screen.theme, width, lines, [...this.#report.hints(), close]);
   }
 }
 
@@ -73,11 +65,6 @@ export class ScrolledLines {
 
   constructor(make: (width: number) => readonly string[]) {
     this.#make = make;
-  }
-
-  /** The first shown line. */
-  get top(): number {
-    return this.#top;
   }
 
   /** @param rows maximum number of lines */

@@ -36,14 +36,10 @@ export async function editOutside(context: InteractiveContext, text: string): Pr
   });
 }
 
-interface RunOptions {
-  env: NodeJS.ProcessEnv;
-  /** Ends the program. */
-  signal: AbortSignal;
-}
+type ProcessOptions = Pick<Parameters<typeof startProcess>[0], "env" | "signal">;
 
 /** @throws BonsaiError `editor_failed` */
-async function editInFile(command: string, text: string, options: RunOptions): Promise<string> {
+async function editInFile(command: string, text: string, options: ProcessOptions): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "bonsai-prompt-"));
   try {
     const file = join(folder, "prompt.md");
@@ -77,7 +73,7 @@ function ignoreInterrupts(): () => void {
 }
 
 /** @param command as in `$EDITOR`: a command of the shell that takes the file as its last argument */
-async function runEditor(command: string, file: string, options: RunOptions): Promise<void> {
+async function runEditor(command: string, file: string, options: ProcessOptions): Promise<void> {
   const shellLine = { command: `${command} "${file}"`, args: [], shell: true };
   const child = await startProcess({ ...shellLine, ...options, stdio: "inherit" }).catch((cause: Error) => {
     throw failed(command, cause.message, cause);

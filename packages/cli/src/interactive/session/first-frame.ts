@@ -18,7 +18,10 @@ export interface FirstFrame {
   readonly screen: Screen;
   readonly themes: ThemeControl;
   readonly editor: PromptEditor;
-  readonly quitting: Quitting;
+  /** Aborts when the user quits or the process is asked to end. */
+  readonly quitSignal: AbortSignal;
+  /** Ends the program. */
+  quit(): void;
   /** Removes and returns the texts that were sent before the session was open. */
   takeEarly(): string[];
 }
@@ -48,7 +51,12 @@ export function showFirstFrame(
     screen.tui.invalidate();
     screen.redraw();
   });
-  return { call, screen, themes, editor, quitting: new Quitting(signal), takeEarly: () => early.splice(0) };
+  const quitting = new AbortController();
+  return {
+    ...{ call, screen, themes, editor, takeEarly: () => early.splice(0) },
+    quitSignal: AbortSignal.any([signal, quitting.signal]),
+    quit: () => quitting.abort(),
+  };
 }
 
 /** The theme of the user, with its file. */
@@ -79,26 +87,4 @@ async function ownThemes(choice: string, folders: readonly string[]): Promise<Th
       return [];
     }
   });
-}
-
-/** Owner of the program's end. The terminal is given back in every case. */
-export class Quitting {
-  /** Aborts when the user quits or the process is asked to end. */
-  readonly signal: AbortSignal;
-  readonly #own = new AbortController();
-
-  constructor(outer: AbortSignal) {
-    this.signal = AbortSignal.any([outer, this.#own.signal]);
-  }
-
-  quit(): void {
-    this.#own.abort();
-  }
-
-  /** Gives the terminal back if the process ends with an error. @returns ends the guard */
-  guard(screen: Screen): () => void {
-    const restore = () => screen.stop();
-    process.on("exit", restore);
-    return () => process.removeListener("exit", restore);
-  }
 }

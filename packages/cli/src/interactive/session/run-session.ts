@@ -60,7 +60,7 @@ interface Mode {
 }
 
 function makeMode(firstFrame: FirstFrame): Mode {
-  const { call, screen, themes, editor, quitting } = firstFrame;
+  const { call, screen, themes, editor, quitSignal, quit } = firstFrame;
   const { cwd } = call.io;
   const opened: Mode["opened"] = {};
   const drawings = new ChatDrawings({
@@ -76,7 +76,7 @@ function makeMode(firstFrame: FirstFrame): Mode {
     statuses: () => ui.extensionLines.statuses,
   });
   const ui = extensionUi({
-    ...{ screen, themes, notify: chat.notify, editor, chat, cwd, signal: quitting.signal },
+    ...{ screen, themes, notify: chat.notify, editor, chat, cwd, signal: quitSignal },
     working: status.activity,
     completion: { add: (make, onFailure) => completions.add(make, onFailure) },
   });
@@ -100,8 +100,8 @@ function makeMode(firstFrame: FirstFrame): Mode {
     },
     contextChanged: () => status.contextChanged(),
     interruptible: (task) => keyHandler.interruptible(task),
-    quitSignal: quitting.signal,
-    quit: () => quitting.quit(),
+    quitSignal,
+    quit,
   };
   const queue = new PromptQueue(context);
   const keyHandler = new KeyHandler(context, queue);

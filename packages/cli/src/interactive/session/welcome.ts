@@ -2,9 +2,8 @@ import { basename, dirname } from "node:path";
 import { requestOverhead } from "@bonsai-agent/agent/host";
 import type { AgentHost } from "../../call/agent-host.ts";
 import { shownPath } from "../../call/paths.ts";
-import { count } from "../../views/numbers.ts";
 import { forkWords } from "../../views/session-facts.ts";
-import { printable, textWidth } from "../../views/terminal-text.ts";
+import { printable, truncate } from "../../views/terminal-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
 
@@ -73,28 +72,14 @@ async function mcpServers(extensions: AgentHost["app"]["extensions"]): Promise<s
 export function loadedLines(loaded: Loaded, width: number): string[] {
   return Object.entries(kinds).flatMap(([kind, label]) => {
     const names = (loaded[kind as keyof typeof kinds] ?? []).map(printable);
-    return names.length === 0 ? [] : [`${label}: ${shortened(names, width - label.length - 2)}`];
+    return names.length === 0 ? [] : [truncate(`${label}: ${names.join(", ")}`, width)];
   });
-}
-
-/** As many names as fit, then the count of the rest. The first name is always shown. */
-function shortened(names: readonly string[], width: number): string {
-  for (let shown = names.length; shown > 1; shown -= 1) {
-    const text = withRest(names, shown);
-    if (textWidth(text) <= width) return text;
-  }
-  return withRest(names, 1);
-}
-
-function withRest(names: readonly string[], shown: number): string {
-  const rest = names.length - shown;
-  return `${names.slice(0, shown).join(", ")}${rest > 0 ? ` and ${count(rest)} more` : ""}`;
 }
 
 /** Folder names that do not describe their content. */
 const BUILT = ["src", "dist", "lib", "build", "out"];
 
-/** Of `todo.ts`, `todo/index.ts` and `todo/dist/index.js`: `todo`. */
+/** `todo` for `todo.ts`, `todo/index.ts` and `todo/dist/index.js`. */
 export function extensionName(path: string): string {
   const name = basename(path).replace(/\.[^.]+$/, "");
   if (name !== "index") return name;

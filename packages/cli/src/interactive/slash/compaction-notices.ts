@@ -7,20 +7,17 @@ import type { Notice } from "../chat/line-block.ts";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 
-/** How a compaction ended, as far as its events have it. */
+/** The end of a compaction, from its events. */
 interface EndedCompaction {
   outcome: CompactionOutcome;
-  /** The stored entry, where a summary was made. */
+  /** The stored entry of a summary. */
   entry?: CompactionEntry | undefined;
-  /** Tool results that were masked with it. */
+  /** Tool results that were masked too. */
   maskedResults?: number;
   error?: Error | undefined;
 }
 
-/**
- * The notice of it; undefined where there is another: the warning of a threshold compaction that
- * failed, the error of the run whose overflow could not be recovered from.
- */
+/** The notice of a compaction. Failed automatic ones have a warning or the error of their run instead. */
 export function compactionNotice(ended: EndedCompaction): Notice | undefined {
   const { outcome, error } = ended;
   switch (outcome.status) {
@@ -54,24 +51,22 @@ const ways: Readonly<Record<RungName, string>> = {
 function compactedText({ outcome, entry, maskedResults = 0 }: EndedCompaction): string {
   // An extension's own details are no manifest.
   const { rung, requests = 0, costUsd = null, isEdited } = manifestOf(entry) ?? {};
-  const isForeign = entry?.fromHook === true;
-  const way = isForeign ? foreignWay(outcome) : rung === undefined ? undefined : wayOf(rung, requests);
-  const cost = requests === 0 ? [] : [requestWords({ requests, costUsd })];
-  const masked = maskedResults === 0 ? [] : [`${counted(maskedResults, "old tool result")} masked`];
-  const cut = cutTexts(outcome);
-  const edited = isEdited === true ? ["edited by you"] : [];
-  const how = [...(way === undefined ? [] : [way]), ...edited, ...cost, ...masked, ...cut].join("; ");
+  const how = [
+    entry?.fromHook === true ? foreignWay(outcome) : wayOf(rung),
+    isEdited === true ? "edited by you" : "",
+    requests === 0 ? "" : requestWords({ requests, costUsd }),
+    maskedResults === 0 ? "" : `${counted(maskedResults, "old tool result")} masked`,
+    ...cutTexts(outcome),
+  ].filter(Boolean);
   const done =
     entry?.replacesCompactionId === undefined ? "Compacted" : "Compacted again from the original messages";
-  const text = `${done}: ${sizeChange(outcome)}${how === "" ? "" : `, ${how}`}.`;
+  const text = `${done}: ${sizeChange(outcome)}${how.length === 0 ? "" : `, ${how.join("; ")}`}.`;
   return [text, ...caveat(outcome)].join(" ");
 }
 
-/** What was tried in parts can turn out to fit into one. */
-function wayOf(rung: RungName, requests: number | undefined): string | undefined {
-  const way = rung === "chunks" && requests === 1 ? "summarise" : rung;
-  // In an edited file, it may be anything.
-  return Object.hasOwn(ways, way) ? ways[way] : undefined;
+/** @param rung any text in an edited file */
+function wayOf(rung: RungName | undefined): string {
+  return rung !== undefined && Object.hasOwn(ways, rung) ? ways[rung] : "";
 }
 
 /** Extensions are named as they were loaded. */
@@ -79,16 +74,13 @@ function foreignWay({ decidedBy }: CompactionOutcome): string {
   return decidedBy === undefined ? ways.extension : `with the summary of ${oneLine(decidedBy)}`;
 }
 
-/** What else was taken from the model's view: messages that stay in part, or without their images. */
+/** Messages that were shortened or lost their images. */
 function cutTexts({ steps }: CompactionOutcome): string[] {
-  return steps === undefined
-    ? []
-    : [
-        ...(steps.shortened === 0 ? [] : [`shortened ${counted(steps.shortened, "large message")}`]),
-        ...(steps.withoutMedia === 0
-          ? []
-          : [`removed the images of ${counted(steps.withoutMedia, "message")}`]),
-      ];
+  const { shortened = 0, withoutMedia = 0 } = steps ?? {};
+  return [
+    ...(shortened === 0 ? [] : [`shortened ${counted(shortened, "large message")}`]),
+    ...(withoutMedia === 0 ? [] : [`removed the images of ${counted(withoutMedia, "message")}`]),
+  ];
 }
 
 function maskedText({ outcome, maskedResults = 0 }: EndedCompaction): string {
@@ -99,7 +91,7 @@ function maskedText({ outcome, maskedResults = 0 }: EndedCompaction): string {
   return [text, ...caveat(outcome)].join(" ");
 }
 
-/** Why it was the digest's, that the context is too large still, or that there is more of it now. */
+/** Warns about the digest, or about a context that is still too large or larger than before. */
 function caveat(outcome: CompactionOutcome): string[] {
   const { tokensBefore, tokensAfter, reason, caveat } = outcome;
   const more = caveat === undefined ? [] : [caveat];
@@ -110,7 +102,7 @@ function caveat(outcome: CompactionOutcome): string[] {
 
 type Skipped = Pick<CompactionOutcome, "detail" | "isAllRecent">;
 
-/** Why there was nothing to do for the user's own `/compact`, and what would change that. */
+/** Explains why `/compact` did nothing. */
 export function skippedNotice({ detail, isAllRecent }: Skipped): Notice {
   const more = isAllRecent
     ? " To keep less, lower keepRecentTokens in /settings. A focus only changes the summary."
@@ -126,15 +118,12 @@ function cancelledText(outcome: CompactionOutcome): string {
   return cancelReason === undefined ? text : `${text} ${cancelReason}`;
 }
 
-/**
- * Shows each compaction when it has ended: the chat as the session is now, and below it what was done. That one failed
- * for the threshold, or that the breaker opened, is a notice of the agent's.
- */
+/** Shows the session after each compaction, and a notice below it. */
 export function followCompactions({ host, chat, notify }: InteractiveContext): void {
   const { lifecycle } = host.app;
   let maskedResults = 0;
   let error: Error | undefined;
-  /** An extension that refuses every automatic compaction does so before every request. */
+  /** An extension may refuse before every request; its reason is shown once. */
   let refusal: string | undefined;
   lifecycle.on("auto_compaction_start", () => {
     maskedResults = 0;

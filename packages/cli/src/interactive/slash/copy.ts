@@ -86,9 +86,12 @@ export async function copy({ name, text }: AnswerPart, context: InteractiveConte
   const env = { ...host.app.call.io.env };
   const what = `${name} (${bytes(Buffer.byteLength(text))})`;
   const by = await interruptible((signal) =>
-    writeClipboard(text, { env, signal }).catch(unlessAborted(signal)),
+    writeClipboard(text, { env, signal }).catch((error) => {
+      if (!signal.aborted) throw error;
+      return ABORTED;
+    }),
   );
-  if (by === "aborted") return;
+  if (by === ABORTED) return;
   if (by !== undefined)
     return notify(
       `Copied ${what}${by === "tmux" ? " to the tmux buffer. The tmux option set-clipboard decides if your terminal's clipboard gets it too" : ""}.`,
@@ -99,12 +102,7 @@ export async function copy({ name, text }: AnswerPart, context: InteractiveConte
   notify(`Sent ${what} to the terminal (OSC 52). Some terminals do not allow this.`);
 }
 
-function unlessAborted(signal: AbortSignal): (error: unknown) => "aborted" {
-  return (error) => {
-    if (signal.aborted) return "aborted";
-    throw error;
-  };
-}
+const ABORTED = "aborted";
 
 function tooLong(what: string): BonsaiError {
   return new BonsaiError({

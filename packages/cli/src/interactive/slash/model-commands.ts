@@ -57,22 +57,12 @@ export const modelCommand: SlashCommand = {
   },
 };
 
-/** Available models first; the others with the reason. */
 async function completeModels(prefix: string, { host }: InteractiveContext): Promise<AutocompleteItem[]> {
-  const { models } = host.app;
   const wanted = prefix.trim().toLowerCase();
-  const usable = (await usableNow(models)).map(({ model }) => model);
-  const known = new Set(usable.map(referenceOf));
-  const others = models.catalogue.models.filter((model) => !known.has(referenceOf(model)));
-  const fitting = (model: CatalogueModel) => referenceOf(model).toLowerCase().includes(wanted);
-  const item = (model: CatalogueModel, description?: string) => {
-    const reference = referenceOf(model);
-    return { value: reference, label: reference, ...(description !== undefined && { description }) };
-  };
-  return [
-    ...usable.filter(fitting).map((model) => item(model)),
-    ...others.filter(fitting).map((model) => item(model, missingText(model, models.keys))),
-  ];
+  const references = (await usableNow(host.app.models)).map(({ model }) => referenceOf(model));
+  return references
+    .filter((reference) => reference.toLowerCase().includes(wanted))
+    .map((reference) => ({ value: reference, label: reference }));
 }
 
 /** Servers are not asked for each typed letter. */
@@ -134,23 +124,13 @@ export async function cycleModel(
 ): Promise<void> {
   try {
     const { model, choices, left } = await host.cycleModel(step);
-    for (const why of left.filter(isNews(host.app.models)))
-      notify(`Skipped a favourite model: ${why}.`, "warning");
+    for (const why of left) notify(`Skipped a favourite model: ${why}.`, "warning");
     if (model === undefined) return notify(noOtherModel(host.app.settings.favoriteModels, choices.length));
     const at = choices.findIndex((each) => referenceOf(each.model) === referenceOf(model)) + 1;
     hint(`Model: ${referenceOf(model)}, from the next request (${at} of ${choices.length}).`);
   } catch (error) {
     notify(errorText(error), "error");
   }
-}
-
-const said = new WeakMap<ModelRegistry, Set<string>>();
-
-/** A problem with a favourite is reported once. */
-function isNews(models: ModelRegistry): (text: string) => boolean {
-  const known = said.get(models) ?? new Set();
-  said.set(models, known);
-  return (text) => !known.has(text) && known.add(text).has(text);
 }
 
 function noOtherModel(favourites: readonly string[], many: number): string {

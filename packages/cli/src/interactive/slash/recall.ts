@@ -45,7 +45,7 @@ class Recall {
       key: ({ entry }) => entry.entryId,
       text: ({ entry }) => entry.text,
       isFound: () => true,
-      row: (hit) => ({ label: linesOf(hit).join(" … "), detail: oneLine(hit.entry.who, MAX_WHO) }),
+      row: (hit) => ({ label: bestLines(hit), detail: oneLine(hit.entry.who, MAX_WHO) }),
       preview: (hit, width) => this.#preview(hit, width),
       picks: "open in tree",
       onPick: (hit) => this.#open(hit),
@@ -131,16 +131,10 @@ const PREVIEW_LINES = 12;
 const PREVIEW_CHARS = 4_000;
 const MAX_WHO = 24;
 
-const bestLines = new WeakMap<Hit, string[]>();
-
-/** The best lines of a hit. Cached: a list draws its rows again and again. */
-function linesOf(hit: Hit): string[] {
-  const known = bestLines.get(hit);
-  if (known !== undefined) return known;
-  const all = hit.entry.text.split("\n");
-  const best = hit.lines.map((line) => oneLine(all[line - 1] ?? "", 200));
-  bestLines.set(hit, best);
-  return best;
+/** The best lines of a hit. */
+function bestLines({ entry, lines }: Hit): string {
+  const all = entry.text.split("\n");
+  return lines.map((line) => oneLine(all[line - 1] ?? "", 200)).join(" … ");
 }
 
 /** From 0. */

@@ -7,22 +7,25 @@ import { bindKeys } from "../terminal/keybindings-file.ts";
 import { keys } from "../terminal/keys.ts";
 import { compactCommand, pinCommand, redoCommand, undoCommand } from "./compaction-commands.ts";
 import { copyCommand } from "./copy.ts";
+import { demoCommand } from "./demo.ts";
 import { helpCommand } from "./help.ts";
-import { hiddenCommands } from "./hidden-commands.ts";
-import { loginCommand } from "./login.ts";
+import { loginCommand, removeLogin } from "./login.ts";
 import { modelCommand, reloadModels } from "./model-commands.ts";
 import { recallCommand } from "./recall.ts";
 import { contextCommand, sessionCommand } from "./reports.ts";
 import {
   exportCommand,
   forkCommand,
+  forkWholeSession,
   mergeCommand,
   nameCommand,
   newCommand,
+  openBrowserView,
   resumeCommand,
   treeCommand,
 } from "./session-commands.ts";
 import { settingsCommand } from "./settings.ts";
+import { showSummarySources } from "./summary-sources.ts";
 import { readThemes } from "./theme.ts";
 import { trustCommand } from "./trust.ts";
 
@@ -85,11 +88,31 @@ export const slashCommands: readonly SlashCommand[] = [
 
 type AnyCommand = Omit<SlashCommand, "description">;
 
-const allCommands: readonly AnyCommand[] = [
-  ...slashCommands,
-  ...hiddenCommands,
+/** Former names that still work. No help, completion or document lists them. */
+const hiddenCommands: readonly AnyCommand[] = [
+  { name: "label", run: treeCommand.run },
+  { name: "clone", run: (_args, context) => forkWholeSession(context) },
+  { ...resumeCommand, name: "import" },
+  {
+    name: "sources",
+    key: "sources",
+    worksWhileBusy: true,
+    run: (_args, context) => showSummarySources(context),
+  },
+  { name: "view", worksWhileBusy: true, run: (_args, context) => openBrowserView(context) },
+  {
+    name: "thinking",
+    worksWhileBusy: true,
+    run: (_args, context) => settingsCommand.run("thinking", context),
+  },
+  { name: "theme", worksWhileBusy: true, run: (_args, context) => settingsCommand.run("theme", context) },
+  { name: "scoped-models", run: (_args, context) => modelCommand.run("", context) },
+  { name: "logout", worksWhileBusy: true, run: removeLogin },
   { ...helpCommand(() => slashCommands), name: "hotkeys" },
+  demoCommand,
 ];
+
+const allCommands: readonly AnyCommand[] = [...slashCommands, ...hiddenCommands];
 
 /** Names that extensions cannot use for commands. */
 export const reservedNames: readonly string[] = allCommands.map(({ name }) => name);

@@ -96,16 +96,15 @@ class SourcesWalk {
 
   #row({ text, entryIds, isMatched }: ShownLine): PickRow {
     if (entryIds.length === 0) return { label: text, isDim: true };
-    const mark = isMatched ? `${MATCHED} ` : "";
-    const [only] = entryIds;
+    const [first] = entryIds;
+    const entry = this.#entry(first!);
     const detail =
-      entryIds.length === 1 ? this.#shortWords(only!) : counted(entryIds.length, "entry", "entries");
-    return { label: text, detail: `${mark}${detail}` };
-  }
-
-  #shortWords(entryId: string): string {
-    const entry = this.#entry(entryId);
-    return entry === undefined ? "" : `${entry.kind} ${entry.entryId.slice(0, 8)}`;
+      entryIds.length > 1
+        ? counted(entryIds.length, "entry", "entries")
+        : entry === undefined
+          ? ""
+          : `${entry.kind} ${entry.entryId.slice(0, 8)}`;
+    return { label: text, detail: `${isMatched ? `${MATCHED} ` : ""}${detail}` };
   }
 
   #preview({ text, entryIds, isMatched }: ShownLine, width: number): string[] {
@@ -136,16 +135,10 @@ class SourcesWalk {
 
   /** Opens the source entry; the user chooses one of several. */
   async #open({ text, entryIds }: ShownLine): Promise<string | undefined> {
-    if (entryIds.length === 0) return "This line has no known source.";
     const entries = entryIds.flatMap((id) => this.#entry(id) ?? []);
-    const { panelsLeft } = this.#context.screen;
-    while (!panelsLeft.aborted) {
-      const entry = entries.length > 1 ? await this.#pickEntry(text, entries) : entries[0];
-      if (entry === undefined) return undefined;
-      const hasGone = await openTree(this.#context, { atEntryId: entry.entryId });
-      if (hasGone) this.#leave();
-      if (hasGone || entries.length === 1) return undefined;
-    }
+    if (entries.length === 0) return "This line has no known source.";
+    const entry = entries.length > 1 ? await this.#pickEntry(text, entries) : entries[0];
+    if (entry !== undefined && (await openTree(this.#context, { atEntryId: entry.entryId }))) this.#leave();
     return undefined;
   }
 
