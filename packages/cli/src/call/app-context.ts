@@ -8,46 +8,47 @@ import {
 import { compactionEventRules, type ReviewCompaction } from "@bonsai-agent/compaction";
 import type { ExtensionHost, ExtensionMode, FrontEndUI, SessionControl } from "@bonsai-agent/extension/host";
 import { Lifecycle, type SlowAnswer } from "@bonsai-agent/lifecycle";
+import { BonsaiError } from "@bonsai-agent/messages";
 import { raceAbort } from "@bonsai-agent/messages/host";
 import { bonsaiHome } from "@bonsai-agent/session";
-import { CallExtensions } from "./call-extensions.ts";
 import { type DebugLog, debugLog } from "./debug-log.ts";
 import { extensionChoice } from "./extension-choice.ts";
+import { CallExtensions } from "./extensions.ts";
 import type { AgentCall } from "./invocation.ts";
 import { lendKey, type ModelRegistry, openModels } from "./model-choice.ts";
 import { OfflineGuard } from "./offline-guard.ts";
 import type { Notice } from "./output.ts";
 import { PathQuestions } from "./path-questions.ts";
-import { notTrustedNotice, type ProjectPlace, projectParts } from "./project-parts.ts";
-import { pausedWhileAsking } from "./questions.ts";
-import { userHomeFolder } from "./resource-places.ts";
-import { Resources, resourceFlags } from "./resources.ts";
-import { agentCallSettings, type SettingsCall } from "./settings.ts";
+import { notifyUntrusted } from "./project.ts";
+import { pauseTimersWhileAsking } from "./questions.ts";
+import { Resources } from "./resources.ts";
+import { readCallSettings } from "./settings.ts";
 import { isProjectTrusted } from "./trust.ts";
 
-/** What every session of one call is worked on with. */
+/** Shared by all sessions of one call. */
 export interface AppContext {
-  /** With the flags of the extensions read. */
+  /** With the flags of the extensions. */
   call: AgentCall;
   home: string;
   cwd: string;
+  /** A reload reads them again. */
   settings: AgentSettings;
   models: ModelRegistry;
-  /** Shared by all agents of the call: a handler gets the events of all of them. */
+  /** Shared by all agents of the call. */
   lifecycle: Lifecycle<LifecycleEvents>;
   extensions: CallExtensions;
   /** Skills, prompt templates and themes. */
   resources: Resources;
-  /** Aborted when an extension asked for the end: nothing new is begun. */
+  /** Aborted when an extension ends the program: no new work begins. */
   ending: AbortSignal;
-  /** Undefined where nobody can be asked. */
+  /** Undefined without a user. */
   ui: FrontEndUI | undefined;
   pathQuestions: PathQuestions;
-  /** Decides on compactions before they are written; undefined where nobody does. */
+  /** Decides on compactions before they are written. Undefined: they need no decision. */
   reviewCompaction: ReviewCompaction | undefined;
   /** Notifies the user, and the debug log. */
   onNotice: (notice: AgentNotice) => void;
-  /** The agent that extensions work with from now on: they are loaded before there is one, and stay when another comes. */
+  /** Sets the agent of the extensions, which outlive it. */
   activate(agent: Agent, control: SessionControl): void;
   /** Unloads the extensions. */
   close(): void;
@@ -56,67 +57,66 @@ export interface AppContext {
 interface OpenAppContextOptions {
   onNotice: (notice: AgentNotice) => void;
   ui?: FrontEndUI | undefined;
-  /** Decides on compactions before they are written. Default: nobody does. */
+  /** Decides on compactions before they are written. Default: they need no decision. */
   reviewCompaction?: ReviewCompaction;
-  /** Names of commands that the front end has itself. Default: none. */
+  /** Command names of the front end. Default: none. */
   reservedCommands?: readonly string[];
   /** Interrupts the loading of extensions; `openAppContext` then throws its reason. Default: never aborts. */
   signal?: AbortSignal;
   /** Called before extensions are loaded: its handlers come before theirs. */
   listen?: (lifecycle: Lifecycle<LifecycleEvents>) => void;
-  /** Called for each extension that lets the work wait; what it returns, when it does so no longer. */
+  /** Called for each extension that delays the work. The returned function is called at the end of the delay. */
   onSlowAnswer?: (wait: SlowAnswer) => () => void;
 }
 
 /**
- * Loads the extensions too, so that the models that they bring can be chosen, and their flags be read.
- * @throws BonsaiError for settings, catalogue and keys that cannot be used, for an extension of `-e` that cannot be
- *   loaded, and `wrong_usage` for a flag that nobody knows
+ * Loads the extensions too, because they can bring models and flags.
+ * @throws BonsaiError for unusable settings, catalogue or keys, for a broken extension of `-e`, and `wrong_usage` for an
+ *   unknown flag
  */
 export async function openAppContext(call: AgentCall, options: OpenAppContextOptions): Promise<AppContext> {
-  const { state, counted, ...parts } = await makeParts(call, options);
-  const { extensions, onNotice } = parts;
-  const close = () => {
-    extensions.unload();
-    parts.models.offline?.close();
-  };
-  const { signal = new AbortController().signal } = options;
+  const { app, state } = await makeContext(call, options);
   try {
-    const opening = extensions.open();
-    if (opening !== undefined) await raceAbort(opening, signal);
-    const flagged = call.withFlags(extensions.flags);
-    for (const name of flagged.taken) onNotice(flagTaken(name));
+    const opening = app.extensions.open();
+    if (opening !== undefined) await raceAbort(opening, options.signal ?? new AbortController().signal);
+    const flagged = call.withFlags(app.extensions.flags);
+    for (const name of flagged.taken)
+      app.onNotice({
+        level: "warning",
+        code: "flag_taken",
+        message: `An extension defines the flag --${name}, but bonsai already has this flag. The extension does not receive its value.`,
+      });
     state.flags = flagged.values;
-    lendKey(parts.models, flagged.call.options);
-    return {
-      ...parts,
-      call: flagged.call,
-      ending: state.ending.signal,
-      reviewCompaction: options.reviewCompaction && counted(options.reviewCompaction),
-      activate: (agent, control) => Object.assign(state, { agent, control }),
-      close,
-    };
+    app.call = flagged.call;
+    lendKey(app.models, flagged.call.options);
+    return app;
   } catch (error) {
-    close();
+    app.close();
     throw error;
   }
 }
 
-/** What there is before extensions are loaded. */
-async function makeParts(call: AgentCall, options: OpenAppContextOptions) {
+/** The parts of the context that change while the extensions run. */
+interface ExtensionState {
+  agent?: Agent;
+  control?: SessionControl;
+  /** Values of the extensions' flags. */
+  flags: ReadonlyMap<string, boolean | string>;
+}
+
+async function makeContext(
+  call: AgentCall,
+  options: OpenAppContextOptions,
+): Promise<{ app: AppContext; state: ExtensionState }> {
   const { cwd } = call.io;
-  const { ui, setTimer, counted } = pausedWhileAsking(options.ui);
+  const { reviewCompaction, reservedCommands = [] } = options;
+  const { ui, setTimer, counted } = pauseTimersWhileAsking(options.ui);
   const home = bonsaiHome(call.io.env);
   const { log, onNotice } = withLog(call, home, options.onNotice);
-  const warn = ({ code, message }: { code: string; message: string }) =>
-    onNotice({ level: "warning", code, message });
-  // What of an untrusted project is left aside is one notice, for all of it.
-  const settingsCall = {
-    ...call,
-    output: { notify: (notice: Notice) => notice.code === "project_not_trusted" || warn(notice) },
-  };
-  const settings = agentCallSettings(settingsCall);
-  noticeNotTrusted({ cwd, home, userHome: userHomeFolder(call.io.env) }, call, warn);
+  const warn = (notice: Notice) => onNotice({ level: "warning", ...notice });
+  const noticedCall = { ...call, output: { notify: warn } };
+  const settings = readCallSettings(noticedCall);
+  notifyUntrusted(noticedCall);
   const lifecycle = new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
     setTimer,
@@ -127,88 +127,28 @@ async function makeParts(call: AgentCall, options: OpenAppContextOptions) {
   });
   log?.listen(lifecycle);
   options.listen?.(lifecycle);
-  const models = await openModels({ io: call.io, home, settings, onNotice: warn });
-  const state: ExtensionState = { flags: new Map(), ending: new AbortController() };
-  const pathQuestions = pathQuestionsFor({ call, home, cwd, ui }, settings);
-  const host = extensionHost({ call, home, cwd, lifecycle, models, ui, onNotice, pathQuestions }, state);
-  const { reservedCommands } = options;
-  const extensions = new CallExtensions({
-    choice: choices(settingsCall, home, settings),
-    host,
-    ...(reservedCommands && { reservedCommands }),
-    ...(log && { onLoad: (report) => log.loaded(report) }),
-  });
-  const resources = resourcesFor(settingsCall, {
-    home,
-    settings,
-    lifecycle,
-    extensions,
-    reservedCommands,
-    onNotice,
-  });
-  state.resources = resources;
-  if (call.options.offline === true) models.offline = new OfflineGuard();
-  return {
-    ...{ home, cwd, settings, models, lifecycle, extensions, resources, ui },
-    pathQuestions,
-    onNotice,
-    state,
-    counted,
+  /** Unreadable settings are a notice, and the last ones stay. */
+  const rereadSettings = () => {
+    notifyUntrusted(noticedCall);
+    try {
+      app.settings = readCallSettings(noticedCall);
+    } catch (error) {
+      if (!BonsaiError.is(error)) throw error;
+      warn({ code: error.code, message: `${error.message} ${error.hint}` });
+    }
   };
-}
-
-type ResourceParts = Pick<AppContext, "home" | "settings" | "lifecycle" | "extensions" | "onNotice"> &
-  Pick<OpenAppContextOptions, "reservedCommands">;
-
-function resourcesFor(
-  call: Parameters<typeof agentCallSettings>[0],
-  { home, settings, lifecycle, extensions, reservedCommands = [], onNotice }: ResourceParts,
-): Resources {
-  return new Resources({
+  const models = await openModels({ io: call.io, home, settings, onNotice: warn });
+  const { allow } = settings.paths;
+  const pathQuestions = new PathQuestions({
+    cwd,
     home,
-    userHome: userHomeFolder(call.io.env),
-    cwd: call.io.cwd,
-    isProjectTrusted: () => isProjectTrusted(call, home),
-    flags: resourceFlags(call.options),
-    settings: readAgain(settings, () => agentCallSettings(call)),
-    lifecycle,
-    listsCommands: () => extensions.loaded.length > 0,
-    takenNames: () => ({
-      front: reservedCommands,
-      extensions: extensions.commands.map(({ name }) => name),
-    }),
-    onNotice,
+    allow,
+    ui,
+    offersGrants: call.options.mode === "tui",
   });
-}
-
-function pathQuestionsFor(
-  { call, home, cwd, ui }: Pick<AppContext, "call" | "home" | "cwd" | "ui">,
-  { paths: { allow } }: AgentSettings,
-): PathQuestions {
-  return new PathQuestions({ cwd, home, allow, ui, offersGrants: call.options.mode === "tui" });
-}
-
-/** What the extensions get of a call, and what changes while they run. */
-interface ExtensionState {
-  resources?: Resources;
-  agent?: Agent;
-  control?: SessionControl;
-  /** Values of their flags, once the command line was read again. */
-  flags: ReadonlyMap<string, boolean | string>;
-  /** Aborted by an extension that asks for the end. */
-  readonly ending: AbortController;
-}
-
-type HostParts = Pick<
-  AppContext,
-  "call" | "home" | "cwd" | "lifecycle" | "models" | "ui" | "onNotice" | "pathQuestions"
->;
-
-function extensionHost(
-  { call, home, cwd, lifecycle, models, ui, onNotice, pathQuestions }: HostParts,
-  state: ExtensionState,
-): ExtensionHost {
-  return {
+  const state: ExtensionState = { flags: new Map() };
+  const ending = new AbortController();
+  const host: ExtensionHost = {
     mode: modes[String(call.options.mode)] ?? "print",
     cwd,
     lifecycle,
@@ -219,20 +159,44 @@ function extensionHost(
     session: () => state.agent?.session,
     agent: () => state.agent,
     models: async () => models,
-    shutdown: () => state.ending.abort(),
-    isProjectTrusted: () => isProjectTrusted(call, home),
+    shutdown: () => ending.abort(),
+    isProjectTrusted: () => isProjectTrusted(noticedCall),
     flag: (name) => state.flags.get(name),
-    resourceCommands: () => state.resources?.readCommands ?? [],
+    resourceCommands: () => resources.readCommands,
     onNotice,
     confirmPath: (request) => pathQuestions.ask(state.agent?.session.id)(request),
-    async onReload(signal) {
-      noticeNotTrusted({ cwd, home, userHome: userHomeFolder(call.io.env) }, call, (notice) =>
-        onNotice({ level: "warning", ...notice }),
-      );
-      await state.resources?.load("reload", signal);
-    },
+    onReload: (signal) => resources.load("reload", signal),
     onEntry: (entry) => ui?.showEntry?.(entry),
   };
+  const extensions = new CallExtensions({
+    choice(reason) {
+      if (reason === "reload") rereadSettings();
+      return extensionChoice(noticedCall, app.settings);
+    },
+    host,
+    reservedCommands,
+    ...(log && { onLoad: (report) => log.loaded(report) }),
+  });
+  const resources = new Resources({
+    call: noticedCall,
+    settings: () => app.settings,
+    lifecycle,
+    extensions,
+    reservedCommands,
+    onNotice,
+  });
+  if (call.options.offline === true) models.offline = new OfflineGuard();
+  const app: AppContext = {
+    ...{ call, home, cwd, settings, models, lifecycle, extensions, resources, ui, pathQuestions, onNotice },
+    ending: ending.signal,
+    reviewCompaction: reviewCompaction && counted(reviewCompaction),
+    activate: (agent, control) => Object.assign(state, { agent, control }),
+    close() {
+      extensions.unload();
+      models.offline?.close();
+    },
+  };
+  return { app, state };
 }
 
 const modes: Readonly<Record<string, ExtensionMode>> = {
@@ -249,52 +213,15 @@ function withLog(
   notify: (notice: AgentNotice) => void,
 ): { log: DebugLog | undefined; onNotice: (notice: AgentNotice) => void } {
   if (options.debug !== true) return { log: undefined, onNotice: notify };
-  const log = debugLog({ home, now: io.now, onFailure: (error) => notify(noLog(error)) });
+  const log = debugLog({
+    home,
+    now: io.now,
+    onFailure: ({ message }) =>
+      notify({ level: "warning", code: "log_failed", message: `Cannot write the debug log: ${message}.` }),
+  });
   const onNotice = (notice: AgentNotice) => {
     log.notice(notice);
     notify(notice);
   };
   return { log, onNotice };
-}
-
-/** At a reload, settings are read anew. */
-function choices(call: SettingsCall, home: string, first: AgentSettings) {
-  const settings = readAgain(first, () => agentCallSettings(call));
-  return () => extensionChoice(call, { home, settings: settings() });
-}
-
-/** What was read already, and what is read from then on. */
-function readAgain<Value>(first: Value, read: () => Value): () => Value {
-  let known: { value: Value } | undefined = { value: first };
-  return () => {
-    const value = known === undefined ? read() : known.value;
-    known = undefined;
-    return value;
-  };
-}
-
-/** Names only the parts that the flags of the call do not switch off. */
-function noticeNotTrusted(place: ProjectPlace, call: AgentCall, warn: (notice: Notice) => void): void {
-  if (isProjectTrusted(call, place.home)) return;
-  const { extensions, skills, promptTemplates, themes } = call.options;
-  const switches = {
-    settings: true,
-    servers: extensions,
-    extensions,
-    skills,
-    prompts: promptTemplates,
-    themes,
-  };
-  const parts = projectParts(place).filter(({ kind }) => switches[kind] !== false);
-  const notice = notTrustedNotice(parts, place.cwd);
-  if (notice !== undefined) warn(notice);
-}
-
-function flagTaken(name: string): AgentNotice {
-  const message = `An extension defines the flag --${name}, but bonsai already has this flag. The extension does not receive its value.`;
-  return { level: "warning", code: "flag_taken", message };
-}
-
-function noLog({ message }: Error): AgentNotice {
-  return { level: "warning", code: "log_failed", message: `Cannot write the debug log: ${message}.` };
 }

@@ -1,34 +1,39 @@
 import type { CliIo } from "./io.ts";
-import type { Output } from "./output.ts";
+import type { Notice, Output } from "./output.ts";
 
-/** One call of a command, parsed. */
-export interface Invocation {
-  /** Arguments in the order of the grammar; an optional one that was left out is undefined. */
-  readonly args: readonly (string | undefined)[];
+/** Everything that the settings of a call depend on. */
+export interface Call {
   /** Flags by their camel-cased long name. */
   readonly options: Readonly<Record<string, unknown>>;
   readonly io: CliIo;
+  readonly output: { notify(notice: Notice): void };
+}
+
+/** One call of a command, parsed. */
+export interface Invocation extends Call {
+  /** Arguments in the order of the grammar; an omitted optional one is undefined. */
+  readonly args: readonly (string | undefined)[];
   readonly output: Output;
 }
 
 /** One call of the agent, parsed: `bonsai [prompt…]`. */
 export interface AgentCall extends Omit<Invocation, "args"> {
-  /** The words of the prompt, each as the shell gave it; preliminary while flags are unknown. */
+  /** The words of the prompt as the shell gave them; preliminary while flags are unknown. */
   readonly words: readonly string[];
   /** Flags that only an extension can know. */
   readonly unknownFlags: readonly string[];
-  /** What stands behind `bonsai`. */
+  /** The words after `bonsai`. */
   readonly argv: readonly string[];
-  /** Of the program. */
+  /** The program's version. */
   readonly version: string;
   /**
-   * Reads the call again, now with the flags of its extensions. A flag of ours that an extension has too stays ours.
-   * @throws BonsaiError `wrong_usage` for a flag that nobody knows
+   * Reads the call again with the flags of its extensions. The command's own flags win.
+   * @throws BonsaiError `wrong_usage` for an unknown flag
    */
   withFlags(flags: ExtensionFlags): FlaggedCall;
 }
 
-/** What is known of a flag that an extension registered. */
+/** A flag that an extension registered. */
 export interface ExtensionFlag {
   type: "boolean" | "string";
   description?: string;
@@ -36,15 +41,13 @@ export interface ExtensionFlag {
 
 export type ExtensionFlags = ReadonlyMap<string, ExtensionFlag>;
 
-/** A call, read with the flags of its extensions. */
 export interface FlaggedCall {
   call: AgentCall;
-  /** The extensions' flags that were given, by name. */
+  /** The given flags of extensions, by name. */
   values: ReadonlyMap<string, boolean | string>;
   /** Names of extensions' flags that no call can set: Bonsai's own flags have the same names. */
   taken: readonly string[];
 }
 
-/** How the process ends. */
 export const ExitCode = { done: 0, failed: 1, usage: 2, cancelled: 130 } as const;
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];

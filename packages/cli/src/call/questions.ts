@@ -32,7 +32,7 @@ type Asked<Args extends unknown[], Answer> = (...args: Args) => Promise<Answer>;
  * A user interface whose questions are counted, and a timer for handlers that does not run out while one is open: no
  * extension is called slow because its user takes the time to think.
  */
-export function pausedWhileAsking<UI extends FrontEndUI | undefined>(
+export function pauseTimersWhileAsking<UI extends FrontEndUI | undefined>(
   ui: UI,
 ): { ui: UI; setTimer: SetTimer; counted: CountAsked } {
   let open = 0;

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import {
   type AgentNotice,
   type AgentSettings,
@@ -11,46 +12,35 @@ import {
 } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { builtInSkills } from "./built-in-skill.ts";
+import type { Call } from "./invocation.ts";
 import { absolutePath, shownPath } from "./paths.ts";
+import { projectPlace } from "./project.ts";
 import type { Called, ReadTemplates } from "./resource-call.ts";
 import { type ResourceKind, type ResourcePlace, resourceKinds, resourcePlaces } from "./resource-places.ts";
+import { isProjectTrusted } from "./trust.ts";
 
-type PathSettings = Pick<AgentSettings, ResourceKind>;
 type PlacedSkill = Skill & { place: ResourcePlace };
+type KindPlace = ResourcePlace & { kind: ResourceKind };
 
 export interface ResourcesOptions {
-  home: string;
-  userHome: string;
-  cwd: string;
-  isProjectTrusted: () => boolean;
-  /** Of the call: what its flags name, and which kinds are only what flags name. */
-  flags: ResourceFlags;
-  /** Asked again at each reload. */
-  settings: () => PathSettings;
+  call: Call;
+  settings: () => Pick<AgentSettings, ResourceKind>;
   lifecycle: Pick<Lifecycle<LifecycleEvents>, "hasHandlers" | "decide">;
-  /** True where somebody may ask for the list of commands, which then is read with the skills. */
-  listsCommands: () => boolean;
-  /** Names that a text behind a slash has already: of the front end, and of extensions. */
-  takenNames: () => { front: readonly string[]; extensions: readonly string[] };
+  extensions: { readonly loaded: readonly unknown[]; readonly commands: readonly { name: string }[] };
+  /** Command names of the front end. */
+  reservedCommands: readonly string[];
   onNotice: (notice: AgentNotice) => void;
 }
 
-interface ResourceProblem {
+/** A problem of a file or folder. The message is a sentence about the path. */
+interface ResourceNotice {
   path: string;
-  /** A sentence about the path. */
   message: string;
-}
-
-interface ResourceNotice extends ResourceProblem {
   code: string;
   level?: AgentNotice["level"];
 }
 
-/** For each kind the paths that flags name, and whether nothing else is looked at. */
-export type ResourceFlags = Readonly<Record<ResourceKind, { paths: readonly string[]; only: boolean }>>;
-
-/** A template or a skill as users call it. */
+/** A template or a skill that the user can call. */
 export interface ResourceCommand {
   /** Without the slash: `frontend:component`, `skill:pdf`. */
   name: string;
@@ -63,31 +53,31 @@ export interface ResourceCommand {
 }
 
 /**
- * Owner of the skills and prompt templates of a call, and of the places of themes. Templates are read when somebody types
- * a slash; skills before the first request, for the system prompt names them.
+ * Owner of the skills and prompt templates of a call, and of the places of themes. Templates are read when the user types
+ * a slash; skills before the first request, because the system prompt names them.
  */
 export class Resources {
   readonly #options: ResourcesOptions;
-  #settings: PathSettings;
-  /** What packages and extensions bring. */
-  #packages: Promise<readonly (ResourcePlace & { kind: ResourceKind })[]> | undefined;
-  #discovered: readonly (ResourcePlace & { kind: ResourceKind })[] = [];
+  readonly #cwd: string;
+  #packages: Promise<readonly KindPlace[]> | undefined;
+  /** Paths that extensions name. */
+  #discovered: readonly KindPlace[] = [];
   #templates: Promise<ReadTemplates> | undefined;
-  /** The same, once they are there. */
-  #readTemplatesNow: ReadTemplates["templates"] = new Map();
+  #templatesNow: ReadTemplates["templates"] = new Map();
   #skills: readonly PlacedSkill[] = [];
   readonly #notified = new Set<string>();
 
   constructor(options: ResourcesOptions) {
     this.#options = options;
-    this.#settings = options.settings();
-    this.#checkFlags();
+    this.#cwd = options.call.io.cwd;
+    checkFlags(options.call);
   }
 
-  /** Where a kind is looked for now. */
+  /** The files and folders of a kind; later ones win. */
   async places(kind: ResourceKind): Promise<ResourcePlace[]> {
-    const { home, userHome, cwd, flags, isProjectTrusted } = this.#options;
-    this.#packages ??= packagePlaces(home, (path, message) =>
+    const { call, settings } = this.#options;
+    const place = projectPlace(call);
+    this.#packages ??= packagePlaces(place.home, (path, message) =>
       this.#notify({
         /** A package declares its skills, prompt templates or themes wrongly. */
         code: "resource_unread",
@@ -96,55 +86,44 @@ export class Resources {
       }),
     );
     const named = (origin: "settings" | "flag", paths: readonly string[]): ResourcePlace[] =>
-      paths.map((path) => ({ path: absolutePath(path, cwd), origin }));
-    const more = [...(await this.#packages), ...this.#discovered].filter((place) => place.kind === kind);
+      paths.map((path) => ({ path: absolutePath(path, this.#cwd), origin }));
+    const more = [...(await this.#packages), ...this.#discovered].filter((each) => each.kind === kind);
     return resourcePlaces(kind, {
-      home,
-      userHome,
-      cwd,
-      isProjectTrusted: isProjectTrusted(),
-      more: [...more, ...named("settings", this.#settings[kind]), ...named("flag", flags[kind].paths)],
-      onlyFlags: flags[kind].only,
+      ...place,
+      isProjectTrusted: isProjectTrusted(call),
+      more: [...more, ...named("settings", settings()[kind]), ...named("flag", flagPaths(kind, call))],
+      onlyFlags: isOnlyFlags(kind, call),
     });
   }
 
-  /**
-   * Asks extensions what they bring, and reads the skills; to be called once extensions are started. At a reload, all
-   * is read anew: settings, packages and files.
-   */
+  /** Asks extensions for resources, and reads the skills. Call it once extensions are started. */
   async load(reason: "startup" | "reload", signal?: AbortSignal): Promise<void> {
-    if (reason === "reload") this.#forget();
+    if (reason === "reload") {
+      this.#packages = undefined;
+      this.#discovered = [];
+      this.#templates = undefined;
+      this.#notified.clear();
+    }
     await this.#discover(reason, signal);
     await this.#readSkills();
-    if (this.#options.listsCommands()) await this.#readTemplates();
-  }
-
-  #forget(): void {
-    const { settings, onNotice } = this.#options;
-    try {
-      this.#settings = settings();
-    } catch (error) {
-      if (!BonsaiError.is(error)) throw error;
-      // What they said before holds.
-      onNotice({ level: "warning", code: error.code, message: `${error.message} ${error.hint}` });
-    }
-    this.#packages = undefined;
-    this.#discovered = [];
-    this.#templates = undefined;
-    this.#notified.clear();
+    // Extensions can list the commands at once.
+    if (this.#options.extensions.loaded.length > 0) await this.#readTemplates();
   }
 
   async #discover(reason: "startup" | "reload", signal: AbortSignal | undefined): Promise<void> {
-    const { lifecycle, cwd } = this.#options;
+    const { lifecycle } = this.#options;
     if (!lifecycle.hasHandlers("resources_discover")) return;
-    const event = { type: "resources_discover" as const, cwd, reason };
+    const event = { type: "resources_discover" as const, cwd: this.#cwd, reason };
     const { result = {} } = await lifecycle.decide("resources_discover", event, signal && { signal });
-    // Who did not wait for the answer keeps what was said before.
     if (signal?.aborted) return;
     const { skillPaths = [], promptPaths = [], themePaths = [] } = result;
     const found = { skills: skillPaths, prompts: promptPaths, themes: themePaths };
     this.#discovered = resourceKinds.flatMap((kind) =>
-      found[kind].map((path) => ({ kind, path: absolutePath(path, cwd), origin: "extension" as const })),
+      found[kind].map((path) => ({
+        kind,
+        path: absolutePath(path, this.#cwd),
+        origin: "extension" as const,
+      })),
     );
     this.#templates = undefined;
   }
@@ -156,16 +135,14 @@ export class Resources {
 
   async #readSkills(): Promise<void> {
     const places = await this.places("skills");
-    const ofBonsai = this.#options.flags.skills.only ? [] : builtInSkills();
-    if (!places.some(({ path }) => existsSync(path))) {
-      this.#skills = ofBonsai;
-      return;
-    }
-    const { skills, problems } = await readSkills(places);
+    const builtIn = isOnlyFlags("skills", this.#options.call) ? [] : builtInSkills();
+    const { skills, problems } = places.some(({ path }) => existsSync(path))
+      ? await readSkills(places)
+      : { skills: [], problems: [] };
     const isReplaced = ({ name }: PlacedSkill) => skills.some((skill) => skill.name === name);
-    this.#skills = [...ofBonsai.filter((skill) => !isReplaced(skill)), ...skills];
+    this.#skills = [...builtIn.filter((skill) => !isReplaced(skill)), ...skills];
     this.#notifyMissing(places);
-    this.#notifyEach(problems, (problem) =>
+    this.#notifyFirst(problems, (problem) =>
       this.#notify({
         /** A skill cannot be read, or another skill has its name. */
         code: "skill_unread",
@@ -174,22 +151,22 @@ export class Resources {
     );
   }
 
-  /** What can be called behind a slash, templates before skills. What the front end or an extension calls so is not in it. */
+  /** Templates, then skills, without those whose name a command of the front end or an extension has. */
   async commands(): Promise<readonly ResourceCommand[]> {
     await this.#readTemplates();
     return this.readCommands;
   }
 
-  /** The same, of what was read so far. */
+  /** The commands that were read so far. */
   get readCommands(): readonly ResourceCommand[] {
     const skills = this.#skills
       .filter(({ isForUser }) => isForUser)
       .map(({ name, description, argumentHint, path, place }) => {
         return { name: `skill:${name}`, description, argumentHint, source: "skill" as const, path, place };
       });
-    const taken = new Set([...this.#takenNames(), ...skills.map(({ name }) => name)]);
-    const prompts = [...this.#readTemplatesNow.values()]
-      .filter(({ name }) => !taken.has(name))
+    const reserved = new Set([...this.#reservedNames(), ...skills.map(({ name }) => name)]);
+    const prompts = [...this.#templatesNow.values()]
+      .filter(({ name }) => !reserved.has(name))
       .map(({ name, description, argumentHint, path, place }) => {
         return { name, description, argumentHint, source: "prompt" as const, path, place };
       });
@@ -201,21 +178,13 @@ export class Resources {
     return (await this.#called(text)) !== undefined;
   }
 
-  /**
-   * What is sent for a text that calls a template or a skill; undefined for any other.
-   * @throws BonsaiError `skill_unreadable`
-   */
+  /** Expands a text that calls a template or a skill; undefined for any other. @throws BonsaiError `skill_unreadable` */
   async expand({ text, images = [] }: Pick<PromptInput, "text" | "images">): Promise<Expansion | undefined> {
-    if (!/^\s*\//.test(text)) return undefined;
     const called = await this.#called(text);
     if (called === undefined) return undefined;
     const { expandCall } = await import("./resource-call.ts");
-    return expandCall(called, {
-      text,
-      images,
-      cwd: this.#options.cwd,
-      onNotice: (notice) => this.#notify({ ...notice, level: "info" }),
-    });
+    const onNotice = (notice: ResourceNotice) => this.#notify({ ...notice, level: "info" });
+    return expandCall(called, { text, images, cwd: this.#cwd, onNotice });
   }
 
   async #called(text: string): Promise<Called | undefined> {
@@ -224,86 +193,71 @@ export class Resources {
     const { templates } = await this.#readTemplates();
     const skill = this.#skills.find((each) => each.isForUser && `skill:${each.name}` === name);
     if (skill !== undefined) return skill;
-    return this.#takenNames().has(name) ? undefined : templates.get(name);
+    return this.#reservedNames().has(name) ? undefined : templates.get(name);
   }
 
-  #takenNames(): ReadonlySet<string> {
-    const { front, extensions } = this.#options.takenNames();
-    return new Set([...front, ...extensions]);
+  #reservedNames(): ReadonlySet<string> {
+    const { reservedCommands, extensions } = this.#options;
+    return new Set([...reservedCommands, ...extensions.commands.map(({ name }) => name)]);
   }
 
   #readTemplates(): Promise<ReadTemplates> {
-    this.#templates ??= this.#templatesOf();
+    this.#templates ??= this.#readTemplatesAnew();
     return this.#templates;
   }
 
-  async #templatesOf(): Promise<ReadTemplates> {
+  async #readTemplatesAnew(): Promise<ReadTemplates> {
     const places = await this.places("prompts");
     this.#notifyMissing(places);
     const { readPromptTemplates } = await import("@bonsai-agent/agent");
     const read = await readPromptTemplates(places);
-    this.#notifyEach(read.problems, (problem) =>
+    this.#notifyFirst(read.problems, (problem) =>
       this.#notify({
         /** A prompt template cannot be read, or only without its fields. */
         code: "prompt_unread",
         ...problem,
       }),
     );
-    this.#notifyTaken(read);
-    this.#readTemplatesNow = read.templates;
+    const { reservedCommands } = this.#options;
+    const reserved = this.#reservedNames();
+    for (const { name, path } of read.templates.values()) {
+      if (!reserved.has(name)) continue;
+      const owner = reservedCommands.includes(name) ? "Bonsai" : "an extension";
+      this.#notify({
+        code: "prompt_name_taken",
+        path,
+        message: `/${name} is a command of ${owner}. To use this prompt template, rename the file.`,
+      });
+    }
+    this.#templatesNow = read.templates;
     return read;
   }
 
-  /** Commands come first; a template of that name is a mistake, or was there before the command. */
-  #notifyTaken({ templates }: ReadTemplates): void {
-    const { front, extensions } = this.#options.takenNames();
-    for (const { name, path } of templates.values()) {
-      const owner = front.includes(name) ? "Bonsai" : extensions.includes(name) ? "an extension" : undefined;
-      if (owner !== undefined)
-        this.#notify({
-          code: "prompt_name_taken",
-          path,
-          message: `/${name} is a command of ${owner}. To use this prompt template, rename the file.`,
-        });
-    }
-  }
-
-  /** Of places that somebody named. */
   #notifyMissing(places: readonly ResourcePlace[]): void {
     for (const { path, origin } of places)
       if ((origin === "settings" || origin === "extension") && !existsSync(path))
         this.#notify({
           code: "resource_missing",
           path,
-          message: `It does not exist, but ${sources[origin]}.`,
+          message: `It does not exist, but ${origin === "settings" ? "the settings name it" : "an extension names it"}.`,
         });
   }
 
-  #notifyEach(problems: readonly ResourceProblem[], notify: (problem: ResourceProblem) => void): void {
-    for (const { path, message } of problems.slice(0, MOST_PROBLEMS)) notify({ path, message });
-    const more = problems.length - MOST_PROBLEMS;
+  #notifyFirst(
+    problems: readonly Pick<ResourceNotice, "path" | "message">[],
+    notify: (problem: Pick<ResourceNotice, "path" | "message">) => void,
+  ): void {
+    for (const { path, message } of problems.slice(0, MAX_PROBLEMS)) notify({ path, message });
+    const more = problems.length - MAX_PROBLEMS;
     if (more > 0) notify({ path: `${more} more files`, message: "They have similar problems." });
   }
 
-  /** Once until all is read anew. */
+  /** Notifies once until a reload. */
   #notify({ code, path, message, level = "warning" }: ResourceNotice): void {
-    const text = `${isAbsolute(path) ? shownPath(path, this.#options.cwd) : path}: ${message}`;
+    const text = `${isAbsolute(path) ? shownPath(path, this.#cwd) : path}: ${message}`;
     if (this.#notified.has(text)) return;
     this.#notified.add(text);
     this.#options.onNotice({ level, code, message: text });
-  }
-
-  /** Who names a path by a flag wants what is there: nothing goes on without it. */
-  #checkFlags(): void {
-    const { flags, cwd } = this.#options;
-    for (const kind of resourceKinds)
-      for (const path of flags[kind].paths)
-        if (!existsSync(absolutePath(path, cwd)))
-          throw new BonsaiError({
-            code: "resource_not_found",
-            message: `${flagOf[kind]} ${path}: ${absolutePath(path, cwd)} does not exist.`,
-            hint: "Correct the path, or omit the flag.",
-          });
   }
 }
 
@@ -311,7 +265,7 @@ function byName(a: ResourceCommand, b: ResourceCommand): number {
   return a.name < b.name ? -1 : 1;
 }
 
-/** What a template or a skill is for, and where it is from. */
+/** A description with its origin. */
 export function describedCommand({
   description,
   place,
@@ -320,41 +274,50 @@ export function describedCommand({
   return `${description} (${from ?? origin})`;
 }
 
-/** Of a folder full of mistakes, the first. */
-const MOST_PROBLEMS = 5;
+/** Named problems of one folder; a notice counts the others. */
+const MAX_PROBLEMS = 5;
 
-const sources = { settings: "the settings name it", extension: "an extension names it" } as const;
-
-const flagOf: Readonly<Record<ResourceKind, string>> = {
-  skills: "--skill",
-  prompts: "--prompt-template",
-  themes: "--theme",
+/** The flag that names paths of a kind, its option, and the option that `--no-…` sets to false. */
+const FLAGS: Readonly<Record<ResourceKind, readonly [flag: string, paths: string, all: string]>> = {
+  skills: ["--skill", "skill", "skills"],
+  prompts: ["--prompt-template", "promptTemplate", "promptTemplates"],
+  themes: ["--theme", "theme", "themes"],
 };
 
-/** What flags say of resources. */
-export function resourceFlags(options: Readonly<Record<string, unknown>>): ResourceFlags {
-  const of = (paths: unknown, all: unknown) => ({
-    paths: Array.isArray(paths) ? (paths as string[]) : [],
-    only: all === false,
-  });
-  return {
-    skills: of(options.skill, options.skills),
-    prompts: of(options.promptTemplate, options.promptTemplates),
-    themes: of(options.theme, options.themes),
-  };
+function flagPaths(kind: ResourceKind, { options }: Call): readonly string[] {
+  return (options[FLAGS[kind][1]] ?? []) as readonly string[];
 }
 
-/** What runs npm and reads manifests is loaded only where a package is installed. */
+/** True after `--no-skills` and the like: only paths of flags count. */
+function isOnlyFlags(kind: ResourceKind, { options }: Call): boolean {
+  return options[FLAGS[kind][2]] === false;
+}
+
+/** @throws BonsaiError `resource_not_found` */
+function checkFlags(call: Call): void {
+  for (const kind of resourceKinds)
+    for (const path of flagPaths(kind, call)) {
+      const absolute = absolutePath(path, call.io.cwd);
+      if (existsSync(absolute)) continue;
+      throw new BonsaiError({
+        code: "resource_not_found",
+        message: `${FLAGS[kind][0]} ${path}: ${absolute} does not exist.`,
+        hint: "Correct the path, or omit the flag.",
+      });
+    }
+}
+
+/** The resources of installed packages. Loads the code for packages only if there are any. */
 async function packagePlaces(
   home: string,
   onProblem: (path: string, message: string) => void,
-): Promise<readonly (ResourcePlace & { kind: ResourceKind })[]> {
+): Promise<readonly KindPlace[]> {
   if (!existsSync(join(home, "packages"))) return [];
   const [{ installedPackages }, { packageResources }] = await Promise.all([
     import("./installed-packages.ts"),
     import("@bonsai-agent/extension/host"),
   ]);
-  // Records that cannot be read are a problem of the packages' extensions.
+  // The extensions report damaged records.
   const { packages } = installedPackages(home);
   return packages.flatMap(({ name, folder }) =>
     resourceKinds.flatMap((kind) => {
@@ -363,4 +326,29 @@ async function packagePlaces(
       return paths.map((path) => ({ kind, path, origin: "package" as const, from: name }));
     }),
   );
+}
+
+/** A copy from SKILL.md, so that a start reads no file for it. A test compares both. */
+const BUILT_IN_DESCRIPTION =
+  "Answers questions about Bonsai itself (the bonsai command) - its commands, slash commands, flags, settings, " +
+  "compaction, sessions, extensions, models and errors. Use it when the user asks how Bonsai works or how to configure or extend it.";
+
+/** The skill that answers questions about Bonsai: beside the bundle, or in the repository. */
+export function builtInSkills(): PlacedSkill[] {
+  const folder = ["../skills/bonsai", "../../skills/bonsai"]
+    .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+    .find((path) => existsSync(join(path, "SKILL.md")));
+  if (folder === undefined) return [];
+  return [
+    {
+      name: "bonsai",
+      description: BUILT_IN_DESCRIPTION,
+      path: join(folder, "SKILL.md"),
+      folder,
+      isForModel: true,
+      isForUser: false,
+      readable: folder,
+      place: { path: folder, origin: "package", from: "bonsai" },
+    },
+  ];
 }

@@ -4,14 +4,15 @@ import type { ExtensionHost } from "@bonsai-agent/extension/host";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel } from "@bonsai-agent/models";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
-import { CallExtensions } from "./call-extensions.ts";
 import { extensionChoice, mayHaveExtensions } from "./extension-choice.ts";
+import { CallExtensions } from "./extensions.ts";
 import type { Invocation } from "./invocation.ts";
 import { type ModelRegistry, openModels } from "./model-choice.ts";
-import { pausedWhileAsking } from "./questions.ts";
+import { notifyUntrusted } from "./project.ts";
+import { pauseTimersWhileAsking } from "./questions.ts";
 import { agentCallSettings } from "./settings.ts";
 import { terminalUi } from "./terminal-ui.ts";
-import { isTrusted } from "./trust.ts";
+import { isProjectTrusted } from "./trust.ts";
 
 interface OpenSessionExtensionsOptions {
   invocation: Pick<Invocation, "io" | "options" | "output">;
@@ -52,11 +53,12 @@ export async function openSessionExtensions({
   const { io, output } = invocation;
   const home = bonsaiHome(io.env);
   const settings = agentCallSettings(invocation);
-  const choice = () => extensionChoice(invocation, { home, settings });
+  notifyUntrusted(invocation, ["extensions"]);
+  const choice = () => extensionChoice(invocation, settings);
   if (!mayHaveExtensions(choice())) return undefined;
   const onNotice: ExtensionHost["onNotice"] = (notice) => output.notify(notice);
   const terminal = terminalUi({ io, output, signal, ...(onShow && { onShow }) });
-  const { ui, setTimer } = pausedWhileAsking(terminal);
+  const { ui, setTimer } = pauseTimersWhileAsking(terminal);
   const lifecycle = new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
     setTimer,
@@ -76,7 +78,7 @@ export async function openSessionExtensions({
     models,
     // The command ends by itself.
     shutdown: () => {},
-    isProjectTrusted: () => isTrusted(io.cwd, home),
+    isProjectTrusted: () => isProjectTrusted(invocation),
     flag: () => undefined,
     onNotice,
   };

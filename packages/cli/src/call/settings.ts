@@ -1,43 +1,33 @@
-import { existsSync, realpathSync } from "node:fs";
-import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { type AgentSettings, agentSettings } from "@bonsai-agent/agent";
 import type { CompactionSettings } from "@bonsai-agent/compaction";
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import { bonsaiHome } from "@bonsai-agent/session";
-import type { Invocation } from "./invocation.ts";
+import type { Call } from "./invocation.ts";
 import { readJsonFile } from "./json-file.ts";
-import type { Output } from "./output.ts";
-import { absolutePath } from "./paths.ts";
+import { notifyUntrusted, projectPart, settingPath, USER_ONLY_KEYS } from "./project.ts";
 import { isProjectTrusted } from "./trust.ts";
 
-/** What the settings of a call depend on, and who is notified of what is left aside. */
-export type SettingsCall = Pick<Invocation, "io" | "options"> & { readonly output: Pick<Output, "notify"> };
-
 /** The `compaction` settings of a call. */
-export function callSettings(call: SettingsCall): CompactionSettings {
+export function callSettings(call: Call): CompactionSettings {
   return agentCallSettings(call).compaction;
 }
 
-/** The settings of a call: the user's file, the trusted project's over it, the environment, the flags. */
-export function agentCallSettings(call: SettingsCall): AgentSettings {
-  const layers = settingsLayers(call);
-  const { options } = call;
-  try {
-    const settings = layers.reduce((base: Section, { section: over }) => layered(base, over), {});
-    // A number of tokens to keep overrides what the preset keeps after a manual compaction.
-    return agentSettings(settings, options.keep === undefined ? undefined : { manualKeep: "same" });
-  } catch (error) {
-    if (!BonsaiError.is(error)) throw error;
-    // What stands below the flags is valid.
-    const flag = wrongFlag(error.message, options);
-    throw new BonsaiError({
-      code: "wrong_usage",
-      message: `${flag} ${JSON.stringify(options[flag.slice(2)])}: ${error.message}`,
-      hint: `Correct ${flag}, or omit it.`,
-      cause: error,
-    });
-  }
+/** The settings of a call. Ignored settings of an untrusted project are a notice. */
+export function agentCallSettings(call: Call): AgentSettings {
+  // A deleted working folder has no settings, and most commands work there.
+  if (workingFolder(call) !== undefined) notifyUntrusted(call, ["settings"]);
+  return readCallSettings(call);
+}
+
+/** Merges the user's file, the trusted project's file, the environment and the flags, in this order. */
+export function readCallSettings(call: Call): AgentSettings {
+  const settings = settingsLayers(call).reduce(
+    (base: Section, { section: over }) => mergeSettings(base, over),
+    {},
+  );
+  // --keep also applies to manual compactions, for which a preset can have its own number.
+  return agentSettings(settings, call.options.keep === undefined ? undefined : { manualKeep: "same" });
 }
 
 /** Settings of one origin, as they were written. */
@@ -48,12 +38,14 @@ export interface SettingsLayer {
   section: Section;
 }
 
-/** Where the settings of a call come from, each over those before. @throws BonsaiError for a file that cannot be used */
-export function settingsLayers(call: SettingsCall): readonly SettingsLayer[] {
+/** The sources of settings; later ones override earlier ones. @throws BonsaiError for an unusable file */
+export function settingsLayers(call: Call): readonly SettingsLayer[] {
   const { io, options } = call;
   const home = bonsaiHome(io.env);
   const own = join(home, "settings.json");
-  const project = projectSettingsFile(call, home);
+  const cwd = workingFolder(call);
+  const file = cwd === undefined ? undefined : projectPart({ cwd, home }, "settings");
+  const project = file !== undefined && isProjectTrusted(call) ? file : undefined;
   return [
     { origin: "user", name: own, section: fileSettings(own) },
     ...(project === undefined
@@ -64,15 +56,9 @@ export function settingsLayers(call: SettingsCall): readonly SettingsLayer[] {
   ];
 }
 
-function wrongFlag(problem: string, options: Section): string {
-  const named = /^The setting (thinking|tools)\b/.exec(problem)?.[1];
-  if (named !== undefined && options[named] !== undefined) return `--${named}`;
-  return options.preset === undefined ? "--keep" : "--preset";
-}
-
 type Section = Readonly<Record<string, unknown>>;
 
-/** Checked alone, so that the error of a wrong value names its file. */
+/** Validates the file alone, so that the error can name it. */
 function fileSettings(file: string): Section {
   const settings = readJsonFile(file);
   if (settings === undefined) return {};
@@ -87,15 +73,12 @@ function fileSettings(file: string): Section {
       cause: error,
     });
   }
-  return withWholePaths(settings as Section, dirname(file));
+  return withAbsolutePaths(settings as Section, dirname(file));
 }
 
-/** A project does not say what may be touched beyond it, nor which program the user writes with. */
-export const USERS_OWN: readonly string[] = ["paths", "editor"];
-
-function projectSettings(file: string, { output }: SettingsCall): Section {
+function projectSettings(file: string, { output }: Call): Section {
   const settings = { ...fileSettings(file) };
-  for (const name of USERS_OWN) {
+  for (const name of USER_ONLY_KEYS) {
     if (settings[name] === undefined) continue;
     delete settings[name];
     output.notify({
@@ -106,23 +89,16 @@ function projectSettings(file: string, { output }: SettingsCall): Section {
   return settings;
 }
 
-/** What a project has beside the user's: lists of paths, each of which starts at the folder of its file. */
+/** Lists of paths, which start at the folder of their file. A project's list adds to the user's. */
 const pathLists: readonly string[] = ["extensions", "skills", "prompts", "themes"];
 
-function withWholePaths(settings: Section, folder: string): Section {
+function withAbsolutePaths(settings: Section, folder: string): Section {
   const lists = Object.entries(settings).filter(([key]) => pathLists.includes(key));
-  const whole = lists.map(([key, paths]) => [
+  const absolute = lists.map(([key, paths]) => [
     key,
-    (paths as readonly string[]).map((path) => wholePath(path, folder)),
+    (paths as readonly string[]).map((path) => settingPath(path, folder)),
   ]);
-  return { ...settings, ...Object.fromEntries(whole) };
-}
-
-/** A path of such a list, from the folder of its file. */
-export function wholePath(path: string, folder: string): string {
-  // Not a path; whoever looks for it has the remedy.
-  if (path.startsWith("npm:")) return path;
-  return absolutePath(path, folder);
+  return { ...settings, ...Object.fromEntries(absolute) };
 }
 
 function environmentLayers(env: Readonly<Record<string, string | undefined>>): readonly SettingsLayer[] {
@@ -159,10 +135,25 @@ function flagLayers({
   ];
   return flags
     .filter(([, value]) => value !== undefined)
-    .map(([name, , section]) => ({ origin: "flag", name, section: section() }));
+    .map(([name, value, section]) => ({ origin: "flag", name, section: validFlag(name, value, section()) }));
 }
 
-/** `--tools a,b`, or `--tools none`; `--no-tools` is false. */
+function validFlag(name: string, value: unknown, section: Section): Section {
+  try {
+    agentSettings(section);
+    return section;
+  } catch (error) {
+    if (!BonsaiError.is(error)) throw error;
+    throw new BonsaiError({
+      code: "wrong_usage",
+      message: `${name} ${JSON.stringify(value)}: ${error.message}`,
+      hint: `Correct ${name}, or omit it.`,
+      cause: error,
+    });
+  }
+}
+
+/** `--tools none` and `--no-tools`, which is false, name no tool. */
 function toolNames(tools: unknown): readonly string[] {
   return typeof tools === "string" && tools.trim() !== "none" ? names("--tools", tools) : [];
 }
@@ -191,54 +182,16 @@ function names(flag: keyof typeof listExamples, list: unknown): readonly string[
   });
 }
 
-/** `over` laid on `base`, key by key where both are objects; what a project lists of paths stands behind the user's. */
-function layered(base: Section, over: Section): Section {
+function mergeSettings(base: Section, over: Section): Section {
   const keys = Object.entries(over).map(([key, above]): [string, unknown] => {
     const below = base[key];
     if (pathLists.includes(key) && Array.isArray(below)) return [key, [...below, ...(above as unknown[])]];
-    return [key, isSection(below) && isSection(above) ? layered(below, above) : above];
+    return [key, isRecord(below) && isRecord(above) ? mergeSettings(below, above) : above];
   });
   return { ...base, ...Object.fromEntries(keys) };
 }
 
-function isSection(value: unknown): value is Section {
-  return isRecord(value);
-}
-
-/**
- * The settings file of the project in the working folder; undefined where there is none, and where its folder was
- * never trusted, which is a notice.
- */
-function projectSettingsFile({ io, options, output }: SettingsCall, home: string): string | undefined {
-  const folder = workingFolder(io);
-  if (folder === undefined) return undefined;
-  const file = join(projectFolder(folder), "settings.json");
-  if (!existsSync(file) || !isProjectOf(folder, home)) return undefined;
-  if (isProjectTrusted({ io, options }, home)) return file;
-  output.notify({
-    code: "project_not_trusted",
-    message: `Ignored ${file}: this project is not trusted. Run \`bonsai trust\` to trust it.`,
-  });
-  return undefined;
-}
-
-/** Where a project keeps its own settings and extensions. */
-export function projectFolder(cwd: string): string {
-  return join(cwd, ".bonsai");
-}
-
-/** In the user's home folder, the project's things would be the user's own. */
-export function isProjectOf(cwd: string, home: string): boolean {
-  const own = projectFolder(cwd);
-  return existsSync(own) && !isSame(own, home) && !isSame(cwd, homedir());
-}
-
-function isSame(folder: string, other: string): boolean {
-  return existsSync(other) && realpathSync(folder) === realpathSync(other);
-}
-
-/** Much works in a folder that is gone; it has no settings. */
-function workingFolder(io: SettingsCall["io"]): string | undefined {
+function workingFolder({ io }: Call): string | undefined {
   try {
     return io.cwd;
   } catch {

@@ -5,6 +5,7 @@ import type { AgentNotice } from "@bonsai-agent/agent";
 import {
   type ExtensionHost,
   type Extensions,
+  type FindProblem,
   type FoundExtensions,
   findExtensions,
   hostModules,
@@ -17,6 +18,7 @@ import { piAdapter, piModules } from "@bonsai-agent/pi-adapter";
 import { nearestWord } from "../views/nearest-word.ts";
 import { printableLines } from "../views/terminal-text.ts";
 import { type ExtensionChoice, isNamedByFlag } from "./extension-choice.ts";
+import { firstPartyExtensions } from "./first-party.ts";
 import { installedPackages } from "./installed-packages.ts";
 import { ExitCode } from "./invocation.ts";
 
@@ -24,99 +26,72 @@ export { lifecycleNotice } from "@bonsai-agent/extension/host";
 
 export interface StartExtensionsOptions {
   host: ExtensionHost;
-  /** Asked again at each reload: settings and trust may have changed. */
-  choice: () => ExtensionChoice;
-  /** What is loaded first. */
-  first: ExtensionChoice;
-  /** Names of commands that the front end has itself. Default: none. */
+  /** Called at each load. At a reload, settings and trust may have changed. */
+  choice: (reason: "startup" | "reload") => ExtensionChoice;
+  /** Command names of the front end. Default: none. */
   reservedCommands?: readonly string[];
 }
 
 /**
- * Finds and loads extensions. One that cannot be loaded is a notice; but who names it by `-e` wants it: then nothing
- * goes on without it.
- * @throws BonsaiError for one that `-e` names; then none is loaded
+ * Finds and loads extensions. A failed one is a notice; a failed one of `-e` stops the call.
+ * @throws BonsaiError for an extension of `-e`; then none is loaded
  */
-export async function startExtensions(options: StartExtensionsOptions): Promise<Extensions> {
-  const { host, first } = options;
-  const found = chosenExtensions(first);
-  const missing = found.problems.find(({ path }) => isNamedByFlag(first, path));
-  if (missing !== undefined) throw notFound(missing, await meantName(missing.path));
-  // Until it is known which of them an error repeats.
+export async function startExtensions({
+  host,
+  choice,
+  reservedCommands = [],
+}: StartExtensionsOptions): Promise<Extensions> {
+  const first = choice("startup");
+  const known = [first];
+  // The notice of a failed extension would repeat the thrown error.
   let held: AgentNotice[] | undefined = [];
   const onNotice = (notice: AgentNotice) => {
     if (held === undefined) host.onNotice(notice);
     else held.push(notice);
   };
-  keepOutputApart();
-  surviveStrayErrors(host.onNotice);
+  redirectConsole();
+  reportUncaughtErrors(host.onNotice);
   const extensions = await loadExtensions({
-    host: withNotices(host, onNotice),
-    find: findingAgain(found, options),
-    reservedCommands: options.reservedCommands ?? [],
+    // Keeps the getters of the host.
+    host: Object.create(host, { onNotice: { value: onNotice, enumerable: true } }) as ExtensionHost,
+    find: () => chosenExtensions(known.pop() ?? choice("reload")),
+    reservedCommands,
     modules: virtualModules(),
     cacheFolder: join(first.home, "cache", "extensions"),
     adapter: piAdapter(),
   });
-  const named = new Set(found.extensions.filter(({ origin }) => origin === "flag").map(({ path }) => path));
-  const broken = extensions.failed.find(({ path }) => named.has(path));
-  const notices = held.filter(
-    ({ message }) => broken === undefined || !message.includes(broken.error.message),
-  );
+  const broken = extensions.failed.find(({ path }) => isNamedByFlag(first, path));
+  if (broken !== undefined) {
+    extensions.unload();
+    throw broken.error;
+  }
+  const notices = held;
   held = undefined;
   for (const notice of notices) host.onNotice(notice);
-  if (broken === undefined) return extensions;
-  extensions.unload();
-  throw broken.error;
+  return extensions;
 }
 
-/** The extensions that a call asks for, in load order. */
+/** The extensions that a call wants, in load order. @throws BonsaiError `extension_not_found` for a path of `-e` */
 export function chosenExtensions(choice: ExtensionChoice): FoundExtensions {
   const packages = choice.onlyFlags ? {} : { packages: installedPackages(choice.home) };
-  return findExtensions({ ...choice, ...packages });
+  const found = findExtensions({ ...choice, ...packages });
+  const missing = found.problems.find(({ path }) => isNamedByFlag(choice, path));
+  if (missing !== undefined) throw notFound(missing);
+  return found;
 }
 
-/** What was found first, and from then on what is found then. Settings that became unreadable leave the choice as it was. */
-function findingAgain(
-  found: FoundExtensions,
-  { host, choice, first }: StartExtensionsOptions,
-): () => FoundExtensions {
-  const foundFirst = [found];
-  let last = first;
-  return () => {
-    const known = foundFirst.pop();
-    if (known !== undefined) return known;
-    try {
-      last = choice();
-    } catch (error) {
-      if (!BonsaiError.is(error)) throw error;
-      host.onNotice({ level: "warning", code: error.code, message: `${error.message} ${error.hint}` });
-    }
-    return chosenExtensions(last);
-  };
-}
-
-/** Everything else is read of the host itself, when it is asked for. */
-function withNotices(host: ExtensionHost, onNotice: ExtensionHost["onNotice"]): ExtensionHost {
-  return Object.create(host, { onNotice: { value: onNotice, enumerable: true } }) as ExtensionHost;
-}
-
-/** Extensions that come with Bonsai are added by name, not by path. */
-async function meantName(path: string): Promise<string> {
-  const { firstPartyExtensions } = await import("./first-party.ts");
+function notFound({ path, message, hint }: FindProblem): BonsaiError {
   const names = firstPartyExtensions.map(({ name }) => name);
   const meant = existsSync(path) ? undefined : nearestWord(basename(path), names);
-  return meant === undefined
-    ? ""
-    : `${meant} comes with Bonsai: run \`bonsai extension add ${meant}\` once, without -e. `;
-}
-
-function notFound({ path, message, hint }: FoundExtensions["problems"][number], meant: string): BonsaiError {
+  const bundled =
+    meant === undefined
+      ? ""
+      : `${meant} comes with Bonsai: run \`bonsai extension add ${meant}\` once, without -e. `;
   return new BonsaiError({
     /** `-e` names a path that is missing or is no extension. */
     code: "extension_not_found",
     message: message.includes(path) ? message : `${path}: ${message}`,
-    hint: `${meant}${hint}`,
+    hint: `${bundled}${hint}`,
   });
 }
 
@@ -128,7 +103,7 @@ const notified = new Set<string>();
  * An error in a timer of an extension, or in a promise that it does not wait for, is a notice, and the work goes on. Any
  * other ends the process, as it would without this.
  */
-function surviveStrayErrors(onNotice: ExtensionHost["onNotice"]): void {
+function reportUncaughtErrors(onNotice: ExtensionHost["onNotice"]): void {
   if (notify === undefined) process.on("uncaughtException", caught);
   notify = onNotice;
 }
@@ -151,7 +126,7 @@ function caught(error: unknown): void {
  * Standard output belongs to the answer, or to lines of JSON: what extensions print, with `console` or by themselves,
  * goes to standard error.
  */
-function keepOutputApart(): void {
+function redirectConsole(): void {
   globalThis.console = new Console(process.stderr, process.stderr);
   process.stdout.write = process.stderr.write.bind(process.stderr);
 }

@@ -1,29 +1,49 @@
 import { realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
-import { BonsaiError, isRecord, jsonText } from "@bonsai-agent/messages";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { parseSettings } from "@bonsai-agent/messages/host";
 import { writeWholeFile } from "@bonsai-agent/models/host";
-import type { Invocation } from "./invocation.ts";
+import { bonsaiHome } from "@bonsai-agent/session";
+import { z } from "zod";
+import type { Call } from "./invocation.ts";
 import { readJsonFile } from "./json-file.ts";
 
-/** The file with the folders whose own settings and code may be used, and with what tools may touch beyond a project. */
-function trustFile(home: string): string {
-  return join(home, "trust.json");
-}
+const pathGrant = z.object({
+  /** The project's folder. Absolute, symbolic links resolved, as is the granted folder. */
+  project: z.string(),
+  /** The grant covers everything in it. */
+  folder: z.string(),
+  /** "write" includes reading. */
+  access: z.enum(["read", "write"]),
+});
+
+/** Permanent access of a project's tools to a folder outside the project. */
+export type PathGrant = z.output<typeof pathGrant>;
+
+/** `trust.json`: folders whose own settings and code may run, and permanent grants. */
+const trustSchema = z.object({
+  folders: z.array(z.string()),
+  /** The user declined and is not asked again. */
+  refused: z.array(z.string()).default([]),
+  paths: z.array(pathGrant).default([]),
+});
+
+type Trust = z.output<typeof trustSchema>;
 
 /** True for a trusted folder and everything in it. */
 export function isTrusted(folder: string, home: string): boolean {
   const real = realFolder(folder);
   return readTrust(home).folders.some(
-    (trusted) => real === trusted || real.startsWith(withSeparator(trusted)),
+    (trusted) => real === trusted || real.startsWith(trusted.endsWith(sep) ? trusted : `${trusted}${sep}`),
   );
 }
 
 /** True if the working folder is trusted, or `--approve` trusts it for this run. */
-export function isProjectTrusted({ io, options }: Pick<Invocation, "io" | "options">, home: string): boolean {
-  return options.approve === true || isTrusted(io.cwd, home);
+export function isProjectTrusted({ io, options }: Call): boolean {
+  return options.approve === true || isTrusted(io.cwd, bonsaiHome(io.env));
 }
 
-/** Trusts a folder; false where it was trusted already. */
+/** @returns false if it was trusted before */
 export function trustFolder(folder: string, home: string): boolean {
   const real = realFolder(folder);
   const trust = readTrust(home);
@@ -36,23 +56,22 @@ export function trustFolder(folder: string, home: string): boolean {
   return true;
 }
 
-/** Remembers that the user does not trust that very folder and need not be asked again. */
-export function refuseFolder(folder: string, home: string): void {
+/** Remembers that the user declined to trust this folder. */
+export function declineTrust(folder: string, home: string): void {
   const real = realFolder(folder);
   const trust = readTrust(home);
-  if (trust.refused.includes(real)) return;
-  writeTrust(home, { ...trust, refused: [...trust.refused, real].toSorted() });
+  if (!trust.refused.includes(real))
+    writeTrust(home, { ...trust, refused: [...trust.refused, real].toSorted() });
 }
 
-/** True where the user refused to trust this very folder. */
-export function isRefused(folder: string, home: string): boolean {
+export function hasDeclinedTrust(folder: string, home: string): boolean {
   return readTrust(home).refused.includes(realFolder(folder));
 }
 
-/** Takes the trust back, and what was granted to that very folder or in it; false where neither was. */
+/** Removes the trust in this folder, and its grants. @returns false if it had neither */
 export function untrustFolder(folder: string, home: string): boolean {
   const before = readTrust(home);
-  // A folder that is gone can still be in the list.
+  // A deleted folder can still be in the list.
   const names = new Set([folder, statSync(folder, { throwIfNoEntry: false }) ? realFolder(folder) : folder]);
   const after = {
     ...before,
@@ -65,23 +84,13 @@ export function untrustFolder(folder: string, home: string): boolean {
   return true;
 }
 
-/** What the user lets the tools of a project touch beyond it, for good. */
-export interface PathGrant {
-  /** The project's folder. Absolute, symbolic links resolved when it was granted, as is the other. */
-  project: string;
-  /** With all that is in it. */
-  folder: string;
-  /** Who may write may read. */
-  access: "read" | "write";
-}
-
-/** What is granted to a project. */
+/** The permanent grants of a project. */
 export function pathGrants(project: string, home: string): readonly PathGrant[] {
   const real = realFolder(project);
   return readTrust(home).paths.filter((grant) => grant.project === real);
 }
 
-/** Grants a folder to a project; a grant to write takes the place of one to read. */
+/** A grant to write replaces one to read. */
 export function grantPath({ project, folder, access }: PathGrant, home: string): void {
   const trust = readTrust(home);
   const grant = { project: realFolder(project), folder, access };
@@ -90,55 +99,27 @@ export function grantPath({ project, folder, access }: PathGrant, home: string):
   writeTrust(home, { ...trust, paths: [...trust.paths.filter((each) => !isSame(each)), grant] });
 }
 
-/** Takes a grant back. */
-export function takeBackPath({ project, folder }: PathGrant, home: string): void {
+export function revokePath({ project, folder }: PathGrant, home: string): void {
   const trust = readTrust(home);
   const paths = trust.paths.filter((each) => each.project !== project || each.folder !== folder);
-  if (paths.length < trust.paths.length) writeTrust(home, { ...trust, paths });
+  writeTrust(home, { ...trust, paths });
 }
 
-interface Trust {
-  folders: readonly string[];
-  /** Refused by the user, who is not asked again. */
-  refused: readonly string[];
-  paths: readonly PathGrant[];
+function trustFile(home: string): string {
+  return join(home, "trust.json");
 }
 
 function readTrust(home: string): Trust {
   const file = trustFile(home);
   const value = readJsonFile(file);
-  if (value === undefined) return { folders: [], refused: [], paths: [] };
-  const { folders, refused = [], paths = [] } = (value ?? {}) as Record<keyof Trust, unknown>;
-  return {
-    folders: folderList(file, "folders", folders),
-    refused: folderList(file, "refused", refused),
-    paths: grantList(file, paths),
-  };
-}
-
-function folderList(file: string, key: keyof Trust, value: unknown): readonly string[] {
-  if (Array.isArray(value) && value.every((folder) => typeof folder === "string")) return value;
-  throw wrongTrust(file, key, value, "a list of folders");
-}
-
-function grantList(file: string, value: unknown): readonly PathGrant[] {
-  if (Array.isArray(value) && value.every(isGrant)) return value;
-  throw wrongTrust(file, "paths", value, 'a list of {"project", "folder", "access": "read" or "write"}');
-}
-
-function isGrant(value: unknown): value is PathGrant {
-  if (!isRecord(value)) return false;
-  const { project, folder, access } = value;
-  return (
-    typeof project === "string" && typeof folder === "string" && (access === "read" || access === "write")
-  );
-}
-
-function wrongTrust(file: string, key: keyof Trust, value: unknown, allowed: string): BonsaiError {
-  return new BonsaiError({
-    code: "settings_invalid",
-    message: `${file}: ${key} is ${jsonText(value) || "missing"}, but must be ${allowed}.`,
-    hint: 'Write it as {"folders": ["/home/me/project"]}, or move the file away.',
+  return parseSettings(trustSchema, value === undefined ? { folders: [] } : value, {
+    file,
+    error: ({ message }) =>
+      new BonsaiError({
+        code: "settings_invalid",
+        message,
+        hint: 'Write it as {"folders": ["/home/me/project"]}, or move the file away.',
+      }),
   });
 }
 
@@ -158,8 +139,4 @@ function realFolder(folder: string): string {
     message: `${folder} is not a folder.`,
     hint: "Give an existing folder, or omit it to use the current folder.",
   });
-}
-
-function withSeparator(folder: string): string {
-  return folder.endsWith(sep) ? folder : `${folder}${sep}`;
 }

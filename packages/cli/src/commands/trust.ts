@@ -2,8 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { bonsaiHome } from "@bonsai-agent/session";
 import type { Invocation } from "../call/invocation.ts";
-import { isNothing, type ProjectUse, projectUse, projectUseLines } from "../call/project-use.ts";
-import { userHomeFolder } from "../call/resource-places.ts";
+import { isNothing, type ProjectUse, projectPlace, projectUse, projectUseLines } from "../call/project.ts";
 import { isTrusted, trustFolder, untrustFolder } from "../call/trust.ts";
 import { type Line, span } from "../views/line.ts";
 
@@ -20,7 +19,7 @@ export async function run({ args, options, io, output }: Invocation): Promise<un
   const folder = resolve(io.cwd, args[0] ?? ".");
   const changed = options.untrust === true ? untrustFolder(folder, home) : trustFolder(folder, home);
   const trusted = options.untrust === true ? remains(folder, home) : true;
-  const place = { cwd: folder, home, userHome: userHomeFolder(io.env) };
+  const place = { ...projectPlace({ io }), cwd: folder };
   const use = trusted ? await projectUse(place) : { used: [], missing: [], settings: [], servers: [] };
   const report: TrustReport = { folder, trusted, changed, ...use };
   output.result(report, () => lines(report, options.untrust === true));

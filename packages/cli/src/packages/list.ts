@@ -9,6 +9,7 @@ import { extensionChoice } from "../call/extension-choice.ts";
 import { type InstalledPackage, installedPackages } from "../call/installed-packages.ts";
 import type { Invocation } from "../call/invocation.ts";
 import { shownPath } from "../call/paths.ts";
+import { notifyUntrusted } from "../call/project.ts";
 import { agentCallSettings } from "../call/settings.ts";
 import { chosenExtensions } from "../call/start-extensions.ts";
 import { type Line, marked, paragraph, span, table } from "../views/line.ts";
@@ -19,9 +20,8 @@ import { type PackageReport, packageReport } from "./add.ts";
 export async function run(invocation: Invocation): Promise<undefined> {
   const { io, output } = invocation;
   const home = bonsaiHome(io.env);
-  const found = chosenExtensions(
-    extensionChoice(invocation, { home, settings: agentCallSettings(invocation) }),
-  );
+  notifyUntrusted(invocation, ["extensions"]);
+  const found = chosenExtensions(extensionChoice(invocation, agentCallSettings(invocation)));
   const packages = installedPackages(home).packages.map(listedPackage);
   const known = new Set(
     packages.flatMap(({ problems }) => problems).map(({ path, message }) => path + message),

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readSkills } from "@bonsai-agent/agent";
 import { expect, test } from "vitest";
-import { builtInSkills } from "../../src/call/built-in-skill.ts";
+import { builtInSkills } from "../../src/call/resources.ts";
 
 test("the built-in skill has the text of its file", async () => {
   const [skill] = builtInSkills();

@@ -12,7 +12,7 @@ import { join } from "node:path";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import { expect, test } from "vitest";
 import { PathQuestions } from "../../src/call/path-questions.ts";
-import { grantPath, pathGrants, takeBackPath, trustFolder, untrustFolder } from "../../src/call/trust.ts";
+import { grantPath, pathGrants, revokePath, trustFolder, untrustFolder } from "../../src/call/trust.ts";
 
 type Answer = "No" | "Yes, once" | "for this session" | "always" | undefined;
 
@@ -99,7 +99,7 @@ test("a permanent grant holds in later calls of the project until it is revoked"
   expect(JSON.parse(readFileSync(join(home, "trust.json"), "utf8"))).toEqual({ folders: [], paths: [grant] });
   expect(pathGrants(root, home)).toEqual([]);
   trustFolder(cwd, home);
-  takeBackPath(pathGrants(cwd, home)[0]!, home);
+  revokePath(pathGrants(cwd, home)[0]!, home);
   expect(await ask(join(other, "a.txt"), "read", { to })).toBe(false);
 });
 

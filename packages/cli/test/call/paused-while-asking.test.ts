@@ -1,6 +1,6 @@
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { pausedWhileAsking } from "../../src/call/questions.ts";
+import { pauseTimersWhileAsking } from "../../src/call/questions.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -14,7 +14,7 @@ test("a handler's timer pauses while a question is open", async () => {
   const answer = Promise.withResolvers<boolean>();
   const said: string[] = [];
   const own = { confirm: () => answer.promise, notify: (text: string) => said.push(text) };
-  const { ui, setTimer } = pausedWhileAsking(own as unknown as FrontEndUI);
+  const { ui, setTimer } = pauseTimersWhileAsking(own as unknown as FrontEndUI);
   const onSlow = vi.fn();
   setTimer(onSlow, 30_000);
   const confirmed = ui.confirm("Sure?", "");
@@ -29,7 +29,7 @@ test("a handler's timer pauses while a question is open", async () => {
 });
 
 test("a timer runs out once, and a cancelled timer does not", async () => {
-  const { setTimer } = pausedWhileAsking(undefined);
+  const { setTimer } = pauseTimersWhileAsking(undefined);
   const [onSlow, calledOff] = [vi.fn(), vi.fn()];
   setTimer(onSlow, 30_000);
   setTimer(calledOff, 30_000)();
@@ -39,7 +39,7 @@ test("a timer runs out once, and a cancelled timer does not", async () => {
 
 test("a question that fails is no longer open", async () => {
   const own = { confirm: () => Promise.reject(new Error("gone")) };
-  const { ui, setTimer } = pausedWhileAsking(own as unknown as FrontEndUI);
+  const { ui, setTimer } = pauseTimersWhileAsking(own as unknown as FrontEndUI);
   await expect(ui.confirm("Sure?", "")).rejects.toThrow("gone");
   const onSlow = vi.fn();
   setTimer(onSlow, 30_000);

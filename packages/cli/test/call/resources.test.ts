@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { type AgentNotice, type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { expect, test } from "vitest";
-import { Resources, resourceFlags } from "../../src/call/resources.ts";
-import { isTrusted as isFolderTrusted, trustFolder } from "../../src/call/trust.ts";
+import type { CliIo } from "../../src/call/io.ts";
+import { Resources } from "../../src/call/resources.ts";
+import { trustFolder } from "../../src/call/trust.ts";
 import { writeFiles } from "./project-files.ts";
 import { testFolder } from "./sample-session.ts";
 
@@ -24,18 +25,18 @@ function resourcesWith({ files = {}, options = {}, isTrusted = true, front = [] 
   if (isTrusted) trustFolder(cwd, home);
   const notices: AgentNotice[] = [];
   const settings = { skills: [] as string[], prompts: [] as string[], themes: [] as string[] };
-  const extensions: string[] = [];
+  const extensions: { name: string }[] = [];
   const lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules, onNotice: () => {} });
   const resources = new Resources({
-    home,
-    userHome: join(folder, "user"),
-    cwd,
-    isProjectTrusted: () => isFolderTrusted(cwd, home),
-    flags: resourceFlags(options),
+    call: {
+      io: { cwd, env: { HOME: join(folder, "user"), BONSAI_HOME: home } } as unknown as CliIo,
+      options,
+      output: { notify: () => {} },
+    },
     settings: () => settings,
     lifecycle,
-    listsCommands: () => extensions.length > 0,
-    takenNames: () => ({ front, extensions }),
+    extensions: { loaded: extensions, commands: extensions },
+    reservedCommands: front,
     onNotice: (notice) => notices.push(notice),
   });
   const names = async () => (await resources.commands()).map(({ name }) => name);
@@ -137,7 +138,7 @@ test("a command wins over a template of the same name, with a notice", async () 
       "project/.pi/prompts/x.md": "X",
     },
   });
-  extensions.push("todo");
+  extensions.push({ name: "todo" });
   expect(await names()).toEqual(["x"]);
   expect(await sent("/compact")).toBeUndefined();
   expect(heard()).toEqual([
@@ -223,7 +224,7 @@ test("the resources are listed for an extension without reading them again", asy
   const listed = () => resources.readCommands.map(({ name, source }) => [name, source]);
   await resources.load("startup");
   expect(listed()).toEqual([["skill:a", "skill"]]);
-  extensions.push("other");
+  extensions.push({ name: "other" });
   await resources.load("reload");
   expect(listed()).toEqual([
     ["own", "prompt"],

@@ -1,11 +1,7 @@
 import { agentSettings, agentSettingsSchema } from "@bonsai-agent/agent";
 import { requestOverhead } from "@bonsai-agent/agent/host";
-import {
-  agentCallSettings,
-  type SettingsCall,
-  type SettingsLayer,
-  settingsLayers,
-} from "../../call/settings.ts";
+import type { Call } from "../../call/invocation.ts";
+import { readCallSettings, type SettingsLayer, settingsLayers } from "../../call/settings.ts";
 import {
   readSettings,
   type SettingPath,
@@ -42,7 +38,7 @@ export const settingsCommand: SlashCommand = {
 /** Reads settings, flags and the trusted project again. Compaction settings and the theme take effect at once. */
 export function useSettings(context: InteractiveContext): void {
   const { host, screen, themes } = context;
-  const settings = agentCallSettings(quietCall(context));
+  const settings = readCallSettings(quietCall(context));
   host.app.settings = settings;
   host.agent.setCompactionSettings(settings.compaction);
   themes.choose(settings.theme);
@@ -51,7 +47,7 @@ export function useSettings(context: InteractiveContext): void {
 }
 
 /** The start has reported the ignored settings. */
-function quietCall({ host }: InteractiveContext): SettingsCall {
+function quietCall({ host }: InteractiveContext): Call {
   return { ...host.app.call, output: { notify: () => {} } };
 }
 

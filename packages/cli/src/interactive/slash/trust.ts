@@ -1,12 +1,11 @@
-import { isNothing, type ProjectUse, projectUse, projectUseLines } from "../../call/project-use.ts";
-import { userHomeFolder } from "../../call/resource-places.ts";
+import { isNothing, type ProjectUse, projectPlace, projectUse, projectUseLines } from "../../call/project.ts";
 import {
-  isRefused,
+  declineTrust,
+  hasDeclinedTrust,
   isTrusted,
   type PathGrant,
   pathGrants,
-  refuseFolder,
-  takeBackPath,
+  revokePath,
   trustFolder,
   untrustFolder,
 } from "../../call/trust.ts";
@@ -37,7 +36,7 @@ export const trustCommand: SlashCommand = {
       );
     }
     if (isTrusted(cwd, home)) return notify(`${cwd} is already trusted. Use /trust off to stop trusting it.`);
-    if (!(await askTrust(context, await projectUse(projectPlace(context))))) return;
+    if (!(await askTrust(context, await projectUse(projectPlace(context.call))))) return;
     useSettings(context);
     notify(`${cwd} is trusted. ${later}`);
   },
@@ -76,7 +75,7 @@ async function showPaths({ host, screen, notify }: InteractiveContext): Promise<
           key: "delete",
           does: "remove",
           run(grant) {
-            if (grant !== undefined) takeBackPath(grant, home);
+            if (grant !== undefined) revokePath(grant, home);
             list.setItems(grants());
           },
         },
@@ -91,14 +90,10 @@ async function showPaths({ host, screen, notify }: InteractiveContext): Promise<
  * remembered; who leaves the question is asked again at the next start.
  */
 export async function askAtStart(context: InteractiveContext): Promise<void> {
-  const { cwd, home } = projectPlace(context);
-  if (isTrusted(cwd, home) || isRefused(cwd, home)) return;
-  const use = await projectUse(projectPlace(context));
-  if (!isNothing(use) && (await askTrust(context, use)) === false) refuseFolder(cwd, home);
-}
-
-function projectPlace({ call, home }: InteractiveContext) {
-  return { home, cwd: call.io.cwd, userHome: userHomeFolder(call.io.env) };
+  const { cwd, home } = projectPlace(context.call);
+  if (isTrusted(cwd, home) || hasDeclinedTrust(cwd, home)) return;
+  const use = await projectUse(projectPlace(context.call));
+  if (!isNothing(use) && (await askTrust(context, use)) === false) declineTrust(cwd, home);
 }
 
 /** Shows the project's parts and asks. @returns true if the project is trusted now; undefined without an answer */

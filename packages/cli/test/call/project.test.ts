@@ -2,8 +2,14 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { notTrustedNotice, projectParts } from "../../src/call/project-parts.ts";
-import { isNothing, projectUse, projectUseLines } from "../../src/call/project-use.ts";
+import type { CliIo } from "../../src/call/io.ts";
+import {
+  isNothing,
+  notifyUntrusted,
+  projectParts,
+  projectUse,
+  projectUseLines,
+} from "../../src/call/project.ts";
 import { writeFiles } from "./project-files.ts";
 import { testFolder } from "./sample-session.ts";
 
@@ -14,6 +20,15 @@ function projectWith(files: Readonly<Record<string, string>>) {
   const cwd = join(folder, "project");
   writeFiles(cwd, files);
   return { cwd, userHome, home: join(userHome, ".bonsai") };
+}
+
+/** The messages of the notice about an untrusted project. */
+function notices({ cwd, userHome, home }: ReturnType<typeof projectWith>): string[] {
+  const messages: string[] = [];
+  const output = { notify: ({ message }: { message: string }) => messages.push(message) };
+  const io = { cwd, env: { HOME: userHome, BONSAI_HOME: home } } as unknown as CliIo;
+  notifyUntrusted({ io, options: {}, output });
+  return messages;
 }
 
 const partsOf = (place: ReturnType<typeof projectWith>) =>
@@ -37,7 +52,7 @@ test("each part that runs code or changes prompts needs trust", () =>
     const place = projectWith({ [file]: "{}" });
     expect(projectParts(place)).toMatchObject([{ kind }]);
     expect(isNothing(await projectUse(place))).toBe(false);
-    expect(notTrustedNotice(projectParts(place), place.cwd)).toMatchObject({ code: "project_not_trusted" });
+    expect(notices(place)).toHaveLength(1);
   }));
 
 test("a folder without any of it, and empty folders, bring nothing", async () => {
@@ -50,7 +65,7 @@ test("a folder without any of it, and empty folders, bring nothing", async () =>
     mkdirSync(join(place.cwd, name), { recursive: true });
   expect(projectParts(place)).toEqual([]);
   expect(isNothing(await projectUse(place))).toBe(true);
-  expect(notTrustedNotice([], place.cwd)).toBeUndefined();
+  expect(notices(place)).toEqual([]);
 });
 
 test("the user's home folder is no project, and what leads to the user's own is none of the project's", () => {
@@ -73,9 +88,9 @@ test("one notice names all of it", () => {
     ".claude/commands/x.md": "x",
     ".agents/skills/x/SKILL.md": "x",
   });
-  expect(notTrustedNotice(projectParts(place), place.cwd)?.message).toBe(
+  expect(notices(place)).toEqual([
     "Ignored .mcp.json, .agents/skills and .claude/commands: this project is not trusted. Run `bonsai trust` to list and trust them.",
-  );
+  ]);
 });
 
 test("the programs of MCP servers are listed, and an invalid file is named", async () => {

@@ -8,15 +8,15 @@ import type {
   ReloadReport,
 } from "@bonsai-agent/extension/host";
 import { describeNotice, type LifecycleNotice } from "@bonsai-agent/lifecycle";
-import { type ExtensionChoice, mayHaveExtensions } from "./extension-choice.ts";
+import { mayHaveExtensions } from "./extension-choice.ts";
 import type { StartExtensionsOptions } from "./start-extensions.ts";
 
-interface CallExtensionsOptions extends Omit<StartExtensionsOptions, "first"> {
+interface CallExtensionsOptions extends StartExtensionsOptions {
   /** Called after each load. */
   onLoad?: (report: ReloadReport) => void;
 }
 
-/** Owner of the extensions of one call. What runs them is loaded with the first that may be there, and not before. */
+/** Owner of the extensions of one call. Loads the code that runs them with the first extension. */
 export class CallExtensions {
   readonly #options: CallExtensionsOptions;
   #running: Extensions | undefined;
@@ -31,19 +31,14 @@ export class CallExtensions {
     this.#options = options;
   }
 
-  /** Loads what can be found; undefined where that is nothing. Rejects where one that `-e` names cannot be loaded. */
+  /** Undefined if there is nothing to load. @throws BonsaiError if an extension of `-e` fails */
   open(): Promise<void> | undefined {
-    const choice = this.#options.choice();
-    return mayHaveExtensions(choice) ? this.#open(choice) : undefined;
-  }
-
-  async #open(choice: ExtensionChoice): Promise<void> {
+    if (!mayHaveExtensions(this.#options.choice("startup"))) return undefined;
     const startedMs = performance.now();
-    this.#running = await this.#start(choice);
-    this.#notifyLoad(performance.now() - startedMs);
+    return this.#start().then(() => this.#notifyLoad(performance.now() - startedMs));
   }
 
-  /** The notice for users of a notice of the lifecycle: once extensions are there, with places in their files. */
+  /** The user's notice for one of the lifecycle. With extensions, it names places in their files. */
   noticeOf(notice: LifecycleNotice): AgentNotice {
     return this.#noticeOf(notice);
   }
@@ -64,9 +59,12 @@ export class CallExtensions {
     return this.#running?.flags ?? new Map();
   }
 
-  /** How extensions draw what stands in a chat; undefined where there are none. */
   get renderers(): Extensions["renderers"] | undefined {
     return this.#running?.renderers;
+  }
+
+  get shortcuts(): Extensions["shortcuts"] {
+    return this.#running?.shortcuts ?? new Map();
   }
 
   attach(agent: Agent): void {
@@ -87,18 +85,14 @@ export class CallExtensions {
     return (await this.#running?.completeCommand(name, prefix)) ?? [];
   }
 
-  get shortcuts(): Extensions["shortcuts"] {
-    return this.#running?.shortcuts ?? new Map();
-  }
-
-  /** @returns false where no extension put something on the key */
+  /** @returns false if no extension has the key */
   async runShortcut(key: string): Promise<boolean> {
     return (await this.#running?.runShortcut(key)) ?? false;
   }
 
-  /** Loads all anew, also those that were put there since. */
+  /** Loads all extensions again, and new ones. */
   async reload(options: ReloadOptions = {}): Promise<ReloadReport> {
-    const report = await (this.#running?.reload(options) ?? this.#begin(options));
+    const report = await (this.#running?.reload(options) ?? this.#startLate(options));
     this.#notifyLoad(report.elapsedMs);
     return report;
   }
@@ -108,23 +102,24 @@ export class CallExtensions {
     this.#running = undefined;
   }
 
-  async #begin(options: ReloadOptions): Promise<ReloadReport> {
+  /** Loads the first extensions during a session. */
+  async #startLate(options: ReloadOptions): Promise<ReloadReport> {
     const startedMs = performance.now();
-    const choice = this.#options.choice();
-    if (mayHaveExtensions(choice)) {
-      this.#running = await this.#start(choice);
-      if (this.#agent !== undefined) this.#running.attach(this.#agent);
-      const { lifecycle } = this.#options.host;
-      await lifecycle.notify("session_start", { type: "session_start", reason: "reload" }, options);
+    const { choice, host } = this.#options;
+    if (mayHaveExtensions(choice("reload"))) {
+      const running = await this.#start();
+      if (this.#agent !== undefined) running.attach(this.#agent);
+      await host.lifecycle.notify("session_start", { type: "session_start", reason: "reload" }, options);
     }
-    await this.#options.host.onReload?.(options.signal ?? new AbortController().signal);
+    await host.onReload?.(options.signal ?? new AbortController().signal);
     return { loaded: this.loaded, failed: this.failed, elapsedMs: performance.now() - startedMs };
   }
 
-  async #start(first: ExtensionChoice): Promise<Extensions> {
+  async #start(): Promise<Extensions> {
     const { startExtensions, lifecycleNotice } = await import("./start-extensions.ts");
     this.#noticeOf = lifecycleNotice;
-    return startExtensions({ ...this.#options, first });
+    this.#running = await startExtensions(this.#options);
+    return this.#running;
   }
 
   #notifyLoad(elapsedMs: number): void {
