@@ -1,27 +1,24 @@
 import { ExitCode } from "./call/invocation.ts";
 import { bonsaiVersion } from "./version.ts";
 
-/** After a signal, a reader who stopped reading does not keep the process; nor does what an extension left running. */
+/** Then the process ends, even if a reader stopped reading or an extension left something running. */
 const endGraceMs = 2_000;
 const argv = process.argv.slice(2);
 if (argv.length === 1 && ["--version", "-V", "-v"].includes(argv[0]!)) printVersion();
 else await runProgram();
 
-/** Before anything is loaded: scripts ask for the version often. */
+/** Loads nothing else, because scripts ask for the version often. */
 function printVersion(): void {
   process.stdout.write(`${bonsaiVersion()}\n`);
 }
 
 async function runProgram(): Promise<void> {
-  const [{ run, wantsJson }, { interruptRunning, processIo }, { hasProxy }] = await Promise.all([
+  const [{ run, wantsJson }, { interruptRunning, processIo }] = await Promise.all([
     import("./program.ts"),
     import("./call/io.ts"),
-    import("./call/proxy.ts"),
   ]);
   const unwritten = firstWriteError(() => interruptRunning("The program that reads the output closed it."));
   const io = processIo();
-  // Load the library on demand: it takes a tenth of the start.
-  if (hasProxy(io.env)) (await import("./call/proxy-dispatcher.ts")).dispatchThroughProxies(io.env);
   process.exitCode = await run(argv, io);
   if (process.exitCode === ExitCode.cancelled) setTimeout(() => process.exit(), endGraceMs).unref();
   const error = await unwritten();
@@ -32,20 +29,20 @@ async function runProgram(): Promise<void> {
 }
 
 /**
- * Watches what is printed; the function it gives back waits until all of it is written.
- * @param interrupt ends what runs in good order; false where nothing does
+ * Watches stdout. The returned function waits until everything is written.
+ * @param interrupt interrupts the running work; returns false if there is none
  */
 function firstWriteError(interrupt: () => boolean): () => Promise<Error | undefined> {
   let first: Error | undefined;
-  // As it is now: extensions are given another one.
+  // Extensions later get another `write`.
   const write = process.stdout.write.bind(process.stdout);
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    // The reader left (`bonsai session tree … | head`): that is its right, not an error.
+    // The reader left, as in `bonsai session tree … | head`.
     if (error.code !== "EPIPE") first ??= error;
-    // Work that was interrupted has said how it ended.
+    // Interrupted work reports its end.
     else if (!interrupt()) process.exit(process.exitCode ?? 0);
   });
-  // A closed stderr has no reader.
+  // Without a listener, an error would end the process.
   process.stderr.on("error", () => {});
   // The event comes a moment after the callback.
   const settle = (resolve: (error: Error | undefined) => void) => setImmediate(() => resolve(first));

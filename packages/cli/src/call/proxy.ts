@@ -1,76 +1,59 @@
-import { BlockList, isIP } from "node:net";
+import { ProviderError } from "@bonsai-agent/models";
+import { type Dispatcher, EnvHttpProxyAgent, setGlobalDispatcher } from "undici";
+import { wrongUsage } from "./failure.ts";
 
-/** The environment variables that name proxies, as curl and Node read them. */
-const VARIABLES = {
-  "https:": ["https_proxy", "all_proxy", "http_proxy"],
-  "http:": ["http_proxy", "all_proxy"],
-};
+type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Has the type of `process.env`. */
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** The proxy of one connection. */
-export interface ChosenProxy {
-  /** The address with user and password. */
-  address: string;
-  /** The name of its environment variable, in capital or small letters. */
-  variable: string;
+/**
+ * Sends every fetch of this process through the proxies of the environment, but reaches this machine directly. Node's own
+ * fetch uses undici's global dispatcher too. Node's `http` module and child processes do not.
+ * @throws BonsaiError `wrong_usage` for an invalid address
+ */
+export function dispatchThroughProxies(env: Environment): void {
+  setGlobalDispatcher(proxyDispatcher(env));
 }
 
-/** True if a proxy is set for any address. */
-export function hasProxy(env: Environment): boolean {
-  const names = Object.values(VARIABLES).flat();
-  return names.some((name) => readVariable(env, name) !== undefined);
-}
-
-/** Returns the proxy for an address; undefined for a direct connection. This machine never needs a proxy. */
-export function proxyFor(url: URL, env: Environment): ChosenProxy | undefined {
-  const names = VARIABLES[url.protocol as keyof typeof VARIABLES] ?? [];
-  const found = names.map((name) => readVariable(env, name)).find((value) => value !== undefined);
-  const host = url.hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
-  if (found === undefined || isThisMachine(host)) return undefined;
-  const port = url.port || (url.protocol === "https:" ? "443" : "80");
-  const [, exceptions = ""] = readVariable(env, "no_proxy") ?? [];
-  if (exceptions.split(/[\s,]+/).some((entry) => isException(entry.toLowerCase(), host, port)))
-    return undefined;
-  const [variable, value] = found;
-  return { variable, address: /^\w+:\/\//.test(value) ? value : `http://${value}` };
+export function proxyDispatcher(env: Environment): Dispatcher {
+  const all = proxyAddress("all_proxy", env);
+  const http = proxyAddress("http_proxy", env) ?? all;
+  const https = proxyAddress("https_proxy", env) ?? all ?? http;
+  const noProxy = ["localhost,127.0.0.1,[::1]", env.no_proxy ?? env.NO_PROXY ?? ""].join(",");
+  return new EnvHttpProxyAgent({
+    ...(http !== undefined && { httpProxy: http }),
+    ...(https !== undefined && { httpsProxy: https }),
+    noProxy,
+  }).compose(explainRefusals);
 }
 
 /** Prefers the name in small letters, because a CGI server sets HTTP_PROXY from a request header. */
-function readVariable(env: Environment, name: string): [variable: string, value: string] | undefined {
-  for (const variable of [name, name.toUpperCase()]) {
-    const value = env[variable]?.trim();
-    if (value) return [variable, value];
-  }
-  return undefined;
+function proxyAddress(name: string, env: Environment): string | undefined {
+  const value = env[name]?.trim() || env[name.toUpperCase()]?.trim();
+  if (!value) return undefined;
+  const address = /^\w+:\/\//.test(value) ? value.replace(/^socks5h:/, "socks5:") : `http://${value}`;
+  if (/^(?:https?|socks5):$/.test(URL.parse(address)?.protocol ?? "")) return address;
+  throw wrongUsage(
+    `${name.toUpperCase()} does not contain the address of a proxy.`,
+    "Set it to http://HOST:PORT or socks5://HOST:PORT.",
+  );
 }
 
-function isThisMachine(host: string): boolean {
-  return host === "localhost" || host.endsWith(".localhost") || host === "::1" || /^127\./.test(host);
-}
+const explainRefusals: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
+  const { onResponseError } = handler;
+  handler.onResponseError = (controller, error) =>
+    onResponseError?.call(handler, controller, explained(error, String(options.origin)));
+  return dispatch(options, handler);
+};
 
-/** An entry is `*`, a name with its subdomains, `*.name`, an address or a range of addresses; a port may follow. */
-function isException(entry: string, host: string, port: string): boolean {
-  if (entry.includes("/")) return isInRange(entry, host);
-  const [, bracketed, plain, entryPort] = /^(?:\[(.+)\]|(.*?))(?::(\d+))?$/.exec(entry) ?? [];
-  const isBareIp = isIP(entry) === 6;
-  if (!isBareIp && entryPort !== undefined && entryPort !== port) return false;
-  const name = isBareIp ? entry : (bracketed ?? plain ?? "");
-  if (name === "*") return true;
-  const domain = name.replace(/^\*?\./, "").replace(/\.$/, "");
-  if (domain === "") return false;
-  return (host === domain && !name.startsWith("*")) || host.endsWith(`.${domain}`);
-}
-
-function isInRange(entry: string, host: string): boolean {
-  const [network = "", bits = ""] = entry.split("/");
-  const family = isIP(network);
-  if (family === 0 || family !== isIP(host)) return false;
-  const type = family === 6 ? "ipv6" : "ipv4";
-  const prefix = Number(bits);
-  if (!/^\d+$/.test(bits) || prefix > (family === 6 ? 128 : 32)) return false;
-  const range = new BlockList();
-  range.addSubnet(network, prefix, type);
-  return range.check(host, type);
+/** undici names a proxy's status, but neither the cause nor a remedy. */
+function explained(error: Error, origin: string): Error {
+  const status = /proxy [^(]*\((\d{3})\)/i.exec(error.message)?.[1];
+  if (status === undefined) return error;
+  const message =
+    status === "407"
+      ? "The proxy requires a user and a password, or refused the given ones. Set HTTPS_PROXY or HTTP_PROXY to http://USER:PASSWORD@HOST:PORT."
+      : `The proxy did not connect to ${URL.parse(origin)?.host} (status ${status}). Check the proxy, or add the host to NO_PROXY.`;
+  // A retry does not avoid a refusal.
+  return status.startsWith("4")
+    ? new ProviderError({ kind: "refused", code: "proxy_refused", message })
+    : new Error(message);
 }
