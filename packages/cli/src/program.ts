@@ -67,7 +67,7 @@ function helpLast(argv: readonly string[]): readonly string[] {
 }
 
 /**
- * True if the line is for the agent: its first word is no command.
+ * True if the first word is no command.
  * @throws BonsaiError `unknown_command` for a mistyped command, which must not reach a model
  */
 function isAgentLine(argv: readonly string[], io: CliIo): boolean {
@@ -98,8 +98,8 @@ function rejectTypo(first: string, rest: readonly string[], io: CliIo): void {
 }
 
 /**
- * True if the command takes such words: its flags, a file, or at most as many words as its arguments.
- * Typing a short prompt again costs less than an unintended request.
+ * True if the command accepts these words: its flags, a file, or its number of arguments. A wrong guess costs a
+ * typed prompt, not a request.
  */
 function canFollow(name: string, rest: readonly string[], io: CliIo): boolean {
   const [next] = rest;

@@ -33,12 +33,12 @@ async function runCall(call: AgentCall): Promise<ExitCode> {
   return (await import("./print/print-mode.ts")).runPrint(call);
 }
 
-/** Without a mode of its own, on a terminal that can be typed into, `bonsai` is interactive. */
+/** `bonsai` without a mode on a terminal is interactive. */
 function isInteractive({ options, io }: AgentCall): boolean {
   return options.print !== true && options.mode === "text" && isInteractiveTerminal(io);
 }
 
-/** `bonsai` alone, with something that may be piped in. */
+/** `bonsai` alone. Input may be piped in. */
 function isBare({ words, options }: AgentCall): boolean {
   const { mode, ...others } = options;
   return words.length === 0 && Object.keys(others).length === 0 && mode === "text";

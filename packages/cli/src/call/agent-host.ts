@@ -21,7 +21,7 @@ import { sessionPlace } from "./session-file.ts";
 import { excludedTools } from "./settings.ts";
 
 interface OpenHostOptions {
-  /** Stands for the model where none can be used. Default: that is an error, `no_model`. */
+  /** The model if none is usable. Default: the error `no_model`. */
   spareModel?: CatalogueModel | undefined;
 }
 
@@ -33,17 +33,17 @@ interface HostParts extends OpenHostOptions {
   startReason: SessionChoice["reason"];
 }
 
-/** Owner of the agent at work; another session means another agent of the same call. */
+/** Owner of the current agent. Each session has its own agent; the call stays the same. */
 export class AgentHost {
   readonly app: AppContext;
   readonly #startReason: SessionChoice["reason"];
   readonly #spareModel: CatalogueModel | undefined;
   #agent: Agent;
-  /** One change of session after the other. */
+  /** The last session change: changes run one after the other. */
   #moved: Promise<unknown> = Promise.resolve();
-  /** One step through the models after the other. */
+  /** The last step of `cycleModel`: steps run one after the other. */
   #cycled: Promise<unknown> = Promise.resolve();
-  /** Stops the extensions that are asked whether the session may be left, and those that the new one starts. */
+  /** Aborts the extensions that decide on a session change, and those that start with the new session. */
   #asking = new AbortController();
   #moves = 0;
 
@@ -55,7 +55,7 @@ export class AgentHost {
     app.activate(agent, sessionControl(this));
   }
 
-  /** Opens the session that the call asks for. Handlers on the lifecycle get it by `start`. */
+  /** Opens the session of the call. `start` notifies the lifecycle. */
   static async open(app: AppContext, { spareModel }: OpenHostOptions = {}): Promise<AgentHost> {
     const choice = chooseSession(app);
     const agent = await agentFor(app, choice, { spareModel });
@@ -66,7 +66,7 @@ export class AgentHost {
     return this.#agent;
   }
 
-  /** To be called once everybody listens. */
+  /** Call it once all listeners are set. */
   async start(): Promise<void> {
     const { name } = this.app.call.options;
     this.app.extensions.attach(this.#agent);
@@ -79,7 +79,6 @@ export class AgentHost {
     if (typeof name === "string") await this.setName(name);
   }
 
-  /** A mistyped name would leave the tool on. */
   #warnUnknownTools(): void {
     const { names } = this.#agent.tools;
     const unknown = excludedTools(this.app.call.options).filter((name) => !names.includes(name));
@@ -98,7 +97,10 @@ export class AgentHost {
     await this.#whileMoving(() => this.app.lifecycle.notify("session_info_changed", event, { signal }));
   }
 
-  /** With its level of thinking, where the reference has one. @throws BonsaiError, where the model is unknown; then nothing has changed. */
+  /**
+   * Sets the thinking level too if the reference has one.
+   * @throws BonsaiError for an unknown model; then nothing changes
+   */
   async setModel(reference: string): Promise<CatalogueModel> {
     const choice = await findWanted(this.app.models, reference);
     await this.#setChoice(choice);
@@ -106,8 +108,8 @@ export class AgentHost {
   }
 
   /**
-   * Goes on to the next of the favourite models, or to the one before; without favourites, of all that can be asked.
-   * @returns what there is to go through, and the model that was set; none where there is no other
+   * Sets the next or previous favourite model; without favourites, the next usable one. `model` is undefined if
+   * there is no other.
    */
   cycleModel(step: 1 | -1): Promise<ModelCycle & { model: CatalogueModel | undefined }> {
     const go = async () => {
@@ -130,10 +132,7 @@ export class AgentHost {
     if (thinking !== undefined) await this.#agent.setThinking(thinking);
   }
 
-  /**
-   * Goes on in another session. The one that was left is closed when the other is open: a failure changes nothing.
-   * @returns false where an extension did not let it happen
-   */
+  /** Switches to another session. A failure changes nothing. @returns false if an extension refused */
   replace(reason: "new" | "resume", choice: SessionChoice): Promise<boolean> {
     const file = choice.origin?.file;
     const target = file === undefined ? {} : { targetSessionFile: file };
@@ -146,7 +145,7 @@ export class AgentHost {
     );
   }
 
-  /** Goes on in a copy of the session up to an entry. @returns false where an extension did not let it happen */
+  /** Switches to a copy of the session up to an entry. @returns false if an extension refused */
   fork(entryId: string, choice: SessionChoice, position: "before" | "at" = "at"): Promise<boolean> {
     return this.#move("fork", choice, (options) =>
       this.app.lifecycle.decide(
@@ -157,27 +156,23 @@ export class AgentHost {
     );
   }
 
-  /** Stops whatever is going on; resolves when the agent is idle. */
+  /** Stops all work; resolves when the agent is idle. */
   stop(): Promise<void> {
     this.stopMoving();
     return this.#agent.abort();
   }
 
-  /** True while a session is being left, begun or named, which can wait for extensions. */
+  /** True while extensions delay a session change or a new name. */
   get isMoving(): boolean {
     return this.#moves > 0;
   }
 
-  /**
-   * Stays in the session, where extensions have not yet decided whether it may be left; goes on in a new one without those
-   * that hang at its start.
-   */
+  /** Cancels an undecided session change, and the wait for extensions that hang at a session's start. */
   stopMoving(): void {
     this.#asking.abort();
     this.#asking = new AbortController();
   }
 
-  /** @param decide asks the extensions whether it may happen */
   #move(
     reason: MoveReason,
     choice: SessionChoice,
@@ -210,7 +205,7 @@ export class AgentHost {
     const before = { model: isSpare ? undefined : model, thinking };
     const agent = await agentFor(this.app, choice, { before, spareModel });
     const { file, leafId } = previous.session;
-    // A session without an entry has no file that could be named.
+    // A session without an entry has no file yet.
     const previousSessionFile = leafId === null ? undefined : file;
     await previous.close(reason, { targetSessionFile: agent.session.file });
     this.#agent = agent;
@@ -218,7 +213,7 @@ export class AgentHost {
     this.app.extensions.attach(agent);
     const { signal } = this.#asking;
     await agent.start(reason, { previousSessionFile, signal });
-    // What extensions bring can depend on the session.
+    // The resources of extensions can depend on the session.
     if (this.app.lifecycle.hasHandlers("resources_discover"))
       await this.app.resources.load("startup", signal);
     return true;
@@ -229,13 +224,13 @@ export class AgentHost {
   }
 }
 
-/** Servers tell the windows that the catalogue does not have. */
+/** Asks the server for a window that the catalogue does not have. */
 async function sized(models: ModelRegistry, { model, ...level }: ModelChoice): Promise<ModelChoice> {
   if (model.contextWindow) return { model, ...level };
   return { model: await findModel(models, `${model.provider}/${model.id}`), ...level };
 }
 
-/** A new session goes on with the model and the thinking of the one before. */
+/** A new session keeps the model and thinking level of the session before. */
 interface Handover {
   model: CatalogueModel | undefined;
   thinking: ThinkingLevel;
@@ -259,7 +254,7 @@ async function agentFor(
   const smallModel = await smallModelOf(app);
   const session = choice.open();
   noticeOtherFolder(session, app);
-  // A script waits for the end of its prompt, and for nothing else.
+  // A script waits for the end of its prompt only.
   const isAttended = call.options.mode === "tui" || call.options.mode === "rpc";
   const confirmMoreRequests = askLongRun(isAttended ? ui : undefined);
   return openAgent({
@@ -284,13 +279,13 @@ async function agentFor(
 
 interface LevelWish {
   before: Handover | undefined;
-  /** Behind the name of the model. */
+  /** The level after the model's name. */
   level: ThinkingLevel | undefined;
-  /** True where the call names the model; false where the settings do. */
+  /** True if the call names the model, false if the settings do. */
   isNamed: boolean;
 }
 
-/** The flag, else what the call's model says, else the session's own, else that of the session before, else the usual one. */
+/** Order: the flag, the call's model, the session, the session before, the settings. */
 function thinkingFor(
   { call, settings }: AppContext,
   origin: Session | undefined,
@@ -300,7 +295,6 @@ function thinkingFor(
   if (isNamed && level !== undefined) return level;
   const usual = level ?? settings.thinking;
   if (origin === undefined) return before?.thinking ?? usual;
-  // A file can name any.
   const { thinkingLevel } = origin.settings();
   return thinkingLevels.find((each) => each === thinkingLevel) ?? usual;
 }
@@ -321,7 +315,7 @@ async function smallModelOf({ settings, models }: AppContext): Promise<Catalogue
   }
 }
 
-/** Never relative: what it would be relative to is the message. */
+/** Never relative to a folder. */
 const shownFolder = (folder: string) => shownPath(folder, folder);
 
 function noticeOtherFolder(session: Session, { call, cwd, onNotice }: AppContext): void {
@@ -334,7 +328,7 @@ function noticeOtherFolder(session: Session, { call, cwd, onNotice }: AppContext
   });
 }
 
-/** Asks whether a run without a word of the user may go on; undefined where nobody follows it: then it ends. */
+/** Asks whether a long run may continue; undefined without a user: then it ends. */
 function askLongRun(ui: FrontEndUI | undefined): ConfirmMoreRequests | undefined {
   if (ui === undefined) return undefined;
   return ({ requests, signal }) => {

@@ -7,18 +7,17 @@ import type { Lifecycle } from "@bonsai-agent/lifecycle";
 export interface DebugLog {
   listen(lifecycle: Lifecycle<LifecycleEvents>): void;
   notice(notice: AgentNotice): void;
-  /** What loading extensions, or loading them anew, came to. */
   loaded(report: ReloadReport): void;
 }
 
 interface DebugLogOptions {
   home: string;
   now: () => number;
-  /** Called once, when nothing can be written; the work goes on without a log. */
+  /** Called once if the log cannot be written. */
   onFailure: (error: Error) => void;
 }
 
-/** Lines of one day in `<home>/logs/<date>.log`, mode 0600: sizes and outcomes, no texts of the conversation, no keys. */
+/** Writes `<home>/logs/<date>.log`, mode 0600: sizes and outcomes, no texts of the conversation, no keys. */
 export function debugLog({ home, now, onFailure }: DebugLogOptions): DebugLog {
   const folder = join(home, "logs");
   let isBroken = false;

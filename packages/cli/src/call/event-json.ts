@@ -6,16 +6,12 @@ import { knownError } from "./failure.ts";
 type Name = keyof LifecycleEvents & string;
 type Payload<Event extends Name> = PayloadOf<LifecycleEvents[Event]>;
 
-/** An event as one JSON line. */
 export interface EventJson {
   type: string;
   [field: string]: unknown;
 }
 
-/**
- * Events whose payload is not written as it is: it grows with the session, or it is no data. Everything else is written
- * in full, without its signal.
- */
+/** Events whose payload grows with the session or is no data. The others are written in full, without their signal. */
 const shortened: { [Event in Name]?: (payload: Payload<Event>) => Record<string, unknown> } = {
   message_update: ({ assistantMessageEvent: { message: _message, ...update } }) => ({ update }),
   context: ({ messages }) => ({ messageCount: messages.length }),
@@ -49,16 +45,15 @@ const shortened: { [Event in Name]?: (payload: Payload<Event>) => Record<string,
   }),
 };
 
-/** The JSON of one event. */
 export function eventJson(name: Name, payload: object): EventJson {
   const short = shortened[name] as ((payload: object) => Record<string, unknown>) | undefined;
-  // First: to take the fields of a payload is to read what it reads only for who asks.
+  // Check this first: reading all fields would compute lazy ones.
   if (short !== undefined) return { type: name, ...short(payload) };
   const { type: _type, signal: _signal, ...fields } = payload as Record<string, unknown>;
   return { type: name, ...fields };
 }
 
-/** Hands over every event of the lifecycle as JSON; the events wait for what `write` gives back. */
+/** Writes every event of the lifecycle as JSON. Events wait for `write`. */
 export function writeEvents(
   lifecycle: Lifecycle<LifecycleEvents>,
   write: (event: EventJson) => Promise<void> | undefined,
@@ -72,7 +67,6 @@ export function writeEvents(
   }
 }
 
-/** An error as data. */
 export interface ErrorJson {
   code: string;
   message: string;
@@ -84,7 +78,7 @@ export function errorJson(error: unknown): ErrorJson {
   return { code, message, hint };
 }
 
-/** A model as programs see it: its headers may hold secrets. */
+/** A model without its headers and key sources, which may hold secrets. */
 export type ModelJson = Omit<
   CatalogueModel,
   "headers" | "apiKeyEnv" | "needsKey" | "login" | "authHeader" | "baseUrl"

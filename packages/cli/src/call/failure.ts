@@ -5,15 +5,14 @@ import { ExitCode } from "./invocation.ts";
 import type { CliIo } from "./io.ts";
 import { Output, outputJson } from "./output.ts";
 
-/** The error of a call that cannot mean anything. */
 export function wrongUsage(message: string, hint: string, cause?: unknown): BonsaiError {
   return new BonsaiError({ code: "wrong_usage", message, hint, cause });
 }
 
-/** Codes of errors that are the caller's wording, not a failure of the work. */
+/** Errors in the user's words, not failures of the work. */
 const usageCodes: ReadonlySet<string> = new Set(["wrong_usage", "unknown_command", "no_prompt"]);
 
-/** Prints an error as JSON or for a human, on stderr, and returns the exit code. */
+/** Prints an error on stderr, as JSON or for a human. */
 export function reportFailure(error: unknown, io: CliIo, wantsJson: boolean): ExitCode {
   const known = knownError(error);
   const { code, message, hint } = known;

@@ -8,9 +8,9 @@ import { count } from "@bonsai-agent/messages/numbers";
 import type { CliIo } from "./io.ts";
 import { absolutePath } from "./paths.ts";
 
-/** What the model reads of a longer file, it reads by its tools, in parts. */
+/** The model reads longer files with its tools, in parts. */
 const mostTextBytes = 1_000_000;
-/** The most that providers take of one image. */
+/** Maximum size of one image at the providers. */
 export const mostImageBytes = 5_000_000;
 
 interface MentionedFiles {
@@ -19,16 +19,16 @@ interface MentionedFiles {
   images: readonly ImageContent[];
 }
 
-/** For a text that nobody typed just now. */
+/** Rules for a text that the user did not just type. */
 interface MentionRules {
-  /** False leaves a file that is there aside. Default: all are read. */
+  /** False skips an existing file. Default: reads all. */
   isAllowed?: (path: string) => boolean;
-  /** Gets what is wrong with a file, which is then left aside. Default: it is thrown. */
+  /** Gets the error of a skipped file. Default: it is thrown. */
   onProblem?: (error: BonsaiError) => void;
 }
 
 /**
- * The files that the words of a prompt name with `@`, each once.
+ * Reads the files that a prompt names with `@`, each once.
  * @throws BonsaiError `file_not_found`, `file_not_text`, `file_too_large`, `image_unusable`
  */
 export function mentionedFiles(
@@ -76,7 +76,7 @@ function lookalikeOf(path: string): string {
   }
 }
 
-/** A text behind an `@` may be too long for a path, or lead in a circle: then nothing is there. */
+/** A word after `@` can be too long for a path, or a link in a circle: then there is no file. */
 function statsOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
@@ -86,9 +86,9 @@ function statsOf(path: string): Stats | undefined {
   }
 }
 
-/** A word with an `@` that names no file may be a handle, a decorator or an npm scope; this one can only be a path. */
+/** True for a word that must be a path. Other words with `@` are handles, decorators or npm scopes. */
 function isPath({ path, isQuoted }: Mention, cwd: string): boolean {
-  // A resource of a server, which an extension reads: `@server:scheme://…`.
+  // A resource of an MCP server: `@server:scheme://…`.
   if (/^[\w-]+:[a-z][a-z\d+.-]+:\S/i.test(path)) return false;
   if (isQuoted || /^(\.{0,2}|~)\//.test(path)) return true;
   const [first, ...rest] = path.split("/");
@@ -145,14 +145,13 @@ function notText({ path }: Mention): BonsaiError {
   });
 }
 
-/** A file that a prompt names with `@`. */
 interface Mention {
   path: string;
-  /** Written as `@"a path"`: it can be nothing but a path. */
+  /** Written as `@"a path"`. */
   isQuoted: boolean;
 }
 
-/** At the beginning of a word only: an `@` inside one belongs to an address. */
+/** Only at the start of a word: an `@` inside one belongs to an address. */
 const beginning = /(?<=^|[\s([{<"'`])@(?=\S)/g;
 /** Maximum length of a path after `@`. */
 const MAX_PATH_CHARS = 1_024;
@@ -166,7 +165,7 @@ const MAX_NAMES = 40;
  * a blank, a quote or an unpaired bracket.
  */
 export function mentionsIn(word: string, exists: (path: string) => boolean): Mention[] {
-  // An argument of the shell's own quoting is one path, spaces and all.
+  // The shell quoted the whole word as one path.
   if (word.startsWith("@") && exists(word.slice(1))) return [{ path: word.slice(1), isQuoted: false }];
   const found: Mention[] = [];
   let end = 0;
@@ -227,7 +226,7 @@ const plain = "[^\\s\"'`<>()[\\]{}]";
 const unknownName = new RegExp(`^(?:${plain}|\\(${plain}*\\)|\\[\\[?${plain}*\\]?\\]|\\{${plain}*\\})+`);
 const punctuation = /(?<![.,;:!?])[.,;:!?]+$/;
 
-/** The media type of an image that models take, by its first bytes; undefined for anything else. */
+/** The media type of an image that models accept, by its first bytes. */
 export function imageType(bytes: Buffer): string | undefined {
   const head = bytes.toString("latin1", 0, 12);
   if (head.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";

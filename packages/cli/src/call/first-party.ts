@@ -2,13 +2,10 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** An extension that ships with Bonsai. */
 export interface FirstPartyExtension {
-  /** Its short name: `bonsai extension add NAME`. */
+  /** The short name in `bonsai extension add NAME`. */
   name: string;
-  /** Its npm name. */
   package: string;
-  /** One line. */
   description: string;
 }
 
@@ -32,7 +29,6 @@ const descriptions = {
   notify: "Sends a notification when the agent has finished, failed or paused",
 } as const;
 
-/** All first-party extensions. */
 export const firstPartyExtensions: readonly FirstPartyExtension[] = Object.entries(descriptions).map(
   ([name, description]) => ({ name, package: `@bonsai-agent/${name}`, description }),
 );
@@ -41,12 +37,12 @@ export function findFirstParty(name: string): FirstPartyExtension | undefined {
   return firstPartyExtensions.find((extension) => extension.name === name);
 }
 
-/** The start of a record's source: the extension's short name follows. */
+/** A record's source is this and the short name. */
 export const SHIPPED_PREFIX = "shipped:";
 
 /**
- * The folder of a first-party extension that ships with the running program: beside the bundled command, or in the
- * repository. Undefined for the library alone, which ships none.
+ * The extension's folder beside the bundled command, or in the repository. Undefined in the library, which ships
+ * none.
  */
 export function shippedFolder(name: string): string | undefined {
   return ["extensions", "../../../../extensions"]

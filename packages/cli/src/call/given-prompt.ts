@@ -7,8 +7,8 @@ import { absolutePath } from "./paths.ts";
 type GivenPrompt = Parameters<typeof openAgent>[0]["givenPrompt"];
 
 /**
- * The texts of `--system-prompt` and `--append-system-prompt`, which each take a text or a file; undefined without them.
- * @throws BonsaiError `wrong_usage` for a path without a file, and for an unreadable file
+ * The texts of `--system-prompt` and `--append-system-prompt`. Each takes a text or a file.
+ * @throws BonsaiError `wrong_usage` for a missing or unreadable file
  */
 export function givenPrompt({ options, io }: Pick<AgentCall, "options" | "io">): GivenPrompt {
   const { systemPrompt: replaced, appendSystemPrompt: appended } = options;
@@ -21,7 +21,7 @@ export function givenPrompt({ options, io }: Pick<AgentCall, "options" | "io">):
   };
 }
 
-/** A word that begins as paths do, or ends as files of text do. */
+/** A word that must be a path. */
 const onlyPath = /^(\.{1,2}|~)?\/\S+$|^\S+\.(md|txt)$/i;
 
 function textOf(flag: string, value: string, cwd: string): string {
@@ -29,12 +29,12 @@ function textOf(flag: string, value: string, cwd: string): string {
   let why = "the file does not exist";
   try {
     const found = value === "" ? undefined : statSync(path);
-    // A pipe is what the shell makes of <(command).
+    // The shell makes a pipe of <(command).
     if (found?.isFile() || found?.isFIFO()) return readFileSync(path, "utf8");
     if (found !== undefined) why = found.isDirectory() ? "it is a folder" : "it is not a file";
   } catch (cause) {
     const { code = "", message } = cause as NodeJS.ErrnoException;
-    // What is too long for a path is a text.
+    // A text can be too long for a path.
     if (!["ENOENT", "ENOTDIR", "ENAMETOOLONG"].includes(code)) throw unread(flag, value, message, cause);
   }
   if (onlyPath.test(value)) throw unread(flag, value, why);

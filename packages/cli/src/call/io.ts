@@ -2,43 +2,41 @@ import { fstatSync } from "node:fs";
 import { isatty } from "node:tty";
 import { BonsaiError } from "@bonsai-agent/messages";
 
-/** The part of a stream that the CLI writes to. */
 export interface OutStream {
-  /** `false`: so much waits to be written that the writer should wait for `drain`. */
+  /** False: the writer should wait for `drain`. */
   write(text: string): unknown;
   once?(event: "drain" | "error" | "close", listener: () => void): unknown;
   removeListener?(event: "drain" | "error" | "close", listener: () => void): unknown;
   readonly isTTY?: boolean | undefined;
-  /** Width of the terminal; absent for a file or a pipe. */
+  /** Undefined for a file or a pipe. */
   readonly columns?: number | undefined;
 }
 
-/** The part of a stream that the CLI reads from. */
 export interface InStream extends AsyncIterable<Uint8Array | string> {
   readonly isTTY?: boolean | undefined;
-  /** Ends the reading, so that an open pipe does not keep the process alive. */
+  /** Ends the reading: an open pipe would keep the process alive. */
   destroy?(): unknown;
 }
 
-/** Everything of the outside world that the CLI touches besides files. */
+/** The command's input, output and environment. Files are used directly. */
 export interface CliIo {
   readonly stdout: OutStream;
   readonly stderr: OutStream;
-  /** Undefined where nothing can come: `/dev/null`, a closed descriptor. */
+  /** Undefined for `/dev/null`. */
   readonly stdin: InStream | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Absolute folder that relative paths start from. */
+  /** Absolute: the base of relative paths. */
   readonly cwd: string;
   /** Milliseconds since the epoch. */
   now(): number;
   /**
-   * Runs work that Ctrl-C (or SIGTERM) cancels in good order: its signal is aborted instead of the process being killed.
-   * @param atOnce called when a second signal ends the process at once, to end what would survive it
+   * Runs work that Ctrl-C or SIGTERM interrupts: it aborts the signal.
+   * @param atOnce called if a second signal kills the process
    */
   interruptible<T>(work: (signal: AbortSignal) => Promise<T>, atOnce?: () => void): Promise<T>;
 }
 
-/** True for a terminal with keys and a screen on which the cursor can move. */
+/** True for a terminal with keys and a movable cursor. */
 export function isInteractiveTerminal({
   stdin,
   stdout,
@@ -47,7 +45,6 @@ export function isInteractiveTerminal({
   return stdin?.isTTY === true && stdout.isTTY === true && env.TERM !== "dumb";
 }
 
-/** The process this runs in. */
 export function processIo(): CliIo {
   let cwd: string | undefined;
   return {
@@ -57,7 +54,7 @@ export function processIo(): CliIo {
       return standardInput();
     },
     env: process.env,
-    // Once: wherever an extension goes, the call stays where it was made.
+    // Read once: an extension may change the process's folder.
     get cwd() {
       cwd ??= workingFolder();
       return cwd;
@@ -67,7 +64,7 @@ export function processIo(): CliIo {
   };
 }
 
-/** Asked for when it is needed: much works without it. */
+/** Called late, because much works without a folder. */
 function workingFolder(): string {
   try {
     return process.cwd();
@@ -81,7 +78,7 @@ function workingFolder(): string {
   }
 }
 
-/** With the `write` of now: what extensions write goes elsewhere later. */
+/** Keeps the current `write`: extensions later get another one. */
 function standardOutput(): OutStream {
   const { stdout } = process;
   const write = stdout.write.bind(stdout);
@@ -98,7 +95,7 @@ function standardOutput(): OutStream {
   };
 }
 
-/** The stream itself is made when somebody reads. */
+/** Creates the stream when it is first read. */
 function standardInput(): InStream | undefined {
   const isTTY = isatty(0);
   if (!isTTY && !canBeRead()) return undefined;
@@ -120,15 +117,15 @@ function canBeRead(): boolean {
 
 const interrupting = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** The longest that a timer waits. */
+/** Maximum delay of a timer. */
 const aliveMs = 2 ** 31 - 1;
 
-/** What runs now and can be interrupted. */
+/** The running interruptible work. */
 const running = new Set<AbortController>();
 
 /**
- * The handlers stand only while the work runs. The first signal interrupts, the second one kills, whichever it is. One
- * handler for both: between the end of one and the beginning of another a signal would get lost.
+ * The first signal interrupts, the second one kills. One handler does both, so that no signal gets lost between
+ * two.
  */
 async function interruptibleBySignals<T>(
   work: (signal: AbortSignal) => Promise<T>,
@@ -150,7 +147,7 @@ async function interruptibleBySignals<T>(
   };
   for (const name of interrupting) process.on(name, interrupt);
   running.add(controller);
-  // Without it, the process would end in the middle of what never comes, of an extension for instance, without a word.
+  // Without a timer, the process would end silently if an extension's promise never settles.
   const alive = setInterval(() => {}, aliveMs);
   try {
     return await work(controller.signal);
@@ -169,7 +166,7 @@ function killItself(name: NodeJS.Signals, atOnce: () => void): void {
   }
 }
 
-/** Interrupts what runs, as a signal does; false where nothing does. */
+/** Interrupts the running work. Returns false if there is none. */
 export function interruptRunning(reason: string): boolean {
   for (const controller of running) controller.abort(new Error(reason));
   return running.size > 0;

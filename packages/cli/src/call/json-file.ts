@@ -2,10 +2,7 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import { jsonDepthProblem } from "@bonsai-agent/messages/host";
 import { textFile } from "@bonsai-agent/models/host";
 
-/**
- * The value in a JSON file that people edit; undefined where there is no file. A byte-order mark is no fault.
- * @throws BonsaiError `settings_unreadable`.
- */
+/** Reads a JSON file that users edit; undefined without one. @throws BonsaiError `settings_unreadable` */
 export function readJsonFile(file: string): unknown {
   const text = textFile(file);
   if (text === undefined) return undefined;
@@ -15,7 +12,7 @@ export function readJsonFile(file: string): unknown {
   } catch (cause) {
     throw unreadable(`${file} is not valid JSON: ${(cause as Error).message}.`, cause);
   }
-  // What is deeper can be neither shown nor written back.
+  // A deeper value can be neither shown nor written back.
   const problem = jsonDepthProblem(value);
   if (problem !== undefined) throw unreadable(`${file} is ${problem}.`);
   return value;

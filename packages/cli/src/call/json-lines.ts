@@ -1,31 +1,29 @@
 import type { OutStream } from "./io.ts";
 import { drained, outputJson } from "./output.ts";
 
-/** Writes values as JSON, one a line, in order. Who awaits `write` does not run ahead of the reader. */
+/** Writes one JSON value a line. A caller that awaits `write` does not outrun the reader. */
 export class JsonLinesOut {
   readonly #stream: OutStream;
   readonly #interrupted: AbortSignal;
   #hasWritten = false;
-  /** While the stream is full: resolves when more can be written. */
+  /** Set while the stream is full. */
   #drain: Promise<void> | undefined;
 
-  /** @param interrupted once aborted, nobody is waited for any more: who stopped reading does not stop the end */
+  /** @param interrupted after an abort, no write waits for the reader */
   constructor(stream: OutStream, interrupted: AbortSignal) {
     this.#stream = stream;
     this.#interrupted = interrupted;
   }
 
-  /** True from the first line on. */
   get hasWritten(): boolean {
     return this.#hasWritten;
   }
 
-  /** Written at once; resolves when more can be written. */
+  /** Writes at once; resolves when the stream takes more. */
   write(value: unknown): Promise<void> {
     return this.writeJson(outputJson(value));
   }
 
-  /** Writes a line of JSON. */
   writeJson(json: string): Promise<void> {
     this.#hasWritten = true;
     const isFull = this.#stream.write(`${json}\n`) === false;
@@ -39,18 +37,18 @@ export class JsonLinesOut {
   }
 }
 
-/** One line of a stream, without its end; `tooLong` where it had more bytes than are held. */
+/** One line without its end, or the size of a line that is too long. */
 export type LineIn = { text: string } | { tooLong: number };
 
-/** The longest line that is held; longer ones are skipped up to their end. */
+/** Longer lines are skipped up to their end. */
 const mostLineBytes = 128 * 1024 * 1024;
 
 const LF = 0x0a;
 const CR = 0x0d;
 
 /**
- * Splits a stream at LF alone (CR before it is dropped), however its parts are cut. U+2028 and its kind are text like
- * any other. The last line needs no end; a byte-order mark before the first line is dropped, for some shells write one.
+ * Splits a stream at LF and drops a CR before it. U+2028 is text. The last line needs no end. Drops a byte-order
+ * mark, which some shells write.
  */
 export async function* linesIn(
   stream: AsyncIterable<Uint8Array | string>,
@@ -70,7 +68,7 @@ export async function* linesIn(
   if (line.bytes > 0) yield line.take();
 }
 
-/** A line whose end has not come yet. */
+/** A line without its end. */
 class OpenLine {
   bytes = 0;
   readonly #mostBytes: number;

@@ -21,41 +21,41 @@ import type { OfflineGuard } from "./offline-guard.ts";
 import type { Notice, Output } from "./output.ts";
 import { agentCallSettings } from "./settings.ts";
 
-/** The models that a call can use, and who asks them. */
+/** The models of a call, and the client that calls them. */
 export interface ModelRegistry {
   catalogue: Catalogue;
   keys: KeyFile;
   client: ModelClient;
-  /** Where the path of a scenario file starts. */
+  /** The base of a scenario file's path. */
   cwd: string;
   /** With `--offline`: allows only connections to the chosen model. */
   offline?: OfflineGuard;
   onNotice: (notice: Notice) => void;
 }
 
-/** A model, and how much it shall think where its name said so. */
+/** A model, with the thinking level in its name. */
 export interface ModelChoice {
   model: CatalogueModel;
   thinking?: ThinkingLevel;
 }
 
 interface ModelWish {
-  /** `--model`, or the one that a command names. */
+  /** The model of `--model`, or of a command. */
   named?: string | undefined;
-  /** The session that is gone on with. */
+  /** The continued session. */
   origin?: Session | undefined;
-  /** What the session that is left was worked on with. */
+  /** The model of the session before. */
   before?: CatalogueModel | undefined;
-  /** The `model` of the settings. */
+  /** The setting `model`. */
   usual?: string | undefined;
-  /** Stands where no model can be used; default: that is an error. */
+  /** The model if none is usable. Default: an error. */
   spare?: CatalogueModel | undefined;
 }
 
 /**
- * The model to work with: the one that was named, else the session's own, else the one of the session before, else the
- * usual one, else the first that can be used. A session's own that cannot be asked now is passed over with a notice.
- * @throws BonsaiError `no_model` where there is no spare one, and what the catalogue throws for one that was named.
+ * Order: the named model, the session's, the one of the session before, the setting, the first usable one. An
+ * unusable model of the session is a notice.
+ * @throws BonsaiError `no_model`, and the catalogue's errors for a named model
  */
 export async function chooseModel(models: ModelRegistry, wish: ModelWish): Promise<ModelChoice> {
   if (wish.named !== undefined) return findWanted(models, wish.named);
@@ -75,7 +75,7 @@ export async function chooseModel(models: ModelRegistry, wish: ModelWish): Promi
   return other;
 }
 
-/** @param mustAnswer passes over a usual one that could not be asked, where another can */
+/** @param mustAnswer skips an unusable setting if another model is usable */
 async function otherModel(
   models: ModelRegistry,
   { before, usual, spare }: ModelWish,
@@ -101,20 +101,19 @@ async function otherModel(
   });
 }
 
-/** As `findChoice`, for the model to work with: `--offline` allows its server. */
+/** Finds the model to work with: `--offline` allows its server. */
 export function findWanted(models: ModelRegistry, reference: string): Promise<ModelChoice> {
   models.offline?.chooseByName(reference, models.catalogue);
   return findChoice(models, reference);
 }
 
-/** @throws BonsaiError as `findChoice` */
 export async function findModel(models: ModelRegistry, reference: string): Promise<CatalogueModel> {
   return (await findChoice(models, reference)).model;
 }
 
 /**
- * The model that is named, with the level of thinking that stands behind its name.
- * @throws BonsaiError `model_unknown`, `model_ambiguous`, `provider_unknown`, and of a scenario file what reading it throws.
+ * Finds a model and the thinking level in its name.
+ * @throws BonsaiError `model_unknown`, `model_ambiguous`, `provider_unknown`, and the errors of a scenario file
  */
 export async function findChoice(models: ModelRegistry, wanted: string): Promise<ModelChoice> {
   const { reference, ...level } = models.catalogue.divide(wanted);
@@ -127,7 +126,7 @@ async function modelOf({ catalogue, keys, cwd }: ModelRegistry, reference: strin
   return catalogue.find(reference, { apiKey: (provider) => keys.key(provider) });
 }
 
-/** What `--model` names, in the provider of `--provider`, however often that is said. */
+/** Joins `--provider` and `--model`, which may repeat the provider. */
 export function namedReference(
   { catalogue }: ModelRegistry,
   { model, provider }: Invocation["options"],
@@ -154,7 +153,7 @@ export function lendKey(models: ModelRegistry, options: Invocation["options"]): 
     keys.lend(found.provider, apiKey);
     return;
   }
-  // With a provider that is not known, finding the model names the known ones.
+  // Finding a model of an unknown provider lists the known ones.
   if (reference.includes("/")) return;
   throw new BonsaiError({
     code: "wrong_usage",
@@ -163,7 +162,7 @@ export function lendKey(models: ModelRegistry, options: Invocation["options"]): 
   });
 }
 
-/** The model of an earlier day, or why it cannot be asked now: it may be gone, or its key, or its server. */
+/** Returns the session's model, or why it is unusable now. */
 async function usableModel(models: ModelRegistry, reference: string): Promise<CatalogueModel | string> {
   try {
     const { model } = await findWanted(models, reference);
@@ -182,7 +181,7 @@ interface OpenModelsOptions {
   onNotice: (notice: Notice) => void;
 }
 
-/** @throws BonsaiError for a catalogue or keys that cannot be read. */
+/** @throws BonsaiError for an unreadable catalogue or key file */
 export async function openModels({
   io,
   home,
@@ -197,10 +196,7 @@ export async function openModels({
   return { catalogue, keys, client, cwd, onNotice };
 }
 
-/**
- * The model that `--model` names, and the same as summariser. Nothing is asked, so no key is needed.
- * @throws BonsaiError for a name that means none
- */
+/** Finds a model and makes it a summariser. Sends nothing, so it needs no key. */
 export async function namedModel(
   invocation: Invocation,
   reference: string,

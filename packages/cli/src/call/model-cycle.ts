@@ -2,15 +2,14 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import { type CatalogueModel, isReachable, referenceOf, usableModels } from "@bonsai-agent/models";
 import { findChoice, type ModelChoice, type ModelRegistry } from "./model-choice.ts";
 
-/** The models that a key goes through. */
+/** The models that `cycleModel` goes through. */
 export interface ModelCycle {
-  /** In the order of the favourites, else of the catalogue. */
   choices: readonly ModelChoice[];
-  /** Favourites that cannot be asked now, each with the reason, without a full stop. */
+  /** Unusable favourites, each with the reason. */
   left: readonly string[];
 }
 
-/** The favourites that can be asked now; where none are named, all models that can. */
+/** The usable favourites; without favourites, all usable models. */
 export async function modelCycle(models: ModelRegistry, favourites: readonly string[]): Promise<ModelCycle> {
   if (favourites.length === 0) {
     const usable = await usableModels(models);
@@ -25,7 +24,7 @@ export async function modelCycle(models: ModelRegistry, favourites: readonly str
   };
 }
 
-/** Where a step leads from a model; undefined where it leads to no other. A model that is not among them: to the first, or the last. */
+/** The next choice from a model; undefined if there is no other. An unlisted model leads to the first, or the last. */
 export function nextChoice(
   choices: readonly ModelChoice[],
   current: CatalogueModel,
@@ -37,13 +36,13 @@ export function nextChoice(
   return choice === undefined || referenceOf(choice.model) === referenceOf(current) ? undefined : choice;
 }
 
-/** The models that a favourite means, or why there are none. */
+/** The models of a favourite, or the reason why there are none. */
 async function favouriteChoices(models: ModelRegistry, favourite: string): Promise<ModelChoice[] | string> {
   if (favourite.includes("*")) return matching(models, favourite);
   const { reference, ...level } = models.catalogue.divide(favourite);
   const known = models.catalogue.models.find((model) => referenceOf(model) === reference);
   try {
-    // Of a known one, its server is asked nothing before it is chosen.
+    // Do not ask the server about a known model before the user chooses it.
     const choice = known === undefined ? await findChoice(models, favourite) : { model: known, ...level };
     if (isReachable(choice.model, models.keys)) return [choice];
     const { apiKeyEnv, provider } = choice.model;
@@ -56,7 +55,7 @@ async function favouriteChoices(models: ModelRegistry, favourite: string): Promi
   }
 }
 
-/** With `*` for any letters, in the whole name or the id. */
+/** Matches `*` in the whole name or the id. */
 function matching({ catalogue, keys }: ModelRegistry, favourite: string): ModelChoice[] | string {
   const { reference, ...level } = catalogue.divide(favourite);
   const parts = reference.split("*").map((part) => part.replaceAll(/[\\^$.+?()[\]{}|]/g, "\\$&"));

@@ -16,12 +16,11 @@ export class OfflineGuard {
     globalThis.fetch = this.#guarded;
   }
 
-  /** Allows only this model's server from now on. */
   choose(model: Pick<CatalogueModel, "baseUrl">): void {
     this.#allowed = URL.parse(model.baseUrl)?.origin;
   }
 
-  /** The same by name, because a model's server is asked about a model before it is known. */
+  /** Finds the server by the model's name: it may be asked about the model first. */
   chooseByName(reference: string, { providers, models }: Pick<Catalogue, "providers" | "models">): void {
     const found =
       providers.find(({ provider }) => reference.startsWith(`${provider}/`)) ??
@@ -33,7 +32,6 @@ export class OfflineGuard {
     return this.#allowed !== undefined && URL.parse(baseUrl)?.origin === this.#allowed;
   }
 
-  /** Gives the process its own fetch back. */
   close(): void {
     if (globalThis.fetch === this.#guarded) globalThis.fetch = this.#original;
   }

@@ -10,26 +10,25 @@ const pipeWidth = 120;
 const minWidth = 24;
 const maxNoticeWidth = 100;
 
-/** Something that is neither the result nor an error. */
+/** Neither a result nor an error. */
 export interface Notice {
   code: string;
   message: string;
 }
 
-/** The edge to the screen: one JSON value, or lines for a human. */
+/** Prints results as JSON or lines, and notices on stderr. */
 export class Output {
-  /** True when the caller asked for JSON. */
   readonly wantsJson: boolean;
-  /** Columns that human output may take on stdout. */
+  /** Columns on stdout. */
   readonly width: number;
-  /** The same of notices and errors, on stderr. */
+  /** Columns on stderr. */
   readonly noticeWidth: number;
   readonly #io: CliIo;
   readonly #isQuiet: boolean;
-  /** Messages so far: settings and sessions are read more than once. */
+  /** Settings and sessions are read more than once; each message is shown once. */
   readonly #notified = new Set<string>();
 
-  /** @param isQuiet nothing on stderr; errors are not its business */
+  /** @param isQuiet hides notices, but not errors */
   constructor(io: CliIo, wantsJson: boolean, isQuiet = false) {
     this.#io = io;
     this.wantsJson = wantsJson;
@@ -44,14 +43,13 @@ export class Output {
     this.#io.stdout.write(`${outputJson(value, this.#io.stdout.isTTY ? 2 : 0)}\n`);
   }
 
-  /** Prints lines for a human. */
   lines(lines: Iterable<Line>): void {
     for (const piece of inPieces(this.#rendered(lines))) this.#io.stdout.write(piece);
   }
 
   /**
-   * Prints what can be as long as a session, as it is made: a JSON array of the values when JSON was asked for, else the
-   * lines of the view. It does not run ahead of its reader, and ends with it.
+   * Prints a long result while it is made: a JSON array, or the lines of the view. Waits for a slow reader, and
+   * ends with it.
    */
   async list(values: () => Iterable<unknown>, view: () => Iterable<Line>): Promise<void> {
     const indent = this.#io.stdout.isTTY ? 2 : 0;
@@ -60,12 +58,11 @@ export class Output {
     this.#io.stdout.write("\n");
   }
 
-  /** Prints a text as it is made. */
   async text(parts: Iterable<string>): Promise<void> {
     const { stdout } = this.#io;
     for (const piece of inPieces(parts)) {
       if (stdout.write(piece) === false) await drained(stdout);
-      // Only between two turns does a process notice that its reader left.
+      // A process notices only between two turns that its reader left.
       else if (piece.length >= PIECE_CHARACTERS) await turn();
     }
   }
@@ -75,18 +72,18 @@ export class Output {
     for (const line of lines) yield `${renderLine(line, colour)}\n`;
   }
 
-  /** Prints lines on stderr: what is worth knowing beside the result. */
+  /** Prints lines on stderr. */
   note(...lines: Line[]): void {
     if (!this.#isQuiet) this.question(...lines);
   }
 
-  /** The same also where nothing but errors was asked for: a question that is waited for has to be seen. */
+  /** Prints even with --quiet, because the program waits for an answer. */
   question(...lines: Line[]): void {
     const colour = wantsColour(this.#io, this.#io.stderr);
     this.#io.stderr.write(lines.map((line) => `${renderLine(line, colour)}\n`).join(""));
   }
 
-  /** Prints what is worth knowing beside the result, on stderr: for a human, or as one line of JSON. */
+  /** Prints a notice on stderr: for a human, or as one line of JSON. */
   notify({ code, message }: Notice): void {
     if (this.#isQuiet || this.#notified.has(message)) return;
     this.#notified.add(message);
@@ -97,17 +94,15 @@ export class Output {
     }
   }
 
-  /** Prints `value` as JSON when asked for, else the lines of its view. */
   result(value: unknown, view: () => Iterable<Line>): void {
     if (this.wantsJson) this.json(value);
     else this.lines(view());
   }
 }
 
-/** So much is written at once. */
 const PIECE_CHARACTERS = 65_536;
 
-/** The same text in fewer, longer pieces. */
+/** Joins small parts. */
 function* inPieces(parts: Iterable<string>): Generator<string> {
   let text = "";
   for (const part of parts) {
@@ -119,7 +114,7 @@ function* inPieces(parts: Iterable<string>): Generator<string> {
   if (text !== "") yield text;
 }
 
-/** Resolves when more can be written, or at the abort; a stream whose reader left never drains. */
+/** Resolves when the stream takes more, at its end, or at the abort. */
 export function drained(stream: OutStream, signal?: AbortSignal): Promise<void> {
   if (stream.once === undefined) return Promise.resolve();
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -135,13 +130,13 @@ export function drained(stream: OutStream, signal?: AbortSignal): Promise<void> 
 }
 
 function screenWidth(io: Pick<CliIo, "stdout" | "stderr" | "env">): number {
-  // Behind a pipe (`| less`) the terminal can still be seen on stderr.
+  // With `| less`, stderr still knows the terminal.
   const columns = io.stdout.columns ?? Number(io.env.COLUMNS || io.stderr.columns || Number.NaN);
   if (Number.isInteger(columns) && columns > 0) return Math.max(minWidth, columns);
   return io.stdout.isTTY ? defaultWidth : pipeWidth;
 }
 
-/** Node's own rule: FORCE_COLOR before NO_COLOR before what the stream is. */
+/** As in Node: FORCE_COLOR, then NO_COLOR, then the kind of stream. */
 function wantsColour(io: Pick<CliIo, "env">, stream: { isTTY?: boolean | undefined }): boolean {
   const { FORCE_COLOR: force, NO_COLOR: no, TERM: terminal } = io.env;
   if (force !== undefined) return force !== "0" && force !== "false";
@@ -149,22 +144,18 @@ function wantsColour(io: Pick<CliIo, "env">, stream: { isTTY?: boolean | undefin
   return stream.isTTY === true && terminal !== "dumb";
 }
 
-/** Far deeper than any message, and far from the end of the stack. */
+/** Far deeper than any message, but safe for the stack. */
 const MOST_LEVELS = 500;
 
-// Controls but those that indent JSON, format characters (bidirectional, zero-width, byte-order marks), line and
-// paragraph separators, halves of characters, tags and the variation selectors beside them.
+// Controls except those that indent JSON, format characters, line separators, lone surrogates, tags.
 const invisible = /[^\P{Cc}\t\n\r]|[\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u{e0000}-\u{e0fff}]/gu;
 
-/**
- * A value as JSON, for every reader: nothing in it steers a terminal or hides. What is nested deeper than JSON can be
- * written is named in its place; all around it is written.
- */
+/** Writes JSON in which nothing controls a terminal or is invisible. Replaces values that are nested too deeply. */
 export function outputJson(value: unknown, indent = 0): string {
   return jsonWithin(value, { indent, outerLevels: 0 });
 }
 
-/** A text of JSON with all that steers or hides as `\uXXXX`: it means the same value. Parts of a text can be given one by one. */
+/** Escapes such characters as `\uXXXX`. Works on parts of a text, too. */
 function escapedJson(json: string): string {
   return json.replace(invisible, (character) => {
     const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
@@ -172,7 +163,7 @@ function escapedJson(json: string): string {
   });
 }
 
-/** An array as the pieces of its JSON, an item each: of a long one, neither the items nor the text are ever held whole. */
+/** The JSON of an array in pieces, one for each item. */
 export function* outputJsonList(items: Iterable<unknown>, indent: number): Generator<string> {
   const line = indent === 0 ? "" : `\n${" ".repeat(indent)}`;
   let before = `[${line}`;
@@ -208,15 +199,12 @@ function depthGuard(outerLevels: number): (this: object, key: string, value: unk
   };
 }
 
-/** Work shorter than this shows nothing. */
+/** Shorter work shows nothing. */
 const patienceMs = 500;
-/** Reading a session whole is work in one go, in which no timer fires: what it takes is foretold by the size. */
+/** Reading a session blocks timers, so its size decides. */
 const bytesReadInPatience = 40_000_000;
 
-/**
- * Shows `label` on a terminal's stderr while the work takes longer than half a second, and then takes it away; work that
- * shows something itself hides it before, for good.
- */
+/** Shows `label` on a terminal's stderr while the work takes longer than half a second. `hide` removes it for good. */
 export async function withProgress<T>(
   io: CliIo,
   label: string,
@@ -240,7 +228,7 @@ export async function withProgress<T>(
   }
 }
 
-/** The same for work in one go on a file, shown from the start when the file is large. */
+/** The same for blocking work on a large file. */
 export function withReadingProgress<T>(io: CliIo, file: string, work: () => T): T {
   const sizeBytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (!io.stderr.isTTY || sizeBytes < bytesReadInPatience) return work();

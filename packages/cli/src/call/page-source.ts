@@ -17,18 +17,17 @@ interface PageOptionsFrom {
   home: string;
   env: CliIo["env"];
   catalogue: KnownModels;
-  /** The keys in use. Default: the stored ones */
+  /** Default: the stored keys. */
   keys?: Partial<Pick<KeyFile, "secrets">>;
   settings: CompactionSettings;
-  /** False to leave secrets in. Default: true */
+  /** False leaves secrets in. Default: true. */
   redact?: boolean;
-  /** Whose session it was. Default: Bonsai's */
+  /** The program that wrote the session. Default: Bonsai. */
   program?: string | undefined;
 }
 
 type KnownModels = Pick<Catalogue, "models" | "providers">;
 
-/** What a page says beyond its session: the windows and prices of models, and which keys it must not show. */
 export function pageOptions(from: PageOptionsFrom): PageOptions {
   const { catalogue, settings, redact = true, program } = from;
   const known = new Map(catalogue.models.map((model) => [`${model.provider}/${model.id}`, model]));
@@ -53,7 +52,7 @@ export function pageOptions(from: PageOptionsFrom): PageOptions {
   };
 }
 
-/** Keys that no export holds: those that are stored, and those of the environment. */
+/** The stored keys and those of the environment. */
 export function secretsOf({
   home,
   env,
@@ -65,7 +64,7 @@ export function secretsOf({
   return [...stored.map(({ value }) => value), ...inEnvironment];
 }
 
-/** The models and providers that are known; of a user's own that cannot be read, `onNotice` is told, and they are left aside. */
+/** Skips an unreadable catalogue of the user, with a notice. */
 export function knownCatalogue(
   { env }: Pick<CliIo, "env">,
   onNotice: (notice: { code: string; message: string }) => void,
@@ -78,15 +77,15 @@ export function knownCatalogue(
   });
 }
 
-/** Another text after each change of a file. */
+/** Changes with the file. */
 function fileState(file: string): string {
   const { size = 0, mtimeMs = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {};
   return `${size} ${mtimeMs}`;
 }
 
 /**
- * A session file for who looks at it while another program writes: what is new is read after each change, nothing is written.
- * @param read the session that the file holds. Default: it is one itself
+ * A session file that another program may write: each change is read, and nothing is written.
+ * @param read opens the session. Default: the file itself is one
  */
 export function filePageSource(
   file: string,
@@ -113,7 +112,7 @@ export function filePageSource(
 
 const TAIL_BYTES = 4_096;
 
-/** A file as it was once: whether it was only added to since. */
+/** Tells whether text was only appended to a file. */
 class FileBeginning {
   readonly #file: string;
   readonly #stats: Stats | undefined;
@@ -133,7 +132,6 @@ class FileBeginning {
   }
 }
 
-/** The last bytes of so many; fewer where the file has become shorter. */
 function tailOf(file: string, sizeBytes: number): Buffer {
   const length = Math.min(TAIL_BYTES, sizeBytes);
   const bytes = Buffer.alloc(length);
@@ -145,7 +143,7 @@ function tailOf(file: string, sizeBytes: number): Buffer {
   }
 }
 
-/** The session that this program works on, with what is not on disk. */
+/** The program's own session, with entries that are not on disk. */
 export function livePageSource(session: () => Session, options: PageOptions): PageSource {
   let page: SessionPage | undefined;
   return {

@@ -13,19 +13,17 @@ import { grantPath, type PathGrant, pathGrants } from "./trust.ts";
 type PathRequest = Parameters<ConfirmPath>[0];
 
 interface PathQuestionsOptions {
-  /** The project's folder. */
   cwd: string;
-  /** Where what is granted for good is kept. */
   home: string;
   /** The setting `paths.allow`. */
   allow: readonly string[];
-  /** Undefined where nobody can be asked. */
+  /** Undefined without a user. */
   ui: FrontEndUI | undefined;
-  /** False where the answer can be yes or no alone, as programs over RPC know the question. */
+  /** False for RPC, whose question is yes or no. */
   offersGrants: boolean;
 }
 
-/** What the user can answer, in the order of the list: the first is selected, and allows nothing. */
+/** The answers in their order: the first is selected, and allows nothing. */
 const answers = {
   no: "No",
   once: "Yes, once",
@@ -34,14 +32,13 @@ const answers = {
 } as const;
 
 /**
- * Owner of what tools may touch beyond the project: what the user grants once, as long as a session is open, or for good. A
- * grant is a folder with its symbolic links resolved, and what is asked for comes resolved too: neither a link nor `..`
- * leads from one folder to another.
+ * Owner of access outside the project: the user grants it once, for a session, or permanently. Grants and requests
+ * are resolved paths, so that no link or `..` leads elsewhere.
  */
 export class PathQuestions {
   readonly #options: PathQuestionsOptions;
   readonly #inTurn = oneAfterTheOther();
-  /** By session. */
+  /** Grants by session. */
   readonly #granted = new Map<string, Pick<PathGrant, "folder" | "access">[]>();
 
   constructor(options: PathQuestionsOptions) {
@@ -49,21 +46,21 @@ export class PathQuestions {
   }
 
   /**
-   * Asks for the tools of a session; what was granted before, or lies in the project after all, is not asked about.
-   * @param sessionId default: none, before there is one
+   * Asks for the tools of a session, unless the path is in the project or granted.
+   * @param sessionId default: before there is one
    */
   ask(sessionId = ""): ConfirmPath {
-    // One after the other: the answer to one can be that to the next.
+    // In turn, because one answer can settle the next question.
     return (request) => this.#inTurn(() => this.#answer(sessionId, request));
   }
 
-  /** Tools of extensions can be made for another folder than the project, and know nothing of the settings. */
+  /** Tools of extensions may work in another folder, and do not know the settings. */
   get #usual(): Pick<PathGrant, "folder" | "access">[] {
     const { cwd, allow } = this.#options;
     return [cwd, ...allow].map((path) => ({ folder: realPath(absolutePath(path, cwd)), access: "write" }));
   }
 
-  /** @returns undefined where nobody can be asked */
+  /** @returns undefined without a user */
   async #answer(sessionId: string, request: PathRequest): Promise<boolean | undefined> {
     const { cwd, home, ui } = this.#options;
     const session = this.#granted.get(sessionId) ?? [];
@@ -72,7 +69,7 @@ export class PathQuestions {
     if (ui === undefined) return undefined;
     const { toolName, path, access } = request;
     const question = access === "read" ? "Read outside the project?" : "Change a file outside the project?";
-    // A line break in a name would let it write lines of its own into the question.
+    // A line break in a name could imitate lines of the question.
     const message = `The tool ${toolName} wants to ${access === "read" ? "read" : "change"} ${printable(path)}.`;
     if (!this.#options.offersGrants) return ui.confirm(question, message, { signal: request.signal });
     return this.#chosen(ui, `${question} ${message}`, { sessionId, request });
@@ -87,7 +84,7 @@ export class PathQuestions {
     const { cwd, home } = this.#options;
     const folder = folderOf(request.path);
     const grants = this.#mayGrant(folder) ? [answers.session, answers.always] : [];
-    // The title is broken into lines; an answer would be cut, and what it grants not be seen.
+    // The list would cut a long folder; the title wraps.
     const whole = grants.length > 0 ? `${title} Whole folder: ${printable(folder)}` : title;
     const answer = await ui.select(whole, [answers.no, answers.once, ...grants], { signal });
     if (answer === answers.session)
@@ -96,7 +93,7 @@ export class PathQuestions {
     return answer !== undefined && answer !== answers.no;
   }
 
-  /** Not the whole home folder, or what has it in it; and nothing that leads to what is granted. */
+  /** Refuses the home folders and folders that contain them, and Bonsai's own files. */
   #mayGrant(folder: string): boolean {
     const [user, home] = [realPath(homedir()), realPath(this.#options.home)];
     return !isInside(folder, user) && !isInside(folder, home) && !isInside(home, folder);
@@ -107,7 +104,6 @@ function covers(grant: Pick<PathGrant, "folder" | "access">, { path, access }: P
   return (access === "read" || grant.access === "write") && isInside(grant.folder, path);
 }
 
-/** A folder itself, else the one that a file is in. */
 function folderOf(path: string): string {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? path : dirname(path);
 }
@@ -116,7 +112,7 @@ function realPath(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    // It is not there yet.
+    // It does not exist yet.
     return path;
   }
 }

@@ -16,18 +16,15 @@ import {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A file, a key or a setting of pi that stays where it is. */
 export interface LeftBehind {
   name: string;
-  /** One sentence. */
   why: string;
 }
 
-/** The result of an import from pi: the values that were taken over and those that were not. */
 export interface PiImport {
   /** Pi's folder. */
   folder: string;
-  /** The files, keys and settings that Bonsai now has, each in a few words. */
+  /** Files, keys and settings that Bonsai has now. */
   taken: string[];
   left: LeftBehind[];
 }
@@ -43,7 +40,6 @@ export function piFolder(env: Environment): string {
   return given === "" ? join(userHome, ".pi", "agent") : resolve(given.replace(/^~(?=$|[\\/])/, userHome));
 }
 
-/** True if pi has something to take over. */
 export function hasPiSettings(folder: string): boolean {
   return FILES.some((name) => existsSync(join(folder, name)));
 }
@@ -54,7 +50,6 @@ export function shouldOfferPiImport(home: string, env: Environment): boolean {
   return isNew && hasPiSettings(piFolder(env));
 }
 
-/** Writes that the import was offered. */
 export function rememberPiOffer(home: string): void {
   writeNewFile(home, OFFERED, "");
 }
@@ -116,7 +111,6 @@ function importKeys({ folder, taken, left }: PiImport, home: string): void {
   }
 }
 
-/** @returns false for a key that cannot be sent */
 function isStored(store: () => void): boolean {
   try {
     store();
@@ -189,7 +183,6 @@ function importSettings({ folder, taken, left }: PiImport, home: string): void {
   }
 }
 
-/** Pi names the model in two settings. */
 function modelSetting(provider: unknown, id: unknown): Record<string, string> {
   return typeof provider === "string" && typeof id === "string" ? { defaultModel: `${provider}/${id}` } : {};
 }
@@ -237,7 +230,6 @@ function readPi(folder: string, name: string, left: LeftBehind[]): Record<string
   return {};
 }
 
-/** Writes a file that only its owner can read. */
 function writeNewFile(folder: string, name: string, text: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(join(folder, name), text, { mode: 0o600, flag: "wx" });

@@ -5,8 +5,8 @@ import { bonsaiHome, type Session } from "@bonsai-agent/session";
 import type { Invocation } from "./invocation.ts";
 
 /**
- * Redacts what a command prints; with `--no-redact` it returns everything as it is.
- * @param session whose entries are printed: a value is redacted wherever it occurs if any entry gives it away
+ * Redacts a command's output, unless `--no-redact`.
+ * @param session a value is redacted everywhere if one of its entries reveals it
  */
 export function printedSecrets(
   { io: { env }, options }: Pick<Invocation, "io" | "options">,
@@ -14,7 +14,7 @@ export function printedSecrets(
 ): SecretFilter {
   const isOn = options.redact !== false;
   const known = isOn ? [...knownSecrets(bonsaiHome(env), env), ...environmentKeys(env)] : [];
-  // A word is no key.
+  // A short word without digits is no key.
   const values = known.map(({ value }) => value).filter((value) => /\d/.test(value) || value.length >= 16);
   const secrets = new SecretFilter(values, isOn);
   if (isOn && session !== undefined) secrets.learn(entriesOf(session));

@@ -6,16 +6,14 @@ import { mentionedFiles } from "./file-mentions.ts";
 import type { AgentCall } from "./invocation.ts";
 import type { Notice } from "./output.ts";
 
-/** What is sent to the model first. */
 export interface PromptInput {
   text: string;
   images: readonly ImageContent[];
 }
 
 /**
- * The prompt of a call: its words, the files that they name with `@`, and what was piped in. Undefined where there is
- * nothing of all that.
- * @throws BonsaiError `file_not_found`, `file_not_text`, `file_too_large`, `input_not_text`, `input_too_large`.
+ * The prompt of a call: its words, the files that it mentions, and the piped text.
+ * @throws BonsaiError `file_not_found`, `file_not_text`, `file_too_large`, `input_not_text`, `input_too_large`
  */
 export async function promptInput(call: AgentCall): Promise<PromptInput | undefined> {
   const { words, io } = call;
@@ -43,15 +41,11 @@ export async function requiredPrompt(call: AgentCall): Promise<PromptInput> {
   });
 }
 
-/** About a million tokens; no model takes more. */
+/** About a million tokens. */
 const mostBytes = 4_000_000;
-/** A pipe that nobody writes to and nobody closes looks like a program that hangs. */
+/** An open pipe without a writer looks like a hanging program. */
 const noticeAfterMs = 3_000;
 
-/**
- * What was piped into the process, up to its end; empty where nothing was.
- * @throws BonsaiError `input_too_large`, `input_not_text`.
- */
 async function readPipedText({ io, output }: AgentCall): Promise<string> {
   const { stdin } = io;
   if (stdin === undefined || stdin.isTTY) return "";
@@ -95,7 +89,6 @@ function notText(): BonsaiError {
   });
 }
 
-/** @throws BonsaiError `wrong_usage` for words on the command line where prompts come as lines */
 export function refuseWords({ words }: Pick<AgentCall, "words">): void {
   const message = "--mode rpc takes prompts on stdin, not on the command line.";
   if (words.length > 0) throw wrongUsage(message, 'Send a line like {"type":"prompt","message":"…"}.');

@@ -1,10 +1,10 @@
 import type { DialogOptions, FrontEndUI } from "@bonsai-agent/extension/host";
 import type { SetTimer } from "@bonsai-agent/lifecycle";
 
-/** A timer cannot wait longer. */
+/** Maximum delay of a timer. */
 const longestTimeoutMs = 2 ** 31 - 1;
 
-/** Aborted when a question is over without an answer: its own signal, its timeout, or the end of the whole. */
+/** Aborts a question at its own signal, its timeout, or the end of all. */
 export function dialogEnd(ended: AbortSignal, { signal, timeout }: DialogOptions = {}): AbortSignal {
   const ends = [ended];
   if (signal !== undefined) ends.push(signal);
@@ -13,7 +13,7 @@ export function dialogEnd(ended: AbortSignal, { signal, timeout }: DialogOptions
   return AbortSignal.any(ends);
 }
 
-/** Tools run side by side; a user answers one question at a time. */
+/** Tools run in parallel, but the user answers one question at a time. */
 export function oneAfterTheOther(): <Answer>(ask: () => Promise<Answer>) => Promise<Answer> {
   let last: Promise<unknown> = Promise.resolve();
   return (ask) => {
@@ -23,14 +23,13 @@ export function oneAfterTheOther(): <Answer>(ask: () => Promise<Answer>) => Prom
   };
 }
 
-/** Has timers stand still while such a question is open. */
 type CountAsked = <Args extends unknown[], Answer>(ask: Asked<Args, Answer>) => Asked<Args, Answer>;
 
 type Asked<Args extends unknown[], Answer> = (...args: Args) => Promise<Answer>;
 
 /**
- * A user interface whose questions are counted, and a timer for handlers that does not run out while one is open: no
- * extension is called slow because its user takes the time to think.
+ * Wraps a UI, and makes timers that do not run out while a question is open: the user's thinking does not make an
+ * extension slow.
  */
 export function pauseTimersWhileAsking<UI extends FrontEndUI | undefined>(
   ui: UI,

@@ -16,13 +16,12 @@ type PromptTemplate = NonNullable<ReturnType<ReadTemplates["templates"]["get"]>>
 export type Called = (Skill & { place: ResourcePlace }) | PromptTemplate;
 
 interface ExpandCallOptions extends Required<Pick<PromptInput, "text">> {
-  /** Those that come with the text. */
   images: NonNullable<PromptInput["images"]>;
   cwd: string;
   onNotice: (notice: { code: string; path: string; message: string }) => void;
 }
 
-/** What is sent for a call of a template or a skill. @throws BonsaiError `skill_unreadable` */
+/** Expands the call of a template or a skill. @throws BonsaiError `skill_unreadable` */
 export function expandCall(called: Called, options: ExpandCallOptions): Expansion {
   const { typed, behind } = partsOf(options.text);
   const { text, commands } = expandResourceCall(called, typed);
@@ -38,17 +37,17 @@ export function expandCall(called: Called, options: ExpandCallOptions): Expansio
   };
 }
 
-/** What was typed, and what was put behind it: files that it names, and what was piped in. */
+/** Splits the typed text from the quoted files and the piped text after it. */
 function partsOf(text: string): { typed: string; behind: string } {
   const piped = text.endsWith("\n</stdin>") ? text.indexOf("\n\n<stdin>\n") : -1;
   const { text: typed } = quotedFiles(piped < 0 ? text : text.slice(0, piped));
   return { typed, behind: text.slice(typed.length).trim() };
 }
 
-/** Files that the text names are sent as if it had been typed; one that cannot be sent is a notice. */
+/** Adds mentioned files, as for a typed text. An unusable one is a notice. */
 function filesOf(text: string, { path, place }: PromptTemplate, options: ExpandCallOptions) {
   const { cwd, onNotice } = options;
-  // What the user keeps may name what it likes; what came with a project or a package, only what is in the project.
+  // The user's own templates may name any file; those of a project or a package, only files in the project.
   const isOwn = place.origin === "user" || place.origin === "settings" || place.origin === "flag";
   const project = realpathSync(cwd);
   return mentionedFiles(

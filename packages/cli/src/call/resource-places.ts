@@ -2,38 +2,34 @@ import { existsSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
-/** What users keep as files beside their settings and extensions. */
 export type ResourceKind = "skills" | "prompts" | "themes";
 
 export const resourceKinds: readonly ResourceKind[] = ["skills", "prompts", "themes"];
 
-/** Where such a file or folder was found. */
 export type ResourceOrigin = "package" | "user" | "project" | "settings" | "extension" | "flag";
 
-/** A file, or a folder that is searched. It need not exist. */
+/** A file, or a folder to search. It need not exist. */
 export interface ResourcePlace {
   /** Absolute. */
   path: string;
   origin: ResourceOrigin;
-  /** The package, or the extension, that brings it. */
+  /** The package or extension. */
   from?: string;
 }
 
 export interface ResourcePlacesOptions {
-  /** Bonsai's home folder. */
   home: string;
-  /** The user's home folder, for what other agents keep there. */
   userHome: string;
   cwd: string;
-  /** False leaves the project's own aside. */
+  /** False skips the project's own. */
   isProjectTrusted: boolean;
-  /** What packages and extensions bring, what settings and flags name. Default: none. */
+  /** Paths of packages, extensions, settings and flags. Default: none. */
   more?: readonly ResourcePlace[];
-  /** Only what flags name. Default false. */
+  /** Uses only paths of flags. Default: false. */
   onlyFlags?: boolean;
 }
 
-/** Folders below the user's home, with those of other agents first: what stands in Bonsai's own counts above them. */
+/** Folders in the user's home. Later ones win, and Bonsai's own are last. */
 const userFolders: Readonly<Record<ResourceKind, readonly string[]>> = {
   skills: [".claude/skills", ".pi/agent/skills", ".agents/skills"],
   prompts: [".claude/commands", ".pi/agent/prompts"],
@@ -46,13 +42,10 @@ const projectFolders: Readonly<Record<ResourceKind, readonly string[]>> = {
   themes: [".pi/themes", ".bonsai/themes"],
 };
 
-/** What counts over what: the later. */
+/** Later origins win. */
 const order: readonly ResourceOrigin[] = ["package", "user", "project", "settings", "extension", "flag"];
 
-/**
- * Where things of a kind are looked for, in order: what is found later stands over what has the same name. A place with
- * two names, by a link for instance, counts once, as the later.
- */
+/** The places of a kind; later ones win. A place with two names, such as a link, counts once. */
 export function resourcePlaces(kind: ResourceKind, options: ResourcePlacesOptions): ResourcePlace[] {
   const { home, userHome, isProjectTrusted, more = [], onlyFlags = false } = options;
   const at = (folder: string, names: readonly string[]): ResourcePlace[] =>
@@ -68,8 +61,8 @@ export function resourcePlaces(kind: ResourceKind, options: ResourcePlacesOption
 }
 
 /**
- * The places of the project alone, trusted or not; none in the user's home folder, for there they are the user's own.
- * Skills in `.agents` are those of each folder up to the repository's root, the nearest last.
+ * The project's own places; none in the user's home folder. Skills in `.agents` can be in each folder up to the
+ * repository's root.
  */
 export function projectPlaces(
   kind: ResourceKind,
@@ -85,7 +78,7 @@ export function projectPlaces(
     .map((path) => ({ path, origin: "project" }));
 }
 
-/** The folders around this one up to the root of its repository, the outermost first; none outside of one. */
+/** The folders above up to the repository's root, outermost first. */
 function foldersAbove(cwd: string): string[] {
   const above: string[] = [];
   for (let folder = resolve(cwd); !existsSync(join(folder, ".git")); ) {
@@ -97,7 +90,6 @@ function foldersAbove(cwd: string): string[] {
   return above;
 }
 
-/** The folder in which other agents keep what is the user's. */
 export function userHomeFolder(env: Readonly<Record<string, string | undefined>>): string {
   return env.HOME || homedir();
 }
@@ -112,7 +104,6 @@ function eachOnce(places: readonly ResourcePlace[]): ResourcePlace[] {
   return [...last.values()];
 }
 
-/** Of what is not there, the path itself. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);

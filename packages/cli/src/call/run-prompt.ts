@@ -12,23 +12,19 @@ import { terminalUi } from "./terminal-ui.ts";
 
 interface RunPromptOptions<Value> {
   call: AgentCall;
-  /** The prompt, where it was read already. */
+  /** The prompt, if it was read before. */
   given?: PromptInput | undefined;
   signal: AbortSignal;
   onNotice: (notice: AgentNotice) => void;
   listen: (lifecycle: Lifecycle<LifecycleEvents>) => void;
-  /** Called before a question is shown: what else is on the screen ends its line. */
+  /** Called before a question is shown, to end a line on the screen. */
   onShow?: () => void;
-  /** Called before the session starts. */
   onOpen?: (host: AgentHost) => Promise<void>;
   /** Called while the session is still open. */
   onEnd: (result: RunResult, host: AgentHost) => Value;
 }
 
-/**
- * Opens the session of a call, sends its prompt, waits for the end and closes everything: what print and JSON mode have
- * in common.
- */
+/** Opens the session of a call, sends its prompt and closes everything. Print and JSON mode share it. */
 export async function runPrompt<Value>(options: RunPromptOptions<Value>): Promise<Value> {
   const { call, given, signal, onNotice, listen, onShow, onOpen, onEnd } = options;
   const ui = terminalUi({ io: call.io, output: call.output, signal, ...(onShow && { onShow }) });
@@ -52,7 +48,6 @@ export async function runPrompt<Value>(options: RunPromptOptions<Value>): Promis
   }
 }
 
-/** The signal that interrupts the call aborts the work in good order. */
 async function promptUntil(host: AgentHost, input: PromptInput, signal: AbortSignal): Promise<RunResult> {
   if (signal.aborted) return { status: "aborted" };
   const stop = () => void host.agent.abort();
@@ -64,10 +59,9 @@ async function promptUntil(host: AgentHost, input: PromptInput, signal: AbortSig
   }
 }
 
-/** Sends a prompt, or runs the extension's command that it is. */
 async function send(host: AgentHost, { text, images }: PromptInput, signal: AbortSignal): Promise<RunResult> {
   const { extensions, ending } = host.app;
-  // An extension may have given the agent work when the session started.
+  // An extension may have started work with the session.
   await host.agent.idle();
   if (signal.aborted) return { status: "aborted" };
   if (ending.aborted) return { status: "handled" };
@@ -77,8 +71,8 @@ async function send(host: AgentHost, { text, images }: PromptInput, signal: Abor
 }
 
 /**
- * Runs a command of an extension, and waits for the work that it gave the agent; it can go on in another session.
- * @returns the result of the last run that came of it; `handled` where none did
+ * Runs an extension's command and waits for its work, which can move to another session.
+ * @returns the last run's result, or `handled`
  * @throws BonsaiError `extension_command_failed`
  */
 async function runCommandToEnd(host: AgentHost, text: string, signal: AbortSignal): Promise<RunResult> {
@@ -96,11 +90,11 @@ async function runCommandToEnd(host: AgentHost, text: string, signal: AbortSigna
   return signal.aborted ? { status: "aborted" } : last;
 }
 
-/** Notifies of a text that looks like a command and is none: it goes to the model as it stands. */
+/** Warns about a text that looks like a command. It goes to the model. */
 export async function noticeUnknown({ app }: Pick<AgentHost, "app">, text: string): Promise<void> {
   const { extensions, resources, onNotice } = app;
   const [, name] = /^\s*\/([a-z][\w:.-]*)(?=\s|$)/i.exec(text) ?? [];
-  // It may as well begin with a path.
+  // The text may begin with a path.
   if (name === undefined || existsSync(`/${name}`) || (await resources.hasCommand(text))) return;
   const names = [...extensions.commands, ...(await resources.commands())].map((command) => command.name);
   const more = didYouMean(name.toLowerCase(), names, "/");
@@ -111,7 +105,7 @@ export async function noticeUnknown({ app }: Pick<AgentHost, "app">, text: strin
   });
 }
 
-/** Runs a call that Ctrl-C cancels; what breaks off with the signal's own reason was cancelled, and did not fail. */
+/** Runs a call that Ctrl-C cancels. An error that is the signal's reason is a cancellation, not a failure. */
 export function interruptibleCall(
   { io }: AgentCall,
   work: (signal: AbortSignal) => Promise<ExitCode>,

@@ -20,11 +20,11 @@ import type { Notice } from "./output.ts";
 import { pathInMemory } from "./session-copy.ts";
 import { openSessionFile, resolveEntryId, sessionPath, sessionPlace } from "./session-file.ts";
 
-/** Which session a call works in. Nothing is written before `open`. */
+/** The session of a call. Nothing is written before `open`. */
 export interface SessionChoice {
-  /** The session that is gone on with or copied; undefined for a new one. */
+  /** The continued or copied session; undefined for a new one. */
   origin: Session | undefined;
-  /** Of `session_start` where the program starts with it: as in pi, also with a session from before. */
+  /** For `session_start`. As in pi, a continued session has "startup", too. */
   reason: "startup" | "fork";
   open(): Session;
 }
@@ -51,7 +51,7 @@ function openNamed(name: string, app: AppContext): Session {
   return opened(sessionPath(name, app.call), app);
 }
 
-/** Opens a session file; notices name it, for often the user did not. */
+/** Opens a session file. Notices name it. */
 function opened(file: string, { call, models }: AppContext): Session {
   return openSessionFile(file, call, ({ code, message }) =>
     models.onNotice({ code, message: message.includes(file) ? message : `${file}: ${message}` }),
@@ -62,7 +62,7 @@ function existing(session: Session): SessionChoice {
   return { origin: session, reason: "startup", open: () => session };
 }
 
-/** A new session, in memory or in a file among the recorded ones: it is there from the first entry on. */
+/** A new session, in memory or in a file that its first entry creates. */
 export function newSession(
   { cwd, call, models: { onNotice } }: AppContext,
   isKept: boolean,
@@ -79,7 +79,7 @@ export function newSession(
   return { origin: undefined, reason: "startup", open };
 }
 
-/** A copy of a session up to an entry, among the recorded ones. */
+/** A copy of a session up to an entry. */
 export function forkedSession(
   origin: Session,
   at: string | null,
@@ -124,13 +124,13 @@ const skipWords: Readonly<Record<SkippedFile["reason"], string>> = {
   unreadable: "it is unreadable",
 };
 
-/** What was passed over on an earlier day already is no news. */
+/** An older skipped file is no news. */
 function isNewerThan(latest: SessionSummary | undefined): (skipped: SkippedFile) => boolean {
   return ({ file }) =>
     (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0) > (latest?.lastActivityMs ?? 0);
 }
 
-/** What goes from session to session. */
+/** Moves between sessions. */
 interface SessionMover {
   readonly app: AppContext;
   readonly agent: Agent;
@@ -138,7 +138,7 @@ interface SessionMover {
   fork(entryId: string, choice: SessionChoice, position: "before" | "at"): Promise<boolean>;
 }
 
-/** How commands of extensions go elsewhere: as the user would. */
+/** Session commands of extensions. */
 export function sessionControl(mover: SessionMover): SessionControl {
   return {
     newSession: async ({ parentSession }) => mover.replace("new", freshChoice(mover, parentSession)),
@@ -177,7 +177,7 @@ function summaryOptions({
   };
 }
 
-/** A new session, in memory where the one before is. */
+/** A new session, in memory if the current one is. */
 export function freshChoice({ app, agent }: SessionMover, parentSession?: string): SessionChoice {
   return newSession(app, agent.session.file !== undefined, parentSession);
 }
@@ -186,7 +186,7 @@ export function namedChoice({ app }: SessionMover, name: string): SessionChoice 
   return existing(openNamed(name, app));
 }
 
-/** A copy up to an entry; "before": of a user's message, up to what stands before it. In memory where the session is. */
+/** A copy up to an entry; with "before", up to the parent of a user message. In memory if the session is. */
 export function forkChoice(
   { app, agent }: SessionMover,
   entryId: string,
@@ -204,13 +204,12 @@ function placeBefore(session: Session, entryId: string): string | null {
 }
 
 /**
- * A new session's file that is made at the second append: the first, its header, waits in memory. Who opens a session
- * and sends nothing leaves no file behind.
+ * Creates a session's file at the second append, because the first is the header. A session without entries leaves
+ * no file.
  */
 export class LateFileStore implements SessionStore {
   readonly readOnly = undefined;
   readonly #planned: string;
-  /** In memory until there is a file. */
   #store: SessionStore = new MemoryStore();
   #beginning: string | undefined;
 
@@ -218,7 +217,7 @@ export class LateFileStore implements SessionStore {
     this.#planned = file;
   }
 
-  /** Where the file is, or will be. */
+  /** The file's path, even before it exists. */
   get file(): string {
     return this.#store.file ?? this.#planned;
   }
@@ -231,7 +230,7 @@ export class LateFileStore implements SessionStore {
     return this.#store.read(target, offset);
   }
 
-  /** @throws BonsaiError as a store does, and at the second append what `JsonlStore.create` throws. */
+  /** @throws BonsaiError as a store does; the second append also as `JsonlStore.create` */
   append(text: string): number {
     if (this.#store instanceof JsonlStore) return this.#store.append(text);
     if (this.#beginning !== undefined) return this.#make(this.#beginning, text);

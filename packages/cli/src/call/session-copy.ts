@@ -9,14 +9,14 @@ import {
   type SessionStore,
 } from "@bonsai-agent/session";
 
-/** A session for trying out what must not be written, with the ids of the one that it stands for. */
+/** A session for trials, with the ids of the original. */
 interface TrialCopy {
   session: Session;
-  /** What was appended, oldest first. */
+  /** The appended entries, oldest first. */
   added(): Entry[];
 }
 
-/** Stands at an entry of the given session. It reads what that one is stored in, and keeps in memory what is appended. */
+/** Makes a copy at an entry. It reads the original's store and appends in memory. */
 export function trialCopy(session: Session, leafId: string | null): TrialCopy {
   const isOld = (session.header.version ?? 1) < SESSION_VERSION;
   const copy =
@@ -34,10 +34,10 @@ function laidOver(session: Session, leafId: string | null): Session {
   return copy;
 }
 
-/** So many entries are appended at once. */
+/** Entries in one append. */
 const BATCH_ENTRIES = 512;
 
-/** A session in memory that holds the path to an entry, with the same ids: also of one that is old or refuses appends. */
+/** A copy of the path to an entry in memory, with the same ids. */
 export function pathInMemory(session: Session, leafId: string | null): Session {
   const copy = createSession({ cwd: session.cwd, id: session.id });
   const path = session.path(leafId);
@@ -46,15 +46,11 @@ export function pathInMemory(session: Session, leafId: string | null): Session {
   return copy;
 }
 
-/** What an entry holds apart from its place. */
 export function draftOf({ parentId: _parentId, timestamp: _timestamp, ...draft }: Entry): EntryDraftWithId {
   return draft as EntryDraftWithId;
 }
 
-/**
- * A store over another one, which it only reads. Appended text stays in memory, to try changes without writing them.
- * It does not see later changes to the other store.
- */
+/** Reads another store and appends in memory. Does not see later changes of the other store. */
 export class OverlayStore implements SessionStore {
   readonly file = undefined;
   readonly readOnly = undefined;

@@ -16,32 +16,29 @@ import { isProjectTrusted } from "./trust.ts";
 
 interface OpenSessionExtensionsOptions {
   invocation: Pick<Invocation, "io" | "options" | "output">;
-  /** Undefined for a command that opens no session. */
+  /** Undefined for a command without a session. */
   session?: Session;
-  /** Interrupts the command: questions are then answered as if nobody were there. */
+  /** Interrupts the command: questions then get no answer. */
   signal: AbortSignal;
-  /** The model that the command was given; asked once the extensions, which may bring it, are loaded. */
+  /** Finds the command's model after loading, because extensions can bring it. */
   findModel?: (models: ModelRegistry) => Promise<CatalogueModel>;
   /** Called before an extension shows or asks something. */
   onShow?: () => void;
 }
 
-/** The extensions of a command that works on a session without an agent. */
+/** The extensions of a command without an agent. */
 interface SessionExtensions {
-  /** For what is done with the session. */
   lifecycle: Lifecycle<LifecycleEvents>;
-  /** What `findModel` found. */
   model: CatalogueModel | undefined;
-  /** The models, those of extensions included. @throws BonsaiError for a catalogue or keys that cannot be read */
+  /** The models, including those of extensions. @throws BonsaiError for an unreadable catalogue or key file */
   models(): Promise<ModelRegistry>;
-  /** Notifies the extensions, and unloads them. To be called before the session is closed. */
+  /** Notifies and unloads the extensions. Call it before the session is closed. */
   close(): Promise<void>;
 }
 
 /**
- * Loads the extensions that flags, settings and folders name, and notifies them of the session. Undefined where none can
- * be found: then nothing was loaded.
- * @throws BonsaiError where one that `-e` names cannot be loaded
+ * Loads the extensions of a command and notifies them of the session. Undefined if there are none.
+ * @throws BonsaiError for a broken extension of `-e`
  */
 export async function openSessionExtensions({
   invocation,
@@ -101,7 +98,7 @@ export async function openSessionExtensions({
     models,
     model,
     async close() {
-      // Also after an interruption: who opened something at the start closes it now.
+      // Even after an interruption, extensions close their resources.
       const ending = { signal: AbortSignal.timeout(endGraceMs) };
       if (session !== undefined)
         await lifecycle.notify("session_shutdown", { type: "session_shutdown", reason: "quit" }, ending);

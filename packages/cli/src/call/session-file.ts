@@ -7,12 +7,11 @@ import type { Invocation } from "./invocation.ts";
 import { type Notice, withReadingProgress } from "./output.ts";
 import { absolutePath } from "./paths.ts";
 
-/** Opens the session that a command's first argument names. */
 export function openNamedSession(invocation: Invocation): Session {
   return openSessionFile(sessionFile(invocation), invocation);
 }
 
-/** Opens a session file; its notices go to stderr by default. */
+/** Opens a session file. Notices go to stderr by default. */
 export function openSessionFile(
   file: string,
   { io, output }: Pick<Invocation, "io" | "output">,
@@ -21,12 +20,11 @@ export function openSessionFile(
   return withReadingProgress(io, file, () => openSession(file, { onNotice }));
 }
 
-/** The absolute path of the session that a command's first argument names. */
 export function sessionFile(invocation: Invocation): string {
   return sessionPath(invocation.args[0]!, invocation);
 }
 
-/** Where a call finds sessions and makes new ones: among Bonsai's own, or in the folder of `--session-dir`. */
+/** The folder of sessions: Bonsai's own, or that of `--session-dir`. */
 export interface SessionPlace {
   home: string;
   folder?: string;
@@ -45,7 +43,7 @@ export function sessionPlace({ io, options }: Pick<Invocation, "io" | "options">
   });
 }
 
-/** The absolute path of the session that a name means: a file, or the id of a recorded one. */
+/** The path of a session file, or of the recorded session with this id. */
 export function sessionPath(name: string, call: Pick<Invocation, "io" | "options">): string {
   const { cwd } = call.io;
   const path = absolutePath(name, cwd);
@@ -53,7 +51,7 @@ export function sessionPath(name: string, call: Pick<Invocation, "io" | "options
   return findSession({ session: name, cwd, ...sessionPlace(call) });
 }
 
-/** The entry whose id is `id` or is the only one that begins so; else the only one with that label. */
+/** Finds an entry by its id, by the start of its id, or by its label. */
 export function resolveEntryId(session: Session, id: string): string {
   const index = session.index();
   if (session.entry(id) !== undefined) return id;
@@ -72,7 +70,7 @@ function labelledEntries(session: Session, label: string): string[] {
   return labelled.flatMap(([id]) => (session.entry(id) === undefined ? [] : [id]));
 }
 
-/** Where a command stands: the place that `--leaf` names, else the current position. */
+/** The entry of `--leaf`, else the current position. */
 export function leafOf(session: Session, { options }: Invocation): string | null {
   return typeof options.leaf === "string" ? resolveEntryId(session, options.leaf) : session.leafId;
 }
@@ -98,9 +96,8 @@ function ambiguousEntry(name: string, matches: readonly string[], isId: boolean)
 }
 
 /**
- * The absolute path that `-o` names, or `name`; undefined without either.
- * @param name as the call has it in another place than behind `-o`
- * @throws BonsaiError `output_exists`: nothing is ever overwritten, for it could be a session; `wrong_usage` for two names
+ * The path of `-o`, or `name`.
+ * @throws BonsaiError `output_exists`, because an existing file could be a session; `wrong_usage` for two names
  */
 export function outputFile({ options, io }: Invocation, name?: string): string | undefined {
   const given = typeof options.output === "string" ? options.output : undefined;
@@ -125,16 +122,12 @@ export function outputExists(file: string): BonsaiError {
   });
 }
 
-/** What a file of Markdown may end with; nothing, too: a pipe has no ending. */
+/** A pipe has no ending. */
 const markdownEndings = ["", ".md", ".markdown", ".txt"];
 
-/** What a page may end with. */
 const pageEndings = [".html", ".htm"];
 
-/**
- * The format that a file's name promises.
- * @throws BonsaiError `export_format_unknown` for another one than Markdown and HTML
- */
+/** @throws BonsaiError `export_format_unknown` */
 export function exportFormat(file: string): "markdown" | "html" {
   const name = basename(file);
   const [ending = ""] = /\.[^.]+$/.exec(name) ?? [];
@@ -149,7 +142,7 @@ export function exportFormat(file: string): "markdown" | "html" {
   });
 }
 
-/** Writes a new file, whole or not at all. @param pieces one after the other @throws BonsaiError `output_exists` */
+/** Writes a new file whole or not at all. @throws BonsaiError `output_exists` */
 export function writeOutput(path: string, pieces: string | Iterable<string>): void {
   if (existsSync(path)) throw outputExists(path);
   const file = new NewFile(path, outputExists);

@@ -7,24 +7,22 @@ import { FactCounter } from "../views/session-facts.ts";
 import type { SessionPlace } from "./session-file.ts";
 
 export interface ImportSessionOptions {
-  /** Absolute: another agent's transcript, or a session. It stays as it is. */
+  /** Absolute: a transcript of another agent, or a session. It does not change. */
   path: string;
-  /** Where recorded sessions are. */
   place: SessionPlace;
-  /** Where it goes instead; absolute. */
+  /** The new session's path. Default: among the recorded ones. */
   file?: string | undefined;
-  /** The new session's folder. Default: that of the file; of a transcript that names none, `/`. */
+  /** The new session's working folder. Default: that of the source, or `/`. */
   cwd?: string | undefined;
-  /** Which session of a folder that holds several. */
+  /** One session of a folder with several. */
   sessionId?: string | undefined;
 }
 
-/** What was imported, and what the import had to deal with. */
 export interface ImportedReport {
   id: string;
-  /** The session that was written. */
+  /** The written session. */
   file: string;
-  /** `session` for one of Bonsai or pi, which was copied. */
+  /** `session` for a copied session of Bonsai or pi. */
   format: string;
   program: string;
   cwd: string;
@@ -34,21 +32,20 @@ export interface ImportedReport {
   skipped: Record<string, number>;
   models: string[];
   usage: Usage;
-  /** Sub-agents' sessions inside the same transcript, which are not written. */
+  /** Sessions of sub-agents in the transcript, which are not written. */
   subAgentCount: number;
   notices: ImportedNotice[];
 }
 
-/** Of a transcript, or of a session that is damaged: then with the code of the session's own notice. */
+/** `kind` is the code of a session's own notice. */
 export interface ImportedNotice extends Omit<ImportResult["report"]["notices"][number], "kind"> {
   kind: string;
 }
 
 /**
- * Makes a recorded session of another agent's transcript, or of a session that is not among the recorded ones: its copy,
- * with all branches.
- * @throws BonsaiError `session_exists`: what was imported before is not written over; what `importTranscript` throws,
- *   `transcript_is_session` for a session that is recorded already
+ * Imports another agent's transcript, or copies a session that is not recorded, with all branches.
+ * @throws BonsaiError `session_exists`, `transcript_is_session` for a recorded session, and the errors of
+ *   `importTranscript`
  */
 export function importSession(options: ImportSessionOptions): ImportedReport {
   const { path, place, cwd, sessionId } = options;
@@ -68,7 +65,7 @@ export function importSession(options: ImportSessionOptions): ImportedReport {
   };
 }
 
-/** A session that lies elsewhere than it would by itself. */
+/** True for a session outside the folder of recorded sessions. */
 function isForeignSession({ path, place, cwd, file }: ImportSessionOptions): boolean {
   if (detectTranscript(path)?.format !== "session") return false;
   if (file !== undefined) return true;
@@ -111,7 +108,7 @@ function reportOf(file: string, notices: ImportedNotice[]): ImportedReport {
   }
 }
 
-/** Where an imported session belongs when nobody names a place. */
+/** The default place of an imported session. */
 export function importedSessionFile({ cwd, id, timestamp }: SessionHeader, place: SessionPlace): string {
   return newSessionFile({ ...place, cwd, id, now: new Date(timestamp) });
 }

@@ -11,19 +11,18 @@ export function settingsFile(home: string): string {
   return join(home, "settings.json");
 }
 
-/** The settings in the user's file; empty without one. @throws BonsaiError `settings_unreadable` */
+/** The settings in the user's file. @throws BonsaiError `settings_unreadable` */
 export function readSettings(home: string): Section {
   const value = readJsonFile(settingsFile(home)) ?? {};
-  // What is no object is refused, with words, by whoever validates it.
+  // The later validation refuses other values.
   return value as Section;
 }
 
-/** The value at a path; undefined where there is none. */
 export function valueAt(settings: unknown, path: SettingPath): unknown {
   return path.reduce<unknown>((value, key) => (isSection(value) ? value[key] : undefined), settings);
 }
 
-/** The settings with another value at a path; undefined takes it away, and sections that are empty then. */
+/** Sets the value at a path; undefined removes it and empty sections. */
 export function withValue(settings: Section, path: SettingPath, value: unknown): Section {
   const [key, ...rest] = path;
   if (key === undefined) return settings;
@@ -36,9 +35,8 @@ export function withValue(settings: Section, path: SettingPath, value: unknown):
 }
 
 /**
- * Changes one setting in the user's file: the file as a whole or not at all, for its owner alone; the order of its keys
- * and the width of its indentation stay, a link stays a link.
- * @throws BonsaiError for a value that is not allowed, and for a file that cannot be read; then nothing is written
+ * Changes one setting in the user's file. Keeps the order of keys, the indentation and a link.
+ * @throws BonsaiError for an invalid value or an unreadable file; then nothing is written
  */
 export function writeSetting(home: string, path: SettingPath, value: unknown): void {
   const file = settingsFile(home);

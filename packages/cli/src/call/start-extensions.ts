@@ -96,12 +96,12 @@ function notFound({ path, message, hint }: FindProblem): BonsaiError {
 }
 
 let notify: ExtensionHost["onNotice"] | undefined;
-/** An error in a timer that returns is one notice. */
+/** Repeated errors of a timer are one notice. */
 const notified = new Set<string>();
 
 /**
- * An error in a timer of an extension, or in a promise that it does not wait for, is a notice, and the work goes on. Any
- * other ends the process, as it would without this.
+ * Turns an uncaught error of an extension into a notice, and the work continues. Any other ends the process, as
+ * without this.
  */
 function reportUncaughtErrors(onNotice: ExtensionHost["onNotice"]): void {
   if (notify === undefined) process.on("uncaughtException", caught);
@@ -115,23 +115,20 @@ function caught(error: unknown): void {
     notified.add(notice.message);
     return;
   }
-  // Whoever else listens decides.
+  // Another listener decides.
   if (process.listenerCount("uncaughtException") > 1) return;
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
   process.stderr.write(`${printableLines(stack).join("\n")}\n`);
   process.exit(ExitCode.failed);
 }
 
-/**
- * Standard output belongs to the answer, or to lines of JSON: what extensions print, with `console` or by themselves,
- * goes to standard error.
- */
+/** Standard output is for the answer or JSON lines, so the output of extensions goes to standard error. */
 function redirectConsole(): void {
   globalThis.console = new Console(process.stderr, process.stderr);
   process.stdout.write = process.stderr.write.bind(process.stderr);
 }
 
-/** What extensions import by name and get from the command itself: there may be no `node_modules` beside them. */
+/** Modules that extensions import by name. Their folder may have no `node_modules`. */
 export function virtualModules(): VirtualModules {
   return {
     ...piModules(),

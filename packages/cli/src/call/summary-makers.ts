@@ -7,28 +7,25 @@ type CompactionLifecycle = NonNullable<Parameters<typeof runCompaction>[0]["life
 
 interface SummaryMakersOptions {
   invocation: Invocation;
-  /** What is summarised. */
   session: Session;
-  /** Interrupts the command. */
   signal: AbortSignal;
   /** Called before an extension shows or asks something. */
   onShow: () => void;
 }
 
-/** Who has a say in a summary besides the digest. */
+/** The model and the extensions that take part in a summary. */
 export interface SummaryMakers {
-  /** The model that `--model` names. */
+  /** The model of `--model`. */
   summariser?: Summariser;
-  /** The extensions that `-e` names. */
+  /** The extensions of `-e`. */
   lifecycle?: CompactionLifecycle;
-  /** The extension whose word stood in a field of an event's decision; nothing where none had the last word. */
+  /** The extension that decided a field of an event's result; empty without one. */
   decidedBy(field: "compaction" | "summary" | "cancel" | undefined): { decidedBy?: string };
 }
 
 /**
- * Does something with the model and the extensions that a command names, between the notices that the
- * session starts and ends, which the extensions get. What was not named is not loaded.
- * @throws BonsaiError for a name that means no model, and an extension that cannot be loaded; then nothing is done
+ * Runs work with the model and extensions of a command. Loads only named ones.
+ * @throws BonsaiError for an unknown model or a broken extension; then nothing is done
  */
 export async function withSummaryMakers<Result>(
   options: SummaryMakersOptions,
@@ -57,7 +54,7 @@ async function withExtensions<Result>(
   ]);
   const opened = await openSessionExtensions({
     ...options,
-    // None but those that are named: a command on a file does the same wherever it runs.
+    // Only named extensions: a command on a file must not depend on the folder.
     invocation: { ...invocation, options: { ...invocation.options, extensions: false } },
     ...(reference !== undefined && { findModel: (models) => findModel(models, reference) }),
   });
@@ -71,7 +68,7 @@ async function withExtensions<Result>(
   }
 }
 
-/** A lifecycle, and who decided by it. */
+/** Records the deciding extensions of a lifecycle. */
 function watched(lifecycle: CompactionLifecycle): Required<Pick<SummaryMakers, "lifecycle" | "decidedBy">> {
   let sources: Readonly<Record<string, string | undefined>> = {};
   const decide: CompactionLifecycle["decide"] = async (name, payload, options) => {
@@ -92,14 +89,11 @@ function watched(lifecycle: CompactionLifecycle): Required<Pick<SummaryMakers, "
   };
 }
 
-/**
- * The built-in digest. It works in one go, in which no signal reaches the process: a turn of the event loop before
- * and after lets Ctrl-C in while nothing is written yet.
- */
+/** The built-in digest. It blocks, so a turn of the event loop before and after it lets Ctrl-C in. */
 export function interruptibleDigest(): Summariser {
   const digest = digestSummariser();
   const { summarise } = digest;
-  // In its place: a copy would pass for a summariser like any other.
+  // Changed in place: a copy would not count as the built-in digest.
   digest.summarise = async (request) => {
     await turn();
     const answer = await summarise(request);

@@ -10,20 +10,19 @@ import { dialogEnd, oneAfterTheOther } from "./questions.ts";
 interface TerminalUiOptions {
   io: CliIo;
   output: Output;
-  /** Interrupts the call: questions are answered as if nobody were there from then on. */
+  /** Interrupts the call: questions then get no answer. */
   signal: AbortSignal;
-  /** Called before anything is shown: what else is on the screen ends its line. */
+  /** Called before output, to end a line on the screen. */
   onShow?: () => void;
 }
 
 interface TerminalUi extends FrontEndUI {
-  /** Nobody is asked any more. */
   close(): void;
 }
 
 /**
- * Asks in lines on standard error, one question after the other. The terminal stays as it is, so that Ctrl-C is the
- * signal that it always is. Undefined where nobody sits at a terminal, and where standard input is a pipe.
+ * Asks in lines on standard error, one question at a time, so that Ctrl-C stays a signal. Undefined without a
+ * terminal.
  */
 export function terminalUi({
   io,
@@ -40,12 +39,11 @@ export function terminalUi({
     onShow();
     output.question(...lines);
   };
-  /** Shows what stands before the cursor, and waits for the line behind it. */
   const ask = async (before: string, end: AbortSignal): Promise<string | undefined> => {
     if (end.aborted) return undefined;
     stderr.write(before);
     const line = await answers.line(end);
-    // The cursor stands behind a question that nobody answered.
+    // The cursor is still after the unanswered question.
     if (line === undefined) stderr.write("\n");
     return line;
   };
@@ -56,7 +54,7 @@ export function terminalUi({
       const [mark, style] = marks[type] ?? marks.info;
       output.note(...marked(span(`${mark} `, style), printableLines(message)));
     },
-    // There is no place that stays: what comes and goes would only scroll by.
+    // Lines have no fixed place for changing texts.
     setStatus: () => {},
     setWidget: () => {},
     setTitle: () => {},
@@ -71,14 +69,14 @@ export function terminalUi({
 
 interface Asking {
   show: (...lines: Line[]) => void;
-  /** Resolves with the line behind what stands before the cursor; undefined where nobody answers. */
+  /** Shows a prompt and resolves with the typed line; undefined without an answer. */
   ask: (before: string, end: AbortSignal) => Promise<string | undefined>;
   ended: AbortSignal;
 }
 
 function dialogs({ show, ask, ended }: Asking): Pick<FrontEndUI, "select" | "confirm" | "input" | "editor"> {
   const asked = oneAfterTheOther();
-  /** Asks when the questions before are answered; undefined where nobody answers any more. */
+  /** Asks after the earlier questions; undefined without an answer. */
   const inTurn = <Answer>(
     settings: DialogOptions | undefined,
     question: (end: AbortSignal) => Promise<Answer>,
@@ -141,10 +139,9 @@ function textLines(text: string): Line[] {
   return printableLines(text).map((line) => ["  ", line]);
 }
 
-/** Nobody types a longer line. */
 const mostLineBytes = 1_000_000;
 
-/** Owner of what is typed on a terminal. A line that comes after its question was given up answers the next one. */
+/** Owner of the typed lines. A line that comes after its question ended answers the next one. */
 class AnswerLines {
   readonly #stdin: InStream;
   #lines: AsyncGenerator<{ text: string } | { tooLong: number }> | undefined;
@@ -154,7 +151,7 @@ class AnswerLines {
     this.#stdin = stdin;
   }
 
-  /** The next line; undefined when the input has ended, or at the abort. */
+  /** Undefined at the end of the input, or at the abort. */
   async line(signal: AbortSignal): Promise<string | undefined> {
     this.#next ??= this.#read();
     const line = await raceAbort(this.#next, signal, () => undefined);
@@ -162,7 +159,7 @@ class AnswerLines {
     return line;
   }
 
-  /** An input that stays open would keep the process alive. */
+  /** An open input would keep the process alive. */
   close(): void {
     if (this.#lines !== undefined) this.#stdin.destroy?.();
   }
@@ -173,7 +170,7 @@ class AnswerLines {
       const { value, done } = await this.#lines.next();
       return done || value === undefined ? undefined : "text" in value ? value.text : "";
     } catch {
-      // A terminal that is gone says nothing more.
+      // The terminal is gone.
       return undefined;
     }
   }

@@ -13,8 +13,8 @@ import { sessionFile } from "./session-file.ts";
 import { importedSessionFile } from "./session-import.ts";
 
 /**
- * The session that a command's first argument makes, where that is another agent's transcript; it is only read.
- * @param outcome what becomes of it, for people
+ * Imports the transcript that a command's first argument names; undefined for a session.
+ * @param outcome a sentence for the notice
  */
 export function transcriptSession(
   invocation: Invocation,
@@ -31,14 +31,13 @@ export function transcriptSession(
   return imported;
 }
 
-/** Where an imported session belongs, for who has not been there before. @throws BonsaiError `output_exists` */
+/** The default place of an imported session. @throws BonsaiError `output_exists` */
 export function unusedSessionFile(imported: ImportedSession, io: CliIo): string {
   const file = importedSessionFile(imported.header, { home: bonsaiHome(io.env) });
   if (existsSync(file)) throw importedBefore(file);
   return file;
 }
 
-/** For what writes nothing. */
 export function inMemory({ header, entries }: ImportedSession): Session {
   const store = new MemoryStore();
   for (const each of [header, ...entries]) store.append(`${JSON.stringify(each)}\n`);
