@@ -1,4 +1,4 @@
-import type { IBuffer, IBufferCell } from "@xterm/headless";
+import xterm, { type IBufferCell } from "@xterm/headless";
 
 // Draws the screen of a terminal as SVG. Lines and blocks become paths, so that they join in every font.
 
@@ -23,12 +23,11 @@ const MARKS = {
   isStrikethrough: "text-decoration:line-through",
   isDim: "opacity:.65",
 } as const;
-const SPINNER = /[\u2800-\u28ff]/;
 /** Characters that every monospaced font draws in one width. */
 const PLAIN = /^[\u0020-\u007e\u00a0-\u024f]*$/;
 
 /** Neighbouring cells with one look. */
-export interface Span {
+interface Span {
   column: number;
   characters: string[];
   /** Columns of each character: 1 or 2. */
@@ -40,10 +39,20 @@ export interface Span {
 }
 
 /** One line of the screen; an empty one has no spans. */
-export type Row = readonly Span[];
+type Row = readonly Span[];
 
-/** The visible lines. A spinner always shows the same frame. */
-export function rowsOf(buffer: IBuffer, { rows, columns }: { rows: number; columns: number }): Row[] {
+interface Screen {
+  /** Everything that the program wrote. */
+  written: string;
+  columns: number;
+  rows: number;
+}
+
+/** The visible lines of a terminal. */
+export async function rowsOf({ written, columns, rows }: Screen): Promise<Row[]> {
+  const terminal = new xterm.Terminal({ cols: columns, rows, scrollback: 10_000, allowProposedApi: true });
+  await new Promise<void>((resolve) => terminal.write(written, resolve));
+  const buffer = terminal.buffer.active;
   return Array.from({ length: rows }, (_, at) => {
     const line = buffer.getLine(buffer.baseY + at);
     const spans: Span[] = [];
@@ -56,7 +65,7 @@ export function rowsOf(buffer: IBuffer, { rows, columns }: { rows: number; colum
         last?.color === look.color && last.background === look.background && last.marks === look.marks;
       const span = isSame ? last : { column, characters: [], widths: [], ...look };
       if (!isSame) spans.push(span);
-      span.characters.push(SPINNER.test(cell.getChars()) ? "⠹" : cell.getChars() || " ");
+      span.characters.push(cell.getChars() || " ");
       span.widths.push(cell.getWidth());
     }
     return spans.filter(
@@ -88,15 +97,8 @@ function hex(parts: readonly number[]): string {
   return `#${parts.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
 }
 
-export interface StillOptions {
-  rows: readonly Row[];
-  columns: number;
-  /** Describes the picture for readers who cannot see it. */
-  title: string;
-}
-
-/** One screen as an SVG. */
-export function drawStill({ rows, columns, title }: StillOptions): string {
+/** Draws lines of a terminal as SVG. @param title describes the picture for readers who cannot see it */
+export function drawStill(rows: readonly Row[], columns: number, title: string): string {
   const filled = rows.slice(0, rows.findLastIndex((row) => row.length > 0) + 1);
   const width = Math.round(columns * WIDTH + 2 * MARGIN);
   const height = Math.round(filled.length * HEIGHT + 2 * MARGIN);
@@ -187,9 +189,9 @@ const ARMS: Readonly<Record<string, string>> = {
 
 interface Shape {
   path: string;
-  /** Of the stroke; undefined for a filled area. */
+  /** Width of the stroke; undefined for a filled area. */
   weight?: number;
-  /** Of the area. */
+  /** Opacity of a filled area. */
   opacity?: number;
 }
 

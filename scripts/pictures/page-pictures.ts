@@ -47,6 +47,6 @@ function writeDemoPage(): string {
       .map((line) => JSON.parse(line) as Record<string, string>);
     return entries.find(({ type }) => type === "compaction")!.id!;
   } finally {
-    void studio.close();
+    studio.close();
   }
 }

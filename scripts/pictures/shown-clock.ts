@@ -1,9 +1,7 @@
-// Loaded before `bonsai`: it then begins at the moment that BONSAI_PICTURES_AT says, so that ages and dates in pictures are
-// the same in each making.
-const RealDate = Date;
-const shiftMs = RealDate.parse(process.env.BONSAI_PICTURES_AT ?? "") - RealDate.now();
+// Loaded before `bonsai`, which then starts at the time BONSAI_PICTURES_AT: ages and dates are the same in each picture.
+const shiftMs = Date.parse(process.env.BONSAI_PICTURES_AT!) - Date.now();
 
-globalThis.Date = new Proxy(RealDate, {
+globalThis.Date = new Proxy(Date, {
   construct: (target, given, self) =>
     Reflect.construct(target, given.length === 0 ? [target.now() + shiftMs] : given, self),
   get: (target, name, self) =>

@@ -1,20 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import xterm from "@xterm/headless";
 import { expect, test } from "vitest";
 import { drawStill, rowsOf } from "../pictures/draw.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-async function screen(text: string, size = { columns: 20, rows: 2 }) {
-  const terminal = new xterm.Terminal({ cols: size.columns, rows: size.rows, allowProposedApi: true });
-  await new Promise<void>((resolve) => terminal.write(text, resolve));
-  return rowsOf(terminal.buffer.active, size);
-}
-
-async function drawn(text: string): Promise<string> {
-  return drawStill({ rows: await screen(text), columns: 20, title: "" });
+async function drawn(written: string, title = ""): Promise<string> {
+  return drawStill(await rowsOf({ written, columns: 20, rows: 2 }), 20, title);
 }
 
 test("draws words at their column, as wide as their cells", async () => {
@@ -31,8 +24,7 @@ test("joins lines from cell to cell, and fills blocks", async () => {
 });
 
 test("keeps colours, marks and inverse cells, and escapes markup", async () => {
-  const rows = await screen("\x1b[1;31m<b>\x1b[0m \x1b[7minv\x1b[0m \x1b[38;5;114mgreen");
-  const svg = drawStill({ rows, columns: 20, title: "A & B" });
+  const svg = await drawn("\x1b[1;31m<b>\x1b[0m \x1b[7minv\x1b[0m \x1b[38;5;114mgreen", "A & B");
   expect(svg).toContain("&#60;b&#62;");
   expect(svg).toContain("<title>A &#38; B</title>");
   expect(svg).toMatch(/\{fill:#e06c75;font-weight:700\}/);
