@@ -1,16 +1,10 @@
-import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import type { ShellWord } from "./shell-line.ts";
 
-/** A script names files, and they name others: this many are checked. */
-const MAX_FILES = 300;
-const MAX_SCRIPT_BYTES = 256 * 1024;
 /** Folders that hold code of others. */
 const FOREIGN = /(?:^|\/)(?:node_modules|vendor|target|\.[^/]+)(?:\/|$)/;
-/** Files beside a package that change what its scripts run. */
-const CONFIGURATION =
-  /^(?:\.[\w-]*rc(?:\..+)?|\.pnpmfile\.cjs|pnpm-workspace\.yaml|bunfig\.toml|.+\.config\.\w+)$/;
 const MAKEFILES = ["GNUmakefile", "makefile", "Makefile"];
 const INTERPRETERS = /^(?:sh|bash|node|tsx|python3?|ruby|perl|php)$/;
 /** Names of scripts that pnpm and yarn also run without `run`. */
@@ -65,7 +59,8 @@ export class OwnScripts {
 
   /** Returns why even a reading `git` needs a question: its configuration can name programs to run. */
   gitObjection(): string | undefined {
-    return this.#changedReason(this.#editedIn([".git"]));
+    const changed = [...this.#edited].find((file) => dirname(file).split(sep).includes(".git"));
+    return changed && this.#changeOf(changed);
   }
 
   #packageScript(program: string, args: readonly string[], folder: string): string | undefined {
@@ -79,13 +74,7 @@ export class OwnScripts {
     if (file === undefined || !Object.hasOwn(scripts, name) || !(isRun || isShort.test(name)))
       return NOT_LISTED;
     if (!this.#arePlain(rest, folder)) return WITH_ARGUMENTS;
-    const text = [`pre${name}`, name, `post${name}`].map((each) => scripts[each] ?? "").join("\n");
-    const changed =
-      this.#configuration([dirname(file), this.#root]) ??
-      (this.#isChanged(file) ? file : undefined) ??
-      this.#changedIn(withScripts(text, scripts), dirname(file)) ??
-      this.#changedIn(rest.join(" "), folder);
-    return this.#changedReason(changed);
+    return this.#changeOf(file);
   }
 
   #makeTargets(args: readonly string[], folder: string): string | undefined {
@@ -99,8 +88,7 @@ export class OwnScripts {
       ).test(makefile);
     if (file === undefined || !args.every((arg) => /^-(?:[skBn]+|j\d*)$/.test(arg) || isTarget(arg)))
       return NOT_LISTED;
-    const changed = this.#changed([file], folder);
-    return this.#changedReason(changed);
+    return this.#changeOf(file);
   }
 
   #file(path: string, args: readonly string[], folder: string): string | undefined {
@@ -108,11 +96,7 @@ export class OwnScripts {
     if (real === undefined || !isFile(real) || !this.#isInside(real)) return NOT_LISTED;
     if (FOREIGN.test(relative(this.#root, real).replaceAll("\\", "/"))) return NOT_LISTED;
     if (!this.#arePlain(args, folder)) return WITH_ARGUMENTS;
-    const changed =
-      this.#configuration([this.#root]) ??
-      this.#changed([real], folder) ??
-      this.#changedIn(args.join(" "), folder);
-    return this.#changedReason(changed);
+    return this.#changeOf(real);
   }
 
   /** A word that is no file may be a command of the script, as in `./manage.py flush`. */
@@ -128,66 +112,11 @@ export class OwnScripts {
     );
   }
 
-  /** Returns a changed file of those that set up how scripts run. */
-  #configuration(folders: readonly string[]): string | undefined {
-    const files = folders.flatMap((folder) =>
-      readdirSync(folder)
-        .filter((name) => CONFIGURATION.test(name))
-        .map((name) => join(folder, name)),
-    );
-    return files.find((file) => this.#isChanged(file)) ?? this.#editedIn(["node_modules", ".git"]);
-  }
-
-  #editedIn(folders: readonly string[]): string | undefined {
-    return [...this.#edited].find((file) =>
-      dirname(file)
-        .split(sep)
-        .some((name) => folders.includes(name)),
-    );
-  }
-
-  /** Returns a changed file among these and the files that they name. */
-  #changed(files: readonly string[], folder: string): string | undefined {
-    const queue = [...files];
-    const seen = new Set(queue);
-    for (const file of queue) {
-      if (this.#isChanged(file)) return file;
-      if (queue.length >= MAX_FILES || statSync(file).size > MAX_SCRIPT_BYTES) continue;
-      const text = readFileSync(file, "utf8");
-      for (const named of this.#named(text, [dirname(file), folder])) {
-        if (!seen.has(named) && queue.length < MAX_FILES) queue.push(named);
-        seen.add(named);
-      }
-    }
-    return undefined;
-  }
-
-  #changedIn(text: string, folder: string): string | undefined {
-    return this.#changed([...this.#named(text, [folder])], folder);
-  }
-
-  /** Files of the project that a text names. */
-  #named(text: string, folders: readonly string[]): Set<string> {
-    const names = new Set(text.match(/[\w.@~+-]*(?:[./][\w.@~+-]+)+|[\w.-]+/g) ?? []);
-    const files = [...names].flatMap((name) =>
-      [...folders, this.#root].map((folder) => resolve(folder, name)),
-    );
-    const real = [...new Set(files)].filter(isFile).flatMap((file) => realPath(file) ?? []);
-    const isOwn = (file: string) =>
-      this.#isInside(file) &&
-      !/(?:^|\/)(?:node_modules|\.git)\//.test(relative(this.#root, file).replaceAll("\\", "/"));
-    return new Set(real.filter(isOwn));
-  }
-
-  /** The time makes "always" hold until the next change only. */
-  #changedReason(file: string | undefined): string | undefined {
-    if (file === undefined) return undefined;
-    const time = statSync(file, { throwIfNoEntry: false })?.ctime.toISOString() ?? "";
-    return `${relative(this.#root, file)} changed in this session (${time})`;
-  }
-
-  #isChanged(file: string): boolean {
-    return this.#edited.has(file) || (statSync(file, { throwIfNoEntry: false })?.ctimeMs ?? 0) > this.#since;
+  /** The reason of a file that changed in this session. Its time makes "always" hold until the next change only. */
+  #changeOf(file: string): string | undefined {
+    const { ctime, ctimeMs = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {};
+    if (!this.#edited.has(file) && ctimeMs <= this.#since) return undefined;
+    return `${relative(this.#root, file)} changed in this session (${ctime?.toISOString() ?? ""})`;
   }
 
   #isInside(path: string): boolean {
@@ -211,20 +140,6 @@ function scriptsOf(file: string): Readonly<Record<string, string>> {
   } catch {
     return {};
   }
-}
-
-/** A script's text, and those of all scripts that it names. */
-function withScripts(text: string, scripts: Readonly<Record<string, string>>): string {
-  const names = new Set<string>();
-  const texts = [text];
-  for (const each of texts) {
-    for (const name of String(each).match(/[\w:.-]+/g) ?? []) {
-      if (names.has(name) || !Object.hasOwn(scripts, name)) continue;
-      names.add(name);
-      texts.push(scripts[name]!);
-    }
-  }
-  return texts.join("\n");
 }
 
 function realPath(path: string): string | undefined {

@@ -196,8 +196,3 @@ describe("covered calls", () => {
     expect([result, open.ui]).toEqual([undefined, []]);
   });
 });
-
-test("a pattern that takes too long to match refuses the command", async () => {
-  const flags = { "gate-also": "(a+)+$" };
-  expect(await asked(`echo ${"a".repeat(60)}b`, { flags })).toContain("against gate-also takes too long");
-});

@@ -18,22 +18,6 @@ const manifest = JSON.stringify({
 const bringsNotes = `mkdir -p node_modules/bonsai-notes && cd node_modules/bonsai-notes && echo '${manifest}' > package.json && touch notes.ts more.ts`;
 
 describe("bonsai install", () => {
-  test("names imports that will fail", async () => {
-    const { cwd, env } = folderWith({
-      "notes/package.json": manifest,
-      "notes/notes.ts": `import { Model, complete,\n  noSuchName } from "@earendil-works/pi-ai"; import "left-pad"; import "./gone.ts";\nexport default (model?: Model) => noSuchName(complete);`,
-      "notes/more.ts": `import { ExtensionAPI } from "@earendil-works/pi-coding-agent"; import { readFileSync } from "node:fs";\nexport default (pi: ExtensionAPI) => { readFileSync; };`,
-    });
-    const { code, stderr } = await runCli(["install", "./notes"], { cwd, env });
-    const said = stderr.replaceAll(/\s+/g, " ");
-    expect(code).toBe(0);
-    expect(said).toContain("bonsai-notes: notes.ts:2 imports noSuchName from @earendil-works/pi-ai");
-    expect(said).toContain("bonsai-notes: notes.ts:2 imports left-pad, but it is not installed.");
-    expect(said).toContain("bonsai-notes: notes.ts:2 imports ./gone.ts, but that file does not exist.");
-    expect(said).not.toContain("more.ts");
-    expect(said).not.toMatch(/imports (?:Model|complete)/);
-  });
-
   test("suggests the name of an extension that comes with Bonsai", async () => {
     const { cwd, env } = folderWith({});
     const { stderr } = await runCli(["extension", "add", "mpc"], { cwd, env });

@@ -8,7 +8,6 @@ import { afterEach, expect, test } from "vitest";
 import { useContext } from "../src/context-in-use.ts";
 import {
   createBashTool,
-  createCodingTools,
   createEditTool,
   createGrepTool,
   createLocalBashOperations,
@@ -113,7 +112,6 @@ test("a command that is stopped is ended with all that it started", async () => 
 });
 
 test("sets of tools have pi's names", () => {
-  expect(createCodingTools("/").map(({ name }) => name)).toEqual(["read", "bash", "edit", "write"]);
   expect(createReadOnlyTools("/").map(({ name }) => name)).toEqual(["read", "grep", "find", "ls"]);
 });
 

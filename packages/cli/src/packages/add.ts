@@ -1,13 +1,10 @@
-import { realpathSync } from "node:fs";
-import { basename, relative } from "node:path";
-import { allPackageResources, type FailingImport, failingImports } from "@bonsai-agent/extension/host";
+import { allPackageResources } from "@bonsai-agent/extension/host";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { firstPartyExtensions } from "../call/first-party.ts";
 import { type InstalledPackage, installedPackages } from "../call/installed-packages.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
-import { type Output, withProgress } from "../call/output.ts";
+import { withProgress } from "../call/output.ts";
 import { shownPath } from "../call/paths.ts";
-import { virtualModules } from "../call/start-extensions.ts";
 import { type Line, paragraph, span, table } from "../views/line.ts";
 import { type Installation, installPackage } from "./install.ts";
 
@@ -53,7 +50,6 @@ export async function add({ args, io, output }: Invocation): Promise<ExitCode> {
       );
       const report = installReport(installed);
       output.result(report, () => installView(report, { width: output.width, cwd: io.cwd }));
-      await warnOfImports(output, installed);
       return ExitCode.done;
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -136,26 +132,4 @@ function firstPartyView(reports: readonly FirstPartyReport[], width: number): Li
       "gray",
     ),
   ];
-}
-
-/** Warns about each missing import of a package, because its extension will not load. */
-export async function warnOfImports(
-  output: Output,
-  { package: { name, folder }, entries }: Pick<Installation, "package" | "entries">,
-): Promise<void> {
-  const found = await Promise.all(entries.map((entry) => failingImports(entry, virtualModules())));
-  for (const failing of found.flat()) {
-    const path = relative(realpathSync(folder), failing.path) || basename(failing.path);
-    const instead = failing.instead === undefined ? "" : ` ${failing.instead}`;
-    output.notify({
-      /** An added or updated extension imports a name or a module that does not exist. */
-      code: "extension_import_missing",
-      message: `${name}: ${path}:${failing.line} imports ${problemText(failing)} The extension will not load.${instead}`,
-    });
-  }
-}
-
-function problemText({ specifier, name }: FailingImport): string {
-  if (name !== undefined) return `${name} from ${specifier}, but Bonsai's ${specifier} does not export it.`;
-  return `${specifier}, but ${specifier.startsWith(".") ? "that file does not exist" : "it is not installed"}.`;
 }

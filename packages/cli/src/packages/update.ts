@@ -9,7 +9,7 @@ import { bonsaiVersion } from "../version.ts";
 import { type Line, marked, paragraph, span, table } from "../views/line.ts";
 import { counted } from "../views/numbers.ts";
 import { oneLine, wrap } from "../views/terminal-text.ts";
-import { type PackageReport, packageReport, warnOfImports } from "./add.ts";
+import { type PackageReport, packageReport } from "./add.ts";
 import { findInstalled, type InstallPackageOptions, installPackage, removePackage } from "./install.ts";
 
 export async function remove({ args, io, output }: Invocation): Promise<undefined> {
@@ -52,8 +52,6 @@ interface PackageUpdate {
    * is updated with the command. `failed`: it is as before.
    */
   status: "updated" | "current" | "pinned" | "local" | "shipped" | "failed";
-  /** Absolute paths of its extensions. Absent if no new version was installed. */
-  entries?: readonly string[];
   error?: unknown;
 }
 
@@ -71,7 +69,6 @@ export function update({ args, io, output }: Invocation): Promise<ExitCode> {
       const problems = name === undefined ? installedPackages(home).problems : [];
       const report: UpdateReport = { command, packages: updates.map(packageUpdate), problems };
       output.result(report, () => updateView(report, output.width));
-      for (const { after, entries = [] } of updates) await warnOfImports(output, { package: after, entries });
       const isDone = problems.length === 0 && updates.every(({ status }) => status !== "failed");
       return isDone ? ExitCode.done : ExitCode.failed;
     } catch (error) {
@@ -117,8 +114,8 @@ async function updateOne(
   options: Omit<InstallPackageOptions, "source">,
 ): Promise<PackageUpdate> {
   try {
-    const { package: after, entries } = await installPackage({ ...options, source: before.source });
-    return { before, after, entries, status: after.version === before.version ? "current" : "updated" };
+    const { package: after } = await installPackage({ ...options, source: before.source });
+    return { before, after, status: after.version === before.version ? "current" : "updated" };
   } catch (error) {
     options.signal?.throwIfAborted();
     return { before, after: before, status: "failed", error };

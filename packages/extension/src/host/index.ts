@@ -27,7 +27,6 @@ export type {
 } from "../api/extension-ui.ts";
 export type { ProviderModelOptions } from "../api/provider-options.ts";
 export { isModuleName, packageExtensions } from "../load/extension-entries.ts";
-export { type FailingImport, failingImports } from "../load/failing-imports.ts";
 export { hostModules } from "../load/host-modules.ts";
 export type { FindProblem } from "../load/package-manifest.ts";
 export {

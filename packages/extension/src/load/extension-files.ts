@@ -135,7 +135,7 @@ const ENDINGS = [".ts", ".mts", ".js", ".mjs", "/index.ts", "/index.mts", "/inde
  * Finds the file of a relative or absolute import, as TypeScript does: `./x.js` means `./x.ts`, `./x` means `./x.ts`, a
  * folder means its index. Undefined for an import of a package, and if there is no such file.
  */
-export function localFile(specifier: string, importer: string): string | undefined {
+function localFile(specifier: string, importer: string): string | undefined {
   const isLocal =
     /^\.{0,2}\//.test(specifier) || /^\.{1,2}$/.test(specifier) || specifier.startsWith("file:");
   if (!isLocal) return undefined;

@@ -8,8 +8,8 @@ import {
   withGeneration,
   withoutMarkers,
 } from "./generation.ts";
+import { hostPeers } from "./host-imports.ts";
 import { isTypeScript, NotForNode } from "./runnable-source.ts";
-import { hostPeers } from "./survey.ts";
 import { VIRTUAL_SCHEME, virtualSource, virtualUrl } from "./virtual-modules.ts";
 
 let installed = false;

@@ -5,11 +5,11 @@ import type { ExtensionFactory } from "../api/extension-api.ts";
 import { ExtensionFiles } from "./extension-files.ts";
 import { installExtensionHook } from "./extension-hook.ts";
 import { dropGeneration, newGeneration, withGeneration } from "./generation.ts";
+import { findHostImports } from "./host-imports.ts";
 import { importWithJiti } from "./jiti-import.ts";
 import { loadFailure, missingExport } from "./load-failure.ts";
 import { nativeImport } from "./native-import.ts";
 import { NotForNode } from "./runnable-source.ts";
-import { survey } from "./survey.ts";
 import {
   loadVirtualModule,
   type ModuleExports,
@@ -105,9 +105,9 @@ async function readExtension({ path, modules, cacheFolder }: ImportExtensionOpti
   installExtensionHook();
   const entry = entryFile(path);
   const files = new ExtensionFiles(entry, cacheFolder);
-  const { wanted, isForJiti } = survey(entry, files, modules);
+  const wanted = findHostImports(entry, files, modules);
   files.save();
-  if (!isForJiti) {
+  if (wanted !== undefined) {
     await loadModules(modules, wanted, entry);
     const generation = newGeneration({ entry, modules, files });
     try {

@@ -71,7 +71,7 @@ function exportMissing({ entry, modules }: Generation, missing: MissingExport, c
 }
 
 /** A host module's advice about a name that it does not export. */
-export function insteadOf(host: ModuleExports, name: string): string | undefined {
+function insteadOf(host: ModuleExports, name: string): string | undefined {
   const sentences = Reflect.get(host, INSTEAD) as Readonly<Record<string, string>> | undefined;
   return sentences !== undefined && Object.hasOwn(sentences, name) ? sentences[name] : undefined;
 }

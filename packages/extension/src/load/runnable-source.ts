@@ -80,27 +80,6 @@ function withImports(text: string, lexed: Lexed | undefined): RunnableSource {
   };
 }
 
-/** An import or a re-export that Node resolves before it runs a file. */
-export interface StaticImport {
-  specifier: string;
-  /** Names that the module must export. */
-  names: readonly string[];
-}
-
-export function staticImports(text: string): StaticImport[] {
-  const [imports] = lex(text) ?? [[]];
-  return imports
-    .filter(({ d, n }) => d === -1 && n !== undefined)
-    .map(({ n = "", ss, s }) => ({ specifier: n, names: importedNames(text.slice(ss, s - 1)) }));
-}
-
-/** The names in `import D, { a, b as c } from `, as the module calls them. */
-function importedNames(clause: string): string[] {
-  const inBraces = /\{([^}]*)\}/.exec(clause)?.[1] ?? "";
-  const names = inBraces.split(",").flatMap((each) => each.match(IDENTIFIER)?.[0] ?? []);
-  return /^import\s+[\w$]+\s*(?:,|from)/.test(clause) ? ["default", ...names] : names;
-}
-
 /**
  * Blanks imported names that no code uses, as TypeScript does: they are types that are imported like values. An import
  * of nothing but types loads no module.

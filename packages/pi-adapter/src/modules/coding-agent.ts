@@ -13,29 +13,17 @@ export { SessionManager } from "../sdk/session-manager.ts";
 export {
   createBashTool,
   createBashTool as createBashToolDefinition,
-  createCodingTools,
   createEditTool,
-  createEditTool as createEditToolDefinition,
   createFindTool,
-  createFindTool as createFindToolDefinition,
   createGrepTool,
-  createGrepTool as createGrepToolDefinition,
   createLocalBashOperations,
   createLsTool,
-  createLsTool as createLsToolDefinition,
   createReadOnlyTools,
   createReadTool,
   createReadTool as createReadToolDefinition,
   createWriteTool,
-  createWriteTool as createWriteToolDefinition,
   isBashToolResult,
-  isEditToolResult,
-  isFindToolResult,
-  isGrepToolResult,
-  isLsToolResult,
-  isReadToolResult,
   isToolCallEventType,
-  isWriteToolResult,
   withFileMutationQueue,
 } from "../tools/create-tools.ts";
 export {
@@ -49,7 +37,6 @@ export {
 export { BorderedLoader, CustomEditor, DynamicBorder } from "./components.ts";
 export {
   getMarkdownTheme,
-  getSelectListTheme,
   getSettingsListTheme,
   highlightCode,
   keyHint,
@@ -88,10 +75,6 @@ export function parseFrontmatter<Fields extends object = Record<string, unknown>
   const { yaml, body } = frontmatterParts(content);
   if (yaml === undefined) return { frontmatter: {} as Fields, body };
   return { frontmatter: (parse(yaml) ?? {}) as Fields, body: body.trim() };
-}
-
-export function stripFrontmatter(content: string): string {
-  return parseFrontmatter(content).body;
 }
 
 /** By language: the endings of its files. */

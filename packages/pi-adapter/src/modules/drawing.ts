@@ -35,16 +35,6 @@ export function getMarkdownTheme(): Record<string, unknown> {
   };
 }
 
-export function getSelectListTheme(): Record<string, Style> {
-  return {
-    selectedPrefix: color("accent"),
-    selectedText: color("accent"),
-    description: color("muted"),
-    scrollInfo: color("dim"),
-    noMatch: color("warning"),
-  };
-}
-
 export function getSettingsListTheme(): Record<string, unknown> {
   const selectable = (name: Color) => (text: string, isSelected?: boolean) =>
     themeInUse().fg(isSelected === true ? "accent" : name, text);

@@ -31,7 +31,7 @@ const MAX_BYTES = 4.5 * 1024 * 1024;
 /** Each step is three quarters of the last: after them, an image of 2000 pixels is one pixel wide. */
 const MAX_STEPS = 30;
 
-/** The image within bounds, upright; null for bytes that are no image, or that no size makes small enough. */
+/** The image within bounds; null for bytes that are no image, or that no size makes small enough. */
 export async function resizeImage(
   bytes: Uint8Array,
   mimeType: string,
@@ -40,7 +40,7 @@ export async function resizeImage(
   const photon = loadPhoton();
   let image: PhotonImage | undefined;
   try {
-    image = upright(photon, photon.PhotonImage.new_from_byteslice(new Uint8Array(bytes)), bytes);
+    image = photon.PhotonImage.new_from_byteslice(new Uint8Array(bytes));
     return fitted(photon, image, { ...options, data: Buffer.from(bytes).toString("base64"), mimeType });
   } catch {
     return null;
@@ -101,46 +101,4 @@ function loadPhoton(): Photon {
   const name = existsSync(shipped) ? shipped : "@silvia-odwyer/photon-node";
   loaded ??= createRequire(import.meta.url)(name) as Photon;
   return loaded;
-}
-
-/** Turns a photo as its camera was held. `photon.rotate` would leave edges without colour. */
-function upright(photon: Photon, image: PhotonImage, bytes: Uint8Array): PhotonImage {
-  const orientation = orientationOf(bytes);
-  const turned = orientation < 5 ? image : transposed(photon, image);
-  if ([2, 3, 6, 7].includes(orientation)) photon.fliph(turned);
-  if ([3, 4, 7, 8].includes(orientation)) photon.flipv(turned);
-  return turned;
-}
-
-/** Swaps rows and columns, and frees the given image. */
-function transposed(photon: Photon, image: PhotonImage): PhotonImage {
-  const [width, height] = [image.get_width(), image.get_height()];
-  const from = new Uint32Array(image.get_raw_pixels().slice().buffer);
-  image.free();
-  const to = from.map((_pixel, at) => from[(at % height) * width + Math.floor(at / height)]!);
-  return new photon.PhotonImage(new Uint8Array(to.buffer), height, width);
-}
-
-const EXIF = Buffer.from("Exif\0\0");
-/** The tag of the orientation. */
-const ORIENTATION = 0x0112;
-
-/** As a camera notes it: 1 for upright. */
-function orientationOf(bytes: Uint8Array): number {
-  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 1 << 17));
-  const at = head.indexOf(EXIF);
-  if (at === -1) return 1;
-  try {
-    const tiff = head.subarray(at + EXIF.length);
-    const isLittle = tiff.readUInt16BE(0) === 0x4949;
-    const read16 = (offset: number) => (isLittle ? tiff.readUInt16LE(offset) : tiff.readUInt16BE(offset));
-    const start = isLittle ? tiff.readUInt32LE(4) : tiff.readUInt32BE(4);
-    for (let entry = 0; entry < read16(start); entry += 1) {
-      const offset = start + 2 + entry * 12;
-      if (read16(offset) === ORIENTATION) return Math.max(1, Math.min(8, read16(offset + 8)));
-    }
-  } catch {
-    // Cut off: the image is shown as it is.
-  }
-  return 1;
 }

@@ -40,11 +40,6 @@ export const createGrepTool = searchTool("grep");
 export const createFindTool = searchTool("find");
 export const createLsTool = searchTool("ls");
 
-/** Tools that change files and run commands. */
-export function createCodingTools(cwd: string): PiTool[] {
-  return [createReadTool(cwd), createBashTool(cwd), createEditTool(cwd), createWriteTool(cwd)];
-}
-
 /** Tools that change nothing. */
 export function createReadOnlyTools(cwd: string): PiTool[] {
   return [createReadTool(cwd), createGrepTool(cwd), createFindTool(cwd), createLsTool(cwd)];
@@ -112,18 +107,9 @@ export function isToolCallEventType(toolName: string, event: ToolEvent): boolean
   return event.toolName === toolName;
 }
 
-const isResultOf =
-  (toolName: string) =>
-  (event: ToolEvent): boolean =>
-    event.toolName === toolName;
-
-export const isBashToolResult = isResultOf("bash");
-export const isReadToolResult = isResultOf("read");
-export const isEditToolResult = isResultOf("edit");
-export const isWriteToolResult = isResultOf("write");
-export const isGrepToolResult = isResultOf("grep");
-export const isFindToolResult = isResultOf("find");
-export const isLsToolResult = isResultOf("ls");
+export function isBashToolResult(event: ToolEvent): boolean {
+  return event.toolName === "bash";
+}
 
 /** Waits for earlier changes of the same file, also those of Bonsai's own tools. */
 export async function withFileMutationQueue<Result>(

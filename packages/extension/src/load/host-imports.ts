@@ -4,29 +4,23 @@ import type { ExtensionFiles } from "./extension-files.ts";
 import { NotForNode, type RunnableSource } from "./runnable-source.ts";
 import type { VirtualModules } from "./virtual-modules.ts";
 
-/** An extension's own files, read before it runs: what it needs of the host, and whether Node can run it. */
-export interface Survey {
-  /** Names of host modules that its files may import. */
-  wanted: ReadonlySet<string>;
-  /** True if Node cannot run one of the files that it imports, now or later. */
-  isForJiti: boolean;
-  /** The files that Node can run, by path. */
-  files: ReadonlyMap<string, RunnableSource>;
-}
-
-/** Follows the local imports of an extension. Files that cannot be read are left to Node, which says why. */
-export function survey(entry: string, reader: ExtensionFiles, modules: VirtualModules): Survey {
+/**
+ * Finds the host modules that an extension's own files import, before it runs. Returns undefined if Node cannot run one of
+ * these files, now or later. Unreadable files are left to Node, which reports them.
+ */
+export function findHostImports(
+  entry: string,
+  reader: ExtensionFiles,
+  modules: VirtualModules,
+): ReadonlySet<string> | undefined {
   const wanted = new Set<string>();
-  const files = new Map<string, RunnableSource>();
-  let isForJiti = false;
   const found = new Set([entry]);
   for (const path of found) {
     let source: RunnableSource;
     try {
       source = reader.read(path);
-      files.set(path, source);
     } catch (error) {
-      isForJiti ||= error instanceof NotForNode;
+      if (error instanceof NotForNode) return undefined;
       continue;
     }
     for (const specifier of source.imports) {
@@ -36,7 +30,7 @@ export function survey(entry: string, reader: ExtensionFiles, modules: VirtualMo
     }
     if (source.isOpen) for (const name of quotedNames(source.text, modules)) wanted.add(name);
   }
-  return { wanted, isForJiti, files };
+  return wanted;
 }
 
 function hostNames(specifier: string, importer: string, modules: VirtualModules): readonly string[] {
@@ -81,7 +75,7 @@ function readPeers(folder: string): readonly string[] {
 }
 
 /** The folder of an installed package that a file imports by its name. */
-export function packageOf(specifier: string, importer: string): string | undefined {
+function packageOf(specifier: string, importer: string): string | undefined {
   const name = /^(?:@[\w.-]+\/)?[\w][\w.-]*(?=\/|$)/.exec(specifier)?.[0];
   if (name === undefined) return undefined;
   for (let folder = dirname(importer); dirname(folder) !== folder; folder = dirname(folder)) {
