@@ -9,9 +9,10 @@ const include = [
 ];
 /** Claims about 100 MB, a million items or many killed processes; the check has a small version of each. */
 const slow = ["packages/*/test/**/*.slow.ts", "extensions/*/test/**/*.slow.ts"];
-// What an extension's module keeps between calls is the module's, as for the extensions of one process; and who measures
-// memory wants no rubbish of others.
-const alone = ["packages/pi-adapter/test/**/*.test.ts", "packages/agent/test/tools/bash-tool.test.ts"];
+/** It measures memory. */
+const alone = ["packages/agent/test/tools/bash-tool.test.ts"];
+/** An extension of pi gets the latest host of its process, which may not be one of other tests. */
+const pi = ["packages/pi-adapter/test/**/*.test.ts"];
 
 /** What opens a browser, which is unpacked once for them. */
 const browser = ["packages/page/test/browser/*.test.ts"];
@@ -31,11 +32,12 @@ export default defineConfig(({ mode }) => ({
         test: {
           name: "shared",
           include: mode === "slow" ? slow : include,
-          exclude: [...alone, ...browser],
+          exclude: [...alone, ...pi, ...browser],
           isolate: false,
         },
       },
       { extends: true, test: { name: "alone", include: mode === "slow" ? [] : alone } },
+      { extends: true, test: { name: "pi", include: mode === "slow" ? [] : pi, isolate: false } },
       {
         extends: true,
         test: {
