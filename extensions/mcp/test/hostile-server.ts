@@ -210,7 +210,7 @@ function speakStdio(fault: Fault): void {
     const pour = () => {
       process.stderr.write("x".repeat(1 << 16));
       // Without a pause, it takes the processor from the host.
-      process.stdout.write("no message\n".repeat(2_000), () => setTimeout(pour, 20));
+      process.stdout.write("no message\n".repeat(50), () => setTimeout(pour, 20));
     };
     pour();
   }

@@ -1,0 +1,63 @@
+import { availableParallelism } from "node:os";
+import { defineConfig } from "vitest/config";
+
+const include = [
+  "packages/*/test/**/*.test.ts",
+  "extensions/*/test/**/*.test.ts",
+  "examples/test/*.test.ts",
+  "scripts/**/*.test.ts",
+];
+/** Claims about 100 MB, a million items or many killed processes; the check has a small version of each. */
+const slow = ["packages/*/test/**/*.slow.ts", "extensions/*/test/**/*.slow.ts"];
+// What an extension's module keeps between calls is the module's, as for the extensions of one process; and who measures
+// memory wants no rubbish of others.
+const alone = ["packages/agent/test/tools/bash-tool.test.ts"];
+
+/** What opens a browser, which is unpacked once for them. */
+const browser = ["packages/page/test/browser/*.test.ts"];
+
+// As Node has them: with "module", some packages give builds that only a bundler can read.
+const conditions = ["@bonsai-agent/source", "node", "import", "default"];
+
+export default defineConfig(({ mode }) => ({
+  ssr: { resolve: { conditions, externalConditions: ["@bonsai-agent/source"] } },
+  test: {
+    // Screens show times in the reader's time zone.
+    env: { TZ: "UTC", LAW_RUNS: mode === "laws" ? "200" : "" },
+    // Files share a worker's modules: to load them for each file would take longer than the tests.
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "shared",
+          include: mode === "slow" ? slow : include,
+          exclude: [...alone, ...browser],
+          isolate: false,
+        },
+      },
+      { extends: true, test: { name: "alone", include: mode === "slow" ? [] : alone } },
+      {
+        extends: true,
+        test: {
+          name: "browser",
+          include: mode === "slow" ? [] : browser,
+          isolate: false,
+          globalSetup: ["packages/page/test/browser/setup.ts"],
+        },
+      },
+    ],
+    // Vitest leaves one core free; many tests wait for processes of their own, so that one more than all is right.
+    maxWorkers: 1,
+    globalSetup: ["scripts/test-folder.ts"],
+    setupFiles: ["scripts/law-runs.ts", "scripts/left-timers.ts"],
+    // Node itself imports the sources, as it does outside of tests. Vite would turn each use of an import into a look-up,
+    // at which loops over the characters of a session take several times as long.
+    server: { deps: { external: [/\/packages\/[^/]+\/src\//] } },
+    execArgv: ["--no-turbofan", "--conditions=@bonsai-agent/source", "--disable-warning=ExperimentalWarning"],
+    // A browser, or a process, beside other tests takes its time.
+    expect: { poll: { timeout: 15_000 } },
+    // Crash and big-file tests start processes of their own; on two cores they need room.
+    testTimeout: mode === "laws" || mode === "slow" ? 900_000 : 60_000,
+    hookTimeout: 60_000,
+  },
+}));
