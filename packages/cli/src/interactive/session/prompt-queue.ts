@@ -31,8 +31,6 @@ export class PromptQueue {
   /** In the typed order: texts that wait for the session, for an idle agent, or for an earlier text. */
   #held: Typed[] = [];
   readonly #restored = new WeakSet<Typed>();
-  /** The typed text by the sent one, which contains the files that it names. */
-  readonly #typedOf = new Map<string, string>();
   /** Several texts can have one result. */
   readonly #handled = new WeakSet<RunResult>();
   #turn: Promise<void> = Promise.resolve();
@@ -177,7 +175,6 @@ export class PromptQueue {
       return {};
     }
     const sent = [text, ...files.quotes].join("\n\n");
-    if (sent !== text) this.#typedOf.set(sent, text);
     const more = images.length === 0 ? {} : { images };
     return { run: host.agent.prompt(sent, { source: "interactive", behavior, ...more }) };
   }
@@ -200,20 +197,16 @@ export class PromptQueue {
     if (this.#handled.has(result)) return;
     this.#handled.add(result);
     const { status, error, unsent = [] } = result;
-    const { chat, notify, host } = this.#context;
+    const { chat, notify } = this.#context;
     if (status === "failed" && !(this.#isOpen && chat.showsFailure(error))) notify(errorText(error), "error");
     if (status === "paused") notify("Compacted and paused. Send a prompt to continue.");
     this.#restore(this.#originalTexts(unsent));
-    if (!this.#isOpen || !host.agent.isBusy) this.#typedOf.clear();
   }
 
   /** The texts as typed, without the files that they name. */
   #originalTexts(sent: readonly PromptInput[]): string[] {
     const { call, editor } = this.#context;
-    return sent.map(({ text, images = [] }) => {
-      const message = typedMessage({ text, images }, call.io.cwd, editor.images);
-      return this.#typedOf.get(text) ?? message;
-    });
+    return sent.map(({ text, images = [] }) => typedMessage({ text, images }, call.io.cwd, editor.images));
   }
 }
 

@@ -1,5 +1,4 @@
 import { agentSettings, agentSettingsSchema } from "@bonsai-agent/agent";
-import { requestOverhead } from "@bonsai-agent/agent/host";
 import type { Call } from "../../call/invocation.ts";
 import { readCallSettings, type SettingsLayer, settingsLayers } from "../../call/settings.ts";
 import {
@@ -10,10 +9,8 @@ import {
   withValue,
   writeSetting,
 } from "../../call/settings-file.ts";
-import { economyText } from "../../views/economy-text.ts";
 import { errorLine } from "../error-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
-import { isNoModel } from "../no-model.ts";
 import { askPick, askText } from "../panels/ask.ts";
 import { pickModel } from "../panels/model-picker.ts";
 import { textLines, wholePath } from "../panels/panel-frame.ts";
@@ -126,8 +123,6 @@ interface SettingState {
   over: SettingsLayer | undefined;
   /** The preset, if the value is not Bonsai's own. */
   preset: string | undefined;
-  /** The effect on the open session, in a sentence. */
-  here: string | undefined;
 }
 
 /** Owner of the list of settings. */
@@ -173,10 +168,9 @@ class SettingsEditor {
   }
 
   #preview(setting: Setting, width: number): string[] {
-    const { own, over, usual, value, here } = this.#state(setting);
+    const { own, over, usual, value } = this.#state(setting);
     const lines = [
       setting.meaning,
-      ...(here === undefined ? [] : [here]),
       ...(over === undefined
         ? []
         : [`${over.name} sets ${shownValue(value)} here. Your own value: ${shownValue(own)}.`]),
@@ -284,20 +278,7 @@ function settingState(setting: Setting, context: InteractiveContext): SettingSta
     isOwn: own !== undefined,
     over: top?.origin === "user" ? undefined : top,
     preset: isOfPreset ? settings.compaction.preset : undefined,
-    here: setting.name === "compaction.economy" ? economyHere(context) : undefined,
   };
-}
-
-/** Says at which size the economy compacts the open session, and what it saves. */
-function economyHere({ host }: InteractiveContext): string | undefined {
-  const { session, model, systemPrompt, tools } = host.agent;
-  const { compaction: settings } = host.app.settings;
-  if (!settings.enabled || isNoModel(model)) return undefined;
-  const { texts } = requestOverhead({ systemPrompt, tools: tools.declarations() });
-  const nowMs = host.app.call.io.now();
-  const text = economyText({ session, settings, model, nowMs, fixedTexts: () => texts });
-  const subject = settings.economy === "off" ? "auto" : "Bonsai";
-  return text === undefined ? undefined : `In this session, ${subject} ${text}.`;
 }
 
 /** A word of the setting, a number such as `16,384`, or undefined for the default. */
