@@ -11,8 +11,6 @@ import type { PromptQueue } from "./prompt-queue.ts";
 /** A second Esc within this time opens the tree, a second Ctrl-C ends the program. */
 const secondEscMs = 500;
 const secondCtrlCMs = 1_000;
-/** Time that the chosen model is shown. */
-const cycledMs = 3_000;
 /** A process that still runs after this time was not suspended. */
 const suspendedWithinMs = 200;
 
@@ -74,7 +72,7 @@ export class KeyHandler {
   #cycles(data: string): boolean {
     const step = keys.matches("nextModel", data) ? 1 : keys.matches("previousModel", data) ? -1 : undefined;
     if (step === undefined) return false;
-    void cycleModel(this.#context, step, (text) => this.#context.status.hint(text, cycledMs));
+    void cycleModel(this.#context, step);
     return true;
   }
 

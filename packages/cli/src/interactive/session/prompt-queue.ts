@@ -22,6 +22,8 @@ interface SubmitOptions {
 
 interface Typed extends SubmitOptions {
   text: string;
+  /** True once it is back in the editor. */
+  isRestored?: boolean;
 }
 
 /** Owner of typed texts from Enter until they are sent or back in the editor. */
@@ -30,7 +32,6 @@ export class PromptQueue {
   #isOpen = false;
   /** In the typed order: texts that wait for the session, for an idle agent, or for an earlier text. */
   #held: Typed[] = [];
-  readonly #restored = new WeakSet<Typed>();
   /** Several texts can have one result. */
   readonly #handled = new WeakSet<RunResult>();
   #turn: Promise<void> = Promise.resolve();
@@ -95,7 +96,7 @@ export class PromptQueue {
 
   #drain(): Typed[] {
     const drained = this.#held.splice(0);
-    for (const typed of drained) this.#restored.add(typed);
+    for (const typed of drained) typed.isRestored = true;
     return drained;
   }
 
@@ -103,7 +104,7 @@ export class PromptQueue {
   #dequeue(typed: Typed): boolean {
     this.#held = this.#held.filter((each) => each !== typed);
     this.#context.screen.redraw();
-    return !this.#restored.has(typed);
+    return typed.isRestored !== true;
   }
 
   /** Reports an error and restores the text, unless it is a command without arguments. */

@@ -116,18 +116,21 @@ const searchCodes: ReadonlySet<string> = new Set([
   "provider_unknown",
 ]);
 
-/** Switches to the next or previous favourite. @param hint shows a short text */
+/** Time that the chosen model is shown. */
+const CYCLED_MS = 3_000;
+
+/** Switches to the next or previous favourite. */
 export async function cycleModel(
-  { host, notify }: InteractiveContext,
+  { host, notify, status }: InteractiveContext,
   step: 1 | -1,
-  hint: (text: string) => void,
 ): Promise<void> {
   try {
     const { model, choices, left } = await host.cycleModel(step);
     for (const why of left) notify(`Skipped a favourite model: ${why}.`, "warning");
     if (model === undefined) return notify(noOtherModel(host.app.settings.favoriteModels, choices.length));
     const at = choices.findIndex((each) => referenceOf(each.model) === referenceOf(model)) + 1;
-    hint(`Model: ${referenceOf(model)}, from the next request (${at} of ${choices.length}).`);
+    const text = `Model: ${referenceOf(model)}, from the next request (${at} of ${choices.length}).`;
+    status.hint(text, CYCLED_MS);
   } catch (error) {
     notify(errorText(error), "error");
   }

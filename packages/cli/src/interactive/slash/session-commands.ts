@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { ServedPage } from "@bonsai-agent/page";
 import type { Entry, Session } from "@bonsai-agent/session";
+import type { AgentHost } from "../../call/agent-host.ts";
 import type { AppContext } from "../../call/app-context.ts";
 import { absolutePath, shownPath } from "../../call/paths.ts";
 import { forkChoice, freshChoice, namedChoice } from "../../call/session-choice.ts";
@@ -208,21 +209,28 @@ export const exportCommand: SlashCommand = {
   async run(args, context) {
     if (args === "") return openBrowserView(context);
     const { host, notify } = context;
-    const { session, model } = host.agent;
-    const { cwd, models, home, call } = host.app;
-    const file = absolutePath(args, cwd);
-    if (exportFormat(file) === "html") return writePage(file, host.app, session, notify);
-    // Loads a Markdown parser, so not at the start.
-    const { exportMarkdown } = await import("@bonsai-agent/transcripts");
-    const { secretsOf } = await import("../../call/page-source.ts");
-    const text = exportMarkdown(session, {
-      isFree: freeAmong([...models.catalogue.models, model]),
-      secrets: secretsOf({ home, env: call.io.env, catalogue: models.catalogue, keys: models.keys }),
-    });
-    writeOutput(file, text);
-    notify(`Wrote ${shownPath(file, cwd)} (${bytes(Buffer.byteLength(text))}).`);
+    const file = absolutePath(args, host.app.cwd);
+    const makeText = exportFormat(file) === "html" ? pageText : markdownText;
+    writeOutput(file, await makeText(host));
+    notify(`Wrote ${shownPath(file, host.app.cwd)} (${bytes(statSync(file).size)}).`);
   },
 };
+
+// The libraries of both formats are loaded when they are needed.
+
+async function markdownText({ agent, app: { home, call, models } }: AgentHost): Promise<string> {
+  const { exportMarkdown } = await import("@bonsai-agent/transcripts");
+  const { secretsOf } = await import("../../call/page-source.ts");
+  return exportMarkdown(agent.session, {
+    isFree: freeAmong([...models.catalogue.models, agent.model]),
+    secrets: secretsOf({ home, env: call.io.env, catalogue: models.catalogue, keys: models.keys }),
+  });
+}
+
+async function pageText({ agent, app }: AgentHost): Promise<Iterable<string>> {
+  const { pageHtml, SessionPage } = await import("@bonsai-agent/page");
+  return pageHtml(new SessionPage(agent.session, await optionsOf(app)));
+}
 
 /** The served page. It follows the open session, so one is enough. */
 let served: Promise<ServedPage> | undefined;
@@ -256,18 +264,6 @@ async function serve({ host }: InteractiveContext): Promise<ServedPage> {
     served = undefined;
   });
   return page;
-}
-
-/** Writes the session as a page. */
-export async function writePage(
-  file: string,
-  app: AppContext,
-  session: Session,
-  notify: InteractiveContext["notify"],
-): Promise<void> {
-  const { pageHtml, SessionPage } = await import("@bonsai-agent/page");
-  writeOutput(file, pageHtml(new SessionPage(session, await optionsOf(app))));
-  notify(`Wrote ${shownPath(file, app.cwd)} (${bytes(statSync(file).size)}).`);
 }
 
 async function optionsOf(app: AppContext) {
