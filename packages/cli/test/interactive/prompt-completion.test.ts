@@ -53,7 +53,7 @@ test("commands of extensions, and arguments, join once they are loaded", async (
 });
 
 test("a model is completed by any letters of its name, small or large", async () => {
-  const { terminal } = openInteractive({ scenario: says("Good.") });
+  const { terminal } = openInteractive({ scenario: says("Good."), env: { ANTHROPIC_API_KEY: "k" } });
   await terminal.until("/100k");
   terminal.type("/model SONNET");
   await terminal.until(/→ \S*sonnet/);
