@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type BenchTable, type FaultName, faults, type WireName, wires } from "@bonsai-agent/testkit";
+import { type BenchTable, type WireName, wires } from "@bonsai-agent/testkit";
+import { type FaultName, faults } from "../test/misbehaving-server.ts";
 import { type FaultOutcome, runFault } from "./run-fault.ts";
 
 /** Each fault in each protocol, and how the agent's run ended. No figure of speed: a table to read. */

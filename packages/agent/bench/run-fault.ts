@@ -4,10 +4,11 @@ import { messageText } from "@bonsai-agent/messages";
 import { messageSchema } from "@bonsai-agent/messages/schemas";
 import { type CatalogueModel, ModelClient } from "@bonsai-agent/models";
 import { createSession, openSession, type Session } from "@bonsai-agent/session";
-import { type FaultName, misbehavingServer, type WireName } from "@bonsai-agent/testkit";
+import type { WireName } from "@bonsai-agent/testkit";
 import type { RunResult } from "../src/events.ts";
 import { openAgent } from "../src/open-agent.ts";
 import { agentSettings } from "../src/settings.ts";
+import { type FaultName, misbehavingServer } from "../test/misbehaving-server.ts";
 
 /** How a run against a misbehaving server ended, and what it left. */
 export interface FaultOutcome {

@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type FaultName, faults, type WireName } from "@bonsai-agent/testkit";
+import type { WireName } from "@bonsai-agent/testkit";
 import { expect, onTestFinished } from "vitest";
 import { type FaultOutcome, runFault } from "../bench/run-fault.ts";
+import { type FaultName, faults } from "./misbehaving-server.ts";
 
 /** The error's code, or the status where there is no error, and the requests that were made. */
 type Ending = readonly [ending: string, requests: number];

@@ -16,8 +16,14 @@ export {
   sseChunks,
 } from "./loopback-server.ts";
 export { type Random, seededRandom } from "./made-text.ts";
-export { type FaultName, faults, type MisbehavingServer, misbehavingServer } from "./misbehaving-server.ts";
-export { type WireName, wires } from "./model-wires.ts";
+export {
+  type Wire,
+  type WireAnswer,
+  type WireCall,
+  type WireEvent,
+  type WireName,
+  wires,
+} from "./model-wires.ts";
 export {
   type OAuthEndpoint,
   type OAuthFault,

@@ -5,15 +5,13 @@ import {
   type LoopbackServer,
   loopbackServer,
   sseChunks,
-} from "./loopback-server.ts";
-import {
   type Wire,
   type WireAnswer,
   type WireCall,
   type WireEvent,
   type WireName,
   wires,
-} from "./model-wires.ts";
+} from "@bonsai-agent/testkit";
 
 interface Occasion {
   wire: Wire;
