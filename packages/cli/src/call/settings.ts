@@ -67,6 +67,7 @@ function fileSettings(file: string): Section {
   } catch (error) {
     if (!BonsaiError.is(error)) throw error;
     throw new BonsaiError({
+      /** A settings file has an invalid value. The message names the file and the value. */
       code: "settings_invalid",
       message: `${file}: ${error.message}`,
       hint: error.hint,
