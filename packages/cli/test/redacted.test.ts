@@ -69,7 +69,6 @@ const found = (text: string) => SECRETS.filter((secret) => text.includes(secret)
 
 const screens: [string, (file: string) => string[]][] = [
   ["show", (file) => ["session", "show", file]],
-  ["show --sources", (file) => ["session", "show", file, "--sources"]],
   ["tree", (file) => ["session", "tree", file, "--all"]],
   ["diff", (file) => ["session", "diff", file, "aaaa0006", "aaaa0005"]],
   ["list", () => ["session", "list"]],

@@ -112,16 +112,10 @@ async function sessionOf(texts: readonly string[], summariser: Summariser): Prom
 async function screensOf(session: Session): Promise<string[]> {
   const file = session.file!;
   const commands = [
-    ...[
-      ["tree", file, "--all"],
-      ["show", file],
-      ["context", file],
-      ["search", "--in", file, "e"],
-    ],
-    ...session
-      .index()
-      .numbersOf("compaction")
-      .map((at) => ["show", file, "--sources", "--entry", session.entryAt(at)!.id]),
+    ["tree", file, "--all"],
+    ["show", file],
+    ["context", file],
+    ["search", "--in", file, "e"],
   ];
   const printed: string[] = [];
   for (const argv of commands) printed.push((await runCli(argv, { columns: 4_000 })).stdout);

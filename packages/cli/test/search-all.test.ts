@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { SessionHit } from "@bonsai-agent/session/search";
 import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
+import { sampleLines, testFolder } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 const id = "3f2a9c01-0000-4000-8000-000000000001";
@@ -57,36 +57,12 @@ test("an index that cannot be written is a notice beside the hits", async () => 
   );
 });
 
-test("--all and a session of two words are the old forms", async () => {
-  const options = { env: { BONSAI_HOME: home() } };
-  const all = await jsonOf(["search", "cache"], options);
-  expect(await jsonOf(["search", "--all", "cache"], options)).toEqual(all);
-  const one = await jsonOf(["search", "cache", "--in", "3f2a9c01"], options);
-  expect(one).not.toEqual(all);
-  expect(await jsonOf(["search", "3f2a9c01", "cache"], options)).toEqual(one);
-  expect(await jsonOf(["search", "3f2b", "cache"], options)).toEqual([]);
-});
-
-test("a query may begin with the name of a file or folder", () =>
-  everyRow(["src", "notes"])(async (word) => {
-    const cwd = testFolder();
-    mkdirSync(join(cwd, "src"));
-    writeFileSync(join(cwd, "notes"), "not a session");
-    const { code, stdout } = await runCli(["search", word, "zebra"], { cwd, env: { BONSAI_HOME: home() } });
-    expect([code, stdout]).toEqual([0, `No matches for "${word} zebra".\n`]);
-  }));
-
 test("a wrong combination or value is wrong usage", () =>
   everyRow([
     [["search"], "query"],
-    [["search", "--all"], "query"],
     [["search", "--regex", "cache"], "add --in SESSION"],
-    [["search", "--all", "--regex", "cache"], "--regex"],
-    [["search", "--all", "cache", "--in", "x.jsonl"], "--in"],
     [["search", "cache", "--in", "x.jsonl", "--cwd", "."], "--cwd"],
-    [["search", "FILE", "cache", "--cwd", "."], "--cwd"],
   ])(async ([args, words]) => {
-    const file = writeLines(sampleLines());
-    const { code, stderr } = await runCli(args.map((word) => (word === "FILE" ? file : word)));
+    const { code, stderr } = await runCli(args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
   }));

@@ -11,16 +11,16 @@ test("bonsai search finds entries on all branches, in file order", async () => {
     ["bbbb0002", false],
     ["cccc0001", true],
   ]);
-  const { stdout } = await runCli(["search", file, "cache", "--limit", "2"], { columns: 60 });
+  const { stdout } = await runCli(["search", "--in", file, "cache", "--limit", "2"], { columns: 60 });
   await expect(stdout).toMatchFileSnapshot("golden/search-60.txt");
 });
 
 test("bonsai search reads the query as a regular expression only when asked to", async () => {
   const file = writeLines(sampleLines());
-  expect(await jsonOf(["search", file, "total[s]"])).toEqual([]);
+  expect(await jsonOf(["search", "--in", file, "total[s]"])).toEqual([]);
   expect(await jsonOf<unknown[]>(["search", "total[s]", "--in", file, "--regex"])).not.toEqual([]);
-  expect((await runCli(["search", file, "(", "--regex"])).code).toBe(1);
-  expect((await runCli(["search", file, "nothing like it"])).stdout).toBe(
+  expect((await runCli(["search", "--in", file, "(", "--regex"])).code).toBe(1);
+  expect((await runCli(["search", "--in", file, "nothing like it"])).stdout).toBe(
     'No matches for "nothing like it".\n',
   );
 });
@@ -44,7 +44,7 @@ function slowSession(): string {
 }
 
 test("an expression that is too slow ends with an error", async () => {
-  const { code, stderr } = await runCli(["search", slowSession(), "(a+)+$", "--regex", "--json"]);
+  const { code, stderr } = await runCli(["search", "--in", slowSession(), "(a+)+$", "--regex", "--json"]);
   expect([code, JSON.parse(stderr).error.code]).toEqual([1, "expression_too_slow"]);
 });
 
@@ -52,6 +52,6 @@ test("a signal ends a slow expression", async () => {
   const abort = new AbortController();
   setTimeout(() => abort.abort(new Error("Interrupted by Ctrl-C")), 0);
   const { signal } = abort;
-  const { code, stdout } = await runCli(["search", slowSession(), "(a+)+$", "--regex"], { signal });
+  const { code, stdout } = await runCli(["search", "--in", slowSession(), "(a+)+$", "--regex"], { signal });
   expect([code, stdout]).toEqual([130, ""]);
 });

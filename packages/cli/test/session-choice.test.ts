@@ -87,16 +87,12 @@ describe("the session of a prompt", () => {
     expect(readFileSync(file!)).toEqual(before);
   });
 
-  test("-r lists the latest sessions and accepts the start of an id", async () => {
+  test("-r accepts the start of an id, and needs one without a terminal", async () => {
     const project = agentProject(says("ok"));
-    expect((await project.run(["-r"])).stdout).toContain("This folder has no session.");
-    await project.run(["one", "--name", "the first"]);
+    await project.run(["one"]);
     const [{ id }] = sessions(project) as [Session];
-    const { code, stdout } = await project.run(["-r"]);
-    expect(code).toBe(0);
-    expect(stdout).toContain(id);
-    expect(stdout).toContain("the first");
-    expect(stdout).toContain(`bonsai -r ${id.slice(0, 8)}`);
+    const { code, stderr } = await project.run(["-r"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("-r needs a session")]);
     expect((await project.run(["-r", id.slice(0, 8), "two"])).code).toBe(0);
     expect(sessions(project).map(texts)).toEqual([["one", "·", "two", "·"]]);
     expect((await project.run(["two", "-r"])).stderr).toContain("wrong_usage");

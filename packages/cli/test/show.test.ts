@@ -1,10 +1,8 @@
 import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
-import type { SourcesReport } from "../src/commands/show-sources.ts";
 import { renderLine } from "../src/views/line.ts";
 import { type SessionReport, sessionView } from "../src/views/session-report.ts";
-import { textWidth } from "../src/views/terminal-text.ts";
-import { header, longSession, sampleLines, writeLines } from "./call/sample-session.ts";
+import { header, sampleLines, writeLines } from "./call/sample-session.ts";
 import { jsonOf, nowMs, runCli } from "./run-cli.ts";
 
 describe("bonsai show", () => {
@@ -68,44 +66,6 @@ describe("bonsai show", () => {
         /^ Kept word for word: 3 user messages, 2 left out\. Exact terms recorded: 340\. Missing from the summary: 2 of 3 failing commands \(1 added\), 20 of 100 terms\. Missing terms, most used first: SESSION_TTL␛\[2J \(aaaa0001\), a\/.* and 18 more\.$/,
       );
     }
-  });
-
-  test("--sources has each line of the summary with its entries, as JSON and within 80 columns", async () => {
-    const file = longSession();
-    const { entryId } = await jsonOf<{ entryId: string }>(["compact", file, "--digest"]);
-    const report = await jsonOf<SourcesReport>(["show", file, "--sources"]);
-    expect(report).toMatchObject({ entryId, type: "compaction" });
-    const { compaction } = await jsonOf<SessionReport>(["show", file]);
-    expect(report.lines.map(({ text }) => text).join("\n")).toBe(compaction!.summary);
-    const named = new Set(report.lines.flatMap(({ entryIds }) => entryIds));
-    expect(report.entries.map((entry) => entry.entryId)).toEqual([...named]);
-    expect(named.size).toBeGreaterThan(10);
-    const { stdout } = await runCli(["show", file, "--sources"], { columns: 80 });
-    const [first] = report.entries;
-    expect(stdout).toContain(`      ${first!.entryId} ${first!.kind}, `);
-    expect(stdout).toMatch(/\d+ of \d+ lines name their source entries\.(?! 0 )/);
-    for (const line of stdout.split("\n")) expect(textWidth(line)).toBeLessThanOrEqual(80);
-  });
-
-  test("--sources has no entries for the summaries of another program", async () => {
-    const file = writeLines(sampleLines());
-    const { stdout } = await runCli(["show", file, "--sources"], { columns: 80 });
-    expect(stdout.replaceAll(/\s+/g, " ")).toContain("0 of 5 lines name their source entries.");
-    const branch = sampleLines().find((line) => (line as { type?: string }).type === "branch_summary");
-    const { id } = branch as { id: string };
-    const report = await jsonOf<SourcesReport>(["show", file, "--sources", "--entry", id]);
-    expect(report).toMatchObject({ entryId: id, type: "branch_summary" });
-  });
-
-  test("--sources without a summary is an error", async () => {
-    const lines = [header, ...sampleLines().slice(1, 3)];
-    const file = writeLines(lines);
-    const none = await runCli(["show", file, "--sources", "--json"]);
-    expect(none.code).toBe(1);
-    expect(JSON.parse(none.stderr)).toMatchObject({ error: { code: "no_summary" } });
-    const { id } = lines[1] as { id: string };
-    const other = await runCli(["show", file, "--sources", "--entry", id, "--json"]);
-    expect(JSON.parse(other.stderr).error.message).toContain("is not a summary. Its kind is");
   });
 
   test("a tool's own model usage is counted with the answers", async () => {

@@ -9,23 +9,10 @@ import {
   type SessionStore,
 } from "@bonsai-agent/session";
 
-/** A session for trials, with the ids of the original. */
-interface TrialCopy {
-  session: Session;
-  /** The appended entries, oldest first. */
-  added(): Entry[];
-}
-
-/** Makes a copy at an entry. It reads the original's store and appends in memory. */
-export function trialCopy(session: Session, leafId: string | null): TrialCopy {
+/** A copy at an entry, to try changes without writing them. It has the same ids, and keeps appended entries in memory. */
+export function trialCopy(session: Session, leafId: string | null): Session {
   const isOld = (session.header.version ?? 1) < SESSION_VERSION;
-  const copy =
-    isOld || session.readOnly !== undefined ? pathInMemory(session, leafId) : laidOver(session, leafId);
-  const before = copy.index().count;
-  return {
-    session: copy,
-    added: () => Array.from(copy.index().records(before), ({ number }) => copy.entryAt(number)!),
-  };
+  return isOld || session.readOnly !== undefined ? pathInMemory(session, leafId) : laidOver(session, leafId);
 }
 
 function laidOver(session: Session, leafId: string | null): Session {
@@ -46,7 +33,7 @@ export function pathInMemory(session: Session, leafId: string | null): Session {
   return copy;
 }
 
-export function draftOf({ parentId: _parentId, timestamp: _timestamp, ...draft }: Entry): EntryDraftWithId {
+function draftOf({ parentId: _parentId, timestamp: _timestamp, ...draft }: Entry): EntryDraftWithId {
   return draft as EntryDraftWithId;
 }
 

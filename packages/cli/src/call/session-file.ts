@@ -96,20 +96,12 @@ function ambiguousEntry(name: string, matches: readonly string[], isId: boolean)
 }
 
 /**
- * The path of `-o`, or `name`.
- * @throws BonsaiError `output_exists`, because an existing file could be a session; `wrong_usage` for two names
+ * The absolute path of an output file; undefined without one. @param name default: the value of `-o`
+ * @throws BonsaiError `output_exists`, because the file could be a session
  */
-export function outputFile({ options, io }: Invocation, name?: string): string | undefined {
-  const given = typeof options.output === "string" ? options.output : undefined;
-  if (given !== undefined && name !== undefined)
-    throw new BonsaiError({
-      code: "wrong_usage",
-      message: `Two output files are given: ${name}, and ${given} after -o.`,
-      hint: "Give only one.",
-    });
-  const chosen = given ?? name;
-  if (chosen === undefined) return undefined;
-  const file = resolve(io.cwd, chosen);
+export function outputFile({ options, io }: Invocation, name = options.output): string | undefined {
+  if (typeof name !== "string") return undefined;
+  const file = resolve(io.cwd, name);
   if (existsSync(file)) throw outputExists(file);
   return file;
 }

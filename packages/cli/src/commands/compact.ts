@@ -37,7 +37,7 @@ async function plan(invocation: Invocation, settings: CompactionSettings): Promi
   const imported = transcriptSession(invocation);
   const session = imported === undefined ? openNamedSession(invocation) : inMemory(imported);
   // Planned and tried in one copy, so that the context is in memory once.
-  const { session: copy } = trialCopy(session, session.leafId);
+  const copy = trialCopy(session, session.leafId);
   const before = messagesBefore(copy, options.again === true);
   const asked = await askedModel(invocation);
   const task = taskOf(copy, settings, invocation);

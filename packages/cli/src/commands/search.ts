@@ -12,7 +12,6 @@ import {
 import { wrongUsage } from "../call/failure.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
 import { withProgress } from "../call/output.ts";
-import { absolutePath } from "../call/paths.ts";
 import { printedSecrets } from "../call/printed-secrets.ts";
 import { openSessionFile, sessionPath } from "../call/session-file.ts";
 import { agentCallSettings } from "../call/settings.ts";
@@ -33,8 +32,13 @@ interface SearchHit extends Pick<SessionHit, "entryId" | "type" | "role" | "snip
 /** Prints the hits of all sessions, best first; or those of one session, in file order. */
 export async function run(invocation: Invocation): Promise<ExitCode | undefined> {
   const { options, output, io } = invocation;
-  const { query, name } = parseTarget(invocation);
-  if (name === undefined) return searchAll(invocation, query);
+  const query = invocation.args.join(" ");
+  const name = options.in;
+  if (typeof name !== "string") {
+    if (options.regex === true)
+      throw wrongUsage("--regex searches one session.", "Name the session: add --in SESSION.");
+    return searchAll(invocation, query);
+  }
   const limit = typeof options.limit === "number" ? options.limit : defaultLimit;
   const session = openSessionFile(sessionPath(name, invocation), invocation);
   const secrets = printedSecrets(invocation, session);
@@ -59,36 +63,6 @@ export async function run(invocation: Invocation): Promise<ExitCode | undefined>
     },
   );
   return undefined;
-}
-
-/** The query, and the session of `--in`. Two words of which the first is a session are its name and the query. */
-function parseTarget(invocation: Invocation): { query: string; name?: string } {
-  const { args, options } = invocation;
-  const words = args.filter((word) => word !== undefined);
-  const query = words.join(" ");
-  if (typeof options.in === "string") return { query, name: options.in };
-  const [first, second] = words;
-  const isOldForm = words.length === 2 && options.all !== true && namesSession(first!, invocation);
-  if (!isOldForm && options.regex !== true) return { query };
-  if (!isOldForm) throw wrongUsage("--regex searches one session.", "Name the session: add --in SESSION.");
-  if (options.cwd === undefined) return { query: second!, name: first! };
-  throw wrongUsage("--cwd is for a search in all sessions.", "Remove --cwd, or the session.");
-}
-
-/** A short word could be the start of an id by accident. */
-const MIN_ID_CHARACTERS = 4;
-
-/** Other files and folders are words of the query: `bonsai search src parser`. */
-function namesSession(word: string, invocation: Invocation): boolean {
-  if (existsSync(absolutePath(word, invocation.io.cwd))) return word.endsWith(".jsonl");
-  if (word.length < MIN_ID_CHARACTERS) return false;
-  try {
-    sessionPath(word, invocation);
-    return true;
-  } catch (error) {
-    if (BonsaiError.is(error)) return false;
-    throw error;
-  }
 }
 
 /** Runs the expression in its own thread, because it may never end. Undefined if the user stops it. */
@@ -163,7 +137,7 @@ function hitCells({ role, type, snippet }: Pick<SessionHit, "role" | "type" | "s
 /** After this time, the search reads the remaining sessions from their files. */
 const INDEXING_MS = 1500;
 
-/** Prints the hits of all sessions, or of those of a folder, best first. */
+/** Prints the hits of all sessions or of a folder's sessions, best first. */
 async function searchAll(invocation: Invocation, query: string): Promise<ExitCode | undefined> {
   const { io, options, output } = invocation;
   const found = await io.interruptible((signal) =>
@@ -202,12 +176,11 @@ function learnFrom(secrets: SecretFilter, hits: readonly SessionHit[]): void {
   for (const file of new Set(hits.map((hit) => hit.file))) {
     bytes += statSync(file, { throwIfNoEntry: false })?.size ?? 0;
     if (bytes > MAX_LEARNED_BYTES) return;
-    // It was read for the hit a moment ago, but can be gone.
     if (existsSync(file)) secrets.learn(openSession(file).entries());
   }
 }
 
-/** Undefined where the user ends it. */
+/** Undefined if the user stops the search. */
 async function findings(
   invocation: Invocation,
   { query, signal }: { query: string; signal: AbortSignal },
@@ -234,7 +207,7 @@ async function findings(
   }
 }
 
-/** The beginning of a session's id, as recorded ones have it in their name. */
+/** The beginning of the session's id in the file's name. */
 function sessionId({ file }: SessionHit): string {
   return basename(file, ".jsonl").replace(/^.*_/, "").slice(0, 8);
 }

@@ -24,7 +24,6 @@ import { printable } from "../views/terminal-text.ts";
 import { treeRows, treeView } from "../views/tree-view.ts";
 
 export async function show(invocation: Invocation): Promise<undefined> {
-  if (invocation.options.sources === true) return (await import("./show-sources.ts")).showSources(invocation);
   const { output, io } = invocation;
   const session = openNamedSession(invocation);
   const size = contextSize(session, callSettings(invocation));

@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import { type ChangedLines, listSessions, type SessionSummary } from "@bonsai-agent/session";
-import { type AgentCall, ExitCode, type Invocation } from "../call/invocation.ts";
+import type { Invocation } from "../call/invocation.ts";
 import { withProgress } from "../call/output.ts";
 import { printedSecrets } from "../call/printed-secrets.ts";
 import { sessionPlace } from "../call/session-file.ts";
-import { fitLine, type Line, paragraph, span, table } from "../views/line.ts";
+import { type Line, paragraph, span, table } from "../views/line.ts";
 import { age, bytes, count, counted, largest } from "../views/numbers.ts";
 import { forkWords } from "../views/session-facts.ts";
 import { oneLine } from "../views/terminal-text.ts";
@@ -38,13 +38,13 @@ export interface SessionRow {
   firstMessage: string;
   /** Absolute path of the session that this is a fork of. */
   parentSession: string | null;
-  /** Its topic, if one was kept: after the latest run that changed files. */
+  /** Its topic, written after the latest run that changed files. */
   summary: string | null;
-  /** Files that were changed, and the lines that were added and removed in them. */
+  /** Number of changed files, and of their added and removed lines. */
   fileCount: number;
   added: number;
   removed: number;
-  /** The latest changes, the last one first; of many files, the others are only counted. */
+  /** The latest changes, newest first. */
   files: ChangedLines[];
   /** ISO 8601. */
   lastActivity: string;
@@ -72,7 +72,7 @@ function row(session: SessionSummary): SessionRow {
 
 const minIdWidth = 8;
 
-/** As many characters of the ids as set the listed ones apart. */
+/** Characters that tell the listed ids apart. */
 function shortIdWidth(sessions: readonly SessionSummary[]): number {
   const ids = new Set(sessions.map(({ id }) => id));
   const longest = largest(
@@ -85,7 +85,6 @@ function shortIdWidth(sessions: readonly SessionSummary[]): number {
   return longest;
 }
 
-/** Recorded sessions, one a line; on a wide screen with the folder they worked in. */
 function* sessionsView(
   sessions: readonly SessionSummary[],
   skipped: ReturnType<typeof listSessions>["skipped"],
@@ -127,7 +126,7 @@ function fork({ parentSession }: SessionSummary): Line {
   return parentSession === undefined ? [] : [span(`  ${oneLine(forkWords(parentSession))}`, "gray")];
 }
 
-/** Gives way first where the screen is narrow: it stands at the end of the line. */
+/** The end of the line, which narrow screens cut first. */
 function summary({ digest }: SessionSummary): Line {
   const text = oneLine(digest?.summary ?? "");
   return text === "" ? [] : [span(`  ${text}`, "gray")];
@@ -142,28 +141,4 @@ function changes({ digest }: SessionSummary): Line {
     span(`\u2212${count(removed)}`, "red"),
     ` ${counted(fileCount, "file")}`,
   ];
-}
-
-const listed = 10;
-
-/** Prints the latest sessions of this folder and how to name one, for `-r` without an id. */
-export function listToResume({ io, options, output }: AgentCall): ExitCode {
-  const { sessions } = listSessions({ ...sessionPlace({ io, options }), cwd: io.cwd });
-  const latest = sessions.slice(0, listed);
-  const rows = latest.map(({ id, name, firstWords, lastActivityMs }) => ({
-    id,
-    title: name ?? firstWords ?? "",
-    lastActivity: new Date(lastActivityMs).toISOString(),
-  }));
-  output.result(rows, () => [
-    ...latest.map(({ id, lastActivityMs }, at): Line => {
-      const when = age(lastActivityMs, io.now()).padEnd(14);
-      const line: Line = [span(id, "cyan"), "  ", span(when, "gray"), " ", oneLine(rows[at]!.title)];
-      return fitLine(line, output.width);
-    }),
-    ...(latest.length === 0
-      ? [["This folder has no session. Run `bonsai session list` to list the sessions of all folders."]]
-      : [[], [`To resume one, run: bonsai -r ${latest[0]!.id.slice(0, 8)}`]]),
-  ]);
-  return ExitCode.done;
 }

@@ -33,15 +33,10 @@ export const sessionCommands: readonly CommandGrammar[] = [
     name: "session show",
     summary: "Show counts, tokens, cost, files, branches and the latest compaction",
     args: [session],
-    options: [
-      { flags: "--sources", description: "list each line of the latest summary with its source entries" },
-      { flags: "--entry <id>", description: "with --sources: use the summary of this entry" },
-      ...redaction(),
-    ],
+    options: redaction(),
     examples: [
       ["bonsai session show session.jsonl", "a session in one screen"],
       ["bonsai session show 3f2a --json", "a recorded session, as JSON"],
-      ["bonsai session show 3f2a --sources", "the source of each line of the summary"],
     ],
     load: async () => (await import("../commands/session-read.ts")).show,
   },
@@ -213,12 +208,6 @@ export const sessionCommands: readonly CommandGrammar[] = [
       { flags: "--cwd <folder>", description: "only sessions of this working folder", conflicts: ["in"] },
       { flags: "-n, --limit <count>", description: "print at most COUNT hits; default 50", kind: "count" },
       ...redaction(),
-      {
-        flags: "--all",
-        description: "search all sessions (default)",
-        conflicts: ["in", "regex"],
-        hidden: true,
-      },
     ],
     examples: [
       ['bonsai search "rate limit"', "search all sessions, best hits first"],

@@ -6,8 +6,8 @@ import { JsonLinesOut } from "../call/json-lines.ts";
 import { interruptibleCall, runPrompt } from "../call/run-prompt.ts";
 
 /**
- * One prompt: the session's header, each lifecycle event, and at last `agent_end`, one JSON line each. Once the header
- * is written, a last line comes: `run_failed` where the run broke off without `agent_end`.
+ * Runs one prompt: prints the session's header and each lifecycle event as a JSON line. The last line is `agent_end`, or
+ * `run_failed` if the run failed without it.
  */
 export function runJson(call: AgentCall): Promise<ExitCode> {
   return interruptibleCall(call, async (signal) => {

@@ -22,10 +22,7 @@ import { callPreview, failurePreview } from "../views/preview.ts";
 import { freeAmong } from "../views/session-facts.ts";
 import { printable, printableLines } from "../views/terminal-text.ts";
 
-/**
- * One prompt, its answer on stdout, everything else on stderr.
- * @param given the prompt, where it was read already
- */
+/** Runs one prompt: the answer goes to stdout, everything else to stderr. @param given the prompt, if already read */
 export function runPrint(call: AgentCall, given?: PromptInput): Promise<ExitCode> {
   return interruptibleCall(call, (signal) => {
     const screen = new AnswerScreen(call.io.stdout);
@@ -57,7 +54,7 @@ function finish({ io }: AgentCall, screen: AnswerScreen, { status, answer, error
   return ExitCode.done;
 }
 
-/** Short lines on stderr: what is going on meanwhile. */
+/** Short lines on stderr about the run's progress. */
 export class PrintProgress {
   readonly #call: AgentCall;
   readonly #screen: AnswerScreen;
@@ -68,19 +65,16 @@ export class PrintProgress {
   }
 
   listen(lifecycle: Lifecycle<LifecycleEvents>): void {
-    /** Calls under way, and whether each was ever beside others: a failure then names its call whole. */
-    const running = new Map<string, { call: string; wasAlone: boolean }>();
+    const running = new Map<string, string>();
     lifecycle.on("tool_execution_start", ({ toolCallId, toolName, args }) => {
       const call = callPreview(toolName, args);
-      for (const other of running.values()) other.wasAlone = false;
-      running.set(toolCallId, { call, wasAlone: running.size === 0 });
+      running.set(toolCallId, call);
       this.#print([span("· ", "cyan"), span(call, "gray")]);
     });
     lifecycle.on("tool_execution_end", ({ toolCallId, toolName, result, isError }) => {
-      const { call, wasAlone } = running.get(toolCallId) ?? { call: toolName, wasAlone: true };
+      const call = running.get(toolCallId) ?? toolName;
       running.delete(toolCallId);
-      const which = wasAlone ? toolName : call;
-      if (isError) this.#print([span("✗ ", "red"), `${which}: ${failurePreview(result.content)}`]);
+      if (isError) this.#print([span("✗ ", "red"), `${call}: ${failurePreview(result.content)}`]);
     });
     lifecycle.on("session_mask", ({ entries, freedTokens }) =>
       this.#print([
@@ -105,7 +99,7 @@ export class PrintProgress {
     this.#call.output.notify(notice);
   }
 
-  /** The last lines: what the answer does not say, what it took, and how to go on. */
+  /** The last lines: the reason for an incomplete answer, the cost, and the command to resume. */
   ended(
     { status, answer }: RunResult,
     { sessionId, sessionFile, leafId, model }: AgentState,
@@ -115,7 +109,7 @@ export class PrintProgress {
     else if (status === "done" && answer?.stopReason === "length")
       this.#print(["The answer reached the model's output limit. Run `bonsai -c` to continue."]);
     const isKept = sessionFile !== undefined && leafId !== null;
-    // A command that asked no model took nothing.
+    // A command without a request has no cost.
     if (usage.totalTokens === 0 && (status === "handled" || (status === "aborted" && !isKept))) return;
     const known = cost.cost((each) => freeAmong([model])(each));
     const spent = `${count(inputTokens(usage))} tokens in, ${count(usage.output)} out, ${costPhrase(known)}`;
@@ -123,7 +117,6 @@ export class PrintProgress {
     this.#print([span(`${spent} · ${goOn}`, "gray")]);
   }
 
-  /** Whole, in as many lines as it takes. */
   #caveat(text: string | undefined): void {
     if (text === undefined) return;
     this.#screen.endLine();
@@ -138,7 +131,7 @@ export class PrintProgress {
   }
 }
 
-/** Undefined where another line says it: that of a mask, the warning or the error of a failure. */
+/** Undefined if another line reports it: the line of a mask, or the warning or error of a failure. */
 function compactionLine({ outcome }: PayloadOf<LifecycleEvents["auto_compaction_end"]>): Line | undefined {
   const { status, detail, steps } = outcome;
   const sizes = sizeChange(outcome);
@@ -153,13 +146,13 @@ function stepsSentence(steps: Parameters<typeof stepsText>[0] | undefined): stri
   return done === "" ? "" : ` ${done.slice(0, 1).toUpperCase()}${done.slice(1)}.`;
 }
 
-/** On a terminal, answers are shown as they come; elsewhere only the last is printed, when it is there. */
+/** Shows answers live on a terminal. Elsewhere the caller prints only the last answer. */
 export class AnswerScreen {
   readonly isLive: boolean;
   readonly #stdout: OutStream;
-  /** The first half of a character whose second half comes with the next piece. */
+  /** The first half of a character that the next piece completes. */
   #held = "";
-  /** The last character shown, where the first of the next piece can be joined to it. */
+  /** The last shown character, if the next piece can join it. */
   #before = "";
   #atLineStart = true;
 
@@ -172,7 +165,7 @@ export class AnswerScreen {
     if (!this.isLive) return;
     lifecycle.on("message_update", ({ assistantMessageEvent: event }) => {
       if (event.type === "text") this.#show(event.delta);
-      // A retry: what came before it is void.
+      // A retry replaces the text before it.
       if (event.type === "start") this.endLine();
     });
     lifecycle.on("message_end", ({ message }) => {
@@ -181,7 +174,7 @@ export class AnswerScreen {
     });
   }
 
-  /** Something else is printed next. */
+  /** Ends the line before other output. */
   endLine(): void {
     if (this.#atLineStart) return;
     this.#stdout.write("\n");
@@ -214,7 +207,7 @@ function joinable(text: string): string {
   return printable(last) === last ? last : "";
 }
 
-/** Adds up what one run used: answers, tools that ask models, summaries. */
+/** Adds up the usage of one run: answers, tools that ask models, summaries. */
 export class RunCost {
   usage: Usage = emptyUsage();
   readonly cost = new CostSum();

@@ -18,7 +18,7 @@ import type { RpcCommandName, RpcData, RpcExtensions, RpcId, RpcParams } from ".
 import { rpcModel, sessionHandlers } from "./session-commands.ts";
 import type { RpcHandlers, RpcWork } from "./work.ts";
 
-/** Commands that take their time: the next one is not kept waiting. */
+/** Long commands. The next command does not wait for them. */
 export const overlapping: ReadonlySet<RpcCommandName> = new Set([
   "prompt",
   "steer",
@@ -29,7 +29,7 @@ export const overlapping: ReadonlySet<RpcCommandName> = new Set([
   "bash",
 ]);
 
-/** Commands that stop things: they get through, whatever another waits for. */
+/** Commands that stop others. They overtake waiting commands. */
 export const stopping: ReadonlySet<RpcCommandName> = new Set([
   "abort",
   "abort_bash",
@@ -112,7 +112,7 @@ export const rpcHandlers: RpcHandlers = {
   },
 };
 
-/** A client of pi's expects at least one. */
+/** Clients of pi expect at least one level. */
 function levelsOf(model: CatalogueModel): readonly ThinkingLevel[] {
   const levels = thinkingLevelsOf(model);
   return levels.length === 0 ? ["off"] : levels;
@@ -120,7 +120,7 @@ function levelsOf(model: CatalogueModel): readonly ThinkingLevel[] {
 
 type Input = RpcParams<"steer">;
 
-/** A command of an extension is run at once, also while the agent works: what it gives the agent, it queues itself. */
+/** Runs a command of an extension at once, even while the agent works. */
 async function prompt(
   work: RpcWork,
   { streamingBehavior, ...input }: RpcParams<"prompt">,
@@ -165,7 +165,7 @@ async function compact(
 ): Promise<RpcData["compact"]> {
   const { customInstructions: focus, useDigest = false, isAgain = false, firstKeptEntryId: cut } = params;
   const firstKeptEntryId = cut === undefined ? undefined : resolveEntryId(agent.session, cut);
-  // As in pi: who compacts by hand wants to go on from the summary.
+  // As in pi: a manual compaction stops the work.
   if (agent.isBusy) await agent.abort();
   const outcome = await agent.compact({
     useDigest,

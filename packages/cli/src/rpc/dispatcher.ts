@@ -19,42 +19,42 @@ import type { RpcWork } from "./work.ts";
 
 interface DispatcherOptions {
   work: RpcWork;
-  /** Takes the answer to a question: none of them has a response. */
+  /** Receives the answer to a question. Answers have no response. */
   answer: (answer: UiResponse) => void;
-  /** Resolves when a question waits. */
+  /** Resolves when a question waits for its answer. */
   questionWaits: () => Promise<void>;
   respond: (response: RpcResponse) => Promise<void>;
   /** Called after each successful response. */
   onAnswer: () => Promise<void>;
 }
 
-/** Lines are read ahead up to here, so that what stops things is seen behind a command that does not end. */
-const mostWaiting = 64;
+/** Lines that are read ahead, so that `abort` is seen behind a long command. */
+const MAX_QUEUED = 64;
 
-/** A command that stops things waits this long for its turn. */
-const mostWaitMs = 500;
+/** A stopping command waits this long for its turn. */
+const MAX_TURN_WAIT_MS = 500;
 
 /**
- * Answers each command once. Commands begin in the order in which they came. Answers to questions overtake them, for a
- * command may wait for one; so does what stops things where its turn does not come.
+ * Answers each command once and starts commands in order. Answers to questions overtake them, because a command may wait
+ * for one. Stopping commands overtake them if their turn does not come.
  */
 export class RpcDispatcher {
   readonly #options: DispatcherOptions;
   #last: Promise<void>;
   #waiting = 0;
 
-  /** @param ready the first command waits for it */
+  /** @param ready the first command waits for this */
   constructor(options: DispatcherOptions, ready: Promise<void>) {
     this.#options = options;
     this.#last = ready;
   }
 
-  /** True while so many commands wait that no more should be read. */
+  /** True while no more lines should be read. */
   get isFull(): boolean {
-    return this.#waiting >= mostWaiting;
+    return this.#waiting >= MAX_QUEUED;
   }
 
-  /** Resolves when the next command may begin; rejects with what the first waited for. */
+  /** Resolves when the next command may begin. Rejects if `ready` does. */
   receive(line: LineIn): Promise<void> {
     if ("text" in line && line.text.trim() === "") return this.#last;
     const read = readLine(line);
@@ -75,7 +75,7 @@ export class RpcDispatcher {
     });
   }
 
-  /** In its turn, and before it where that does not come: what began in between is stopped too. One of both answers. */
+  /** Runs in its turn, and earlier if that does not come. Only the first run answers. */
   #stop(read: ReadCommand): void {
     let isAnswered = false;
     const stop = () => {
@@ -85,7 +85,7 @@ export class RpcDispatcher {
     };
     const before = this.#last;
     this.#last = before.then(stop);
-    const blocked = [this.#options.questionWaits(), delay(mostWaitMs, undefined, { ref: false })];
+    const blocked = [this.#options.questionWaits(), delay(MAX_TURN_WAIT_MS, undefined, { ref: false })];
     Promise.race([before, ...blocked]).then(
       () => (isAnswered ? undefined : stop()),
       // The command that waits for its turn gets the error.
@@ -94,7 +94,7 @@ export class RpcDispatcher {
   }
 
   async #take(read: ReadCommand | UnreadableCommand): Promise<void> {
-    // Commands behind `shutdown` do not begin.
+    // Commands after `shutdown` do not begin.
     if (this.#options.work.stopped.aborted) return;
     if ("error" in read) return this.#refuse(read, read.command, read.error);
     const answering = this.#answer(read);
@@ -125,14 +125,14 @@ export class RpcDispatcher {
   }
 }
 
-/** A command as it came, checked. */
+/** A valid command. */
 interface ReadCommand {
   id: RpcId | undefined;
   name: RpcCommandName;
   params: unknown;
 }
 
-/** A line that is not a command: what is known of it. */
+/** A line that is no valid command. */
 interface UnreadableCommand {
   id: RpcId | undefined;
   command: string | null;

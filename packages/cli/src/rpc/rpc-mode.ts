@@ -15,7 +15,7 @@ import { RpcUi } from "./rpc-ui.ts";
 import { RpcRuns } from "./runs.ts";
 import { SerialisedData } from "./work.ts";
 
-/** Commands on standard input, responses and events on standard output, one JSON value a line, until the input ends. */
+/** Reads commands from standard input and writes responses and events to standard output, one JSON value per line. */
 export function runRpc(call: AgentCall): Promise<ExitCode> {
   return interruptibleCall(call, async (signal) => {
     const out = new JsonLinesOut(call.io.stdout, signal);
@@ -42,7 +42,21 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
     try {
       refuseWords(app.call);
       host = await AgentHost.open(app);
-      await work({ host, runs, note, asked, events, out, signal, shutdown });
+      const dispatcher = new RpcDispatcher(
+        {
+          work: { host, runs, note, stopped, shutdown: () => shutdown.abort() },
+          answer: (answer) => asked.answer(answer),
+          questionWaits: () => asked.waiting(),
+          respond: (response) => out.writeJson(responseJson(response)),
+          onAnswer: () => events.writeQueue(),
+        },
+        host.start(),
+      );
+      const ended = AbortSignal.any([stopped, app.ending]);
+      await serve({ stdin: app.call.io.stdin, dispatcher, asked, signal, ended });
+      asked.close();
+      if (stopped.aborted) await host.stop();
+      await runs.idle(host);
     } finally {
       asked.close();
       await host?.close();
@@ -61,8 +75,8 @@ interface RpcReviewOptions {
 }
 
 /**
- * The draft as a line, then the dialogs about it. Where nobody answers any more, the work under way is finished; a
- * compaction that was asked for by itself is no part of it, and is not done without the answer.
+ * Writes the draft as a line, then asks about it in dialogs. If the client has left, automatic compactions are applied
+ * without an answer; manual ones are not.
  */
 function rpcReview({ asked, note, stopped, host }: RpcReviewOptions): ReviewCompaction {
   const model = () => host()?.agent.model ?? { provider: "", id: "" };
@@ -76,62 +90,29 @@ function rpcReview({ asked, note, stopped, host }: RpcReviewOptions): ReviewComp
   };
 }
 
-interface Working {
-  host: AgentHost;
-  runs: RpcRuns;
-  note: (line: RpcNote) => void;
-  asked: RpcUi;
-  events: RpcEvents;
-  out: JsonLinesOut;
-  /** Interrupts at once. */
-  signal: AbortSignal;
-  /** Aborted by the command of that name. */
-  shutdown: AbortController;
-}
-
-async function work({ host, runs, note, asked, events, out, signal, shutdown }: Working): Promise<void> {
-  const stopped = AbortSignal.any([signal, shutdown.signal]);
-  const dispatcher = new RpcDispatcher(
-    {
-      work: { host, runs, note, stopped, shutdown: () => shutdown.abort() },
-      answer: (answer) => asked.answer(answer),
-      questionWaits: () => asked.waiting(),
-      respond: (response) => out.writeJson(responseJson(response)),
-      onAnswer: () => events.writeQueue(),
-    },
-    host.start(),
-  );
-  const { call, ending } = host.app;
-  await serve({ call, dispatcher, asked, signal, ended: AbortSignal.any([stopped, ending]) });
-  asked.close();
-  if (stopped.aborted) await host.stop();
-  await runs.idle(host);
-}
-
 function responseJson({ data, ...head }: RpcResponse & { data?: unknown }): string {
   if (!(data instanceof SerialisedData)) return outputJson({ ...head, data });
   return `${outputJson(head).slice(0, -1)},"data":${data.json}}`;
 }
 
-interface Serving {
-  call: AgentCall;
+/** Waits this long after `shutdown` for a running command. */
+const SHUTDOWN_MS = 5_000;
+
+interface ServeOptions {
+  stdin: AgentCall["io"]["stdin"];
   dispatcher: RpcDispatcher;
   asked: RpcUi;
   /** Interrupts at once. */
   signal: AbortSignal;
-  /** Aborted when no line is wanted any more: the response to the last is written first. */
+  /** Aborted when no more lines are needed. The last response is still written. */
   ended: AbortSignal;
 }
 
-/** After `shutdown`, a command that does not end is waited for so long. */
-const endPatienceMs = 5_000;
-
 /**
- * Takes lines until the input ends or nothing more is wanted; an input that stays open is let go of. Lines are read
- * ahead: one of them may answer the question that a command waits for, or stop what does not end.
+ * Reads lines until the input ends or no more are needed. It reads ahead: a line may answer the question of a running
+ * command, or stop it.
  */
-async function serve({ call, dispatcher, asked, signal, ended }: Serving): Promise<void> {
-  const { stdin } = call.io;
+async function serve({ stdin, dispatcher, asked, signal, ended }: ServeOptions): Promise<void> {
   const interrupted = aborted(signal);
   const stop = aborted(ended);
   let last = dispatcher.receive({ text: "" });
@@ -146,10 +127,10 @@ async function serve({ call, dispatcher, asked, signal, ended }: Serving): Promi
   }
   if (ended.aborted) stdin?.destroy?.();
   else await Promise.race([last, asked.waiting(), interrupted]);
-  // The client answers no more: work that waits for an answer goes on without one.
+  // The client answers no more questions: waiting work continues without an answer.
   asked.close();
   const patience = new AbortController();
-  const late = ended.aborted ? [sleep(endPatienceMs, patience.signal)] : [];
+  const late = ended.aborted ? [sleep(SHUTDOWN_MS, patience.signal)] : [];
   // A timer left running would keep the process open.
   await Promise.race([last, interrupted, ...late]).finally(() => patience.abort());
 }

@@ -18,22 +18,22 @@ export class RpcUi {
     this.#write = write;
   }
 
-  /** Resolves when a question waits: its answer has to be read, whatever else is going on. */
+  /** Resolves when a question waits for its answer. */
   waiting(): Promise<void> {
     return this.#opened.promise;
   }
 
-  /** A response that no question waits for any more is let go: it came too late. */
+  /** Ignores late answers. */
   answer(response: UiResponse): void {
     this.#open.get(response.id)?.(response);
   }
 
-  /** True when nobody answers any more. */
+  /** True if the client no longer answers. */
   get isClosed(): boolean {
     return this.#closed.signal.aborted;
   }
 
-  /** Ends all questions: the client answers no more. */
+  /** Ends all questions without an answer. */
   close(): void {
     this.#closed.abort();
   }
@@ -43,7 +43,6 @@ export class RpcUi {
     select: async (title, options, settings) => {
       const response = await this.#ask({ method: "select", title, options: [...options] }, settings);
       const { value, cancelled } = response ?? {};
-      // An answer beside the options is none.
       return cancelled === true || value === undefined || !options.includes(value) ? undefined : value;
     },
     confirm: async (title, message, settings) => {
@@ -67,7 +66,7 @@ export class RpcUi {
     this.#write({ type: "extension_ui_request", id: randomUUID(), ...shown } as UiRequest);
   }
 
-  /** Undefined where nobody answered. */
+  /** Undefined without an answer. */
   #ask(question: WithoutHead<Question>, settings: DialogOptions = {}): Promise<UiResponse | undefined> {
     const end = dialogEnd(this.#closed.signal, settings);
     if (end.aborted) return Promise.resolve(undefined);

@@ -4,7 +4,6 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import { errorJson } from "../call/event-json.ts";
 import type { RpcNote } from "./protocol.ts";
 
-/** The host of the agent that works now. */
 interface AgentWork {
   readonly agent: Pick<Agent, "isBusy" | "idle">;
 }
@@ -14,14 +13,14 @@ export class RpcRuns {
   readonly #pending = new Set<Promise<unknown>>();
   readonly #note: (note: RpcNote) => void;
   readonly #waiting = new Set<() => void>();
-  /** Texts that were queued in one run share its result. */
+  /** Results whose unsent texts were written: texts of one run share its result. */
   readonly #unsentNoted = new WeakSet<RunResult>();
-  /** The command that the client runs now. */
+  /** The client's running command. */
   bash: AbortController | undefined;
-  /** True while a request waits to be made again. */
+  /** True while a request waits for its retry. */
   isRetrying = false;
 
-  /** @param note takes what is in no response and no event */
+  /** @param note writes lines beside responses and events */
   constructor(note: (note: RpcNote) => void) {
     this.#note = note;
   }
@@ -37,7 +36,7 @@ export class RpcRuns {
     lifecycle.on("agent_end", retried);
   }
 
-  /** Resolves when the run's message is stored, or waits in the queue; rejects when it came to neither. */
+  /** Resolves when the run's message is stored or queued. Rejects if neither happens. */
   accepted(run: Promise<RunResult>, isQueued: boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       let isAccepted = false;
@@ -46,12 +45,12 @@ export class RpcRuns {
         this.#waiting.delete(accept);
         resolve();
       };
-      // A refusal comes at once; what is not refused by the next turn of the event loop waits in the queue.
+      // A refusal comes at once: after one turn of the event loop, the message is queued.
       if (isQueued) setImmediate(accept);
       else this.#waiting.add(accept);
       const failed = (error: unknown) => {
         this.#waiting.delete(accept);
-        // The run that a queued message waits for has its own note.
+        // The run before a queued message has its own note.
         if (!isAccepted) reject(error);
         else if (!isQueued) this.#note({ type: "run_failed", error: errorJson(error) });
       };
@@ -93,7 +92,7 @@ export class RpcRuns {
     });
   }
 
-  /** Resolves when nothing is under way any more, of commands or of the work that extensions gave the agent. */
+  /** Resolves when no command and no run is left. */
   async idle(host: AgentWork): Promise<void> {
     while (this.#pending.size > 0 || host.agent.isBusy) {
       await Promise.allSettled(this.#pending);

@@ -53,18 +53,18 @@ export const sessionHandlers = {
   }),
   set_session_name: ({ host }, { name }) => host.setName(name),
   new_session: (work, { parentSession }) =>
-    goOnIn(work, ({ host }) => {
+    switchSession(work, ({ host }) => {
       const { file, leafId } = host.agent.session;
-      // One without an entry has no file that could be named.
+      // A session without an entry has no file.
       const before = leafId === null ? undefined : file;
       const parent = parentSession === undefined ? before : resolve(host.app.cwd, parentSession);
       return host.replace("new", freshChoice(host, parent));
     }),
   switch_session: (work, { sessionPath }) =>
-    goOnIn(work, ({ host }) => host.replace("resume", namedChoice(host, sessionPath))),
+    switchSession(work, ({ host }) => host.replace("resume", namedChoice(host, sessionPath))),
   fork,
   clone: (work) =>
-    goOnIn(work, ({ host }) => {
+    switchSession(work, ({ host }) => {
       const { leafId } = host.agent.session;
       if (leafId === null) throw notForked("an empty session");
       return host.fork(leafId, forkChoice(host, leafId), "at");
@@ -136,7 +136,7 @@ function statsOf({ agent: { session, state }, app }: AgentHost): RpcSessionStats
   };
 }
 
-/** All entries in file order, as their lines have them; pi has no entry for a move of the leaf. */
+/** All stored entries in file order, without moves of the leaf, which pi does not know. */
 function storedEntries(session: Session): Entry[] {
   return session
     .entries()
@@ -155,7 +155,7 @@ function treeOf(session: Session): RpcTreeNode[] {
   return roots;
 }
 
-/** A session of some thousand entries is a tree as deep: JSON.stringify would overflow the stack. */
+/** JSON.stringify would overflow the stack on a tree of thousands of levels. */
 function treeJson(roots: readonly RpcTreeNode[]): string {
   const parts: string[] = ["["];
   const open: (RpcTreeNode | string)[] = ["]", ...separated(roots)];
@@ -175,7 +175,7 @@ function separated(nodes: readonly RpcTreeNode[]): (RpcTreeNode | string)[] {
   return nodes.flatMap((node, index) => (index === 0 ? [node] : [",", node])).reverse();
 }
 
-async function goOnIn(work: RpcWork, go: (work: RpcWork) => Promise<boolean>): Promise<RpcSession> {
+async function switchSession(work: RpcWork, go: (work: RpcWork) => Promise<boolean>): Promise<RpcSession> {
   work.runs.refuseWhileBusy(work.host);
   const gone = await go(work);
   const { session } = work.host.agent;
@@ -188,7 +188,7 @@ async function fork(
 ): Promise<RpcData["fork"]> {
   const { session } = work.host.agent;
   let text = "";
-  const gone = await goOnIn(work, ({ host }) => {
+  const gone = await switchSession(work, ({ host }) => {
     const id = resolveEntryId(session, entryId);
     const said = userText(session.entry(id));
     if (position === "before" && said === undefined) throw notForked(entryId);
@@ -198,7 +198,7 @@ async function fork(
   return { ...gone, text };
 }
 
-/** Undefined for an entry that is no message of the user. */
+/** Undefined if the entry is not a user message. */
 function userText(entry: Entry | undefined): string | undefined {
   return entry?.type === "message" && entry.message.role === "user" ? saidText(entry.message) : undefined;
 }

@@ -6,7 +6,7 @@ import type { RpcRuns } from "./runs.ts";
 export interface RpcWork {
   host: AgentHost;
   runs: RpcRuns;
-  /** Aborted when the work is stopped: what does not end by itself is waited for no longer. */
+  /** Aborted when the work is stopped. */
   stopped: AbortSignal;
   /** Writes a line beside responses and events. */
   note(line: RpcNote): void;

@@ -20,9 +20,9 @@ type BranchSide = ReturnType<typeof branchDiff>["a"];
 
 /** The JSON of `bonsai session diff`. */
 export interface BranchDiffReport extends Pick<ReturnType<typeof branchDiff>, "relation" | "sharedFiles"> {
-  /** Null where the two places have no entry in common. */
+  /** Null without a common entry. */
   commonAncestor: PlaceReport | null;
-  /** Entries from the root down to it. */
+  /** Number of common entries. */
   commonEntries: number;
   a: BranchSideReport;
   b: BranchSideReport;
@@ -31,7 +31,6 @@ export interface BranchDiffReport extends Pick<ReturnType<typeof branchDiff>, "r
 /** One place in the tree. */
 export interface PlaceReport {
   entryId: string;
-  /** In a word: user, assistant, compaction, … */
   kind: string;
   preview: string;
   label?: string;
@@ -49,12 +48,12 @@ export interface BranchSideReport
   leaf: PlaceReport | null;
   /** Oldest first. */
   entryIds: string[];
-  /** ISO 8601: its first and last message; null without one. */
+  /** ISO 8601: the first and last message; null without one. */
   firstActivity: string | null;
   lastActivity: string | null;
-  /** The sum over all requests to models on this side. */
+  /** The sum of all requests on this side. */
   usage: Usage;
-  /** Null where not all of it is known. */
+  /** Null if a part is unknown. */
   costUsd: number | null;
   cost: KnownCost;
   /** The whole context at its end. */
@@ -67,7 +66,7 @@ interface BranchDiffReportOptions {
   a: string | null;
   b: string | null;
   isFree: IsFree;
-  /** Default: it redacts nothing. */
+  /** Default: redacts nothing. */
   secrets?: SecretFilter;
 }
 

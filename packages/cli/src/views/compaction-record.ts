@@ -6,31 +6,31 @@ import { UndoneCompactions } from "@bonsai-agent/session/host";
 import { moment } from "./numbers.ts";
 import { oneLine } from "./terminal-text.ts";
 
-/** The latest compaction of a path as a derived view: what the history lost to it and what stands for it. */
+/** The latest compaction of a path, derived from its entries. */
 export interface CompactionRecord {
   summary: string;
-  /** Messages of the path that the summary stands for, those of earlier compactions included. */
+  /** Messages that the summary replaces, with those of earlier compactions. */
   compactedMessageCount: number;
-  /** Messages of the context that it put into the summary; null where its maker did not record it. */
+  /** Messages of the context that it summarised; null if not recorded. */
   summarisedCount: number | null;
   tokensBefore: number;
-  /** The estimated part of `tokensBefore`; null where its maker did not record it. */
+  /** The estimated part of `tokensBefore`; null if not recorded. */
   estimatedTokensBefore: number | null;
-  /** As it was recorded; else an estimate, with prompt and tools as far as usage taught them. */
+  /** Recorded; else estimated, with the known part of prompt and tools. */
   tokensAfter: number;
-  /** Compactions on the path that are not undone, this one included. */
+  /** Valid compactions on the path, this one included. */
   compactionCount: number;
-  /** The summary that this one took over from; null for the first. */
+  /** The summary of the compaction before; null for the first. */
   previousSummary: string | null;
   /** ISO 8601. */
   lastCompactedAt: string;
-  /** How much of the user's words and of the terms the summary carries; null where its maker did not record it. */
+  /** The user's words and the terms in the summary; null if not recorded. */
   carried: NonNullable<SummaryLoss["carried"]> | null;
   /** Facts that the summary left out, and those put back; null if this was not checked. */
   loss: NonNullable<SummaryLoss["loss"]> | null;
 }
 
-/** The record of the compaction that the model's view begins with; null without one. */
+/** The record of the latest valid compaction; null without one. */
 export function compactionRecord(
   session: Session,
   { estimator, overheadTokens }: { estimator: TokenEstimator; overheadTokens: number },
@@ -59,16 +59,13 @@ export function compactionRecord(
   }
 }
 
-/** A damaged record can hold anything. */
+/** A damaged record can contain anything. */
 function recordedCount(...ranges: ({ count: number } | undefined)[]): number | null {
   const sum = ranges.reduce((all, range) => all + Number(range?.count), 0);
   return Number.isSafeInteger(sum) ? sum : null;
 }
 
-/**
- * The compactions of the path that are not undone and not made anew, newest first: each is the live one of what stands
- * before the next. One walk up the path, which reads only compactions and custom entries.
- */
+/** The compactions of the path that are neither undone nor replaced, newest first. Reads only compactions and custom entries. */
 export function liveCompactions(session: Session): CompactionEntry[] {
   const live: CompactionEntry[] = [];
   let undone = new UndoneCompactions();
@@ -83,7 +80,7 @@ export function liveCompactions(session: Session): CompactionEntry[] {
     if (entry.replacesCompactionId !== undefined) replaced.add(entry.replacesCompactionId);
     if (replaced.has(entry.id)) continue;
     live.push(entry);
-    // A later undo counts for the path that ends there, but not for the time before this compaction.
+    // An undo after this compaction does not undo earlier ones.
     undone = new UndoneCompactions();
   }
   return live;

@@ -2,16 +2,7 @@ import { basename, dirname, join } from "node:path";
 import { messageParts } from "@bonsai-agent/session";
 import type { ContextItem, ContextPart, ContextReport, ContextWindow } from "./context-report.ts";
 import { type BarPart, bar, kindStyle, type Line, paragraph, type Style, span, table } from "./line.ts";
-import {
-  count,
-  hasEstimate,
-  percent,
-  percents,
-  scopeText,
-  sizeSource,
-  tokenDigits,
-  tokensText,
-} from "./numbers.ts";
+import { count, hasEstimate, percent, scopeText, sizeSource, tokenDigits, tokensText } from "./numbers.ts";
 import { callsOf, kindWord, previewSpan } from "./preview.ts";
 import { wrap } from "./terminal-text.ts";
 
@@ -46,7 +37,7 @@ export function* contextReportView(
   if (totalTokens > 0 || window !== undefined)
     yield bar(barParts, { width: Math.min(width, MAX_BAR_COLUMNS) });
   yield [];
-  yield* rowTable([...rows, totalRow(report), ...left], sharesOf(report, { rows, left }), width);
+  yield* rowTable([...rows, totalRow(report), ...left], window?.windowTokens ?? totalTokens, width);
   const scope = scopeText({
     fixedTokens: report.hasOverhead ? 1 : report.unexplainedTokens,
     isEstimate: report.isEstimate,
@@ -69,24 +60,6 @@ function totalRow(report: ContextReport): Row {
   const { totalTokens: tokens, estimatedTokens, isEstimate } = report;
   const note = sizeSource({ tokens, estimatedTokens, isEstimate });
   return { name: "total", tokens, isEstimate: hasEstimate(report), glyph: " ", style: "bold", note };
-}
-
-/**
- * The part of the window, if its size is known. The parts add up to the share of all, which is that of the headline, and with what is
- * left to 100%, unless there is more than the window holds.
- */
-function sharesOf(
-  { totalTokens, window }: ContextReport,
-  { rows, left }: { rows: readonly Row[]; left: readonly Row[] },
-): string[] {
-  const whole = window?.windowTokens ?? totalTokens;
-  const all = whole === 0 ? 0 : Math.round((totalTokens / whole) * 100);
-  const tokensOf = (of: readonly Row[]) => of.map(({ tokens }) => tokens);
-  return [
-    ...percents(tokensOf(rows), all),
-    percent(totalTokens, whole),
-    ...percents(tokensOf(left), Math.max(0, 100 - all)),
-  ];
 }
 
 const labels: Readonly<Record<string, string>> = {
@@ -142,14 +115,12 @@ function unexplainedRow({ unexplainedTokens: tokens, ...report }: ContextReport)
 function windowRows({ window, ...report }: ContextReport): Row[] {
   if (window === undefined) return [];
   const { freeTokens, reserveTokens, thresholdTokens } = window;
-  // A context above the threshold uses part of the reserve; else the settings alone say how large the reserve is.
-  const [ofFree, ofReserve] = [freeTokens > 0, freeTokens === 0].map(
-    (ofContext) => ofContext && hasEstimate(report),
-  );
+  // The reserve depends on the estimated context only if the context is above the threshold.
+  const isReserveUsed = freeTokens === 0;
   const free = {
     name: "free",
     tokens: freeTokens,
-    isEstimate: ofFree!,
+    isEstimate: !isReserveUsed && hasEstimate(report),
     glyph: "·",
     style: "gray",
     note: "",
@@ -160,7 +131,7 @@ function windowRows({ window, ...report }: ContextReport): Row[] {
     {
       name: "reserve",
       tokens: reserveTokens,
-      isEstimate: ofReserve! && reserveTokens > 0,
+      isEstimate: isReserveUsed && reserveTokens > 0 && hasEstimate(report),
       glyph: "×",
       style: "gray",
       note: "kept free for the answer",
@@ -168,12 +139,13 @@ function windowRows({ window, ...report }: ContextReport): Row[] {
   ];
 }
 
-function rowTable(rows: readonly Row[], shares: readonly string[], width: number): Iterable<Line> {
-  const cells = rows.map(({ name, tokens, isEstimate, glyph, style, note }, at): Line[] => [
+/** @param whole tokens of 100% */
+function rowTable(rows: readonly Row[], whole: number, width: number): Iterable<Line> {
+  const cells = rows.map(({ name, tokens, isEstimate, glyph, style, note }): Line[] => [
     [span(glyph, style)],
     [span(name, name === "total" ? "bold" : undefined)],
     [tokenDigits(tokens, isEstimate)],
-    [shares[at]!],
+    [percent(tokens, whole)],
     [span(width < WIDE_COLUMNS ? "" : note, "gray")],
   ]);
   const columns = [{}, { flexible: true }, { align: "right" }, { align: "right" }, {}] as const;
@@ -219,7 +191,7 @@ function* largestTable(items: readonly ContextItem[], count: number, width: numb
   yield* table(rows, { columns, width });
 }
 
-/** The messages in order, each with its size. Long contexts are drawn row by row. */
+/** The messages in order, each with its size. Draws long contexts row by row. */
 export function contextItemTable(items: readonly ContextItem[], width: number): Iterable<Line> {
   const isWide = width >= WIDE_COLUMNS;
   const calls = callsOf(items.map(({ message }) => message));

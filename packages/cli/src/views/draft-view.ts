@@ -51,7 +51,7 @@ const order: readonly DraftChoice[] = [
   "cancel",
 ];
 
-/** The possible decisions on a draft, each with a word for it; a cut also with the tokens that it keeps, estimated. */
+/** The possible choices for a draft, with labels. A cut also has its estimated kept tokens. */
 export function draftChoices(
   draft: CompactionDraft,
 ): { choice: DraftChoice; label: string; keptTokens?: number | undefined }[] {
@@ -72,7 +72,7 @@ export function draftChoices(
   });
 }
 
-/** The decision that a choice is, where nothing has to be typed for it. */
+/** The decision of a choice that needs no text. */
 export function decisionOf(
   choice: Exclude<DraftChoice, "edit" | "again">,
   { cuts }: CompactionDraft,
@@ -81,7 +81,6 @@ export function decisionOf(
   return { action: "cut", firstKeptEntryId: cuts[choice]?.entryId ?? "" };
 }
 
-/** One line that says what is asked. */
 export function draftTitle({ stage, result }: CompactionDraft): string {
   if (stage === "plan") return "Compact? Nothing has been sent or saved yet.";
   return result.summary === undefined
@@ -133,7 +132,7 @@ export interface DraftReport {
   summariser?: string | undefined;
   caveat?: string | undefined;
   problem?: string | undefined;
-  /** The nearest places where else it could be cut. */
+  /** The nearest other cuts. */
   cuts: CompactionDraft["cuts"];
   actions: readonly ReviewDecision["action"][];
 }
@@ -156,7 +155,7 @@ export function draftReport(draft: CompactionDraft, model: Model): DraftReport {
   };
 }
 
-/** The facts of a draft as one text, for a dialog that has no picture. */
+/** The facts of a draft as one text, for dialogs. */
 function draftText(draft: CompactionDraft, model: Model): string {
   const { stage, result, problem } = draft;
   const { summarizedEntryIds, turnPrefixEntryIds, keptEntryIds, maskedEntryIds, sizes } = result;
@@ -183,7 +182,7 @@ interface DialogReviewOptions {
   model: () => Model;
 }
 
-/** Reviews a draft in dialogs that every front end has. A closed input asks again; a closed choice cancels. */
+/** Reviews a draft in plain dialogs. A closed input asks again; a closed choice cancels. */
 export function dialogReview({ ui, model }: DialogReviewOptions): ReviewCompaction {
   const review: ReviewCompaction = async (draft) => {
     const { signal } = draft;

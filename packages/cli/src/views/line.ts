@@ -5,11 +5,11 @@ import { printable, textWidth, truncate, wrap } from "./terminal-text.ts";
 /** Names of colours and modifiers, as `styleText` takes them. */
 export type Style = Parameters<typeof styleText>[0];
 
-/** A piece of a line in one style. Its text may be anything: what is unsafe is made visible when it is printed. */
+/** A piece of a line in one style. Printing makes unsafe characters visible. */
 export interface Span {
   readonly text: string;
   readonly style?: Style | undefined;
-  /** The text for fewer columns than it has. Default: what stands at its end is left out. */
+  /** The text in fewer columns. Default: it loses its end. */
   readonly fit?: (columns: number) => string;
 }
 
@@ -55,24 +55,24 @@ export function renderLine(line: Line, colour: boolean): string {
     .trimEnd();
 }
 
-/** A text in lines of at most `width` columns, `indent` of them blank; default 0. */
+/** A text in lines of at most `width` columns. */
 export function paragraph(text: string, width: number, style?: Style, indent = 0): Line[] {
   const blank = " ".repeat(indent);
   return wrap(text, width - indent).map((line) => [span(`${blank}${line}`, style)]);
 }
 
-/** Lines with a mark before the first of them, and the others below its text. */
+/** Lines with a mark before the first one. The others are indented. */
 export function marked({ text: mark, style }: Span, lines: readonly string[], lineStyle?: Style): Line[] {
   const blank = " ".repeat(mark.length);
   return lines.map((line, at) => [span(at === 0 ? mark : blank, style), span(line, lineStyle)]);
 }
 
-/** Lines of somebody else, behind an edge. */
+/** Quoted lines, with a bar on the left. */
 export function quoted(lines: readonly string[], style: Style): Line[] {
   return lines.map((line) => [span("  │ ", style), line]);
 }
 
-/** A text that fills what is left is cut as well: more of the line follows it. */
+/** Also cuts a text that fills the line exactly, because more of the line follows. */
 function cut(
   part: string | Span,
   { text, left, width }: { text: string; left: number; width: number },
@@ -91,7 +91,7 @@ function styleOf(part: string | Span): Style | undefined {
 
 export interface Column {
   align?: "left" | "right";
-  /** True for the one column that gives way when the screen is narrow. */
+  /** True for the one column that shrinks on a narrow screen. */
   flexible?: boolean;
 }
 
@@ -109,7 +109,7 @@ const minFlexibleWidth = 8;
 
 /**
  * Rows in aligned columns. Each cell is a line; missing cells are empty.
- * @param rows gone through twice: rows that are made as they are gone through need not all be in memory
+ * @param rows iterated twice, so they need not all be in memory
  */
 export function* table(rows: Iterable<readonly Line[]>, options: TableOptions): Generator<Line> {
   const { columns, indent = 0, gap = 2 } = options;
@@ -156,10 +156,7 @@ interface BarOptions {
   whole?: number;
 }
 
-/**
- * A stacked bar of exactly `width` columns. A part that is not nothing has at least one column while
- * there is room; the rest of the whole is shown as dots.
- */
+/** A stacked bar of exactly `width` columns. Each part above 0 has at least one column if there is room; dots fill the rest. */
 export function bar(parts: readonly BarPart[], options: BarOptions): Line {
   const sum = parts.reduce((total, part) => total + part.value, 0);
   const whole = Math.max(options.whole ?? sum, sum);
@@ -168,7 +165,7 @@ export function bar(parts: readonly BarPart[], options: BarOptions): Line {
   return [...line, span("·".repeat(widths.at(-1)!), "gray")];
 }
 
-/** Whole columns for each value, summing up to `width`; each positive value gets one while there are enough. */
+/** Whole columns for each value, with the sum `width`. */
 function shares(values: readonly number[], width: number): number[] {
   const sum = values.reduce((total, value) => total + value, 0);
   if (sum <= 0) return values.map((_, at) => (at === values.length - 1 ? width : 0));
@@ -198,7 +195,7 @@ export function fileListLines(title: string, files: readonly string[], width: nu
   ];
 }
 
-/** How each kind of entry looks wherever it is named. */
+/** The style of each kind of entry. */
 const styles = new Map<string, Style>(
   Object.entries({
     user: ["bold", "cyan"],

@@ -1,4 +1,4 @@
-/** The word that was probably meant: a letter or two away, by how long it is; undefined where none is near. */
+/** The nearest word, at most one or two letters away, depending on its length. */
 export function nearestWord(word: string, words: readonly string[]): string | undefined {
   const near = words
     .map((each) => ({ each, distance: editDistance(word, each) }))
@@ -7,18 +7,18 @@ export function nearestWord(word: string, words: readonly string[]): string | un
   return near[0]?.each;
 }
 
-/** ` Did you mean …?` behind a message about a word; empty where none is near. @param before stands before the word */
+/** ` Did you mean …?` for a mistyped word; empty without a near word. @param before a prefix of the word */
 export function didYouMean(word: unknown, words: readonly string[], before = ""): string {
   const meant = typeof word === "string" ? nearestWord(word, words) : undefined;
   return meant === undefined ? "" : ` Did you mean ${before}${meant}?`;
 }
 
-const mostNamed = 8;
+const MAX_NAMES = 8;
 
-/** The names in a line; of many, the first and how many more there are. */
+/** The names in a line; of many, only the first and a count. */
 export function fewOf(names: readonly string[], between = ", "): string {
-  const more = names.length - mostNamed;
-  return more > 1 ? `${names.slice(0, mostNamed).join(between)} and ${more} more` : names.join(between);
+  const more = names.length - MAX_NAMES;
+  return more > 1 ? `${names.slice(0, MAX_NAMES).join(between)} and ${more} more` : names.join(between);
 }
 
 /** Letters added, dropped, changed, or swapped with their neighbour. */

@@ -50,37 +50,11 @@ export function largestUnit(ms: number): string {
   return unit === undefined ? "" : counted(Math.floor(ms / unit[0]), unit[1]);
 }
 
-/** The largest of the values, or `least`; for lists of any length, which a spread into `Math.max` is not. */
+/** The largest of the values, at least `least`. `Math.max` cannot take long lists. */
 export function largest(values: Iterable<number>, least = 0): number {
   let largest = least;
   for (const value of values) if (value > largest) largest = value;
   return largest;
-}
-
-/** Shares of a whole in whole numbers that add up to `sum`: what rounding down leaves goes to those that lost most by it. */
-export function wholeShares(parts: readonly number[], sum = 100): number[] {
-  const whole = parts.reduce((all, part) => all + part, 0);
-  const exact = parts.map((part) => (whole > 0 ? (part / whole) * sum : 0));
-  const shares = exact.map(Math.floor);
-  let left = whole > 0 ? sum - shares.reduce((all, each) => all + each, 0) : 0;
-  const byLoss = exact
-    .map((each, at) => ({ at, lost: each % 1 }))
-    .sort((one, other) => other.lost - one.lost);
-  for (const { at } of byLoss) {
-    if (left <= 0) break;
-    shares[at]! += 1;
-    left -= 1;
-  }
-  return shares;
-}
-
-/** The same, as `percent` writes them. With another sum, they are shares of a part of the whole. */
-export function percents(parts: readonly number[], sum = 100): string[] {
-  const whole = parts.reduce((all, part) => all + part, 0);
-  return wholeShares(parts, sum).map((share, at) => {
-    if (share === 0 && parts[at]! > 0) return "<1%";
-    return sum === 100 && share === 100 && parts[at]! < whole ? ">99%" : `${share}%`;
-  });
 }
 
 /** A number of tokens, and how much of it is an estimate. */
@@ -89,7 +63,7 @@ export interface TokenSize {
   estimatedTokens: number;
 }
 
-/** True for a size that is marked as an estimate: a sum with an estimated part is one. */
+/** True for a size with an estimated part. */
 export function hasEstimate({ estimatedTokens }: Pick<TokenSize, "estimatedTokens">): boolean {
   return estimatedTokens > 0;
 }
@@ -114,10 +88,10 @@ export function sizeSource({
 /** The size of a context before and after a compaction. */
 interface SizeChange {
   tokensBefore: number;
-  /** The estimated part of it; null where nobody recorded that. */
+  /** Its estimated part; null if not recorded. */
   estimatedTokensBefore: number | null;
   tokensAfter: number;
-  /** The estimated part of it. Default: all of it, for after a compaction nobody has reported it yet. */
+  /** Its estimated part. Default: all of it. */
   estimatedTokensAfter?: number;
 }
 
@@ -128,10 +102,7 @@ export function sizeChange(change: SizeChange): string {
   return `${before} → ${tokensText(tokensAfter, estimatedTokensAfter > 0)}`;
 }
 
-/**
- * Says what a size includes if its parts do not: system prompt and tools are in every request, but not always known.
- * @param size.fixedTokens what is known beside the messages
- */
+/** Explains a size whose part for system prompt and tools is unknown. @param size.fixedTokens the known part */
 export function scopeText({
   fixedTokens,
   isEstimate,

@@ -14,7 +14,7 @@ import {
   type Style,
   span,
 } from "./line.ts";
-import { counted, hasEstimate, percent, percents, scopeText, tokenDigits, tokensText } from "./numbers.ts";
+import { counted, hasEstimate, percent, scopeText, tokenDigits, tokensText } from "./numbers.ts";
 import { callsOf, kindWord, type Preview, previewSpan } from "./preview.ts";
 
 interface PlanViewOptions {
@@ -38,7 +38,7 @@ const looks: Readonly<Record<Fate | "summary", Look>> = {
   summary: { glyph: "▓", name: "summary", style: "magenta" },
 };
 
-/** The context as a stack, oldest on top, with the cut in it; then its size before and after; then the files. */
+/** The context as a stack with its cut, oldest on top; then the sizes and the files. */
 export function* planView({ picture, width }: PlanViewOptions): Generator<Line> {
   yield* stack(picture, width);
   yield [];
@@ -52,14 +52,13 @@ const stackRows = 10;
 
 function* stack(picture: PlanPicture, width: number): Generator<Line> {
   const box = width < 60 ? 6 : 12;
-  const shares = percents(picture.parts.map(({ tokens }) => tokens));
   yield boxLine([`┌${"─".repeat(box)}┐`], place(picture.first), width);
   let isCut = false;
-  for (const [at, part] of picture.parts.entries()) {
+  for (const part of picture.parts) {
     const isBehindCut = part.fate === "masked" || part.fate === "shortened" || part.fate === "kept";
     if (isBehindCut && !isCut) yield cutLine(picture, box, width);
     isCut ||= isBehindCut;
-    yield* partLines(part, { box, total: picture.tokensBefore, width, share: shares[at]! });
+    yield* partLines(part, { box, total: picture.tokensBefore, width });
   }
   yield boxLine([`└${"─".repeat(box)}┘`], place(picture.last), width);
 }
@@ -74,11 +73,9 @@ interface PartSize {
   box: number;
   total: number;
   width: number;
-  /** As text; those of all parts add up. */
-  share: string;
 }
 
-/** A part takes rows in proportion to its tokens, at least one; its middle row, or its only one, has its name. */
+/** A part has rows in proportion to its tokens, at least one. Its middle row has its name. */
 function* partLines(part: PlanPart, size: PartSize): Generator<Line> {
   const look = looks[part.fate];
   const rows = Math.max(1, Math.round((part.tokens / Math.max(1, size.total)) * stackRows));
@@ -89,7 +86,8 @@ function* partLines(part: PlanPart, size: PartSize): Generator<Line> {
   }
 }
 
-function legend(part: PlanPart, look: Look, { share, width }: PartSize): Line {
+function legend(part: PlanPart, look: Look, { total, width }: PartSize): Line {
+  const share = percent(part.tokens, total);
   const name = span(look.name.padEnd(11), ["bold", ...styles(look.style)]);
   if (width < 60) return [name, ` ${tokenDigits(part.tokens, true)} `, span(share, "gray")];
   const items = part.items === 0 ? "" : counted(part.items, "item");
@@ -97,12 +95,8 @@ function legend(part: PlanPart, look: Look, { share, width }: PartSize): Line {
     name,
     ` ${items.padStart(11)}  ${tokensText(part.tokens, true).padStart(14)}  `,
     span(share.padStart(4), "gray"),
-    span(noteOf(part), "gray"),
+    span(part.fate === "fixed" ? "  prompt and tools" : "", "gray"),
   ];
-}
-
-function noteOf({ fate }: PlanPart): string {
-  return fate === "fixed" ? "  prompt and tools" : "";
 }
 
 const maxBarWidth = 60;
@@ -197,15 +191,15 @@ interface PlanPlace {
   preview: Preview;
 }
 
-/** A compaction as a picture: one for a plan, and one for what was done. */
+/** A planned or finished compaction as a picture. */
 export interface PlanPicture {
   /**
-   * In the order of the context; a part without tokens and items is left out.
-   * Invariant: they add up to `tokensBefore`; what is fixed and kept, with the summary, to `tokensAfter`.
+   * In the order of the context, without empty parts.
+   * Invariant: they add up to `tokensBefore`; the fixed and kept parts and the summary add up to `tokensAfter`.
    */
   parts: readonly PlanPart[];
   first: PlanPlace | undefined;
-  /** The first kept item; undefined when nothing is kept. */
+  /** The first kept item, if any. */
   cut: PlanPlace | undefined;
   last: PlanPlace | undefined;
   splitsTurn: boolean;
@@ -215,12 +209,12 @@ export interface PlanPicture {
   tokensBefore: number;
   /** Names both sizes if no part does. */
   scope: string | undefined;
-  /** True where a part of it is an estimate. What it is divided into, and what is left, always is. */
+  /** True if `tokensBefore` is partly estimated. All other sizes always are. */
   isEstimateBefore: boolean;
   tokensAfter: number;
   /** The text that replaces the summarised parts. */
   summaryTokens: number;
-  /** True where the summary is not written yet. */
+  /** True if the summary is not written yet. */
   isSummaryExpected: boolean;
   readFiles: readonly string[];
   modifiedFiles: readonly string[];
@@ -232,7 +226,7 @@ export function messagesBefore(session: Session, replacesLatest: boolean): reado
   return replacesLatest && compaction !== undefined ? originalProjection(session).items : items;
 }
 
-/** The result of a compaction, or of a plan for one, as a picture of the context before it. */
+/** The picture of a compaction or a plan, over the context before it. */
 export function planPicture(result: CompactionResult, before: readonly ProjectionItem[]): PlanPicture {
   const { tokensBefore, estimatedTokensBefore } = result;
   const { sizes, steps, keptEntryIds, turnPrefixEntryIds, maskedEntryIds } = result;

@@ -23,12 +23,12 @@ export function kindWord(kind: unknown): string {
   return shortKind(typeof kind === "string" ? wordOf(kind) : "damaged");
 }
 
-/** Other programs choose their own kinds. */
+/** Other programs choose kinds of any length. */
 function shortKind(word: string): string {
   return oneLine(word, maxKindLength);
 }
 
-/** A line in its parts: those that are paths give way from their beginning where space is short. */
+/** A line in parts. Paths lose their first folders if space is short. */
 export type Preview = readonly LinePart[];
 
 /** An entry in one line of at most 240 characters. @param call of a tool's result. Default: its tool's name */
@@ -36,7 +36,7 @@ export function previewOf(entry: Entry, call?: ToolCall): string {
   return previewText(entryParts(entry, call));
 }
 
-/** A call of a tool in one line, for who watches it run. */
+/** A call of a tool in one line. */
 export function callPreview(name: string, args: unknown): string {
   return previewText(callParts(name, args), 160);
 }
@@ -46,10 +46,7 @@ export function previewText(preview: Preview, length?: number): string {
   return oneLine(preview.map(({ text }) => text).join(""), length);
 }
 
-/**
- * The line, cut to at most so many columns. As long as a path does not end within them, paths lose folders from their
- * beginning; what is too long even so is cut at its end.
- */
+/** The line in at most `columns` columns. Paths lose their first folders, then the line loses its end. */
 export function fitPreview(preview: Preview, columns: number): string {
   const parts = preview.map(({ text, isPath }) => ({
     text: printable(text.replaceAll(/\s+/g, " ")),
@@ -73,15 +70,15 @@ export function fitPreview(preview: Preview, columns: number): string {
   );
 }
 
-/** The same as a piece of a line, which is cut as that line is. */
+/** A preview as a span that fits itself into its line. */
 export function previewSpan(preview: Preview, style?: Style): Span {
   return { ...span(previewText(preview), style), fit: (columns) => fitPreview(preview, columns) };
 }
 
-/** A result may stand this many entries behind its call. */
-const MOST_STEPS = 64;
+/** Maximum distance of a result from its call, in entries. */
+const MAX_STEPS = 64;
 
-/** The call that an entry of a session holds the result of. */
+/** The call of a tool result. */
 export function callIn(session: Pick<Session, "entry">, entry: Entry): ToolCall | undefined {
   let above: Entry | undefined = entry;
   return callAbove(entry, () => {
@@ -100,11 +97,11 @@ export function callInTree(tree: SessionTree, at: number, entry: Entry): ToolCal
   });
 }
 
-/** @param next the entries above, one after the other. The answer with the call is the first that stands there. */
+/** @param next returns the next entry above. The call is in the first answer above. */
 function callAbove(entry: Entry, next: () => Entry | undefined): ToolCall | undefined {
   if (entry.type !== "message" || entry.message?.role !== "toolResult") return undefined;
   const { toolCallId } = entry.message;
-  for (let step = 0; step < MOST_STEPS; step += 1) {
+  for (let step = 0; step < MAX_STEPS; step += 1) {
     const above = next();
     if (above === undefined) return undefined;
     if (above.type !== "message" || above.message?.role !== "assistant") continue;
@@ -113,7 +110,7 @@ function callAbove(entry: Entry, next: () => Entry | undefined): ToolCall | unde
   return undefined;
 }
 
-/** For each message of a context the call that it is the result of. */
+/** The call of each message that is a tool result. */
 export function callsOf(messages: Iterable<Message>): (ToolCall | undefined)[] {
   const calls = new Map<string, ToolCall>();
   return [...messages].map((message) => {
@@ -122,7 +119,7 @@ export function callsOf(messages: Iterable<Message>): (ToolCall | undefined)[] {
   });
 }
 
-/** The error of a tool: its first line, or where a note like `[Exit code 1.]` ends it, what came right before. */
+/** The error of a tool: its first line, or the line before a note like `[Exit code 1.]`. */
 export function failurePreview(content: unknown): string {
   const lines = contentText(content)
     .split("\n")

@@ -24,7 +24,7 @@ interface Place {
   rest: string;
 }
 
-/** The tree from its roots down, the active branch first. Runs without branches stand in one column. */
+/** The tree from its roots down, the active branch first. Runs without branches share one column. */
 export function* treeView(options: TreeViewOptions): Generator<Line> {
   const { tree, width } = options;
   const maxGuides = Math.max(4, Math.floor(width / 3));
@@ -47,21 +47,21 @@ function runFrom(tree: SessionTree, start: number): number[] {
   }
 }
 
-/** The places of siblings, last first, as a stack takes them. Guides that grow too wide lose their left part. */
+/** The places of siblings, last first, for a stack. Wide guides lose their left part. */
 function places(siblings: readonly number[], guides: string, maxGuides: number, branching: boolean): Place[] {
   const drawn = siblings.map((at, index): Place => {
     if (!branching) return { at, first: guides, rest: guides };
     const last = index === siblings.length - 1;
     return {
       at,
-      first: elided(`${guides}${last ? "╰─" : "├─"}`, maxGuides),
-      rest: elided(`${guides}${last ? "  " : "│ "}`, maxGuides),
+      first: shortenGuides(`${guides}${last ? "╰─" : "├─"}`, maxGuides),
+      rest: shortenGuides(`${guides}${last ? "  " : "│ "}`, maxGuides),
     };
   });
   return drawn.reverse();
 }
 
-function elided(guides: string, max: number): string {
+function shortenGuides(guides: string, max: number): string {
   return guides.length <= max ? guides : `…${guides.slice(-(max - 1))}`;
 }
 
@@ -71,7 +71,7 @@ function* runLines(
   options: TreeViewOptions,
 ): Generator<Line> {
   const { tree, leafId, all } = options;
-  const items = all ? run.map((at): RunItem => ({ at, folded: 0 })) : foldedRun(tree, run, leafId);
+  const items = all ? run.map((at): RunItem => ({ at, folded: 0 })) : foldRun(tree, run, leafId);
   for (const [at, item] of items.entries()) yield itemLine(item, at === 0 ? first : rest, options);
 }
 
@@ -142,23 +142,20 @@ function entries(value: number): string {
   return counted(value, "entry", "entries");
 }
 
-/** A line of a folded run: an entry with how many after it are folded away, or many turns folded into one line. */
+/** A line of a folded run: an entry with its number of folded followers, or a number of folded turns. */
 type RunItem = { at: number; folded: number } | { at: undefined; turns: number; folded: number };
 
 /** Turns of a folded run that stay visible at its start and its end. */
 const turnsAtStart = 4;
 const turnsAtEnd = 5;
 
-/**
- * A run without branches, folded: user messages stand for their turns, and what has weight of its own
- * (compactions, summaries of branches, labels, the current position, the run's ends) stands always.
- */
-function foldedRun(tree: SessionTree, run: readonly number[], leafId: string | null): RunItem[] {
+/** Folds a run without branches: shows user messages for their turns, and always its landmarks and ends. */
+function foldRun(tree: SessionTree, run: readonly number[], leafId: string | null): RunItem[] {
   const end = run.findLast((at) => !isBookkeeping(tree, at)) ?? run[0];
   const landmarks = run.filter(
-    (at) => at === run[0] || at === end || tree.entries[at]!.kind === "user" || isWeighty(tree, at, leafId),
+    (at) => at === run[0] || at === end || tree.entries[at]!.kind === "user" || isLandmark(tree, at, leafId),
   );
-  const plainTurns = landmarks.filter((at) => at !== run[0] && at !== end && !isWeighty(tree, at, leafId));
+  const plainTurns = landmarks.filter((at) => at !== run[0] && at !== end && !isLandmark(tree, at, leafId));
   const hidden = new Set(
     plainTurns.length > turnsAtStart + turnsAtEnd + 1 ? plainTurns.slice(turnsAtStart, -turnsAtEnd) : [],
   );
@@ -192,7 +189,8 @@ function isBookkeeping(tree: SessionTree, at: number): boolean {
   );
 }
 
-function isWeighty(tree: SessionTree, at: number, leafId: string | null): boolean {
+/** True for compactions, branch summaries, labelled entries and the current position. */
+function isLandmark(tree: SessionTree, at: number, leafId: string | null): boolean {
   const entry = tree.entries[at]!;
   const summary = entry.type === "compaction" || entry.type === "branch_summary";
   return summary || entry.id === leafId || tree.labelOf(at) !== undefined;

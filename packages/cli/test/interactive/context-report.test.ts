@@ -76,25 +76,6 @@ describe("context report", () => {
     );
   });
 
-  test("Law: the shares of the parts add up to that of all, and with what is free to 100%", () => {
-    fc.assert(
-      fc.property(treeArbitrary({ maxTokens: 4_000 }), fc.integer({ min: 1, max: 90_000 }), (tree, last) => {
-        const text = textOf(reportOf(`${tree} | U:200 A:10@${last}`), 120);
-        const rows = [...text.matchAll(/^(?:[^ ] )? *([a-z ]+?) +~?[\d,]+ +([<>]?\d+)%/gm)];
-        const shares = rows.map(([, name, share]) => ({
-          name,
-          share: share === "<1" ? 0 : share === ">99" ? 100 : Number(share),
-        }));
-        const sum = (wanted: (name: string) => boolean) =>
-          shares.reduce((all, { name, share }) => all + (wanted(name!) ? share : 0), 0);
-        const outside = (name: string) => ["free", "reserve", "total"].includes(name);
-        const all = shares.find(({ name }) => name === "total")!.share;
-        expect(sum((name) => !outside(name))).toBe(all);
-        expect(sum(outside)).toBe(100);
-      }),
-    );
-  });
-
   test("each kind of message has its part, in the order of the request", () => {
     const report = reportOf("U:10 A:5 | U:20 B X S U:30 A(t1=read:a.ts):7 T1:40 A:3 | M(t1)");
     expect(report.parts.map(({ name }) => name)).toEqual([
