@@ -38,7 +38,7 @@ export function go(to: Address): void {
   location.hash = linkTo(to);
 }
 
-/** Goes there in the place of the address that is shown: the way back leads past both. */
+/** Replaces the shown address: "Back" skips it. */
 export function goInstead(to: Address): void {
   location.replace(linkTo(to));
 }

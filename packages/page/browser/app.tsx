@@ -24,7 +24,7 @@ export function App() {
         class="skip"
         href="#main"
         onClick={(event) => {
-          // The address says what is shown, and stays.
+          // The link must not change the address.
           event.preventDefault();
           document.getElementById("main")?.focus();
         }}

@@ -13,7 +13,7 @@ export interface CodeProps {
   isOpen: boolean;
 }
 
-/** Code, or what a tool said. */
+/** Code, or the output of a tool. */
 export function Code({ text, language = "", label, isOpen }: CodeProps) {
   const { shown, more } = useShownText(text, isOpen);
   const html = useMemo(
@@ -23,7 +23,7 @@ export function Code({ text, language = "", label, isOpen }: CodeProps) {
   );
   return (
     <div class="code">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element needs the keyboard */}
       <pre tabIndex={0} role="group" aria-label={label}>
         <code dangerouslySetInnerHTML={{ __html: html }} />
       </pre>
@@ -43,7 +43,7 @@ export function Diff({ part, isOpen }: { part: DiffPart; isOpen: boolean }) {
       {!isCompared && (
         <p class="quiet">Too large to compare line by line. All old lines come first, then all new lines.</p>
       )}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element needs the keyboard */}
       <pre class="diff" tabIndex={0} role="group" aria-label={`Changes to ${part.path || "a file"}`}>
         {shown.split("\n").map((line, at) => (
           <span key={at} class={signs[line[0] as keyof typeof signs] ?? "same"}>

@@ -34,11 +34,11 @@ hljs.registerAliases(["tsx"], { languageName: "typescript" });
 const MAX_CHARS = 60_000;
 /** When the colours of its beginning took so long, in milliseconds, the rest of the code has none. */
 const MAX_MS = 150;
-/** Code is read in pieces of so many characters: a word, or a line, that goes on takes the square of its length. */
+/** Characters highlighted at once: the time of a long word or line grows with the square of its length. */
 const PIECE_CHARS = 4_000;
 const MAX_LINE_CHARS = 1_000;
 
-/** Code as HTML, escaped, with spans for what is coloured. */
+/** Code as escaped HTML with coloured spans. */
 export function highlighted(code: string, language: string): string {
   const [name = ""] = language.toLowerCase().split(/\s/);
   if (code.length > MAX_CHARS || hljs.getLanguage(name) === undefined) return escaped(code);
@@ -53,7 +53,7 @@ export function highlighted(code: string, language: string): string {
 
 const longLine = new RegExp(`.{${MAX_LINE_CHARS}}`);
 
-/** Cut behind an empty line where there is one, else behind a line. */
+/** Pieces end after an empty line if possible, else after a line. */
 function* piecesOf(code: string): Generator<string> {
   let at = 0;
   while (code.length - at > PIECE_CHARS) {

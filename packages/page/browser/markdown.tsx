@@ -36,26 +36,26 @@ const allowedTags = [
   ..."table thead tbody tr th td".split(" "),
 ];
 
-/** A text longer than this is shown as it is: nobody reads its headings, and it would hold up the page. */
+/** A longer text is shown as it is: parsing it would block the page. */
 const MAX_CHARS = 200_000;
 /**
- * How long Markdown is read, each as characters times what is looked for in them: the parser looks for the end of each
- * mark in all that follows, and at the rest of a block for each of its lines. About 0.2 seconds each.
+ * Bounds of the parser's work, about 0.2 seconds each: it searches the rest of the text for the end of each mark, and the rest
+ * of a block for each of its lines.
  */
 const MAX_MARK_WORK = 4_000_000;
 const MAX_BLOCK_WORK = 100_000_000;
 /** Cost of a block beside its lines, in lines: a thousand nested blocks would use the whole budget. */
 const LINES_OF_A_BLOCK = 50;
-/** Cells of tables, each of which the browser measures against all others of its column. */
+/** Maximum number of table cells: the browser compares each with all others of its column. */
 const MAX_CELLS = 8_000;
 const marks = /[*_~`[\]<\\&@]|:\/\/|www\./g;
 
-/** Reads Markdown within bounds: what stands in a paragraph beyond them stays text. One for each text. */
+/** Parses one text within bounds. Marks beyond them stay text. */
 class BoundedLexer extends Lexer<string, string> {
   #markWork = 0;
   #blockWork = 0;
 
-  /** @throws {Error} when there is too much to be read: then nothing of it is Markdown */
+  /** @throws {Error} beyond the bounds: the whole text is then plain */
   override blockTokens(src: string, tokens?: Token[], lastParagraphClipped = false): TokensList {
     this.#blockWork += src.length * (LINES_OF_A_BLOCK + countOf(/\n/g, src));
     if (this.#blockWork > MAX_BLOCK_WORK) throw new Error("The text has too many lines or levels.");

@@ -3,22 +3,20 @@ import { useEffect, useState } from "preact/hooks";
 import type { ChunkPlace, Comparison, EntryBody, PageData, PageRows, PageUpdate } from "../src/page-data.ts";
 import { follow } from "./follow.ts";
 
-/** The session that is shown; undefined until it was read. Owner of the page's data. */
+/** The shown session; undefined until it was read. Owner of the page's data. */
 export const page = signal<PageData | undefined>(undefined);
-/** Another number when another session stands in the place of the one that was shown, or the same one rewritten. */
+/** Changes when the page shows another or a rewritten session. */
 export const generation = signal(0);
-/**
- * For a session that is followed: whether its program is still there; `unread` while the program cannot read it.
- */
+/** State of a followed session; `unread` while its program cannot read it. */
 export const connection = signal<"file" | "live" | "unread" | "lost">("file");
 
-/** Chunks that were opened, the latest last: of many, the oldest go. */
+/** Requested chunks, the latest last. The oldest are dropped. */
 const opened = new Map<string, Promise<EntryBody[]>>();
-/** Those of them that were read to their end. */
+/** Chunks that have arrived. */
 const read = new WeakMap<Promise<EntryBody[]>, EntryBody[]>();
 const MAX_OPENED = 64;
 
-/** Reads the data, from the page itself or from who serves it, and follows a session that is served. */
+/** Reads the data from the page or from the program that serves it, and follows a served session. */
 export async function loadPage(): Promise<void> {
   const element = document.getElementById("data");
   if (element !== null) {
@@ -35,14 +33,14 @@ export async function loadPage(): Promise<void> {
   });
 }
 
-/** Which reading of the session the rows are of. */
+/** The program's reading of the session that the rows are from. */
 let revision = 0;
 
 const RETRY_MS = 1_000;
 let isStale = false;
 let isUpdating = false;
 
-/** Reads what came since. One at a time; what changes meanwhile is read by the next, what cannot be read is asked for again. */
+/** Reads new entries, one request at a time. Repeats after a change in between or a failure. */
 async function update(): Promise<void> {
   isStale = true;
   if (isUpdating) return;
@@ -76,7 +74,7 @@ async function readOn(): Promise<void> {
     [...column.slice(0, from), ...data.rows[name as keyof PageRows]],
   ]);
   batch(() => {
-    // Another session is in its place: nothing of what was read is its own.
+    // Another session, or a rewritten one.
     if (from < count || data.session.id !== session.id) {
       opened.clear();
       generation.value += 1;
@@ -190,7 +188,7 @@ async function inflate(element: HTMLElement): Promise<unknown> {
   if (element.getAttribute("type") === "application/json") return JSON.parse(element.textContent);
   const characters = atob(element.textContent);
   const bytes = new Uint8Array(characters.length);
-  // An iterator would take a second for what a long session says.
+  // An iterator would take a second for a long session.
   for (let at = 0; at < bytes.length; at += 1) bytes[at] = characters.charCodeAt(at);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).json();

@@ -9,7 +9,7 @@ import {
 import { address } from "./address.ts";
 import { page } from "./page-store.ts";
 
-/** Row by id. Of an id that stands twice, the latest, as in the session. */
+/** Row by id. The latest row of a repeated id counts, as in the session. */
 export const rowOf = computed(() => new Map((page.value?.rows.ids ?? []).map((id, row) => [id, row])));
 
 /** The end of the branch that is shown: that of the entry in the address, else the session's position. */
@@ -97,7 +97,7 @@ export function hasFlag(row: number, flag: keyof typeof rowFlags): boolean {
 
 export const labelOf = computed(() => new Map(page.value?.labels ?? []));
 
-/** Row of the mask that counts at the end of the branch that is shown, by what it masks. */
+/** Row of the valid mask on the shown branch, by masked row. */
 export const maskOf = computed(() => {
   const on = new Set(shownPath.value);
   const masks = new Map<number, number>();

@@ -33,7 +33,7 @@ export interface VirtualListProps {
 /** Pixels from the end within which a list counts as scrolled to its end. */
 const END_PIXELS = 80;
 
-/** A list of which only what can be seen is drawn. */
+/** A list that draws only its visible items. */
 export function VirtualList(props: VirtualListProps) {
   const { label, count, keyOf, estimate, render, control, follows } = props;
   const scroller = useRef<HTMLDivElement>(null);
@@ -70,7 +70,7 @@ export function VirtualList(props: VirtualListProps) {
   useFollowing(list, scroller, count, follows === true);
   const items = list.getVirtualItems();
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element needs the keyboard
     <div class="scroller" ref={scroller} tabIndex={0} role="region" aria-label={label}>
       <ol style={{ height: `${list.getTotalSize()}px` }}>
         {items.map(({ index, key, start }) => (

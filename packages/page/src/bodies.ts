@@ -100,7 +100,7 @@ function commandParts(message: Message & { role: "bashExecution" }): BodyPart[] 
   ];
 }
 
-/** A call; what it writes or changes is shown as code, or as a difference, and not among its arguments. */
+/** A call. Written text is shown as code, a change as a diff; the arguments omit both. */
 function callPart(call: ToolCall): BodyPart {
   const args: Record<string, unknown> = isRecord(call.arguments) ? { ...call.arguments } : {};
   const path = pathIn(args);
@@ -180,7 +180,7 @@ function outputOf(message: ToolResultMessage, asked: AskedCall | undefined): Bod
   };
 }
 
-/** Tells the calls of one answer apart: the tool, and the name of a file or the first words. */
+/** A short name for one of several calls: the tool, and a file name or the first words. */
 function shortCall({ name, arguments: args }: ToolCall): string {
   const [tool, main] = callParts(name, args);
   if (main === undefined) return tool?.text ?? "";

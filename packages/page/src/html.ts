@@ -39,7 +39,7 @@ export function htmlHead(title: string, bundle: PageBundle, connect: string): st
 `;
 }
 
-/** Nothing runs but the bundle, nothing is drawn but what lies in the page. */
+/** Allows only the bundle's script and style, and pictures inside of the page. */
 export function pagePolicy({ scriptHash, styleHash }: PageBundle, connect: string): string {
   return [
     "default-src 'none'",

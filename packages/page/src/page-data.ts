@@ -14,7 +14,7 @@ export interface PageData {
   masks: PageMask[];
   /** Ascending, without gaps: every row is in one. */
   chunks: ChunkPlace[];
-  /** Each answer that a model was asked for, ascending by row, on all branches. */
+  /** All requests on all branches, ascending by row. */
   requests: PageRequest[];
   /** In file order, undone ones too. */
   compactions: CompactionFacts[];
@@ -22,7 +22,7 @@ export interface PageData {
   models: PageModel[];
   /** Rows at the end of other branches that the page can compare with the session's position, newest first. */
   compared: number[];
-  /** Secrets that were taken out. */
+  /** Number of redacted secrets. */
   redacted: number;
 }
 
@@ -49,7 +49,7 @@ export interface SessionFacts {
   costText: string;
 }
 
-/** The word for what an entry is; new ones go to the end. */
+/** Kinds of entries. New ones go to the end. */
 export const rowKinds = [
   "user",
   "assistant",
@@ -84,13 +84,13 @@ export interface PageRows {
   times: number[];
   /** At most 120 characters. */
   previews: string[];
-  /** Estimated tokens of what the entry adds to the context; 0 for what adds nothing. */
+  /** Estimated tokens that the entry adds to the context. */
   tokens: number[];
   /** Bits of `rowFlags`. */
   flags: number[];
 }
 
-/** A mask, and what it masks. */
+/** A mask and its target. */
 export interface PageMask {
   row: number;
   target: number;
@@ -125,11 +125,11 @@ export interface PageModel {
   thresholdTokens?: number;
 }
 
-/** One answer: what was sent, what it cost, and what the model saw. */
+/** One answer with its tokens, its cost and the model's view. */
 export interface PageRequest {
   row: number;
   model: number;
-  /** Tokens by price class. Input is what was read fresh. */
+  /** Tokens by price class. Input is uncached. */
   input: number;
   cacheRead: number;
   cacheWrite: number;
@@ -159,7 +159,7 @@ export interface PageView {
 /** A compaction in short; its body has the rest. */
 export interface CompactionFacts {
   row: number;
-  /** By what the file says last. */
+  /** By the latest undo or redo in the file. */
   isUndone: boolean;
   /** Rows that undo it, and that take that back; ascending. */
   undoneAt: number[];
@@ -193,7 +193,7 @@ export type BodyPart =
   | { type: "thinking"; text: string }
   /** A picture in base64. */
   | { type: "image"; mimeType: string; data: string }
-  /** `title` is the call in one line, `arguments` are indented JSON, or what of them is not in `code` or `diff`. */
+  /** `title` is the call in one line; `arguments` are indented JSON without the parts in `code` and `diff`. */
   | {
       type: "call";
       id: string;

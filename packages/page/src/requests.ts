@@ -7,7 +7,7 @@ import { pathTo, type ViewedPage, viewRows } from "./paths.ts";
 /** Facts about models that the requests need. */
 export interface RequestOptions {
   modelSizes?: ModelSizes | undefined;
-  /** Tells whether a failed answer was refused for the size of its request. Default: by nothing. */
+  /** True for an answer that was refused for the size of its request. Default: never */
   isOverflow?: ((answer: { errorMessage?: string; provider: string; model: string }) => boolean) | undefined;
 }
 
@@ -17,7 +17,7 @@ export type ModelSizes = (
   model: string,
 ) => { windowTokens: number; thresholdTokens: number } | undefined;
 
-/** Collects the requests of a session and what each saw, as its entries come in file order. */
+/** Collects the requests of a session with their views. Entries come in file order. */
 export class RequestRows {
   readonly requests: PageRequest[] = [];
   readonly models: PageModel[] = [];
@@ -25,7 +25,7 @@ export class RequestRows {
   readonly #options: RequestOptions;
   readonly #rowOf: (id: string) => number;
   readonly #modelNumbers = new Map<string, number>();
-  /** By row: what is in view after it. Most share that of their parent. */
+  /** The view after each row. Most rows share their parent's view. */
   readonly #views: PageView[] = [];
 
   /** @param data grows as entries come */
@@ -46,7 +46,7 @@ export class RequestRows {
     if (entry.type === "message" && entry.message?.role === "assistant") this.#addAnswer(entry, row, before);
   }
 
-  /** Reads the projection at an entry, and tells where it begins. */
+  /** The view of the projection at an entry. */
   #viewAt(session: Session, id: string, row: number): PageView {
     const { items, compaction } = session.projection(id);
     const path = pathTo(this.#data.rows.parents, row);
@@ -99,12 +99,12 @@ export class RequestRows {
 
 const classes = ["input", "cacheRead", "cacheWrite", "output"] as const;
 
-/** Recordings lack parts of a usage, or hold what is no number. */
+/** Recordings can lack parts of a usage or have other values than numbers. */
 function count(value: unknown): number {
   return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0;
 }
 
-/** Which compactions there are, and which of them some end of the session has undone. */
+/** Collects compactions with their undos and redos. */
 export class CompactionRows {
   readonly compactions: CompactionFacts[] = [];
   readonly #byId = new Map<string, CompactionFacts>();

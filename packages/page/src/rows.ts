@@ -21,7 +21,7 @@ export function emptyRows(): PageRows {
   return { ids: [], parents: [], kinds: [], times: [], previews: [], tokens: [], flags: [] };
 }
 
-/** Adds an entry as the next row. @param shown the entry without what is taken out: it is cut here */
+/** Adds an entry as the next row. @param shown the redacted entry, for the preview */
 export function addRow(rows: PageRows, entry: Entry, parent: number, shown: Entry): void {
   const message = contextMessage(entry);
   rows.ids.push(entry.id);

@@ -43,7 +43,7 @@ const MAX_FOLLOWERS = 32;
 /**
  * Serves a session's page on the loopback address, read-only. Answers 404 to requests without the token, from another origin
  * or for another host.
- * @throws what opening the session throws, and the system's error where the port is taken
+ * @throws the error of opening the session, or of a port in use
  */
 export async function servePage(options: ServeOptions): Promise<ServedPage> {
   const { source, port = 0, graceMs = GRACE_MS, holdsProcess = true } = options;

@@ -24,11 +24,11 @@ import { addRow, emptyRows, PREVIEW_CHARS } from "./rows.ts";
 import { type OpenedSession, summaryBody, tokensAfter } from "./summaries.ts";
 
 export interface PageOptions extends RequestOptions {
-  /** Replaces what looks like a key. Default: true */
+  /** Replaces secrets. Default: true */
   redact?: boolean | undefined;
-  /** Keys that are stored: they are taken out too. Default: none */
+  /** Stored keys, which are redacted too. Default: none */
   secrets?: readonly string[] | undefined;
-  /** Tells of a `provider/model` whether it is known to be free. Default: of none. */
+  /** True for a `provider/model` that is known to be free. Default: none */
   isFree?: ((model: string) => boolean) | undefined;
   /** The program that wrote the session. Default: the program that the session itself names, if any. */
   program?: string | undefined;
@@ -57,9 +57,9 @@ export class SessionPage {
   #chunk = new Map<number, Entry>();
   /** Row of the session's position when `data` was last called. */
   #leaf = -1;
-  /** Secrets in what is told anew each time: they count once. */
+  /** Secrets in facts and labels, which `data` redacts on each call: they count once. */
   #besides = 0;
-  /** As long as the session is what `data` has last told. */
+  /** The session for summaries; reset by `data`. */
   #opened: OpenedSession | undefined;
 
   constructor(session: Session, options: PageOptions = {}) {
@@ -72,7 +72,7 @@ export class SessionPage {
     this.#read = new ReadRows(session, options, this.#redaction);
   }
 
-  /** Secrets that were taken out of what `data` has read so far. */
+  /** Number of secrets redacted so far. */
   get redacted(): number {
     return this.#redaction.count;
   }
@@ -83,7 +83,7 @@ export class SessionPage {
     return this;
   }
 
-  /** Everything but the bodies, as the session is now. What is asked for later has the same rows, and more. */
+  /** Everything but the bodies, as the session is now. Later calls have the same rows and new ones. */
   data(): PageData {
     const session = this.#session;
     if (!this.#read.goesOnIn(session)) this.#read = new ReadRows(session, this.#options, this.#redaction);
@@ -112,7 +112,7 @@ export class SessionPage {
     };
   }
 
-  /** The bodies of a chunk's rows, as `data` has last told them. */
+  /** The bodies of a chunk of the last `data`. */
   bodies({ first, count }: ChunkPlace): EntryBody[] {
     const numbers = this.#read.numbers.slice(first, first + count);
     this.#chunk = new Map();
@@ -167,10 +167,10 @@ export class SessionPage {
   }
 }
 
-/** The rows of a session as far as they were read, with all that is counted on the way. */
+/** The rows of a session read so far, with requests, compactions and costs. */
 class ReadRows {
   readonly data: Pick<PageData, "rows" | "masks" | "chunks" | "requests" | "compactions" | "models">;
-  /** Row by id; of an id that stands twice, the latest. */
+  /** Row by id; the latest for a repeated id. */
   readonly rows = new Map<string, number>();
   /** By row: its record in the session's index. */
   readonly numbers: number[] = [];
@@ -180,7 +180,7 @@ class ReadRows {
   readonly #compactions = new CompactionRows();
   readonly #chunks: Chunks;
   readonly #used = new UsageCounter();
-  /** By number of the record; -1 for what cannot be read. */
+  /** By number of the record; -1 for an unreadable one. */
   readonly #rowOfNumber: number[] = [];
   readonly #sessionId: string;
   #program: string;
@@ -199,7 +199,7 @@ class ReadRows {
     this.#chunks = new Chunks(this.data.chunks);
   }
 
-  /** True where what was read still stands at the beginning of the session. */
+  /** True if the session still begins with the rows read so far. */
   goesOnIn(session: Session): boolean {
     const index = session.index();
     const last = this.numbers.at(-1);

@@ -130,7 +130,7 @@ function range(value: unknown): string | undefined {
   return `${number} ${number === 1 ? "message" : "messages"}`;
 }
 
-/** The context in front of a compaction, and behind it, by what became of each message. */
+/** The context before and after a compaction, by the fate of each message. */
 function compactionMap(
   session: Session,
   entry: CompactionEntry,

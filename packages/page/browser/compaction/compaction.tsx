@@ -27,7 +27,6 @@ export function Compaction() {
       <h2>Compactions and branch summaries</h2>
       {summaries.length === 0 && <p class="quiet">No compactions: the model sees the whole branch.</p>}
       <SummaryList summaries={summaries} shown={row} />
-      {at >= 0 && <Neighbours at={at} />}
       {at >= 0 && <Opened key={row} row={row!} />}
       {id !== ALL && at < 0 && <p>This session has no compaction {id}.</p>}
     </section>
@@ -83,26 +82,6 @@ function SummaryLink({ row, isShown }: { row: number; isShown: boolean }) {
         {isOnBranch(row) ? "" : " (on another branch)"}
       </a>
     </li>
-  );
-}
-
-/** Which of them is opened, and the ones beside it. */
-function Neighbours({ at }: { at: number }) {
-  const summaries = summaryRows.value;
-  const link = (row: number | undefined, text: string) =>
-    row === undefined ? (
-      <span class="quiet">{text}</span>
-    ) : (
-      <a href={linkTo({ view: "compaction", id: page.value!.rows.ids[row]! })}>{text}</a>
-    );
-  return (
-    <nav class="neighbours" aria-label="Other compactions">
-      {link(summaries[at - 1], "Previous")}
-      <span>
-        {count(at + 1)} of {count(summaries.length)}
-      </span>
-      {link(summaries[at + 1], "Next")}
-    </nav>
   );
 }
 

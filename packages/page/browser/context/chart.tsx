@@ -28,7 +28,7 @@ const CHART_PIXELS = 340;
 /** Narrower bars have no edges and no gaps between them. */
 const MIN_EDGED_BAR_PIXELS = 3;
 
-/** Tokens of each request, by what they cost; with the window, the threshold, and what made the context smaller. */
+/** Tokens of each request by price class, with window, threshold, compactions and masks. */
 export function Chart({ requests, chosen, onChoose, onPoint }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const line = useRef<ChosenLine | undefined>(undefined);
@@ -105,7 +105,7 @@ function useDarkScheme(): boolean {
   return isDark;
 }
 
-/** The line at the chosen request. It lies over the chart, which is not drawn anew for it. */
+/** The line at the chosen request. It is above the chart, so that a step does not redraw the chart. */
 class ChosenLine {
   readonly #chart: uPlot;
   readonly #chosen: () => number;
@@ -125,7 +125,7 @@ class ChosenLine {
   }
 }
 
-/** A click chooses the request below the pointer; what is pointed at is told once a frame. */
+/** A click chooses the request below the pointer. `onPoint` is called once a frame. */
 function listen(
   chart: uPlot,
   latest: { current: { onChoose: (index: number) => void; onPoint: ChartProps["onPoint"] } },
@@ -149,7 +149,7 @@ interface LegendProps {
   hasCosts: boolean;
 }
 
-/** Names what is drawn, and nothing else. */
+/** Names only the drawn marks. */
 function Legend({ requests, runs, hasCosts }: LegendProps) {
   const { compaction, undone, mask, overflow } = markCounts.value;
   const pixelTokens = topTokens(runs) / CHART_PIXELS;

@@ -10,7 +10,7 @@ import { ModelView } from "./model-view.tsx";
 import { Happened, RequestTable } from "./request-table.tsx";
 import { branchRequests, classTotals, promptOf, spentUsd, unpriced } from "./requests.ts";
 
-/** The context over time, and what the model saw at one step of it. */
+/** The context over time, and the model's view at one request. */
 export function Context() {
   const requests = branchRequests.value;
   const [pointed, point] = useState<number>();
@@ -40,7 +40,7 @@ export function Context() {
   );
 }
 
-/** The position of the request that the address names, or of the first behind the entry that it names; else the last. */
+/** Position of the first request at or after the entry of the address; else of the last one. */
 function chosenIn(requests: readonly PageRequest[]): number {
   const to = address.value;
   const named = "id" in to && to.id !== undefined ? rowOf.value.get(to.id) : undefined;
@@ -48,7 +48,7 @@ function chosenIn(requests: readonly PageRequest[]): number {
   return found < 0 ? requests.length - 1 : found;
 }
 
-/** Steps are no places to go back to: the address is replaced. */
+/** Replaces the address: "Back" skips steps. */
 function stepTo(requests: readonly PageRequest[], at: number): void {
   const other = requests[Math.max(0, Math.min(requests.length - 1, at))];
   if (other !== undefined)

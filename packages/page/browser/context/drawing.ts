@@ -11,11 +11,11 @@ const lanes: Readonly<Record<ContextMark["kind"], number>> = {
   overflow: 39,
 };
 
-/** Marks that stand nearer than this are drawn as one. */
+/** Marks nearer than this are drawn as one. */
 const GROUP_PIXELS = 12;
 const MARK_PIXELS = 5;
 
-/** Whatever is drawn is given in the canvas's own pixels. */
+/** Draws limits and marks on the chart, in pixels of the canvas. */
 export class ContextDrawing {
   readonly #chart: uPlot;
   readonly #colour: (name: string) => string;

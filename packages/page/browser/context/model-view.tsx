@@ -54,7 +54,7 @@ function seenRows(request: PageRequest): SeenRow[] {
   }));
 }
 
-/** The end of the path to a request, from what it saw first: what stands above is not looked at. */
+/** The path to a request, from the first row in view. */
 function pathFrom(parents: readonly number[], { row, view }: PageRequest): number[] {
   const path: number[] = [];
   for (let at = parents[row] ?? -1; at >= 0; at = at === view.from ? -1 : (parents[at] ?? -1)) path.push(at);

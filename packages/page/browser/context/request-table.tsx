@@ -1,12 +1,11 @@
 import { count, counted, usdText } from "@bonsai-agent/messages/numbers";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { PageRequest } from "../../src/page-data.ts";
 import { linkTo } from "../address.ts";
+import { useShownItems } from "../long-text.tsx";
 import { page } from "../page-store.ts";
 import { timeText } from "../time.ts";
 import { type ContextMark, marksAt, promptOf, spentUsd } from "./requests.ts";
-
-const PAGE_ROWS = 25;
 
 export interface RequestTableProps {
   requests: readonly PageRequest[];
@@ -19,32 +18,16 @@ export function RequestTable({ requests, chosen }: RequestTableProps) {
   return (
     <details class="all-requests" open={isOpen} onToggle={(event) => open(event.currentTarget.open)}>
       <summary>Show as a table</summary>
-      {isOpen && <Pages requests={requests} chosen={chosen} />}
+      {isOpen && <Rows requests={requests} chosen={chosen} />}
     </details>
   );
 }
 
-function Pages({ requests, chosen }: RequestTableProps) {
-  const pageOf = (at: number) => Math.floor(at / PAGE_ROWS);
-  const [number, turnTo] = useState(pageOf(chosen));
-  useEffect(() => turnTo(pageOf(chosen)), [chosen]);
-  const last = pageOf(requests.length - 1);
-  const from = Math.min(number, last) * PAGE_ROWS;
-  const shown = requests.slice(from, from + PAGE_ROWS);
+function Rows({ requests, chosen }: RequestTableProps) {
+  const { shown, more } = useShownItems(requests, { first: 100, step: 1_000, noun: " requests" });
   return (
     <>
-      <p class="pages">
-        <button type="button" disabled={number <= 0} onClick={() => turnTo(number - 1)}>
-          Earlier requests
-        </button>
-        <span aria-live="polite">
-          {count(from + 1)} to {count(from + shown.length)} of {count(requests.length)}
-        </span>
-        <button type="button" disabled={number >= last} onClick={() => turnTo(number + 1)}>
-          Later requests
-        </button>
-      </p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is scrolled with the keyboard, too */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element needs the keyboard */}
       <section class="wide" aria-label="Table of requests" tabIndex={0}>
         <table class="figures">
           <thead>
@@ -61,14 +44,15 @@ function Pages({ requests, chosen }: RequestTableProps) {
               <RequestRow
                 key={request.row}
                 request={request}
-                at={from + at}
-                isChosen={from + at === chosen}
-                isLast={from + at === requests.length - 1}
+                at={at}
+                isChosen={at === chosen}
+                isLast={at === requests.length - 1}
               />
             ))}
           </tbody>
         </table>
       </section>
+      {more}
     </>
   );
 }
@@ -117,7 +101,7 @@ function RequestRow({ request, at, isChosen, isLast }: RequestRowProps) {
 
 interface HappenedProps {
   at: number;
-  /** Stands around it where something happened. Default: nothing */
+  /** Text around the events. Default: none */
   before?: string;
   after?: string;
 }

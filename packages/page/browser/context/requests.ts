@@ -13,10 +13,10 @@ export const priceClasses = [
 
 type PriceClass = (typeof priceClasses)[number];
 
-/** The end of the branch whose steps were shown last. */
+/** End of the branch that was shown last. */
 let steppedLeaf = -1;
 
-/** A step up the path stays on the branch that it was made on, also above the place where others begin. */
+/** The path of the shown branch. Steps to earlier requests stay on their branch, even above the point where it begins. */
 const stepsPath = computed(() => {
   const to = address.value;
   const row = to.view === "context" && to.id !== undefined ? rowOf.value.get(to.id) : undefined;
@@ -29,7 +29,7 @@ const stepsPath = computed(() => {
   return stepped;
 });
 
-/** The same as long as the branch is. */
+/** Changes only with the branch. */
 const stepsLeaf = computed(() => stepsPath.value.at(-1) ?? -1);
 
 const onPath = computed(() => new Set(pathTo(stepsLeaf.value)));
@@ -49,11 +49,11 @@ export function promptOf({ input, cacheRead, cacheWrite }: PageRequest): number 
 export interface ContextMark {
   kind: "compaction" | "undone" | "mask" | "overflow";
   row: number;
-  /** Position of the first request behind it, of the refused one; behind the last one, their number. */
+  /** Position of the first request after it, or of the refused request; the number of requests if there is none. */
   at: number;
 }
 
-/** On the branch that is shown, by kind, in its order. */
+/** Marks of the shown branch, by kind. */
 export const contextMarks = computed<ContextMark[]>(() => {
   const requests = branchRequests.value;
   const on = onPath.value;
@@ -82,7 +82,7 @@ export const markCounts = computed(() => {
   return counts;
 });
 
-/** Marks by the request that they stand at. */
+/** Marks by the position of their request. */
 export const marksAt = computed(() => {
   const byRequest = new Map<number, ContextMark[]>();
   for (const mark of contextMarks.value) {

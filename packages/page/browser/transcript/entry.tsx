@@ -96,7 +96,7 @@ function Body({ row }: { row: number }) {
   );
 }
 
-/** An answer of any number of parts is drawn in so many at a time. */
+/** Parts of an entry that are drawn at once. */
 const PARTS_SHOWN = 200;
 
 function Parts({ row, parts, isOpen }: { row: number; parts: readonly BodyPart[]; isOpen: boolean }) {

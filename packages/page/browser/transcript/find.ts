@@ -41,7 +41,7 @@ interface Search {
 
 let search: Search = { wanted: "", path: [], generation: 0 };
 
-/** Reads the branch from its beginning, a chunk after the other; who types on begins anew. */
+/** Searches the branch from its beginning, chunk by chunk. A changed query starts again. */
 effect(() => {
   const begun = search;
   const asked = { wanted: query.value.toLowerCase(), path: shownPath.value, generation: generation.value };
@@ -58,7 +58,7 @@ effect(() => {
   else progress.value = 1;
 });
 
-/** True where what was found still stands, and more was said. */
+/** True if the hits so far are valid for the new path too. */
 function goesOn(begun: Search, { wanted, path, generation }: Search): boolean {
   if (wanted === "" || wanted !== begun.wanted || generation !== begun.generation) return false;
   return begun.path.every((row, at) => path[at] === row);
@@ -127,7 +127,7 @@ export function step(by: 1 | -1): Hit | undefined {
   return current.value;
 }
 
-/** The text of an entry, with folded parts. @param spoken what is drawn of Markdown */
+/** The text of an entry, with folded parts. @param spoken removes the marks of Markdown */
 function entryText({ parts, summary }: EntryBody, row: number, spoken: (text: string) => string): string {
   const texts = [labelOf.peek().get(row) ?? ""];
   for (const part of parts) {

@@ -12,7 +12,7 @@ import { markHits } from "./marks.ts";
 /** Labels, masks, hidden texts and other records are shown on demand. */
 const showsAll = signal(false);
 
-/** Rows that are drawn. What the address names is always among them. */
+/** Drawn rows. They always include the row of the address. */
 const drawnRows = computed(() => {
   const to = address.value;
   const named = to.view === "entry" ? rowOf.value.get(to.id) : undefined;
@@ -26,7 +26,7 @@ effect(() => {
   arrival.value = arrival.peek() + 1;
 });
 
-/** The branch as it was said. */
+/** The conversation of a branch. */
 export function Transcript() {
   const control = useRef<ListControl | null>(null);
   const section = useRef<HTMLElement>(null);

@@ -54,7 +54,7 @@ export const outline = computed<OutlineLine[]>(() => {
         ...{ row, lane, lanes, isActive: onPath.has(row), isFirst: false, isLast: false },
         ...(from !== undefined && { from }),
       });
-    // A branch leaves where its first entry that is drawn stands.
+    // A branch leaves at its first drawn entry.
     push(row, lane, lanes, isDrawn ? undefined : from);
   }
   for (const [at, line] of lines.entries()) {
