@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import SlowestFirst from "./scripts/slowest-first.ts";
 
 const include = [
   "packages/*/test/**/*.test.ts",
@@ -50,6 +51,7 @@ export default defineConfig(({ mode }) => ({
     ],
     // Vitest leaves one core free; many tests wait for processes of their own, so that one more than all is right.
     maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: SlowestFirst },
     globalSetup: ["scripts/test-folder.ts"],
     setupFiles: ["scripts/law-runs.ts", "scripts/left-timers.ts"],
     // Node itself imports the sources, as it does outside of tests. Vite would turn each use of an import into a look-up,
