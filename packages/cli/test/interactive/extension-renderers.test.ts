@@ -84,7 +84,7 @@ test("an extension of pi draws with pi's components, theme and options", async (
     "pi.ts": `
       import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
       import { Box, SelectList, Text } from "@earendil-works/pi-tui";
-      import { getSelectListTheme } from "@earendil-works/pi-coding-agent";
+      const plain = (text: string) => text;
       export default function (pi: ExtensionAPI) {
         pi.registerMessageRenderer("card", (message, { outputPad }, theme) => {
           const box = new Box(outputPad, 0, (text) => theme.bg("customMessageBg", text));
@@ -94,7 +94,7 @@ test("an extension of pi draws with pi's components, theme and options", async (
         pi.registerCommand("card", { handler: async (_args, ctx) => {
           const items = ["one", "two"].map((value) => ({ value, label: value }));
           const chosen = await ctx.ui.custom<string>((tui, _theme, _keys, done) => {
-            const list = new SelectList(items, 5, getSelectListTheme());
+            const list = new SelectList(items, 5, { selectedPrefix: plain, selectedText: plain, description: plain, scrollInfo: plain, noMatch: plain });
             list.onSelect = ({ value }) => done(value);
             return list;
           });
