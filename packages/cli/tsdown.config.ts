@@ -120,7 +120,7 @@ const command: UserConfig = {
   failOnWarn: true,
   // Extensions are given modules that the command itself has loaded; those are in no chunk of their own.
   checks: { ineffectiveDynamicImport: false },
-  // What the pages of sessions run, and how they look: read as text, never loaded.
+  // Scripts and styles of session pages: the command reads them as text.
   copy: [
     { from: "../page/dist/page-bundle", to: "dist" },
     // A library that reads its WebAssembly file beside itself.

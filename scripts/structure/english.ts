@@ -7,7 +7,7 @@ const OPENING = /^(?:What|Who|Whoever|Whose|Where|Of|So|Nobody|None|Also|That)\b
 const BOUND = /\b(?:[A-Z0-9]+_)*(?:MOST|LEAST)(?:_[A-Z0-9]+)*\b/g;
 
 /** Packages that do not follow the rules yet. */
-const EXEMPT = ["cli"];
+const EXEMPT: readonly string[] = [];
 
 /** Checks how comments begin and how bounds are named. */
 export function checkEnglish(root: string, exempt: readonly string[] = EXEMPT): string[] {

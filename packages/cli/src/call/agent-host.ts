@@ -5,17 +5,19 @@ import { count as digits } from "@bonsai-agent/messages/numbers";
 import { type CatalogueModel, type ThinkingLevel, thinkingLevels } from "@bonsai-agent/models";
 import { rememberContinued, type Session } from "@bonsai-agent/session";
 import type { AppContext } from "./app-context.ts";
-import { givenPrompt } from "./given-prompt.ts";
 import {
   chooseModel,
   findModel,
   findWanted,
   type ModelChoice,
+  type ModelCycle,
   type ModelRegistry,
+  modelCycle,
   namedReference,
+  nextChoice,
 } from "./model-choice.ts";
-import { type ModelCycle, modelCycle, nextChoice } from "./model-cycle.ts";
 import { shownPath } from "./paths.ts";
+import { givenPrompt } from "./prompt-input.ts";
 import { chooseSession, type SessionChoice, sessionControl } from "./session-choice.ts";
 import { sessionPlace } from "./session-file.ts";
 import { excludedTools } from "./settings.ts";
@@ -26,12 +28,6 @@ interface OpenHostOptions {
 }
 
 type MoveReason = "new" | "resume" | "fork";
-
-interface HostParts extends OpenHostOptions {
-  app: AppContext;
-  agent: Agent;
-  startReason: SessionChoice["reason"];
-}
 
 /** Owner of the current agent. Each session has its own agent; the call stays the same. */
 export class AgentHost {
@@ -47,7 +43,11 @@ export class AgentHost {
   #asking = new AbortController();
   #moves = 0;
 
-  private constructor({ app, agent, startReason, spareModel }: HostParts) {
+  private constructor(
+    app: AppContext,
+    agent: Agent,
+    { startReason, spareModel }: OpenHostOptions & { startReason: SessionChoice["reason"] },
+  ) {
     this.app = app;
     this.#agent = agent;
     this.#startReason = startReason;
@@ -59,7 +59,7 @@ export class AgentHost {
   static async open(app: AppContext, { spareModel }: OpenHostOptions = {}): Promise<AgentHost> {
     const choice = chooseSession(app);
     const agent = await agentFor(app, choice, { spareModel });
-    return new AgentHost({ app, agent, startReason: choice.reason, spareModel });
+    return new AgentHost(app, agent, { startReason: choice.reason, spareModel });
   }
 
   get agent(): Agent {
@@ -117,7 +117,7 @@ export class AgentHost {
       const choice = nextChoice(cycle.choices, this.#agent.model, step);
       if (choice !== undefined) {
         this.app.models.offline?.choose(choice.model);
-        await this.#setChoice(await sized(this.app.models, choice));
+        await this.#setChoice(await withWindow(this.app.models, choice));
       }
       return { ...cycle, model: choice?.model };
     };
@@ -181,7 +181,7 @@ export class AgentHost {
     const move = async () => {
       const { signal } = this.#asking;
       const { result } = await decide({ signal });
-      return signal.aborted || result?.cancel === true ? false : this.#goOnIn(choice, reason);
+      return signal.aborted || result?.cancel === true ? false : this.#switchSession(choice, reason);
     };
     const moved = this.#moved.then(() => this.#whileMoving(move));
     this.#moved = moved.catch(() => {});
@@ -197,7 +197,7 @@ export class AgentHost {
     }
   }
 
-  async #goOnIn(choice: SessionChoice, reason: MoveReason): Promise<true> {
+  async #switchSession(choice: SessionChoice, reason: MoveReason): Promise<true> {
     const previous = this.#agent;
     const { model, thinking } = previous.state;
     const spareModel = this.#spareModel;
@@ -225,7 +225,7 @@ export class AgentHost {
 }
 
 /** Asks the server for a window that the catalogue does not have. */
-async function sized(models: ModelRegistry, { model, ...level }: ModelChoice): Promise<ModelChoice> {
+async function withWindow(models: ModelRegistry, { model, ...level }: ModelChoice): Promise<ModelChoice> {
   if (model.contextWindow) return { model, ...level };
   return { model: await findModel(models, `${model.provider}/${model.id}`), ...level };
 }

@@ -98,21 +98,12 @@ function standardOutput(): OutStream {
 /** Creates the stream when it is first read. */
 function standardInput(): InStream | undefined {
   const isTTY = isatty(0);
-  if (!isTTY && !canBeRead()) return undefined;
+  if (!isTTY && fstatSync(0).isCharacterDevice()) return undefined;
   return {
     isTTY,
     [Symbol.asyncIterator]: () => process.stdin[Symbol.asyncIterator](),
     destroy: () => process.stdin.destroy(),
   };
-}
-
-function canBeRead(): boolean {
-  try {
-    return !fstatSync(0).isCharacterDevice();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EBADF") return false;
-    throw error;
-  }
 }
 
 const interrupting = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -139,7 +130,11 @@ async function interruptibleBySignals<T>(
   const interrupt = (name: NodeJS.Signals) => {
     if (isInterrupted) {
       letGo();
-      killItself(name, atOnce);
+      try {
+        atOnce();
+      } finally {
+        process.kill(process.pid, name);
+      }
       return;
     }
     isInterrupted = true;
@@ -155,14 +150,6 @@ async function interruptibleBySignals<T>(
     clearInterval(alive);
     running.delete(controller);
     letGo();
-  }
-}
-
-function killItself(name: NodeJS.Signals, atOnce: () => void): void {
-  try {
-    atOnce();
-  } finally {
-    process.kill(process.pid, name);
   }
 }
 

@@ -145,7 +145,7 @@ function wantsColour(io: Pick<CliIo, "env">, stream: { isTTY?: boolean | undefin
 }
 
 /** Far deeper than any message, but safe for the stack. */
-const MOST_LEVELS = 500;
+const MAX_LEVELS = 500;
 
 // Controls except those that indent JSON, format characters, line separators, lone surrogates, tags.
 const invisible = /[^\P{Cc}\t\n\r]|[\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u{e0000}-\u{e0fff}]/gu;
@@ -193,7 +193,7 @@ function depthGuard(outerLevels: number): (this: object, key: string, value: unk
   return function guard(this: object, _key, value) {
     if (typeof value !== "object" || value === null) return value;
     const level = (levels.get(this) ?? outerLevels) + 1;
-    if (level > MOST_LEVELS) return "[nested too deeply to show]";
+    if (level > MAX_LEVELS) return "[nested too deeply to show]";
     levels.set(value, level);
     return value;
   };

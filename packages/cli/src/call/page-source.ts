@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, type Stats, statSync } from "node:fs";
+import { type Stats, statSync } from "node:fs";
 import { budgetsFor, type CompactionSettings, thresholdTokens } from "@bonsai-agent/compaction";
 import {
   type Catalogue,
@@ -77,12 +77,6 @@ export function knownCatalogue(
   });
 }
 
-/** Changes with the file. */
-function fileState(file: string): string {
-  const { size = 0, mtimeMs = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {};
-  return `${size} ${mtimeMs}`;
-}
-
 /**
  * A session file that another program may write: each change is read, and nothing is written.
  * @param read opens the session. Default: the file itself is one
@@ -94,15 +88,18 @@ export function filePageSource(
 ): PageSource {
   let session: Session | undefined;
   let page: SessionPage | undefined;
-  let known: FileBeginning | undefined;
+  let known: Stats | undefined;
   return {
-    state: () => fileState(file),
+    state() {
+      const { size = 0, mtimeMs = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {};
+      return `${size} ${mtimeMs}`;
+    },
     open() {
       const opened = read();
-      const beginning = new FileBeginning(file);
-      const isAddedTo = known?.isBeginningOf(beginning) ?? false;
-      page = (isAddedTo ? page?.reopen(opened) : undefined) ?? new SessionPage(opened, options);
-      known = beginning;
+      const stats = statSync(file, { throwIfNoEntry: false });
+      const before = isAppended(known, stats) ? page : undefined;
+      page = before?.reopen(opened) ?? new SessionPage(opened, options);
+      known = stats;
       session?.close();
       session = opened;
       return page;
@@ -110,37 +107,10 @@ export function filePageSource(
   };
 }
 
-const TAIL_BYTES = 4_096;
-
-/** Tells whether text was only appended to a file. */
-class FileBeginning {
-  readonly #file: string;
-  readonly #stats: Stats | undefined;
-  readonly #tail: Buffer;
-
-  constructor(file: string) {
-    this.#file = file;
-    this.#stats = statSync(file, { throwIfNoEntry: false });
-    this.#tail = tailOf(file, this.#stats?.size ?? 0);
-  }
-
-  isBeginningOf(later: FileBeginning): boolean {
-    const [before, after] = [this.#stats, later.#stats];
-    if (before === undefined || after === undefined || before.ino !== after.ino) return false;
-    if (after.size === before.size) return after.mtimeMs === before.mtimeMs;
-    return after.size > before.size && tailOf(this.#file, before.size).equals(this.#tail);
-  }
-}
-
-function tailOf(file: string, sizeBytes: number): Buffer {
-  const length = Math.min(TAIL_BYTES, sizeBytes);
-  const bytes = Buffer.alloc(length);
-  const handle = openSync(file, "r");
-  try {
-    return bytes.subarray(0, readSync(handle, bytes, 0, length, sizeBytes - length));
-  } finally {
-    closeSync(handle);
-  }
+/** True for the same file if it is longer or unchanged: programs append to sessions and transcripts. */
+function isAppended(before: Stats | undefined, after: Stats | undefined): boolean {
+  if (before === undefined || after?.ino !== before.ino) return false;
+  return after.size > before.size || (after.size === before.size && after.mtimeMs === before.mtimeMs);
 }
 
 /** The program's own session, with entries that are not on disk. */

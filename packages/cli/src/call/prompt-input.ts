@@ -1,10 +1,12 @@
 import { isUtf8 } from "node:buffer";
+import { readFileSync, statSync } from "node:fs";
+import type { openAgent } from "@bonsai-agent/agent";
 import { BonsaiError, type ImageContent } from "@bonsai-agent/messages";
 import { escapeTag } from "@bonsai-agent/messages/host";
 import { wrongUsage } from "./failure.ts";
 import { mentionedFiles } from "./file-mentions.ts";
-import type { AgentCall } from "./invocation.ts";
-import type { Notice } from "./output.ts";
+import type { AgentCall, Call } from "./invocation.ts";
+import { absolutePath } from "./paths.ts";
 
 export interface PromptInput {
   text: string;
@@ -49,9 +51,14 @@ const noticeAfterMs = 3_000;
 async function readPipedText({ io, output }: AgentCall): Promise<string> {
   const { stdin } = io;
   if (stdin === undefined || stdin.isTTY) return "";
-  const timer = setTimeout(() => {
-    output.notify(waiting);
-  }, noticeAfterMs);
+  const timer = setTimeout(
+    () =>
+      output.notify({
+        code: "waiting_for_input",
+        message: "Waiting for the end of stdin. If you have no input, start with `</dev/null`.",
+      }),
+    noticeAfterMs,
+  );
   const parts: Buffer[] = [];
   let bytes = 0;
   try {
@@ -67,11 +74,6 @@ async function readPipedText({ io, output }: AgentCall): Promise<string> {
   if (!isUtf8(all) || all.includes(0)) throw notText();
   return all.toString("utf8");
 }
-
-const waiting: Notice = {
-  code: "waiting_for_input",
-  message: "Waiting for the end of stdin. If you have no input, start with `</dev/null`.",
-};
 
 function tooLarge(): BonsaiError {
   return new BonsaiError({
@@ -92,4 +94,46 @@ function notText(): BonsaiError {
 export function refuseWords({ words }: Pick<AgentCall, "words">): void {
   const message = "--mode rpc takes prompts on stdin, not on the command line.";
   if (words.length > 0) throw wrongUsage(message, 'Send a line like {"type":"prompt","message":"…"}.');
+}
+
+type GivenPrompt = Parameters<typeof openAgent>[0]["givenPrompt"];
+
+/**
+ * The texts of `--system-prompt` and `--append-system-prompt`. Each takes a text or a file.
+ * @throws BonsaiError `wrong_usage` for a missing or unreadable file
+ */
+export function givenPrompt({ options, io }: Pick<Call, "options" | "io">): GivenPrompt {
+  const { systemPrompt: replaced, appendSystemPrompt: appended } = options;
+  if (replaced === undefined && appended === undefined) return undefined;
+  return {
+    ...(typeof replaced === "string" && { replaced: flagText("--system-prompt", replaced, io.cwd) }),
+    ...(Array.isArray(appended) && {
+      appended: appended.map((each: string) => flagText("--append-system-prompt", each, io.cwd)),
+    }),
+  };
+}
+
+/** A word that must be a path. */
+const onlyPath = /^(\.{1,2}|~)?\/\S+$|^\S+\.(md|txt)$/i;
+
+function flagText(flag: string, value: string, cwd: string): string {
+  const path = absolutePath(value, cwd);
+  let why = "the file does not exist";
+  try {
+    const found = value === "" ? undefined : statSync(path);
+    // The shell makes a pipe of <(command).
+    if (found?.isFile() || found?.isFIFO()) return readFileSync(path, "utf8");
+    if (found !== undefined) why = found.isDirectory() ? "it is a folder" : "it is not a file";
+  } catch (cause) {
+    const { code = "", message } = cause as NodeJS.ErrnoException;
+    // A text can be too long for a path.
+    if (!["ENOENT", "ENOTDIR", "ENAMETOOLONG"].includes(code)) throw unread(flag, value, message, cause);
+  }
+  if (onlyPath.test(value)) throw unread(flag, value, why);
+  return value;
+}
+
+function unread(flag: string, value: string, why: string, cause?: unknown): BonsaiError {
+  const message = `Cannot read ${flag} ${JSON.stringify(value)}: ${why}.`;
+  return wrongUsage(message, "Give a readable file, or the text itself.", cause);
 }

@@ -13,10 +13,9 @@ import {
   openSession,
   type Session,
   type SessionStore,
-  type SessionSummary,
 } from "@bonsai-agent/session";
 import type { AppContext } from "./app-context.ts";
-import type { Notice } from "./output.ts";
+import type { Call } from "./invocation.ts";
 import { pathInMemory } from "./session-copy.ts";
 import { openSessionFile, resolveEntryId, sessionPath, sessionPlace } from "./session-file.ts";
 
@@ -43,7 +42,8 @@ export function chooseSession(app: AppContext): SessionChoice {
     );
   }
   if (typeof named === "string") return existing(openNamed(named, app));
-  if (options.continue === true) return existing(opened(latestFile(app), app));
+  if (options.continue === true)
+    return existing(opened(latestSession({ ...app.call, output: { notify: app.models.onNotice } }), app));
   return newSession(app, options.session !== false);
 }
 
@@ -89,25 +89,17 @@ export function forkedSession(
   return { origin, reason: "fork", open };
 }
 
-function latestFile({ call, cwd, models }: AppContext): string {
-  return latestSession({ call, cwd, onNotice: models.onNotice });
-}
-
-interface LatestSessionOptions {
-  call: Parameters<typeof sessionPlace>[0];
-  cwd: string;
-  onNotice: (notice: Notice) => void;
-}
-
 /** The file of the folder's latest session. @throws BonsaiError `nothing_to_continue` */
-export function latestSession({ call, cwd, onNotice }: LatestSessionOptions): string {
+export function latestSession(call: Call): string {
+  const { cwd } = call.io;
   const { sessions, skipped } = listSessions({ ...sessionPlace(call), cwd });
   const [latest] = sessions;
-  for (const { file, reason } of skipped.filter(isNewerThan(latest)))
-    onNotice({
-      code: "session_passed_over",
-      message: `Skipped ${file}: ${skipWords[reason]}.`,
-    });
+  for (const { file, reason } of skipped) {
+    // An older skipped file is no news.
+    const { mtimeMs = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {};
+    if (mtimeMs > (latest?.lastActivityMs ?? 0))
+      call.output.notify({ code: "session_passed_over", message: `Skipped ${file}: ${skipWords[reason]}.` });
+  }
   if (latest !== undefined) return latest.file;
   throw new BonsaiError({
     code: "nothing_to_continue",
@@ -123,12 +115,6 @@ const skipWords: Readonly<Record<SkippedFile["reason"], string>> = {
   "not a session": "it is not a session file",
   unreadable: "it is unreadable",
 };
-
-/** An older skipped file is no news. */
-function isNewerThan(latest: SessionSummary | undefined): (skipped: SkippedFile) => boolean {
-  return ({ file }) =>
-    (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0) > (latest?.lastActivityMs ?? 0);
-}
 
 /** Moves between sessions. */
 interface SessionMover {

@@ -1,10 +1,26 @@
+import { existsSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Usage } from "@bonsai-agent/messages";
-import { cloneSession, newSessionFile, openSession, type SessionHeader } from "@bonsai-agent/session";
+import { BonsaiError, type Usage } from "@bonsai-agent/messages";
+import {
+  bonsaiHome,
+  cloneSession,
+  MemoryStore,
+  newSessionFile,
+  openSession,
+  type Session,
+  type SessionHeader,
+} from "@bonsai-agent/session";
 import { writeSessionFile } from "@bonsai-agent/session/host";
-import { detectTranscript, type ImportResult, importTranscript } from "@bonsai-agent/transcripts";
+import {
+  detectTranscript,
+  type ImportedSession,
+  type ImportResult,
+  importTranscript,
+} from "@bonsai-agent/transcripts";
 import { FactCounter } from "../views/session-facts.ts";
-import type { SessionPlace } from "./session-file.ts";
+import type { Invocation } from "./invocation.ts";
+import type { CliIo } from "./io.ts";
+import { type SessionPlace, sessionFile } from "./session-file.ts";
 
 export interface ImportSessionOptions {
   /** Absolute: a transcript of another agent, or a session. It does not change. */
@@ -111,4 +127,40 @@ function reportOf(file: string, notices: ImportedNotice[]): ImportedReport {
 /** The default place of an imported session. */
 export function importedSessionFile({ cwd, id, timestamp }: SessionHeader, place: SessionPlace): string {
   return newSessionFile({ ...place, cwd, id, now: new Date(timestamp) });
+}
+
+/**
+ * Imports the transcript that a command's first argument names; undefined for a session.
+ * @param outcome a sentence for the notice
+ */
+export function transcriptSession(
+  invocation: Invocation,
+  outcome = "Compacting it as a session.",
+): ImportResult | undefined {
+  const path = sessionFile(invocation);
+  const found = detectTranscript(path);
+  if (found === undefined || found.format === "session") return undefined;
+  const imported = importTranscript({ path });
+  invocation.output.notify({
+    code: "transcript_read",
+    message: `${path} is a transcript of ${found.program}. ${outcome} The transcript does not change.`,
+  });
+  return imported;
+}
+
+/** The default place of an imported session. @throws BonsaiError `output_exists` */
+export function unusedSessionFile(imported: ImportedSession, io: CliIo): string {
+  const file = importedSessionFile(imported.header, { home: bonsaiHome(io.env) });
+  if (!existsSync(file)) return file;
+  throw new BonsaiError({
+    code: "output_exists",
+    message: `This transcript was already imported: ${file}`,
+    hint: "Compact that session, or choose another file with -o.",
+  });
+}
+
+export function inMemory({ header, entries }: ImportedSession): Session {
+  const store = new MemoryStore();
+  for (const each of [header, ...entries]) store.append(`${JSON.stringify(each)}\n`);
+  return openSession({ store });
 }

@@ -9,8 +9,8 @@ import { readJsonFile } from "../call/json-file.ts";
 import { knownCatalogue } from "../call/page-source.ts";
 import { latestSession } from "../call/session-choice.ts";
 import { openSessionFile, sessionFile, sessionPlace } from "../call/session-file.ts";
+import { inMemory, transcriptSession } from "../call/session-import.ts";
 import { callSettings } from "../call/settings.ts";
-import { inMemory, transcriptSession } from "../call/transcript-session.ts";
 
 /** Prices of a mid-range model in US dollars per million tokens, for recordings whose model has no known price. */
 const USUAL_PRICES: ModelPrices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
@@ -50,15 +50,13 @@ export async function daysOf(invocation: Invocation): Promise<Day[]> {
 }
 
 function recordingsOf(invocation: Invocation, names: readonly string[]): Day["recording"][] {
-  const { io, options, output } = invocation;
-  const call = { io, options };
+  const { io, options } = invocation;
   if (options.all === true)
-    return listSessions({ ...sessionPlace(call), cwd: io.cwd }).sessions.flatMap(({ file }) =>
+    return listSessions({ ...sessionPlace(invocation), cwd: io.cwd }).sessions.flatMap(({ file }) =>
       recordedOrSkipped(file, invocation),
     );
   if (names.length > 0) return names.flatMap((name) => recordingsNamed(name, invocation));
-  const latest = latestSession({ cwd: io.cwd, call, onNotice: (notice) => output.notify(notice) });
-  return [recorded(latest, invocation)];
+  return [recorded(latestSession(invocation), invocation)];
 }
 
 function recordingsNamed(name: string, invocation: Invocation): Day["recording"][] {

@@ -14,8 +14,8 @@ import {
   sessionFile,
   writeOutput,
 } from "../call/session-file.ts";
+import { inMemory, transcriptSession } from "../call/session-import.ts";
 import { callSettings } from "../call/settings.ts";
-import { inMemory, transcriptSession } from "../call/transcript-session.ts";
 import { span } from "../views/line.ts";
 import { bytes, counted } from "../views/numbers.ts";
 import { freeAmong } from "../views/session-facts.ts";
@@ -27,7 +27,7 @@ const MAX_PORT = 65_535;
 export async function view(invocation: Invocation): Promise<ExitCode> {
   const { io, output, options } = invocation;
   const named =
-    invocation.args[0] === undefined ? { ...invocation, args: [latestFile(invocation)] } : invocation;
+    invocation.args[0] === undefined ? { ...invocation, args: [latestSession(invocation)] } : invocation;
   const source = await sourceOf(named);
   const { openPrivately } = await import("@bonsai-agent/extension/login");
   return io.interruptible(async (signal) => {
@@ -90,10 +90,6 @@ function portOf(value: unknown): number | undefined {
     `--port must be a number from 0 to ${MAX_PORT}, not ${String(value)}.`,
     "Write --port 0 for any free port.",
   );
-}
-
-function latestFile({ io, options, output }: Invocation): string {
-  return latestSession({ cwd: io.cwd, call: { io, options }, onNotice: (notice) => output.notify(notice) });
 }
 
 /** The JSON of `bonsai session export`: the text itself, or where it was written. */
