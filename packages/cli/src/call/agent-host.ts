@@ -18,6 +18,7 @@ import {
 } from "./model-choice.ts";
 import { shownPath } from "./paths.ts";
 import { givenPrompt } from "./prompt-input.ts";
+import { oneAfterTheOther } from "./questions.ts";
 import { chooseSession, type SessionChoice, sessionControl } from "./session-choice.ts";
 import { sessionPlace } from "./session-file.ts";
 import { excludedTools } from "./settings.ts";
@@ -35,10 +36,8 @@ export class AgentHost {
   readonly #startReason: SessionChoice["reason"];
   readonly #spareModel: CatalogueModel | undefined;
   #agent: Agent;
-  /** The last session change: changes run one after the other. */
-  #moved: Promise<unknown> = Promise.resolve();
-  /** The last step of `cycleModel`: steps run one after the other. */
-  #cycled: Promise<unknown> = Promise.resolve();
+  readonly #moveInTurn = oneAfterTheOther();
+  readonly #cycleInTurn = oneAfterTheOther();
   /** Aborts the extensions that decide on a session change, and those that start with the new session. */
   #asking = new AbortController();
   #moves = 0;
@@ -112,18 +111,16 @@ export class AgentHost {
    * there is no other.
    */
   cycleModel(step: 1 | -1): Promise<ModelCycle & { model: CatalogueModel | undefined }> {
-    const go = async () => {
-      const cycle = await modelCycle(this.app.models, this.app.settings.favoriteModels);
+    return this.#cycleInTurn(async () => {
+      const { models, settings } = this.app;
+      const cycle = await modelCycle(models, settings.favoriteModels);
       const choice = nextChoice(cycle.choices, this.#agent.model, step);
       if (choice !== undefined) {
-        this.app.models.offline?.choose(choice.model);
-        await this.#setChoice(await withWindow(this.app.models, choice));
+        models.offline?.choose(choice.model);
+        await this.#setChoice(await withWindow(models, choice));
       }
       return { ...cycle, model: choice?.model };
-    };
-    const cycled = this.#cycled.then(go);
-    this.#cycled = cycled.catch(() => {});
-    return cycled;
+    });
   }
 
   async #setChoice({ model, thinking }: ModelChoice): Promise<void> {
@@ -183,9 +180,7 @@ export class AgentHost {
       const { result } = await decide({ signal });
       return signal.aborted || result?.cancel === true ? false : this.#switchSession(choice, reason);
     };
-    const moved = this.#moved.then(() => this.#whileMoving(move));
-    this.#moved = moved.catch(() => {});
-    return moved;
+    return this.#moveInTurn(() => this.#whileMoving(move));
   }
 
   async #whileMoving<Value>(go: () => Promise<Value>): Promise<Value> {

@@ -110,7 +110,7 @@ async function makeContext(
 ): Promise<{ app: AppContext; state: ExtensionState }> {
   const { cwd } = call.io;
   const { reviewCompaction, reservedCommands = [] } = options;
-  const { ui, setTimer, counted } = pauseTimersWhileAsking(options.ui);
+  const { ui, setTimer, pauseDuring } = pauseTimersWhileAsking(options.ui);
   const home = bonsaiHome(call.io.env);
   const { log, onNotice } = withLog(call, home, options.onNotice);
   const warn = (notice: Notice) => onNotice({ level: "warning", ...notice });
@@ -189,7 +189,7 @@ async function makeContext(
   const app: AppContext = {
     ...{ call, home, cwd, settings, models, lifecycle, extensions, resources, ui, pathQuestions, onNotice },
     ending: ending.signal,
-    reviewCompaction: reviewCompaction && counted(reviewCompaction),
+    reviewCompaction: reviewCompaction && pauseDuring(reviewCompaction),
     activate: (agent, control) => Object.assign(state, { agent, control }),
     close() {
       extensions.unload();

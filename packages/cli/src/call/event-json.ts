@@ -78,21 +78,13 @@ export function errorJson(error: unknown): ErrorJson {
   return { code, message, hint };
 }
 
-/** A model without its headers and key sources, which may hold secrets. */
-export type ModelJson = Omit<
-  CatalogueModel,
-  "headers" | "apiKeyEnv" | "needsKey" | "login" | "authHeader" | "baseUrl"
->;
+/** These fields may hold secrets or name their places. */
+const HIDDEN_FIELDS = ["headers", "apiKeyEnv", "needsKey", "login", "authHeader", "baseUrl"] as const;
+
+export type ModelJson = Omit<CatalogueModel, (typeof HIDDEN_FIELDS)[number]>;
 
 export function modelJson(model: CatalogueModel): ModelJson {
-  const {
-    headers: _headers,
-    apiKeyEnv: _apiKeyEnv,
-    needsKey: _needsKey,
-    login: _login,
-    authHeader: _authHeader,
-    baseUrl: _baseUrl,
-    ...shown
-  } = model;
-  return shown;
+  const shown: Partial<CatalogueModel> = { ...model };
+  for (const field of HIDDEN_FIELDS) delete shown[field];
+  return shown as ModelJson;
 }

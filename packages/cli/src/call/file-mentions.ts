@@ -9,9 +9,9 @@ import type { CliIo } from "./io.ts";
 import { absolutePath } from "./paths.ts";
 
 /** The model reads longer files with its tools, in parts. */
-const mostTextBytes = 1_000_000;
+const MAX_TEXT_BYTES = 1_000_000;
 /** Maximum size of one image at the providers. */
-export const mostImageBytes = 5_000_000;
+export const MAX_IMAGE_BYTES = 5_000_000;
 
 interface MentionedFiles {
   /** Text files in full, each with its path. */
@@ -100,13 +100,13 @@ const fileEnding =
   /[^/@]\.(c|cc|cfg|conf|cpp|cs|css|csv|env|gif|go|h|hpp|html?|ini|java|jpe?g|jsonl?|[cm]?[jt]sx?|kt|lock|log|mdx?|patch|pdf|php|png|py|rb|rs|scss|sh|sql|svelte|svg|swift|toml|txt|vue|webp|xml|ya?ml)$/i;
 
 function readMention(mention: Mention, path: string, stats: Stats): string | ImageContent {
-  if (stats.size > mostImageBytes) throw tooLarge(mention, stats.size);
+  if (stats.size > MAX_IMAGE_BYTES) throw tooLarge(mention, stats.size);
   const bytes = readFileSync(path);
   const mimeType = imageType(bytes);
   const problem = mimeType === undefined ? undefined : imageProblem(bytes);
   if (problem !== undefined) throw unusableImage(mention, problem);
   if (mimeType !== undefined) return { type: "image", data: bytes.toString("base64"), mimeType };
-  if (bytes.length > mostTextBytes) throw tooLarge(mention, bytes.length);
+  if (bytes.length > MAX_TEXT_BYTES) throw tooLarge(mention, bytes.length);
   if (!isUtf8(bytes) || bytes.includes(0)) throw notText(mention);
   const text = bytes.toString("utf8").replace(/^\ufeff/, "");
   return `<file path=${JSON.stringify(mention.path)}>\n${escapeTag(text.trimEnd(), "file")}\n</file>`;
@@ -123,7 +123,7 @@ function notFound({ path }: Mention, resolved: string): BonsaiError {
 function tooLarge({ path }: Mention, bytes: number): BonsaiError {
   return new BonsaiError({
     code: "file_too_large",
-    message: `@${path} has ${count(bytes)} bytes. The maximum is ${count(mostTextBytes)} for a text and ${count(mostImageBytes)} for an image.`,
+    message: `@${path} has ${count(bytes)} bytes. The maximum is ${count(MAX_TEXT_BYTES)} for a text and ${count(MAX_IMAGE_BYTES)} for an image.`,
     hint: "Write the path without the @. The model then reads only the parts that it needs.",
   });
 }

@@ -1,5 +1,5 @@
 import type { OutStream } from "./io.ts";
-import { drained, outputJson } from "./output.ts";
+import { outputJson, untilDrained } from "./output.ts";
 
 /** Writes one JSON value a line. A caller that awaits `write` does not outrun the reader. */
 export class JsonLinesOut {
@@ -32,7 +32,7 @@ export class JsonLinesOut {
   }
 
   async #drained(): Promise<void> {
-    await drained(this.#stream, this.#interrupted);
+    await untilDrained(this.#stream, this.#interrupted);
     this.#drain = undefined;
   }
 }
@@ -41,7 +41,7 @@ export class JsonLinesOut {
 export type LineIn = { text: string } | { tooLong: number };
 
 /** Longer lines are skipped up to their end. */
-const mostLineBytes = 128 * 1024 * 1024;
+const MAX_LINE_BYTES = 128 * 1024 * 1024;
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -52,44 +52,32 @@ const CR = 0x0d;
  */
 export async function* linesIn(
   stream: AsyncIterable<Uint8Array | string>,
-  mostBytes = mostLineBytes,
+  maxBytes = MAX_LINE_BYTES,
 ): AsyncGenerator<LineIn> {
-  const line = new OpenLine(mostBytes);
+  let parts: Buffer[] = [];
+  let lineBytes = 0;
+  const add = (part: Buffer) => {
+    lineBytes += part.length;
+    if (lineBytes > maxBytes) parts = [];
+    else parts.push(part);
+  };
+  const take = (): LineIn => {
+    const line = Buffer.concat(parts);
+    const bytes = lineBytes;
+    parts = [];
+    lineBytes = 0;
+    if (bytes > maxBytes) return { tooLong: bytes };
+    return { text: line.toString("utf8", 0, line.at(-1) === CR ? line.length - 1 : line.length) };
+  };
   for await (const part of stream) {
     const bytes = Buffer.from(part as Uint8Array);
     let start = 0;
     for (let end = bytes.indexOf(LF); end !== -1; end = bytes.indexOf(LF, start)) {
-      line.add(bytes.subarray(start, end));
-      yield line.take();
+      add(bytes.subarray(start, end));
+      yield take();
       start = end + 1;
     }
-    line.add(bytes.subarray(start));
+    add(bytes.subarray(start));
   }
-  if (line.bytes > 0) yield line.take();
-}
-
-/** A line without its end. */
-class OpenLine {
-  bytes = 0;
-  readonly #mostBytes: number;
-  #parts: Buffer[] = [];
-
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes;
-  }
-
-  add(part: Buffer): void {
-    this.bytes += part.length;
-    if (this.bytes > this.#mostBytes) this.#parts = [];
-    else if (part.length > 0) this.#parts.push(part);
-  }
-
-  take(): LineIn {
-    const { bytes } = this;
-    const all = Buffer.concat(this.#parts);
-    this.bytes = 0;
-    this.#parts = [];
-    if (bytes > this.#mostBytes) return { tooLong: bytes };
-    return { text: all.toString("utf8", 0, all.at(-1) === CR ? all.length - 1 : all.length) };
-  }
+  if (lineBytes > 0) yield take();
 }

@@ -61,7 +61,7 @@ export class Output {
   async text(parts: Iterable<string>): Promise<void> {
     const { stdout } = this.#io;
     for (const piece of inPieces(parts)) {
-      if (stdout.write(piece) === false) await drained(stdout);
+      if (stdout.write(piece) === false) await untilDrained(stdout);
       // A process notices only between two turns that its reader left.
       else if (piece.length >= PIECE_CHARACTERS) await turn();
     }
@@ -115,7 +115,7 @@ function* inPieces(parts: Iterable<string>): Generator<string> {
 }
 
 /** Resolves when the stream takes more, at its end, or at the abort. */
-export function drained(stream: OutStream, signal?: AbortSignal): Promise<void> {
+export function untilDrained(stream: OutStream, signal?: AbortSignal): Promise<void> {
   if (stream.once === undefined) return Promise.resolve();
   const { promise, resolve } = Promise.withResolvers<void>();
   const events = ["drain", "error", "close"] as const;

@@ -44,7 +44,7 @@ export async function requiredPrompt(call: AgentCall): Promise<PromptInput> {
 }
 
 /** About a million tokens. */
-const mostBytes = 4_000_000;
+const MAX_PIPED_BYTES = 4_000_000;
 /** An open pipe without a writer looks like a hanging program. */
 const noticeAfterMs = 3_000;
 
@@ -65,7 +65,7 @@ async function readPipedText({ io, output }: AgentCall): Promise<string> {
     for await (const part of stdin) {
       clearTimeout(timer);
       bytes += parts[parts.push(Buffer.from(part as Uint8Array)) - 1]!.length;
-      if (bytes > mostBytes) throw tooLarge();
+      if (bytes > MAX_PIPED_BYTES) throw tooLarge();
     }
   } finally {
     clearTimeout(timer);
@@ -78,7 +78,7 @@ async function readPipedText({ io, output }: AgentCall): Promise<string> {
 function tooLarge(): BonsaiError {
   return new BonsaiError({
     code: "input_too_large",
-    message: `The piped input is larger than ${mostBytes / 1_000_000} MB, which no model accepts in one message.`,
+    message: `The piped input is larger than ${MAX_PIPED_BYTES / 1_000_000} MB, which no model accepts in one message.`,
     hint: "Write it to a file and name the file in the prompt. The model reads the parts it needs.",
   });
 }

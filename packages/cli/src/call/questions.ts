@@ -13,7 +13,7 @@ export function dialogEnd(ended: AbortSignal, { signal, timeout }: DialogOptions
   return AbortSignal.any(ends);
 }
 
-/** Tools run in parallel, but the user answers one question at a time. */
+/** Runs tasks one after the other, also after a failure. */
 export function oneAfterTheOther(): <Answer>(ask: () => Promise<Answer>) => Promise<Answer> {
   let last: Promise<unknown> = Promise.resolve();
   return (ask) => {
@@ -23,7 +23,7 @@ export function oneAfterTheOther(): <Answer>(ask: () => Promise<Answer>) => Prom
   };
 }
 
-type CountAsked = <Args extends unknown[], Answer>(ask: Asked<Args, Answer>) => Asked<Args, Answer>;
+type PauseDuring = <Args extends unknown[], Answer>(ask: Asked<Args, Answer>) => Asked<Args, Answer>;
 
 type Asked<Args extends unknown[], Answer> = (...args: Args) => Promise<Answer>;
 
@@ -33,9 +33,9 @@ type Asked<Args extends unknown[], Answer> = (...args: Args) => Promise<Answer>;
  */
 export function pauseTimersWhileAsking<UI extends FrontEndUI | undefined>(
   ui: UI,
-): { ui: UI; setTimer: SetTimer; counted: CountAsked } {
+): { ui: UI; setTimer: SetTimer; pauseDuring: PauseDuring } {
   let open = 0;
-  const counted: CountAsked =
+  const pauseDuring: PauseDuring =
     (ask) =>
     async (...args) => {
       open += 1;
@@ -54,14 +54,14 @@ export function pauseTimersWhileAsking<UI extends FrontEndUI | undefined>(
     let timer = begin();
     return () => clearTimeout(timer);
   };
-  if (ui === undefined) return { ui, setTimer, counted };
+  if (ui === undefined) return { ui, setTimer, pauseDuring };
   const { select, confirm, input, editor, custom } = ui;
   const asks = {
-    ...(custom === undefined ? {} : { custom: counted(custom) as typeof custom }),
-    select: counted(select),
-    confirm: counted(confirm),
-    input: counted(input),
-    editor: counted(editor),
+    ...(custom === undefined ? {} : { custom: pauseDuring(custom) as typeof custom }),
+    select: pauseDuring(select),
+    confirm: pauseDuring(confirm),
+    input: pauseDuring(input),
+    editor: pauseDuring(editor),
   };
-  return { ui: { ...ui, ...asks }, setTimer, counted };
+  return { ui: { ...ui, ...asks }, setTimer, pauseDuring };
 }

@@ -66,7 +66,7 @@ async function send(host: AgentHost, { text, images }: PromptInput, signal: Abor
   if (signal.aborted) return { status: "aborted" };
   if (ending.aborted) return { status: "handled" };
   if (extensions.hasCommand(text)) return runCommandToEnd(host, text, signal);
-  await noticeUnknown(host, text);
+  await warnUnknownCommand(host, text);
   return host.agent.prompt(text, { source: "print", ...(images.length === 0 ? {} : { images }) });
 }
 
@@ -91,7 +91,7 @@ async function runCommandToEnd(host: AgentHost, text: string, signal: AbortSigna
 }
 
 /** Warns about a text that looks like a command. It goes to the model. */
-export async function noticeUnknown({ app }: Pick<AgentHost, "app">, text: string): Promise<void> {
+export async function warnUnknownCommand({ app }: Pick<AgentHost, "app">, text: string): Promise<void> {
   const { extensions, resources, onNotice } = app;
   const [, name] = /^\s*\/([a-z][\w:.-]*)(?=\s|$)/i.exec(text) ?? [];
   // The text may begin with a path.

@@ -62,14 +62,16 @@ async function withExtensions<Result>(
   try {
     const { model, lifecycle, models } = opened;
     const summariser = model && modelSummariser((await models()).client, model, invocation.output);
-    return await work({ ...watched(lifecycle), ...(summariser && { summariser }) });
+    return await work({ ...recordDecisions(lifecycle), ...(summariser && { summariser }) });
   } finally {
     await opened.close();
   }
 }
 
 /** Records the deciding extensions of a lifecycle. */
-function watched(lifecycle: CompactionLifecycle): Required<Pick<SummaryMakers, "lifecycle" | "decidedBy">> {
+function recordDecisions(
+  lifecycle: CompactionLifecycle,
+): Required<Pick<SummaryMakers, "lifecycle" | "decidedBy">> {
   let sources: Readonly<Record<string, string | undefined>> = {};
   const decide: CompactionLifecycle["decide"] = async (name, payload, options) => {
     const decision = await lifecycle.decide(name, payload, options);

@@ -139,7 +139,7 @@ function textLines(text: string): Line[] {
   return printableLines(text).map((line) => ["  ", line]);
 }
 
-const mostLineBytes = 1_000_000;
+const MAX_LINE_BYTES = 1_000_000;
 
 /** Owner of the typed lines. A line that comes after its question ended answers the next one. */
 class AnswerLines {
@@ -165,7 +165,7 @@ class AnswerLines {
   }
 
   async #read(): Promise<string | undefined> {
-    this.#lines ??= linesIn(this.#stdin, mostLineBytes);
+    this.#lines ??= linesIn(this.#stdin, MAX_LINE_BYTES);
     try {
       const { value, done } = await this.#lines.next();
       return done || value === undefined ? undefined : "text" in value ? value.text : "";

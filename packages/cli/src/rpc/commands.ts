@@ -12,7 +12,7 @@ import { nextThinkingLevel } from "@bonsai-agent/models/host";
 import { piSource } from "@bonsai-agent/pi-adapter";
 import type { AgentHost } from "../call/agent-host.ts";
 import { errorJson } from "../call/event-json.ts";
-import { noticeUnknown } from "../call/run-prompt.ts";
+import { warnUnknownCommand } from "../call/run-prompt.ts";
 import { resolveEntryId } from "../call/session-file.ts";
 import type { RpcCommandName, RpcData, RpcExtensions, RpcId, RpcParams } from "./protocol.ts";
 import { rpcModel, sessionHandlers } from "./session-commands.ts";
@@ -127,7 +127,7 @@ async function prompt(
 ): Promise<{ queued: boolean }> {
   const { extensions } = work.host.app;
   if (!extensions.hasCommand(input.message)) {
-    await noticeUnknown(work.host, input.message);
+    await warnUnknownCommand(work.host, input.message);
     return send(work, input, streamingBehavior);
   }
   await raceAbort(extensions.runCommand(input.message), work.stopped, () => undefined);

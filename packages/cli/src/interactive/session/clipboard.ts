@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { runClipboardProgram } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { imageProblem } from "@bonsai-agent/messages/host";
-import { imageType, mostImageBytes } from "../../call/file-mentions.ts";
+import { imageType, MAX_IMAGE_BYTES } from "../../call/file-mentions.ts";
 import { bytes as size } from "../../views/numbers.ts";
 import { oneLine } from "../../views/terminal-text.ts";
 import { errorText } from "../error-text.ts";
@@ -50,8 +50,8 @@ function imageRefusal(content: Buffer): string | undefined {
   const problem = imageProblem(content);
   if (problem !== undefined)
     return `Cannot attach the image from the clipboard: ${problem}. Copy a smaller or repaired image.`;
-  if (content.length <= mostImageBytes) return undefined;
-  return `The image on the clipboard is too large (${size(content.length)}, limit ${size(mostImageBytes)}). Copy a part of it, or save a smaller file and name it with @.`;
+  if (content.length <= MAX_IMAGE_BYTES) return undefined;
+  return `The image on the clipboard is too large (${size(content.length)}, limit ${size(MAX_IMAGE_BYTES)}). Copy a part of it, or save a smaller file and name it with @.`;
 }
 
 /** One way to read a clipboard. */
