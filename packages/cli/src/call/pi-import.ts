@@ -1,11 +1,13 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
 import { agentSettings } from "@bonsai-agent/agent";
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import { KeyFile, loadCatalogue, thinkingLevels } from "@bonsai-agent/models";
+import { writeWholeFile } from "@bonsai-agent/models/host";
 import { readJsonFile } from "./json-file.ts";
 import { userHomeFolder } from "./resource-places.ts";
 import {
+  leaves,
   readSettings,
   type SettingPath,
   settingsFile,
@@ -51,7 +53,7 @@ export function shouldOfferPiImport(home: string, env: Environment): boolean {
 }
 
 export function rememberPiOffer(home: string): void {
-  writeNewFile(home, OFFERED, "");
+  writeWholeFile(join(home, OFFERED), "");
 }
 
 /**
@@ -85,7 +87,7 @@ async function importModels(
     left.push({ name, why: error.message });
     return;
   }
-  writeNewFile(home, name, readFileSync(from, "utf8"));
+  writeWholeFile(to, readFileSync(from, "utf8"));
   taken.push(`${name}: copied to ${to}`);
 }
 
@@ -105,18 +107,19 @@ function importKeys({ folder, taken, left }: PiImport, home: string): void {
         name,
         why: `It is a variable or a command. Give it as apiKey of ${provider} in models.json.`,
       });
-    else if (!isStored(() => keys.store(provider, key)))
+    else if (!succeeds(() => keys.store(provider, key)))
       left.push({ name, why: "It has characters that no key has." });
     else taken.push(`key of ${provider}`);
   }
 }
 
-function isStored(store: () => void): boolean {
+/** @returns false if it throws a BonsaiError */
+function succeeds(work: () => unknown): boolean {
   try {
-    store();
+    work();
     return true;
   } catch (error) {
-    if (BonsaiError.is(error) && error.code === "keys_invalid") return false;
+    if (BonsaiError.is(error)) return false;
     throw error;
   }
 }
@@ -127,10 +130,6 @@ type Counterpart = (value: unknown, folder: string) => [SettingPath, unknown] | 
 const same =
   (...path: string[]): Counterpart =>
   (value) => [path, value];
-
-const milliseconds =
-  (...path: string[]): Counterpart =>
-  (value) => [path, value === "disabled" ? 0 : value];
 
 /** Files and folders; pi's patterns have no counterpart. */
 const paths =
@@ -145,6 +144,7 @@ const paths =
   };
 
 const COUNTERPARTS: Readonly<Record<string, Counterpart>> = {
+  defaultModel: same("model"),
   defaultThinkingLevel: (value) => {
     const level = value === "max" ? "xhigh" : value;
     return thinkingLevels.some((each) => each === level) ? [["thinking"], level] : undefined;
@@ -158,7 +158,7 @@ const COUNTERPARTS: Readonly<Record<string, Counterpart>> = {
   "retry.enabled": (value) => (value === false ? [["retry", "maxRetries"], 0] : undefined),
   "retry.maxRetries": same("retry", "maxRetries"),
   "retry.maxAgentDelayMs": same("retry", "maxDelayMs"),
-  httpIdleTimeoutMs: milliseconds("retry", "silenceMs"),
+  httpIdleTimeoutMs: (value) => [["retry", "silenceMs"], value === "disabled" ? 0 : value],
   extensions: paths("extensions"),
   skills: paths("skills"),
   prompts: paths("prompts"),
@@ -168,51 +168,30 @@ const COUNTERPARTS: Readonly<Record<string, Counterpart>> = {
 function importSettings({ folder, taken, left }: PiImport, home: string): void {
   const { $schema: _, ...given } = readPi(folder, "settings.json", left);
   const { defaultProvider, defaultModel, ...others } = given;
-  const settings = { ...others, ...modelSetting(defaultProvider, defaultModel) };
+  // Pi names the model in two settings.
+  const isModel = typeof defaultProvider === "string" && typeof defaultModel === "string";
+  const settings = { ...others, ...(isModel && { defaultModel: `${defaultProvider}/${defaultModel}` }) };
   for (const [name, value] of leaves(settings)) {
     const shown = `settings.json: ${name}`;
-    const [path, own] = counterpart(name, value, folder) ?? [];
-    if (path === undefined) left.push({ name: shown, why: whyLeft(name) });
+    const counterpart = Object.hasOwn(COUNTERPARTS, name) ? COUNTERPARTS[name] : undefined;
+    const [path, own] = counterpart?.(value, folder) ?? [];
+    if (path === undefined)
+      left.push({
+        name: shown,
+        why:
+          name === "packages"
+            ? "Add each package with `bonsai extension add npm:NAME`."
+            : "Bonsai has no counterpart for it.",
+      });
     else if (valueAt(readSettings(home), path) !== undefined)
       left.push({ name: shown, why: `${settingsFile(home)} sets ${path.join(".")} already.` });
-    else if (!isAllowed(path, own)) left.push({ name: shown, why: "Bonsai does not allow this value." });
+    else if (!succeeds(() => agentSettings(withValue({}, path, own))))
+      left.push({ name: shown, why: "Bonsai does not allow this value." });
     else {
       writeSetting(home, path, own);
       taken.push(`setting ${path.join(".")}`);
     }
   }
-}
-
-function modelSetting(provider: unknown, id: unknown): Record<string, string> {
-  return typeof provider === "string" && typeof id === "string" ? { defaultModel: `${provider}/${id}` } : {};
-}
-
-function counterpart(name: string, value: unknown, folder: string): [SettingPath, unknown] | undefined {
-  if (name === "defaultModel") return [["model"], value];
-  return Object.hasOwn(COUNTERPARTS, name) ? COUNTERPARTS[name]!(value, folder) : undefined;
-}
-
-function whyLeft(name: string): string {
-  return name === "packages"
-    ? "Add each package with `bonsai extension add npm:NAME`."
-    : "Bonsai has no counterpart for it.";
-}
-
-function isAllowed(path: SettingPath, value: unknown): boolean {
-  try {
-    agentSettings(withValue({}, path, value));
-    return true;
-  } catch (error) {
-    if (BonsaiError.is(error)) return false;
-    throw error;
-  }
-}
-
-/** The values of a settings file with their names, such as `retry.maxRetries`. */
-function leaves(value: Readonly<Record<string, unknown>>, above = ""): [name: string, value: unknown][] {
-  return Object.entries(value).flatMap(([key, inner]) =>
-    isRecord(inner) ? leaves(inner, `${above}${key}.`) : [[`${above}${key}`, inner] as [string, unknown]],
-  );
 }
 
 /** The object in a file of pi; empty if there is none, or if it cannot be read. */
@@ -228,9 +207,4 @@ function readPi(folder: string, name: string, left: LeftBehind[]): Record<string
     left.push({ name, why });
   }
   return {};
-}
-
-function writeNewFile(folder: string, name: string, text: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  writeFileSync(join(folder, name), text, { mode: 0o600, flag: "wx" });
 }

@@ -8,6 +8,7 @@ import type { Call } from "./invocation.ts";
 import { readJsonFile } from "./json-file.ts";
 import { absolutePath, shownPath } from "./paths.ts";
 import { projectPlaces, type ResourceKind, resourceKinds, userHomeFolder } from "./resource-places.ts";
+import { leaves } from "./settings-file.ts";
 import { isProjectTrusted } from "./trust.ts";
 
 /** A file or a filled folder of a project that Bonsai uses only if the user trusts the project. */
@@ -120,7 +121,9 @@ export async function projectUse(place: ProjectPlace): Promise<ProjectUse> {
   return {
     used: [...pathsOf("settings"), ...modules.used, ...pathsOf("servers", ...resourceKinds)],
     missing: [...settings.problems, ...servers.problems, ...modules.missing],
-    settings: leaves(settings.value).filter(({ name }) => !UNLISTED_KEYS.has(name.split(".", 1)[0]!)),
+    settings: leaves(settings.value)
+      .filter(([name]) => !UNLISTED_KEYS.has(name.split(".", 1)[0]!))
+      .map(([name, value]) => ({ name, value: JSON.stringify(value) })),
     servers: Object.entries(isRecord(mcpServers) ? mcpServers : {}).map(([name, server]) => ({
       name,
       starts: commandOf(server),
@@ -194,12 +197,4 @@ async function projectModules(
 /** A path in a settings file, from the folder of the file. A package of npm is no path: its finder has the remedy. */
 export function settingPath(path: string, folder: string): string {
   return path.startsWith("npm:") ? path : absolutePath(path, folder);
-}
-
-/** The values of settings with their names, such as `retry.maxRetries`. */
-function leaves(value: object, above = ""): { name: string; value: string }[] {
-  return Object.entries(value).flatMap(([key, inner]) => {
-    const name = `${above}${key}`;
-    return isRecord(inner) ? leaves(inner, `${name}.`) : [{ name, value: JSON.stringify(inner) }];
-  });
 }

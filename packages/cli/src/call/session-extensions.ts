@@ -62,7 +62,11 @@ export async function openSessionExtensions({
     passesSlowHandlers: new Set(Object.keys(compactionEventRules)),
     onNotice: (notice) => onNotice(extensions.noticeOf(notice)),
   });
-  const models = once(() => openModels({ io, home, settings, onNotice: (notice) => output.notify(notice) }));
+  let opened: Promise<ModelRegistry> | undefined;
+  const models = () => {
+    opened ??= openModels({ io, home, settings, onNotice: (notice) => output.notify(notice) });
+    return opened;
+  };
   let model: CatalogueModel | undefined;
   const host: ExtensionHost = {
     mode: "print",
@@ -109,11 +113,3 @@ export async function openSessionExtensions({
 
 /** As long as an agent waits for its extensions at the end. */
 const endGraceMs = 5_000;
-
-function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
-  let made: Promise<Value> | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
-}

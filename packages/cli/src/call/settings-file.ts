@@ -19,7 +19,7 @@ export function readSettings(home: string): Section {
 }
 
 export function valueAt(settings: unknown, path: SettingPath): unknown {
-  return path.reduce<unknown>((value, key) => (isSection(value) ? value[key] : undefined), settings);
+  return path.reduce<unknown>((value, key) => (isRecord(value) ? value[key] : undefined), settings);
 }
 
 /** Sets the value at a path; undefined removes it and empty sections. */
@@ -27,7 +27,7 @@ export function withValue(settings: Section, path: SettingPath, value: unknown):
   const [key, ...rest] = path;
   if (key === undefined) return settings;
   const below = settings[key];
-  const next = rest.length === 0 ? value : withValue(isSection(below) ? below : {}, rest, value);
+  const next = rest.length === 0 ? value : withValue(isRecord(below) ? below : {}, rest, value);
   const isGone = next === undefined || (rest.length > 0 && Object.keys(next as Section).length === 0);
   if (!isGone) return { ...settings, [key]: next };
   const { [key]: _gone, ...others } = settings;
@@ -50,6 +50,9 @@ function indentation(file: string): string {
   return /^([ \t]+)"/m.exec(text)?.[1] ?? "  ";
 }
 
-function isSection(value: unknown): value is Section {
-  return isRecord(value);
+/** The values of settings with their names, such as `retry.maxRetries`. */
+export function leaves(value: object, above = ""): [name: string, value: unknown][] {
+  return Object.entries(value).flatMap(([key, inner]) =>
+    isRecord(inner) ? leaves(inner, `${above}${key}.`) : [[`${above}${key}`, inner] as [string, unknown]],
+  );
 }
