@@ -72,7 +72,7 @@ export function quoted(lines: readonly string[], style: Style): Line[] {
   return lines.map((line) => [span("  │ ", style), line]);
 }
 
-/** Also cuts a text that fills the line exactly, because more of the line follows. */
+/** Cuts a text that fills the line exactly, too, because more of the line follows. */
 function cut(
   part: string | Span,
   { text, left, width }: { text: string; left: number; width: number },
