@@ -51,28 +51,30 @@ async function view(args: readonly string[], options: RunCliOptions = {}): Promi
   return run;
 }
 
-/** What is sent of the session; texts of entries stand in one. */
+/** Parts of a page's data. */
 interface Sent {
   session: { id: string; program: string };
-  rows: { ids: { all: string; lengths: number[] }; previews: { all: string } };
+  rows: { ids: string[]; previews: string[] };
+}
+
+async function updateOf(url: string): Promise<{ revision: number; data: Sent }> {
+  return (await (await fetch(`${url}data`)).json()) as { revision: number; data: Sent };
 }
 
 async function dataOf(url: string): Promise<Sent> {
-  return (await (await fetch(`${url}data`)).json()) as Sent;
+  return (await updateOf(url)).data;
 }
 
 /** Asks for what came since so many rows of a page as it was. */
 function sinceOf(url: string, data: Sent, { rows, revision }: { rows: number; revision: string }) {
-  const last = idsOf(data)[rows - 1]!;
+  const last = data.rows.ids[rows - 1]!;
   const known = new URLSearchParams({ from: String(rows), session: data.session.id, last, revision });
   return async () => (await (await fetch(`${url}data?${known}`)).json()) as unknown;
 }
 
 async function revisionOf(url: string): Promise<string> {
-  return (await fetch(`${url}data`)).headers.get("page-revision")!;
+  return String((await updateOf(url)).revision);
 }
-
-const idsOf = ({ rows: { ids } }: Sent) => ids.all.match(new RegExp(`.{${ids.lengths[0]}}`, "g"))!;
 
 const said = (id: string, parentId: string, content: string) =>
   `${JSON.stringify({
@@ -92,7 +94,7 @@ test("bonsai view serves a session only with its token and ends after an interru
   expect((await fetch(new URL("/", url))).status).toBe(404);
   expect((await fetch(new URL("/data", url))).status).toBe(404);
   expect((await fetch(`${url}../../../../etc/passwd`)).status).toBe(404);
-  expect((await dataOf(url)).rows.ids.lengths.length).toBeGreaterThan(5);
+  expect((await dataOf(url)).rows.ids.length).toBeGreaterThan(5);
   interrupt();
   expect((await ended).code).toBe(0);
   await expect(fetch(url)).rejects.toThrow();
@@ -102,7 +104,7 @@ test("bonsai view serves a session only with its token and ends after an interru
 test("another program's new entries are announced and shown", async () => {
   const file = writeLines(sampleLines());
   const { url } = await view([file, "--no-open"]);
-  const last = idsOf(await dataOf(url)).at(-1)!;
+  const last = (await dataOf(url)).rows.ids.at(-1)!;
   const following = new AbortController();
   const { body } = await fetch(`${url}events`, { signal: following.signal });
   const events = body!.pipeThrough(new TextDecoderStream()).getReader();
@@ -112,7 +114,7 @@ test("another program's new entries are announced and shown", async () => {
   await changed();
   appendFileSync(file, said("eeee0001", last, "And now?"));
   await changed();
-  expect((await dataOf(url)).rows.previews.all).toMatch(/And now\?$/);
+  expect((await dataOf(url)).rows.previews.at(-1)).toBe("And now?");
   following.abort();
 });
 
@@ -129,7 +131,7 @@ test("a file that is gone is an error for a moment; another session in its place
   appendFileSync(file, said("eeee0001", "none", "Somebody else's"));
   expect(await since()).toMatchObject({
     from: 0,
-    data: { session: { id: "other" }, rows: { previews: { all: "Somebody else's" } } },
+    data: { session: { id: "other" }, rows: { previews: ["Somebody else's"] } },
   });
 });
 
@@ -143,8 +145,8 @@ test("a word that is changed in the file is not shown any more, though all entri
   writeFileSync(file, text.replace("Never use floats", "Never mention it"));
   expect(await since()).toMatchObject({ from: 0 });
   const { rows } = await dataOf(url);
-  expect(rows.previews.all).toContain("Never mention it");
-  expect(rows.previews.all).not.toContain("Never use floats");
+  expect(rows.previews.join()).toContain("Never mention it");
+  expect(rows.previews.join()).not.toContain("Never use floats");
 });
 
 test("the token is no argument of the program that opens the browser", async () => {
@@ -211,15 +213,15 @@ test("another agent's transcript is shown as a session, under that agent's name,
   const data = await dataOf(url);
   const revision = await revisionOf(url);
   expect(data.session.program).toBe("Claude Code");
-  expect(data.rows.previews.all).toContain("Hello from elsewhere");
+  expect(data.rows.previews).toContain("Hello from elsewhere");
   const more = { ...line, uuid: "u2", parentUuid: "u1", message: { role: "user", content: "And more" } };
   appendFileSync(file, `${JSON.stringify(more)}\n`);
-  const ids = idsOf(data);
+  const { ids } = data.rows;
   const since = sinceOf(url, data, { rows: ids.length, revision });
-  // What it had is the same again: nobody who reads it loses his place.
+  // The earlier rows stay, so that a reader keeps the place.
   expect(await since()).toMatchObject({
     from: ids.length,
-    data: { rows: { previews: { all: "And more" } } },
+    data: { rows: { previews: ["And more"] } },
   });
 });
 
