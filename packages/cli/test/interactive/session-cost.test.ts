@@ -4,10 +4,9 @@ import { expect, test } from "vitest";
 import { SessionCost } from "../../src/interactive/status/footer-facts.ts";
 import { longSession } from "../call/sample-session.ts";
 
-/** Reads the stored entries. */
 async function read(cost: SessionCost, session: Session): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  cost.read(session, { firstMs: 1, onRead: resolve });
+  cost.start(session, resolve);
   await promise;
   return cost.counter.usage.cost.total;
 }
@@ -25,13 +24,16 @@ test("the cost read in slices is the cost of all entries, also of two with one i
   expect(costUsd).toBeCloseTo(counter.usage.cost.total, 9);
 });
 
-test("a later read adds only the new entries, also after an interrupted one", async () => {
+test("new entries are added once, after the first reading", async () => {
   const session = openSession(longSession());
   const cost = new SessionCost();
-  cost.read(session, { firstMs: 1, onRead: () => {} });
-  const before = await read(cost, session);
+  const reading = read(cost, session);
+  cost.catchUp(session);
+  expect(cost.counter.usage.cost.total).toBe(0);
+  const before = await reading;
   const answer = session.entries().findLast((entry) => entry.type === "message" && "usage" in entry.message)!;
   session.append(answer as never);
+  cost.catchUp(session);
   const { message } = answer as { message: { usage: { cost: { total: number } } } };
-  expect(await read(cost, session)).toBeCloseTo(before + message.usage.cost.total, 9);
+  expect(cost.counter.usage.cost.total).toBeCloseTo(before + message.usage.cost.total, 9);
 });

@@ -129,6 +129,8 @@ test("right after a compaction the size of the context is an estimate, marked al
   await terminal.until(/ ~[\d.]+k\/200k \d+%/);
   terminal.type("/session\n");
   await terminal.until(/context +~[\d,]+ tokens of 200,000/);
+  terminal.press("escape");
+  await terminal.until((screen) => !/context +~/.test(screen));
   terminal.type("/context\n");
   await terminal.until(/Context: ~[\d,]+ of 200,000 tokens/);
   terminal.press("escape");

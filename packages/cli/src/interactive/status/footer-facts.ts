@@ -44,8 +44,9 @@ export class FooterSource {
 
   listen(lifecycle: Lifecycle<LifecycleEvents>): void {
     lifecycle.on("session_start", ({ reason }) => {
-      if (reason !== "reload") this.#cost.restart();
-      this.#change(COST_AFTER_MS);
+      const session = this.#options.agent()?.session;
+      if (reason !== "reload" && session !== undefined) this.#cost.start(session, () => this.#change());
+      this.refresh();
     });
     lifecycle.on("session_shutdown", () => this.stop());
     for (const name of CHANGES) lifecycle.on(name, () => this.#change());
@@ -67,11 +68,10 @@ export class FooterSource {
     this.#cost.stop();
   }
 
-  #change(costAfterMs = 1): void {
-    this.refresh();
+  #change(): void {
     const session = this.#options.agent()?.session;
-    if (session !== undefined)
-      this.#cost.read(session, { firstMs: costAfterMs, onRead: () => this.refresh() });
+    if (session !== undefined) this.#cost.catchUp(session);
+    this.refresh();
   }
 
   /** A frame between two sessions finds the session closed and shows the last known facts. */
@@ -112,32 +112,35 @@ function usedTokens(usage: Usage): FooterFacts["used"] {
   return { sent, got, cachedShare: sent === 0 ? 0 : usage.cacheRead / sent };
 }
 
-/** Adds up the usage of a session over all its branches, some entries at a time between the keys. */
+type Readable = Pick<Session, "index" | "entryAt" | "leafId">;
+
+/** Adds up the usage of a session over all its branches. */
 export class SessionCost {
   counter = new UsageCounter();
   #next = 0;
+  #isCaughtUp = false;
   #stop = () => {};
 
-  restart(): void {
+  /** Reads a session from its first entry on, some entries at a time between the keys. */
+  start(session: Readable, onRead: () => void): void {
     this.stop();
     this.counter = new UsageCounter();
     this.#next = 0;
+    this.#isCaughtUp = session.leafId === null;
+    if (this.#isCaughtUp) return;
+    this.#stop = betweenKeys(this.#steps(session, onRead), { firstMs: COST_AFTER_MS });
   }
 
-  /** Reads the entries that were stored since the last call. */
-  read(
-    session: Pick<Session, "index" | "entryAt">,
-    { firstMs, onRead }: { firstMs: number; onRead: () => void },
-  ): void {
-    this.stop();
-    this.#stop = betweenKeys(this.#steps(session, onRead), { firstMs });
+  /** Adds the entries that were stored since. Does nothing until the first reading is done. */
+  catchUp(session: Readable): void {
+    if (this.#isCaughtUp) for (const _ of this.#steps(session));
   }
 
   stop(): void {
     this.#stop();
   }
 
-  *#steps(session: Pick<Session, "index" | "entryAt">, onRead: () => void): Generator<void> {
+  *#steps(session: Readable, onRead = () => {}): Generator<void> {
     try {
       const { count } = session.index();
       while (this.#next < count) {
@@ -150,6 +153,7 @@ export class SessionCost {
       // A closed session or a missing file: the next real use reports it.
       return;
     }
+    this.#isCaughtUp = true;
     onRead();
   }
 }
