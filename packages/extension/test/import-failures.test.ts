@@ -67,7 +67,7 @@ describe("failures name their place", () => {
         "index.ts": `interface A {\n  b: 1;\n}\n\nclass B {\n  constructor(readonly a: A) {}\n}\n\n  throw new Error("boo " + B.name);`,
       },
       "extension_broken",
-      /index\.ts:9:\d+: boo B\n/,
+      /index\.ts:9:9: boo B\n/,
     ],
     [
       "a throw after a decorator",
@@ -124,6 +124,13 @@ describe("failures name their place", () => {
       { "index.ts": `import {\n  z,\n  toJsonSchema,\n} from "zod"; export default () => toJsonSchema(z);` },
       "extension_export_missing",
       /index\.ts:3:3: zod has no export named toJsonSchema/,
+    ],
+    [
+      "a missing export beside an enum",
+      "index.ts",
+      { "index.ts": `enum A { b }\nimport { nothing } from "zod"; export default () => nothing(A);` },
+      "extension_export_missing",
+      /index\.ts:2:10: zod has no export named nothing/,
     ],
     [
       "a missing export of JavaScript",

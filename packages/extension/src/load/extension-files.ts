@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { SourceMap } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { deserialize, serialize } from "node:v8";
@@ -24,7 +25,7 @@ interface ConvertedFile {
 }
 
 /** Increase the number whenever the same source gives another result. */
-const CACHE_VERSION = `4 ${process.version}`;
+const CACHE_VERSION = `6 ${process.version}`;
 
 /**
  * Finds and converts one extension's files: strips the types of each file and finds its imports once. A cache file on disk
@@ -75,6 +76,15 @@ export class ExtensionFiles {
     const path = realpathSync.native(file);
     this.#found.set(key, path);
     return path;
+  }
+
+  /** The place in a file that a place in its converted text comes from. */
+  original(place: SourcePlace): SourcePlace {
+    const map = this.#converted.get(place.path)?.facts?.map;
+    if (map === undefined) return place;
+    const origin = new SourceMap(JSON.parse(map)).findOrigin(place.line, place.column ?? 1);
+    if (!("lineNumber" in origin)) return place;
+    return { path: place.path, line: origin.lineNumber, column: origin.columnNumber };
   }
 
   #convert(path: string, source: string, key: string): ConvertedFile {

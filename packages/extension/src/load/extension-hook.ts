@@ -31,8 +31,9 @@ const resolve: ResolveHookSync = (specifier, context, next) => {
     return { url: virtualUrl(generation.modules, specifier), format: "module", shortCircuit: true };
   if (specifier.startsWith(VIRTUAL_SCHEME)) return { url: specifier, format: "module", shortCircuit: true };
   const written = withoutMarkers(specifier);
-  const resolved = resolveFile(generation, written, context, next);
-  if (!isLocal(generation, resolved.url)) return resolved;
+  const isRequired = context.conditions.includes("require");
+  const resolved = resolveFile(generation, written, context, next, isRequired);
+  if (isRequired || !isLocal(generation, resolved.url)) return resolved;
   const pathname = resolved.url.split(/[?#]/, 1)[0]!;
   const query = /^[./f][^?]*(\?.*)$/.exec(written)?.[1] ?? "";
   return {
@@ -58,16 +59,23 @@ function refuseForJiti(specifier: string): void {
 
 type Next = Parameters<ResolveHookSync>[2];
 
-function resolveFile(generation: Generation, specifier: string, context: ResolveHookContext, next: Next) {
+function resolveFile(
+  generation: Generation,
+  specifier: string,
+  context: ResolveHookContext,
+  next: Next,
+  isRequired: boolean,
+) {
   const importer = withoutMarkers(context.parentURL ?? "");
   const from = { ...context, parentURL: importer || undefined };
   const path = importer.startsWith("file:") ? fileURLToPath(importer) : "";
   const file = generation.files.find(specifier, path);
   // Skip Node's own resolution, which would read the file system again.
-  if (file !== undefined && isTypeScript(file))
+  if (file !== undefined && !isRequired && isTypeScript(file))
     return { url: pathToFileURL(file).href, format: "module", shortCircuit: true };
   try {
-    return next(file === undefined ? specifier : pathToFileURL(file).href, from);
+    if (file === undefined) return next(specifier, from);
+    return next(isRequired ? file : pathToFileURL(file).href, from);
   } catch (error) {
     generation.unresolved ??= { specifier, importer: path, error };
     throw error;

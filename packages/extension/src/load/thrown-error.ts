@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { shortened } from "@bonsai-agent/messages";
 import type { SourcePlace } from "./extension-files.ts";
-import { jitiGeneration, withoutMarkers } from "./generation.ts";
+import { generationOf, jitiGeneration, withoutMarkers } from "./generation.ts";
 
 /** A line of a stack, with a URL or, for a file that jiti runs, a path. */
 const FRAME = /^\s+at .*?((?:file:\/\/|\/|[A-Z]:\\)[^\n]*?):(\d+):(\d+)\)?$/gm;
@@ -22,7 +22,8 @@ export function placeThrown(error: unknown): SourcePlace | undefined {
 function placeIn(name: string, line: number, column?: number): SourcePlace | undefined {
   if (!name.startsWith("file:")) return jitiGeneration(name) && { path: name, line, column };
   if (!/[?&]bonsai=\d+/.test(name)) return undefined;
-  return { path: fileURLToPath(withoutMarkers(name)), line, column };
+  const place = { path: fileURLToPath(withoutMarkers(name)), line, column };
+  return generationOf(name)?.files.original(place) ?? place;
 }
 
 /**
