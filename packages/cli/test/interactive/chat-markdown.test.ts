@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import { everyRow } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { AnswerBlock } from "../../src/interactive/chat/answer-view.ts";
+import { PartBlock } from "../../src/interactive/chat/answer-view.ts";
 import { CodeHighlighter } from "../../src/interactive/chat/code-highlighter.ts";
 import { MarkdownText, markdownChunks } from "../../src/interactive/chat/markdown-text.ts";
 import { makeTheme } from "../../src/interactive/terminal/theme.ts";
@@ -119,6 +119,7 @@ test("link definitions stay visible as they were written", () =>
 
 test("an answer of 200,000 lines is drawn", () => {
   const text = "word\n".repeat(200_000);
-  const block = new AnswerBlock([{ type: "text", text }], looks);
+  const block = new PartBlock(looks);
+  block.set({ type: "text", text });
   expect(block.render(60).length).toBeGreaterThan(100_000);
 });

@@ -7,69 +7,48 @@ import { ChatBlock, type ChatLooks } from "./chat-block.ts";
 import { textLines } from "./chat-text.ts";
 import { type ChatLine, LineBlock } from "./line-block.ts";
 import { MarkdownText } from "./markdown-text.ts";
-import type { ToolBlock } from "./tool-block.ts";
+import { ToolBlock } from "./tool-block.ts";
 
-interface AnswerViewOptions {
-  looks: ChatLooks;
-  toolBlock: (call: ToolCall) => ToolBlock;
-}
-
-/** One answer: texts and thinking, with the tool calls between them. */
+/** One answer: texts, thinking and tool calls. */
 export class AnswerView implements Component {
-  readonly #options: AnswerViewOptions;
-  #parts: AnswerBlock[] = [];
-  #calls: { id: string; name: string; block: ToolBlock }[] = [];
+  readonly #looks: ChatLooks;
+  readonly #makeCall: (call: ToolCall) => ToolBlock;
+  /** By the place of their content. */
+  #blocks: (PartBlock | ToolBlock)[] = [];
   #end: LineBlock | undefined;
   #hasFailed = false;
-  #blocks: (AnswerBlock | ToolBlock)[] = [];
   #isExpanded = false;
   #drawn: string[][] = [];
   #lines: string[] = [];
 
-  constructor(options: AnswerViewOptions) {
-    this.#options = options;
+  constructor(looks: ChatLooks, makeCall: (call: ToolCall) => ToolBlock) {
+    this.#looks = looks;
+    this.#makeCall = makeCall;
   }
 
   /** Shows the message as it is now. A retry can make it shorter. */
   set(message: AssistantMessage): void {
-    const blocks: (AnswerBlock | ToolBlock)[] = [];
     const calls = callsIn(message);
-    let parts: unknown[] = [];
-    let partCount = 0;
-    let callCount = 0;
-    const endPart = () => {
-      if (parts.length > 0) blocks.push(this.#partAt(partCount++, parts));
-      parts = [];
-    };
-    for (const part of contentBlocks(message.content)) {
-      if (part.type !== "toolCall") {
-        parts.push(part);
-        continue;
-      }
-      endPart();
-      blocks.push(this.#callAt(callCount, calls[callCount]!));
-      callCount += 1;
-    }
-    endPart();
-    this.#parts.length = partCount;
-    this.#calls.length = callCount;
-    this.#blocks = blocks;
+    this.#blocks = contentBlocks(message.content).map((part, at) =>
+      part.type === "toolCall" ? this.#callAt(at, calls.shift()!) : this.#partAt(at, part),
+    );
   }
 
   /** Shows the complete message, and a line for an unusual end. */
   end(message: AssistantMessage): void {
     this.set(message);
-    for (const block of this.#parts) block.end();
     const end = endLine(message);
     this.#hasFailed = end?.look === "error";
-    this.#end = end && new LineBlock(end, this.#options.looks);
-    if (end !== undefined) for (const { block } of this.#calls) if (!block.isDone) block.setState("failed");
+    this.#end = end && new LineBlock(end, this.#looks);
+    for (const block of this.#blocks)
+      if (block instanceof PartBlock) block.end();
+      else if (end !== undefined && !block.isDone) block.setState("failed");
   }
 
   /** Replaces the line of a failed answer. @returns false if it did not fail */
   explain(line: ChatLine): boolean {
     if (this.#end === undefined || !this.#hasFailed) return false;
-    this.#end = new LineBlock(line, this.#options.looks);
+    this.#end = new LineBlock(line, this.#looks);
     this.#hasFailed = false;
     return true;
   }
@@ -95,99 +74,79 @@ export class AnswerView implements Component {
     this.#end?.invalidate();
   }
 
-  #partAt(at: number, content: readonly unknown[]): AnswerBlock {
-    const block = this.#parts[at] ?? new AnswerBlock(content, this.#options.looks);
+  #partAt(at: number, part: Record<string, unknown>): PartBlock {
+    const known = this.#blocks[at];
+    const block = known instanceof PartBlock ? known : new PartBlock(this.#looks);
     block.expand(this.#isExpanded);
-    block.set(content);
-    this.#parts[at] = block;
+    block.set(part);
     return block;
   }
 
   #callAt(at: number, call: ToolCall): ToolBlock {
-    const known = this.#calls[at];
-    if (known !== undefined && known.id === call.id && known.name === call.name) {
-      known.block.setArgs(call.arguments);
-      return known.block;
-    }
-    const block = this.#options.toolBlock(call);
-    this.#calls.length = at;
-    this.#calls.push({ id: call.id, name: call.name, block });
-    return block;
+    const known = this.#blocks[at];
+    if (!(known instanceof ToolBlock && known.isOf(call))) return this.#makeCall(call);
+    known.setArgs(call.arguments);
+    return known;
   }
 }
 
 type AnswerLooks = Pick<ChatLooks, "theme" | "highlighter" | "thinkingLabel">;
 
-/** The texts and thinking between two tool calls. */
-export class AnswerBlock extends ChatBlock<AnswerLooks> {
-  #content: readonly unknown[] = [];
-  /** Lengths of the content: a streamed message changes in place. */
-  #key = "";
+/** A text or thinking of the model. */
+export class PartBlock extends ChatBlock<AnswerLooks> {
+  #part: Record<string, unknown> = {};
+  /** A streamed part changes in place. */
+  #length = 0;
   #isWhole = false;
-  readonly #texts = new Map<number, MarkdownText>();
+  readonly #markdown: MarkdownText;
 
-  constructor(content: readonly unknown[], looks: AnswerLooks) {
+  constructor(looks: AnswerLooks) {
     super(looks);
-    this.set(content);
+    this.#markdown = new MarkdownText(looks);
   }
 
-  set(content: readonly unknown[]): void {
-    const key = contentBlocks(content)
-      .map(({ type, text, thinking }) => `${type} ${length(text)} ${length(thinking)}`)
-      .join();
-    if (key === this.#key && this.#content.every((part, at) => part === content[at])) return;
-    this.#key = key;
-    this.#content = content;
+  set(part: Record<string, unknown>): void {
+    const length = String(part.text ?? part.thinking ?? "").length;
+    if (part === this.#part && length === this.#length) return;
+    this.#part = part;
+    this.#length = length;
     this.changed();
   }
 
+  /** The part is complete. */
   end(): void {
     this.#isWhole = true;
     this.changed();
   }
 
   override invalidate(): void {
-    for (const text of this.#texts.values()) text.forget();
+    this.#markdown.forget();
     super.invalidate();
   }
 
   protected lines(width: number): string[] {
-    const lines: string[] = [];
-    for (const [at, part] of contentBlocks(this.#content).entries()) {
-      const shown = part.type === "thinking" ? this.#thinking(part, width) : this.#text(at, part, width);
-      if (shown.length > 0 && lines.length > 0) lines.push("");
-      // A hundred thousand arguments exceed the stack.
-      for (const line of shown) lines.push(line);
-    }
-    return lines;
+    const { type, text } = this.#part;
+    if (type === "thinking") return fittedLines(this.#thinking(width), width);
+    if (typeof text !== "string" || text.trim() === "") return [];
+    return this.#markdown.lines(text, width, this.#isWhole);
   }
 
   protected override fitted(lines: string[]): string[] {
     return lines;
   }
 
-  #text(at: number, { text }: Record<string, unknown>, width: number): string[] {
-    if (typeof text !== "string" || text.trim() === "") return [];
-    const drawn = this.#texts.get(at) ?? new MarkdownText(this.looks);
-    this.#texts.set(at, drawn);
-    return drawn.lines(text, width, this.#isWhole);
-  }
-
-  #thinking({ thinking, redacted }: Record<string, unknown>, width: number): string[] {
+  #thinking(width: number): string[] {
     const { style } = this.looks.theme;
-    if (redacted === true)
-      return fittedLines([` ${style.thinkingText("Thinking… hidden by the provider")}`], width);
+    const { thinking, redacted } = this.#part;
+    if (redacted === true) return [` ${style.thinkingText("Thinking… hidden by the provider")}`];
     if (typeof thinking !== "string" || thinking.trim() === "") return [];
-    const label = this.isExpanded ? undefined : this.looks.thinkingLabel?.();
     const lineCount = counted(thinking.trim().split("\n").length, "line");
+    const label = this.isExpanded ? undefined : this.looks.thinkingLabel?.();
     const head = ` ${style.thinkingText(label ?? `Thinking… ${lineCount}`)}`;
-    const body = this.isExpanded ? textLines(thinking.trimStart(), width, style.thinkingText, "   ") : [];
-    return fittedLines([head, ...body], width);
+    return this.isExpanded
+      ? [head, ...textLines(thinking.trimStart(), width, style.thinkingText, "   ")]
+      : [head];
   }
-}
-
-function length(text: unknown): number {
-  return typeof text === "string" ? text.length : 0;
 }
 
 function endLine({ stopReason, errorMessage }: AssistantMessage): ChatLine | undefined {

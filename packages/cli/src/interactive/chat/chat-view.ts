@@ -15,7 +15,7 @@ import { ChatImages } from "./chat-images.ts";
 import { CodeHighlighter } from "./code-highlighter.ts";
 import { EntryBlock, NoteBlock, SummaryBlock } from "./entry-blocks.ts";
 import { type Attempt, type ChatLine, LineBlock, type Notify, noticeLine } from "./line-block.ts";
-import { MessageBlocks, ToolCalls } from "./message-blocks.ts";
+import { MessageBlocks } from "./message-blocks.ts";
 
 interface Foldable extends Component {
   expand(isExpanded: boolean): void;
@@ -25,7 +25,6 @@ interface Foldable extends Component {
 export class ChatView {
   readonly #screen: Screen;
   readonly #looks: ChatLooks;
-  readonly #tools: ToolCalls;
   readonly #messages: MessageBlocks;
   readonly #drawings: ChatDrawings | undefined;
   readonly #images: ChatImages;
@@ -59,8 +58,7 @@ export class ChatView {
       now,
       thinkingLabel: () => this.#thinkingLabel,
     };
-    this.#tools = new ToolCalls(this.#looks, () => this.#isExpanded);
-    this.#messages = new MessageBlocks(this.#looks, this.#tools);
+    this.#messages = new MessageBlocks(this.#looks, () => this.#isExpanded);
   }
 
   /** Replaces the text of folded thinking; undefined restores it. */
@@ -79,7 +77,7 @@ export class ChatView {
       });
     lifecycle.on("agent_end", ({ result }) => this.#ended(result));
     lifecycle.on("session_mask", ({ entries }) => {
-      for (const { targetId } of entries) this.#tools.mask(targetId, "whole");
+      for (const { targetId } of entries) this.#messages.mask(targetId, "whole");
       this.#screen.redraw();
     });
   }
@@ -94,18 +92,18 @@ export class ChatView {
 
   #listenToTools(lifecycle: Lifecycle<LifecycleEvents>): void {
     lifecycle.on("tool_execution_start", ({ toolCallId, toolName, args }) => {
-      const known = this.#tools.of(toolCallId);
-      const block = known ?? this.#tools.make({ id: toolCallId, name: toolName, arguments: args });
+      const known = this.#messages.call(toolCallId);
+      const block = known ?? this.#messages.makeCall({ id: toolCallId, name: toolName, arguments: args });
       if (known === undefined) this.#add(block);
       block.setState("running");
       this.#screen.redraw();
     });
     lifecycle.on("tool_execution_update", ({ toolCallId, partialResult }) => {
-      this.#tools.of(toolCallId)?.setOutput(partialResult);
+      this.#messages.call(toolCallId)?.setOutput(partialResult);
       this.#screen.redraw();
     });
     lifecycle.on("tool_execution_end", ({ toolCallId, result, isError }) => {
-      const block = this.#tools.of(toolCallId);
+      const block = this.#messages.call(toolCallId);
       block?.setOutput(result);
       block?.setState(isError ? "failed" : "done");
       this.#screen.redraw();
@@ -122,7 +120,6 @@ export class ChatView {
     this.#session = session;
     this.#screen.chat.clear();
     this.#shown = [];
-    this.#tools.clear();
     this.#images.clear();
     this.#messages.clear();
     const { items, hasEarlier } = this.#history.path(session);
@@ -234,7 +231,7 @@ export class ChatView {
       case "message":
         this.#addNew(this.#messages.begin(entry.message));
         this.#addNew(this.#messages.store(entry.message, entry.id));
-        if (edit !== undefined) this.#tools.mask(entry.id, isMaskEdit(edit) ? "whole" : "part");
+        if (edit !== undefined) this.#messages.mask(entry.id, isMaskEdit(edit) ? "whole" : "part");
         break;
       default:
     }

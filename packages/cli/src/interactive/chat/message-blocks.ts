@@ -8,19 +8,24 @@ import { UserBlock } from "./user-block.ts";
 
 type MessageBlock = AnswerView | UserBlock | CommandBlock | NoteBlock;
 
-/** Makes the blocks of messages. Owner of the block that grows until its message is stored. */
+/** Makes the blocks of messages and finds those of calls. Some providers repeat ids: the latest call counts. */
 export class MessageBlocks {
   readonly #looks: ChatLooks;
-  readonly #tools: ToolCalls;
+  readonly #isExpanded: () => boolean;
+  /** The block that grows until its message is stored. */
   #begun: MessageBlock | undefined;
+  readonly #byCall = new Map<string, ToolBlock>();
+  readonly #byEntry = new Map<string, ToolBlock | CommandBlock>();
 
-  constructor(looks: ChatLooks, tools: ToolCalls) {
+  constructor(looks: ChatLooks, isExpanded: () => boolean) {
     this.#looks = looks;
-    this.#tools = tools;
+    this.#isExpanded = isExpanded;
   }
 
   clear(): void {
     this.#begun = undefined;
+    this.#byCall.clear();
+    this.#byEntry.clear();
   }
 
   /** @returns the new block; undefined if the message is hidden or belongs to a call */
@@ -44,10 +49,38 @@ export class MessageBlocks {
     else if (message.role === "user" && begun instanceof UserBlock) begun.set(message);
     else if (message.role === "bashExecution" && begun instanceof CommandBlock) {
       begun.set(message);
-      this.#tools.hold(entryId, begun);
+      this.#byEntry.set(entryId, begun);
     } else if (message.role === "custom" && begun instanceof NoteBlock) begun.set(message);
-    else if (message.role === "toolResult") return this.#tools.end(message, entryId);
+    else if (message.role === "toolResult") return this.#endCall(message, entryId);
     return undefined;
+  }
+
+  call(id: string): ToolBlock | undefined {
+    return this.#byCall.get(id);
+  }
+
+  makeCall(call: Pick<ToolCall, "id" | "name" | "arguments">): ToolBlock {
+    const block = new ToolBlock(call, this.#looks);
+    block.expand(this.#isExpanded());
+    this.#byCall.set(call.id, block);
+    return block;
+  }
+
+  mask(entryId: string, how: Masked): void {
+    this.#byEntry.get(entryId)?.mask(how);
+  }
+
+  #endCall(
+    { toolCallId, toolName, content, details, isError, durationMs }: ToolResultMessage,
+    entryId: string,
+  ): ToolBlock | undefined {
+    const known = this.#byCall.get(toolCallId);
+    const block = known ?? this.makeCall({ id: toolCallId, name: toolName, arguments: {} });
+    block.setOutput({ content, details });
+    block.setState(isError === true ? "failed" : "done");
+    if (typeof durationMs === "number") block.setDuration(durationMs);
+    this.#byEntry.set(entryId, block);
+    return known === undefined ? block : undefined;
   }
 
   #blockOf(message: Message): MessageBlock | undefined {
@@ -55,7 +88,7 @@ export class MessageBlocks {
       case "user":
         return new UserBlock(message, this.#looks);
       case "assistant": {
-        const answer = new AnswerView({ looks: this.#looks, toolBlock: (call) => this.#tools.make(call) });
+        const answer = new AnswerView(this.#looks, (call) => this.makeCall(call));
         answer.set(message);
         return answer;
       }
@@ -66,56 +99,5 @@ export class MessageBlocks {
       default:
         return undefined;
     }
-  }
-}
-
-/** Finds the block of a call and of a stored output. Some providers repeat ids: the latest call counts. */
-export class ToolCalls {
-  readonly #looks: ChatLooks;
-  readonly #isExpanded: () => boolean;
-  readonly #byCall = new Map<string, ToolBlock>();
-  readonly #byEntry = new Map<string, ToolBlock | CommandBlock>();
-
-  constructor(looks: ChatLooks, isExpanded: () => boolean) {
-    this.#looks = looks;
-    this.#isExpanded = isExpanded;
-  }
-
-  clear(): void {
-    this.#byCall.clear();
-    this.#byEntry.clear();
-  }
-
-  make(call: Pick<ToolCall, "id" | "name" | "arguments">): ToolBlock {
-    const block = new ToolBlock(call, this.#looks);
-    block.expand(this.#isExpanded());
-    this.#byCall.set(call.id, block);
-    return block;
-  }
-
-  of(callId: string): ToolBlock | undefined {
-    return this.#byCall.get(callId);
-  }
-
-  /** Shows a result in the block of its call. @returns a new block if there is none */
-  end(
-    { toolCallId, toolName, content, details, isError, durationMs }: ToolResultMessage,
-    entryId: string,
-  ): ToolBlock | undefined {
-    const known = this.#byCall.get(toolCallId);
-    const block = known ?? this.make({ id: toolCallId, name: toolName, arguments: {} });
-    block.setOutput({ content, details });
-    block.setState(isError === true ? "failed" : "done");
-    if (typeof durationMs === "number") block.setDuration(durationMs);
-    this.#byEntry.set(entryId, block);
-    return known === undefined ? block : undefined;
-  }
-
-  hold(entryId: string, block: CommandBlock): void {
-    this.#byEntry.set(entryId, block);
-  }
-
-  mask(entryId: string, how: Masked): void {
-    this.#byEntry.get(entryId)?.mask(how);
   }
 }

@@ -31,6 +31,7 @@ const marks: Readonly<Record<ToolState, string>> = { waiting: "â—‹", running: "â
 
 /** A tool call: one line for the call, and its result below. */
 export class ToolBlock extends ImageBlock {
+  readonly #id: string;
   readonly #name: string;
   #args: unknown;
   #state: ToolState = "waiting";
@@ -45,8 +46,13 @@ export class ToolBlock extends ImageBlock {
     const { drawings } = looks;
     this.#drawing =
       drawings && new ToolDrawing({ drawings, tool: name, toolCallId: id, onChange: () => this.changed() });
+    this.#id = id;
     this.#name = name;
     this.#args = args;
+  }
+
+  isOf({ id, name }: ToolCall): boolean {
+    return id === this.#id && name === this.#name;
   }
 
   get isDone(): boolean {

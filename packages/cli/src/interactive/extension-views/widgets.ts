@@ -9,8 +9,8 @@ import type {
 import { oneLine } from "../../views/terminal-text.ts";
 import { textLines } from "../panels/panel-frame.ts";
 import { gitBranch } from "../status/footer-facts.ts";
-import type { Screen } from "../terminal/screen.ts";
-import { type Component, Container, stripTerminalSequences } from "../terminal/tui.ts";
+import type { Place, Screen } from "../terminal/screen.ts";
+import { type Component, stripTerminalSequences } from "../terminal/tui.ts";
 import { drawnLines, extensionTui } from "./extension-tui.ts";
 
 interface StandingViewsOptions {
@@ -35,8 +35,16 @@ export function standingViews({ screen, lines, cwd, notify }: StandingViewsOptio
     return { drawn: make(tui), leave };
   };
   const redraw = () => screen.redraw();
-  const footer = new StandingPlace(screen.footer, MAX_FOOTER_LINES, redraw);
-  const header = new StandingPlace(screen.header, MAX_HEADER_LINES, redraw);
+  const replacer = (place: Place, maxLines: number) => {
+    let slot: ViewSlot | undefined;
+    return (make: ((tui: ComponentTui) => DrawnComponent) | undefined) => {
+      slot?.dispose();
+      slot = make && new ViewSlot({ ...made(make), maxLines, redraw });
+      place.replacement = slot;
+      redraw();
+    };
+  };
+  const replaceFooter = replacer(screen.footer, MAX_FOOTER_LINES);
   screen.activity.addChild(lines.view("aboveEditor"));
   screen.below.addChild(lines.view("belowEditor"));
   return {
@@ -45,54 +53,19 @@ export function standingViews({ screen, lines, cwd, notify }: StandingViewsOptio
     showWidget: (key, make, { placement = "aboveEditor" } = {}) =>
       lines.showWidget(key, made(make), placement),
     setFooter: (make) =>
-      footer.show(
-        make &&
-          made((tui) =>
-            make(
-              tui,
-              footerData(cwd, () => lines.statusesByKey),
-            ),
-          ),
-      ),
-    setHeader: (make) => header.show(make && made(make)),
+      replaceFooter(make && ((tui) => make(tui, footerData(cwd, () => lines.statusesByKey)))),
+    setHeader: replacer(screen.header, MAX_HEADER_LINES),
   };
-}
-
-/** A part of the screen whose content an extension can replace. */
-class StandingPlace {
-  readonly #place: Container;
-  readonly #maxLines: number;
-  readonly #redraw: () => void;
-  #before: readonly Component[] | undefined;
-  #slot: ViewSlot | undefined;
-
-  constructor(place: Container, maxLines: number, redraw: () => void) {
-    this.#place = place;
-    this.#maxLines = maxLines;
-    this.#redraw = redraw;
-  }
-
-  /** Undefined restores the content. */
-  show(component: StandingComponent | undefined): void {
-    this.#slot?.dispose();
-    this.#before ??= [...this.#place.children];
-    this.#place.clear();
-    const instead = new Container();
-    const place = component === undefined ? this.#place : instead;
-    for (const each of this.#before) place.addChild(each);
-    this.#slot =
-      component && new ViewSlot({ ...component, maxLines: this.#maxLines, redraw: this.#redraw, instead });
-    if (this.#slot === undefined) this.#before = undefined;
-    else this.#place.addChild(this.#slot);
-    this.#redraw();
-  }
 }
 
 type WidgetPlacement = "aboveEditor" | "belowEditor";
 
 const MAX_WIDGET_LINES = 12;
 
-type Widget = { placement: WidgetPlacement } & ({ lines: readonly string[] } | { slot: ViewSlot });
+interface Widget {
+  placement: WidgetPlacement;
+  component: Component & { dispose?(): void };
+}
 
 /** Owner of the statuses and widgets of extensions. */
 export class ExtensionLines {
@@ -121,37 +94,32 @@ export class ExtensionLines {
   }
 
   setWidget(key: string, lines: readonly string[] | undefined, placement: WidgetPlacement): void {
-    this.#dispose(key);
-    if (lines === undefined || lines.length === 0) this.#widgets.delete(key);
-    else this.#widgets.set(key, { placement, lines: lines.map((line) => stripTerminalSequences(line)) });
-    this.#onChange();
+    const texts = (lines ?? []).slice(0, MAX_WIDGET_LINES).map((line) => stripTerminalSequences(line));
+    const render = (width: number) => texts.flatMap((text) => textLines(text, width));
+    this.#put(key, texts.length === 0 ? undefined : { placement, component: { render, invalidate() {} } });
   }
 
   showWidget(key: string, component: StandingComponent, placement: WidgetPlacement): void {
-    this.#dispose(key);
     const slot = new ViewSlot({ ...component, maxLines: MAX_WIDGET_LINES, redraw: this.#onChange });
-    this.#widgets.set(key, { placement, slot });
+    this.#put(key, { placement, component: slot });
+  }
+
+  #put(key: string, widget: Widget | undefined): void {
+    this.#widgets.get(key)?.component.dispose?.();
+    if (widget === undefined) this.#widgets.delete(key);
+    else this.#widgets.set(key, widget);
     this.#onChange();
   }
 
   view(placement: WidgetPlacement): Component {
-    const widgets = () => [...this.#widgets.values()].filter((widget) => widget.placement === placement);
+    const components = () =>
+      [...this.#widgets.values()].flatMap((widget) => (widget.placement === placement ? widget.component : []));
     return {
-      render: (width) =>
-        widgets().flatMap((widget) =>
-          "slot" in widget
-            ? widget.slot.render(width)
-            : widget.lines.slice(0, MAX_WIDGET_LINES).flatMap((line) => textLines(line, width)),
-        ),
+      render: (width) => components().flatMap((component) => component.render(width)),
       invalidate() {
-        for (const widget of widgets()) if ("slot" in widget) widget.slot.invalidate();
+        for (const component of components()) component.invalidate();
       },
     };
-  }
-
-  #dispose(key: string): void {
-    const widget = this.#widgets.get(key);
-    if (widget !== undefined && "slot" in widget) widget.slot.dispose();
   }
 }
 
@@ -164,8 +132,6 @@ interface StandingComponent {
 interface ViewSlotOptions extends StandingComponent {
   maxLines: number;
   redraw: () => void;
-  /** Shown if the component fails. Default: nothing. */
-  instead?: Component | undefined;
 }
 
 /** A slower component is not drawn in every frame: keys would wait for it. */
@@ -184,14 +150,19 @@ export class ViewSlot implements Component {
   }
 
   render(width: number): string[] {
-    const { drawn, maxLines, instead } = this.#options;
+    return this.draw(width) ?? [];
+  }
+
+  /** Returns undefined if the component has failed. */
+  draw(width: number): string[] | undefined {
+    const { drawn, maxLines } = this.#options;
     const startedMs = performance.now();
     if (this.#last?.width === width && startedMs < this.#last.untilMs) {
       this.#redrawAt(this.#last.untilMs);
       return this.#last.lines;
     }
     const rendered = drawn.render(width);
-    if (rendered === undefined) return instead?.render(width) ?? [];
+    if (rendered === undefined) return undefined;
     const lines = drawnLines(rendered.slice(0, maxLines), width).slice(0, maxLines);
     const endedMs = performance.now();
     const tookMs = endedMs - startedMs;
@@ -202,7 +173,6 @@ export class ViewSlot implements Component {
   invalidate(): void {
     this.#last = undefined;
     this.#options.drawn.invalidate();
-    this.#options.instead?.invalidate();
   }
 
   dispose(): void {

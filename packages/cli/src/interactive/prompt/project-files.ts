@@ -1,4 +1,5 @@
 import { FolderWalk } from "@bonsai-agent/agent/host";
+import { raceAbort, sleep } from "@bonsai-agent/messages/host";
 import { fuzzyMatch } from "../terminal/tui.ts";
 
 /** Maximum number of files that are matched between two keys. */
@@ -33,13 +34,13 @@ export class ProjectFiles {
     const isFirst = this.#freshUntilMs < 0;
     if (this.#walk === undefined && performance.now() > this.#freshUntilMs) this.#begin();
     if (this.#walk !== undefined)
-      await settled(this.#walk, { signal, waitMs: isFirst ? WAIT_FOR_FIRST_MS : WAIT_FOR_NEWER_MS });
+      await Promise.race([this.#walk, sleep(isFirst ? WAIT_FOR_FIRST_MS : WAIT_FOR_NEWER_MS, signal)]);
     return this.#files;
   }
 
   /** All files; the known ones if the signal aborts. */
   async whole(signal: AbortSignal): Promise<readonly ProjectFile[]> {
-    if (this.#walk !== undefined) await settled(this.#walk, { signal });
+    if (this.#walk !== undefined) await raceAbort(this.#walk, signal, () => undefined);
     return this.#files;
   }
 
@@ -56,29 +57,14 @@ export class ProjectFiles {
   }
 
   async #collect(found: ProjectFile[]): Promise<void> {
-    const end = new AbortController();
-    for await (const { path, kind } of new FolderWalk({
-      folder: this.#folder,
-      signal: end.signal,
-    }).entries()) {
+    const { signal } = new AbortController();
+    for await (const { path, kind } of new FolderWalk({ folder: this.#folder, signal }).entries()) {
       const isFolder = kind === "folder";
       found.push({ path: isFolder ? `${path}/` : path, isFolder });
       if (found.length >= MAX_FILES) return;
       if (found.length % ENTRIES_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
     }
   }
-}
-
-async function settled(
-  walk: Promise<void>,
-  { signal, waitMs }: { signal: AbortSignal; waitMs?: number },
-): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = waitMs === undefined ? undefined : setTimeout(resolve, waitMs);
-  if (signal.aborted) resolve();
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  await Promise.race([walk, promise]);
-  clearTimeout(timer);
 }
 
 const MAX_MATCHES = 30;

@@ -33,7 +33,7 @@ interface ScreenOptions {
 export class Screen {
   readonly theme: Theme;
   /** For extensions. */
-  readonly header = new Container();
+  readonly header = new Place();
   readonly chat = new Container();
   /** Spinner, queue, widgets of extensions. */
   readonly activity = new Container();
@@ -224,8 +224,23 @@ function untilLeft<Value, Entry extends object>(
   });
 }
 
+/** A part of the screen whose content an extension can replace. */
+export class Place extends Container {
+  /** Draws nothing, so that the content returns, if it has failed. */
+  replacement: { draw(width: number): string[] | undefined; invalidate(): void } | undefined;
+
+  override render(width: number): string[] {
+    return this.replacement?.draw(width) ?? super.render(width);
+  }
+
+  override invalidate(): void {
+    super.invalidate();
+    this.replacement?.invalidate();
+  }
+}
+
 /** The footer, with a hint over its first line. */
-class FooterPlace extends Container {
+class FooterPlace extends Place {
   readonly #theme: Pick<Theme, "style">;
   #hint: string | undefined;
 
