@@ -35,10 +35,13 @@ export class ChatImages {
     const images = blocks.map((block) => this.#imageOf(block));
     this.#held = this.#held.filter((held) => held.holder !== holder);
     for (const image of images) if (image !== undefined) this.#held.push({ holder, image });
-    const count = keptCount(this.#held.map(({ image }) => image.data.length));
-    const dropped = this.#held.splice(0, this.#held.length - count);
-    for (const each of new Set(dropped.map(({ holder }) => holder))) each.invalidate();
+    while (this.#held.length > MAX_IMAGES || this.#heldChars > MAX_TOTAL_CHARS)
+      this.#held.shift()?.holder.invalidate();
     return images;
+  }
+
+  get #heldChars(): number {
+    return this.#held.reduce((sum, { image }) => sum + image.data.length, 0);
   }
 
   isHeld(image: InlineImage, by: ImageHolder): boolean {
@@ -50,13 +53,4 @@ export class ChatImages {
     this.#images.set(block, known);
     return known.image;
   }
-}
-
-function keptCount(chars: readonly number[]): number {
-  let total = 0;
-  const from = chars.findLastIndex((each) => {
-    total += each;
-    return total > MAX_TOTAL_CHARS;
-  });
-  return Math.min(MAX_IMAGES, chars.length - from - 1);
 }

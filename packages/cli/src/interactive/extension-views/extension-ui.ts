@@ -45,7 +45,7 @@ interface ExtensionUi extends FrontEndUI {
 
 /** The user interface for extensions. Commands use its dialogs too. */
 export function extensionUi(options: ExtensionUiOptions): ExtensionUi {
-  const { screen, notify, editor, chat, cwd, signal } = options;
+  const { screen, themes, working, notify, editor, chat, cwd, signal } = options;
   const rest = new TypingRest(screen);
   const untilRest = (end: AbortSignal) => rest.reached(end);
   const lines = new ExtensionLines(() => screen.redraw());
@@ -64,30 +64,6 @@ export function extensionUi(options: ExtensionUiOptions): ExtensionUi {
     },
     getEditorText: () => editor.getText(),
     ...typingViews({ screen, editor, notify, completion: options.completion }),
-    ...looksOf(options),
-    getToolsExpanded: () => chat.isExpanded,
-    setToolsExpanded(isExpanded) {
-      if (chat.isExpanded !== isExpanded) chat.toggleExpanded();
-    },
-    showEntry: (entry) => chat.showEntry(entry),
-  };
-}
-
-type Looks =
-  | "setWorkingMessage"
-  | "setWorkingIndicator"
-  | "setWorkingVisible"
-  | "setHiddenThinkingLabel"
-  | "setTheme"
-  | "hasTheme"
-  | "getAllThemes"
-  | "getTheme";
-
-/** A wider sign would push the activity away. */
-const MAX_SIGN_COLUMNS = 20;
-
-function looksOf({ working, chat, screen, themes }: ExtensionUiOptions): Pick<FrontEndDrawing, Looks> {
-  return {
     setWorkingMessage: (message) =>
       working.setWorkingMessage(message === undefined ? undefined : stripTerminalSequences(String(message))),
     setWorkingIndicator(indicator) {
@@ -108,5 +84,13 @@ function looksOf({ working, chat, screen, themes }: ExtensionUiOptions): Pick<Fr
       const theme = themes.get(name);
       return theme && otherTheme(theme, screen.theme);
     },
+    getToolsExpanded: () => chat.isExpanded,
+    setToolsExpanded(isExpanded) {
+      if (chat.isExpanded !== isExpanded) chat.toggleExpanded();
+    },
+    showEntry: (entry) => chat.showEntry(entry),
   };
 }
+
+/** A wider sign would push the activity away. */
+const MAX_SIGN_COLUMNS = 20;

@@ -26,7 +26,7 @@ export function fittedFrame(
   return { lines: lines.map((line) => (drawsImage(line) ? "" : fittedLine(line, columns))), kept };
 }
 
-/** The line, cut at the terminal's edge. */
+/** Cuts a line at the terminal's edge. Images fit already. */
 export function fittedLine(line: string, columns: number): string {
   return drawsImage(line) || visibleWidth(line) <= columns ? line : truncateToWidth(line, columns, "");
 }
@@ -40,11 +40,9 @@ export function withoutPadding(line: string): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: styles begin with one
 const styledBlanks = /\x1b\[(?:\d+;)*(?:[479]|53|4[0-8]|10[0-7])[;m]/;
 
-/** Cuts lines at `width` columns. Images fit already. */
+/** Cuts lines at `width` columns. */
 export function fittedLines(lines: readonly string[], width: number): string[] {
-  return lines.map((line) =>
-    !drawsImage(line) && visibleWidth(line) > width ? truncateToWidth(line, width) : line,
-  );
+  return lines.map((line) => fittedLine(line, width));
 }
 
 /** Cuts a plain text at `columns`. */
