@@ -36,7 +36,7 @@ test("returned text goes before newer text, with pastes in full", () => {
   const long = Array.from({ length: 30 }, (_, at) => `line ${at}`).join("\n");
   editor.handleInput(`\x1b[200~${long}\x1b[201~`);
   expect(editor.getText()).not.toContain("line 29");
-  editor.giveBack("one", "two");
+  editor.restoreText("one", "two");
   expect(editor.getExpandedText()).toBe(`one\n\ntwo\n\n${long}`);
 });
 

@@ -47,7 +47,7 @@ test("a new line that tmux writes as a key stays one", () => {
 test("offered, returned and remembered text cannot steer the terminal", () =>
   everyRow([
     ["offered", (editor: PromptEditor) => editor.offerText(hostile)],
-    ["given back", (editor: PromptEditor) => editor.giveBack(hostile)],
+    ["given back", (editor: PromptEditor) => editor.restoreText(hostile)],
     [
       "of the history",
       (editor: PromptEditor) => {
@@ -124,7 +124,7 @@ test("a tab is kept, drawn as blanks, and deleted by one key", () => {
     (editor) => paste(editor, text.replaceAll("\t", "\x1b[105;5u")),
     (editor) => editor.paste(text),
     (editor) => editor.setText(text),
-    (editor) => editor.giveBack(text),
+    (editor) => editor.restoreText(text),
     (editor) => {
       editor.addToHistory(text);
       editor.handleInput("\x1b[A");

@@ -27,8 +27,10 @@ export function extensionTui(screen: Screen, notify: (message: string) => void):
   const { tui } = screen;
   const laid = new Set<OverlayHandle>();
   let focused: { component: Component; guarded: Component } | undefined;
-  const more = {
+  const all = {
     mode: tui.mode,
+    terminal: tui.terminal,
+    requestRender: (isAll?: boolean) => tui.requestRender(isAll === true),
     stop: () => screen.stop(),
     start: () => screen.resume(),
     invalidate: () => tui.invalidate(),
@@ -47,11 +49,6 @@ export function extensionTui(screen: Screen, notify: (message: string) => void):
     },
     getShowHardwareCursor: () => tui.getShowHardwareCursor(),
     setShowHardwareCursor() {},
-  };
-  const all = {
-    ...more,
-    requestRender: (isAll?: boolean) => tui.requestRender(isAll === true),
-    terminal: tui.terminal,
   };
   const leave = () => {
     for (const handle of laid) handle.hide();

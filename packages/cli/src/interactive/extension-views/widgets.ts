@@ -52,8 +52,10 @@ export function standingViews({ screen, lines, cwd, notify }: StandingViewsOptio
     setWidget: (key, texts, { placement = "aboveEditor" } = {}) => lines.setWidget(key, texts, placement),
     showWidget: (key, make, { placement = "aboveEditor" } = {}) =>
       lines.showWidget(key, made(make), placement),
-    setFooter: (make) =>
-      replaceFooter(make && ((tui) => make(tui, footerData(cwd, () => lines.statusesByKey)))),
+    setFooter(make) {
+      const data = footerData(cwd, () => lines.statusesByKey);
+      replaceFooter(make && ((tui) => make(tui, data)));
+    },
     setHeader: replacer(screen.header, MAX_HEADER_LINES),
   };
 }
@@ -113,7 +115,9 @@ export class ExtensionLines {
 
   view(placement: WidgetPlacement): Component {
     const components = () =>
-      [...this.#widgets.values()].flatMap((widget) => (widget.placement === placement ? widget.component : []));
+      [...this.#widgets.values()].flatMap((widget) =>
+        widget.placement === placement ? widget.component : [],
+      );
     return {
       render: (width) => components().flatMap((component) => component.render(width)),
       invalidate() {

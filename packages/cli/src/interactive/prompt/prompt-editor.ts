@@ -6,7 +6,6 @@ import type { ImageContent } from "@bonsai-agent/messages";
 import type { TakenEditor } from "../extension-views/input-hooks.ts";
 import { OpenEditor } from "../terminal/open-editor.ts";
 import type { Screen } from "../terminal/screen.ts";
-import type { Style } from "../terminal/theme.ts";
 import { type AutocompleteProvider, getKeybindings, truncateToWidth, visibleWidth } from "../terminal/tui.ts";
 import {
   asPaste,
@@ -21,13 +20,8 @@ import {
 import { ExtensionEditor } from "./extension-editor.ts";
 import { imageMark, PastedImages } from "./pasted-images.ts";
 
-const labels = { none: "", shell: " shell ", hiddenShell: " shell, hidden from the model " } as const;
-
 /** A prompt that may contain a key: the history file leaves it out. */
 const secret = /^\/login\s/;
-
-/** Maximum number of earlier prompts for an extension's editor. */
-const MAX_HISTORY_PROMPTS = 100;
 
 /** Maximum number of kept prompts. */
 export const MAX_PROMPTS = 1_000;
@@ -71,7 +65,7 @@ export class PromptEditor extends OpenEditor {
     if (replacement === undefined) this.setText(text);
     replacement?.begin({
       text,
-      history: this.earlierTexts.slice(0, MAX_HISTORY_PROMPTS).reverse().map(withTabs),
+      history: this.earlierTexts.toReversed().map(withTabs),
       provider: this.#provider,
       onSubmit: (sent) => this.onSubmit?.(sent),
       onEscape: () => this.onEscape?.(),
@@ -180,7 +174,7 @@ export class PromptEditor extends OpenEditor {
   }
 
   /** Restores unsent texts before the text typed since. */
-  giveBack(...texts: string[]): void {
+  restoreText(...texts: string[]): void {
     const given = texts.filter((text) => text.trim() !== "");
     if (given.length === 0) return;
     this.setText([...given, ...(this.isEmpty ? [] : [this.getExpandedText()])].join("\n\n"));
@@ -194,7 +188,7 @@ export class PromptEditor extends OpenEditor {
   }
 
   override render(width: number): string[] {
-    this.borderColor = this.#border();
+    this.borderColor = this.#screen.theme.style[inputMode(this.getText()).style];
     const { focused: isFocused, borderColor: border } = this;
     return (
       this.#replacement?.render(width, { isFocused, border, rows: this.#screen.rows }) ??
@@ -203,17 +197,10 @@ export class PromptEditor extends OpenEditor {
   }
 
   protected override renderTopBorder(width: number, hiddenLineCount: number): string {
-    const label = labels[shellPrefixOf(this.getText())];
+    const { label } = inputMode(this.getText());
     if (label === "" || hiddenLineCount > 0) return super.renderTopBorder(width, hiddenLineCount);
     const shown = truncateToWidth(`──${label}`, width, "");
     return this.borderColor(shown + "─".repeat(Math.max(0, width - visibleWidth(shown))));
-  }
-
-  #border(): Style {
-    const { style } = this.#screen.theme;
-    const prefix = shellPrefixOf(this.getText());
-    if (prefix === "none") return style.border;
-    return prefix === "shell" ? style.warning : style.muted;
   }
 
   /** Keeps the draft from before a walk through the history one key up if another text replaces it. */
@@ -253,12 +240,12 @@ export class PromptEditor extends OpenEditor {
   }
 }
 
-type ShellPrefix = "none" | "shell" | "hiddenShell";
-
-function shellPrefixOf(text: string): ShellPrefix {
+/** The label and the style of the editor's border. */
+function inputMode(text: string): { label: string; style: "border" | "warning" | "muted" } {
   const start = text.trimStart();
-  if (start.startsWith("!!")) return "hiddenShell";
-  return start.startsWith("!") ? "shell" : "none";
+  if (start.startsWith("!!")) return { label: " shell, hidden from the model ", style: "muted" };
+  if (start.startsWith("!")) return { label: " shell ", style: "warning" };
+  return { label: "", style: "border" };
 }
 
 const imageEnding = /\.(png|jpe?g|gif|webp)$/i;

@@ -86,7 +86,7 @@ export class PromptQueue {
   }
 
   #restore(texts: readonly string[]): void {
-    this.#context.editor.giveBack(...texts);
+    this.#context.editor.restoreText(...texts);
   }
 
   #enqueue(typed: Typed): void {
