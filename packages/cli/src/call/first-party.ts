@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-export interface FirstPartyExtension {
+interface FirstPartyExtension {
   /** The short name in `bonsai extension add NAME`. */
   name: string;
   package: string;

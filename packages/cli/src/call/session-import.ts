@@ -125,7 +125,7 @@ function reportOf(file: string, notices: ImportedNotice[]): ImportedReport {
 }
 
 /** The default place of an imported session. */
-export function importedSessionFile({ cwd, id, timestamp }: SessionHeader, place: SessionPlace): string {
+function importedSessionFile({ cwd, id, timestamp }: SessionHeader, place: SessionPlace): string {
   return newSessionFile({ ...place, cwd, id, now: new Date(timestamp) });
 }
 
