@@ -106,7 +106,7 @@ export const sessionCommands: readonly CommandGrammar[] = [
     ],
     options: redaction(),
     examples: [
-      ["bonsai session diff session.jsonl 0000010c 00000200", "two branches side by side"],
+      ["bonsai session diff session.jsonl 0000010c 00000200", "the work on two branches"],
       ["bonsai session diff session.jsonl 0000010c --json", "a branch and the current one, as JSON"],
     ],
     load: async () => (await import("../commands/session-read.ts")).diff,

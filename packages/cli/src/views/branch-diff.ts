@@ -10,7 +10,7 @@ import {
 } from "@bonsai-agent/messages";
 import type { LinePart } from "@bonsai-agent/messages/numbers";
 import { type Entry, entryParts, type Session } from "@bonsai-agent/session";
-import { fitLine, kindStyle, type Line, lineWidth, marked, paragraph, type Span, span } from "./line.ts";
+import { fitLine, kindStyle, type Line, marked, paragraph, type Span, span } from "./line.ts";
 import { age, count, counted, duration, tokensText } from "./numbers.ts";
 import { callIn, fitPreview, kindOf, previewSpan, previewText } from "./preview.ts";
 import { FactCounter, type IsFree } from "./session-facts.ts";
@@ -127,21 +127,11 @@ interface BranchDiffViewOptions {
   nowMs: number;
 }
 
-/** Minimum width for two columns. */
-const COLUMNS_BESIDE = 120;
-const BETWEEN = " │ ";
-
-/** The common part of two positions, then the work on each side: in two columns if there is room. */
+/** The common part of two positions, then the work on each side. */
 export function* branchDiffView(options: BranchDiffViewOptions): Generator<Line> {
-  const { report, width } = options;
   yield* commonLines(options);
-  if (report.relation === "same") return;
-  const isBeside = width >= COLUMNS_BESIDE;
-  const columns = isBeside ? Math.floor((width - BETWEEN.length) / 2) : width;
-  const [a, b] = (["a", "b"] as const).map((name) => sideSections(name, columns, options));
-  yield [];
-  if (isBeside) yield* beside(a!, b!, columns);
-  else yield* [...a!.flat(), [], ...b!.flat()];
+  if (options.report.relation === "same") return;
+  for (const name of ["a", "b"] as const) yield* [[], ...sideLines(name, options)];
 }
 
 function* commonLines({ report, width, nowMs }: BranchDiffViewOptions): Generator<Line> {
@@ -189,20 +179,19 @@ function pathParts(text: string): LinePart[] {
 /** Not a URL, and not quoted. */
 const PATH = /^[\w.@~+-]*(?:\/[\w.@~+-]+)+$/;
 
-/** The lines of each section; the sections of both sides are the same. */
-function sideSections(name: "a" | "b", width: number, { report, nowMs }: BranchDiffViewOptions): Line[][] {
+function sideLines(name: "a" | "b", { report, width, nowMs }: BranchDiffViewOptions): Line[] {
   const side = report[name];
   const place: Line = side.leaf === null ? ["the beginning"] : placeSpans(side.leaf);
   const title = fitLine([span(`${name.toUpperCase()}  `, ["bold", "cyan"]), ...place], width);
-  if (side.entryIds.length === 0) return [[title], [[span("No entries of its own.", "gray")]]];
+  if (side.entryIds.length === 0) return [title, [span("No entries of its own.", "gray")]];
   return [
-    [title],
-    factLines(side, width, nowMs),
-    section("Files", fileLines(side, { shared: report.sharedFiles, width })),
-    section("Commands", commandLines(side, width)),
-    section("User messages", wordLines(side, width)),
-    section("Compactions and summaries", summaryLines(side, width)),
-    section("Last answer", answerLines(side, width)),
+    title,
+    ...factLines(side, width, nowMs),
+    ...section("Files", fileLines(side, { shared: report.sharedFiles, width })),
+    ...section("Commands", commandLines(side, width)),
+    ...section("User messages", wordLines(side, width)),
+    ...section("Compactions and summaries", summaryLines(side, width)),
+    ...section("Last answer", answerLines(side, width)),
   ];
 }
 
@@ -310,16 +299,4 @@ function bounded(lines: Line[], most: number, noun: string): Line[] {
   const rest = lines.length - most;
   if (rest <= 0) return lines;
   return [...lines.slice(0, most), [span(`    and ${counted(rest, noun)} more`, "gray")]];
-}
-
-/** Each section begins on the same line on both sides. */
-function* beside(a: readonly Line[][], b: readonly Line[][], columns: number): Generator<Line> {
-  for (let at = 0; at < Math.max(a.length, b.length); at += 1) {
-    const [left, right] = [a[at] ?? [], b[at] ?? []];
-    for (let row = 0; row < Math.max(left.length, right.length); row += 1) {
-      const first = fitLine(left[row] ?? [], columns);
-      const blank = " ".repeat(columns - lineWidth(first));
-      yield [...first, blank, span(BETWEEN, "gray"), ...(right[row] ?? [])];
-    }
-  }
 }

@@ -170,44 +170,34 @@ function thresholdText({ thresholdTokens, windowTokens }: ContextWindow, totalTo
 }
 
 function* largestTable(items: readonly ContextItem[], count: number, width: number): Generator<Line> {
-  const calls = callsOf(items.map(({ message }) => message));
-  const largest = items
-    .map((item, at) => ({ ...item, call: calls[at] }))
-    .sort((one, other) => other.tokens - one.tokens)
-    .slice(0, count);
+  const largest = items.toSorted((one, other) => other.tokens - one.tokens).slice(0, count);
   yield [];
   yield [span(largest.length === 1 ? "Largest message" : "Largest messages", "bold")];
-  const isWide = width >= WIDE_COLUMNS;
-  const rows = largest.map(({ entryId, role, tokens, message, call }): Line[] => {
-    const kind = kindWord(role);
-    return [
-      [tokenDigits(tokens, true)],
-      [span(kind, kindStyle(kind))],
-      ...(isWide ? [[span(entryId, "gray")]] : []),
-      [previewSpan(messageParts(message, call))],
-    ];
-  });
-  const columns = [{ align: "right" }, {}, ...(isWide ? [{}] : []), { flexible: true }] as const;
-  yield* table(rows, { columns, width });
+  yield* contextItemTable(largest, width, items);
 }
 
-/** The messages in order, each with its size. Draws long contexts row by row. */
-export function contextItemTable(items: readonly ContextItem[], width: number): Iterable<Line> {
+/** The messages, each with its size. Draws long contexts row by row. @param all the messages with the calls of results */
+export function contextItemTable(
+  items: readonly ContextItem[],
+  width: number,
+  all: readonly ContextItem[] = items,
+): Iterable<Line> {
   const isWide = width >= WIDE_COLUMNS;
-  const calls = callsOf(items.map(({ message }) => message));
-  const cellsOf = ({ entryId, role, tokens, message }: ContextItem, at: number): Line[] => {
-    const kind = kindWord(role);
-    const preview = previewSpan(messageParts(message, calls[at]), kind === "result" ? "gray" : undefined);
+  const calls = callsOf(all.map(({ message }) => message));
+  const callOf = new Map(all.map((item, at) => [item, calls[at]]));
+  const cellsOf = (item: ContextItem): Line[] => {
+    const kind = kindWord(item.role);
+    const parts = messageParts(item.message, callOf.get(item));
     return [
-      ...(isWide ? [[span(entryId, "gray")]] : []),
-      [tokenDigits(tokens, true)],
+      ...(isWide ? [[span(item.entryId, "gray")]] : []),
+      [tokenDigits(item.tokens, true)],
       [span(kind, kindStyle(kind))],
-      [preview],
+      [previewSpan(parts, kind === "result" ? "gray" : undefined)],
     ];
   };
   const rows = {
     *[Symbol.iterator]() {
-      for (const [at, item] of items.entries()) yield cellsOf(item, at);
+      for (const item of items) yield cellsOf(item);
     },
   };
   const columns = [...(isWide ? [{}] : []), { align: "right" }, {}, { flexible: true }] as const;

@@ -138,21 +138,10 @@ export interface DraftReport {
 }
 
 export function draftReport(draft: CompactionDraft, model: Model): DraftReport {
-  const { stage, reason, result, userWords, prose, isEdited, focus, summariser, caveat, problem } = draft;
-  return {
-    stage,
-    reason,
-    result: compactionReport(result, { decidedBy: result.decidedBy, model }),
-    userWords,
-    prose,
-    isEdited,
-    focus,
-    summariser,
-    caveat,
-    problem,
-    cuts: draft.cuts,
-    actions: [...draft.actions],
-  };
+  const { stage, reason, userWords, prose, isEdited, focus, summariser, caveat, problem, cuts } = draft;
+  const result = compactionReport(draft.result, { decidedBy: draft.result.decidedBy, model });
+  const facts = { userWords, prose, isEdited, focus, summariser, caveat, problem, cuts };
+  return { stage, reason, result, ...facts, actions: [...draft.actions] };
 }
 
 /** The facts of a draft as one text, for dialogs. */

@@ -199,7 +199,7 @@ describe("context report", () => {
     const { session, id } = history("U:5 A(t1=read:a.ts):300 T1:900 A:20 | U:100 A:7");
     const lines = textOf(reportOf(session), 100).split("\n");
     const largest = lines.slice(lines.indexOf("Largest messages") + 1);
-    expect(largest[0]).toMatch(/^ *~900 +result /);
+    expect(largest[0]).toMatch(/^\S+ +~900 +result /);
     for (const [at, name] of ["t1", "a1", "u2"].entries()) expect(largest[at]).toContain(id(name));
   });
 });

@@ -75,9 +75,9 @@ function steady(screen: string): string {
       .replaceAll(/^( ● .*?) \d+ s$/gm, "$1")
       // The summary's share of the reported tokens moves with the length of the system prompt.
       .replaceAll(/( {2}summary +~)\d+(?= +<1% *$)/gm, (_, label) => `${label}00`)
-      .replaceAll(/~\d+(?= {2}summary {4}xxxxxxxx)/g, "~00")
+      .replaceAll(/(xxxxxxxx +~)\d+(?= {2}summary)/g, (_, start) => `${start}00`)
       // Where messages and all that stands before them share what was reported, that moves the others, too.
-      .replaceAll(/( {2}tools +~)\d+(?= +\d+% )/g, (_, label) => `${label}000`)
+      .replaceAll(/( {2}tools +~)\d+(?= +<?\d+% )/g, (_, label) => `${label}000`)
       .replaceAll(/\b(?:\d{1,2} [A-Z][a-z]{2}(?: \d{4})?, )?\d\d:\d\d\b(?! )/g, "1 Jan, 00:00")
       .replaceAll(/\d+(\.\d)? kB/g, "0 kB")
   );
