@@ -15,10 +15,10 @@ const alone = ["packages/agent/test/tools/bash-tool.test.ts"];
 /** An extension of pi gets the latest host of its process, which may not be one of other tests. */
 const pi = ["packages/pi-adapter/test/**/*.test.ts"];
 
-/** What opens a browser, which is unpacked once for them. */
+/** Tests that open a browser, which is unpacked once. */
 const browser = ["packages/page/test/browser/*.test.ts"];
 
-// As Node has them: with "module", some packages give builds that only a bundler can read.
+// The conditions of Node: with "module", some packages give builds that only a bundler can read.
 const conditions = ["@bonsai-agent/source", "node", "import", "default"];
 
 export default defineConfig(({ mode }) => ({
@@ -49,7 +49,7 @@ export default defineConfig(({ mode }) => ({
         },
       },
     ],
-    // Vitest leaves one core free; many tests wait for processes of their own, so that one more than all is right.
+    // Many tests wait for processes of their own.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: SlowestFirst },
     globalSetup: ["scripts/test-folder.ts"],
@@ -58,7 +58,7 @@ export default defineConfig(({ mode }) => ({
     // at which loops over the characters of a session take several times as long.
     server: { deps: { external: [/\/packages\/[^/]+\/src\//] } },
     execArgv: ["--conditions=@bonsai-agent/source", "--disable-warning=ExperimentalWarning"],
-    // A browser, or a process, beside other tests takes its time.
+    // Browsers and processes are slow beside other tests.
     expect: { poll: { timeout: 15_000 } },
     // Crash and big-file tests start processes of their own; on two cores they need room.
     testTimeout: mode === "laws" || mode === "slow" ? 900_000 : 60_000,

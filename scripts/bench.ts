@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { globSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { BenchTable } from "@bonsai-agent/testkit";
 
-// `pnpm bench [part of a file name …]`: each bench in a process of its own, one after the other.
+// `pnpm bench [part of a file name …]` runs each bench in its own process, one after the other.
 const root = fileURLToPath(new URL("..", import.meta.url));
 const self = fileURLToPath(import.meta.url);
 const [only, ...more] = process.argv.slice(2);
@@ -16,31 +16,13 @@ if (only === "--file" && more[0] !== undefined) {
   for (const table of [await bench()].flat()) print(table);
 } else {
   const names = process.argv.slice(2);
-  const files = benchFiles().filter(
-    (file) => names.length === 0 || names.some((name) => basename(file).includes(name)),
-  );
+  const files = globSync(join(root, "packages/*/bench/*.bench.ts"))
+    .sort()
+    .filter((file) => names.length === 0 || names.some((name) => basename(file).includes(name)));
   if (files.length === 0) throw new Error(`No bench has ${names.join(" or ")} in its name.`);
   const failed = files.filter((file) => runOne(file) !== 0);
   for (const file of failed) console.error(`failed: ${file}`);
   process.exitCode = failed.length === 0 ? 0 : 1;
-}
-
-function benchFiles(): string[] {
-  return readdirSync(join(root, "packages")).flatMap((directory) => {
-    const folder = join(root, "packages", directory, "bench");
-    return readdirIfThere(folder)
-      .filter((name) => name.endsWith(".bench.ts"))
-      .map((name) => join(folder, name));
-  });
-}
-
-function readdirIfThere(folder: string): string[] {
-  try {
-    return readdirSync(folder).sort();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
-  }
 }
 
 function runOne(file: string): number | null {

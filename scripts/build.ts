@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-// `pnpm build`: one compiler for all packages takes a third of what one for each does; then the bundle of the command.
+// `pnpm build` compiles all packages at once, in a third of the time of single packages, and bundles the command.
 const root = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 
 run("tsc", "-b");

@@ -9,7 +9,7 @@ export interface BenchTable {
   notes?: string[];
 }
 
-/** The path of a recorded working day of a coding agent, where one lies beside the repository; else undefined. */
+/** The path of a recorded working day of a coding agent beside the repository, if there is one. */
 export function recordedSession(): string | undefined {
   const path = fileURLToPath(new URL("../../../../shared/fixtures/pi-large-session.jsonl", import.meta.url));
   return existsSync(path) ? path : undefined;

@@ -136,7 +136,7 @@ function spliced(bytes: Buffer, text: string, replacement: Buffer): Buffer {
 export type DamageName = keyof typeof damages;
 
 /**
- * Session files as crashes, editors and foreign programs leave them, by what is wrong with them. Each starts
+ * Session files as crashes, editors and foreign programs leave them, by their damage. Each starts
  * from the same six entries, a1 to a6, of which a5 is the last user message.
  */
 export function damagedSessions(): Record<DamageName, Buffer> {

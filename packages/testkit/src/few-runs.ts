@@ -1,4 +1,4 @@
-/** Options of a law whose cases are costly: few runs in the check, as many as of other laws in `pnpm laws`. */
+/** Options of a law with slow cases: few runs in the check, all runs in `pnpm laws`. */
 export function fewRuns(numRuns = 5): { numRuns?: number } {
   return process.env.LAW_RUNS ? {} : { numRuns };
 }

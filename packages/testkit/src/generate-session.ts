@@ -153,7 +153,7 @@ class SessionGenerator {
     return callBlock(id, "edit", `{"path":"${path}",${edit}}`);
   }
 
-  /** Results carry what the average still lacks, so the file's size comes out as asked. */
+  /** Results fill up the average, so that the file gets the wanted size. */
   #toolResult(callId: string): void {
     const lacking = this.#options.averageBytes * (this.#count + 3) - this.#characters;
     const bytes = Math.max(40, lacking * (0.3 + 1.2 * this.#random.next()) - 300);

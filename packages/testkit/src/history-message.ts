@@ -31,7 +31,7 @@ export interface HistoryToken {
 
 const word = /^(\^|[A-Za-z])([%\w]*)(?:\(([^)]*)\))?(?:"([^"]*)")?((?:[:@~*][\w.]+|!)*)/;
 
-/** Splits a notation into its words; `|` and line breaks only separate. Throws on what it cannot read. */
+/** Splits a notation into its words; `|` and line breaks only separate. @throws for an unknown word */
 export function parseHistory(notation: string): HistoryToken[] {
   const tokens: HistoryToken[] = [];
   let rest = notation.trimStart();
@@ -77,7 +77,7 @@ function filler(name: string, chars: number): string {
   return unit.repeat(Math.ceil(chars / unit.length)).slice(0, chars);
 }
 
-/** The text of a word: what was quoted, or filler of the wanted size less what else the message holds. */
+/** The text of a word: the quoted text, or filler up to the wanted size of the message. */
 export function textOf(token: HistoryToken, name: string, otherChars = 0): string {
   if (token.text !== undefined) return token.text;
   if (token.tokens === undefined) return `${name} text`;

@@ -41,7 +41,7 @@ const MASK_TEXT = "[Old tool result content cleared]";
  * - `m k l i p` metadata: model, thinking level, label, name, extension state (`p"type"`: of that `customType`)
  * - `^u1` moves the leaf to u1, `^0` before every entry
  * - after a word: `"text"`, `:100` tokens (four characters each), `@9000` usage, `~aborted` stop reason, `*2` images
- * - `%7` in the place of a name picks by number among what fits there (nothing, where nothing fits)
+ * - `%7` instead of a name picks the fitting entry with this number (none if none fits)
  */
 export function history(notation: string, session: Session = createSession({ cwd: "/project" })): History {
   const builder = new HistoryBuilder(session);

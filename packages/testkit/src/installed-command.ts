@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 const cli = fileURLToPath(new URL("../../cli", import.meta.url));
 
-/** The command as a user has it after `npm install --global`. */
+/** The command after `npm install --global`. */
 export interface InstalledCommand {
   /** Its program, for Node. */
   program: string;

@@ -37,7 +37,7 @@ export interface LoopbackServer {
   close(): Promise<void>;
 }
 
-/** A server on the loopback device that says exactly what a test wants, faults of every kind included. */
+/** A server on the loopback device with the replies and faults of a test. */
 export async function loopbackServer(
   answer: (request: LoopbackRequest, index: number) => LoopbackReply | Promise<LoopbackReply>,
 ): Promise<LoopbackServer> {

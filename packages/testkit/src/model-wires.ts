@@ -29,13 +29,13 @@ export interface WireAnswer {
   usage?: WireUsage | undefined;
 }
 
-/** A protocol: how a sound answer goes over the wire, and what a fault makes of single events. */
+/** A protocol: the events of a sound answer, and single events for faults. */
 export interface Wire {
   /** All events of a sound answer, the last one included. */
   answer(answer: WireAnswer): WireEvent[];
   /** Up to where the answer's text begins. */
   opening(kind: "text" | "thinking"): WireEvent[];
-  /** A piece of what `opening` began; whatever a server may send in place of a text. */
+  /** A piece after `opening`. A faulty server sends other values than a text. */
   piece(kind: "text" | "thinking", delta: unknown): WireEvent;
   /** A sign of life. */
   ping(): WireEvent;

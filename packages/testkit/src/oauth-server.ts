@@ -202,7 +202,7 @@ function faulty(
   }
 }
 
-/** The user is asked nothing: whoever opens this address has allowed it. */
+/** Opening this address allows the access, without a question. */
 const authorized: Handler = ({ path }, { grants }, fault) => {
   const { searchParams: asked } = new URL(path, "http://localhost");
   const redirectUri = asked.get("redirect_uri") ?? "";

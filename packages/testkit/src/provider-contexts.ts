@@ -41,7 +41,7 @@ const tools = [
   { name: "now", description: "Says what time it is.", parameters: { type: "object", properties: {} } },
 ];
 
-/** Contexts that a protocol must write as its provider takes them, by what they show. */
+/** Contexts that a protocol must convert for its provider, by their special case. */
 export function providerContexts(by: Answering): Readonly<Record<string, ProviderContext>> {
   const { signatures } = by;
   const systemPrompt = "You are Bonsai.";
