@@ -2,7 +2,16 @@ import { basename, dirname, join } from "node:path";
 import { messageParts } from "@bonsai-agent/session";
 import type { ContextItem, ContextPart, ContextReport, ContextWindow } from "./context-report.ts";
 import { type BarPart, bar, kindStyle, type Line, paragraph, type Style, span, table } from "./line.ts";
-import { count, hasEstimate, percent, scopeText, sizeSource, tokenDigits, tokensText } from "./numbers.ts";
+import {
+  count,
+  hasEstimate,
+  percent,
+  percents,
+  scopeText,
+  sizeSource,
+  tokenDigits,
+  tokensText,
+} from "./numbers.ts";
 import { callsOf, kindWord, previewSpan } from "./preview.ts";
 import { wrap } from "./terminal-text.ts";
 
@@ -37,7 +46,7 @@ export function* contextReportView(
   if (totalTokens > 0 || window !== undefined)
     yield bar(barParts, { width: Math.min(width, MAX_BAR_COLUMNS) });
   yield [];
-  yield* rowTable([...rows, totalRow(report), ...left], window?.windowTokens ?? totalTokens, width);
+  yield* rowTable([...rows, totalRow(report), ...left], sharesOf(report, rows, left), width);
   const scope = scopeText({
     fixedTokens: report.hasOverhead ? 1 : report.unexplainedTokens,
     isEstimate: report.isEstimate,
@@ -45,6 +54,19 @@ export function* contextReportView(
   if (scope !== undefined && totalTokens > 0) yield* paragraph(scope, width, "gray");
   yield* window === undefined ? [] : thresholdLines(window, totalTokens, width);
   if (report.items.length > 0 && largest > 0) yield* largestTable(report.items, largest, width);
+}
+
+/** The shares of the parts add up to that of the total, and with the free space to 100%. */
+function sharesOf(
+  { totalTokens, window }: ContextReport,
+  rows: readonly Row[],
+  left: readonly Row[],
+): string[] {
+  const whole = window?.windowTokens ?? totalTokens;
+  const used = whole === 0 ? 0 : Math.round((totalTokens / whole) * 100);
+  const tokensOf = (some: readonly Row[]) => some.map(({ tokens }) => tokens);
+  const free = percents(tokensOf(left), Math.max(0, 100 - used));
+  return [...percents(tokensOf(rows), used), percent(totalTokens, whole), ...free];
 }
 
 function headline(report: ContextReport): string {
@@ -139,13 +161,12 @@ function windowRows({ window, ...report }: ContextReport): Row[] {
   ];
 }
 
-/** @param whole tokens of 100% */
-function rowTable(rows: readonly Row[], whole: number, width: number): Iterable<Line> {
-  const cells = rows.map(({ name, tokens, isEstimate, glyph, style, note }): Line[] => [
+function rowTable(rows: readonly Row[], shares: readonly string[], width: number): Iterable<Line> {
+  const cells = rows.map(({ name, tokens, isEstimate, glyph, style, note }, at): Line[] => [
     [span(glyph, style)],
     [span(name, name === "total" ? "bold" : undefined)],
     [tokenDigits(tokens, isEstimate)],
-    [percent(tokens, whole)],
+    [shares[at]!],
     [span(width < WIDE_COLUMNS ? "" : note, "gray")],
   ]);
   const columns = [{}, { flexible: true }, { align: "right" }, { align: "right" }, {}] as const;

@@ -18,6 +18,21 @@ export function elapsed(ms: number): string {
   return duration(Math.max(0, Math.floor(ms / 1_000)) * 1_000);
 }
 
+/** The percentages of parts of a whole; they add up to `sum`. The parts that rounding down costs most are rounded up. */
+export function percents(parts: readonly number[], sum = 100): string[] {
+  const whole = parts.reduce((all, part) => all + part, 0);
+  if (whole === 0) return parts.map(() => "0%");
+  const exact = parts.map((part) => (part / whole) * sum);
+  const left = sum - exact.reduce((all, share) => all + Math.floor(share), 0);
+  const byLoss = exact.map((share, at) => ({ at, loss: share % 1 })).sort((a, b) => b.loss - a.loss);
+  const roundedUp = new Set(byLoss.slice(0, left).map(({ at }) => at));
+  return exact.map((share, at) => {
+    const rounded = Math.floor(share) + (roundedUp.has(at) ? 1 : 0);
+    if (rounded === 0 && share > 0) return "<1%";
+    return rounded === 100 && share < 100 ? ">99%" : `${rounded}%`;
+  });
+}
+
 const prices = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 4 });
 
 /** US dollars per million tokens, without a sign. */

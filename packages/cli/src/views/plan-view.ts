@@ -14,7 +14,7 @@ import {
   type Style,
   span,
 } from "./line.ts";
-import { counted, hasEstimate, percent, scopeText, tokenDigits, tokensText } from "./numbers.ts";
+import { counted, hasEstimate, percent, percents, scopeText, tokenDigits, tokensText } from "./numbers.ts";
 import { callsOf, kindWord, type Preview, previewSpan } from "./preview.ts";
 
 interface PlanViewOptions {
@@ -52,13 +52,14 @@ const stackRows = 10;
 
 function* stack(picture: PlanPicture, width: number): Generator<Line> {
   const box = width < 60 ? 6 : 12;
+  const shares = percents(picture.parts.map(({ tokens }) => tokens));
   yield boxLine([`┌${"─".repeat(box)}┐`], place(picture.first), width);
   let isCut = false;
-  for (const part of picture.parts) {
+  for (const [at, part] of picture.parts.entries()) {
     const isBehindCut = part.fate === "masked" || part.fate === "shortened" || part.fate === "kept";
     if (isBehindCut && !isCut) yield cutLine(picture, box, width);
     isCut ||= isBehindCut;
-    yield* partLines(part, { box, total: picture.tokensBefore, width });
+    yield* partLines(part, { box, total: picture.tokensBefore, share: shares[at]!, width });
   }
   yield boxLine([`└${"─".repeat(box)}┘`], place(picture.last), width);
 }
@@ -72,6 +73,7 @@ function cutLine(picture: PlanPicture, box: number, width: number): Line {
 interface PartSize {
   box: number;
   total: number;
+  share: string;
   width: number;
 }
 
@@ -86,8 +88,7 @@ function* partLines(part: PlanPart, size: PartSize): Generator<Line> {
   }
 }
 
-function legend(part: PlanPart, look: Look, { total, width }: PartSize): Line {
-  const share = percent(part.tokens, total);
+function legend(part: PlanPart, look: Look, { share, width }: PartSize): Line {
   const name = span(look.name.padEnd(11), ["bold", ...styles(look.style)]);
   if (width < 60) return [name, ` ${tokenDigits(part.tokens, true)} `, span(share, "gray")];
   const items = part.items === 0 ? "" : counted(part.items, "item");
