@@ -10,8 +10,12 @@ const include = [
 ];
 /** Claims about 100 MB, a million items or many killed processes; the check has a small version of each. */
 const slow = ["packages/*/test/**/*.slow.ts", "extensions/*/test/**/*.slow.ts"];
-/** It measures memory. */
-const alone = ["packages/agent/test/tools/bash-tool.test.ts"];
+/** The first measures memory. The others leave a made-up context of an extension in their process. */
+const alone = [
+  "packages/agent/test/tools/bash-tool.test.ts",
+  "packages/pi-adapter/test/own-key.test.ts",
+  "packages/pi-adapter/test/tools-elsewhere.test.ts",
+];
 /** An extension of pi gets the latest host of its process, which may not be one of other tests. */
 const pi = ["packages/pi-adapter/test/**/*.test.ts"];
 
@@ -38,7 +42,10 @@ export default defineConfig(({ mode }) => ({
         },
       },
       { extends: true, test: { name: "alone", include: mode === "slow" ? [] : alone } },
-      { extends: true, test: { name: "pi", include: mode === "slow" ? [] : pi, isolate: false } },
+      {
+        extends: true,
+        test: { name: "pi", include: mode === "slow" ? [] : pi, exclude: alone, isolate: false },
+      },
       {
         extends: true,
         test: {
