@@ -147,8 +147,10 @@ export const rowsOfSessions: readonly ExampleRow[] = [
       say("/skill:dynamic-resources"),
       asked(/This skill is provided by the dynamic-resources extension/),
       see("Two."),
-      say("/theme dynamic-resources"),
-      see("Theme: dynamic-resources."),
+      say("/settings"),
+      write("theme"),
+      press("enter"),
+      see(/dynamic-resources +(?:dark|light) · /),
     ],
   },
   {
