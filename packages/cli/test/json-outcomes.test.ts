@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
+import { bonsaiVersion } from "../src/version.ts";
 import { testFolder } from "./call/sample-session.ts";
 import { type JsonOutcome, jsonOutcomes, writeOutcomeFiles } from "./json-outcomes.ts";
 import { runCli } from "./run-cli.ts";
@@ -91,5 +92,6 @@ function steady(text: string, folder: string): string {
     .replaceAll(/\b(?!([a-d])\1{3}000)(?=[a-f]*\d)[0-9a-f]{8}\b/g, "NEW-ID")
     .replaceAll(/20\d\d-\d\d-\d\dT\d\d[-:]\d\d[-:]\d\d[-.]\d{3}Z/g, "TIME")
     .replaceAll(/"sizeBytes": \d+/g, '"sizeBytes": N')
-    .replaceAll(/"timestamp": 1\d{12}/g, '"timestamp": 0');
+    .replaceAll(/"timestamp": 1\d{12}/g, '"timestamp": 0')
+    .replaceAll(`"version": "${bonsaiVersion()}"`, '"version": "VERSION"');
 }
