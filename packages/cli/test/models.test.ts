@@ -164,7 +164,7 @@ describe("the view", () => {
       id: "a-model-of-a-very-long-name-that-is-longer-than-the-screen",
       usable: false,
       key: null,
-      state: "xai needs a key. Set XAI_API_KEY or run bonsai login xai",
+      state: "no key. Set XAI_API_KEY or run bonsai login xai",
     }),
   ];
   const options = {

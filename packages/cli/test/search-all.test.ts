@@ -33,6 +33,19 @@ test("bonsai search finds entries of all sessions, by the index as without it", 
   expect(readdirSync(off)).not.toContain("index");
 });
 
+test("a session file before the words is an error that names --in", async () => {
+  const cwd = testFolder();
+  writeFileSync(
+    join(cwd, "old.jsonl"),
+    sampleLines()
+      .map((line) => `${JSON.stringify(line)}\n`)
+      .join(""),
+  );
+  const { code, stderr } = await runCli(["search", "old.jsonl", "cache"], { cwd });
+  expect(code).toBe(2);
+  expect(stderr).toContain("bonsai search cache --in old.jsonl");
+});
+
 test("its table names session, entry, kind and text; the limit cuts it", async () => {
   const options = { env: { BONSAI_HOME: home() }, columns: 70 };
   const { stdout } = await runCli(["search", "cache", "-n", "2"], options);

@@ -29,6 +29,15 @@ interface SearchHit extends Pick<SessionHit, "entryId" | "type" | "role" | "snip
   onActivePath: boolean;
 }
 
+/** @throws BonsaiError if the query begins with a session file */
+function rejectFile({ args: [first = "", ...words], io }: Invocation): void {
+  if (words.length === 0 || !first.endsWith(".jsonl") || !existsSync(resolve(io.cwd, first))) return;
+  throw wrongUsage(
+    `${first} is a file, not a word of the query.`,
+    `To search in it, run \`bonsai search ${words.join(" ")} --in ${first}\`.`,
+  );
+}
+
 /** Prints the hits of all sessions, best first; or those of one session, in file order. */
 export async function run(invocation: Invocation): Promise<ExitCode | undefined> {
   const { options, output, io } = invocation;
@@ -37,6 +46,7 @@ export async function run(invocation: Invocation): Promise<ExitCode | undefined>
   if (typeof name !== "string") {
     if (options.regex === true)
       throw wrongUsage("--regex searches one session.", "Name the session: add --in SESSION.");
+    rejectFile(invocation);
     return searchAll(invocation, query);
   }
   const limit = typeof options.limit === "number" ? options.limit : defaultLimit;

@@ -40,6 +40,6 @@ export function missingText(model: CatalogueModel, keys: KeyFile, login = "/logi
   if (model.missing !== undefined) return model.missing.replace(/\.$/, "");
   if (isReachable(model, keys)) return `no server at ${shownAddress(baseUrl)} offers it`;
   return apiKeyEnv === undefined
-    ? `${provider} needs a login. Run ${login} ${provider}`
-    : `${provider} needs a key. Set ${apiKeyEnv} or run ${login} ${provider}`;
+    ? `no login. Run ${login} ${provider}`
+    : `no key. Set ${apiKeyEnv} or run ${login} ${provider}`;
 }

@@ -34,7 +34,7 @@ test("/model explains how to get a missing key, by its name and from the list, a
   const ui = await opened({ env: { OPENAI_API_KEY: "" } });
   command(ui, "/model openai/gpt-4.1");
   await ui.terminal.until(
-    /openai\/gpt-4\.1 is not available: openai needs a key\. Set\s+OPENAI_API_KEY or\s+run\s+\/login\s+openai\./,
+    /openai\/gpt-4\.1 is not available: no key\. Set\s+OPENAI_API_KEY or\s+run\s+\/login\s+openai\./,
   );
   expect(ui.terminal.screen()).toMatch(/scripted\/\S+ +thinking off/);
   ui.terminal.press("ctrl+u");
@@ -43,7 +43,7 @@ test("/model explains how to get a missing key, by its name and from the list, a
   ui.terminal.press("tab");
   await ui.terminal.until("› openai/gpt");
   ui.terminal.press("enter");
-  await ui.terminal.until("openai/gpt-4 is not available: openai needs a key. Set OPENAI_API_KEY");
+  await ui.terminal.until("openai/gpt-4 is not available: no key. Set OPENAI_API_KEY");
 });
 
 test("/model completes the available models", async () => {
