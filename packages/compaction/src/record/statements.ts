@@ -148,13 +148,22 @@ function textOf(message: PersonMessage): string {
   return [typedText(message), marks].filter((part) => part !== "").join(" ");
 }
 
-const COMMAND_CHARS = 200;
+const MAX_COMMAND_CHARS = 200;
+/** A longer output keeps its first and its last lines, a third of the limit each. */
+const MAX_OUTPUT_LINES = 12;
+const MAX_OUTPUT_LINE_CHARS = 160;
 
+/** The command and its output: the user ran it to show it to the agent. */
 function commandLine(message: BashExecutionMessage): string {
   const { command, output, exitCode } = ranCommand(message);
-  const first = textHead(command.split("\n", 1)[0]!, COMMAND_CHARS);
-  const code = exitCode === 0 ? "" : `, exit code ${exitCode}`;
-  return `! ${first} [output, ${counted(output.split("\n").length, "line")}${code}]`;
+  const first = textHead(command.split("\n", 1)[0]!, MAX_COMMAND_CHARS);
+  const code = exitCode === 0 ? "" : ` [exit code ${exitCode}]`;
+  const lines = output.split("\n").filter((line) => line.trim() !== "");
+  const ends = MAX_OUTPUT_LINES / 3;
+  const omitted = `[${counted(lines.length - 2 * ends, "more line")}]`;
+  const shown =
+    lines.length <= MAX_OUTPUT_LINES ? lines : [...lines.slice(0, ends), omitted, ...lines.slice(-ends)];
+  return [`! ${first}${code}`, ...shown.map((line) => textHead(line, MAX_OUTPUT_LINE_CHARS))].join("\n");
 }
 
 const QUESTION_CHARS = 200;

@@ -75,13 +75,23 @@ const command = (fields: object): SourceMessage => ({
   entryId: "b",
 });
 
-test("the user's command is a line without its output", () =>
+const lines20 = Array.from({ length: 20 }, (_, at) => `line ${at}`).join("\n");
+
+test("the user's command keeps its output, and the ends of a long one", () =>
   everyRow<[fields: object, expected: string[]]>([
-    [{ command: "pnpm test", output: "a\nb", exitCode: 1 }, ["! pnpm test [output, 2 lines, exit code 1]"]],
-    [{ command: "ls", output: "a", exitCode: 0 }, ["! ls [output, 1 line]"]],
-    [{ command: "ls\nrm -rf x", output: "a", exitCode: 0 }, ["! ls [output, 1 line]"]],
+    [{ command: "pnpm test", output: "a\nb", exitCode: 1 }, ["! pnpm test [exit code 1]\na\nb"]],
+    [
+      { command: "cat FREEZE", output: "frozen until 2026-06-02\n", exitCode: 0 },
+      ["! cat FREEZE\nfrozen until 2026-06-02"],
+    ],
+    [{ command: "ls\nrm -rf x", output: "", exitCode: 0 }, ["! ls"]],
+    [{ command: "x", output: "y".repeat(900), exitCode: 0 }, [`! x\n${"y".repeat(160)}`]],
+    [
+      { command: "log", output: lines20, exitCode: 0 },
+      ["! log\nline 0\nline 1\nline 2\nline 3\n[12 more lines]\nline 16\nline 17\nline 18\nline 19"],
+    ],
     [{ command: "cat .env", output: "s3cret", excludeFromContext: true }, []],
-    [{}, ["!  [output, 1 line]"]],
+    [{}, []],
   ])(([fields, expected]) => {
     expect(texts(wordsOf(command(fields)))).toEqual(expected);
   }));

@@ -36,7 +36,7 @@ test("a record that lacks one part is no record", () =>
 
 test("a command with a damaged field is read all the same", () =>
   everyRow(["command", "output", "exitCode"])((field) => {
-    const command = { role: "bashExecution", command: "ls src/a.ts", output: "", exitCode: 0 };
+    const command = { role: "bashExecution", command: "ls src/a.ts", output: "src/a.ts", exitCode: 0 };
     const message = { ...command, [field]: { toString: 1 } } as unknown as Message;
     expect(recordAfter({ messages: [{ message }], wordsTokens: 4_000 }).words.said).toHaveLength(1);
   }));
