@@ -80,18 +80,16 @@ export type UserWords = z.infer<typeof wordsSchema>;
 
 const termUseSchema = z.object({
   term: z.string(),
-  /** The sum of the speaker weights of the messages that contain it. */
-  weight: z.number(),
-  /** The same sum, with each weight multiplied by the number of its message. */
-  placed: z.number(),
-  /** The latest entries that contain it, at most two, the latest first. */
-  entries: textList,
+  /** The number of messages that contain it. */
+  messages: z.number(),
+  /** The latest entry that contains it. */
+  entryId: text,
 });
 export type TermUse = z.infer<typeof termUseSchema>;
 
-/** The terms of a session, the most used first. */
+/** The terms of a session, the most frequent and shortest first. */
 const termIndexSchema = z.object({
-  /** The number of messages read; it places the uses in the session. */
+  /** The number of messages read. */
   messages: number,
   uses: soundItems(termUseSchema),
 });
@@ -110,8 +108,14 @@ const failedCommandSchema = z.object({
 });
 export type FailedCommand = z.infer<typeof failedCommandSchema>;
 
-/** A command that ran and cannot be undone, with the entry of its last run. */
-const irreversibleSchema = z.object({ command: z.string(), times: number, entryId: text });
+/** An action that cannot be undone: a command or a call of a tool, with the entry of its last run. */
+const irreversibleSchema = z.object({
+  command: z.string(),
+  times: number,
+  entryId: text,
+  /** The line of its output that names the result, if it has one: `created run q7x2m1d`. */
+  result: text,
+});
 
 const todoSchema = z.object({
   text: z.string(),

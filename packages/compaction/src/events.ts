@@ -67,8 +67,8 @@ export interface CompactionPreparation {
   readonly previousSummary?: string;
   /** The user's messages in everything that the summary replaces, oldest first. A line names each pasted block. */
   readonly userWords: readonly SaidMessage[];
-  /** The terms of everything that the summary replaces, most used first, each with up to two of its entries. */
-  readonly terms: ReadonlyArray<{ readonly term: string; readonly entries: readonly string[] }>;
+  /** The terms of everything that the summary replaces, the most frequent first, each with the latest entry with it. */
+  readonly terms: ReadonlyArray<{ readonly term: string; readonly entryId: string | undefined }>;
   /** File operations of the summarised messages. */
   readonly fileOps: FileOperations;
   /** The settings, with the sizes of this compaction in tokens, as scaled to the window. */

@@ -76,7 +76,7 @@ const parts = {
     .prefault({}),
   terms: z
     .strictObject({
-      maxTokens: tokens.default(1_000).meta({
+      maxTokens: tokens.default(2_400).meta({
         description: "Maximum tokens of the index of exact terms after a summary; 0 turns it off.",
       }),
     })

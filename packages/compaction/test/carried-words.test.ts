@@ -131,15 +131,14 @@ test("behind a compaction of pi's, what was said is read again from the file, on
 
 test("the words take a tenth of any window at most", () =>
   everyRow([8_000, 16_000, 32_000, 200_000])(async (contextWindow) => {
-    const said = Array.from(
+    const turns = Array.from(
       { length: 150 },
       (_, at) => `U"Paint wall ${at} of the house in colour number ${at * 7}, as we said." A:20`,
     );
-    const { session } = history(`${said.join(" | ")} | U:100 A:300`);
+    const { session } = history(`${turns.join(" | ")} | U:100 A:300`);
     const summary = await compact(session, { model: { contextWindow } });
-    expect(estimateTokens(words(summary).join("\n"))).toBeLessThanOrEqual(
-      Math.min(4_000, contextWindow / 10) + 60,
-    );
+    const said = words(summary).filter((line) => !line.includes(". agent ["));
+    expect(estimateTokens(said.join("\n"))).toBeLessThanOrEqual(Math.min(4_000, contextWindow / 10) + 60);
     if (contextWindow < 32_000) expect(words(summary)[1]).toMatch(/^\(\d+ other messages are left out/);
   }));
 

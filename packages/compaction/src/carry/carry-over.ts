@@ -103,7 +103,7 @@ function isShort(plan: SummarisedPlan): boolean {
 /** Upper bounds for each part of the carry-over: share of the window, share of the span, and a minimum in tokens. */
 const CARRY_LIMITS = {
   words: { window: 1 / 10, span: 2 / 5, minTokens: 300 },
-  terms: { window: 1 / 40, span: 1 / 12, minTokens: 0 },
+  terms: { window: 1 / 80, span: 1 / 8, minTokens: 0 },
   putBack: { window: 1 / 80, span: 1 / 20, minTokens: 0 },
 };
 

@@ -57,7 +57,7 @@ export function checkLoss(
     report: {
       ...(Object.fromEntries(counts) as Record<keyof SpanRecord["outcomes"], LossCount>),
       terms: count(used.length, lost.length, termsBack.size),
-      lostTerms: lostTerms.map(({ term, entries: [entryId] }) => ({ term, entryId })),
+      lostTerms: lostTerms.map(({ term, entryId }) => ({ term, entryId })),
     },
   };
 }
@@ -145,7 +145,7 @@ class PutBack {
 
   addTerms(uses: TermUse[]): ReadonlySet<string> {
     const [, ...lines] = termLines({ messages: 0, uses }, this.#left, () => false);
-    this.#push("Terms, each with an entry that contains it:", lines);
+    this.#push("Terms:", lines);
     const text = lines.join("\n");
     return new Set(uses.map(({ term }) => term).filter((term) => text.includes(term)));
   }
@@ -159,35 +159,28 @@ class PutBack {
 }
 
 /**
- * The most used terms that fit, each once, grouped by entry.
+ * The first terms of the index that fit, each once, as one line after an introduction; empty if no term fits. The entry
+ * of each term is in the record: in the text, it would take half of the tokens.
  * @param isShown true for a term that the context shows anyway
- * @returns an introduction and lines such as `[a1b2c3d4] src/a.ts, parseHeader`; empty if no term fits
  */
 export function termLines(index: TermIndex, maxTokens: number, isShown: (term: string) => boolean): string[] {
-  const chosen: { term: string; entryId: string | undefined }[] = [];
-  const entries = new Set<string | undefined>();
+  const chosen: string[] = [];
   let tokens = estimateTokens(TERMS_INTRODUCTION);
-  for (const { term, entries: candidates } of index.uses) {
-    if (isMeasure(term)) continue;
-    if (isShown(term) || chosen.some((other) => other.term.includes(term))) continue;
-    const entryId = candidates.find((each) => entries.has(each)) ?? candidates[0];
-    const size = estimateTokens(`, ${term}`) + (entries.has(entryId) ? 0 : estimateTokens(`\n[${entryId}] `));
+  for (const { term } of index.uses) {
+    if (isMeasure(term) || isShown(term) || chosen.some((other) => other.includes(term))) continue;
+    const size = estimateTokens(`, ${term}`);
     if (tokens + size > maxTokens) {
       if (tokens + MINIMUM_TERM_TOKENS > maxTokens) break;
       continue;
     }
     tokens += size;
-    entries.add(entryId);
-    chosen.push({ term, entryId });
+    chosen.push(term);
   }
-  const byEntry = [...Map.groupBy(chosen, ({ entryId }) => entryId)].map(
-    ([id, shown]) => `${id === undefined ? "" : `[${id}] `}${shown.map(({ term }) => term).join(", ")}`,
-  );
-  return chosen.length === 0 ? [] : [TERMS_INTRODUCTION, ...byEntry];
+  return chosen.length === 0 ? [] : [TERMS_INTRODUCTION, chosen.join(", ")];
 }
 
 const TERMS_INTRODUCTION =
-  "Exact terms from the conversation that appear nowhere else here, each with an entry that contains it:";
+  "Exact terms from the conversation that appear nowhere else here; recall finds their entries:";
 const MINIMUM_TERM_TOKENS = 4;
 
 interface CheckOptions {

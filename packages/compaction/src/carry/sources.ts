@@ -57,7 +57,7 @@ class SourcedLines {
   readonly #requestId: string | undefined;
   /** Source entries by line. */
   readonly #outcomes: ReadonlyMap<string, string | undefined>;
-  readonly #entriesOfTerm: ReadonlyMap<string, readonly string[]>;
+  readonly #entryOfTerm: ReadonlyMap<string, string | undefined>;
   readonly #statements: readonly { entryId: string; words: ReadonlySet<string> }[];
   readonly #entryOfFile: ReadonlyMap<string, string>;
   /** One for each line of the block of pins. */
@@ -74,7 +74,7 @@ class SourcedLines {
     this.#requestId = latestRequest?.entryId;
     const outcomes = Object.values(record.outcomes).flat();
     this.#outcomes = new Map(outcomes.map((outcome) => [escapeMarks(outcomeLine(outcome)), outcome.entryId]));
-    this.#entriesOfTerm = new Map(record.terms.uses.map(({ term, entries }) => [term, entries]));
+    this.#entryOfTerm = new Map(record.terms.uses.map(({ term, entryId }) => [term, entryId]));
     this.#statements = [...record.words.said, ...record.closings].flatMap(({ text, entryId }) =>
       entryId === undefined ? [] : [{ entryId, words: contentWords(text) }],
     );
@@ -100,8 +100,10 @@ class SourcedLines {
   /** Entries that the index has for the terms, those with the most terms first. */
   #naming(terms: Iterable<string>): string[] {
     const counts = new Map<string, number>();
-    for (const term of terms)
-      for (const id of this.#entriesOfTerm.get(term) ?? []) counts.set(id, (counts.get(id) ?? 0) + 1);
+    for (const term of terms) {
+      const id = this.#entryOfTerm.get(term);
+      if (id !== undefined) counts.set(id, (counts.get(id) ?? 0) + 1);
+    }
     const ranked = [...counts].sort(([, a], [, b]) => b - a).map(([id]) => id);
     return this.#span.known(ranked);
   }
@@ -126,6 +128,7 @@ class SourcedLines {
       case "user-words":
         return this.#saidSource(text);
       case "terms":
+        return undefined;
       case "put-back":
         return this.#outcomes.get(text) ?? /^\[([^[\]\s]+)\] /.exec(text)?.[1] ?? "";
       case "latest-request":

@@ -64,28 +64,32 @@ interface DigestedSpan {
 }
 
 /**
- * Tokens of a digest with its frame and everything that it carries. Each compaction after the first `free` ones adds
- * `perCompaction`. Only a long request adds more.
+ * Tokens of a digest with its frame and everything that it carries: the larger of `usual` and a share of the window. Each
+ * compaction after the first `free` ones adds `perCompaction`. Only a long request adds more.
  */
-const DIGEST_TOKENS = { usual: 5_750, free: 4, perCompaction: 390, max: 7_300, min: 600 };
-/** Upper bounds as shares of the window and of the newly summarised span: a digest has to shrink the context. */
-const DIGEST_SHARE = { window: 0.15, span: 0.6, shortSpan: 0.8 };
+const DIGEST_TOKENS = { usual: 6_000, free: 4, perCompaction: 390, maxAdded: 1_550, min: 600 };
+/** Shares of the window and of the newly summarised span: a digest has to shrink the context. */
+const DIGEST_SHARE = { window: 0.04, maxWindow: 0.15, span: 0.6, shortSpan: 0.8 };
 /** Share of the records in the space beside the user's words; the agent's answers get the rest. */
 const RECORDS_SHARE = 0.6;
+/** Upper bound for the agent's answers. */
+const CLOSINGS_TOKENS = 1_800;
 const MIN_PROSE_TOKENS = 1_300;
-/** Factor for the terms in a digest's index, until `free` compactions were made. */
-const DIGEST_TERMS_FACTOR = 1.4;
 
 function digestTokens({ record }: CarryOver, { plan, run }: DigestedSpan): number {
-  const { windowTokens = Number.POSITIVE_INFINITY } = run.budgets;
+  const { windowTokens = DEFAULT_WINDOW_TOKENS } = run.budgets;
   const { previousTokens, newTokens } = replacedTokens(plan);
-  const { usual, free, perCompaction, max, min } = DIGEST_TOKENS;
-  const most = Math.min(usual + perCompaction * Math.max(0, record.spans - free), max);
-  const window = Math.floor(windowTokens * DIGEST_SHARE.window);
+  const { usual, free, perCompaction, maxAdded, min } = DIGEST_TOKENS;
+  const added = Math.min(maxAdded, perCompaction * Math.max(0, record.spans - free));
+  const most = Math.max(usual, windowTokens * DIGEST_SHARE.window) + added;
+  const window = Math.floor(windowTokens * DIGEST_SHARE.maxWindow);
   const span = Math.floor(previousTokens + newTokens * DIGEST_SHARE.span);
   const least = Math.min(min, Math.floor((previousTokens + newTokens) * DIGEST_SHARE.shortSpan));
   return Math.min(most, Math.max(least, window), Math.max(least, span));
 }
+
+/** For a model whose window is unknown: the usual size. */
+const DEFAULT_WINDOW_TOKENS = DIGEST_TOKENS.usual / DIGEST_SHARE.window;
 
 /** Tokens of the digest's prose beside everything that is carried around it. */
 export function digestProseTokens(carried: CarryOver, span: DigestedSpan): number {
@@ -94,23 +98,20 @@ export function digestProseTokens(carried: CarryOver, span: DigestedSpan): numbe
   return Math.max(Math.min(MIN_PROSE_TOKENS, digestTokens(carried, span) / 2), most);
 }
 
-/** Tokens of the digest's index of terms. */
-export function digestTermsTokens({ record }: CarryOver, { plan, run }: DigestedSpan): number {
-  const factor = record.spans > DIGEST_TOKENS.free ? 1 : DIGEST_TERMS_FACTOR;
-  return Math.floor(carriedTokens(plan, run.settings, run.budgets.windowTokens).terms * factor);
-}
-
 /** Adds the agent's answers, in order between the user's words, because either can revise the other. */
 export function withClosings(prose: string, carried: CarryOver, span: DigestedSpan): CarryOver {
   if (carried.wordsTokens === 0) return carried;
-  const left = leftTokens(prose, carried, span);
+  const maxTokens = Math.min(leftTokens(prose, carried, span), CLOSINGS_TOKENS);
   return {
     ...carried,
-    closings: otherClosings(carried.record.closings, { maxTokens: left, focus: span.run.focus }),
+    closings: otherClosings(carried.record.closings, { maxTokens, focus: span.run.focus }),
   };
 }
 
+/** Tokens of a digest beside this prose, the other carried data and the index of terms. */
 function leftTokens(prose: string, carried: CarryOver, span: DigestedSpan): number {
+  const { settings, budgets } = span.run;
+  const { terms } = carriedTokens(span.plan, settings, budgets.windowTokens);
   const text = summaryText(prose, { ...carried, extensions: {} });
-  return Math.max(0, digestTokens(carried, span) - estimateTokens(text) - digestTermsTokens(carried, span));
+  return Math.max(0, digestTokens(carried, span) - estimateTokens(text) - terms);
 }

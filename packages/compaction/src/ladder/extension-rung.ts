@@ -120,7 +120,7 @@ function preparationOf(state: LadderState, run: Run): CompactionPreparation {
     tokensBefore: run.size.totalTokens,
     ...(previousSummary !== undefined && { previousSummary }),
     userWords: words.said,
-    terms: terms.uses.map(({ term, entries }) => ({ term, entries })),
+    terms: terms.uses.map(({ term, entryId }) => ({ term, entryId })),
     fileOps: fileOperations([...messagesToSummarize, ...turnPrefixMessages]),
     // A copy, because the event is frozen.
     settings: { ...run.settings, reserveTokens, keepRecentTokens },

@@ -23,7 +23,7 @@ import type { CompactionSettings } from "../settings.ts";
 import type { Summariser, SummaryKind } from "../summariser.ts";
 import { askSummary, fitsWhole, RunCost, wholeSpan } from "./ask.ts";
 import { refusedPartTokens, summariseInChunks } from "./chunks.ts";
-import { digestProseTokens, digestTermsTokens, withClosings } from "./digest-summariser.ts";
+import { digestProseTokens, withClosings } from "./digest-summariser.ts";
 import type { Span, SummaryJob } from "./prompt.ts";
 import type { Draft, LadderState, LaidSummary, Run, Rung, RungFailure } from "./run.ts";
 
@@ -231,7 +231,7 @@ function laidState(state: LadderState, given: Draft, known: CarryOver, run: Run)
       prose: draft.prose,
       kept: plan.kept,
       settings: run.settings,
-      termsTokens: isExtract ? digestTermsTokens(known, { plan, run }) : ownTerms,
+      termsTokens: ownTerms,
       // An extract already quotes the facts of the record.
       putBackTokens: isExtract || own !== undefined ? 0 : most.putBack,
     },

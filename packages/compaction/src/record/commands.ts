@@ -217,7 +217,7 @@ function contains(outer: string, inner: string): boolean {
 /** Verbs of irreversible actions, as a subcommand or as the name of a script. */
 const ACTS = wordSet(
   `push publish unpublish deploy redeploy undeploy release migrate rollback delete del destroy drop dropdb truncate purge wipe
-  flush apply upload terminate promote merge yank transfer send submit email`,
+  flush apply upload terminate promote merge yank transfer send submit email rm`,
 );
 /** Verbs without lasting effects outside the project, and verbs that only prepare the object of an acting verb. */
 const LOCAL = wordSet(
@@ -228,7 +228,7 @@ const LOCAL = wordSet(
 const SEVERAL = /^(?:g?make|mvnw?|gradlew?|just|task|rake)$/;
 /** Irreversible commands that need more than one verb to identify. Matches a program with its unquoted arguments. */
 const PHRASES =
-  /^(?:git (?:push|filter-\w|reset .*--hard|clean .*-(?:-force|[a-z]*f)|branch .*-(?:[dD]\b|-delete)|stash (?:drop|clear))|git tag (?!(?:.* )?(?:-l|-n\d*|-v|--(?:list|contains|no-contains|points-at|merged|no-merged|verify))\b)(?:.* )?[^-\s]|(?:docker|podman) .*(?:prune|volume rm|stack rm|down .*(?:-v\b|--volumes)|build .*--push)|(?:p?npm|yarn) (?:version [^-]|dist-tag (?:add|rm)|deprecate)|alembic (?:up|down)grade|dotnet (?:nuget (?:push|delete)|ef database (?:update|drop))|ansible-playbook |vercel .*--prod|redis-cli (?:flush|del)|find (?!.*\.(?:pyc|log|tmp)\b).*-delete|(?:scp|rsync) .* [\w.@-]{2,}:\S*$|(?:aws s3|gsutil) .*(?:cp|mv|sync) .* \w+:\/\/\S+$|(?:aws|gsutil) .*\b(?:rm|rb)\b|helm (?:.* )?(?:un)?install\b|helm (?:.* )?upgrade\b|kubectl .*(?:undo|scale)\b|(?:gh|glab) \w+ (?:create|close|comment)\b|heroku \S*reset|(?:fly|heroku) \S*(?: |:)set\b|gh api .*(?:-X|--method)[ =]?(?:POST|PUT|PATCH|DELETE))/i;
+  /^(?:git (?:push|filter-\w|reset .*--hard|clean .*-(?:-force|[a-z]*f)|branch .*-(?:[dD]\b|-delete)|stash (?:drop|clear)|checkout (?:.* )?(?:--|\.)(?: |$)|restore (?!.*(?:--staged|-S\b)))|git tag (?!(?:.* )?(?:-l|-n\d*|-v|--(?:list|contains|no-contains|points-at|merged|no-merged|verify))\b)(?:.* )?[^-\s]|(?:docker|podman) .*(?:prune|volume rm|stack rm|down .*(?:-v\b|--volumes)|build .*--push)|(?:p?npm|yarn) (?:version [^-]|dist-tag (?:add|rm)|deprecate)|alembic (?:up|down)grade|dotnet (?:nuget (?:push|delete)|ef database (?:update|drop))|ansible-playbook |vercel .*--prod|redis-cli (?:flush|del)|find (?!.*\.(?:pyc|log|tmp)\b).*-delete|(?:scp|rsync) .* [\w.@-]{2,}:\S*$|(?:aws s3|gsutil) .*(?:cp|mv|sync) .* \w+:\/\/\S+$|(?:aws|gsutil) .*\b(?:rm|rb)\b|helm (?:.* )?(?:un)?install\b|helm (?:.* )?upgrade\b|kubectl .*(?:undo|scale)\b|(?:gh|glab) \w+ (?:create|close|comment)\b|heroku \S*reset|(?:fly|heroku) \S*(?: |:)set\b|gh api .*(?:-X|--method)[ =]?(?:POST|PUT|PATCH|DELETE))/i;
 const DRY =
   / (?:--?(?:dry-?run|dry|help|snapshot|check|what-?if|no-?op|plan|list|simulate)(?!=(?:false|none))(?:[= ]|$)|(?:-h|--version)$)|^(?:git (?:push|clean)|make) (?:.* )?-\w*n/i;
 
@@ -241,6 +241,7 @@ export function isIrreversible(command: Command): boolean {
     .slice(0, 2_000)
     .replace(/ -[Cc] \S+/, "");
   if (DRY.test(text)) return false;
+  if (/^(?:rm|rmdir|unlink|shred)$/.test(program)) return removesFiles(command);
   if (PHRASES.test(text) || RULES.some(([programs, rule]) => programs.test(program) && rule(command)))
     return true;
   return !/^(?:git|dotnet)$/.test(program) && (!command.isLookup || ACTS.has(program)) && actsByName(command);
@@ -263,27 +264,45 @@ function actsBy(name: string, next: string): boolean | undefined {
   return parts.some(stops) ? false : undefined;
 }
 
+/** Verbs of tools that change something outside of the project. */
+const TOOL_ACTS = wordSet(
+  "create add update edit set post remove close reply comment assign invite schedule book pay",
+);
+
+/** True if a tool of a server acts on the outside, by its name: `mcp__github__create_issue`. */
+export function actsByTool({ name }: { name: string }): boolean {
+  if (!/^mcp_/.test(name)) return false;
+  const parts = partsOf(name.slice(name.lastIndexOf("__") + 1));
+  return parts.some((part) => ACTS.has(part) || TOOL_ACTS.has(part)) && !LOOKING_VERBS.has(parts[0] ?? "");
+}
+
+export function isCommit({ names: [program, verb] }: Command): boolean {
+  return program === "git" && verb === "commit";
+}
+
 const RULES: ReadonlyArray<[programs: RegExp, rule: (command: Command) => boolean]> = [
-  [/^rm$/, removesMore],
   [/^(?:curl|wget|https?)$/, writesByHttp],
   [/^(?:psql|mysql|mariadb|sqlite3|mongosh|clickhouse-client)$/, changesData],
 ];
 
-/** True for a folder, a glob or a path outside the project. A single file of the project is new, or is in git. */
-function removesMore({ words }: Command): boolean {
-  const isRecursive = words.some((word) => /^-(?:[a-z]*r|-recursive)/i.test(word));
-  const isMore = (path: string) => isRecursive || /[*?]|^(?:~|\/|\$HOME|\.\.)/.test(path);
+/** True unless all the files can be created again. */
+function removesFiles({ words }: Command): boolean {
   const paths = words.slice(1).filter((word) => !word.startsWith("-"));
-  return paths.some((path) => !isTemporary(path) && isMore(path)) || (isRecursive && paths.length === 0);
+  return paths.length === 0 || paths.some((path) => !isTemporary(path));
 }
 
-const TEMPORARY =
-  /^(?:te?mp(?:[-_.].*)?|.*\.(?:te?mp|bak|log|pyc|o|orig|swp|tsbuildinfo|tgz|lock)|\$\{?te?mp.*|\$\(mktemp.*|dist(?:[-_].*)?|build|out|target|obj|node_modules|\.?[\w-]*cache|coverage|__pycache__|\.(?:next|nuxt|output|turbo|v?env|tox|gradle|terraform)|venv|test-results|vendor|(?:package|pnpm)-lock\.\w+)$/i;
+/** Folders whose whole content can be created again. */
+const GENERATED_FOLDER =
+  /^(?:node_modules|\.?venv|vendor|target|dist(?:[-_].*)?|obj|coverage|__pycache__|\.(?:next|nuxt|output|turbo|tox|gradle|terraform|(?:\w+[-_])?cache)|test-results|\$\{?te?mp.*|\$\(mktemp.*)$/i;
+/** Names of files and folders that can be created again, if the command removes them whole. */
+const GENERATED =
+  /^(?:te?mp(?:[-_.].*)?|build|out|[\w-]*cache|.*\.(?:te?mp|bak|pyc|o|orig|swp|tsbuildinfo|tgz|lock)|(?:package|pnpm)-lock\.\w+)$/i;
 
-/** True for files that can be created again: builds, caches, installed packages, temporary files. */
+/** True for builds, caches, installed packages and temporary files. */
 function isTemporary(path: string): boolean {
-  const parts = path.slice(-500).split("/");
-  return /^\/(?:private\/)?(?:var\/)?tmp\/./.test(path) || parts.some((part) => TEMPORARY.test(part));
+  const parts = path.slice(-500).replace(/\/+$/, "").split("/");
+  if (/^\/(?:private\/)?(?:var\/)?tmp\/./.test(path)) return true;
+  return parts.some((part) => GENERATED_FOLDER.test(part)) || GENERATED.test(parts.at(-1)!);
 }
 
 const DATA_CHANGE =

@@ -9,9 +9,17 @@ import {
 } from "@bonsai-agent/messages";
 import { CallPairs, recalledIds, withoutTerminalControls } from "@bonsai-agent/messages/host";
 import type { FailedCommand, Outcomes, Todo } from "../details.ts";
-import { type Command, type CommandGroup, covers, isIrreversible, readCommands } from "./commands.ts";
+import {
+  actsByTool,
+  type Command,
+  type CommandGroup,
+  covers,
+  isCommit,
+  isIrreversible,
+  readCommands,
+} from "./commands.ts";
 import { decisiveLine, EXIT_LINE, PLACED_ERROR, RAISED_ERROR } from "./error-line.ts";
-import { normalForm } from "./sentence.ts";
+import { isMeasure, normalForm, termsIn, textsIn } from "./sentence.ts";
 import { address, type SourceMessage } from "./statements.ts";
 
 /** Maximum length of each list; the oldest are dropped first. */
@@ -54,6 +62,8 @@ class OutcomeTracker {
     else if (message?.role === "assistant" || message?.role === "user")
       this.#listed(boxesOf(contentText(message.content)), undefined, entryId);
     else if (call !== undefined && message.role === "toolResult") {
+      if (message.isError !== true && actsByTool(call))
+        this.#did(callText(call), linesOf(contentText(message.content))[0], entryId);
       const isKnown = this.outcomes.openTodos.some(({ tool }) => tool === call.name);
       const list = listOf(call.arguments, isKnown) ?? listOf(message.details, isKnown);
       if (message.isError !== true && list !== undefined) this.#listed(list, call.name, entryId);
@@ -68,14 +78,20 @@ class OutcomeTracker {
 
   #ran(written: string, result: RunResult, entryId: string | undefined): void {
     if (result.state === "aborted") return;
-    for (const [{ commands }, state] of groupStates(readCommands(written), result)) {
+    const groups = groupStates(readCommands(written), result);
+    const made = result.state === "passed" ? madeLine(result.lines, written) : undefined;
+    groups.forEach(([{ commands }, state], at) => {
       if (state === "failed") this.#failed(commands.filter(counts), result, entryId);
-      else
-        for (const command of commands) {
-          if (state === "passed") this.#passed(command);
-          if (isIrreversible(command)) this.#did(command.text, entryId);
-        }
-    }
+      else if (state === "passed") for (const command of commands) this.#passed(command);
+      // In a failed chain, `a && b`, the commands before the last one that counts ran.
+      const ran = state === "failed" ? commands.slice(0, commands.findLastIndex(counts)) : commands;
+      const last = at === groups.length - 1 ? ran.findLast(counts) : undefined;
+      for (const command of ran) {
+        const line = command === last && made !== undefined && !isCommit(command) ? made : undefined;
+        if (isIrreversible(command) || (line !== undefined && !command.isCheck))
+          this.#did(command.text, line, entryId);
+      }
+    });
   }
 
   #passed({ folder, ...passed }: Command): void {
@@ -107,14 +123,30 @@ class OutcomeTracker {
     this.outcomes = { ...this.outcomes, failing };
   }
 
-  #did(text: string, entryId: string | undefined): void {
+  #did(text: string, line: string | undefined, entryId: string | undefined): void {
     if (!this.adds) return;
     const command = clipped(text, MAX_IRREVERSIBLE_CHARS);
+    const result = line === undefined ? undefined : clipped(line, MAX_IRREVERSIBLE_CHARS);
     const before = this.outcomes.irreversible.find((done) => done.command === command);
     const others = this.outcomes.irreversible.filter((done) => done !== before);
-    const all = [...others, { command, times: (before?.times ?? 0) + 1, entryId }];
+    const all = [...others, { command, times: (before?.times ?? 0) + 1, entryId, result }];
     this.outcomes = { ...this.outcomes, irreversible: all.slice(-MAX_KEPT.irreversible) };
   }
+}
+
+/** A longer output is a report. */
+const MAX_RESULT_LINES = 4;
+
+/** The line of a short output with a name that the command does not have: it was created. */
+function madeLine(lines: readonly string[], written: string): string | undefined {
+  const own = lines.filter((line) => !EXIT_LINE.test(line));
+  if (own.length > MAX_RESULT_LINES) return undefined;
+  return own.find((line) => [...termsIn(line)].some((term) => !isMeasure(term) && !written.includes(term)));
+}
+
+/** The arguments of a call of a tool, on one line. */
+function callText({ name, arguments: fields }: ToolCall): string {
+  return [name, ...textsIn(fields)].join(" ");
 }
 
 function keyOf({ text }: Pick<Command, "text">): string {
@@ -206,8 +238,10 @@ export function outcomeLine(outcome: Outcome): string {
 
 function outcomeText(outcome: Outcome): string {
   if ("text" in outcome) return `[ ] ${outcome.text}`;
-  if ("times" in outcome)
-    return `\`${outcome.command}\`${outcome.times > 1 ? ` (${outcome.times} times)` : ""}`;
+  if ("times" in outcome) {
+    const times = outcome.times > 1 ? ` (${outcome.times} times)` : "";
+    return `\`${outcome.command}\`${times}${outcome.result === undefined ? "" : `: ${outcome.result}`}`;
+  }
   return `\`${outcome.key}\`${outcome.line === "" ? "" : `: ${outcome.line}`}`;
 }
 
@@ -341,10 +375,17 @@ function linesOf(text: string): string[] {
     .split("\n")
     .slice(-MAX_LINES)
     .map((line) =>
-      withoutTerminalControls(textHead(line, MAX_LINE_CHARS.read)).replace(/^[\s│╷╵┃]+|\s+$/gu, ""),
+      withoutTerminalControls(textHead(line, MAX_LINE_CHARS.read))
+        .replace(/^[\s│╷╵┃]+|\s+$/gu, "")
+        .replace(OUTPUT_LABEL, ""),
     )
-    .filter((line) => line !== "");
+    .filter((line) => line !== "" && !WRAPPER_LINE.test(line));
 }
+
+/** Lines with which agents wrap an output. */
+const WRAPPER_LINE =
+  /^(?:(?:Error|Stderr|Stdout|Output|Signal|Background PIDs): \((?:none|empty)\)|(?:Command|Directory|Wall time|Process Group PGID): .*|<\/?(?:stdout|stderr|output)>)$/;
+const OUTPUT_LABEL = /^(?:Output|Stdout|Stderr):\s*/;
 
 function exitCodeIn(fields: unknown): number | undefined {
   if (!isRecord(fields)) return undefined;
@@ -353,7 +394,7 @@ function exitCodeIn(fields: unknown): number | undefined {
 }
 
 function exitCodeSaid(lines: readonly string[]): number | undefined {
-  for (const line of [...lines.slice(-3).reverse(), ...lines.slice(0, 3)]) {
+  for (const line of [...lines.slice(-4).reverse(), ...lines.slice(0, 4)]) {
     const said = line.length < 80 ? EXIT_LINE.exec(line) : null;
     const code = said ?? /"exit_?code"\s{0,3}:\s{0,3}(-?\d{1,3})\b/i.exec(line);
     if (code !== null) return Number(code[1]);

@@ -37,7 +37,7 @@ php artisan migrate:fresh | mix ecto.migrate | dotnet ef database update | supab
 psql -c "DROP TABLE users" | psql $DATABASE_URL -c 'delete from sessions where 1=1' | psql -h db -f migrations/004_drop.sql
 mysql -e "TRUNCATE TABLE logs" | sqlite3 app.db "DELETE FROM a;"
 mongosh --eval "db.users.drop()" | redis-cli FLUSHALL | rm -rf data/ | rm -rf /srv/www/old | rm -r -f ~/.config/app
-sudo rm -rf /etc/foo | rm -rf src/legacy dist | rm ~/notes.txt | rm *.sql | find archive -name "*.gz" -delete
+sudo rm -rf /etc/foo | rm -rf src/legacy dist | rm src/a.ts | rmdir old | rm -rf build/2025 | git checkout -- . | git restore src/a.ts | rm ~/notes.txt | rm *.sql | find archive -name "*.gz" -delete
 timeout 60 npm publish
 curl -X POST https://api.x.com/v1/hooks -d '{"a":1}' | curl -sS -XDELETE "https://api.x.com/items/4" | http POST api.x.com/a b=c
 curl --data @f.json https://hooks.slack.com/x | scp dist.tgz web@host:/srv | rsync -av --delete dist/ host:/srv/www
@@ -64,7 +64,7 @@ rails test | python manage.py makemigrations | python manage.py showmigrations |
 alembic revision -m "drop x" | alembic history | npx prisma generate | npx prisma migrate status | npx prisma migrate diff
 npx knex migrate:make foo | flyway info | mvn test | mvn clean install | ./gradlew assembleRelease | ./gradlew publishToMavenLocal
 dotnet publish -c Release | dotnet ef migrations add Drop | psql -c "select * from deleted_items" | sqlite3 a.db .schema
-mysql -e "show tables" | rm -rf node_modules | rm -rf dist build .next | rm -rf /tmp/foo | rm -f foo.log | rm src/a.ts
+mysql -e "show tables" | rm -rf node_modules | rm -rf dist build .next | rm -rf /tmp/foo
 rm -rf packages/*/dist | rm -rf node_modules package-lock.json | rm -rf "$TMPDIR/x" | find . -name "*.pyc" -delete
 curl https://api.x.com/v1 | curl -s http://localhost:3000/api -X POST -d '{}' | curl -G https://x -d q=1 | wget https://x/y.tgz
 rsync -av a/ b/ | scp host:/x . | twine check dist/* | goreleaser release --snapshot | ansible-playbook site.yml --check
@@ -107,6 +107,32 @@ test("failed and aborted commands are not listed as done", () => {
   ]);
 });
 
+test("in a failed chain, the commands before the last one count as done", () => {
+  expect(done(ran("rm -rf data/old && npm test", "AssertionError: x", 1))).toEqual(["rm -rf data/old"]);
+  expect(done(ran("cd src && rm a.ts b.ts && rmdir c", "", 0))).toEqual(["rm a.ts b.ts", "rmdir c"]);
+});
+
+test("an action shows the name that it created", () => {
+  const [snapshot] = outcomesAfter(
+    emptyRecord.outcomes,
+    ran("cloud disk snapshot node-1 --label before-load", "snapshot snap-0a77c1 created (node-1)"),
+  ).irreversible;
+  expect(snapshot).toMatchObject({ result: "snapshot snap-0a77c1 created (node-1)" });
+  const report = Array.from({ length: 9 }, (_, at) => `snap-0a77c${at} ok`).join("\n");
+  expect(done(ran("cloud disk report", report))).toEqual([]);
+  expect(done(ran('git commit -m "x"', "[main 5be1f20] x"))).toEqual([]);
+});
+
+test("a call of a server's tool that creates, sends or deletes is listed with its result", () => {
+  const call = (name: string) => toolRun(name, { title: "Stale cache" }, { output: '{"number": 83}' });
+  expect(outcomesAfter(emptyRecord.outcomes, call("mcp__forge__create_issue")).irreversible).toMatchObject([
+    { command: "mcp__forge__create_issue Stale cache", result: '{"number": 83}' },
+  ]);
+  expect(done(call("mcp__mail__send_message"))).toHaveLength(1);
+  expect(done(call("mcp__forge__list_issues"))).toEqual([]);
+  expect(done(call("create_file"))).toEqual([]);
+});
+
 test("the same again is counted, with its last entry; other arguments are another command", () => {
   const messages = [
     ...ran("git push", "", 0, "a"),
@@ -114,8 +140,8 @@ test("the same again is counted, with its last entry; other arguments are anothe
     ...ran("git push", "", 0, "c"),
   ];
   expect(outcomesAfter(emptyRecord.outcomes, messages).irreversible).toEqual([
-    { command: "git tag v1", times: 1, entryId: "b" },
-    { command: "git push", times: 2, entryId: "c" },
+    { command: "git tag v1", times: 1, entryId: "b", result: undefined },
+    { command: "git push", times: 2, entryId: "c", result: undefined },
   ]);
   expect(done([...ran("git tag v1.2.3"), ...ran("git tag v1.2.4")])).toEqual([
     "git tag v1.2.3",

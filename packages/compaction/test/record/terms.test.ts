@@ -79,10 +79,10 @@ const agent = (text: string, entryId: string) => said("assistant", [{ type: "tex
 const ranked = (...messages: SourceMessage[]) =>
   termsAfter(emptyRecord.terms, messages).uses.map(({ term }) => term);
 
-test("in more messages, by the user, and later: each ranks higher", () => {
+test("terms of more messages, and shorter terms, rank higher", () => {
   expect(ranked(agent("src/a.ts src/b.ts", "e1"), agent("src/b.ts", "e2"))).toEqual(["src/b.ts", "src/a.ts"]);
-  expect(ranked(agent("src/a.ts", "e1"), user("src/b.ts", "e2"))).toEqual(["src/b.ts", "src/a.ts"]);
-  expect(ranked(agent("src/a.ts", "e1"), agent("src/b.ts", "e2"))).toEqual(["src/b.ts", "src/a.ts"]);
+  expect(ranked(agent("src/a/very/long/path/of/a/file.ts src/b.ts", "e1"))[0]).toBe("src/b.ts");
+  expect(ranked(agent("src/b.ts src/b.ts", "e1"), user("src/a.ts", "e2"))).toEqual(["src/a.ts", "src/b.ts"]);
   const [call] = toolRun("read", { path: "src/deep.ts", more: { at: ["src/other.ts"] } });
   expect(ranked(call!)).toEqual(["src/deep.ts", "src/other.ts"]);
 });
@@ -116,7 +116,7 @@ test("law: read in parts or at once, the index is the same", () => {
   fc.assert(law);
 });
 
-test("law: the lines fit, name each term once, none that is shown, and an entry that holds it", () => {
+test("law: the lines fit and name each term once, but none that is shown", () => {
   const many = fc.array(fc.tuple(fc.nat(400), fc.nat(9)), { maxLength: 120 });
   const law = fc.property(many, fc.integer({ min: 0, max: 500 }), fc.nat(400), (terms, maxTokens, shown) => {
     const messages = terms.map(([name, at]) => user(`look at src/file-${name}.ts`, `e${at}`));
@@ -124,14 +124,11 @@ test("law: the lines fit, name each term once, none that is shown, and an entry 
     const isShown = (term: string) => term === `src/file-${shown}.ts`;
     const lines = termLines(index, maxTokens, isShown);
     expect(estimateTokens(lines.join("\n"))).toBeLessThanOrEqual(maxTokens);
-    const named = lines.slice(1).flatMap((line) => {
-      const [, id, list] = /^\[(e\d)\] (.*)$/.exec(line)!;
-      return list!.split(", ").map((term) => ({ id, term }));
-    });
-    expect(new Set(named.map(({ term }) => term)).size).toBe(named.length);
-    for (const { id, term } of named) {
+    const named = lines.slice(1).flatMap((line) => line.split(", "));
+    expect(new Set(named).size).toBe(named.length);
+    for (const term of named) {
       expect(isShown(term)).toBe(false);
-      expect(index.uses.find((use) => use.term === term)?.entries).toContain(id);
+      expect(index.uses.some((use) => use.term === term)).toBe(true);
     }
   });
   fc.assert(law);
