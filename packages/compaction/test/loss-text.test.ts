@@ -60,7 +60,7 @@ describe("in words", () => {
       { loss: lost },
       false,
       [
-        "! Missing from the summary: 2 of 3 failing commands (added), 1 of 1 irreversible command, 10 of 100 terms (7 added).",
+        "! Missing from the summary: 1 of 1 irreversible command, 2 of 3 failing commands (added), 10 of 100 terms (7 added).",
         "! Missing terms, most used first: SESSION_TTL (aaaa0001), src/a.ts and 1 more.",
       ],
     ],
@@ -69,7 +69,7 @@ describe("in words", () => {
       { loss: lost },
       true,
       [
-        "! Depends on the summary: 2 of 3 failing commands (added if missing), 1 of 1 irreversible command, 10 of 100 terms (7 added if missing).",
+        "! Depends on the summary: 1 of 1 irreversible command, 2 of 3 failing commands (added if missing), 10 of 100 terms (7 added if missing).",
         "Terms that depend on the summary, most used first: SESSION_TTL (aaaa0001), src/a.ts and 1 more.",
       ],
     ],

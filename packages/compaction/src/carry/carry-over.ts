@@ -115,8 +115,8 @@ export function replacedTokens({ previous, history, turnPrefix }: SummarisedPlan
 
 type SummarisedPlan = Pick<CompactionPlan, "previous" | "history" | "turnPrefix">;
 
-/** Maximum tokens of added facts, about 20 lines. `CARRY_LIMITS` lowers it in small windows. */
-const PUT_BACK_TOKENS = 500;
+/** Maximum tokens of added facts, about 30 lines. `CARRY_LIMITS` lowers it in small windows. */
+const PUT_BACK_TOKENS = 800;
 
 /** Maximum tokens of the parts of the carry-over, by the settings, the window and the size of the span. */
 export function carriedTokens(

@@ -21,8 +21,8 @@ import { type CarryOver, carriedBlocks } from "./carry-over.ts";
 
 /** The checked kinds of facts, in the order in which they are put back. */
 const OUTCOME_KINDS = [
-  ["failing", "failing command"],
   ["irreversible", "irreversible command"],
+  ["failing", "failing command"],
   ["openTodos", "open to-do"],
 ] as const;
 const KINDS = [...OUTCOME_KINDS, ["terms", "term"]] as const;
@@ -33,17 +33,20 @@ const CHECKED_TERMS = 100;
  * Compares the facts of a span with the text of the context after its summary. Returns the report, and the lost facts to
  * put back as lines.
  * @param index lines that only name terms: a command counts as lost even if they name its files
+ * @param carried the user's words and other data: they can ask for a command, but do not say how it ended. Default: none
  * @param putBackTokens maximum tokens of facts to put back
  */
 export function checkLoss(
   { outcomes, terms }: SpanRecord,
-  { text, index = [] }: { text: string; index?: readonly string[] },
+  { text, carried = "", index = [] }: { text: string; carried?: string; index?: readonly string[] },
   putBackTokens: number,
 ): { report: LossReport; lines: readonly string[] } {
-  const context = new ShownText(text);
+  const context = new ShownText(paragraphs([text, carried]));
+  const reports = new ShownText(text);
   const back = new PutBack(putBackTokens);
   const counts = OUTCOME_KINDS.map(([kind, noun]) => {
-    const lost = outcomes[kind].filter((outcome) => !context.hasOutcome(outcome));
+    const shown = kind === "openTodos" ? context : reports;
+    const lost = outcomes[kind].filter((outcome) => !shown.hasOutcome(outcome));
     const putBack = back.add(`${noun[0]!.toUpperCase()}${noun.slice(1)}s:`, lost.map(outcomeLine));
     return [kind, count(outcomes[kind].length, lost.length, putBack)] as const;
   });
@@ -70,47 +73,84 @@ function count(all: number, lost: number, putBack: number): LossCount {
 class ShownText {
   readonly #text: string;
   readonly #terms: ReadonlySet<string>;
-  readonly #words: ReadonlySet<string>;
+  readonly #passages: readonly Passage[];
 
   constructor(text: string) {
     this.#text = plain(text);
     this.#terms = termsIn(text);
-    this.#words = contentWords(text);
+    this.#passages = passagesOf(text);
   }
 
   hasOutcome(outcome: Outcome): boolean {
-    if ("text" in outcome) return this.#hasLine(outcome.text);
-    if ("times" in outcome) return this.#hasCommand(outcome.command);
-    return this.#hasCommand(outcome.key) || this.#hasLine(outcome.line);
+    if ("text" in outcome) return this.#passages.some((passage) => hasLine(passage, outcome.text));
+    const command = "times" in outcome ? outcome.command : outcome.key;
+    if (this.#text.includes(plain(command))) return true;
+    return this.#passages.some(
+      (passage) =>
+        hasCommand(passage, command) ||
+        ("line" in outcome && hasLine(passage, outcome.line) && namesCommand(passage, command)),
+    );
   }
 
   hasTerm(term: string): boolean {
-    if (this.#terms.has(term)) return true;
-    const text = plain(term);
-    for (let at = this.#text.indexOf(text); at >= 0; at = this.#text.indexOf(text, at + 1))
-      if (!isWordSign(this.#text[at - 1]) && !isWordSign(this.#text[at + text.length])) return true;
-    return false;
+    return this.#terms.has(term) || hasName(this.#text, term);
   }
+}
 
-  /** True if the text has the command, or all its terms and most of its words. */
-  #hasCommand(command: string): boolean {
-    if (this.#text.includes(plain(command))) return true;
-    const terms = [...termsIn(command)];
-    return terms.length > 0 && terms.every((term) => this.hasTerm(term)) && this.#sharesWords(command);
-  }
+/** A line with the lines around it: a fact counts as shown only if its words are together. */
+interface Passage {
+  text: string;
+  words: ReadonlySet<string>;
+}
 
-  /** True if the text has the beginning of the line, or most of its words. */
-  #hasLine(line: string): boolean {
-    const text = plain(line);
-    if (text === "") return false;
-    return this.#text.includes(text.slice(0, BEGINNING_CHARS)) || this.#sharesWords(line);
-  }
+function passagesOf(text: string): Passage[] {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const words = lines.map(contentWords);
+  return lines.map((_, at) => {
+    const [from, to] = [Math.max(0, at - 1), at + 2];
+    return {
+      text: plain(lines.slice(from, to).join(" ")),
+      words: new Set(words.slice(from, to).flatMap((own) => [...own])),
+    };
+  });
+}
 
-  #sharesWords(text: string): boolean {
-    const words = [...contentWords(text)];
-    const shared = words.filter((word) => this.#words.has(word)).length;
-    return words.length > 0 && shared >= words.length * MIN_SHARED_WORDS;
-  }
+/** True for all terms of the command, and most of its words. */
+function hasCommand(passage: Passage, command: string): boolean {
+  const terms = [...termsIn(command)];
+  return (
+    terms.length > 0 &&
+    terms.every((term) => hasName(passage.text, term)) &&
+    sharedWords(passage, command) >= MIN_SHARED_WORDS
+  );
+}
+
+/** True for a term of the command, or half of its words. */
+function namesCommand(passage: Passage, command: string): boolean {
+  const terms = [...termsIn(command)];
+  return terms.some((term) => hasName(passage.text, term)) || sharedWords(passage, command) >= 0.5;
+}
+
+/** True for the beginning of the line, or most of its words. */
+function hasLine(passage: Passage, line: string): boolean {
+  const text = plain(line);
+  if (text === "") return false;
+  const beginning = text.slice(0, BEGINNING_CHARS);
+  return passage.text.includes(beginning) || sharedWords(passage, line) >= MIN_SHARED_WORDS;
+}
+
+/** The share of the words of a text that a passage has. */
+function sharedWords(passage: Passage, text: string): number {
+  const words = [...contentWords(text)];
+  const shared = words.filter((word) => passage.words.has(word)).length;
+  return words.length === 0 ? 0 : shared / words.length;
+}
+
+function hasName(text: string, name: string): boolean {
+  const own = plain(name);
+  for (let at = text.indexOf(own); at >= 0; at = text.indexOf(own, at + 1))
+    if (!isWordSign(text[at - 1]) && !isWordSign(text[at + own.length])) return true;
+  return false;
 }
 
 /** Detects longer names: `src/a.tsx` does not show `src/a.ts`. */
@@ -205,11 +245,16 @@ export function checkedCarryOver(
   const { prose, kept = [], settings, termsTokens, putBackTokens } = options;
   const { record } = carried;
   const keptTexts = kept.map(({ message }) => shownText(message));
-  const beside = paragraphs([prose, ...carriedBlocks(carried), ...keptTexts]);
-  const shownTerms = termsIn(beside);
+  const text = paragraphs([prose, ...keptTexts]);
+  const blocks = paragraphs(carriedBlocks(carried));
+  const shownTerms = termsIn(paragraphs([text, blocks]));
   const terms = termLines(record.terms, termsTokens, (term) => shownTerms.has(term));
   if (settings.lossCheck === "off") return { carried: { ...carried, terms } };
-  const { lines: putBack, report: loss } = checkLoss(record, { text: beside, index: terms }, putBackTokens);
+  const { lines: putBack, report: loss } = checkLoss(
+    record,
+    { text, carried: blocks, index: terms },
+    putBackTokens,
+  );
   return { carried: { ...carried, terms, putBack }, loss };
 }
 

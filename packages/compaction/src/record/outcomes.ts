@@ -3,12 +3,11 @@ import {
   estimateTokens,
   isRecord,
   type Message,
-  shortened,
   type ToolCall,
   textHead,
 } from "@bonsai-agent/messages";
 import { CallPairs, recalledIds, withoutTerminalControls } from "@bonsai-agent/messages/host";
-import type { FailedCommand, Outcomes, Todo } from "../details.ts";
+import type { FailedCommand, Outcomes } from "../details.ts";
 import {
   actsByTool,
   type Command,
@@ -19,8 +18,9 @@ import {
   readCommands,
 } from "./commands.ts";
 import { decisiveLine, EXIT_LINE, PLACED_ERROR, RAISED_ERROR } from "./error-line.ts";
-import { isMeasure, normalForm, termsIn, textsIn } from "./sentence.ts";
+import { clippedLine, isMeasure, termsIn, textsIn } from "./sentence.ts";
 import { address, type SourceMessage } from "./statements.ts";
+import { afterTodos, boxesOf, type ListedTodo, listOf } from "./todos.ts";
 
 /** Maximum length of each list; the oldest are dropped first. */
 const MAX_KEPT = { failing: 40, irreversible: 60 };
@@ -116,7 +116,7 @@ class OutcomeTracker {
   #failed(commands: readonly Command[], result: RunResult, entryId: string | undefined): void {
     const line = failureLine(result);
     if (!this.adds || commands.length === 0 || (line === undefined && !result.hasExitCode)) return;
-    const key = clipped([...new Set(commands.map(keyOf))].join(" && "), MAX_KEY_CHARS);
+    const key = clippedLine([...new Set(commands.map(keyOf))].join(" && "), MAX_KEY_CHARS);
     const { folder } = commands.at(-1)!;
     const others = this.outcomes.failing.filter((failed) => failed.key !== key || failed.folder !== folder);
     const failing = [...others, { key, line: line ?? "", entryId, folder }].slice(-MAX_KEPT.failing);
@@ -125,8 +125,8 @@ class OutcomeTracker {
 
   #did(text: string, line: string | undefined, entryId: string | undefined): void {
     if (!this.adds) return;
-    const command = clipped(text, MAX_IRREVERSIBLE_CHARS);
-    const result = line === undefined ? undefined : clipped(line, MAX_IRREVERSIBLE_CHARS);
+    const command = clippedLine(text, MAX_IRREVERSIBLE_CHARS);
+    const result = line === undefined ? undefined : clippedLine(line, MAX_IRREVERSIBLE_CHARS);
     const before = this.outcomes.irreversible.find((done) => done.command === command);
     const others = this.outcomes.irreversible.filter((done) => done !== before);
     const all = [...others, { command, times: (before?.times ?? 0) + 1, entryId, result }];
@@ -150,83 +150,11 @@ function callText({ name, arguments: fields }: ToolCall): string {
 }
 
 function keyOf({ text }: Pick<Command, "text">): string {
-  return clipped(text, MAX_KEY_CHARS);
+  return clippedLine(text, MAX_KEY_CHARS);
 }
 
 function isSameFolder(a: string | undefined, b: string | undefined): boolean {
   return a === undefined || b === undefined || a === b || a.endsWith(`/${b}`) || b.endsWith(`/${a}`);
-}
-
-interface ListedTodo {
-  text: string;
-  isDone: boolean;
-}
-
-const MAX_TODO_CHARS = 240;
-/** Maximum number of open to-dos; the oldest are dropped first. */
-const MAX_TODOS = 60;
-/** Maximum length of one list. */
-const MAX_ITEMS = 300;
-const TEXTS = ["content", "text", "step", "title", "task", "subject", "description", "name"];
-const STATES = ["status", "state", "done", "completed", "checked"];
-const DONE = /^(?:completed?|done|finished|closed|cancell?ed|skipped|resolved|deleted|removed|true)$/i;
-
-/**
- * Finds a to-do list in a tool's arguments or details, by its shape: records with a text and a state.
- * @param isKnown true if the tool has a list already: an empty list then counts
- */
-function listOf(fields: unknown, isKnown: boolean): ListedTodo[] | undefined {
-  for (const list of Object.values(isRecord(fields) ? fields : {})) {
-    if (!Array.isArray(list) || list.length > MAX_ITEMS) continue;
-    const items = list.flatMap(itemOf);
-    if (items.length === list.length && (isKnown || items.length > 0)) return items;
-  }
-  return undefined;
-}
-
-function itemOf(item: unknown): ListedTodo[] {
-  const fields = isRecord(item) ? item : {};
-  const text = TEXTS.map((field) => fields[field]).find((value) => typeof value === "string" && value !== "");
-  const state = STATES.map((field) => fields[field]).find((value) => /^(?:str|bool)/.test(typeof value));
-  if (text === undefined || state === undefined) return [];
-  return [{ text: clipped(String(text), MAX_TODO_CHARS), isDone: DONE.test(String(state)) }];
-}
-
-const BOX =
-  /^[ \t>]{0,12}(?:(?:[-*+•]|\d{1,3}[.)])[ \t]{1,4})?(?:\[([ xX✓✔~/-])\]|([☐☑☒✅✔✓]))[ \t]{1,4}(\S.*)$/u;
-
-/** The check boxes of a text, in order. Ignores boxes in a code fence: they belong to a quoted document. */
-function boxesOf(text: string): ListedTodo[] {
-  if (!/\[[ xX✓✔~/-]\]|[☐☑☒✅✔✓]/u.test(text)) return [];
-  let isFenced = false;
-  const found = text.split("\n").flatMap((line): ListedTodo[] => {
-    if (line === "") return [];
-    if (/^[ \t]{0,8}(?:```|~~~)/.test(line)) isFenced = !isFenced;
-    const [, box, sign, task] = (isFenced ? null : BOX.exec(textHead(line, 2_000))) ?? [];
-    if (task === undefined) return [];
-    return [{ text: task, isDone: /[xX✓✔☑☒✅]/u.test(box ?? sign!) }];
-  });
-  return found.slice(-MAX_ITEMS).map(({ text, isDone }) => ({ text: clipped(text, MAX_TODO_CHARS), isDone }));
-}
-
-/**
- * The open to-dos after a list. A tool's list replaces its earlier one, unless they have no item in common: then it
- * begins other work, and both stay. Boxes in a text add and tick off.
- * @param adds false if the list only ticks off
- */
-function afterTodos(
-  todos: readonly Todo[],
-  list: readonly ListedTodo[],
-  { adds, tool, entryId }: Omit<Todo, "text"> & { adds: boolean },
-): Todo[] {
-  const states = new Map(list.map(({ text, isDone }) => [normalForm(text), isDone]));
-  const isDone = ({ text }: Todo) => states.get(normalForm(text));
-  const isOwn = (todo: Todo) => tool !== undefined && todo.tool === tool;
-  const isSameWork = list.length === 0 || todos.some((todo) => isOwn(todo) && isDone(todo) !== undefined);
-  const open = todos.filter((todo) => !(isDone(todo) ?? (isSameWork && isOwn(todo))));
-  const known = new Set(open.map(({ text }) => normalForm(text)));
-  const added = list.filter((item) => adds && !item.isDone && !known.has(normalForm(item.text)));
-  return [...open, ...added.map(({ text }) => ({ text, tool, entryId }))].slice(-MAX_TODOS);
 }
 
 export type Outcome = Outcomes[keyof Outcomes][number];
@@ -290,7 +218,7 @@ function commandRun(written: string, result: RunResult, entryId: string | undefi
   const line = state === "failed" ? failureLine(result) : undefined;
   const folder = groups.at(-1)?.commands.at(-1)?.folder;
   return {
-    command: clipped(written.replace(FOLDER_CHANGE, ""), MAX_COMMAND_CHARS),
+    command: clippedLine(written.replace(FOLDER_CHANGE, ""), MAX_COMMAND_CHARS),
     ...(folder !== undefined && { folder }),
     state,
     isLookup: !groups.some(({ commands }) => commands.some(counts)),
@@ -423,11 +351,5 @@ function saysFailed(lines: readonly string[]): boolean {
 
 function failureLine({ lines, hasExitCode }: RunResult): string | undefined {
   const line = decisiveLine(lines, hasExitCode);
-  return line && clipped(line, MAX_LINE_CHARS.shown);
-}
-
-/** Joins the text into one line of at most `chars` characters. Never cuts within a character. */
-function clipped(text: string, chars: number): string {
-  const line = textHead(text, chars * 8).replace(/[\r\n]+\s*/g, " ");
-  return shortened(line.trim(), chars);
+  return line && clippedLine(line, MAX_LINE_CHARS.shown);
 }

@@ -1,4 +1,4 @@
-import { estimateTokens, textHead } from "@bonsai-agent/messages";
+import { estimateTokens, shortened, textHead } from "@bonsai-agent/messages";
 import { textTail } from "@bonsai-agent/messages/host";
 
 const MAX_SENTENCE_CHARS = 600;
@@ -288,4 +288,10 @@ export function countEach(values: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   return counts;
+}
+
+/** Joins the text into one line of at most `chars` characters. Never cuts within a character. */
+export function clippedLine(text: string, chars: number): string {
+  const line = textHead(text, chars * 8).replace(/[\r\n]+\s*/g, " ");
+  return shortened(line.trim(), chars);
 }

@@ -57,6 +57,21 @@ test("half a summary: what it left out is counted, and put back under a heading 
     expect(back).not.toContain(kept);
 });
 
+test("a fact whose words are in different places is lost", () => {
+  const apart = `The basket waits.\n\n\n${"Another line.\n".repeat(5)}vitest runs.\n${"Another line.\n".repeat(5)}test/basket.test.ts is new.\n${"x\n".repeat(5)}TypeError: basket.total is no function`;
+  expect(checkLoss(span, { text: `${HALF}\n${apart}` }, 0).report.failing).toMatchObject({
+    kept: 1,
+    lost: 1,
+  });
+});
+
+test("the user's words do not say how a command ended", () => {
+  const carried =
+    "1. Run `npm publish --tag next` and `pnpm vitest run test/basket.test.ts`. - [ ] tell the operators";
+  const { report } = checkLoss(span, { text: HALF, carried }, 0);
+  expect(report).toMatchObject({ failing: { lost: 1 }, irreversible: { lost: 1 }, openTodos: { lost: 0 } });
+});
+
 test("without room nothing is put back, and what is lost is named", () => {
   const { report, lines } = checkLoss(span, { text: HALF }, 0);
   expect(lines).toEqual([]);
