@@ -23,7 +23,7 @@ const summariser: Summariser = {
   ...digest,
   async summarise(request) {
     const answer = await digest.summarise(request);
-    return { ...answer, text: `${answer.text}\n\nBoth parts need src/shared.ts.` };
+    return { ...answer, text: `${answer.text}\n\nBoth parts need src/parser.ts and src/printer.ts.` };
   },
 };
 
@@ -93,17 +93,17 @@ test("the user chooses one of several sources, and going there leaves the list",
   terminal.type("Both parts");
   await terminal.until(/≈ \d entries/);
   terminal.press("enter");
-  await terminal.until("Sources of: Both parts need src/shared.ts.");
+  await terminal.until("Sources of: Both parts need src/parser.ts and src/printer.ts.");
   terminal.press("enter");
   await terminal.until("Session tree");
-  expect(terminal.screen()).toMatch(/^› .*edit src\/shared\.ts/m);
+  expect(terminal.screen()).toMatch(/^› .*read src\/parser\.ts/m);
   terminal.press("enter");
   await terminal.until(/no summary/i);
   terminal.press("enter");
   await terminal.until((screen) => !screen.includes("type to search"));
   const session = openSession(file);
   const at = session.path().findLast(({ type }) => type === "message");
-  expect(JSON.stringify(at)).toContain("src/shared.ts");
+  expect(JSON.stringify(at)).toContain("src/parser.ts");
 });
 
 test("Tab shows the previous summary; a line without entries opens nothing", async () => {
