@@ -11,9 +11,9 @@ interface Mode {
 }
 
 const MODES: readonly Mode[] = [
-  { name: "20k kept", keepRecentTokens: 20_000, floor: 0.915 },
-  { name: "4k kept, window of 32k", keepRecentTokens: 4_000, contextWindow: 32_000, floor: 0.902 },
-  { name: "2k kept, window of 12k", keepRecentTokens: 2_000, contextWindow: 12_000, floor: 0.709 },
+  { name: "20k kept", keepRecentTokens: 20_000, floor: 0.995 },
+  { name: "4k kept, window of 32k", keepRecentTokens: 4_000, contextWindow: 32_000, floor: 0.995 },
+  { name: "2k kept, window of 12k", keepRecentTokens: 2_000, contextWindow: 12_000, floor: 0.83 },
 ];
 
 /** The share of annotated facts that the context shows after digests. @throws Error below a floor */
