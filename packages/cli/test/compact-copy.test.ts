@@ -47,7 +47,7 @@ describe("bonsai compact -o", () => {
     expect(JSON.parse(stderr).error.code).toBe("output_exists");
   });
 
-  // Where the recording is: what the generated session below stands for.
+  // The recorded session is not part of the repository; the generated one below covers the same claim without it.
   const recorded = recordedSession();
   if (recorded !== undefined) {
     test("works on a recorded session of version 1", async () => {

@@ -69,7 +69,9 @@ describe("the built-in catalogue", () => {
     for (const [provider, id] of defaultModels) expect(known).toContain(`${provider}/${id}`);
     // Those that were added by hand begin with their own first model.
     const { modelsData } = await import("../src/catalogue/models-data.ts");
-    const made = providers.filter(({ provider }) => modelsData.includes(`\n${provider} `));
+    const { openrouterModelsData } = await import("../src/catalogue/openrouter-models-data.ts");
+    const data = `${modelsData}${openrouterModelsData}`;
+    const made = providers.filter(({ provider }) => data.includes(`\n${provider} `));
     expect(defaultModels.map(([provider]) => provider).sort()).toEqual(
       made.map(({ provider }) => provider).sort(),
     );

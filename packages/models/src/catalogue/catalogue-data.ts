@@ -17,13 +17,14 @@ export interface CatalogueData {
 
 /** Loads the built-in catalogue. */
 export async function builtInCatalogue(): Promise<CatalogueData> {
-  const [{ modelsAsOf, modelsData }, { moreModelsData }] = await Promise.all([
+  const [{ modelsAsOf, modelsData }, { openrouterModelsData }, { moreModelsData }] = await Promise.all([
     import("./models-data.ts"),
+    import("./openrouter-models-data.ts"),
     import("./more-models-data.ts"),
   ]);
   const providers: ProviderConfig[] = [];
   const models: CatalogueModel[] = [];
-  for (const line of `${modelsData}${moreModelsData}`.split("\n")) {
+  for (const line of `${modelsData}${openrouterModelsData}${moreModelsData}`.split("\n")) {
     if (line === "") continue;
     if (line.startsWith(" ")) models.push(modelOf(line, providers.at(-1)!));
     else providers.push(providerOf(line));

@@ -1,5 +1,5 @@
 /**
- * Providers that `models-data.ts` lacks, in the same format. `-` is an unknown value. Sizes and
+ * Providers that `models-data.ts` and OpenRouter lack, in the same format. `-` is an unknown value. Sizes and
  * prices are of the same day. Each provider has a few models, the default first. Other models work by id, and Bonsai asks a
  * provider without models for its list. A name contains the provider if others serve the model too.
  *
