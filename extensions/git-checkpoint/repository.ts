@@ -16,6 +16,8 @@ import type { ExecResult, ExtensionAPI } from "@bonsai-agent/extension";
 const REFS = "refs/bonsai/checkpoints";
 /** Runs no hooks of the user, and leaves submodules alone. */
 const QUIET = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "submodule.recurse=false", "gc.auto=0"];
+/** Leaves out the files that the write and edit tools are still writing. */
+const UNFINISHED = ":(top,exclude,glob)**/.bonsai-*.tmp";
 const UNDER_WAY = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
 
 /** The files of a repository at one moment. */
@@ -75,12 +77,19 @@ export class Repository {
     if (!existsSync(this.#index)) await this.#copyIndex();
     // A lock belongs to a killed git: only this class uses the index.
     rmSync(`${this.#index}.lock`, { force: true });
-    const added = await this.#run(["add", "--all", "--ignore-errors"]);
-    const problem = added.code === 0 ? undefined : firstLine(added.stderr);
+    let problem = await this.#addAll();
+    // A file that another program removed meanwhile fails once; an unreadable one fails again.
+    if (problem) problem = await this.#addAll();
     // A killed git has added only some of the files.
     if (problem === "") throw new Error("git add was stopped");
     const tree = await this.#git(["write-tree"]);
     return { tree, ...(problem === undefined ? {} : { problem }) };
+  }
+
+  /** @returns git's complaint; "" if git was killed */
+  async #addAll(): Promise<string | undefined> {
+    const { code, stderr } = await this.#run(["add", "--all", "--ignore-errors", "--", ":/", UNFINISHED]);
+    return code === 0 ? undefined : firstLine(stderr);
   }
 
   async commit(tree: string, message: string): Promise<Snapshot> {

@@ -188,6 +188,37 @@ describe("snapshots", () => {
     expect(refs().filter((ref) => before.includes(ref))).toHaveLength(0);
   });
 
+  test("a file that another session is still writing is not part of a snapshot", async () => {
+    repository();
+    put({ ".bonsai-1234.tmp": "half\n", "d/.bonsai-5678.tmp": "half\n" });
+    const open = await session([{ "d/x": "x\n" }]);
+    const snapshots = (await list(open)).map((line) => line.slice(0, 7));
+    expect(git("ls-tree", "-r", "--name-only", snapshots[0]!).split("\n")).toEqual([
+      ".gitignore",
+      "a.txt",
+      "d/x",
+    ]);
+  });
+
+  test("a file that disappears while git reads the folder is no problem", async () => {
+    repository();
+    const real = shell("command -v git").trim();
+    const programs = mkdtempSync(join(tmpdir(), "bonsai-checkpoint-path-"));
+    const script = `#!/bin/sh
+case "$*" in *" add "*) if [ ! -e "${programs}/failed" ]; then
+  touch "${programs}/failed"; echo "error: unable to stat 'gone': No such file or directory" >&2; exit 1
+fi;; esac
+exec "${real}" "$@"
+`;
+    writeFileSync(join(programs, "git"), script, { mode: 0o755 });
+    vi.stubEnv("PATH", `${programs}:${process.env.PATH}`);
+    const open = await session([{ b: "1\n" }]);
+    expect(existsSync(join(programs, "failed"))).toBe(true);
+    rmSync(programs, { recursive: true });
+    expect([...notes(open), ...open.notices]).toEqual([]);
+    expect(refs()).toHaveLength(2);
+  });
+
   test("two sessions at once keep each other's snapshots and leave only refs", async () => {
     repository();
     vi.stubEnv("TMPDIR", join(folder, ".git"));
