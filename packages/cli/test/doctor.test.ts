@@ -115,23 +115,3 @@ describe("bonsai session doctor", () => {
     await expect(stdout.replace(file, "FILE")).toMatchFileSnapshot("golden/doctor-60.txt");
   });
 });
-
-test("a size that an older version took from a refusal is reported, and stays in a copy", async () => {
-  const usage = { input: 5_000, output: 100, cacheRead: 0, cacheWrite: 0, totalTokens: 5_100, cost: {} };
-  const answer = { role: "assistant", content: [{ type: "text", text: "ok" }], stopReason: "stop", usage };
-  const calibration = { ratio: 1, overheadTokens: 68_654, samples: 4 };
-  const details = { prose: "x", recentFiles: [], manifest: { tokensBefore: 111_490, calibration } };
-  const kept = { summary: "x", firstKeptEntryId: "0000000b", tokensBefore: 111_490, details };
-  const timestamp = "2026-01-01T00:00:00.000Z";
-  const file = join(testFolder(), "claimed.jsonl");
-  const entries = [
-    { type: "session", version: 3, id: "s", cwd: "/" },
-    { type: "message", id: "0000000a", parentId: null, message: { role: "user", content: "hello" } },
-    { type: "message", id: "0000000b", parentId: "0000000a", message: answer },
-    { type: "compaction", id: "0000000c", parentId: "0000000b", ...kept },
-  ];
-  writeFileSync(file, entries.map((entry) => `${JSON.stringify({ ...entry, timestamp })}\n`).join(""));
-  const rows = (await jsonOf<ProblemRow[]>(["doctor", file])).filter(({ kind }) => kind !== "odd_field");
-  expect(rows).toMatchObject([{ line: 4, kind: "contradicted_size", entryId: "0000000c" }]);
-  expect(rows[0]?.message).toContain("68,654 tokens");
-});

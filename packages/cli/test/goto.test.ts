@@ -113,7 +113,7 @@ describe("bonsai goto", () => {
     const { stdout } = await runCli(["goto", file, "aaaa0001"]);
     expect(stdout).toContain("line 19\n");
     expect(stdout).not.toContain("line 20");
-    expect(stdout).toContain("… and 280 more lines. `--json` prints all of it.");
+    expect(stdout).toContain("… 280 more lines (--json shows all)");
   });
 
   test("shows the former and the current leaf and the message to rewrite", async () => {

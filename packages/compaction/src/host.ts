@@ -6,7 +6,7 @@ export type { SummaryEntry, SummaryLine } from "./carry/sources.ts";
 export type { CompactionSite } from "./flow/controller.ts";
 export { sizeBeforeText, stepsText } from "./flow/result.ts";
 export { serialise } from "./ladder/prompt.ts";
-export { contradictedSizes, countAhead } from "./plan/context.ts";
+export { countAhead } from "./plan/context.ts";
 export { cutRefusal } from "./plan/cut.ts";
 export { originalProjection } from "./plan/originals.ts";
 export { contextSizeOf } from "./plan/view.ts";

@@ -1,7 +1,6 @@
 import type { Session } from "@bonsai-agent/session";
 import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { contradictedSizes } from "../src/host.ts";
 import { CompactionController, compactionSettings, readContext } from "../src/index.ts";
 
 const settings = compactionSettings();
@@ -28,7 +27,6 @@ function compacted(session: Session, { overheadTokens, ratio = 1, tokensBefore =
 
 const overheadOf = (session: Session) =>
   readContext({ session, estimator: settings.estimator }).overheadTokens();
-const contradicted = (session: Session) => [...contradictedSizes(session)].map(({ entryId }) => entryId);
 
 const USAGE = "U:100 A:4000@6000 | U:100 A:4000@11000 | U:100 A:4000@16000 | U:100 A:4000@21000 | U:50";
 
@@ -46,7 +44,6 @@ test("a stored calibration is believed only if it is possible", () =>
     const { session } = history(USAGE);
     compacted(session, stored);
     expect(overheadOf(session)).toBe(isBelieved ? stored.overheadTokens : 0);
-    expect(contradicted(session)).toEqual(isBelieved ? [] : [session.leafId]);
   }));
 
 test("a record that repeats a contradicted one is contradicted too", () => {
@@ -55,7 +52,6 @@ test("a record that repeats a contradicted one is contradicted too", () => {
   session.append({ type: "message", message: { role: "user", content: "go on", timestamp: 0 } });
   compacted(session, { overheadTokens: 17_000, tokensBefore: 18_000 });
   expect(overheadOf(session)).toBe(0);
-  expect(contradicted(session)).toHaveLength(2);
 });
 
 test("without any usage, an overhead that a refusal claimed is not believed above that of every known program", () => {

@@ -153,7 +153,6 @@ export class AgentHost {
     );
   }
 
-  /** Stops all work; resolves when the agent is idle. */
   stop(): Promise<void> {
     this.stopMoving();
     return this.#agent.abort();

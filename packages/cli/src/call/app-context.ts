@@ -37,7 +37,6 @@ export interface AppContext {
   /** Shared by all agents of the call. */
   lifecycle: Lifecycle<LifecycleEvents>;
   extensions: CallExtensions;
-  /** Skills, prompt templates and themes. */
   resources: Resources;
   /** Aborted when an extension ends the program: no new work begins. */
   ending: AbortSignal;
@@ -46,7 +45,6 @@ export interface AppContext {
   pathQuestions: PathQuestions;
   /** Decides on compactions before they are written. Undefined: they need no decision. */
   reviewCompaction: ReviewCompaction | undefined;
-  /** Notifies the user, and the debug log. */
   onNotice: (notice: AgentNotice) => void;
   /** Sets the agent of the extensions, which outlive it. */
   activate(agent: Agent, control: SessionControl): void;
@@ -79,7 +77,7 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
   try {
     const opening = app.extensions.open();
     if (opening !== undefined) await raceAbort(opening, options.signal ?? new AbortController().signal);
-    const flagged = call.withFlags(app.extensions.flags);
+    const flagged = call.withFlags(app.extensions.now.flags);
     for (const name of flagged.taken)
       app.onNotice({
         level: "warning",
@@ -100,7 +98,6 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
 interface ExtensionState {
   agent?: Agent;
   control?: SessionControl;
-  /** Values of the extensions' flags. */
   flags: ReadonlyMap<string, boolean | string>;
 }
 

@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentNotice, LifecycleEvents } from "@bonsai-agent/agent";
 import type { ReloadReport } from "@bonsai-agent/extension/host";
-import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import type { Lifecycle, PayloadOf } from "@bonsai-agent/lifecycle";
 
 export interface DebugLog {
   listen(lifecycle: Lifecycle<LifecycleEvents>): void;
@@ -10,15 +10,17 @@ export interface DebugLog {
   loaded(report: ReloadReport): void;
 }
 
-interface DebugLogOptions {
+/** Writes `<home>/logs/<date>.log`, mode 0600: sizes and outcomes, no texts of the conversation, no keys. */
+export function debugLog({
+  home,
+  now,
+  onFailure,
+}: {
   home: string;
   now: () => number;
-  /** Called once if the log cannot be written. */
+  /** Called once. */
   onFailure: (error: Error) => void;
-}
-
-/** Writes `<home>/logs/<date>.log`, mode 0600: sizes and outcomes, no texts of the conversation, no keys. */
-export function debugLog({ home, now, onFailure }: DebugLogOptions): DebugLog {
+}): DebugLog {
   const folder = join(home, "logs");
   let isBroken = false;
   const write = (text: string) => {
@@ -35,7 +37,17 @@ export function debugLog({ home, now, onFailure }: DebugLogOptions): DebugLog {
   };
   return {
     notice: ({ level, code, message }) => write(`${level} ${code}: ${message}`),
-    listen: (lifecycle) => listen(lifecycle, write),
+    listen(lifecycle) {
+      for (const [name, lineOf] of Object.entries(lines) as [
+        keyof LifecycleEvents,
+        (event: never) => string,
+      ][])
+        lifecycle.on(
+          name,
+          ((event: never) => write(lineOf(event))) as never,
+          { source: "debug-log" } as never,
+        );
+    },
     loaded: ({ loaded, failed, elapsedMs }) => {
       for (const { path, origin, loadMs } of loaded)
         write(`extension loaded path=${path} origin=${origin} ms=${Math.round(loadMs)}`);
@@ -45,43 +57,28 @@ export function debugLog({ home, now, onFailure }: DebugLogOptions): DebugLog {
   };
 }
 
-function listen(lifecycle: Lifecycle<LifecycleEvents>, write: (text: string) => void): void {
-  const on: Lifecycle<LifecycleEvents>["on"] = (name, handler) =>
-    lifecycle.on(name, handler, { source: "debug-log" } as never);
-  on("session_start", ({ reason }) => write(`session started reason=${reason}`));
-  on("session_shutdown", ({ reason }) => write(`session closed reason=${reason}`));
-  on("session_mask", ({ entries, freedTokens, reason }) =>
-    write(`history masked reclaimed_tokens=${freedTokens} results=${entries.length} reason=${reason}`),
-  );
-  on("background_compaction", ({ state, detail }) =>
-    write(`background compaction state=${state} detail=${detail}`),
-  );
-  on("auto_compaction_start", ({ reason }) => write(`compaction started reason=${reason}`));
-  on("auto_compaction_end", ({ outcome, willRetry }) =>
-    write(
-      `compaction ended reason=${outcome.reason} status=${outcome.status} tokens_before=${outcome.tokensBefore} ` +
-        `tokens_after=${outcome.tokensAfter} will_retry=${willRetry} detail=${outcome.detail}`,
-    ),
-  );
-  on("session_compact", ({ reason, compactionEntry }) =>
-    write(`session compacted reason=${reason} entry=${compactionEntry.id}`),
-  );
-  on("session_compact_failed", ({ reason, outcome }) =>
-    write(`compaction failed reason=${reason} detail=${outcome.detail}`),
-  );
-  on("session_compact_undo", ({ isUndone, compactionEntry }) =>
-    write(`compaction ${isUndone ? "undone" : "redone"} entry=${compactionEntry.id}`),
-  );
-  on("after_provider_response", ({ status }) => write(`provider answered status=${status}`));
-  on("turn_end", ({ turnIndex, message, toolResults }) =>
-    write(
-      `turn ${turnIndex} ended model=${message.provider}/${message.model} stop=${message.stopReason} ` +
-        `input=${message.usage.input} cache_read=${message.usage.cacheRead} output=${message.usage.output} tools=${toolResults.length}`,
-    ),
-  );
-  on("agent_end", ({ result }) =>
-    write(
-      `agent ended status=${result.status}${result.error === undefined ? "" : ` code=${result.error.code}`}`,
-    ),
-  );
-}
+type Lines = { [Name in keyof LifecycleEvents]?: (event: PayloadOf<LifecycleEvents[Name]>) => string };
+
+const lines: Lines = {
+  session_start: ({ reason }) => `session started reason=${reason}`,
+  session_shutdown: ({ reason }) => `session closed reason=${reason}`,
+  session_mask: ({ entries, freedTokens, reason }) =>
+    `history masked reclaimed_tokens=${freedTokens} results=${entries.length} reason=${reason}`,
+  background_compaction: ({ state, detail }) => `background compaction state=${state} detail=${detail}`,
+  auto_compaction_start: ({ reason }) => `compaction started reason=${reason}`,
+  auto_compaction_end: ({ outcome, willRetry }) =>
+    `compaction ended reason=${outcome.reason} status=${outcome.status} tokens_before=${outcome.tokensBefore} ` +
+    `tokens_after=${outcome.tokensAfter} will_retry=${willRetry} detail=${outcome.detail}`,
+  session_compact: ({ reason, compactionEntry }) =>
+    `session compacted reason=${reason} entry=${compactionEntry.id}`,
+  session_compact_failed: ({ reason, outcome }) =>
+    `compaction failed reason=${reason} detail=${outcome.detail}`,
+  session_compact_undo: ({ isUndone, compactionEntry }) =>
+    `compaction ${isUndone ? "undone" : "redone"} entry=${compactionEntry.id}`,
+  after_provider_response: ({ status }) => `provider answered status=${status}`,
+  turn_end: ({ turnIndex, message, toolResults }) =>
+    `turn ${turnIndex} ended model=${message.provider}/${message.model} stop=${message.stopReason} ` +
+    `input=${message.usage.input} cache_read=${message.usage.cacheRead} output=${message.usage.output} tools=${toolResults.length}`,
+  agent_end: ({ result: { status, error } }) =>
+    `agent ended status=${status}${error === undefined ? "" : ` code=${error.code}`}`,
+};

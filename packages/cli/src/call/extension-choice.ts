@@ -4,7 +4,6 @@ import type { Call } from "./invocation.ts";
 import { isFilled, projectPart, projectPlace } from "./project.ts";
 import { isProjectTrusted } from "./trust.ts";
 
-/** The extensions that a call wants. */
 export interface ExtensionChoice {
   home: string;
   cwd: string;
@@ -18,7 +17,6 @@ export interface ExtensionChoice {
   onlyFlags: boolean;
 }
 
-/** Chooses extensions by flags, settings and folders. */
 export function extensionChoice(
   call: Call,
   { extensions }: Pick<AgentSettings, "extensions">,

@@ -1,20 +1,27 @@
 import type { Agent, AgentNotice } from "@bonsai-agent/agent";
-import type {
-  ArgumentCompletion,
-  ExtensionCommandInfo,
-  Extensions,
-  FlagOptions,
-  ReloadOptions,
-  ReloadReport,
-} from "@bonsai-agent/extension/host";
+import type { Extensions, ReloadOptions, ReloadReport } from "@bonsai-agent/extension/host";
 import { describeNotice, type LifecycleNotice } from "@bonsai-agent/lifecycle";
 import { mayHaveExtensions } from "./extension-choice.ts";
 import type { StartExtensionsOptions } from "./start-extensions.ts";
 
 interface CallExtensionsOptions extends StartExtensionsOptions {
-  /** Called after each load. */
   onLoad?: (report: ReloadReport) => void;
 }
+
+type Running = Omit<Extensions, "attach" | "load" | "reload" | "unload" | "renderers"> &
+  Partial<Pick<Extensions, "renderers">>;
+
+const NONE: Running = {
+  loaded: [],
+  failed: [],
+  commands: [],
+  flags: new Map(),
+  shortcuts: new Map(),
+  hasCommand: () => false,
+  runCommand: async () => false,
+  completeCommand: async () => [],
+  runShortcut: async () => false,
+};
 
 /** Owner of the extensions of one call. Loads the code that runs them with the first extension. */
 export class CallExtensions {
@@ -43,51 +50,14 @@ export class CallExtensions {
     return this.#noticeOf(notice);
   }
 
-  get loaded(): Extensions["loaded"] {
-    return this.#running?.loaded ?? [];
-  }
-
-  get failed(): Extensions["failed"] {
-    return this.#running?.failed ?? [];
-  }
-
-  get commands(): readonly ExtensionCommandInfo[] {
-    return this.#running?.commands ?? [];
-  }
-
-  get flags(): ReadonlyMap<string, FlagOptions> {
-    return this.#running?.flags ?? new Map();
-  }
-
-  get renderers(): Extensions["renderers"] | undefined {
-    return this.#running?.renderers;
-  }
-
-  get shortcuts(): Extensions["shortcuts"] {
-    return this.#running?.shortcuts ?? new Map();
+  /** The running extensions; empty before the first one is loaded. */
+  get now(): Running {
+    return this.#running ?? NONE;
   }
 
   attach(agent: Agent): void {
     this.#agent = agent;
     this.#running?.attach(agent);
-  }
-
-  hasCommand(text: string): boolean {
-    return this.#running?.hasCommand(text) ?? false;
-  }
-
-  /** @throws BonsaiError `extension_command_failed` */
-  async runCommand(text: string): Promise<void> {
-    await this.#running?.runCommand(text);
-  }
-
-  async completeCommand(name: string, prefix: string): Promise<readonly ArgumentCompletion[]> {
-    return (await this.#running?.completeCommand(name, prefix)) ?? [];
-  }
-
-  /** @returns false if no extension has the key */
-  async runShortcut(key: string): Promise<boolean> {
-    return (await this.#running?.runShortcut(key)) ?? false;
   }
 
   /** Loads all extensions again, and new ones. */
@@ -112,7 +82,7 @@ export class CallExtensions {
       await host.lifecycle.notify("session_start", { type: "session_start", reason: "reload" }, options);
     }
     await host.onReload?.(options.signal ?? new AbortController().signal);
-    return { loaded: this.loaded, failed: this.failed, elapsedMs: performance.now() - startedMs };
+    return { loaded: this.now.loaded, failed: this.now.failed, elapsedMs: performance.now() - startedMs };
   }
 
   async #start(): Promise<Extensions> {
@@ -123,6 +93,6 @@ export class CallExtensions {
   }
 
   #notifyLoad(elapsedMs: number): void {
-    this.#options.onLoad?.({ loaded: this.loaded, failed: this.failed, elapsedMs });
+    this.#options.onLoad?.({ loaded: this.now.loaded, failed: this.now.failed, elapsedMs });
   }
 }

@@ -12,7 +12,6 @@ export function wrongUsage(message: string, hint: string, cause?: unknown): Bons
 /** Errors in the user's words, not failures of the work. */
 const usageCodes: ReadonlySet<string> = new Set(["wrong_usage", "unknown_command", "no_prompt"]);
 
-/** Prints an error on stderr, as JSON or for a human. */
 export function reportFailure(error: unknown, io: CliIo, wantsJson: boolean): ExitCode {
   const known = knownError(error);
   const { code, message, hint } = known;

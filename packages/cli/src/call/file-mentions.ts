@@ -153,11 +153,9 @@ interface Mention {
 
 /** Only at the start of a word: an `@` inside one belongs to an address. */
 const beginning = /(?<=^|[\s([{<"'`])@(?=\S)/g;
-/** Maximum length of a path after `@`. */
 const MAX_PATH_CHARS = 1_024;
 /** Maximum length of the part after its first space. */
 const MAX_MORE_CHARS = 120;
-/** Maximum number of names to try for one `@`. */
 const MAX_NAMES = 40;
 
 /**

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 interface FirstPartyExtension {
-  /** The short name in `bonsai extension add NAME`. */
   name: string;
   package: string;
   description: string;

@@ -49,7 +49,6 @@ export function isNpmName(name: string): boolean {
 }
 
 interface PackageRecords {
-  /** In the order of their first installation. */
   records: readonly PackageRecord[];
   problems: readonly FindProblem[];
 }
@@ -105,13 +104,10 @@ function recordFile(home: string, name: string): string {
   return `${copyFolder(home, name)}.json`;
 }
 
-/** A package that the user added. */
 export interface InstalledPackage {
-  /** The npm name; the path of a package without one. */
   name: string;
   /** Absolute: the folder with its files, or the lone module. It may be gone. */
   folder: string;
-  /** `npm:NAME` or `npm:NAME@VERSION`, `shipped:NAME`, or an absolute path. */
   source: string;
   /** Absent for a shipped extension: it has the command's version. */
   version?: string;
@@ -120,7 +116,6 @@ export interface InstalledPackage {
 export interface InstalledPackages {
   /** In load order, which is the order of their first installation. */
   packages: readonly InstalledPackage[];
-  /** Unreadable records. */
   problems: readonly FindProblem[];
 }
 

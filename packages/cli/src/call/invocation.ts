@@ -24,7 +24,6 @@ export interface AgentCall extends Omit<Invocation, "args"> {
   readonly unknownFlags: readonly string[];
   /** The words after `bonsai`. */
   readonly argv: readonly string[];
-  /** The program's version. */
   readonly version: string;
   /**
    * Reads the call again with the flags of its extensions. The command's own flags win.
@@ -33,7 +32,6 @@ export interface AgentCall extends Omit<Invocation, "args"> {
   withFlags(flags: ExtensionFlags): FlaggedCall;
 }
 
-/** A flag that an extension registered. */
 export interface ExtensionFlag {
   type: "boolean" | "string";
   description?: string;

@@ -108,10 +108,8 @@ function standardInput(): InStream | undefined {
 
 const interrupting = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Maximum delay of a timer. */
 const aliveMs = 2 ** 31 - 1;
 
-/** The running interruptible work. */
 const running = new Set<AbortController>();
 
 /**

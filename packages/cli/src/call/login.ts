@@ -3,22 +3,10 @@ import type { CliIo } from "./io.ts";
 import type { ModelRegistry } from "./model-choice.ts";
 
 /** The JSON of `bonsai login --forget`. */
-export interface LogoutReport {
-  provider: string;
-  /** False if nothing was stored. */
-  removed: boolean;
-  /** True if the provider revoked the login. */
-  revoked: boolean;
-  /** Why the provider did not revoke the login. */
-  problem: string | null;
-}
+type LogoutReport = Awaited<ReturnType<typeof forgetLogin>>;
 
 /** Deletes the stored key or login of a provider, and revokes the login. It is no failure if nothing is stored. */
-export async function forgetLogin(
-  provider: string,
-  { keys }: ModelRegistry,
-  signal: AbortSignal,
-): Promise<LogoutReport> {
+export async function forgetLogin(provider: string, { keys }: ModelRegistry, signal: AbortSignal) {
   if (keys.logins.stored(provider) === undefined) {
     const removed = keys.stored().includes(provider) && keys.remove(provider);
     return { provider, removed, revoked: false, problem: null };
@@ -32,7 +20,6 @@ export async function forgetLogin(
   };
 }
 
-/** The result of a logout: a sentence each. */
 export function logoutSentences(report: LogoutReport, { keys, catalogue }: ModelRegistry): string[] {
   const { provider, removed, revoked, problem } = report;
   const config = catalogue.providers.find((each) => each.provider === provider);

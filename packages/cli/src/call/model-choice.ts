@@ -45,11 +45,9 @@ export interface ModelChoice {
 interface ModelWish {
   /** The model of `--model`, or of a command. */
   named?: string | undefined;
-  /** The continued session. */
   origin?: Session | undefined;
   /** The model of the session before. */
   before?: CatalogueModel | undefined;
-  /** The setting `model`. */
   usual?: string | undefined;
   /** The model if none is usable. Default: an error. */
   spare?: CatalogueModel | undefined;

@@ -19,9 +19,7 @@ export interface Notice {
 /** Prints results as JSON or lines, and notices on stderr. */
 export class Output {
   readonly wantsJson: boolean;
-  /** Columns on stdout. */
   readonly width: number;
-  /** Columns on stderr. */
   readonly noticeWidth: number;
   readonly #io: CliIo;
   readonly #isQuiet: boolean;
@@ -72,7 +70,6 @@ export class Output {
     for (const line of lines) yield `${renderLine(line, colour)}\n`;
   }
 
-  /** Prints lines on stderr. */
   note(...lines: Line[]): void {
     if (!this.#isQuiet) this.question(...lines);
   }
@@ -102,7 +99,6 @@ export class Output {
 
 const PIECE_CHARACTERS = 65_536;
 
-/** Joins small parts. */
 function* inPieces(parts: Iterable<string>): Generator<string> {
   let text = "";
   for (const part of parts) {

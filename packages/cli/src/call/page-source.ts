@@ -1,32 +1,19 @@
 import { type Stats, statSync } from "node:fs";
 import { budgetsFor, type CompactionSettings, thresholdTokens } from "@bonsai-agent/compaction";
-import {
-  type Catalogue,
-  classifyFailure,
-  type KeyFile,
-  loadCatalogue,
-  ProviderError,
-} from "@bonsai-agent/models";
-import { knownSecrets } from "@bonsai-agent/models/host";
+import { type Catalogue, classifyFailure, ProviderError } from "@bonsai-agent/models";
 import { type PageOptions, type PageSource, SessionPage } from "@bonsai-agent/page";
-import { bonsaiHome, openSession, type Session } from "@bonsai-agent/session";
+import { openSession, type Session } from "@bonsai-agent/session";
 import { freeAmong } from "../views/session-facts.ts";
-import type { CliIo } from "./io.ts";
+import { type SecretPlaces, secretsOf } from "./catalogue.ts";
 
-interface PageOptionsFrom {
-  home: string;
-  env: CliIo["env"];
-  catalogue: KnownModels;
-  /** Default: the stored keys. */
-  keys?: Partial<Pick<KeyFile, "secrets">>;
+interface PageOptionsFrom extends SecretPlaces {
+  catalogue: Pick<Catalogue, "models" | "providers">;
   settings: CompactionSettings;
   /** False leaves secrets in. Default: true. */
   redact?: boolean;
   /** The program that wrote the session. Default: Bonsai. */
   program?: string | undefined;
 }
-
-type KnownModels = Pick<Catalogue, "models" | "providers">;
 
 export function pageOptions(from: PageOptionsFrom): PageOptions {
   const { catalogue, settings, redact = true, program } = from;
@@ -50,31 +37,6 @@ export function pageOptions(from: PageOptionsFrom): PageOptions {
       return threshold === undefined ? undefined : { windowTokens, thresholdTokens: threshold };
     },
   };
-}
-
-/** The stored keys and those of the environment. */
-export function secretsOf({
-  home,
-  env,
-  catalogue,
-  keys,
-}: Pick<PageOptionsFrom, "home" | "env" | "catalogue" | "keys">): string[] {
-  const inEnvironment = catalogue.providers.flatMap(({ apiKeyEnv }) => env[apiKeyEnv ?? ""] ?? []);
-  const stored = keys?.secrets?.() ?? knownSecrets(home);
-  return [...stored.map(({ value }) => value), ...inEnvironment];
-}
-
-/** Skips an unreadable catalogue of the user, with a notice. */
-export function knownCatalogue(
-  { env }: Pick<CliIo, "env">,
-  onNotice: (notice: { code: string; message: string }) => void,
-): Promise<KnownModels> {
-  return loadCatalogue({
-    home: bonsaiHome(env),
-    env,
-    onUnusable: ({ code, message }) =>
-      onNotice({ code, message: `${message} The page ignores the models and API keys of this file.` }),
-  });
 }
 
 /**

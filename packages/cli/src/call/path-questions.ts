@@ -15,9 +15,7 @@ type PathRequest = Parameters<ConfirmPath>[0];
 interface PathQuestionsOptions {
   cwd: string;
   home: string;
-  /** The setting `paths.allow`. */
   allow: readonly string[];
-  /** Undefined without a user. */
   ui: FrontEndUI | undefined;
   /** False for RPC, whose question is yes or no. */
   offersGrants: boolean;

@@ -24,7 +24,6 @@ export interface LeftBehind {
 }
 
 export interface PiImport {
-  /** Pi's folder. */
   folder: string;
   /** Files, keys and settings that Bonsai has now. */
   taken: string[];

@@ -29,7 +29,6 @@ export function projectPlace({ io }: Pick<Call, "io">): ProjectPlace {
   return { cwd: io.cwd, home: bonsaiHome(io.env), userHome: userHomeFolder(io.env) };
 }
 
-/** The project's folder for Bonsai's settings and extensions. */
 export function projectFolder(cwd: string): string {
   return join(cwd, ".bonsai");
 }
@@ -44,7 +43,6 @@ function isSame(folder: string, other: string): boolean {
   return existsSync(other) && realpathSync(folder) === realpathSync(other);
 }
 
-/** The parts of the project that need trust. */
 export function projectParts(place: ProjectPlace): readonly ProjectPart[] {
   const { cwd, userHome } = place;
   const own = (["settings", "extensions"] as const).flatMap((kind) => {
@@ -136,7 +134,6 @@ export const USER_ONLY_KEYS: readonly string[] = ["paths", "editor"];
 
 const UNLISTED_KEYS: ReadonlySet<string> = new Set(["extensions", "$schema", ...USER_ONLY_KEYS]);
 
-/** True for a project without any of these parts. */
 export function isNothing({ used, missing }: ProjectUse): boolean {
   return used.length + missing.length === 0;
 }

@@ -1,7 +1,6 @@
 import type { DialogOptions, FrontEndUI } from "@bonsai-agent/extension/host";
 import type { SetTimer } from "@bonsai-agent/lifecycle";
 
-/** Maximum delay of a timer. */
 const longestTimeoutMs = 2 ** 31 - 1;
 
 /** Aborts a question at its own signal, its timeout, or the end of all. */

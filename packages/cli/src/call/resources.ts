@@ -26,8 +26,9 @@ export interface ResourcesOptions {
   call: Call;
   settings: () => Pick<AgentSettings, ResourceKind>;
   lifecycle: Pick<Lifecycle<LifecycleEvents>, "hasHandlers" | "decide">;
-  extensions: { readonly loaded: readonly unknown[]; readonly commands: readonly { name: string }[] };
-  /** Command names of the front end. */
+  extensions: {
+    readonly now: { loaded: readonly unknown[]; commands: readonly { name: string }[] };
+  };
   reservedCommands: readonly string[];
   onNotice: (notice: AgentNotice) => void;
 }
@@ -47,7 +48,6 @@ export interface ResourceCommand {
   description: string;
   argumentHint?: string | undefined;
   source: "prompt" | "skill";
-  /** Its file. */
   path: string;
   place: ResourcePlace;
 }
@@ -107,7 +107,7 @@ export class Resources {
     await this.#discover(reason, signal);
     await this.#readSkills();
     // Extensions can list the commands at once.
-    if (this.#options.extensions.loaded.length > 0) await this.#readTemplates();
+    if (this.#options.extensions.now.loaded.length > 0) await this.#readTemplates();
   }
 
   async #discover(reason: "startup" | "reload", signal: AbortSignal | undefined): Promise<void> {
@@ -128,7 +128,6 @@ export class Resources {
     this.#templates = undefined;
   }
 
-  /** The skills that were read last. */
   get skills(): readonly PlacedSkill[] {
     return this.#skills;
   }
@@ -157,7 +156,6 @@ export class Resources {
     return this.readCommands;
   }
 
-  /** The commands that were read so far. */
   get readCommands(): readonly ResourceCommand[] {
     const skills = this.#skills
       .filter(({ isForUser }) => isForUser)
@@ -198,7 +196,7 @@ export class Resources {
 
   #reservedNames(): ReadonlySet<string> {
     const { reservedCommands, extensions } = this.#options;
-    return new Set([...reservedCommands, ...extensions.commands.map(({ name }) => name)]);
+    return new Set([...reservedCommands, ...extensions.now.commands.map(({ name }) => name)]);
   }
 
   #readTemplates(): Promise<ReadTemplates> {

@@ -65,7 +65,7 @@ async function send(host: AgentHost, { text, images }: PromptInput, signal: Abor
   await host.agent.idle();
   if (signal.aborted) return { status: "aborted" };
   if (ending.aborted) return { status: "handled" };
-  if (extensions.hasCommand(text)) return runCommandToEnd(host, text, signal);
+  if (extensions.now.hasCommand(text)) return runCommandToEnd(host, text, signal);
   await warnUnknownCommand(host, text);
   return host.agent.prompt(text, { source: "print", ...(images.length === 0 ? {} : { images }) });
 }
@@ -82,7 +82,7 @@ async function runCommandToEnd(host: AgentHost, text: string, signal: AbortSigna
     last = result;
   });
   try {
-    await raceAbort(extensions.runCommand(text), signal, () => undefined);
+    await raceAbort(extensions.now.runCommand(text), signal, () => undefined);
     while (host.agent.isBusy && !signal.aborted) await raceAbort(host.agent.idle(), signal, () => undefined);
   } finally {
     stopListening();
@@ -96,7 +96,7 @@ export async function warnUnknownCommand({ app }: Pick<AgentHost, "app">, text: 
   const [, name] = /^\s*\/([a-z][\w:.-]*)(?=\s|$)/i.exec(text) ?? [];
   // The text may begin with a path.
   if (name === undefined || existsSync(`/${name}`) || (await resources.hasCommand(text))) return;
-  const names = [...extensions.commands, ...(await resources.commands())].map((command) => command.name);
+  const names = [...extensions.now.commands, ...(await resources.commands())].map((command) => command.name);
   const more = didYouMean(name.toLowerCase(), names, "/");
   onNotice({
     level: "warning",

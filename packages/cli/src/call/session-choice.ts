@@ -116,7 +116,6 @@ const skipWords: Readonly<Record<SkippedFile["reason"], string>> = {
   unreadable: "it is unreadable",
 };
 
-/** Moves between sessions. */
 interface SessionMover {
   readonly app: AppContext;
   readonly agent: Agent;

@@ -21,7 +21,6 @@ function laidOver(session: Session, leafId: string | null): Session {
   return copy;
 }
 
-/** Entries in one append. */
 const BATCH_ENTRIES = 512;
 
 /** A copy of the path to an entry in memory, with the same ids. */

@@ -36,7 +36,6 @@ export interface ImportSessionOptions {
 
 export interface ImportedReport {
   id: string;
-  /** The written session. */
   file: string;
   /** `session` for a copied session of Bonsai or pi. */
   format: string;
@@ -124,7 +123,6 @@ function reportOf(file: string, notices: ImportedNotice[]): ImportedReport {
   }
 }
 
-/** The default place of an imported session. */
 function importedSessionFile({ cwd, id, timestamp }: SessionHeader, place: SessionPlace): string {
   return newSessionFile({ ...place, cwd, id, now: new Date(timestamp) });
 }

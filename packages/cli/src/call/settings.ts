@@ -8,7 +8,6 @@ import { readJsonFile } from "./json-file.ts";
 import { notifyUntrusted, projectPart, settingPath, USER_ONLY_KEYS } from "./project.ts";
 import { isProjectTrusted } from "./trust.ts";
 
-/** The `compaction` settings of a call. */
 export function callSettings(call: Call): CompactionSettings {
   return agentCallSettings(call).compaction;
 }

@@ -28,7 +28,6 @@ export interface StartExtensionsOptions {
   host: ExtensionHost;
   /** Called at each load. At a reload, settings and trust may have changed. */
   choice: (reason: "startup" | "reload") => ExtensionChoice;
-  /** Command names of the front end. Default: none. */
   reservedCommands?: readonly string[];
 }
 

@@ -9,7 +9,6 @@ interface SummaryMakersOptions {
   invocation: Invocation;
   session: Session;
   signal: AbortSignal;
-  /** Called before an extension shows or asks something. */
   onShow: () => void;
 }
 
@@ -68,7 +67,6 @@ async function withExtensions<Result>(
   }
 }
 
-/** Records the deciding extensions of a lifecycle. */
 function recordDecisions(
   lifecycle: CompactionLifecycle,
 ): Required<Pick<SummaryMakers, "lifecycle" | "decidedBy">> {

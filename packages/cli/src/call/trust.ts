@@ -84,7 +84,6 @@ export function untrustFolder(folder: string, home: string): boolean {
   return true;
 }
 
-/** The permanent grants of a project. */
 export function pathGrants(project: string, home: string): readonly PathGrant[] {
   const real = realFolder(project);
   return readTrust(home).paths.filter((grant) => grant.project === real);

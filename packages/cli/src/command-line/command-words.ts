@@ -2,7 +2,6 @@ import type { CommandGrammar, CommandGroup } from "../grammar/command-grammar.ts
 import { aliases, commandGroups, grammar } from "../grammar/grammar.ts";
 import { nearestWord } from "../views/nearest-word.ts";
 
-/** The command of a line, and the words after its name. */
 export interface FoundCommand {
   form: CommandGrammar;
   rest: readonly string[];

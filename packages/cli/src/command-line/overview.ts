@@ -8,14 +8,12 @@ import { type Line, paragraph, span } from "../views/line.ts";
 import { wrap } from "../views/terminal-text.ts";
 import { commandsOf } from "./command-words.ts";
 
-/** Prints `bonsai --help`. */
 export function printOverview(io: CliIo): ExitCode {
   const output = new Output(io, false);
   output.lines(overview(output.width));
   return ExitCode.done;
 }
 
-/** Prints `bonsai help flags`. */
 export function printFlags(io: CliIo): ExitCode {
   const output = new Output(io, false);
   const flags = [...agentFlags.filter(({ hidden }) => hidden !== true), ...processFlags];
@@ -36,7 +34,6 @@ const processFlags: readonly OptionGrammar[] = [
   { flags: "-V, --version", description: "show the version" },
 ];
 
-/** Prints the commands of a group. */
 export function printGroup(group: CommandGroup, io: CliIo): ExitCode {
   const output = new Output(io, false);
   const { width } = output;
@@ -66,7 +63,6 @@ const MORE = "All flags: `bonsai help flags`. A command's flags: `bonsai COMMAND
 /** The flags that `bonsai --help` shows. */
 const MAIN_FLAGS = /--(print|mode|continue|resume|model|tools|extension|quiet)( |$)/;
 
-/** The text of `bonsai --help`. */
 export function overview(width: number): Line[] {
   const commands = [...commandGroups, ...grammar];
   return [

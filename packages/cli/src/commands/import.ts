@@ -26,7 +26,6 @@ export async function importTranscript(invocation: Invocation): Promise<undefine
   output.result(report, () => importView(report, output.width));
 }
 
-/** The imported session, its source, and the notices of the import. */
 function importView(report: ImportedReport, width: number): Line[] {
   const entries = counted(report.entryCount, "entry", "entries");
   const skipped = Object.entries(report.skipped).map(([type, times]) => `${type} (${count(times)})`);
@@ -59,7 +58,6 @@ function hanging(text: string, width: number): Line[] {
   return marked(span("! ", "yellow"), wrap(text, width - 2));
 }
 
-/** Takes over models, keys and settings of pi. */
 export async function importSettings({ args, io, output }: Invocation): Promise<undefined> {
   if (args[0] !== "pi")
     throw wrongUsage(

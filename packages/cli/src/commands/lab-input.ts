@@ -3,10 +3,10 @@ import { basename, join, resolve } from "node:path";
 import { type Day, type Policy, policyNamed, policyOf, recordingOf, usualPolicies } from "@bonsai-agent/lab";
 import { BonsaiError, type ModelPrices, usualCacheRules } from "@bonsai-agent/messages";
 import { listSessions } from "@bonsai-agent/session";
+import { knownCatalogue } from "../call/catalogue.ts";
 import { wrongUsage } from "../call/failure.ts";
 import type { Invocation } from "../call/invocation.ts";
 import { readJsonFile } from "../call/json-file.ts";
-import { knownCatalogue } from "../call/page-source.ts";
 import { latestSession } from "../call/session-choice.ts";
 import { openSessionFile, sessionFile, sessionPlace } from "../call/session-file.ts";
 import { inMemory, transcriptSession } from "../call/session-import.ts";
@@ -18,7 +18,7 @@ const USUAL_WINDOW = 200_000;
 
 /** The days that a call of `lab` replays: the named sessions, transcripts and folders, or the latest session of the folder. */
 export async function daysOf(invocation: Invocation): Promise<Day[]> {
-  const { io, options, output, args } = invocation;
+  const { options, args } = invocation;
   const names = args.filter((each) => each !== undefined);
   if (options.all === true && names.length > 0)
     throw wrongUsage(
@@ -33,7 +33,7 @@ export async function daysOf(invocation: Invocation): Promise<Day[]> {
       message: "These sessions contain no model answers, so there is nothing to replay.",
       hint: "Name another session. Run `bonsai session list` to list them.",
     });
-  const { models } = await knownCatalogue(io, (notice) => output.notify(notice));
+  const { models } = await knownCatalogue(invocation);
   return recordings.map((recording): Day => {
     const model = models.find(({ provider, id }) => `${provider}/${id}` === recording.model);
     const isKnown =

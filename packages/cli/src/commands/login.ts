@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import type { BonsaiError } from "@bonsai-agent/messages";
-import type { ProviderConfig, UsableModel } from "@bonsai-agent/models";
+import type { ProviderConfig } from "@bonsai-agent/models";
 import type { LoginCallbacks } from "@bonsai-agent/models/login";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { wrongUsage } from "../call/failure.ts";
@@ -16,17 +16,7 @@ import { oneLine, printableLines } from "../views/terminal-text.ts";
 import { withCommandModels } from "./command-models.ts";
 
 /** A provider in the JSON of `bonsai login`. */
-export interface LoginRow {
-  provider: string;
-  /** The name of its login; null if it only takes a key. */
-  login: string | null;
-  /** The source of its key or login; null if there is none. */
-  origin: NonNullable<UsableModel["keyOrigin"]> | null;
-  /** The environment variable for its key. */
-  variable: string | null;
-  /** End of the stored login, which is refreshed before. ISO 8601. */
-  expires: string | null;
-}
+export type LoginRow = ReturnType<typeof rowOf>;
 
 /** Logs in at a provider, or stores its key; without one, lists them. */
 export async function run(invocation: Invocation): Promise<ExitCode | undefined> {
@@ -63,7 +53,7 @@ async function listOrLogIn({ models, invocation, signal }: Omit<LogIn, "provider
   output.result(rowOf(provider, models), () => [[done]]);
 }
 
-function rowOf(config: ProviderConfig, { keys }: ModelRegistry): LoginRow {
+function rowOf(config: ProviderConfig, { keys }: ModelRegistry) {
   const { provider, login = null, apiKeyEnv = null } = config;
   const origin = keys.source(config) ?? null;
   const expires = origin === "login" ? keys.logins.state(provider)?.expires : undefined;

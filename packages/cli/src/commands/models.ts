@@ -79,10 +79,18 @@ function keyPlace(model: CatalogueModel, keys: KeyFile, home: string): string | 
   return origin === "file" || origin === "login" ? join(home, "auth.json") : null;
 }
 
-function rowOf({
-  model,
-  ...rest
-}: { model: CatalogueModel } & Pick<ModelRow, "usable" | "key" | "state" | "isDefault">): ModelRow {
+interface ModelFacts {
+  model: CatalogueModel;
+  usable: boolean;
+  /** The environment variable or the file with the key; null without a key. */
+  key: string | null;
+  /** The key or login in use, or the remedy if the model is not available. */
+  state: string;
+  isDefault: boolean;
+}
+
+/** Null stands for an unknown size or price. */
+function rowOf({ model, ...rest }: ModelFacts) {
   const { provider, id, name, contextWindow, maxOutputTokens, input, reasoning, usdPerMillionTokens } = model;
   return {
     provider,
@@ -107,32 +115,10 @@ function matchesSearch({ provider, id, name }: ModelRow, search = ""): boolean {
 }
 
 /** One row of `bonsai models --json`. */
-export interface ModelRow {
-  provider: string;
-  id: string;
-  name: string;
-  /** Tokens; null where unknown. */
-  contextWindow: number | null;
-  /** Tokens; null where unknown. */
-  maxOutputTokens: number | null;
-  input: readonly ("text" | "image")[];
-  reasoning: boolean;
-  /** Null where unknown, as for local servers. */
-  usdPerMillionTokens: { input: number; output: number; cacheRead: number; cacheWrite: number } | null;
-  /** True if it is available now. */
-  usable: boolean;
-  /** The environment variable or the file with the key; null without a key. */
-  key: string | null;
-  /** The key or login in use, or the remedy if the model is not available. */
-  state: string;
-  /** True for the model of calls that name none. */
-  isDefault: boolean;
-}
+export type ModelRow = ReturnType<typeof rowOf>;
 
 interface ModelsViewOptions {
-  /** The rows to show. */
   shown: readonly ModelRow[];
-  /** All models. */
   rows: readonly ModelRow[];
   search: string | undefined;
   all: boolean;

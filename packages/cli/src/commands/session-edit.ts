@@ -16,14 +16,12 @@ import { interruptibleDigest, type SummaryMakers, withSummaryMakers } from "../c
 import { summaryExcerpt } from "../views/compact-view.ts";
 import { compactionName } from "../views/compaction-record.ts";
 import { contextSize } from "../views/context-report.ts";
-import { fitLine, kindStyle, type Line, paragraph, quoted, span } from "../views/line.ts";
+import { excerpt, fitLine, kindStyle, type Line, paragraph, span } from "../views/line.ts";
 import { counted, sizeChange } from "../views/numbers.ts";
 import { callIn, kindOf, previewSpan } from "../views/preview.ts";
-import { printableLines, wrap } from "../views/terminal-text.ts";
 
 /** The JSON of `bonsai session fork`. */
 export interface ForkReport {
-  /** The new session. */
   id: string;
   file: string;
   parentSession: string;
@@ -31,7 +29,6 @@ export interface ForkReport {
   entryCount: number;
 }
 
-/** Copies a session up to an entry. */
 export async function fork(invocation: Invocation): Promise<undefined> {
   const { args, options, io, output } = invocation;
   const origin = openNamedSession(invocation);
@@ -110,11 +107,8 @@ function* gotoView(
   } else if (asksSummary) yield ["Wrote no summary: this move removes no message from the context."];
   if (editorText === undefined) return;
   yield* [[], [span("The message you went back to:", "bold")]];
-  const lines = printableLines(editorText).flatMap((text) => wrap(text, width - 4));
-  yield* quoted(lines.slice(0, MAX_MESSAGE_LINES), "cyan");
-  const rest = lines.length - MAX_MESSAGE_LINES;
-  if (rest > 0)
-    yield [span(`  … and ${counted(rest, "more line", "more lines")}. \`--json\` prints all of it.`, "gray")];
+  const more = " (--json shows all)";
+  yield* excerpt(editorText, { width, maxLines: MAX_MESSAGE_LINES, style: "cyan", more });
 }
 
 /** Enough of a message to recognise it. */
@@ -138,7 +132,6 @@ export interface MergeReport extends Omit<BranchMerge, "summaryEntry"> {
   decidedBy?: string | undefined;
 }
 
-/** Summarises another branch into the current one. */
 export async function merge(invocation: Invocation): Promise<ExitCode> {
   const { args, output } = invocation;
   const session = openNamedSession(invocation);
@@ -162,7 +155,6 @@ export async function merge(invocation: Invocation): Promise<ExitCode> {
   return isCancelled ? ExitCode.cancelled : ExitCode.done;
 }
 
-/** Options of a move or merge from the command line. */
 type BranchMakers = ReturnType<typeof branchMakers>;
 
 /** Moves or merges with the named model and extensions, and adds the extension that decided. */
@@ -198,12 +190,10 @@ function branchMakers(invocation: Invocation, { summariser, lifecycle }: Summary
   };
 }
 
-/** Undoes the latest compaction. */
 export function undo(invocation: Invocation): Promise<undefined> {
   return changeCompaction(invocation, undoLatestCompaction, "Undid");
 }
 
-/** Redoes the latest undone compaction. */
 export function redo(invocation: Invocation): Promise<undefined> {
   return changeCompaction(invocation, redoLatestUndo, "Redid");
 }

@@ -1,6 +1,7 @@
 import type { ModelSizes } from "@bonsai-agent/compaction";
-import { contradictedSizes } from "@bonsai-agent/compaction/host";
+import { referenceOf } from "@bonsai-agent/models";
 import { repairSession, type Session } from "@bonsai-agent/session";
+import { knownCatalogue } from "../call/catalogue.ts";
 import { wrongUsage } from "../call/failure.ts";
 import type { Invocation } from "../call/invocation.ts";
 import { printedSecrets } from "../call/printed-secrets.ts";
@@ -18,7 +19,7 @@ import { contextReport, contextSize } from "../views/context-report.ts";
 import { contextItemTable, contextReportView } from "../views/context-view.ts";
 import { type Line, paragraph, span } from "../views/line.ts";
 import { count, counted } from "../views/numbers.ts";
-import { freeModels } from "../views/session-facts.ts";
+import { freeAmong } from "../views/session-facts.ts";
 import { sessionReport, sessionView } from "../views/session-report.ts";
 import { printable } from "../views/terminal-text.ts";
 import { treeRows, treeView } from "../views/tree-view.ts";
@@ -27,7 +28,7 @@ export async function show(invocation: Invocation): Promise<undefined> {
   const { output, io } = invocation;
   const session = openNamedSession(invocation);
   const size = contextSize(session, callSettings(invocation));
-  const report = sessionReport(session, size, await freeModels(io));
+  const report = sessionReport(session, size, freeAmong((await knownCatalogue(invocation)).models));
   const shown = printedSecrets(invocation, session).value(report);
   output.result(shown, () => sessionView(shown, { width: output.width, nowMs: io.now() }));
 }
@@ -56,14 +57,13 @@ export async function context(invocation: Invocation): Promise<undefined> {
 async function latestModel(
   session: Session,
   leafId: string | null,
-  { io, output }: Invocation,
+  invocation: Invocation,
 ): Promise<ModelSizes | undefined> {
   const latest = session.projection(leafId).items.findLast(({ message }) => message.role === "assistant");
   if (latest?.message.role !== "assistant") return undefined;
-  const { provider, model: id } = latest.message;
-  const { knownCatalogue } = await import("../call/page-source.ts");
-  const { models } = await knownCatalogue(io, (notice) => output.notify(notice));
-  return models.find((each) => each.provider === provider && each.id === id);
+  const reference = `${latest.message.provider}/${latest.message.model}`;
+  const { models } = await knownCatalogue(invocation);
+  return models.find((each) => referenceOf(each) === reference);
 }
 
 export async function tree(invocation: Invocation): Promise<undefined> {
@@ -87,7 +87,7 @@ export async function diff(invocation: Invocation): Promise<undefined> {
     settings: callSettings(invocation),
     a: resolveEntryId(session, a!),
     b: b === undefined ? session.leafId : resolveEntryId(session, b),
-    isFree: await freeModels(io),
+    isFree: freeAmong((await knownCatalogue(invocation)).models),
     secrets: printedSecrets(invocation, session),
   });
   output.result(report, () => branchDiffView({ report, width: output.width, nowMs: io.now() }));
@@ -103,10 +103,9 @@ export async function doctor(invocation: Invocation): Promise<undefined> {
     if (notice.code !== "damaged_lines") output.notify(notice);
   });
   const file = session.file!;
-  const damages: ProblemRow[] = session
+  const problems: ProblemRow[] = session
     .problems()
     .map(({ line, kind, entryId, message, repair }) => ({ line, kind, entryId, message, repair }));
-  const problems = [...damages, ...sizeProblems(session)].sort((one, other) => one.line - other.line);
   session.close();
   const copy = options.repair === true ? (named ?? defaultCopy(file, problems)) : undefined;
   if (copy !== undefined) repairSession(file, copy);
@@ -122,24 +121,16 @@ export async function doctor(invocation: Invocation): Promise<undefined> {
     });
 }
 
-/** Sizes that an older version took from a provider's refusal. */
-function* sizeProblems(session: Session): Generator<ProblemRow> {
-  for (const found of contradictedSizes(session))
-    yield { ...found, kind: "contradicted_size", repair: "stays; Bonsai ignores it" };
-}
-
 /** A sound file needs no copy, unless one was asked for by name. */
 function defaultCopy(file: string, problems: readonly unknown[]): string | undefined {
   return problems.length === 0 ? undefined : `${file.replace(/\.jsonl$/, "")}.repaired.jsonl`;
 }
 
-type Problem = ReturnType<Session["problems"]>[number];
-
 /** One row of `bonsai session doctor --json`. */
-export type ProblemRow = Pick<Problem, "line" | "message" | "repair"> & {
-  kind: Problem["kind"] | "contradicted_size";
-  entryId?: string | undefined;
-};
+export type ProblemRow = Pick<
+  ReturnType<Session["problems"]>[number],
+  "line" | "kind" | "entryId" | "message" | "repair"
+>;
 
 /** Lists the damaged lines of a file, and how a repair treats each. */
 function* doctorView(

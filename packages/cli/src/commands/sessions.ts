@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { type ChangedLines, listSessions, type SessionSummary } from "@bonsai-agent/session";
+import { listSessions, type SessionSummary } from "@bonsai-agent/session";
 import type { Invocation } from "../call/invocation.ts";
 import { withProgress } from "../call/output.ts";
 import { printedSecrets } from "../call/printed-secrets.ts";
@@ -30,28 +30,9 @@ export async function run({ options, io, output }: Invocation): Promise<undefine
 }
 
 /** One row of `bonsai session list --json`, latest activity first. */
-export interface SessionRow {
-  id: string;
-  file: string;
-  cwd: string;
-  name: string | null;
-  firstMessage: string;
-  /** Absolute path of the session that this is a fork of. */
-  parentSession: string | null;
-  /** Its topic, written after the latest run that changed files. */
-  summary: string | null;
-  /** Number of changed files, and of their added and removed lines. */
-  fileCount: number;
-  added: number;
-  removed: number;
-  /** The latest changes, newest first. */
-  files: ChangedLines[];
-  /** ISO 8601. */
-  lastActivity: string;
-  sizeBytes: number;
-}
+export type SessionRow = ReturnType<typeof row>;
 
-function row(session: SessionSummary): SessionRow {
+function row(session: SessionSummary) {
   const { summary = "", fileCount = 0, added = 0, removed = 0, files = [] } = session.digest ?? {};
   return {
     id: session.id,

@@ -2,9 +2,10 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import type { PageOptions, PageSource } from "@bonsai-agent/page";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { exportMarkdown, importTranscript } from "@bonsai-agent/transcripts";
+import { knownCatalogue, secretsOf } from "../call/catalogue.ts";
 import { wrongUsage } from "../call/failure.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
-import { filePageSource, knownCatalogue, pageOptions, secretsOf } from "../call/page-source.ts";
+import { filePageSource, pageOptions } from "../call/page-source.ts";
 import { latestSession } from "../call/session-choice.ts";
 import {
   exportFormat,
@@ -69,13 +70,12 @@ async function sourceOf(invocation: Invocation): Promise<PageSource> {
   return filePageSource(file, options, () => inMemory(importTranscript({ path: file })));
 }
 
-/** Options of the page of a command's session. */
 export async function namedPageOptions(invocation: Invocation, program?: string): Promise<PageOptions> {
-  const { io, options, output } = invocation;
+  const { io, options } = invocation;
   return pageOptions({
     home: bonsaiHome(io.env),
     env: io.env,
-    catalogue: await knownCatalogue(io, (notice) => output.notify(notice)),
+    catalogue: await knownCatalogue(invocation),
     settings: callSettings(invocation),
     redact: options.redact !== false,
     program,
@@ -114,7 +114,7 @@ async function exportText(invocation: Invocation, file: string | undefined): Pro
   const { options, io, output } = invocation;
   const session = sessionOf(invocation).session;
   const leaf = typeof options.leaf === "string" ? { leafId: resolveEntryId(session, options.leaf) } : {};
-  const catalogue = await knownCatalogue(io, (notice) => output.notify(notice));
+  const catalogue = await knownCatalogue(invocation);
   const text = exportMarkdown(session, {
     ...leaf,
     all: options.all === true,

@@ -33,7 +33,6 @@ export interface DemoRun {
   served: readonly ServedRequest[];
   /** Each moment, with the index of the request after it. */
   moments: readonly { at: number; moment: Moment }[];
-  /** The server's true window. */
   windowTokens: number;
 }
 

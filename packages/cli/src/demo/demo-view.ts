@@ -11,7 +11,6 @@ import type { DemoRun, DemoViewer, Moment } from "./demo-run.ts";
 
 interface DemoViewOptions {
   print: (lines: Line[]) => void;
-  /** Columns. */
   width: number;
   /** Resolves when a reader has had time for what was just printed; `weight` is 1 for a line or two. */
   pause: (weight: number) => Promise<void>;

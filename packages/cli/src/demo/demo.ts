@@ -60,7 +60,6 @@ function report({ sessionFile, projectFolder, served, moments }: DemoRun, costUs
 interface EndingOptions {
   io: CliIo;
   costUsd: number;
-  /** Columns. */
   width: number;
 }
 

@@ -1,7 +1,6 @@
 import type { CommandGrammar } from "./command-grammar.ts";
 import { digest, focus, onlyExtension, session, summaryModel } from "./flags.ts";
 
-/** The commands for compaction and its replay. */
 export const compactionCommands: readonly CommandGrammar[] = [
   {
     name: "compact",

@@ -11,7 +11,6 @@ import {
   summaryModel,
 } from "./flags.ts";
 
-/** The commands that read and edit sessions. */
 export const sessionCommands: readonly CommandGrammar[] = [
   {
     name: "session list",

@@ -1,7 +1,6 @@
 import type { CommandGrammar } from "./command-grammar.ts";
 import { extensionFlags } from "./flags.ts";
 
-/** The commands for models, trust and extensions. */
 export const setupCommands: readonly CommandGrammar[] = [
   {
     name: "models",

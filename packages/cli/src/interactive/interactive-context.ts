@@ -16,7 +16,6 @@ import type { AutocompleteItem } from "./terminal/tui.ts";
 /** The parts of the interactive mode. Slash commands, keys and panels all get this one object. */
 export interface InteractiveContext {
   readonly call: AgentCall;
-  /** Bonsai's folder. */
   readonly home: string;
   readonly screen: Screen;
   readonly theme: Theme;
@@ -43,16 +42,13 @@ export interface InteractiveContext {
   contextChanged(): void;
   /** Runs a task that Esc aborts instead of the agent. */
   interruptible<Value>(task: (signal: AbortSignal) => Promise<Value>): Promise<Value>;
-  /** Aborts when the program ends. */
   readonly quitSignal: AbortSignal;
-  /** Ends the program. */
   quit(): void;
 }
 
 /** A slash command, `/name arguments`. Help, completion and the reference list it from these fields. */
 export interface SlashCommand {
   readonly name: string;
-  /** One line. */
   readonly description: string;
   /** The arguments, like `[focus]`. */
   readonly argumentHint?: string;

@@ -1,5 +1,5 @@
 import { type AgentCall, ExitCode } from "../call/invocation.ts";
-import { firstTheme, showFirstFrame } from "./session/first-frame.ts";
+import { showFirstFrame } from "./session/first-frame.ts";
 import { ProcessTerminal, type Terminal } from "./terminal/tui.ts";
 
 const drainMs = 500;
@@ -12,9 +12,7 @@ export function runInteractive(
   let atOnce = () => {};
   return call.io.interruptible(
     async (signal) => {
-      const theme = firstTheme(call);
-      const first = theme instanceof Promise ? await theme : theme;
-      const firstFrame = showFirstFrame(call, { terminal, signal, theme: first });
+      const firstFrame = showFirstFrame(call, { terminal, signal });
       const { screen, editor, quitSignal } = firstFrame;
       // Restores the terminal if the process ends with an error.
       const restore = () => screen.stop();

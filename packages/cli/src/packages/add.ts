@@ -9,28 +9,12 @@ import { type Line, paragraph, span, table } from "../views/line.ts";
 import { type Installation, installPackage } from "./install.ts";
 
 /** A package in the JSON of `bonsai extension add`, `list`, `remove` and `update`. */
-export interface PackageReport {
-  /** The npm name; the path of a package without one. */
-  name: string;
-  /** Null if its package.json has none. */
-  version: string | null;
-  /** `npm:NAME` or `npm:NAME@VERSION`, or an absolute path. */
-  source: string;
-  /** Absolute: the folder with its files, or the lone module. */
-  folder: string;
-}
+export type PackageReport = ReturnType<typeof packageReport>;
 
 /** The JSON of `bonsai extension add`. */
-export interface InstallReport extends PackageReport {
-  /** Absolute paths of the modules that are loaded from now on. */
-  extensions: readonly string[];
-  /** Absolute paths of its skills, prompt templates and themes, or of the folders with them. */
-  resources: readonly string[];
-  /** The package of the same name before, if there was one. */
-  replaced: Pick<PackageReport, "version" | "source"> | null;
-}
+export type InstallReport = ReturnType<typeof installReport>;
 
-export function packageReport({ name, version, source, folder }: InstalledPackage): PackageReport {
+export function packageReport({ name, version, source, folder }: InstalledPackage) {
   return { name, version: version ?? null, source, folder };
 }
 
@@ -59,7 +43,7 @@ export async function add({ args, io, output }: Invocation): Promise<ExitCode> {
   });
 }
 
-function installReport({ package: installed, entries, replaced }: Installation): InstallReport {
+function installReport({ package: installed, entries, replaced }: Installation) {
   return {
     ...packageReport(installed),
     extensions: entries,
@@ -99,17 +83,9 @@ function replacedText({ version, source, replaced }: InstallReport): string {
 }
 
 /** An extension that comes with Bonsai, in the JSON of `bonsai extension add` without a source. */
-export interface FirstPartyReport {
-  /** Its short name: `bonsai extension add NAME`. */
-  name: string;
-  /** Its npm name. */
-  package: string;
-  description: string;
-  installed: boolean;
-  version: string | null;
-}
+export type FirstPartyReport = ReturnType<typeof firstPartyReports>[number];
 
-function firstPartyReports(home: string): FirstPartyReport[] {
+function firstPartyReports(home: string) {
   const installed = new Map(installedPackages(home).packages.map((each) => [each.name, each]));
   return firstPartyExtensions.map((each) => {
     const found = installed.get(each.package);

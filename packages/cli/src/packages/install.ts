@@ -46,7 +46,6 @@ export interface InstallPackageOptions {
   signal?: AbortSignal;
 }
 
-/** The result of an installation. */
 export interface Installation {
   package: InstalledPackage;
   /** Absolute paths of its extensions. */

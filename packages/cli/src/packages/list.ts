@@ -14,7 +14,7 @@ import { agentCallSettings } from "../call/settings.ts";
 import { chosenExtensions } from "../call/start-extensions.ts";
 import { type Line, marked, paragraph, span, table } from "../views/line.ts";
 import { printable, wrap } from "../views/terminal-text.ts";
-import { type PackageReport, packageReport } from "./add.ts";
+import { packageReport } from "./add.ts";
 
 /** Lists the extensions that would run here. Runs none of them. */
 export async function run(invocation: Invocation): Promise<undefined> {
@@ -35,7 +35,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
   output.result(report, () => listView(report, { width: output.width, cwd: io.cwd, home }));
 }
 
-function listedPackage(installed: InstalledPackage): ListedPackage {
+function listedPackage(installed: InstalledPackage) {
   const { entries, problems } = packageExtensions(installed.folder);
   const resources = allPackageResources(installed.folder);
   const isEmpty = entries.length + problems.length + resources.problems.length + resources.paths.length === 0;
@@ -55,13 +55,7 @@ function withoutExtension({ name, folder }: InstalledPackage): FindProblem {
   };
 }
 
-interface ListedPackage extends PackageReport {
-  /** Absolute paths of its modules. */
-  extensions: readonly string[];
-  /** Absolute paths of its skills, prompt templates and themes, or of the folders with them. */
-  resources: readonly string[];
-  problems: readonly FindProblem[];
-}
+type ListedPackage = ReturnType<typeof listedPackage>;
 
 /** The JSON of `bonsai extension list`. */
 export interface ListReport {
@@ -76,7 +70,6 @@ export interface ListReport {
 interface ListViewOptions {
   width: number;
   cwd: string;
-  /** Bonsai's home folder. */
   home: string;
 }
 

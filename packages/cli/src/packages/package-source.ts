@@ -8,7 +8,6 @@ import { findFirstParty, firstPartyExtensions, SHIPPED_PREFIX, shippedFolder } f
 import { isNpmName } from "../call/installed-packages.ts";
 import { didYouMean } from "../views/nearest-word.ts";
 
-/** A package of npm. */
 export interface NpmSource {
   kind: "npm";
   name: string;

@@ -1,6 +1,6 @@
 import type { FindProblem } from "@bonsai-agent/extension/host";
 import { bonsaiHome } from "@bonsai-agent/session";
-import { type ErrorJson, errorJson } from "../call/event-json.ts";
+import { errorJson } from "../call/event-json.ts";
 import { SHIPPED_PREFIX } from "../call/first-party.ts";
 import { type InstalledPackage, installedPackages } from "../call/installed-packages.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
@@ -35,13 +35,7 @@ export interface UpdateReport {
   problems: readonly FindProblem[];
 }
 
-export interface PackageUpdateReport extends PackageReport {
-  /** Null if its package.json had none. */
-  versionBefore: string | null;
-  status: PackageUpdate["status"];
-  /** Why the update failed. The package is as before. */
-  error: ErrorJson | null;
-}
+export type PackageUpdateReport = ReturnType<typeof packageUpdate>;
 
 /** The result of an update for one package. */
 interface PackageUpdate {
@@ -122,7 +116,7 @@ async function updateOne(
   }
 }
 
-function packageUpdate({ before, after, status, error }: PackageUpdate): PackageUpdateReport {
+function packageUpdate({ before, after, status, error }: PackageUpdate) {
   return {
     ...packageReport(after),
     versionBefore: before.version ?? null,

@@ -85,7 +85,7 @@ export const rpcHandlers: RpcHandlers = {
   get_available_thinking_levels: ({ host }) => ({ levels: levelsOf(host.agent.model) }),
   get_commands: async ({ host: { app } }) => ({
     commands: [
-      ...app.extensions.commands.map(({ name, description, extensionPath: path }) => ({
+      ...app.extensions.now.commands.map(({ name, description, extensionPath: path }) => ({
         name,
         description,
         source: "extension" as const,
@@ -125,7 +125,7 @@ async function prompt(
   work: RpcWork,
   { streamingBehavior, ...input }: RpcParams<"prompt">,
 ): Promise<{ queued: boolean }> {
-  const { extensions } = work.host.app;
+  const extensions = work.host.app.extensions.now;
   if (!extensions.hasCommand(input.message)) {
     await warnUnknownCommand(work.host, input.message);
     return send(work, input, streamingBehavior);
@@ -136,7 +136,7 @@ async function prompt(
 
 /** @throws BonsaiError `rpc_command_invalid` for a command of an extension: it cannot wait in the queue */
 function queue(work: RpcWork, input: Input, behavior: "steer" | "followUp"): Promise<{ queued: boolean }> {
-  if (!work.host.app.extensions.hasCommand(input.message)) return send(work, input, behavior);
+  if (!work.host.app.extensions.now.hasCommand(input.message)) return send(work, input, behavior);
   throw new BonsaiError({
     code: "rpc_command_invalid",
     message: `${input.message.split(/\s/, 1)} is a command of an extension, which cannot wait in the queue.`,
@@ -254,10 +254,11 @@ async function bash(
   }
 }
 
-function extensionsOf({ app: { extensions } }: AgentHost): RpcExtensions {
+function extensionsOf({ app }: AgentHost): RpcExtensions {
+  const { loaded, failed, flags } = app.extensions.now;
   return {
-    loaded: extensions.loaded,
-    failed: extensions.failed.map(({ path, error }) => ({ path, error: errorJson(error) })),
-    flags: [...extensions.flags].map(([name, flag]) => ({ name, ...flag })),
+    loaded,
+    failed: failed.map(({ path, error }) => ({ path, error: errorJson(error) })),
+    flags: [...flags].map(([name, flag]) => ({ name, ...flag })),
   };
 }

@@ -125,7 +125,6 @@ export class RpcDispatcher {
   }
 }
 
-/** A valid command. */
 interface ReadCommand {
   id: RpcId | undefined;
   name: RpcCommandName;

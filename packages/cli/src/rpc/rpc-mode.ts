@@ -69,7 +69,6 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
 interface RpcReviewOptions {
   asked: RpcUi;
   note: (line: RpcNote) => void;
-  /** The work is stopped. */
   stopped: AbortSignal;
   host: () => AgentHost | undefined;
 }

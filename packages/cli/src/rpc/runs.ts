@@ -15,7 +15,6 @@ export class RpcRuns {
   readonly #waiting = new Set<() => void>();
   /** Results whose unsent texts were written: texts of one run share its result. */
   readonly #unsentNoted = new WeakSet<RunResult>();
-  /** The client's running command. */
   bash: AbortController | undefined;
   /** True while a request waits for its retry. */
   isRetrying = false;

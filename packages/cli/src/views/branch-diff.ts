@@ -1,64 +1,20 @@
 import { branchDiff, type CompactionSettings, readContext } from "@bonsai-agent/compaction";
 import { branchWords } from "@bonsai-agent/compaction/host";
-import {
-  contextTokens,
-  costPhrase,
-  type KnownCost,
-  knownUsd,
-  SecretFilter,
-  type Usage,
-} from "@bonsai-agent/messages";
+import { contextTokens, costPhrase, knownUsd, SecretFilter } from "@bonsai-agent/messages";
 import type { LinePart } from "@bonsai-agent/messages/numbers";
 import { type Entry, entryParts, type Session } from "@bonsai-agent/session";
-import { fitLine, kindStyle, type Line, marked, paragraph, type Span, span } from "./line.ts";
+import { excerpt, fitLine, kindStyle, type Line, marked, paragraph, type Span, span } from "./line.ts";
 import { age, count, counted, duration, tokensText } from "./numbers.ts";
 import { callIn, fitPreview, kindOf, previewSpan, previewText } from "./preview.ts";
 import { FactCounter, type IsFree } from "./session-facts.ts";
-import { oneLine, printableLines, truncate, wrap } from "./terminal-text.ts";
+import { oneLine, truncate, wrap } from "./terminal-text.ts";
 
 type BranchSide = ReturnType<typeof branchDiff>["a"];
 
 /** The JSON of `bonsai session diff`. */
-export interface BranchDiffReport extends Pick<ReturnType<typeof branchDiff>, "relation" | "sharedFiles"> {
-  /** Null without a common entry. */
-  commonAncestor: PlaceReport | null;
-  /** Number of common entries. */
-  commonEntries: number;
-  a: BranchSideReport;
-  b: BranchSideReport;
-}
-
-/** One place in the tree. */
-export interface PlaceReport {
-  entryId: string;
-  kind: string;
-  preview: string;
-  label?: string;
-  /** ISO 8601. */
-  timestamp: string;
-}
-
-/** The work on one side after the split. */
-export interface BranchSideReport
-  extends Pick<
-    BranchSide,
-    "turns" | "files" | "commands" | "words" | "compactions" | "branchSummaries" | "lastAnswer"
-  > {
-  /** Null for the place before every entry. */
-  leaf: PlaceReport | null;
-  /** Oldest first. */
-  entryIds: string[];
-  /** ISO 8601: the first and last message; null without one. */
-  firstActivity: string | null;
-  lastActivity: string | null;
-  /** The sum of all requests on this side. */
-  usage: Usage;
-  /** Null if a part is unknown. */
-  costUsd: number | null;
-  cost: KnownCost;
-  /** The whole context at its end. */
-  context: { tokens: number; isEstimate: boolean };
-}
+export type BranchDiffReport = ReturnType<typeof branchDiffReport>;
+type BranchSideReport = ReturnType<typeof sideReport>;
+type PlaceReport = ReturnType<typeof placeOf>;
 
 interface BranchDiffReportOptions {
   session: Session;
@@ -73,7 +29,7 @@ interface BranchDiffReportOptions {
 const noSecrets = new SecretFilter([], false);
 
 /** Compares two positions of a session. @throws BonsaiError `tree_target_unknown` */
-export function branchDiffReport(options: BranchDiffReportOptions): BranchDiffReport {
+export function branchDiffReport(options: BranchDiffReportOptions) {
   const { session, secrets = noSecrets } = options;
   const { commonAncestor, a, b, ...diff } = branchDiff(options);
   return secrets.value({
@@ -89,7 +45,7 @@ export function branchDiffReport(options: BranchDiffReportOptions): BranchDiffRe
 function sideReport(
   side: BranchSide,
   { session, settings, isFree, secrets = noSecrets }: BranchDiffReportOptions,
-): BranchSideReport {
+) {
   const { leafId, entries, ...done } = side;
   const counter = new FactCounter();
   for (const entry of entries) counter.add(entry);
@@ -110,7 +66,7 @@ function sideReport(
   };
 }
 
-function placeOf(session: Session, entry: Entry, secrets: SecretFilter): PlaceReport {
+function placeOf(session: Session, entry: Entry, secrets: SecretFilter) {
   const label = session.label(entry.id);
   return {
     entryId: entry.id,
@@ -288,11 +244,8 @@ function summaryLines({ compactions, branchSummaries }: BranchSideReport, width:
 }
 
 function answerLines({ lastAnswer }: BranchSideReport, width: number): Line[] {
-  if (lastAnswer === undefined) return [];
-  const lines = printableLines(lastAnswer.text).flatMap((line) => wrap(line, width - 4));
-  const shown = lines.slice(0, MAX_ANSWER_LINES).map((line): Line => [span("  │ ", "green"), line]);
-  const rest = lines.length - shown.length;
-  return rest === 0 ? shown : [...shown, [span(`  │ … and ${counted(rest, "line")} more`, "gray")]];
+  const { text } = lastAnswer ?? { text: "" };
+  return text === "" ? [] : excerpt(text, { width, maxLines: MAX_ANSWER_LINES, style: "green" });
 }
 
 function bounded(lines: Line[], most: number, noun: string): Line[] {

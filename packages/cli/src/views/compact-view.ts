@@ -8,10 +8,10 @@ import {
   readableSummary,
 } from "@bonsai-agent/messages";
 import type { ProjectionItem } from "@bonsai-agent/session";
-import { type Line, paragraph, quoted, span } from "./line.ts";
+import { excerpt, type Line, paragraph, span } from "./line.ts";
 import { counted, sizeChange, tokensText } from "./numbers.ts";
 import { planPicture, planView } from "./plan-view.ts";
-import { printable, printableLines, wrap } from "./terminal-text.ts";
+import { printable } from "./terminal-text.ts";
 
 export interface CompactViewOptions {
   result: CompactionResult;
@@ -80,7 +80,6 @@ function writtenTo(file: string): Line {
   return ["Saved to ", span(file, "cyan")];
 }
 
-/** The planned requests to a model, and their price. */
 export function plannedText({ model, requests, costUsd, failure }: PlannedCost): string {
   if (requests.length === 0) return `${model} is not available. ${failure ?? ""}`.trimEnd();
   const inputTokens = requests.reduce((sum, each) => sum + each.inputTokens, 0);
@@ -108,10 +107,7 @@ function costOfRequests(costUsd: number | null): KnownCost {
 function* written({ result, decidedBy, file, width }: CompactViewOptions): Generator<Line> {
   if (decidedBy !== undefined) {
     yield ["Summary by ", span(decidedBy, "cyan")];
-    const lines = readableSummary(result.summary ?? "")
-      .split("\n")
-      .flatMap((text) => wrap(printable(text), width - 4));
-    yield* quoted(lines, "cyan");
+    yield* excerpt(readableSummary(result.summary ?? ""), { width, style: "cyan" });
     yield [];
   }
   if (file !== undefined) yield writtenTo(file);
@@ -128,11 +124,9 @@ function* written({ result, decidedBy, file, width }: CompactViewOptions): Gener
 const EXCERPT_LINES = 24;
 
 /** The beginning of a summary, where `--json` has all of it. */
-export function* summaryExcerpt(summary: string, width: number): Generator<Line> {
-  const lines = printableLines(readableSummary(summary)).flatMap((line) => wrap(line, width - 4));
-  yield* quoted(lines.slice(0, EXCERPT_LINES), "magenta");
-  const left = lines.length - EXCERPT_LINES;
-  if (left > 0) yield [span(`  │ … ${counted(left, "more line")} (--json shows all)`, "gray")];
+export function summaryExcerpt(summary: string, width: number): Line[] {
+  const more = " (--json shows all)";
+  return excerpt(readableSummary(summary), { width, maxLines: EXCERPT_LINES, style: "magenta", more });
 }
 
 /** The reported fields of a result, in this order. */

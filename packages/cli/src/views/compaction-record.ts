@@ -1,47 +1,27 @@
 import { manifestOf, summaryLoss } from "@bonsai-agent/compaction";
-import type { SummaryLoss } from "@bonsai-agent/compaction/host";
 import type { TokenEstimator } from "@bonsai-agent/messages";
 import type { CompactionEntry, Session } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
 import { moment } from "./numbers.ts";
 import { oneLine } from "./terminal-text.ts";
 
-/** The latest compaction of a path, derived from its entries. */
-export interface CompactionRecord {
-  summary: string;
-  /** Messages that the summary replaces, with those of earlier compactions. */
-  compactedMessageCount: number;
-  /** Messages of the context that it summarised; null if not recorded. */
-  summarisedCount: number | null;
-  tokensBefore: number;
-  /** The estimated part of `tokensBefore`; null if not recorded. */
-  estimatedTokensBefore: number | null;
-  /** Recorded; else estimated, with the known part of prompt and tools. */
-  tokensAfter: number;
-  /** Valid compactions on the path, this one included. */
-  compactionCount: number;
-  /** The summary of the compaction before; null for the first. */
-  previousSummary: string | null;
-  /** ISO 8601. */
-  lastCompactedAt: string;
-  /** The user's words and the terms in the summary; null if not recorded. */
-  carried: NonNullable<SummaryLoss["carried"]> | null;
-  /** Facts that the summary left out, and those put back; null if this was not checked. */
-  loss: NonNullable<SummaryLoss["loss"]> | null;
-}
+/** The latest compaction of a path. Null stands for a fact that was not recorded. */
+export type CompactionRecord = NonNullable<ReturnType<typeof compactionRecord>>;
 
 /** The record of the latest valid compaction; null without one. */
 export function compactionRecord(
   session: Session,
   { estimator, overheadTokens }: { estimator: TokenEstimator; overheadTokens: number },
-): CompactionRecord | null {
+) {
   const [live, ...earlier] = liveCompactions(session);
   if (live === undefined) return null;
   const { estimatedTokensBefore, tokensAfter, summarised, turnPrefix } = manifestOf(live) ?? {};
   const { carried = null, loss = null } = summaryLoss(live, session.entry(live.parentId ?? ""));
   return {
     summary: live.summary,
+    /** Messages that the summary replaces, with those of earlier compactions. */
     compactedMessageCount: compactedMessages(session, live),
+    /** Messages of the context that it summarised. */
     summarisedCount: recordedCount(summarised, turnPrefix),
     tokensBefore: live.tokensBefore,
     estimatedTokensBefore: typeof estimatedTokensBefore === "number" ? estimatedTokensBefore : null,

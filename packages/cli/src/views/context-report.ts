@@ -27,7 +27,6 @@ export interface ContextPart {
   files?: readonly string[];
 }
 
-/** One message of the context. */
 export interface ContextItem {
   entryId: string;
   role: string;

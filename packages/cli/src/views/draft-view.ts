@@ -6,18 +6,11 @@ import {
 } from "@bonsai-agent/compaction";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import { type Model, readableSummary } from "@bonsai-agent/messages";
-import {
-  type CompactionReport,
-  compactionReport,
-  lossView,
-  plannedCost,
-  plannedText,
-  requestWords,
-} from "./compact-view.ts";
-import { type Line, paragraph, quoted, span } from "./line.ts";
+import { compactionReport, lossView, plannedCost, plannedText, requestWords } from "./compact-view.ts";
+import { excerpt, type Line, paragraph, span } from "./line.ts";
 import { counted, sizeChange, tokensText } from "./numbers.ts";
 import { planPicture, planView } from "./plan-view.ts";
-import { oneLine, printable, wrap } from "./terminal-text.ts";
+import { oneLine, printable } from "./terminal-text.ts";
 
 /** A way to cut a draft elsewhere. */
 type CutChoice = keyof CompactionDraft["cuts"];
@@ -116,28 +109,13 @@ export function* draftView(draft: CompactionDraft, model: Model, width: number):
   const shown = result.summary === undefined ? userWords.join("\n") : readableSummary(result.summary);
   if (shown === "") return;
   yield [span(result.summary === undefined ? "Copied from your messages" : "Summary", "bold")];
-  const lines = shown.split("\n").flatMap((text) => wrap(printable(text), width - 4));
-  yield* quoted(lines, "cyan");
+  yield* excerpt(shown, { width, style: "cyan" });
 }
 
 /** A draft as data, for a program. */
-export interface DraftReport {
-  stage: CompactionDraft["stage"];
-  reason: CompactionDraft["reason"];
-  result: CompactionReport;
-  userWords: readonly string[];
-  prose?: string | undefined;
-  isEdited: boolean;
-  focus?: string | undefined;
-  summariser?: string | undefined;
-  caveat?: string | undefined;
-  problem?: string | undefined;
-  /** The nearest other cuts. */
-  cuts: CompactionDraft["cuts"];
-  actions: readonly ReviewDecision["action"][];
-}
+export type DraftReport = ReturnType<typeof draftReport>;
 
-export function draftReport(draft: CompactionDraft, model: Model): DraftReport {
+export function draftReport(draft: CompactionDraft, model: Model) {
   const { stage, reason, userWords, prose, isEdited, focus, summariser, caveat, problem, cuts } = draft;
   const result = compactionReport(draft.result, { decidedBy: draft.result.decidedBy, model });
   const facts = { userWords, prose, isEdited, focus, summariser, caveat, problem, cuts };

@@ -1,33 +1,33 @@
 import { styleText } from "node:util";
-import { count, largest } from "./numbers.ts";
-import { printable, textWidth, truncate, wrap } from "./terminal-text.ts";
+import { count, counted, largest } from "./numbers.ts";
+import { printable, printableLines, textWidth, truncate, wrap } from "./terminal-text.ts";
 
 /** Names of colours and modifiers, as `styleText` takes them. */
 export type Style = Parameters<typeof styleText>[0];
 
 /** A piece of a line in one style. Printing makes unsafe characters visible. */
-export interface Span {
+export interface Span<Look = Style> {
   readonly text: string;
-  readonly style?: Style | undefined;
+  readonly style?: Look | undefined;
   /** The text in fewer columns. Default: it loses its end. */
   readonly fit?: (columns: number) => string;
 }
 
 /** One line of human output. */
-export type Line = readonly (string | Span)[];
+export type Line<Look = Style> = readonly (string | Span<Look>)[];
 
 export function span(text: string, style?: Style): Span {
   return { text, style };
 }
 
-export function lineWidth(line: Line): number {
+export function lineWidth(line: Line<unknown>): number {
   return line.reduce((sum, part) => sum + textWidth(printable(textOf(part))), 0);
 }
 
 /** The line, cut to at most `width` columns. */
-export function fitLine(line: Line, width: number): Line {
+export function fitLine<Look = Style>(line: Line<Look>, width: number): Line<Look> {
   if (lineWidth(line) <= width) return line;
-  const fitted: Span[] = [];
+  const fitted: Span<Look>[] = [];
   let left = width;
   for (const part of line) {
     const text = printable(textOf(part));
@@ -44,15 +44,19 @@ export function fitLine(line: Line, width: number): Line {
 
 /** The line as text, with colours when asked for, without trailing space. */
 export function renderLine(line: Line, colour: boolean): string {
-  return line
-    .map((part) => {
-      const text = printable(textOf(part));
-      const style = styleOf(part);
-      if (!colour || style === undefined || text.trim() === "") return text;
-      return styleText(style, text, { validateStream: false });
-    })
-    .join("")
-    .trimEnd();
+  const drawn = drawLine(line, (style, text) =>
+    colour ? styleText(style, text, { validateStream: false }) : text,
+  );
+  return drawn.trimEnd();
+}
+
+export function drawLine<Look>(line: Line<Look>, draw: (look: Look, text: string) => string): string {
+  const parts = line.map((part) => {
+    const text = printable(textOf(part));
+    const look = styleOf(part);
+    return look === undefined || text.trim() === "" ? text : draw(look, text);
+  });
+  return parts.join("");
 }
 
 /** A text in lines of at most `width` columns. */
@@ -72,20 +76,36 @@ export function quoted(lines: readonly string[], style: Style): Line[] {
   return lines.map((line) => [span("  │ ", style), line]);
 }
 
+/** A quoted text; after `maxLines`, the number of the other lines. */
+export function excerpt(
+  text: string,
+  {
+    width,
+    maxLines = Number.POSITIVE_INFINITY,
+    style,
+    more = "",
+  }: { width: number; maxLines?: number; style: Style; more?: string },
+): Line[] {
+  const lines = printableLines(text).flatMap((line) => wrap(line, width - 4));
+  const rest = lines.length - maxLines;
+  const shown = quoted(lines.slice(0, maxLines), style);
+  return rest <= 0 ? shown : [...shown, [span(`  │ … ${counted(rest, "more line")}${more}`, "gray")]];
+}
+
 /** Cuts a text that fills the line exactly, too, because more of the line follows. */
 function cut(
-  part: string | Span,
+  part: string | Span<unknown>,
   { text, left, width }: { text: string; left: number; width: number },
 ): string {
   if (typeof part !== "string" && part.fit !== undefined && width > left) return part.fit(left);
   return truncate(width > left ? text : `${text} `, left);
 }
 
-function textOf(part: string | Span): string {
+function textOf(part: string | Span<unknown>): string {
   return typeof part === "string" ? part : part.text;
 }
 
-function styleOf(part: string | Span): Style | undefined {
+function styleOf<Look>(part: string | Span<Look>): Look | undefined {
   return typeof part === "string" ? undefined : part.style;
 }
 
@@ -97,7 +117,6 @@ export interface Column {
 
 interface TableOptions {
   columns: readonly Column[];
-  /** Columns of the terminal. */
   width: number;
   /** Blanks before the first column; default 0. */
   indent?: number;
@@ -150,7 +169,6 @@ export interface BarPart {
 }
 
 interface BarOptions {
-  /** Columns of the whole bar. */
   width: number;
   /** The value of the whole width; default: the sum of the parts. */
   whole?: number;

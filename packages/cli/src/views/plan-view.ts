@@ -181,11 +181,9 @@ type Fate = "fixed" | "summarised" | "turnPrefix" | "masked" | "shortened" | "ke
 interface PlanPart {
   fate: Fate;
   items: number;
-  /** Tokens before. */
   tokens: number;
 }
 
-/** An item that the picture names. */
 interface PlanPlace {
   entryId: string;
   kind: string;

@@ -1,31 +1,8 @@
 import { basename } from "node:path";
-import { BonsaiError, type CostSum, isFreeModel, type Model, type Usage } from "@bonsai-agent/messages";
-import { loadCatalogue } from "@bonsai-agent/models";
-import {
-  answeringModel,
-  bonsaiHome,
-  type Entry,
-  type SessionHeader,
-  UsageCounter,
-} from "@bonsai-agent/session";
+import { isFreeModel, type Model } from "@bonsai-agent/messages";
+import { answeringModel, type Entry, type SessionHeader, UsageCounter } from "@bonsai-agent/session";
 
-/** Sums over all entries of a session, on all its branches. */
-interface SessionFacts {
-  entryCount: number;
-  /** Messages by role, other entries by type; only what occurs. */
-  counts: Record<string, number>;
-  /** Usage of all requests: answers, compactions, branch summaries, side requests. */
-  usage: Usage;
-  /** The known cost. */
-  cost: CostSum;
-  /** Answers by `provider/model`, most first. */
-  models: { model: string; answers: number }[];
-  /** ISO 8601: first and last message; null without a readable time. */
-  firstActivity: string | null;
-  lastActivity: string | null;
-}
-
-/** Adds up entries and keeps none of them. */
+/** Sums over all entries of a session, on all its branches. Keeps no entry. */
 export class FactCounter {
   readonly #startMs: number;
   readonly #counts = new Map<string, number>();
@@ -53,7 +30,7 @@ export class FactCounter {
     this.#activity.last = Math.max(this.#activity.last, ms);
   }
 
-  facts(): SessionFacts {
+  facts() {
     return {
       entryCount: this.#entryCount,
       counts: Object.fromEntries(sortByCount(this.#counts)),
@@ -90,21 +67,6 @@ export type IsFree = (model: string) => boolean;
 export function freeAmong(models: readonly Model[]): IsFree {
   const free = new Set(models.filter(isFreeModel).map(({ provider, id }) => `${provider}/${id}`));
   return (model) => free.has(model);
-}
-
-/** The free models, for commands without a model. None if the catalogue is unreadable. */
-export async function freeModels({
-  env,
-}: {
-  env: Readonly<Record<string, string | undefined>>;
-}): Promise<IsFree> {
-  try {
-    const { models } = await loadCatalogue({ home: bonsaiHome(env), env });
-    return freeAmong(models);
-  } catch (error) {
-    if (!BonsaiError.is(error)) throw error;
-    return () => false;
-  }
 }
 
 /** `fork of ID`, by the id in the name of its origin's file, or by that name. */

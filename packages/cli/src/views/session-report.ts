@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { FileOperationCounter } from "@bonsai-agent/compaction/host";
-import { contextTokens, costText, type KnownCost, knownUsd, type Usage } from "@bonsai-agent/messages";
+import { contextTokens, costText, knownUsd } from "@bonsai-agent/messages";
 import { usdColumn } from "@bonsai-agent/messages/numbers";
 import type { Session } from "@bonsai-agent/session";
 import { lossView, summaryExcerpt } from "./compact-view.ts";
@@ -25,47 +25,10 @@ import { FactCounter, type IsFree } from "./session-facts.ts";
 import { oneLine, wrap } from "./terminal-text.ts";
 
 /** The JSON of `bonsai session show`. */
-export interface SessionReport {
-  id: string;
-  /** Null for a session in memory. */
-  file: string | null;
-  /** 0 if the file does not exist yet. */
-  sizeBytes: number;
-  /** Version of the format on disk. */
-  version: number;
-  cwd: string;
-  name: string | null;
-  parentSession: string | null;
-  /** ISO 8601. */
-  createdAt: string;
-  /** The times of the first and the last message. */
-  firstActivity: string | null;
-  lastActivity: string | null;
-  leafId: string | null;
-  entryCount: number;
-  /** Messages by role, other entries by type. */
-  counts: Record<string, number>;
-  branchCount: number;
-  /** The known tokens of the next request. `isEstimate` if no provider's report can be trusted, else `estimatedTokens` since the report. */
-  context: { items: number; tokens: number; isEstimate: boolean; estimatedTokens: number };
-  usage: Usage;
-  /** Null if a part is unknown; `usage.cost` has the known part. */
-  costUsd: number | null;
-  cost: KnownCost;
-  models: { model: string; answers: number }[];
-  readFiles: string[];
-  modifiedFiles: string[];
-  /** Damages that `bonsai session doctor` lists. */
-  problemCount: number;
-  compaction: CompactionRecord | null;
-}
+export type SessionReport = ReturnType<typeof sessionReport>;
 
 /** Counts all branches in one reading of the file. */
-export function sessionReport(
-  session: Session,
-  size: ReturnType<typeof contextSize>,
-  isFree: IsFree,
-): SessionReport {
+export function sessionReport(session: Session, size: ReturnType<typeof contextSize>, isFree: IsFree) {
   const { header, file = null } = session;
   const counter = new FactCounter(header);
   const files = new FileOperationCounter();

@@ -6,16 +6,10 @@ import { moment } from "./numbers.ts";
 import { callIn, kindOf, previewOf } from "./preview.ts";
 
 /** A source of a summary line, for a list. */
-export interface SourceEntry {
-  entryId: string;
-  kind: string;
-  /** ISO 8601; null if the entry has none. */
-  timestamp: string | null;
-  preview: string;
-}
+export type SourceEntry = NonNullable<ReturnType<typeof sourceEntry>>;
 
 /** Undefined for a damaged entry. */
-export function sourceEntry(session: Session, entryId: string): SourceEntry | undefined {
+export function sourceEntry(session: Session, entryId: string) {
   const entry = session.entry(entryId);
   if (entry === undefined) return undefined;
   const { timestamp = null } = entry as { timestamp?: string };

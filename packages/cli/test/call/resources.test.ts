@@ -35,7 +35,7 @@ function resourcesWith({ files = {}, options = {}, isTrusted = true, front = [] 
     },
     settings: () => settings,
     lifecycle,
-    extensions: { loaded: extensions, commands: extensions },
+    extensions: { now: { loaded: extensions, commands: extensions } },
     reservedCommands: front,
     onNotice: (notice) => notices.push(notice),
   });

@@ -18,7 +18,7 @@ function open(size: { columns?: number; rows?: number } = {}) {
   const unused = () => expect.unreachable();
   const ui = extensionUi({
     ...{ screen, cwd: tmpdir(), signal: end.signal },
-    themes: new ThemeControl({ screen, choice: "auto" }),
+    themes: new ThemeControl(screen, "auto"),
     editor: Object.assign(editor, { takeEditor: unused }),
     completion: { add: unused },
     working: { setWorkingMessage: unused, setWorkingIndicator: unused, setWorkingVisible: unused },

@@ -32,7 +32,6 @@ const colour = (r: number, g: number, b: number) => `\u001b[38;2;${r};${g};${b}m
 export const red = colour(255, 0, 0);
 export const green = colour(0, 255, 0);
 export const blue = colour(0, 0, 255);
-export const darkBorder = "\u001b[38;5;240m─";
 export const lightBorder = "\u001b[38;5;248m─";
 
 export const openedWith = (setup: Setup, options: OpenInteractiveOptions = {}) =>

@@ -12,7 +12,6 @@ import {
   contextTokens as usageTokens,
 } from "@bonsai-agent/messages";
 import { chars4FloorEstimator, isGoodAnswer, UNSEEN_TOKENS } from "@bonsai-agent/messages/host";
-import { tokensText } from "@bonsai-agent/messages/numbers";
 import {
   type Entry,
   type Projection,
@@ -269,7 +268,7 @@ function recordedCalibration({ session, leafId, projection }: Place): Calibratio
     const known = calibrationIn(entry);
     if (known === undefined) continue;
     // Reads only entries that the model still sees, so that opening a session reads nothing more.
-    const verdict = verdicts.get(entry) ?? contradicts(session, entry, true);
+    const verdict = verdicts.get(entry) ?? contradicts(session, entry);
     verdicts.set(entry, verdict);
     if (!verdict) return known;
   }
@@ -287,7 +286,7 @@ function calibrationIn(entry: Entry): Calibration | undefined {
  * True for a stored calibration that usage rules out: its overhead, or the size of the context that it was learned from,
  * is above the usage of the answer before it and everything since. Older versions stored the claims of refusals.
  */
-function contradicts(session: Session, record: Entry, isInViewOnly: boolean): boolean {
+function contradicts(session: Session, record: Entry): boolean {
   const calibration = calibrationIn(record);
   if (calibration === undefined) return false;
   const { ratio, overheadTokens } = calibration;
@@ -295,13 +294,12 @@ function contradicts(session: Session, record: Entry, isInViewOnly: boolean): bo
   const manifest = record.type === "compaction" ? manifestOf(record) : undefined;
   let sinceTokens = record.type === "compaction" ? tokenEstimator.text(String(record.summary)) : 0;
   let claimedTokens = Math.max(overheadTokens, manifest?.tokensBefore ?? 0);
-  for (const entry of olderEntries(session, record, isInViewOnly)) {
+  for (const entry of olderEntries(session, record)) {
     const message = projectEntry(entry)?.message;
     if (message !== undefined && isGoodAnswer(message))
       return claimedTokens > usageTokens(message.usage) * MAX_COUNT_ERROR + sinceTokens * MAX_ESTIMATE_ERROR;
     // A record that repeats an older one has its verdict.
-    if (calibrationIn(entry)?.overheadTokens === overheadTokens)
-      return contradicts(session, entry, isInViewOnly);
+    if (calibrationIn(entry)?.overheadTokens === overheadTokens) return contradicts(session, entry);
     if (changesContext(entry)) claimedTokens = overheadTokens;
     else if (message !== undefined) sinceTokens += tokenEstimator.message(message);
   }
@@ -314,12 +312,12 @@ function contradicts(session: Session, record: Entry, isInViewOnly: boolean): bo
 const MAX_OLDER_ENTRIES = 1_000;
 
 /** The entries before a record, newest first. */
-function* olderEntries(session: Session, record: Entry, isInViewOnly: boolean): Generator<Entry> {
+function* olderEntries(session: Session, record: Entry): Generator<Entry> {
   let keptFrom: string | undefined;
   let entry: Entry | undefined = record;
   for (let steps = 0; steps < MAX_OLDER_ENTRIES; steps += 1) {
     if (entry.type === "compaction") keptFrom ??= entry.firstKeptEntryId;
-    if (entry.parentId === null || (isInViewOnly && entry.id === keptFrom)) return;
+    if (entry.parentId === null || entry.id === keptFrom) return;
     entry = session.entry(entry.parentId);
     if (entry === undefined) return;
     yield entry;
@@ -331,21 +329,4 @@ function changesContext(entry: Entry): boolean {
   if (compactionChange(entry) !== undefined) return true;
   if (pinChange(entry)?.isPinned === false) return true;
   return entry.type === "compaction" || entry.type === "context_edit";
-}
-
-/** The stored sizes of all branches that usage rules out, in file order. Reads the records of compactions. */
-export function* contradictedSizes(
-  session: Session,
-): Generator<{ line: number; entryId: string; message: string }> {
-  for (const { id, type, line } of session.index().records()) {
-    if (type !== "compaction" && type !== "custom") continue;
-    const entry = session.entry(id);
-    if (entry === undefined || !contradicts(session, entry, false)) continue;
-    const overhead = tokensText(calibrationIn(entry)?.overheadTokens ?? 0, true);
-    yield {
-      line,
-      entryId: id,
-      message: `A stored size contradicts the usage of the answers: ${overhead} beside the messages.`,
-    };
-  }
 }

@@ -9,7 +9,6 @@ import { type ChatLine, LineBlock } from "./line-block.ts";
 import { MarkdownText } from "./markdown-text.ts";
 import { ToolBlock } from "./tool-block.ts";
 
-/** One answer: texts, thinking and tool calls. */
 export class AnswerView implements Component {
   readonly #looks: ChatLooks;
   readonly #makeCall: (call: ToolCall) => ToolBlock;
@@ -92,7 +91,6 @@ export class AnswerView implements Component {
 
 type AnswerLooks = Pick<ChatLooks, "theme" | "highlighter" | "thinkingLabel">;
 
-/** A text or thinking of the model. */
 export class PartBlock extends ChatBlock<AnswerLooks> {
   #part: Record<string, unknown> = {};
   /** A streamed part changes in place. */
@@ -113,7 +111,6 @@ export class PartBlock extends ChatBlock<AnswerLooks> {
     this.changed();
   }
 
-  /** The part is complete. */
   end(): void {
     this.#isWhole = true;
     this.changed();

@@ -8,7 +8,6 @@ import type { ChatImages } from "./chat-images.ts";
 import { wrapped } from "./chat-text.ts";
 import type { CodeHighlighter } from "./code-highlighter.ts";
 
-/** The parts that all blocks of a chat share. */
 export interface ChatLooks {
   readonly theme: Theme;
   readonly highlighter: CodeHighlighter;
@@ -61,7 +60,6 @@ export abstract class ChatBlock<Looks extends Pick<ChatLooks, "theme"> = ChatLoo
     this.changed();
   }
 
-  /** True if a masked output is folded away. */
   protected get hidesOutput(): boolean {
     return this.#masked === "whole" && !this.#isExpanded;
   }
@@ -126,7 +124,6 @@ export abstract class ChatBlock<Looks extends Pick<ChatLooks, "theme"> = ChatLoo
   }
 }
 
-/** Numbers of shown lines at the start and at the end. */
 interface FoldOptions {
   head: number;
   tail: number;

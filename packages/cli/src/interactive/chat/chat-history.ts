@@ -16,7 +16,6 @@ export class ChatHistory {
     return chatPath(session, { floorId: this.#floorOf(session), isDrawn: this.#isDrawn });
   }
 
-  /** Number of entries that extensions draw. */
   drawnCount(session: Session): number {
     return this.path(session).items.filter(({ entry }) => entry.type === "custom").length;
   }
@@ -29,14 +28,11 @@ export class ChatHistory {
   }
 }
 
-/** An entry that the chat shows. */
 export interface ChatItem {
   entry: Entry;
   /** Its latest edit, which the model sees. */
   edit?: ContextEditEntry | undefined;
-  /** True for an undone compaction. */
   isUndone?: boolean;
-  /** Losses of a compaction. */
   loss?: SummaryLoss;
 }
 

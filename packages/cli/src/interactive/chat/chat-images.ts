@@ -1,6 +1,5 @@
 import { type InlineImage, inlineImage } from "../terminal/inline-image.ts";
 
-/** A block with images. */
 interface ImageHolder {
   /** One of its images is no longer drawn. */
   invalidate(): void;

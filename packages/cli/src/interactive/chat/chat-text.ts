@@ -30,7 +30,6 @@ export function colouredLines(text: string, width: number): string[] {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a colour begins with one
 const colour = /(\x1b\[[\d;]*m)/;
 
-/** Wraps and styles printable lines. */
 export function wrapped(
   lines: readonly string[],
   width: number,
@@ -48,7 +47,6 @@ function plain(text: string): string {
 /** A minified file has a line of a megabyte. */
 const MAX_LINE_CHARS = 4_000;
 
-/** The raw lines of a command's output. */
 export function outputLines(output: string): string[] {
   const text = output.trimEnd();
   return text === "" ? [] : text.split("\n").map((line) => line.replace(/(?<!\r)\r+$/, ""));

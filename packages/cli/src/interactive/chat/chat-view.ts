@@ -144,7 +144,6 @@ export class ChatView {
     return this.#session === session;
   }
 
-  /** Shows an extension's entry, if an extension draws it. */
   showEntry(entry: CustomEntry): void {
     if (this.#drawings?.hasEntry(entry.customType) !== true) return;
     this.#add(new EntryBlock(entry, this.#looks));
@@ -179,7 +178,6 @@ export class ChatView {
     this.line(noticeLine({ level, message }, subject));
   };
 
-  /** True if a run's failure is shown. */
   showsFailure(error: RunResult["error"]): boolean {
     return error !== undefined && this.#failures.has(error);
   }

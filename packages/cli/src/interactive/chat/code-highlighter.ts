@@ -87,7 +87,6 @@ const entities: Readonly<Record<string, string>> = {
   "&#x27;": "'",
 };
 
-/** Splits the highlighter's HTML into pieces with their innermost scope. */
 function unescaped(text: string): string {
   return text.replace(/&(?:amp|lt|gt|quot|#x27);/g, (entity) => entities[entity] ?? entity);
 }

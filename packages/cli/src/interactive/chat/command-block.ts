@@ -8,7 +8,6 @@ import { outputLines, shownLine, wrapped } from "./chat-text.ts";
 
 const fold = { head: 5, tail: 15 };
 
-/** A command of the user with its output. */
 export class CommandBlock extends ChatBlock<Pick<ChatLooks, "theme">> {
   #message: BashExecutionMessage;
 

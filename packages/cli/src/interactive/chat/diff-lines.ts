@@ -2,7 +2,6 @@ import { printableLines } from "../../views/terminal-text.ts";
 
 type DiffLineKind = "added" | "removed" | "gap" | "same";
 
-/** A line of a difference. */
 export interface DiffLine {
   kind: DiffLineKind;
   text: string;

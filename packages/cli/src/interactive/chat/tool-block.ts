@@ -13,7 +13,6 @@ import { ImageBlock } from "./image-block.ts";
 
 type ToolState = "waiting" | "running" | "done" | "failed";
 
-/** The output of a tool, so far or in the end. */
 interface ToolOutput {
   content: unknown;
   details?: unknown;
@@ -29,7 +28,6 @@ const indent = "   ";
 
 const marks: Readonly<Record<ToolState, string>> = { waiting: "○", running: "◌", done: "●", failed: "✗" };
 
-/** A tool call: one line for the call, and its result below. */
 export class ToolBlock extends ImageBlock {
   readonly #id: string;
   readonly #name: string;
@@ -212,7 +210,6 @@ export class ToolBlock extends ImageBlock {
 
 type SubAgentCalls = Pick<TaskDetails, "calls" | "callCount">;
 
-/** The calls in the details of `task`. */
 function callsOf(details: unknown): SubAgentCalls {
   const { calls, callCount } = fields(details);
   const known = Array.isArray(calls) ? calls.filter(isTaskCall) : [];

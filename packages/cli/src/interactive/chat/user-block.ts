@@ -12,7 +12,6 @@ const fold = { head: 30, tail: 5 };
 
 type UserWords = Pick<UserMessage, "content" | "typed">;
 
-/** A user message. */
 export class UserBlock extends ImageBlock {
   #message: UserWords;
 

@@ -12,7 +12,6 @@ import { extensionTheme } from "./extension-theme.ts";
 import { drawnLines } from "./extension-tui.ts";
 
 interface ChatDrawingsOptions {
-  /** The renderers of the present extensions. */
   renderers: () => ExtensionRenderers | undefined;
   theme: Theme;
   /** Absolute. */

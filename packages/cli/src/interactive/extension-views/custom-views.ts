@@ -93,7 +93,6 @@ async function madeUntil(
 /** Rows of the footer. */
 const otherRows = 2;
 
-/** A component of an extension, with the keys. */
 class CustomPanel extends FieldPanel<DrawnComponent> {
   readonly #screen: Screen;
   readonly #focused: () => Component | undefined;

@@ -13,7 +13,6 @@ import {
   visibleWidth,
 } from "../terminal/tui.ts";
 
-/** The terminal for one component. */
 interface ExtensionTui {
   tui: ComponentTui;
   /** The component that gets the keys; undefined: the drawn one. */

@@ -32,12 +32,10 @@ interface ExtensionUiOptions {
   };
   /** Absolute. Its git branch is shown in footers of extensions. */
   cwd: string;
-  /** Ends all open questions. */
   signal: AbortSignal;
 }
 
 interface ExtensionUi extends FrontEndUI {
-  /** The lines of extensions beside the chat. */
   readonly extensionLines: ExtensionLines;
   /** Resolves once keys may be taken from the user who types. */
   untilRest(signal: AbortSignal): Promise<void>;

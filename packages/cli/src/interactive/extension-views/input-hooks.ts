@@ -4,7 +4,6 @@ import type { Screen } from "../terminal/screen.ts";
 import { isKeyRelease } from "../terminal/tui.ts";
 import { extensionKeybindings, extensionTui } from "./extension-tui.ts";
 
-/** The prompt's editor for extensions. */
 export interface EditorPlace {
   getText(): string;
   setText(text: string): void;
@@ -12,7 +11,6 @@ export interface EditorPlace {
   takeEditor(taken: TakenEditor | undefined): void;
 }
 
-/** An editor of an extension. */
 export interface TakenEditor {
   component: EditorComponent;
   onFailure: EditorMaker["onFailure"];

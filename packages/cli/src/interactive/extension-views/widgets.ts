@@ -39,7 +39,7 @@ export function standingViews({ screen, lines, cwd, notify }: StandingViewsOptio
     let slot: ViewSlot | undefined;
     return (make: ((tui: ComponentTui) => DrawnComponent) | undefined) => {
       slot?.dispose();
-      slot = make && new ViewSlot({ ...made(make), maxLines, redraw });
+      slot = make && new ViewSlot({ ...made(make), maxLines });
       place.replacement = slot;
       redraw();
     };
@@ -102,7 +102,7 @@ export class ExtensionLines {
   }
 
   showWidget(key: string, component: StandingComponent, placement: WidgetPlacement): void {
-    const slot = new ViewSlot({ ...component, maxLines: MAX_WIDGET_LINES, redraw: this.#onChange });
+    const slot = new ViewSlot({ ...component, maxLines: MAX_WIDGET_LINES });
     this.#put(key, { placement, component: slot });
   }
 
@@ -135,19 +135,10 @@ interface StandingComponent {
 
 interface ViewSlotOptions extends StandingComponent {
   maxLines: number;
-  redraw: () => void;
 }
 
-/** A slower component is not drawn in every frame: keys would wait for it. */
-const SLOW_MS = 4;
-/** A slow component rests for this multiple of its time. */
-const REST_FACTOR = 10;
-
-/** A component of an extension beside the chat. */
 export class ViewSlot implements Component {
   readonly #options: ViewSlotOptions;
-  #last: { lines: string[]; width: number; untilMs: number } | undefined;
-  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: ViewSlotOptions) {
     this.#options = options;
@@ -160,36 +151,17 @@ export class ViewSlot implements Component {
   /** Returns undefined if the component has failed. */
   draw(width: number): string[] | undefined {
     const { drawn, maxLines } = this.#options;
-    const startedMs = performance.now();
-    if (this.#last?.width === width && startedMs < this.#last.untilMs) {
-      this.#redrawAt(this.#last.untilMs);
-      return this.#last.lines;
-    }
     const rendered = drawn.render(width);
-    if (rendered === undefined) return undefined;
-    const lines = drawnLines(rendered.slice(0, maxLines), width).slice(0, maxLines);
-    const endedMs = performance.now();
-    const tookMs = endedMs - startedMs;
-    this.#last = tookMs < SLOW_MS ? undefined : { lines, width, untilMs: endedMs + tookMs * REST_FACTOR };
-    return lines;
+    return rendered && drawnLines(rendered.slice(0, maxLines), width).slice(0, maxLines);
   }
 
   invalidate(): void {
-    this.#last = undefined;
     this.#options.drawn.invalidate();
   }
 
   dispose(): void {
-    clearTimeout(this.#timer);
     this.#options.leave?.();
     this.#options.drawn.dispose();
-  }
-
-  #redrawAt(untilMs: number): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.#options.redraw();
-    }, untilMs - performance.now()).unref();
   }
 }
 

@@ -9,7 +9,6 @@ import { ChoiceBar } from "./choice-bar.ts";
 import { framed, headingLines, type KeyHint, keyName } from "./panel-frame.ts";
 import { type ScrolledLines, scrolledReport } from "./report-panel.ts";
 
-/** The choice of the user. */
 export interface DraftAnswer {
   choice: DraftChoice;
   /** True to edit in the user's own editor. */
@@ -19,7 +18,6 @@ export interface DraftAnswer {
 interface DraftPanelOptions {
   screen: Screen;
   draft: CompactionDraft;
-  /** For the prices. */
   model: Model;
   /** Selected at first if it can be chosen. Default: the first choice. */
   selected?: DraftChoice | undefined;

@@ -17,14 +17,12 @@ import { asPaste, pastedText } from "../terminal/typed-input.ts";
 /** The part of the screen that a panel needs. */
 export interface PanelPlace {
   readonly theme: Theme;
-  /** Rows of the whole screen. */
   readonly rows: number;
   redraw(): void;
 }
 
 export type KeyHint = readonly [key: string, does: string];
 
-/** The first and last line of a panel. */
 export function rule(theme: Theme, width: number): string {
   return theme.style.border("─".repeat(Math.max(0, width)));
 }
@@ -88,7 +86,6 @@ export function scrollStep(data: string, page: number): number {
   return keys.matches(data, "tui.select.pageDown") ? page : 0;
 }
 
-/** A panel whose field has the focus. */
 export abstract class FieldPanel<Field extends Focusable & Pick<Component, "invalidate">>
   implements Panel, Focusable
 {

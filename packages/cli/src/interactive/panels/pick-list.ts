@@ -60,7 +60,6 @@ export interface PickListOptions<Item> {
   query?: string | undefined;
   /** Key of the item that is selected at first. Default: the first item. */
   selected?: string | undefined;
-  /** Enter, on an item. */
   onPick: (item: Item) => Acted;
   onCancel: () => void;
   actions?: readonly PickAction<Item>[];
@@ -96,7 +95,6 @@ const MIN_SEARCHED = 8;
 /** A key within this time changes the search. */
 const TYPING_MS = 120;
 
-/** Shows a list until the user leaves it. */
 export async function showList<Item, Value>(
   screen: Screen,
   make: (done: (value: Value | undefined) => void) => PickList<Item>,
@@ -182,7 +180,6 @@ export class PickList<Item> extends FieldPanel<TextField> {
     this.searchAgain(TYPING_MS);
   }
 
-  /** Selects the item with this key, if it matches. */
   select(key: string): void {
     const at = this.#matches.findIndex((item) => this.#key(item) === key);
     if (at >= 0) this.#at = at;
@@ -204,7 +201,6 @@ export class PickList<Item> extends FieldPanel<TextField> {
     return { first: this.#first, items: this.#matches.slice(this.#first, this.#first + rows) };
   }
 
-  /** True if the item's text contains every word of the query. */
   hasQuery(item: Item): boolean {
     const text = this.#text(item).toLowerCase();
     return this.#words().every((word) => text.includes(word));
@@ -224,7 +220,6 @@ export class PickList<Item> extends FieldPanel<TextField> {
     }, afterMs);
   }
 
-  /** Ends the search elsewhere. */
   close(): void {
     clearTimeout(this.#timer);
     this.#searching.abort();
@@ -244,7 +239,6 @@ export class PickList<Item> extends FieldPanel<TextField> {
     place.redraw();
   }
 
-  /** Runs one action at a time. */
   async #act(act: () => Acted): Promise<void> {
     if (this.#isActing) return;
     this.#isActing = true;

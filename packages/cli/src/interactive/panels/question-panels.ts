@@ -77,7 +77,6 @@ export class ConfirmPanel implements Panel {
 export interface InputPanelOptions {
   place: PanelPlace;
   title: string;
-  /** Shown below the title. */
   message?: string;
   value?: string;
   placeholder?: string | undefined;

@@ -47,7 +47,6 @@ class ReportPanel implements Panel {
   }
 }
 
-/** The lines of a report, for scrolling. */
 export function scrolledReport({ theme }: Screen, lines: MakeLines): ScrolledLines {
   return new ScrolledLines((width) =>
     [...lines(Math.max(1, width - 1))].map((line) =>

@@ -19,9 +19,7 @@ interface PickSessionOptions {
   search: Pick<SearchThread, "find">;
   /** The file of the open session: it can be named but not deleted. */
   inUse?: string | undefined;
-  /** The query at first. Default: none. */
   query?: string;
-  /** Names the open session. */
   nameInUse?: (name: string) => Promise<void>;
 }
 

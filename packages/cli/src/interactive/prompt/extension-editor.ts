@@ -26,7 +26,6 @@ interface WithActions {
 export class ExtensionEditor {
   readonly #options: TakenEditor;
   #replaced: ReplacedEditor | undefined;
-  /** Its latest text. */
   #text = "";
 
   constructor(options: TakenEditor) {

@@ -43,7 +43,6 @@ export class PromptHistory {
     return kept;
   }
 
-  /** Skips a repeated prompt. */
   add(text: string): void {
     if (text === this.#last || text.length > MAX_PROMPT_CHARS) return;
     this.#last = text;

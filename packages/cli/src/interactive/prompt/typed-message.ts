@@ -6,7 +6,6 @@ import { mentionedFiles } from "../../call/file-mentions.ts";
 import { markOf, type PastedImages } from "./pasted-images.ts";
 import type { PromptEditor } from "./prompt-editor.ts";
 
-/** A user message as it was sent. */
 interface SentMessage {
   text: string;
   /** The typed command, if the text was made of one. */

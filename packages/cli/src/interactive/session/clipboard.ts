@@ -54,7 +54,6 @@ function imageRefusal(content: Buffer): string | undefined {
   return `The image on the clipboard is too large (${size(content.length)}, limit ${size(MAX_IMAGE_BYTES)}). Copy a part of it, or save a smaller file and name it with @.`;
 }
 
-/** One way to read a clipboard. */
 interface Attempt {
   command: Parameters<typeof runClipboardProgram>[0];
   /** Reads the content from the output. Default: the output itself. */

@@ -177,7 +177,7 @@ function doAction(data: string, context: InteractiveContext): boolean {
 
 /** Runs an extension's key. Bonsai's own actions come first. */
 function runShortcut(data: string, { host }: InteractiveContext): boolean {
-  const { extensions } = host.app;
+  const extensions = host.app.extensions.now;
   const key = [...extensions.shortcuts.keys()].find((each) => matchesKey(data, each as KeyId));
   if (key === undefined) return false;
   void extensions.runShortcut(key);

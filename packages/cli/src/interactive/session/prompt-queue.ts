@@ -63,7 +63,6 @@ export class PromptQueue {
     else this.#enqueue(typed);
   }
 
-  /** The texts that have not reached the agent. */
   get held(): readonly { text: string }[] {
     return this.#held;
   }
@@ -128,8 +127,8 @@ export class PromptQueue {
         if (await this.#waitUntilIdle(typed, `/${command.name}`)) await command.run(args, context);
       });
     }
-    const { extensions } = context.host.app;
-    if (extensions.hasCommand(text)) return extensions.runCommand(text);
+    const extensions = context.host.app.extensions.now;
+    if (extensions.hasCommand(text)) return void (await extensions.runCommand(text));
     if (text.trimStart().startsWith("/")) await refuseUnknown(text, context);
     const [, quiet, command] = /^!(!)?\s*(\S[\s\S]*)$/.exec(text) ?? [];
     if (command !== undefined) return this.#runCommand(typed, command, quiet !== undefined);
@@ -229,7 +228,7 @@ async function becomesIdle(agent: Agent, isEnding: () => boolean): Promise<boole
 async function refuseUnknown(text: string, { host }: InteractiveContext): Promise<void> {
   const { extensions, resources } = host.app;
   if (await resources.hasCommand(text)) return;
-  const unknown = unknownCommand(text, [...extensions.commands, ...(await resources.commands())]);
+  const unknown = unknownCommand(text, [...extensions.now.commands, ...(await resources.commands())]);
   if (unknown !== undefined) throw unknown;
 }
 

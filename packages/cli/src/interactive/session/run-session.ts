@@ -49,7 +49,6 @@ export async function runSession(firstFrame: FirstFrame): Promise<() => void> {
   return () => printHowToContinue(mode);
 }
 
-/** The context and the parts that only this file uses. */
 interface Mode {
   context: InteractiveContext;
   /** The parts that come when the session is open. */
@@ -66,7 +65,7 @@ function makeMode(firstFrame: FirstFrame): Mode {
   const drawings = new ChatDrawings({
     ...{ cwd, theme: screen.theme },
     redraw: () => screen.redraw(),
-    renderers: () => opened.host?.app.extensions.renderers,
+    renderers: () => opened.host?.app.extensions.now.renderers,
   });
   const chat = new ChatView(screen, { drawings, now: call.io.now });
   const status: Status = new Status({
@@ -244,7 +243,8 @@ function followSessions(context: InteractiveContext): void {
   const { host, chat, screen } = context;
   host.app.lifecycle.on("session_start", ({ reason }) => {
     if (reason === "startup" || reason === "reload")
-      for (const message of shortcutConflicts(host.app.extensions.shortcuts)) chat.notify(message, "warning");
+      for (const message of shortcutConflicts(host.app.extensions.now.shortcuts))
+        chat.notify(message, "warning");
     if (reason === "reload") chat.redrawDrawn();
     if (reason !== "new" && reason !== "resume" && reason !== "fork") return;
     // The first session is shown already, with the notices since.

@@ -32,7 +32,6 @@ export function welcome({ chat, host }: InteractiveContext, started: Promise<voi
   });
 }
 
-/** Names of the loaded resources, by kind. */
 export type Loaded = Readonly<Partial<Record<keyof typeof kinds, readonly string[]>>>;
 
 /** In the order of the start screen. */
@@ -48,7 +47,7 @@ function loadedAtOpening({ agent, app }: AgentHost): Loaded {
   const { instructions } = requestOverhead({ systemPrompt: agent.systemPrompt, tools: [] });
   return {
     instructions: instructions.map(({ path }) => shownPath(path, app.cwd)),
-    extensions: app.extensions.loaded.map(({ path }) => extensionName(path)),
+    extensions: app.extensions.now.loaded.map(({ path }) => extensionName(path)),
   };
 }
 
@@ -64,7 +63,7 @@ async function loadedAtStart({ app: { resources, extensions } }: AgentHost): Pro
 
 /** The extension "mcp" completes `/mcp login NAME` with the names of its servers. */
 async function mcpServers(extensions: AgentHost["app"]["extensions"]): Promise<string[]> {
-  const completions = await extensions.completeCommand("mcp", "login ");
+  const completions = await extensions.now.completeCommand("mcp", "login ");
   return completions.map(({ label }) => label);
 }
 

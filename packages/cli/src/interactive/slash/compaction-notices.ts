@@ -10,9 +10,7 @@ import type { InteractiveContext } from "../interactive-context.ts";
 /** The end of a compaction, from its events. */
 interface EndedCompaction {
   outcome: CompactionOutcome;
-  /** The stored entry of a summary. */
   entry?: CompactionEntry | undefined;
-  /** Tool results that were masked too. */
   maskedResults?: number;
   error?: Error | undefined;
 }

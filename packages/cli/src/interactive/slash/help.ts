@@ -27,8 +27,8 @@ async function showHelp(
     commands,
     templates: ofFiles.filter(({ source }) => source === "prompt"),
     skills: ofFiles.filter(({ source }) => source === "skill"),
-    moreCommands: extensions.commands,
-    shortcuts: extensions.shortcuts,
+    moreCommands: extensions.now.commands,
+    shortcuts: extensions.now.shortcuts,
     keysFile: keybindingsFile(home),
   };
   await showReport(screen, (width) => helpLines(facts, width));

@@ -97,7 +97,6 @@ function sortRank(config: ProviderConfig, keys: KeyFile): number {
   return config.login === undefined ? 3 : 2;
 }
 
-/** The key or login of a provider, in words. */
 function stateWords(config: ProviderConfig, keys: KeyFile): string {
   const missing = config.login === undefined ? "no key" : `not logged in to ${oneLine(config.login, 40)}`;
   return loginState(config, { keys, nowMs: Date.now() }) ?? missing;

@@ -116,7 +116,6 @@ const searchCodes: ReadonlySet<string> = new Set([
   "provider_unknown",
 ]);
 
-/** Time that the chosen model is shown. */
 const CYCLED_MS = 3_000;
 
 /** Switches to the next or previous favourite. */

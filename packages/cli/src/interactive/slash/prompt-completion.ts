@@ -116,7 +116,7 @@ export class PromptCompletion implements AutocompleteProvider {
       description,
     }));
     const { extensions, resources } = this.#context.isOpen ? this.#context.host.app : {};
-    const others = (extensions?.commands ?? []).map(({ name, description }) =>
+    const others = (extensions?.now.commands ?? []).map(({ name, description }) =>
       itemOf({ value: name, label: name, description }),
     );
     const ofFiles = ((await resources?.commands()) ?? []).map(({ name, argumentHint, ...more }) => ({
@@ -136,7 +136,7 @@ export class PromptCompletion implements AutocompleteProvider {
     if (!this.#context.isOpen) await raceAbort(this.#opened.promise, signal, () => {});
     if (!this.#context.isOpen) return null;
     if (command !== undefined) return suggestions(await this.#completed(command, args), args);
-    const items = await this.#context.host.app.extensions.completeCommand(name, args);
+    const items = await this.#context.host.app.extensions.now.completeCommand(name, args);
     return suggestions(items.map(itemOf), args);
   }
 

@@ -220,7 +220,7 @@ export const exportCommand: SlashCommand = {
 
 async function markdownText({ agent, app: { home, call, models } }: AgentHost): Promise<string> {
   const { exportMarkdown } = await import("@bonsai-agent/transcripts");
-  const { secretsOf } = await import("../../call/page-source.ts");
+  const { secretsOf } = await import("../../call/catalogue.ts");
   return exportMarkdown(agent.session, {
     isFree: freeAmong([...models.catalogue.models, agent.model]),
     secrets: secretsOf({ home, env: call.io.env, catalogue: models.catalogue, keys: models.keys }),

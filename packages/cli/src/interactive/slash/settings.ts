@@ -111,7 +111,6 @@ function kindOf(name: string, { type, enum: choices }: JsonSchema): Setting["kin
   return type === "string" ? "model" : "number";
 }
 
-/** The value of a setting here, and its origin. */
 interface SettingState {
   value: unknown;
   /** The value without an own one. */
@@ -125,7 +124,6 @@ interface SettingState {
   preset: string | undefined;
 }
 
-/** Owner of the list of settings. */
 class SettingsEditor {
   readonly list: PickList<Setting>;
   readonly #context: InteractiveContext;

@@ -126,13 +126,11 @@ const OTHER_COMMANDS: ReadonlyMap<string, string> = new Map([
   ["bug", "/session shows the facts for a report."],
 ]);
 
-/** The command that a key runs. */
 export function commandOfKey(data: string): string | undefined {
   const command = allCommands.find(({ key }) => key !== undefined && keys.matches(key, data));
   return command && `/${command.name}`;
 }
 
-/** The command in a prompt, with its arguments. */
 export function slashCommandOf(text: string): { command: AnyCommand; args: string } | undefined {
   const [, name, args = ""] = /^\/([\w-]+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
   const command = allCommands.find((each) => each.name === name);

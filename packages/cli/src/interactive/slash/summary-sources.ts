@@ -35,7 +35,6 @@ interface ShownLine extends SummaryLine {
 const MATCHED = "≈";
 const LEGEND = `${MATCHED} marks a likely source: an entry with the same words`;
 
-/** Walks through the lines of the branch's summaries. */
 class SourcesWalk {
   readonly list: PickList<ShownLine>;
   readonly #context: InteractiveContext;

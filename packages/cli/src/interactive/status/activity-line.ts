@@ -21,7 +21,6 @@ const FRAME_MS = 120;
 /** Slow terminals fall behind at a higher rate. */
 const MIN_FRAME_MS = 40;
 
-/** The spinner. */
 export interface SpinnerLooks {
   /** Drawn as given; an empty list shows no spinner. Default: ours. */
   frames?: readonly string[] | undefined;

@@ -5,7 +5,6 @@ import type { StreamEvent } from "@bonsai-agent/models";
 import { callPreview } from "../../views/preview.ts";
 import { oneLine } from "../../views/terminal-text.ts";
 
-/** The line about the current work. */
 export interface Activity {
   text: string;
   /** Undefined for a countdown: one clock is enough. */
@@ -16,7 +15,6 @@ export interface Activity {
 
 type Retry = NonNullable<AgentNotice["retry"]>;
 
-/** The agent's current work. */
 export interface Work {
   readonly runSinceMs?: number | undefined;
   readonly answer?: Activity | undefined;

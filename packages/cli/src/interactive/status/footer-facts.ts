@@ -11,7 +11,6 @@ import { isNoModel } from "../no-model.ts";
 import type { FooterFacts } from "./footer.ts";
 
 export interface FooterSourceOptions {
-  /** The working folder. */
   cwd: string;
   /** The same as shown, with `~`. */
   folder: string;

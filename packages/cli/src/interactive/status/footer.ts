@@ -6,7 +6,6 @@ import { cutText } from "../terminal/fitted-lines.ts";
 import type { Style, Theme } from "../terminal/theme.ts";
 import { visibleWidth } from "../terminal/tui.ts";
 
-/** The facts of the footer. */
 export interface FooterFacts {
   /** As shown, with `~` for the user's home. */
   folder: string;
@@ -28,7 +27,6 @@ export interface FooterFacts {
   used?: { sent: number; got: number; cachedShare: number } | undefined;
   /** True while a summary is made ahead of its compaction. Default: false */
   isSummarising?: boolean | undefined;
-  /** Short texts of extensions. */
   statuses: readonly string[];
 }
 
@@ -128,7 +126,6 @@ function cut(text: string, columns: number): string {
 /** A text, and its importance compared with shorter forms of other parts. */
 type Form = readonly [text: string, importance: number];
 
-/** A piece of a line. */
 interface Part {
   /** From the longest to the shortest. After the last, the part is left out. */
   forms: readonly [Form, ...Form[]];

@@ -113,7 +113,6 @@ export class Status {
     this.#screen.redraw();
   }
 
-  /** Ends the timers. */
   stop(): void {
     this.#showHint(undefined);
     this.#source.stop();

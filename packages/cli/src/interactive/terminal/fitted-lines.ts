@@ -40,7 +40,6 @@ export function withoutPadding(line: string): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: styles begin with one
 const styledBlanks = /\x1b\[(?:\d+;)*(?:[479]|53|4[0-8]|10[0-7])[;m]/;
 
-/** Cuts lines at `width` columns. */
 export function fittedLines(lines: readonly string[], width: number): string[] {
   return lines.map((line) => fittedLine(line, width));
 }

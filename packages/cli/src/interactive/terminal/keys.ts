@@ -139,14 +139,12 @@ class Keys {
     return `${stop} ${stop}`;
   }
 
-  /** All keys as they are shown. */
   labels(name: ActionName | Keybinding): string {
     const keys = this.keysOf(name).map(shownKey);
     return keys.length > 0 ? keys.join(", ") : name === "tree" ? this.label("tree") : "no key";
   }
 }
 
-/** The bindings of this process. */
 export const keys = new Keys();
 
 /** The keys that a user's binding takes from other actions. Lists and the editor share keys. */

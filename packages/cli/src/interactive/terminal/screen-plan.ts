@@ -4,14 +4,12 @@ import { drawsImage } from "./inline-image.ts";
 /** Maximum number of lines above the screen that are printed again. */
 const MAX_PRINTED_LINES = 1_000;
 
-/** The lines of a frame. */
 export interface Frame {
   readonly lines: readonly string[];
   /** Number of the first lines that stay readable in the scrollback. */
   readonly kept: number;
 }
 
-/** A drawn frame. */
 export interface Shown {
   readonly frame: Frame;
   /** The frame's first line on the screen. */
@@ -50,7 +48,6 @@ interface ScreenPlan {
 interface ScreenPlanOptions {
   shown: Shown;
   frame: Frame;
-  /** The rows of the terminal now. */
   rows: number;
   change: ScreenChange;
 }

@@ -94,7 +94,6 @@ export class Screen {
     this.#tui.stop();
   }
 
-  /** Removes all that is drawn. */
   wipe(): void {
     this.#tui.clear();
     this.#tui.renderNow();
@@ -167,7 +166,6 @@ export class Screen {
     return this.#panelsLeft.signal;
   }
 
-  /** Closes all panels and overlays. */
   leaveAll(): void {
     this.#panelsLeft.abort();
     this.#panelsLeft = new AbortController();

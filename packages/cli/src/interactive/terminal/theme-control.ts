@@ -10,32 +10,23 @@ import { schemeOfBackground } from "./capabilities.ts";
 import type { Screen } from "./screen.ts";
 import { parseOsc11BackgroundColor } from "./tui.ts";
 
-interface ThemeControlOptions {
-  screen: Pick<Screen, "theme" | "tui">;
-  /** `auto`, a name, or `light-name/dark-name`. */
-  choice: string;
-  /** Themes from files that the first frame needs. Default: none. */
-  known?: readonly ThemeColors[];
-}
-
 /** Owner of the theme in use: the previewed one, else the one an extension has set, else the user's choice. */
 export class ThemeControl {
   readonly #screen: Pick<Screen, "theme" | "tui">;
-  #themes: ReadonlyMap<string, ThemeColors>;
+  #themes = withBuiltIns([]);
   #background: "dark" | "light";
   #choice: string;
   #ofExtension: string | ThemeColors | undefined;
   #previewed: string | undefined;
 
-  constructor({ screen, choice, known = [] }: ThemeControlOptions) {
+  /** @param choice `auto`, a name, or `light-name/dark-name` */
+  constructor(screen: Pick<Screen, "theme" | "tui">, choice: string) {
     this.#screen = screen;
     this.#background = screen.theme.now.appearance;
     this.#choice = choice;
-    this.#themes = withBuiltIns(known);
     screen.theme.use(this.#wanted());
   }
 
-  /** The user's choice in the settings. */
   get choice(): string {
     return this.#choice;
   }

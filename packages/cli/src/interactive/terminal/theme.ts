@@ -23,7 +23,6 @@ export type StyleName = ThemeToken | "bold";
 
 /** All styles. One object: its styles change with the theme in use. */
 export interface Theme {
-  /** The theme in use. */
   readonly now: ThemeColors;
   readonly mode: ColorMode;
   /** Without colours: bold and reverse video. */

@@ -16,7 +16,6 @@ import { TreePanel, type TreePanelOptions } from "./tree-panel.ts";
 
 type SummaryChoice = Pick<NavigateOptions, "summarise" | "focus" | "useDigest">;
 
-/** An entry of the tree. */
 interface Place {
   model: TreeModel;
   at: number;
@@ -28,7 +27,6 @@ interface Action {
   hasFocus?: true;
 }
 
-/** The menu of an entry. */
 const ACTIONS: readonly Action[] = [
   { does: "go", text: "Go there, no summary" },
   { does: "summarise", text: "Go there and summarise the branch you leave" },
@@ -201,7 +199,6 @@ async function legalCut(context: InteractiveContext, entryId: string): Promise<s
 
 const MAX_PREVIEW = 60;
 
-/** The tree of the session as it is now. */
 export function openTreeModel({ host }: InteractiveContext, atEntryId?: string): TreeModel {
   const { session } = host.agent;
   return new TreeModel({ tree: session.tree(), leafId: session.leafId, atEntryId });

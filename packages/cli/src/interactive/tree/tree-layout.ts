@@ -56,7 +56,6 @@ export class TreeLayout {
     return this.#lastSiblings[this.#parents[at]! + 1] === at;
   }
 
-  /** Number of entries below one. */
   below(at: number): number {
     return this.#sizes[at]! - 1;
   }

@@ -23,7 +23,6 @@ export interface TreePanelOptions {
   /** Called with the position of the chosen entry; undefined if the user leaves. */
   done: (at: number | undefined) => void;
   onLabel: (at: number) => void;
-  /** Compares an entry with the session's leaf. */
   onDiff: (at: number) => void;
   /** Called before `done` if the user wants the menu of the entry. Default: entries have no menu. */
   onMenu?: (() => void) | undefined;
@@ -36,7 +35,6 @@ const entriesAtOnce = 4;
 /** Time between two updates while reading: in a large tree an update takes longer than reading some entries. */
 const siftMs = 100;
 
-/** The session tree in the place of the editor. */
 export class TreePanel extends FieldPanel<TextField> {
   readonly #options: TreePanelOptions;
   #stopReading: (() => void) | undefined;

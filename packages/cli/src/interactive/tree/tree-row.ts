@@ -1,8 +1,7 @@
+import { drawLine, fitLine, type Line, lineWidth, type Span } from "../../views/line.ts";
 import { count, largestUnit } from "../../views/numbers.ts";
 import { kindWord } from "../../views/preview.ts";
-import { printable, truncate } from "../../views/terminal-text.ts";
 import type { Style, StyleName, Theme } from "../terminal/theme.ts";
-import { truncateToWidth, visibleWidth } from "../terminal/tui.ts";
 import { none } from "./tree-layout.ts";
 import type { TreeModel } from "./tree-model.ts";
 
@@ -21,24 +20,23 @@ export function treeRow(at: number, options: TreeRowOptions): string {
   const { model, theme, width } = options;
   const isSelected = model.selected === at;
   const tail = rowTail(at, options);
-  const columns = width - spansWidth(tail);
-  const head: LookSpan[] = [
+  const columns = width - lineWidth(tail);
+  const head: Span<Style>[] = [
     { text: isSelected ? "› " : "  ", style: theme.style.accent },
     { text: guides(model, at, Math.max(4, Math.floor(width / 4))), style: theme.style.border },
     ...mark(model, at, theme),
     ...content(model, at, options),
   ];
-  const spans = isSelected ? head.map(({ style: _, ...plain }) => plain) : head;
-  const gap = Math.max(0, columns - spansWidth(spans));
-  const line = fitSpans(spans, columns) + (gap > 0 ? " ".repeat(gap) : "");
-  const end = fitSpans(isSelected ? tail.map(({ text }) => ({ text })) : tail, width);
-  const whole = `${line}${end}`.trimEnd();
+  const draw = (spans: Line<Style>, max: number) =>
+    drawLine(fitLine(spans, max), (style, text) => (isSelected ? text : style(text)));
+  const gap = " ".repeat(Math.max(0, columns - lineWidth(head)));
+  const whole = `${draw(head, columns)}${gap}${draw(tail, width)}`.trimEnd();
   return isSelected ? theme.style.selectedBg(theme.style.bold(whole)) : whole;
 }
 
-function rowTail(at: number, { model, theme, width, nowMs }: TreeRowOptions): LookSpan[] {
+function rowTail(at: number, { model, theme, width, nowMs }: TreeRowOptions): Span<Style>[] {
   const { style } = theme;
-  const tail: LookSpan[] = [];
+  const tail: Span<Style>[] = [];
   if (model.isFolded(at)) tail.push({ text: ` +${count(model.layout.below(at))}`, style: style.muted });
   if (model.here === at) tail.push({ text: " ◀ here", style: style.warning });
   if (width >= columnsWithAges)
@@ -71,7 +69,7 @@ function guides({ layout }: TreeModel, at: number, max: number): string {
 }
 
 /** The fold mark and the bullet of the active path. */
-function mark(model: TreeModel, at: number, { style }: Theme): LookSpan[] {
+function mark(model: TreeModel, at: number, { style }: Theme): Span<Style>[] {
   const isHere = model.here === at;
   const look = isHere ? style.warning : model.tree.isActive(at) ? style.success : style.dim;
   const fold = model.canFold(at) ? (model.isFolded(at) ? "▸" : "▾") : " ";
@@ -92,7 +90,7 @@ const kindLooks: ReadonlyMap<string, StyleName> = new Map<string, StyleName>([
   ["damaged", "error"],
 ]);
 
-function content(model: TreeModel, at: number, { theme, width }: TreeRowOptions): LookSpan[] {
+function content(model: TreeModel, at: number, { theme, width }: TreeRowOptions): Span<Style>[] {
   const kind = kindWord(model.entryAt(at).kind);
   const { size } = model.preview(at);
   const words = model.wordsOf(at);
@@ -111,31 +109,4 @@ function content(model: TreeModel, at: number, { theme, width }: TreeRowOptions)
       fit: (columns) => model.fittedWordsOf(at, columns),
     },
   ];
-}
-
-/** A piece of a line in one style. Unsafe characters become visible. */
-interface LookSpan {
-  text: string;
-  style?: Style | undefined;
-  /** The text in fewer columns. Default: its beginning. */
-  fit?: (columns: number) => string;
-}
-
-function spansWidth(spans: readonly LookSpan[]): number {
-  return spans.reduce((sum, { text }) => sum + visibleWidth(printable(text)), 0);
-}
-
-/** Pieces as one line of at most `width` columns; a cut ends in `…`. */
-function fitSpans(spans: readonly LookSpan[], width: number): string {
-  let left = width;
-  let line = "";
-  for (const { text, style, fit = (columns: number) => truncate(printable(text), columns) } of spans) {
-    if (left <= 0) break;
-    const safe = printable(text);
-    const fitted = visibleWidth(safe) <= left ? safe : fit(left);
-    left -= visibleWidth(fitted);
-    line += style === undefined || fitted.trim() === "" ? fitted : style(fitted);
-    if (fitted !== safe) break;
-  }
-  return visibleWidth(line) <= width ? line : truncateToWidth(line, width, "");
 }
