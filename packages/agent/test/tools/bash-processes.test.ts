@@ -42,7 +42,7 @@ describe("an end by force", () => {
   test("a command that ends in order at SIGTERM gets to do so", async () => {
     using folder = toolFolder();
     const abort = new AbortController();
-    const command = "trap 'echo tidied; exit' TERM; echo ready; while :; do :; done";
+    const command = "trap 'echo tidied; exit' TERM; echo ready; sleep 1000 & wait";
     const onUpdate = () => abort.abort();
     const result = await folder.run("bash", { command }, { signal: abort.signal, onUpdate });
     expect(textOf(result)).toContain("ready\ntidied\n");

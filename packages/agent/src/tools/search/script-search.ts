@@ -152,9 +152,10 @@ interface Answer {
 /** Code of the worker. It is text, because the published command is one file and its build must not rewrite this. */
 const WORKER = `
 const { parentPort, workerData } = require("node:worker_threads");
-const expression = new RegExp(workerData.source, workerData.flags);
+let expression;
 parentPort.on("message", (given) => {
   try {
+    expression ??= new RegExp(workerData.source, workerData.flags);
     const found = [];
     const texts = typeof given === "string" ? given.split(/\\r?\\n/) : given;
     for (const [number, text] of texts.entries()) {
@@ -189,7 +190,7 @@ export class ExpressionWorker {
   }): Promise<Matches> {
     const { texts, name, signal } = search;
     signal.throwIfAborted();
-    const worker = this.#running();
+    const worker = await this.#running(signal);
     const limit = AbortSignal.timeout(MAX_FILE_MS);
     const answered = once(worker, "message", { signal: AbortSignal.any([signal, limit]) });
     worker.postMessage(texts);
@@ -213,13 +214,21 @@ export class ExpressionWorker {
     this.#worker = undefined;
   }
 
-  #running(): Worker {
+  /** The time limit does not include the start of the thread, which takes seconds on a busy machine. */
+  async #running(signal: AbortSignal): Promise<Worker> {
     if (this.#worker !== undefined) return this.#worker;
     const { source, flags } = this.#expression;
     const worker = new Worker(WORKER, { eval: true, workerData: { source, flags }, execArgv: [] });
+    this.#worker = worker;
     // An error between two searches is thrown by the next one.
     worker.on("error", () => {});
-    this.#worker = worker;
+    try {
+      await once(worker, "online", { signal });
+    } catch (error) {
+      this.close();
+      signal.throwIfAborted();
+      throw error;
+    }
     return worker;
   }
 }
