@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { type Import, importsOf } from "./imports.ts";
 import { filesBelow, readPackages, shown } from "./workspace.ts";
 
 /** Folders that do not import each other. */
@@ -70,12 +69,6 @@ const UPWARD: readonly string[] = [
 /** Folders that the rest of their package must load with `import()`, to keep the start of the other modes fast. */
 const LAZY = ["packages/cli/src/interactive"];
 
-interface Import {
-  file: string;
-  target: string;
-  isStatic: boolean;
-}
-
 /** Checks that imports only go down, and that lazy folders are loaded with `import()`. */
 export function checkLayers(root: string, order: Order = ORDER): string[] {
   const packages = readPackages(root);
@@ -88,17 +81,6 @@ export function checkLayers(root: string, order: Order = ORDER): string[] {
     ),
     ...checkLazy(root, imports),
   ];
-}
-
-/** The imports of a file in its own package and in other packages of the workspace. */
-function importsOf(file: string, folders: ReadonlyMap<string, string>): Import[] {
-  const pattern = /(?:^|[\s;}([,])(?:from|import)\s*(\(?)\s*["']([^"']+)["']/g;
-  return [...readFileSync(file, "utf8").matchAll(pattern)].flatMap(([, bracket, name = ""]) => {
-    const target = name.startsWith(".")
-      ? fileURLToPath(new URL(name, pathToFileURL(file)))
-      : folders.get(name.split("/").slice(0, 2).join("/"));
-    return target === undefined ? [] : [{ file, target, isStatic: bracket === "" }];
-  });
 }
 
 interface CheckedFolder {

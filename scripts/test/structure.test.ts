@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { checkCycles } from "../structure/cycles.ts";
 import { checkEnglish } from "../structure/english.ts";
 import { checkLayers } from "../structure/layers.ts";
 import { checkNamedFiles } from "../structure/named-files.ts";
@@ -49,6 +50,23 @@ test("reports imports of a folder above or beside, and parts without a place or 
   expect(inOrder("store", "search", "attic")).toEqual([
     "packages/session/src/messages.ts has no place in ORDER in layers.ts",
     "ORDER in layers.ts names packages/session/src/attic, which has no source",
+  ]);
+});
+
+test.each([
+  ["statically", 'import { a } from "./a.ts";'],
+  ["for a type", 'import type { A } from "../src/a.ts";'],
+  ["dynamically", 'const a = () => import("./a.ts");'],
+  ["as an export", 'export {\n  a,\n} from "./a.ts";'],
+])("reports a file that imports itself through others %s", (_, source) => {
+  write("packages/session/src/a.ts", 'import "./b.ts";\nimport "./c.ts";\n');
+  write("packages/session/src/b.ts", 'import "./c.ts";\n');
+  write("packages/session/src/c.ts", 'import "./messages.ts";\n');
+  expect(checkCycles(root)).toEqual([]);
+  write("packages/session/src/c.ts", `${source}\n`);
+  const folder = "packages/session/src";
+  expect(checkCycles(root)).toEqual([
+    `import cycle: ${folder}/a.ts > ${folder}/b.ts > ${folder}/c.ts > ${folder}/a.ts`,
   ]);
 });
 
