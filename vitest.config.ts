@@ -8,7 +8,7 @@ const include = [
   "examples/test/*.test.ts",
   "scripts/**/*.test.ts",
 ];
-/** Claims about 100 MB, a million items or many killed processes; the check has a small version of each. */
+/** Claims about 100 MB, a million items, many killed processes or whole journeys; the check has a small version of each. */
 const slow = ["packages/*/test/**/*.slow.ts", "extensions/*/test/**/*.slow.ts"];
 /** The first measures memory. The others leave a made-up context of an extension in their process. */
 const alone = [
@@ -21,6 +21,7 @@ const pi = ["packages/pi-adapter/test/**/*.test.ts"];
 
 /** Tests that open a browser, which is unpacked once. */
 const browser = ["packages/page/test/browser/*.test.ts"];
+const slowBrowser = ["packages/page/test/browser/*.slow.ts"];
 
 // The conditions of Node: with "module", some packages give builds that only a bundler can read.
 const conditions = ["@bonsai-agent/source", "node", "import", "default"];
@@ -37,7 +38,7 @@ export default defineConfig(({ mode }) => ({
         test: {
           name: "shared",
           include: mode === "slow" ? slow : include,
-          exclude: [...alone, ...pi, ...browser],
+          exclude: [...alone, ...pi, ...browser, ...slowBrowser],
           isolate: false,
         },
       },
@@ -50,7 +51,7 @@ export default defineConfig(({ mode }) => ({
         extends: true,
         test: {
           name: "browser",
-          include: mode === "slow" ? [] : browser,
+          include: mode === "slow" ? slowBrowser : browser,
           isolate: false,
           globalSetup: ["packages/page/test/browser/setup.ts"],
         },

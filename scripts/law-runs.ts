@@ -5,4 +5,4 @@ import fc from "fast-check";
  * by chance; `pnpm laws` tries many, other ones each time.
  */
 const { LAW_RUNS } = process.env;
-fc.configureGlobal(LAW_RUNS ? { numRuns: Number(LAW_RUNS) } : { numRuns: 20, seed: 1 });
+fc.configureGlobal(LAW_RUNS ? { numRuns: Number(LAW_RUNS) } : { numRuns: 10, seed: 1 });

@@ -94,13 +94,8 @@ const BARE =
 
 export const faultNames = Object.keys(faults) as FaultName[];
 
-/** Megabytes that a reader of all protocols stops. The check sends them over the first protocol only. */
-export const largeFaults: ReadonlySet<FaultName> = new Set<FaultName>([
-  "one line without end",
-  "text without end",
-  "thinking without end",
-  "thousands of calls",
-]);
+/** Faults that end in another way over another protocol. The check sends the others over the first protocol only. */
+export const ownFaults = faultNames.filter((fault) => !Array.isArray(endings[fault]));
 
 /** Runs at once: most of them wait for a time limit or a file. */
 const BATCH = 8;

@@ -2,11 +2,8 @@ import type { ScenarioAnswer } from "@bonsai-agent/models/scripted";
 import { expect, test } from "vitest";
 import { type AgentProject, agentProject } from "../agent-project.ts";
 import type { HeadlessTerminal } from "../interactive/headless-terminal.ts";
-import { journeys } from "./journeys.ts";
 import { currentLineSettings, killBonsai, lineSettings } from "./live-terminal.ts";
 import { openPty } from "./pty.ts";
-
-journeys(openPty);
 
 test("Ctrl-D restores the terminal's line settings, cursor and modes", async () => {
   const { project, terminal } = await opened();

@@ -1,0 +1,4 @@
+import { journeys } from "./journeys.ts";
+import { openPty } from "./pty.ts";
+
+journeys(openPty);
