@@ -33,12 +33,12 @@ const picture: PlanPicture = {
 };
 
 function drawn(picture: PlanPicture, width: number): string {
-  return [...planView({ picture, width })].map((line) => `${renderLine(line, false)}\n`).join("");
+  return [...planView(picture, width)].map((line) => `${renderLine(line, false)}\n`).join("");
 }
 
 test("the plan is a picture at 40 and 80 columns", () =>
   everyRow([80, 40])(async (width) => {
-    for (const line of planView({ picture, width })) expect(lineWidth(line)).toBeLessThanOrEqual(width);
+    for (const line of planView(picture, width)) expect(lineWidth(line)).toBeLessThanOrEqual(width);
     await expect(drawn(picture, width)).toMatchFileSnapshot(`golden/plan-${width}.txt`);
   }));
 

@@ -273,7 +273,6 @@ async function agentFor(
 
 interface LevelWish {
   before: Handover | undefined;
-  /** The level after the model's name. */
   level: ThinkingLevel | undefined;
   /** True if the call names the model, false if the settings do. */
   isNamed: boolean;

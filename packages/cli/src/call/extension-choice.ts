@@ -42,7 +42,6 @@ export function mayHaveExtensions(choice: ExtensionChoice): boolean {
   return isProjectTrusted || settingsPaths.length > 0 || folders.some(isFilled);
 }
 
-/** True if `-e` names the path. */
 export function isNamedByFlag({ cwd, flagPaths }: ExtensionChoice, path: string): boolean {
   return flagPaths.some((named) => {
     const absolute = resolve(cwd, named);

@@ -60,7 +60,6 @@ export class CallExtensions {
     this.#running?.attach(agent);
   }
 
-  /** Loads all extensions again, and new ones. */
   async reload(options: ReloadOptions = {}): Promise<ReloadReport> {
     const report = await (this.#running?.reload(options) ?? this.#startLate(options));
     this.#notifyLoad(report.elapsedMs);

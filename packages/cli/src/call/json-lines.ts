@@ -6,7 +6,6 @@ export class JsonLinesOut {
   readonly #stream: OutStream;
   readonly #interrupted: AbortSignal;
   #hasWritten = false;
-  /** Set while the stream is full. */
   #drain: Promise<void> | undefined;
 
   /** @param interrupted after an abort, no write waits for the reader */

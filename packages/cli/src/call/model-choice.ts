@@ -104,7 +104,7 @@ async function otherModel(
 
 /** Finds the model to work with: `--offline` allows its server. */
 export function findWanted(models: ModelRegistry, reference: string): Promise<ModelChoice> {
-  models.offline?.chooseByName(reference, models.catalogue);
+  models.offline?.choose(namedProvider(models, reference) ?? { baseUrl: "" });
   return findChoice(models, reference);
 }
 
@@ -147,9 +147,7 @@ export function lendKey(models: ModelRegistry, options: Invocation["options"]): 
   const { catalogue, keys } = models;
   const wanted = namedReference(models, options) ?? "";
   const { reference } = catalogue.divide(wanted);
-  const found =
-    catalogue.providers.find(({ provider }) => reference.startsWith(`${provider}/`)) ??
-    catalogue.models.find(({ id }) => id === reference);
+  const found = namedProvider(models, reference);
   if (found !== undefined) {
     keys.lend(found.provider, apiKey);
     return;
@@ -161,6 +159,13 @@ export function lendKey(models: ModelRegistry, options: Invocation["options"]): 
     message: `--api-key needs a provider, but ${JSON.stringify(wanted)} does not name one.`,
     hint: "Write `--model PROVIDER/ID`.",
   });
+}
+
+function namedProvider({ catalogue }: ModelRegistry, reference: string) {
+  return (
+    catalogue.providers.find(({ provider }) => reference.startsWith(`${provider}/`)) ??
+    catalogue.models.find(({ id }) => id === reference)
+  );
 }
 
 /** Returns the session's model, or why it is unusable now. */

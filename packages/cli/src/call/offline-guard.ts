@@ -1,4 +1,4 @@
-import { type Catalogue, type CatalogueModel, ProviderError } from "@bonsai-agent/models";
+import { type CatalogueModel, ProviderError } from "@bonsai-agent/models";
 
 /** `--offline`: refuses every fetch of this process, except to the server of the chosen model. */
 export class OfflineGuard {
@@ -18,14 +18,6 @@ export class OfflineGuard {
 
   choose(model: Pick<CatalogueModel, "baseUrl">): void {
     this.#allowed = URL.parse(model.baseUrl)?.origin;
-  }
-
-  /** Finds the server by the model's name: it may be asked about the model first. */
-  chooseByName(reference: string, { providers, models }: Pick<Catalogue, "providers" | "models">): void {
-    const found =
-      providers.find(({ provider }) => reference.startsWith(`${provider}/`)) ??
-      models.find(({ id }) => id === reference);
-    this.choose(found ?? { baseUrl: "" });
   }
 
   allows({ baseUrl }: Pick<CatalogueModel, "baseUrl">): boolean {

@@ -4,12 +4,12 @@ import { type Catalogue, classifyFailure, ProviderError } from "@bonsai-agent/mo
 import { type PageOptions, type PageSource, SessionPage } from "@bonsai-agent/page";
 import { openSession, type Session } from "@bonsai-agent/session";
 import { freeAmong } from "../views/session-facts.ts";
+import type { AppContext } from "./app-context.ts";
 import { type SecretPlaces, secretsOf } from "./catalogue.ts";
 
 interface PageOptionsFrom extends SecretPlaces {
   catalogue: Pick<Catalogue, "models" | "providers">;
   settings: CompactionSettings;
-  /** False leaves secrets in. Default: true. */
   redact?: boolean;
   /** The program that wrote the session. Default: Bonsai. */
   program?: string | undefined;
@@ -37,6 +37,11 @@ export function pageOptions(from: PageOptionsFrom): PageOptions {
       return threshold === undefined ? undefined : { windowTokens, thresholdTokens: threshold };
     },
   };
+}
+
+export function livePageOptions({ home, models, settings, call }: AppContext): PageOptions {
+  const { catalogue, keys } = models;
+  return pageOptions({ home, env: call.io.env, catalogue, keys, settings: settings.compaction });
 }
 
 /**

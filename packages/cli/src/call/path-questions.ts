@@ -1,15 +1,14 @@
-import { realpathSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname } from "node:path";
 import type { ConfirmPath } from "@bonsai-agent/agent";
 import { isInside } from "@bonsai-agent/agent/host";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import { printable } from "../views/terminal-text.ts";
-import { absolutePath } from "./paths.ts";
+import { absolutePath, realPath } from "./paths.ts";
 import { oneAfterTheOther } from "./questions.ts";
 import { grantPath, type PathGrant, pathGrants } from "./trust.ts";
 
-/** A path outside the project that a tool wants to use. */
 type PathRequest = Parameters<ConfirmPath>[0];
 
 interface PathQuestionsOptions {
@@ -36,7 +35,6 @@ const answers = {
 export class PathQuestions {
   readonly #options: PathQuestionsOptions;
   readonly #inTurn = oneAfterTheOther();
-  /** Grants by session. */
   readonly #granted = new Map<string, Pick<PathGrant, "folder" | "access">[]>();
 
   constructor(options: PathQuestionsOptions) {
@@ -104,13 +102,4 @@ function covers(grant: Pick<PathGrant, "folder" | "access">, { path, access }: P
 
 function folderOf(path: string): string {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? path : dirname(path);
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    // It does not exist yet.
-    return path;
-  }
 }

@@ -1,3 +1,4 @@
+import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, relative, resolve, sep } from "node:path";
 import { bonsaiHome } from "@bonsai-agent/session";
@@ -14,6 +15,15 @@ export function shownPath(path: string, cwd: string): string {
 /** Resolves from `folder`. Expands `~/`, which no shell has done. */
 export function absolutePath(path: string, folder: string): string {
   return path.startsWith("~/") ? join(homedir(), path.slice(2)) : resolve(folder, path);
+}
+
+/** The path without links; the path itself if it does not exist yet. */
+export function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }
 
 /** The command's name for the user. `npm start` sets BONSAI_CALLED_AS. */

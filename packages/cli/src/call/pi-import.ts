@@ -31,7 +31,6 @@ export interface PiImport {
 }
 
 const FILES = ["models.json", "auth.json", "settings.json"] as const;
-/** Remembers that the first start offered the import. */
 const OFFERED = "offered-pi-import";
 
 /** The folder of pi's settings: `PI_CODING_AGENT_DIR`, else `~/.pi/agent`. */

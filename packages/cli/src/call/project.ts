@@ -14,13 +14,11 @@ import { isProjectTrusted } from "./trust.ts";
 /** A file or a filled folder of a project that Bonsai uses only if the user trusts the project. */
 interface ProjectPart {
   kind: "settings" | "extensions" | "servers" | ResourceKind;
-  /** Absolute. */
   path: string;
 }
 
 export interface ProjectPlace {
   cwd: string;
-  /** Bonsai's home folder. */
   home: string;
   userHome: string;
 }

@@ -1,6 +1,7 @@
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { realPath } from "./paths.ts";
 
 export type ResourceKind = "skills" | "prompts" | "themes";
 
@@ -13,7 +14,6 @@ export interface ResourcePlace {
   /** Absolute. */
   path: string;
   origin: ResourceOrigin;
-  /** The package or extension. */
   from?: string;
 }
 
@@ -102,12 +102,4 @@ function eachOnce(places: readonly ResourcePlace[]): ResourcePlace[] {
     last.set(real, place);
   }
   return [...last.values()];
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }

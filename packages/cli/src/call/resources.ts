@@ -171,7 +171,6 @@ export class Resources {
     return [...prompts.sort(byName), ...skills.sort(byName)];
   }
 
-  /** True for a text that calls a template or a skill. */
   async hasCommand(text: string): Promise<boolean> {
     return (await this.#called(text)) !== undefined;
   }
@@ -263,7 +262,6 @@ function byName(a: ResourceCommand, b: ResourceCommand): number {
   return a.name < b.name ? -1 : 1;
 }
 
-/** A description with its origin. */
 export function describedCommand({
   description,
   place,

@@ -56,7 +56,6 @@ export function trustFolder(folder: string, home: string): boolean {
   return true;
 }
 
-/** Remembers that the user declined to trust this folder. */
 export function declineTrust(folder: string, home: string): void {
   const real = realFolder(folder);
   const trust = readTrust(home);

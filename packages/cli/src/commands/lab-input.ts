@@ -16,7 +16,6 @@ import { callSettings } from "../call/settings.ts";
 const USUAL_PRICES: ModelPrices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const USUAL_WINDOW = 200_000;
 
-/** The days that a call of `lab` replays: the named sessions, transcripts and folders, or the latest session of the folder. */
 export async function daysOf(invocation: Invocation): Promise<Day[]> {
   const { options, args } = invocation;
   const names = args.filter((each) => each !== undefined);

@@ -173,7 +173,6 @@ function unknownProvider(name: string, rows: readonly LoginRow[]): BonsaiError {
   );
 }
 
-/** Deletes a stored key or login. It is no failure if nothing is stored. */
 async function logout(invocation: Invocation): Promise<undefined> {
   const { args, io, output } = invocation;
   const [provider] = args;

@@ -18,7 +18,6 @@ import { writeProject } from "./project.ts";
 /** Something worth a mark in the chart. */
 export type Moment = "masked" | "summarised" | "overflow" | "tree";
 
-/** Shows the demo while it runs. */
 export interface DemoViewer {
   actBegins(act: Act, number: number): Promise<void>;
   listen(lifecycle: Lifecycle<LifecycleEvents>): void;
@@ -68,11 +67,7 @@ export async function playDemo(options: DemoOptions): Promise<DemoRun> {
   writeProject(projectFolder);
   const served: ServedRequest[] = [];
   const moments: { at: number; moment: Moment }[] = [];
-  const scripted = new ScriptedModel({
-    windowTokens: WINDOW_TOKENS,
-    delayMs: options.delayMs,
-    onServed: (each) => served.push(each),
-  });
+  const scripted = scriptedModel(options.delayMs, (each) => served.push(each));
   const lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules });
   const mark = (moment: Moment) => moments.push({ at: served.length, moment });
   watch(lifecycle, mark);
@@ -87,7 +82,7 @@ export async function playDemo(options: DemoOptions): Promise<DemoRun> {
       compaction: { mask: { protectTokens: 2_000, minimumTokens: 500 }, background: false },
     }),
     models: new ModelClient({
-      providers: { scripted: async () => scripted.provider() },
+      providers: { scripted: async () => scripted.provider },
       retry: { maxRetries: 1, baseDelayMs: 200 },
     }),
     model,
@@ -95,7 +90,7 @@ export async function playDemo(options: DemoOptions): Promise<DemoRun> {
     onNotice: ({ message }) => options.viewer.notice(message),
   });
   try {
-    await play({ agent, scripted, options, mark });
+    await play(agent, scripted.beginAct, options, mark);
   } catch (error) {
     await agent.close();
     throw error;
@@ -103,19 +98,17 @@ export async function playDemo(options: DemoOptions): Promise<DemoRun> {
   return { agent, sessionFile, projectFolder, served, moments, windowTokens: WINDOW_TOKENS };
 }
 
-interface Play {
-  agent: Agent;
-  scripted: ScriptedModel;
-  options: DemoOptions;
-  mark: (moment: Moment) => void;
-}
-
-async function play({ agent, scripted, options, mark }: Play): Promise<void> {
+async function play(
+  agent: Agent,
+  beginAct: (act: Act) => void,
+  options: DemoOptions,
+  mark: (moment: Moment) => void,
+): Promise<void> {
   const ends: (string | null)[] = [];
   for (const [index, act] of acts.entries()) {
     options.signal.throwIfAborted();
     await options.viewer.actBegins(act, index + 1);
-    scripted.beginAct(act);
+    beginAct(act);
     const back = act.backTo === undefined ? undefined : ends[act.backTo - 1];
     if (back != null) {
       mark("tree");
@@ -146,51 +139,31 @@ interface ServedRequest {
   refused: boolean;
 }
 
-interface ScriptedModelOptions {
-  /** The server's true window. The catalogue names twice as much. */
-  windowTokens: number;
-  /** Wait before each piece of an answer. */
-  delayMs: number;
-  onServed: (served: ServedRequest) => void;
-}
-
-/** A scripted model: answers with the lines of the act, and refuses long requests as a server does. */
-class ScriptedModel {
-  readonly #options: ScriptedModelOptions;
-  #lines: ScenarioAnswer[] = [];
-  #earlyPart = "";
-
-  constructor(options: ScriptedModelOptions) {
-    this.#options = options;
-  }
-
-  beginAct({ answers, earlyPart = "" }: Act): void {
-    this.#lines = [...answers];
-    this.#earlyPart = earlyPart;
-  }
-
-  provider(): Provider {
-    const scripted = scriptedProvider((call) => this.#answer(call));
-    const { windowTokens, onServed } = this.#options;
-    return {
-      stream: (call, answer) => {
-        const inputTokens = requestTokens(call);
-        onServed({ purpose: call.purpose, inputTokens, refused: inputTokens > windowTokens });
-        const model = { ...call.model, contextWindow: windowTokens };
-        return scripted.stream({ ...call, model }, answer);
-      },
-    };
-  }
-
-  #answer(call: ProviderCall): ScenarioAnswer {
-    if (call.purpose === "summary") return this.#summary(call);
-    if (call.purpose === "title") return { text: "Corner shop: prices and discount codes" };
-    return { ...(this.#lines.shift() ?? { text: "That is all." }), delayMs: this.#options.delayMs };
-  }
-
-  #summary({ summaryKind = "history" }: ProviderCall): ScenarioAnswer {
-    return { text: summaryKind === "turnPrefix" ? this.#earlyPart : summaries[summaryKind] };
-  }
+/** Answers with the lines of the act, and refuses long requests as a server does. */
+function scriptedModel(delayMs: number, onServed: (served: ServedRequest) => void) {
+  let lines: ScenarioAnswer[] = [];
+  let earlyPart = "";
+  const answerTo = ({ purpose, summaryKind = "history" }: ProviderCall): ScenarioAnswer => {
+    if (purpose === "summary")
+      return { text: summaryKind === "turnPrefix" ? earlyPart : summaries[summaryKind] };
+    if (purpose === "title") return { text: "Corner shop: prices and discount codes" };
+    return { ...(lines.shift() ?? { text: "That is all." }), delayMs };
+  };
+  const scripted = scriptedProvider(answerTo);
+  const provider: Provider = {
+    stream(call, answer) {
+      const inputTokens = requestTokens(call);
+      onServed({ purpose: call.purpose, inputTokens, refused: inputTokens > WINDOW_TOKENS });
+      return scripted.stream({ ...call, model: { ...call.model, contextWindow: WINDOW_TOKENS } }, answer);
+    },
+  };
+  return {
+    provider,
+    beginAct(act: Act) {
+      lines = [...act.answers];
+      earlyPart = act.earlyPart ?? "";
+    },
+  };
 }
 
 function requestTokens({ systemPrompt, tools, messages }: ProviderCall): number {

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
-import type { CliIo } from "../call/io.ts";
 import { calledAs } from "../call/paths.ts";
 import { type Line, paragraph, span } from "../views/line.ts";
 import { count, usd } from "../views/numbers.ts";
@@ -24,7 +23,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     try {
       const demo = await played(invocation, folder, signal);
       const costUsd = sessionCostUsd(demo);
-      output.result(report(demo, costUsd), () => ending(demo, { io, costUsd, width: output.width }));
+      output.result(report(demo, costUsd), () => ending(demo, costUsd, invocation));
       await demo.agent.close();
       return ExitCode.done;
     } catch (error) {
@@ -57,13 +56,7 @@ function report({ sessionFile, projectFolder, served, moments }: DemoRun, costUs
   return { sessionFile, projectFolder, requests: served, moments, costUsd };
 }
 
-interface EndingOptions {
-  io: CliIo;
-  costUsd: number;
-  width: number;
-}
-
-function ending(demo: DemoRun, { io, costUsd, width }: EndingOptions): Line[] {
+function ending(demo: DemoRun, costUsd: number, { io, output: { width } }: Invocation): Line[] {
   const { agent, sessionFile, projectFolder, served } = demo;
   const { session } = agent;
   const tree = session.tree({ isParsed: true });

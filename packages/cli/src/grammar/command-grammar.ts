@@ -23,7 +23,6 @@ export interface CommandGrammar {
   load(): Promise<Command>;
 }
 
-/** Commands that share their first word. */
 export interface CommandGroup {
   readonly name: string;
   readonly section: Section;

@@ -1,18 +1,13 @@
 /** Maximum time of a slice: a pressed key waits no longer. */
 const SLICE_MS = 6;
 
-interface BetweenKeysOptions {
-  /** Before the first step. Default 1. */
-  firstMs?: number;
-  /** Milliseconds to wait before it is asked again; 0 lets the steps go on. Default: they always go on. */
-  waitMs?: () => number;
-}
-
-/** Runs steps of long work a slice at a time, between the keys. @returns ends that */
-export function betweenKeys(
-  steps: Iterator<unknown>,
-  { firstMs = 1, waitMs = () => 0 }: BetweenKeysOptions = {},
-): () => void {
+/**
+ * Runs steps of long work a slice at a time, between the keys.
+ * @param firstMs before the first step
+ * @param waitMs milliseconds to wait before it is asked again; 0 lets the steps go on
+ * @returns ends that
+ */
+export function betweenKeys(steps: Iterator<unknown>, firstMs = 1, waitMs = () => 0): () => void {
   const run = () => {
     const heldMs = waitMs();
     if (heldMs === 0 && endsInSlice(steps)) return;

@@ -25,7 +25,6 @@ export interface InteractiveContext {
   readonly editor: PromptEditor;
   /** The dialogs of extensions. */
   readonly ui: FrontEndUI;
-  /** False until the session is open. */
   readonly isOpen: boolean;
   /** @throws before the session is open */
   readonly host: AgentHost;
@@ -38,8 +37,6 @@ export interface InteractiveContext {
   pressed(command: string): void;
   /** Compacts with the cut at an entry, like `/compact`. */
   compactBefore(entryId: string, focus: string | undefined): void;
-  /** To be called when the context has changed without an event. */
-  contextChanged(): void;
   /** Runs a task that Esc aborts instead of the agent. */
   interruptible<Value>(task: (signal: AbortSignal) => Promise<Value>): Promise<Value>;
   readonly quitSignal: AbortSignal;

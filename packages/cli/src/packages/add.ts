@@ -18,7 +18,6 @@ export function packageReport({ name, version, source, folder }: InstalledPackag
   return { name, version: version ?? null, source, folder };
 }
 
-/** Installs a package of npm or from a path. Without a source, lists the extensions that come with Bonsai. */
 export async function add({ args, io, output }: Invocation): Promise<ExitCode> {
   const [source] = args;
   const home = bonsaiHome(io.env);

@@ -32,11 +32,9 @@ import {
 } from "./package-source.ts";
 
 export interface InstallPackageOptions {
-  /** Bonsai's home folder. */
   home: string;
   /** `npm:NAME[@VERSION]`, a bundled extension, or the path of a folder or a module. */
   source: string;
-  /** Absolute: the base of relative paths. */
   cwd: string;
   /** For npm. Default: the process's. */
   env?: RunNpmOptions["env"];
@@ -157,11 +155,9 @@ function replaceFolder(folder: string, by: string): void {
 }
 
 interface RemovePackageOptions {
-  /** Bonsai's home folder. */
   home: string;
   /** The name, with or without `npm:`, or the path that was installed. */
   package: string;
-  /** Absolute: the base of relative paths. */
   cwd: string;
 }
 

@@ -37,7 +37,6 @@ export interface UpdateReport {
 
 export type PackageUpdateReport = ReturnType<typeof packageUpdate>;
 
-/** The result of an update for one package. */
 interface PackageUpdate {
   before: InstalledPackage;
   after: InstalledPackage;

@@ -15,8 +15,8 @@ import { errorJson } from "../call/event-json.ts";
 import { warnUnknownCommand } from "../call/run-prompt.ts";
 import { resolveEntryId } from "../call/session-file.ts";
 import type { RpcCommandName, RpcData, RpcExtensions, RpcId, RpcParams } from "./protocol.ts";
+import type { RpcHandlers, RpcWork } from "./runs.ts";
 import { rpcModel, sessionHandlers } from "./session-commands.ts";
-import type { RpcHandlers, RpcWork } from "./work.ts";
 
 /** Long commands. The next command does not wait for them. */
 export const overlapping: ReadonlySet<RpcCommandName> = new Set([

@@ -15,7 +15,7 @@ import {
   type UiResponse,
   uiResponse,
 } from "./protocol.ts";
-import type { RpcWork } from "./work.ts";
+import type { RpcWork } from "./runs.ts";
 
 interface DispatcherOptions {
   work: RpcWork;

@@ -4,22 +4,17 @@ import { PiEvents } from "@bonsai-agent/pi-adapter";
 import type { AgentHost } from "../call/agent-host.ts";
 import { type EventJson, writeEvents } from "../call/event-json.ts";
 
-interface RpcEventsOptions {
-  host: () => AgentHost | undefined;
-  write: (event: EventJson) => Promise<void> | undefined;
-}
-
 /**
  * Writes the lifecycle events. pi's clients also need its events for the queue and the end of the work, its names for
  * three events, and its shape of `message_update`.
  */
 export class RpcEvents {
-  readonly #host: RpcEventsOptions["host"];
-  readonly #write: RpcEventsOptions["write"];
+  readonly #host: () => AgentHost | undefined;
+  readonly #write: (event: EventJson) => Promise<void> | undefined;
   #streamed = new PiEvents();
   #queue = JSON.stringify({ steering: [], followUp: [] });
 
-  constructor({ host, write }: RpcEventsOptions) {
+  constructor(host: () => AgentHost | undefined, write: (event: EventJson) => Promise<void> | undefined) {
     this.#host = host;
     this.#write = write;
   }

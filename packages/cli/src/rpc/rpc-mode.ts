@@ -12,8 +12,7 @@ import { RpcDispatcher } from "./dispatcher.ts";
 import { RpcEvents } from "./events.ts";
 import type { RpcNote, RpcResponse } from "./protocol.ts";
 import { RpcUi } from "./rpc-ui.ts";
-import { RpcRuns } from "./runs.ts";
-import { SerialisedData } from "./work.ts";
+import { RpcRuns, SerialisedData } from "./runs.ts";
 
 /** Reads commands from standard input and writes responses and events to standard output, one JSON value per line. */
 export function runRpc(call: AgentCall): Promise<ExitCode> {
@@ -25,7 +24,10 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
     let host: AgentHost | undefined;
     const shutdown = new AbortController();
     const stopped = AbortSignal.any([signal, shutdown.signal]);
-    const events = new RpcEvents({ host: () => host, write: (event) => out.write(event) });
+    const events = new RpcEvents(
+      () => host,
+      (event) => out.write(event),
+    );
     const app = await openAppContext(call, {
       onNotice: (notice) => {
         if (notice.code === "model_retry") runs.isRetrying = true;
@@ -79,7 +81,7 @@ interface RpcReviewOptions {
  */
 function rpcReview({ asked, note, stopped, host }: RpcReviewOptions): ReviewCompaction {
   const model = () => host()?.agent.model ?? { provider: "", id: "" };
-  const review = dialogReview({ ui: asked.ui, model });
+  const review = dialogReview(asked.ui, model);
   return async (draft) => {
     if (asked.isClosed) return { action: "apply" };
     note({ type: "compaction_draft", draft: draftReport(draft, model()) });
@@ -101,7 +103,6 @@ interface ServeOptions {
   stdin: AgentCall["io"]["stdin"];
   dispatcher: RpcDispatcher;
   asked: RpcUi;
-  /** Interrupts at once. */
   signal: AbortSignal;
   /** Aborted when no more lines are needed. The last response is still written. */
   ended: AbortSignal;

@@ -1,12 +1,9 @@
-import type { Agent, LifecycleEvents, RunResult } from "@bonsai-agent/agent";
+import type { LifecycleEvents, RunResult } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
+import type { AgentHost } from "../call/agent-host.ts";
 import { errorJson } from "../call/event-json.ts";
-import type { RpcNote } from "./protocol.ts";
-
-interface AgentWork {
-  readonly agent: Pick<Agent, "isBusy" | "idle">;
-}
+import type { RpcCommandName, RpcData, RpcId, RpcNote, RpcParams } from "./protocol.ts";
 
 /** Owner of the running work: runs of the agent, and long commands. */
 export class RpcRuns {
@@ -16,7 +13,6 @@ export class RpcRuns {
   /** Results whose unsent texts were written: texts of one run share its result. */
   readonly #unsentNoted = new WeakSet<RunResult>();
   bash: AbortController | undefined;
-  /** True while a request waits for its retry. */
   isRetrying = false;
 
   /** @param note writes lines beside responses and events */
@@ -81,9 +77,8 @@ export class RpcRuns {
     return work;
   }
 
-  /** @throws BonsaiError `rpc_busy`. */
-  refuseWhileBusy(host: AgentWork): void {
-    if (this.#pending.size === 0 && !host.agent.isBusy) return;
+  refuseWhileBusy({ agent }: Pick<AgentHost, "agent">): void {
+    if (this.#pending.size === 0 && !agent.isBusy) return;
     throw new BonsaiError({
       code: "rpc_busy",
       message: "The agent or a command of an extension is working in this session.",
@@ -92,10 +87,41 @@ export class RpcRuns {
   }
 
   /** Resolves when no command and no run is left. */
-  async idle(host: AgentWork): Promise<void> {
-    while (this.#pending.size > 0 || host.agent.isBusy) {
+  async idle({ agent }: Pick<AgentHost, "agent">): Promise<void> {
+    while (this.#pending.size > 0 || agent.isBusy) {
       await Promise.allSettled(this.#pending);
-      await host.agent.idle();
+      await agent.idle();
     }
+  }
+}
+
+/** The session, the agent and the output that RPC commands work with. */
+export interface RpcWork {
+  host: AgentHost;
+  runs: RpcRuns;
+  /** Aborted when the work is stopped. */
+  stopped: AbortSignal;
+  note(line: RpcNote): void;
+  /** Ends the mode once the response is written. */
+  shutdown(): void;
+}
+
+type RpcHandler<Name extends RpcCommandName> = (
+  work: RpcWork,
+  params: RpcParams<Name>,
+  id?: RpcId,
+) => Result<RpcData[Name]> | SerialisedData | Promise<Result<RpcData[Name]>>;
+
+/** A handler without data need not return anything. */
+type Result<Data> = undefined extends Data ? Data | void : Data;
+
+export type RpcHandlers = { [Name in RpcCommandName]: RpcHandler<Name> };
+
+/** Data of a response that is JSON already. */
+export class SerialisedData {
+  readonly json: string;
+
+  constructor(json: string) {
+    this.json = json;
   }
 }

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { BonsaiError, callsIn, messageText, saidText } from "@bonsai-agent/messages";
 import type { CatalogueModel } from "@bonsai-agent/models";
@@ -19,7 +18,7 @@ import type {
   RpcState,
   RpcTreeNode,
 } from "./protocol.ts";
-import { type RpcHandlers, type RpcWork, SerialisedData } from "./work.ts";
+import { type RpcHandlers, type RpcWork, SerialisedData } from "./runs.ts";
 
 /** Commands that read the session, leave it for another one, or name it. */
 export const sessionHandlers = {
@@ -218,17 +217,8 @@ async function exportHtml(
 ): Promise<{ path: string }> {
   const { session } = agent;
   const path = resolve(app.cwd, outputPath ?? `bonsai-session-${session.id}.html`);
-  if (existsSync(path))
-    throw new BonsaiError({
-      code: "rpc_file_exists",
-      message: `The file ${path} already exists.`,
-      hint: "Choose another `outputPath`, or delete the file.",
-    });
   const { pageHtml, SessionPage } = await import("@bonsai-agent/page");
-  const { pageOptions } = await import("../call/page-source.ts");
-  const { home, models, settings, call } = app;
-  const { catalogue, keys } = models;
-  const from = { home, env: call.io.env, catalogue, keys, settings: settings.compaction };
-  writeOutput(path, pageHtml(new SessionPage(session, pageOptions(from))));
+  const { livePageOptions } = await import("../call/page-source.ts");
+  writeOutput(path, pageHtml(new SessionPage(session, livePageOptions(app))));
   return { path };
 }

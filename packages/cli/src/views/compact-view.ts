@@ -49,7 +49,7 @@ export function* compactView(options: CompactViewOptions): Generator<Line> {
   yield [span(`${headings[result.status]}${anew}`, ["bold", "green"]), `  ${sizeChange(result)}`];
   yield [];
   const picture = planPicture(result, before);
-  yield* planView({ picture, width });
+  yield* planView(picture, width);
   yield [];
   yield* lossView(result, { width, isPlan: picture.isSummaryExpected });
   const cost = model && plannedCost(result, model);

@@ -43,8 +43,7 @@ export function* contextReportView(
   const barParts = [...rows, ...left].map(
     ({ tokens, glyph, style }): BarPart => ({ value: tokens, glyph, style }),
   );
-  if (totalTokens > 0 || window !== undefined)
-    yield bar(barParts, { width: Math.min(width, MAX_BAR_COLUMNS) });
+  if (totalTokens > 0 || window !== undefined) yield bar(barParts, Math.min(width, MAX_BAR_COLUMNS));
   yield [];
   yield* rowTable([...rows, totalRow(report), ...left], sharesOf(report, rows, left), width);
   const scope = scopeText({

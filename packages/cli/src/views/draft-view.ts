@@ -25,7 +25,6 @@ const cutLabels: Readonly<Record<CutChoice, string>> = {
   laterTurn: "Keep one turn less",
 };
 
-/** True for a choice that moves the cut. */
 export function isCutChoice(choice: DraftChoice): choice is CutChoice {
   return Object.hasOwn(cutLabels, choice);
 }
@@ -103,7 +102,7 @@ export function* draftView(draft: CompactionDraft, model: Model, width: number):
   yield [span(stage === "plan" ? "Plan" : "Draft", ["bold", "green"]), `  ${sizeChange(result)}`];
   for (const text of draftFacts(draft, model)) yield* paragraph(printable(text), width);
   yield [];
-  yield* planView({ picture: planPicture(result, before), width });
+  yield* planView(planPicture(result, before), width);
   yield [];
   yield* lossView(result, { width, isPlan: stage === "plan" });
   const shown = result.summary === undefined ? userWords.join("\n") : readableSummary(result.summary);
@@ -143,14 +142,11 @@ function draftText(draft: CompactionDraft, model: Model): string {
   ].join("\n");
 }
 
-interface DialogReviewOptions {
-  ui: Pick<FrontEndUI, "select" | "input" | "editor">;
-  /** The model whose prices are shown. */
-  model: () => Model;
-}
-
 /** Reviews a draft in plain dialogs. A closed input asks again; a closed choice cancels. */
-export function dialogReview({ ui, model }: DialogReviewOptions): ReviewCompaction {
+export function dialogReview(
+  ui: Pick<FrontEndUI, "select" | "input" | "editor">,
+  model: () => Model,
+): ReviewCompaction {
   const review: ReviewCompaction = async (draft) => {
     const { signal } = draft;
     const offered = draftChoices(draft);

@@ -42,7 +42,6 @@ export function fitLine<Look = Style>(line: Line<Look>, width: number): Line<Loo
   return fitted;
 }
 
-/** The line as text, with colours when asked for, without trailing space. */
 export function renderLine(line: Line, colour: boolean): string {
   const drawn = drawLine(line, (style, text) =>
     colour ? styleText(style, text, { validateStream: false }) : text,
@@ -168,17 +167,10 @@ export interface BarPart {
   style?: Style | undefined;
 }
 
-interface BarOptions {
-  width: number;
-  /** The value of the whole width; default: the sum of the parts. */
-  whole?: number;
-}
-
-/** A stacked bar of exactly `width` columns. Each part above 0 has at least one column if there is room; dots fill the rest. */
-export function bar(parts: readonly BarPart[], options: BarOptions): Line {
+/** A stacked bar of exactly `width` columns. Each part above 0 has at least one column if there is room; dots fill the rest up to `whole`. */
+export function bar(parts: readonly BarPart[], width: number, whole = 0): Line {
   const sum = parts.reduce((total, part) => total + part.value, 0);
-  const whole = Math.max(options.whole ?? sum, sum);
-  const widths = shares([...parts.map((part) => part.value), whole - sum], options.width);
+  const widths = shares([...parts.map((part) => part.value), Math.max(whole - sum, 0)], width);
   const line = parts.map((part, at) => span(part.glyph.repeat(widths[at]!), part.style));
   return [...line, span("·".repeat(widths.at(-1)!), "gray")];
 }
@@ -213,7 +205,6 @@ export function fileListLines(title: string, files: readonly string[], width: nu
   ];
 }
 
-/** The style of each kind of entry. */
 const styles = new Map<string, Style>(
   Object.entries({
     user: ["bold", "cyan"],

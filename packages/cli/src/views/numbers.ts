@@ -78,7 +78,6 @@ export interface TokenSize {
   estimatedTokens: number;
 }
 
-/** True for a size with an estimated part. */
 export function hasEstimate({ estimatedTokens }: Pick<TokenSize, "estimatedTokens">): boolean {
   return estimatedTokens > 0;
 }

@@ -17,11 +17,6 @@ import {
 import { counted, hasEstimate, percent, percents, scopeText, tokenDigits, tokensText } from "./numbers.ts";
 import { callsOf, kindWord, type Preview, previewSpan } from "./preview.ts";
 
-interface PlanViewOptions {
-  picture: PlanPicture;
-  width: number;
-}
-
 interface Look {
   glyph: string;
   name: string;
@@ -39,7 +34,7 @@ const looks: Readonly<Record<Fate | "summary", Look>> = {
 };
 
 /** The context as a stack with its cut, oldest on top; then the sizes and the files. */
-export function* planView({ picture, width }: PlanViewOptions): Generator<Line> {
+export function* planView(picture: PlanPicture, width: number): Generator<Line> {
   yield* stack(picture, width);
   yield [];
   yield* sizes(picture, width);
@@ -77,7 +72,6 @@ interface PartSize {
   width: number;
 }
 
-/** A part has rows in proportion to its tokens, at least one. Its middle row has its name. */
 function* partLines(part: PlanPart, size: PartSize): Generator<Line> {
   const look = looks[part.fate];
   const rows = Math.max(1, Math.round((part.tokens / Math.max(1, size.total)) * stackRows));
@@ -117,11 +111,11 @@ function* sizes(picture: PlanPicture, width: number): Generator<Line> {
     8,
     Math.min(maxBarWidth, width - label("").length - numberWidth - share.length - 1),
   );
-  const size = { width: barWidth, whole: Math.max(tokensBefore, tokensAfter) };
-  yield [label("before"), ...bar(before, size), ` ${sizeBefore.padStart(numberWidth)}`];
+  const whole = Math.max(tokensBefore, tokensAfter);
+  yield [label("before"), ...bar(before, barWidth, whole), ` ${sizeBefore.padStart(numberWidth)}`];
   yield [
     label("after"),
-    ...bar(after, size),
+    ...bar(after, barWidth, whole),
     ` ${sizeAfter.padStart(numberWidth)}`,
     span(share, ["bold", "green"]),
   ];

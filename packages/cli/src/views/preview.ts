@@ -36,7 +36,6 @@ export function previewOf(entry: Entry, call?: ToolCall): string {
   return previewText(entryParts(entry, call));
 }
 
-/** A call of a tool in one line. */
 export function callPreview(name: string, args: unknown): string {
   return previewText(callParts(name, args), 160);
 }

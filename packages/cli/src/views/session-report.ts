@@ -70,7 +70,6 @@ export function sessionReport(session: Session, size: ReturnType<typeof contextS
 interface ViewOptions {
   width: number;
   nowMs: number;
-  /** Tokens of the model's window. Default: unknown. */
   windowTokens?: number | undefined;
 }
 

@@ -137,7 +137,8 @@ describe("lines", () => {
         const glyphs = "█▓▒░▚";
         const drawn = bar(
           parts.map((value, at) => ({ value, glyph: glyphs[at]! })),
-          { width, whole },
+          width,
+          whole,
         );
         expect(lineWidth(drawn)).toBe(width);
         const text = renderLine(drawn, false);

@@ -101,7 +101,7 @@ test("prompts sent before the history loaded follow its entries", () => {
   writeFileSync(join(home, "history.jsonl"), '{"text":"older"}\n');
   const editor = makeEditor();
   editor.addToHistory("early");
-  editor.useHistory(new PromptHistory({ home, onNotice: expect.unreachable }));
+  editor.useHistory(new PromptHistory(home, expect.unreachable));
   editor.handleInput("\x1b[A");
   expect(editor.getText()).toBe("early");
   editor.handleInput("\x1b[A");

@@ -57,6 +57,6 @@ test("a file that cannot be written is notified once, and nothing fails", () => 
 function place() {
   const home = mkdtempSync(join(tmpdir(), "bonsai-history-"));
   const faults: string[] = [];
-  const open = () => new PromptHistory({ home, onNotice: (message) => faults.push(message) });
+  const open = () => new PromptHistory(home, (message) => faults.push(message));
   return { file: join(home, "history.jsonl"), faults, open };
 }

@@ -23,7 +23,6 @@ const POWERSHELL_TIMEOUT_MS = 20_000;
 
 type ClipboardCommand = readonly [program: string, ...args: string[]];
 
-/** A program that has ended. */
 interface EndedProgram {
   code: number | null;
   stdout: Buffer;

@@ -55,12 +55,11 @@ export function extensionRenderers(
     const known = failed.get(scope) ?? new Set();
     if (isQuiet === true || known.has(what)) return;
     failed.set(scope, known.add(what));
-    const message = failureText(`${what} of ${scope.source}`, error);
     onNotice({
       level: "warning",
       /** A renderer of an extension threw. Bonsai draws instead; one notice per renderer. */
       code: "extension_renderer_failed",
-      message,
+      message: failureText(`${what} of ${scope.source}`, error),
     });
   };
   const draw = (drawing: Drawing): DrawnComponent | undefined => {
@@ -68,7 +67,7 @@ export function extensionRenderers(
     try {
       const made: unknown = runOf(scope, render);
       if (made === undefined || made === null) return undefined;
-      return guardComponent(made, { scope, call: what, onFailure: (error) => fail(drawing, error) });
+      return guardComponent(made, scope, what, (error) => fail(drawing, error));
     } catch (error) {
       fail(drawing, error);
       return undefined;
@@ -114,18 +113,17 @@ export function extensionRenderers(
   };
 }
 
-interface DrawnComponentOptions {
-  scope: ExtensionScope;
-  /** The call that made it, for its author. */
-  call: string;
-  /** Called once. */
-  onFailure: (error: unknown) => void;
-}
-
-/** Makes a component safe to call. @throws BonsaiError `extension_argument_invalid` for another value */
+/**
+ * Makes a component safe to call.
+ * @param call the call that made it, for its author
+ * @param onFailure called once
+ * @throws BonsaiError `extension_argument_invalid` for another value
+ */
 export function guardComponent(
   made: unknown,
-  { scope, call, onFailure }: DrawnComponentOptions,
+  scope: ExtensionScope,
+  call: string,
+  onFailure: (error: unknown) => void,
 ): DrawnComponent {
   if (typeof (made as Component | undefined)?.render !== "function")
     throw badArgument(scope, call, "a component (an object with render(width))", made);

@@ -40,7 +40,6 @@ export function refusalNotice(scope: ExtensionScope, error: unknown): AgentNotic
   };
 }
 
-/** The error of a command's handler. */
 export function commandFailure(
   { name, scope }: { name: string; scope: ExtensionScope },
   error: unknown,
@@ -72,12 +71,11 @@ export function lifecycleNotice(notice: LifecycleNotice): AgentNotice {
 export function uncaughtErrorNotice(error: unknown): AgentNotice | undefined {
   const source = extensionAtWork()?.source ?? placeThrown(error)?.path;
   if (source === undefined) return undefined;
-  const message = failureText(`A timer, event or promise of ${source}`, error);
   return {
     level: "warning",
     /** A timer, event or promise of an extension threw. The work continues. */
     code: "extension_stray_error",
-    message,
+    message: failureText(`A timer, event or promise of ${source}`, error),
   };
 }
 

@@ -86,7 +86,6 @@ function addForLogins(models: OpenedModels, { options, config, isKnown, onFailur
   };
 }
 
-/** A provider of an extension, ready to be added. */
 interface CheckedProvider extends AddedProvider {
   /** The key itself. Undefined if the options name a variable. */
   apiKey?: string;

@@ -15,7 +15,6 @@ import { type ExtensionScope, runOf } from "./extension-scope.ts";
 import type { OpenedModels } from "./model-registry.ts";
 import { ExtensionTools, Registrations } from "./registrations.ts";
 
-/** A command, bound to its extension. */
 export interface RegisteredCommand {
   readonly options: CommandOptions;
   run(args: string): Promise<void>;
@@ -41,7 +40,7 @@ export function extensionRegistry(host: ExtensionHost, reservedCommands: Iterabl
     shortcuts: new Registrations<RegisteredShortcut>(later("key")),
     messageRenderers: new Registrations<MessageRenderer>(first("message renderer")),
     entryRenderers: new Registrations<EntryRenderer>(first("entry renderer")),
-    bus: new ExtensionEventBus(host),
+    bus: eventBus(host),
     /** The extension that showed each thing last: an extension removes only its own. */
     shownBy: new Map<string, ExtensionScope>(),
     reservedCommands: new Set(reservedCommands) as ReadonlySet<string>,
@@ -76,43 +75,32 @@ interface Listener {
   handler: (data: unknown) => void | Promise<void>;
 }
 
-/** Passes messages between extensions. */
-class ExtensionEventBus {
-  readonly #host: ExtensionHost;
-  readonly #listeners = new Set<Listener>();
-
-  constructor(host: ExtensionHost) {
-    this.#host = host;
-  }
-
-  /** The bus for one extension. */
-  of(scope: ExtensionScope): EventBus {
-    return {
-      emit: (channel, data) => {
-        scope.checkLoaded("events.emit");
-        for (const listener of [...this.#listeners])
-          if (listener.channel === channel) void this.#call(listener, data);
-      },
-      on: (channel, handler) => {
-        scope.checkLoaded("events.on");
-        if (typeof handler !== "function") throw badArgument(scope, "events.on", "a function", handler);
-        const listener = { channel, scope, handler };
-        this.#listeners.add(listener);
-        return scope.keep(() => void this.#listeners.delete(listener));
-      },
-    };
-  }
-
-  async #call({ channel, scope, handler }: Listener, data: unknown): Promise<void> {
+/** @returns the bus of each extension */
+function eventBus(host: ExtensionHost): (scope: ExtensionScope) => EventBus {
+  const listeners = new Set<Listener>();
+  const call = async ({ channel, scope, handler }: Listener, data: unknown) => {
     try {
       await runOf(scope, () => handler(data));
     } catch (error) {
-      this.#host.onNotice({
+      host.onNotice({
         level: "warning",
         /** A handler of the extension bus `events` threw. */
         code: "extension_listener_failed",
         message: failureText(`The listener of ${scope.source} on ${channel}`, error),
       });
     }
-  }
+  };
+  return (scope) => ({
+    emit(channel, data) {
+      scope.checkLoaded("events.emit");
+      for (const listener of [...listeners]) if (listener.channel === channel) void call(listener, data);
+    },
+    on(channel, handler) {
+      scope.checkLoaded("events.on");
+      if (typeof handler !== "function") throw badArgument(scope, "events.on", "a function", handler);
+      const listener = { channel, scope, handler };
+      listeners.add(listener);
+      return scope.keep(() => void listeners.delete(listener));
+    },
+  });
 }

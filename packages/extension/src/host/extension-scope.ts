@@ -4,7 +4,6 @@ import { readableError } from "../load/thrown-error.ts";
 
 /** The registrations of one extension, to undo when it is unloaded. */
 export class ExtensionScope {
-  /** Absolute. */
   readonly path: string;
   /** The path for people; the extension's name in the lifecycle and in notices. */
   readonly source: string;

@@ -139,11 +139,10 @@ export class Extensions {
       const offered: unknown = await command?.value.complete(prefix);
       return Array.isArray(offered) ? offered.filter(isCompletion) : [];
     } catch (error) {
-      const message = failureText(`Completing /${name} of ${command?.scope.source}`, error);
       this.#notify({
         /** The completion of a command's arguments threw. No completions are offered. */
         code: "extension_completion_failed",
-        message,
+        message: failureText(`Completing /${name} of ${command?.scope.source}`, error),
       });
       return [];
     }
@@ -156,11 +155,10 @@ export class Extensions {
     try {
       await shortcut.value.run();
     } catch (error) {
-      const message = failureText(`The shortcut ${key} of ${shortcut.scope.source}`, error);
       this.#notify({
         /** The shortcut of an extension threw. */
         code: "extension_shortcut_failed",
-        message,
+        message: failureText(`The shortcut ${key} of ${shortcut.scope.source}`, error),
       });
     }
     return true;
@@ -255,14 +253,12 @@ export class Extensions {
   }
 
   #close(scope: ExtensionScope): void {
-    for (const error of scope.close()) {
-      const message = failureText(`Unloading ${scope.source}`, error);
+    for (const error of scope.close())
       this.#notify({
         /** The cleanup of an extension threw while it was unloaded. */
         code: "extension_undo_failed",
-        message,
+        message: failureText(`Unloading ${scope.source}`, error),
       });
-    }
     this.#options.host.lifecycle.removeSource(scope.source);
   }
 

@@ -32,7 +32,7 @@ export function makeApi(runtime: ExtensionRuntime): ExtensionAPI {
     ...sessionCalls(runtime),
     ...agentCalls(runtime),
     ...toolCalls(runtime),
-    events: registry.bus.of(scope),
+    events: registry.bus(scope),
   };
 }
 
@@ -128,7 +128,6 @@ function agentFor({ scope, host }: ExtensionRuntime, call: string): Agent {
   });
 }
 
-/** Calls that use the agent. */
 function agentCalls(runtime: ExtensionRuntime) {
   const { scope, host } = runtime;
   /** The extension does not wait for the work. A failure is a notice. */
@@ -137,12 +136,11 @@ function agentCalls(runtime: ExtensionRuntime) {
       const result = await work;
       if (result?.status === "failed") throw result.error;
     } catch (error) {
-      const message = failureText(`${call} of ${scope.source}`, error);
       host.onNotice({
         level: "warning",
         /** A `sendMessage`, `sendUserMessage` or `setThinkingLevel` of an extension failed. */
         code: "extension_call_failed",
-        message,
+        message: failureText(`${call} of ${scope.source}`, error),
       });
     }
   };

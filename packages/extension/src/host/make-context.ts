@@ -169,15 +169,14 @@ function requestCompaction(
     if ("error" in result) await onError?.(result.error);
     else await onComplete?.(result);
   };
-  run().catch((error: unknown) => {
-    const message = failureText(`The compaction callback of ${scope.source}`, error);
+  run().catch((error: unknown) =>
     host.onNotice({
       level: "warning",
       /** A callback of an extension's `compact` threw. */
       code: "extension_callback_failed",
-      message,
-    });
-  });
+      message: failureText(`The compaction callback of ${scope.source}`, error),
+    }),
+  );
 }
 
 type Compacted = Parameters<NonNullable<CompactOptions["onComplete"]>>[0] | { error: Error };

@@ -5,7 +5,6 @@ import type { ExtensionScope } from "./extension-scope.ts";
 export interface Registration<Value> {
   readonly name: string;
   readonly value: Value;
-  /** The extension. */
   readonly scope: ExtensionScope;
 }
 
@@ -23,7 +22,6 @@ interface RegistrationsOptions {
  */
 export class Registrations<Value> {
   readonly #options: RegistrationsOptions;
-  /** In order of registration. */
   readonly #all = new Set<Registration<Value>>();
 
   constructor(options: RegistrationsOptions) {
@@ -35,7 +33,6 @@ export class Registrations<Value> {
     return scope.keepAs(`${this.#options.what} ${name}`, this.add({ name, value, scope }));
   }
 
-  /** The function returned removes this registration. */
   add(registration: Registration<Value>): () => void {
     const earlier = this.get(registration.name);
     this.#all.add(registration);
@@ -44,7 +41,6 @@ export class Registrations<Value> {
     return () => void this.#all.delete(registration);
   }
 
-  /** The registration that counts. */
   get(name: string): Registration<Value> | undefined {
     return this.#counting([...this.#all].filter((each) => each.name === name));
   }

@@ -8,7 +8,6 @@ export interface ProgramToStart {
   command: string;
   args: readonly string[];
   cwd: string;
-  /** The whole environment. */
   env: Readonly<Record<string, string | undefined>>;
 }
 

@@ -81,7 +81,6 @@ function makeScopedUi(ui: FrontEndUI, owner: UiOwner): ExtensionUI {
   };
 }
 
-/** The editor, its completions and its keys. */
 function scopedTyping(ui: FrontEndUI, owner: UiOwner, show: Show) {
   const { scope, host } = owner;
   return {
@@ -193,18 +192,13 @@ function noTheme(wanted: unknown, ui: FrontEndUI): string {
   return `${what} is not a theme. Available themes: ${names.join(", ")}.`;
 }
 
-/** Components and texts that stay on the screen. */
 function scopedDrawing(ui: FrontEndUI, owner: UiOwner, show: Show) {
   const { scope, host } = owner;
   const theme = ui.theme ?? plainTheme;
   const drawn = (call: string, made: unknown, onFailure = () => {}): DrawnComponent =>
-    guardComponent(made, {
-      scope,
-      call,
-      onFailure(error) {
-        notifyFailure(host, `The ${call} component of ${scope.source}`, error);
-        onFailure();
-      },
+    guardComponent(made, scope, call, (error) => {
+      notifyFailure(host, `The ${call} component of ${scope.source}`, error);
+      onFailure();
     });
   const draw = (call: string, make: () => unknown) => drawn(call, runOf(scope, make));
   return {

@@ -40,7 +40,6 @@ function entryOf(session: Session, id: string): Entry | undefined {
   return reparented(entry, positionOf(session, entry.parentId));
 }
 
-/** Returns the id, or for a leaf record the leaf's former position. */
 function positionOf(session: Session, id: string | null): string | null {
   const seen = new Set<string>();
   for (let at = id; at !== null && !seen.has(at); ) {

@@ -13,7 +13,6 @@ export interface SourcePlace {
   column?: number;
 }
 
-/** The result of converting one file. */
 interface ConvertedFile {
   /** Hash of the source. */
   key: string;

@@ -8,7 +8,6 @@ import type { VirtualModules } from "./virtual-modules.ts";
  */
 export interface Generation {
   readonly id: number;
-  /** Real path of the entry module. */
   readonly entry: string;
   readonly modules: VirtualModules;
   readonly files: ExtensionFiles;
@@ -44,7 +43,6 @@ export function generationOf(url: string | undefined): Generation | undefined {
   return id === undefined ? undefined : generations.get(Number(id));
 }
 
-/** Removes a generation that failed to load. */
 export function dropGeneration({ id }: Generation): void {
   generations.delete(id);
 }

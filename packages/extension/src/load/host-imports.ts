@@ -39,7 +39,6 @@ function hostNames(specifier: string, importer: string, modules: VirtualModules)
   return folder === undefined ? [] : hostPeers(folder, modules);
 }
 
-/** Names of host modules that a text has in quotes. */
 function quotedNames(text: string, modules: VirtualModules): string[] {
   return Object.keys(modules).filter((name) => text.includes(`"${name}"`) || text.includes(`'${name}'`));
 }

@@ -18,7 +18,6 @@ import {
 } from "./virtual-modules.ts";
 
 export interface ImportExtensionOptions {
-  /** Absolute path of the entry module. */
   path: string;
   /** Host modules. Only the imported ones are loaded. */
   modules: VirtualModules;

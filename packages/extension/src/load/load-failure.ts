@@ -15,7 +15,6 @@ import {
 } from "./thrown-error.ts";
 import { INSTEAD, type ModuleExports, virtualExports } from "./virtual-modules.ts";
 
-/** Describes a failed load for the author of the extension. */
 export function loadFailure(generation: Generation, thrown: unknown): BonsaiError {
   const error = readableError(thrown);
   const failure = described(generation, error);

@@ -5,7 +5,6 @@ import { z } from "zod";
 
 const LISTS = ["extensions", "skills", "prompts", "themes"] as const;
 
-/** A list in a package.json. */
 export type ManifestList = (typeof LISTS)[number];
 
 /** A path that was searched and cannot be loaded. */
@@ -15,7 +14,6 @@ export interface FindProblem {
   hint: string;
 }
 
-/** The paths of a list in a package.json. */
 export interface ManifestPaths {
   /** Absolute. A path without a pattern need not exist. */
   paths: readonly string[];

@@ -43,7 +43,6 @@ export function virtualUrl(modules: VirtualModules, name: string): string {
   return `${VIRTUAL_SCHEME}${index}/${name}`;
 }
 
-/** The text of a virtual module. */
 export function virtualSource(url: string): string {
   const index = Number.parseInt(url.slice(VIRTUAL_SCHEME.length), 10);
   const lines = Object.keys(shared[REGISTRY]?.[index] ?? {}).map((key, at) => {

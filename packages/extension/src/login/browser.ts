@@ -9,7 +9,6 @@ const SETTLED_MS = 2_000;
 
 /** The environment that decides if a browser can open. */
 export interface BrowserPlace {
-  /** Default `process.env`. */
   env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Default `process.platform`. */
   platform?: NodeJS.Platform | undefined;

@@ -104,7 +104,6 @@ async function discovered({ lifecycle, cwd }: ExtensionHost): Promise<Discovered
   return { skillPaths: [], promptPaths: [], themePaths: [], ...result };
 }
 
-/** The state of a test session. */
 interface TestState {
   agent?: Agent;
   notices: AgentNotice[];
@@ -114,7 +113,6 @@ interface TestState {
 
 interface TestParts {
   options: OpenTestSessionOptions;
-  /** Bonsai's home folder. */
   folder: string;
   cwd: string;
   session: Session;

@@ -37,7 +37,6 @@ export interface ChatItem {
 }
 
 interface ChatPath {
-  /** Oldest first. */
   items: ChatItem[];
   hasEarlier: boolean;
 }

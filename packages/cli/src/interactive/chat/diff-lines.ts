@@ -11,7 +11,6 @@ export interface DiffLine {
 
 const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)$/;
 
-/** The lines of a unified difference. A gap replaces the header between its parts. */
 export function diffLines(diff: string): DiffLine[] {
   const shown: DiffLine[] = [];
   let oldNumber = Number.NaN;

@@ -122,7 +122,6 @@ export class ToolBlock extends ImageBlock {
     return this.looks.now() - this.#sinceMs;
   }
 
-  /** The time of the call; empty for a short one. */
   #time(): string {
     const ms = this.#state === "running" ? this.#runningMs() : this.#durationMs;
     return ms < MIN_SHOWN_MS ? "" : elapsed(ms);

@@ -135,7 +135,6 @@ function isPartial({ state }: ToolCallState): boolean {
 
 const MAX_LINES = 2_000;
 
-/** The drawn lines, cut to the width. */
 function chatLines(drawn: DrawnComponent | undefined, width: number): string[] | undefined {
   const lines = drawn?.render(width);
   if (lines === undefined) return undefined;

@@ -52,7 +52,6 @@ interface DialogsOptions {
   screen: Screen;
   /** Resolves when the user pauses typing. */
   untilRest: (signal: AbortSignal) => Promise<void>;
-  /** Ends open questions without an answer. */
   signal: AbortSignal;
 }
 

@@ -11,7 +11,6 @@ import { type ScrolledLines, scrolledReport } from "./report-panel.ts";
 
 export interface DraftAnswer {
   choice: DraftChoice;
-  /** True to edit in the user's own editor. */
   isOutside: boolean;
 }
 

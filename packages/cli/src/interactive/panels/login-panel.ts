@@ -28,7 +28,6 @@ interface Question extends LoginPrompt {
   answer: (text: string) => void;
 }
 
-/** The latest address of the login. */
 interface Shown {
   url: string;
   code?: string | undefined;

@@ -16,7 +16,6 @@ import { type PickAction, PickList, type PickRow, showList } from "./pick-list.t
 interface PickModelPanelOptions {
   screen: Screen;
   models: ModelRegistry;
-  /** `provider/id` of the model in use. */
   current: string;
   /** The model in use: listed even without a key or server. */
   inUse?: CatalogueModel | undefined;

@@ -14,7 +14,6 @@ import {
 } from "../terminal/tui.ts";
 import { asPaste, pastedText } from "../terminal/typed-input.ts";
 
-/** The part of the screen that a panel needs. */
 export interface PanelPlace {
   readonly theme: Theme;
   readonly rows: number;

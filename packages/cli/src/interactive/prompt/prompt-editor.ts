@@ -23,7 +23,6 @@ import { imageMark, PastedImages } from "./pasted-images.ts";
 /** A prompt that may contain a key: the history file leaves it out. */
 const secret = /^\/login\s/;
 
-/** Maximum number of kept prompts. */
 export const MAX_PROMPTS = 1_000;
 
 /** The prompt history, which is loaded after the editor. */
@@ -103,7 +102,6 @@ export class PromptEditor extends OpenEditor {
     return this.getText().trim() === "";
   }
 
-  /** Loads earlier prompts and saves the submitted ones, also those from before. */
   useHistory(history: EarlierPrompts): void {
     const submitted = this.earlierTexts.splice(0).reverse();
     for (const text of history.read()) this.#remember(text);

@@ -9,12 +9,6 @@ const MAX_PROMPT_CHARS = 100_000;
 
 const lineSchema = z.object({ text: z.string() });
 
-interface PromptHistoryOptions {
-  home: string;
-  /** Called once if the file cannot be read or written. */
-  onNotice: (message: string) => void;
-}
-
 /** Owner of `<home>/history.jsonl`: the prompts of all sessions, oldest first, one `{"text"}` a line. */
 export class PromptHistory {
   readonly #file: string;
@@ -22,7 +16,8 @@ export class PromptHistory {
   #last: string | undefined;
   #hasFault = false;
 
-  constructor({ home, onNotice }: PromptHistoryOptions) {
+  /** @param onNotice called once if the file cannot be read or written */
+  constructor(home: string, onNotice: (message: string) => void) {
     this.#file = join(home, "history.jsonl");
     this.#onNotice = onNotice;
   }

@@ -61,7 +61,7 @@ export function readAhead({ host }: InteractiveContext): void {
   }
   host.app.lifecycle.on("session_start", () => {
     stop();
-    stop = betweenKeys(steps(host.agent.session), { firstMs, waitMs });
+    stop = betweenKeys(steps(host.agent.session), firstMs, waitMs);
   });
   host.app.lifecycle.on("session_shutdown", () => stop());
 }

@@ -56,7 +56,6 @@ function imageRefusal(content: Buffer): string | undefined {
 
 interface Attempt {
   command: Parameters<typeof runClipboardProgram>[0];
-  /** Reads the content from the output. Default: the output itself. */
   decode?: (stdout: Buffer) => Buffer;
 }
 

@@ -6,14 +6,14 @@ import { type DraftAnswer, DraftPanel } from "../panels/draft-panel.ts";
 import { EditorPanel, InputPanel } from "../panels/question-panels.ts";
 import { editOutside } from "./external-editor.ts";
 
-interface PanelReviewOptions {
-  context: InteractiveContext;
-  /** Resolves when the user pauses typing. */
-  untilRest: (signal: AbortSignal) => Promise<void>;
-}
-
-/** Shows drafts of compactions in a panel. Leaving a question leads back to the draft. */
-export function panelReview({ context, untilRest }: PanelReviewOptions): ReviewCompaction {
+/**
+ * Shows drafts of compactions in a panel. Leaving a question leads back to the draft.
+ * @param untilRest resolves when the user pauses typing
+ */
+export function panelReview(
+  context: InteractiveContext,
+  untilRest: (signal: AbortSignal) => Promise<void>,
+): ReviewCompaction {
   const { screen } = context;
   /** A choice that moves the cut stays selected. */
   let latest: DraftChoice | undefined;

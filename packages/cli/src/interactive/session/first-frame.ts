@@ -17,7 +17,6 @@ export interface FirstFrame {
   /** Aborts when the user quits or the process is asked to end. */
   readonly quitSignal: AbortSignal;
   quit(): void;
-  /** Removes and returns the texts that were sent before the session was open. */
   takeEarly(): string[];
 }
 

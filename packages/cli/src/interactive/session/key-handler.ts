@@ -175,7 +175,6 @@ function doAction(data: string, context: InteractiveContext): boolean {
   return true;
 }
 
-/** Runs an extension's key. Bonsai's own actions come first. */
 function runShortcut(data: string, { host }: InteractiveContext): boolean {
   const extensions = host.app.extensions.now;
   const key = [...extensions.shortcuts.keys()].find((each) => matchesKey(data, each as KeyId));

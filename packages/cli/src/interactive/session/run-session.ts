@@ -97,7 +97,6 @@ function makeMode(firstFrame: FirstFrame): Mode {
       const asked = { firstKeptEntryId, ...(focus !== undefined && { focus }) };
       compactNow(asked, context).catch((error) => chat.notify(errorText(error), "error"));
     },
-    contextChanged: () => status.contextChanged(),
     interruptible: (task) => keyHandler.interruptible(task),
     quitSignal,
     quit,
@@ -123,12 +122,9 @@ function connectEditor(
     editor.addToHistory(text);
     queue.submit(text);
   };
-  editor.useHistory(new PromptHistory({ home, onNotice: (message) => notify(message, "warning") }));
+  editor.useHistory(new PromptHistory(home, (message) => notify(message, "warning")));
   editor.setAutocompleteProvider(completion);
-  return new CompletionStack({
-    base: completion,
-    onChange: (provider) => editor.setAutocompleteProvider(provider),
-  });
+  return new CompletionStack(completion, (provider) => editor.setAutocompleteProvider(provider));
 }
 
 function required<Value>(value: Value | undefined): Value {
@@ -210,7 +206,7 @@ async function untilQuit(mode: Mode, reading: Promise<void>, onStarted: () => vo
     if (quitSignal.aborted) resolve();
     quitSignal.addEventListener("abort", () => resolve(), { once: true });
   });
-  opened.review = panelReview({ context, untilRest: (signal) => ui.untilRest(signal) });
+  opened.review = panelReview(context, (signal) => ui.untilRest(signal));
   completion.begin();
   followSessions(context);
   readAhead(context);

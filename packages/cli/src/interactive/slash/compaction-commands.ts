@@ -266,7 +266,7 @@ function pinList(context: InteractiveContext, pins: readonly string[], leave: ()
         async run(text) {
           if (text === undefined) return;
           await host.agent.sendMessage(unpinMessage(text), { triggerTurn: false });
-          context.contextChanged();
+          context.status.contextChanged();
           list.setItems(pinsOf(context));
         },
       },

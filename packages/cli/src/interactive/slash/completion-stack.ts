@@ -3,11 +3,6 @@ import { isRecord } from "@bonsai-agent/messages";
 import type { AutocompleteProvider, AutocompleteSuggestions } from "../terminal/tui.ts";
 import { safeSuggestions } from "./prompt-completion.ts";
 
-interface CompletionStackOptions {
-  base: AutocompleteProvider;
-  onChange: (provider: AutocompleteProvider) => void;
-}
-
 type Add = FrontEndDrawing["addAutocompleteProvider"];
 
 interface Added {
@@ -17,13 +12,15 @@ interface Added {
 
 /** Owner of the completion providers of extensions: each can ask the one below it. */
 export class CompletionStack implements AutocompleteProvider {
-  readonly #options: CompletionStackOptions;
+  readonly #base: AutocompleteProvider;
+  readonly #onChange: (provider: AutocompleteProvider) => void;
   readonly #added: Added[] = [];
   #top: AutocompleteProvider;
 
-  constructor(options: CompletionStackOptions) {
-    this.#options = options;
-    this.#top = options.base;
+  constructor(base: AutocompleteProvider, onChange: (provider: AutocompleteProvider) => void) {
+    this.#base = base;
+    this.#onChange = onChange;
+    this.#top = base;
   }
 
   add: Add = (make, onFailure) => {
@@ -52,8 +49,8 @@ export class CompletionStack implements AutocompleteProvider {
   }
 
   #rebuild(): void {
-    this.#top = this.#added.reduce((below, added) => this.#layer(below, added), this.#options.base);
-    this.#options.onChange(this);
+    this.#top = this.#added.reduce((below, added) => this.#layer(below, added), this.#base);
+    this.#onChange(this);
   }
 
   #remove(added: Added): void {

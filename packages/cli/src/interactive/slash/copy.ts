@@ -40,7 +40,6 @@ function answerIn(entries: Iterable<Entry>): string | undefined {
   return undefined;
 }
 
-/** The whole answer, then its code blocks. */
 async function partsOf(answer: string): Promise<readonly [AnswerPart, ...AnswerPart[]]> {
   // Loads a Markdown parser, so not at the start.
   const { codeBlocks } = await import("@bonsai-agent/transcripts");

@@ -34,16 +34,11 @@ async function showHelp(
   await showReport(screen, (width) => helpLines(facts, width));
 }
 
-interface Described {
-  name: string;
-  description?: string | undefined;
-}
-
 export interface HelpFacts {
   commands: readonly SlashCommand[];
   templates: readonly ResourceCommand[];
   skills: readonly ResourceCommand[];
-  moreCommands: readonly Described[];
+  moreCommands: readonly { name: string; description?: string | undefined }[];
   /** By key. */
   shortcuts: ReadonlyMap<string, { description?: string | undefined }>;
   keysFile: string;
@@ -51,7 +46,6 @@ export interface HelpFacts {
 
 type Row = readonly [name: string, description: string];
 
-/** Maximum columns of a name beside its description. */
 const NAME_COLUMNS = 24;
 /** Two before and at least two after it. */
 const BLANKS_AROUND_NAME = 4;

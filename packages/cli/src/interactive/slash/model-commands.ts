@@ -118,7 +118,6 @@ const searchCodes: ReadonlySet<string> = new Set([
 
 const CYCLED_MS = 3_000;
 
-/** Switches to the next or previous favourite. */
 export async function cycleModel({ host, notify, status }: InteractiveContext, step: 1 | -1): Promise<void> {
   try {
     const { model, choices, left } = await host.cycleModel(step);

@@ -3,7 +3,6 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import type { ServedPage } from "@bonsai-agent/page";
 import type { Entry, Session } from "@bonsai-agent/session";
 import type { AgentHost } from "../../call/agent-host.ts";
-import type { AppContext } from "../../call/app-context.ts";
 import { absolutePath, shownPath } from "../../call/paths.ts";
 import { forkChoice, freshChoice, namedChoice } from "../../call/session-choice.ts";
 import {
@@ -229,7 +228,8 @@ async function markdownText({ agent, app: { home, call, models } }: AgentHost): 
 
 async function pageText({ agent, app }: AgentHost): Promise<Iterable<string>> {
   const { pageHtml, SessionPage } = await import("@bonsai-agent/page");
-  return pageHtml(new SessionPage(agent.session, await optionsOf(app)));
+  const { livePageOptions } = await import("../../call/page-source.ts");
+  return pageHtml(new SessionPage(agent.session, livePageOptions(app)));
 }
 
 /** The served page. It follows the open session, so one is enough. */
@@ -257,18 +257,11 @@ export async function openBrowserView(context: InteractiveContext): Promise<void
 async function serve({ host }: InteractiveContext): Promise<ServedPage> {
   // Loads everything a page needs, so not at the start.
   const { servePage } = await import("@bonsai-agent/page");
-  const { livePageSource } = await import("../../call/page-source.ts");
-  const source = livePageSource(() => host.agent.session, await optionsOf(host.app));
+  const { livePageOptions, livePageSource } = await import("../../call/page-source.ts");
+  const source = livePageSource(() => host.agent.session, livePageOptions(host.app));
   const page = await servePage({ source, holdsProcess: false });
   void page.ended.then(() => {
     served = undefined;
   });
   return page;
-}
-
-async function optionsOf(app: AppContext) {
-  const { pageOptions } = await import("../../call/page-source.ts");
-  const { home, models, settings, call } = app;
-  const { catalogue, keys } = models;
-  return pageOptions({ home, env: call.io.env, catalogue, keys, settings: settings.compaction });
 }

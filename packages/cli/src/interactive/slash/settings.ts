@@ -39,7 +39,7 @@ export function useSettings(context: InteractiveContext): void {
   host.app.settings = settings;
   host.agent.setCompactionSettings(settings.compaction);
   themes.choose(settings.theme);
-  context.contextChanged();
+  context.status.contextChanged();
   screen.redraw();
 }
 

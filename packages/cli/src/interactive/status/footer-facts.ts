@@ -127,7 +127,7 @@ export class SessionCost {
     this.#next = 0;
     this.#isCaughtUp = session.leafId === null;
     if (this.#isCaughtUp) return;
-    this.#stop = betweenKeys(this.#steps(session, onRead), { firstMs: COST_AFTER_MS });
+    this.#stop = betweenKeys(this.#steps(session, onRead), COST_AFTER_MS);
   }
 
   /** Adds the entries that were stored since. Does nothing until the first reading is done. */

@@ -21,7 +21,6 @@ export interface FooterFacts {
   windowTokens?: number | undefined;
   /** True if the provider has not reported all tokens. */
   isEstimate: boolean;
-  /** Absent for a model without prices. */
   cost?: KnownCost | undefined;
   /** Tokens of all requests, and the share of the input that came from the cache, 0 to 1. Absent before the first. */
   used?: { sent: number; got: number; cachedShare: number } | undefined;

@@ -44,7 +44,6 @@ export function fittedLines(lines: readonly string[], width: number): string[] {
   return lines.map((line) => fittedLine(line, width));
 }
 
-/** Cuts a plain text at `columns`. */
 export function cutText(text: string, columns: number): string {
   return columns < 1 ? "" : stripTerminalSequences(truncateToWidth(text, columns, "…"));
 }

@@ -6,7 +6,6 @@ import {
   renderImage,
 } from "@earendil-works/pi-tui";
 
-/** An image that a terminal can draw between its lines. */
 export interface InlineImage {
   /** Base64. */
   data: string;

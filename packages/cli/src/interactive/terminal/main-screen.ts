@@ -174,7 +174,6 @@ export class MainScreen extends TuiMainScreen {
   }
 }
 
-/** Deletes the image of a line from Kitty's screen. */
 function deletedImage(line: string): string {
   const id = /_Ga=T,[^;]{0,200}\bi=(\d+)/.exec(line)?.[1];
   return id === undefined ? "" : deleteKittyImage(Number(id));

@@ -18,14 +18,12 @@ export interface Panel extends Component {
 interface ShowOverOptions {
   options: OverlayOptions;
   onHandle?: ((handle: OverlayHandle) => void) | undefined;
-  /** Closes it: the value is then undefined. */
   signal: AbortSignal;
 }
 
 interface ScreenOptions {
   terminal: Terminal;
   theme: Theme;
-  /** Default false. */
   isXtermJs?: boolean;
 }
 
@@ -107,7 +105,6 @@ export class Screen {
     this.#tui.requestRender(true);
   }
 
-  /** Draws what has changed, soon. */
   redraw(): void {
     this.#tui.requestRender();
   }

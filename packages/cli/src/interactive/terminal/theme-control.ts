@@ -39,7 +39,6 @@ export class ThemeControl {
     return this.#themes.get(name);
   }
 
-  /** True for `auto`, a theme's name, and two names with a slash between them. */
   has(choice: string): boolean {
     return namesOf(choice).every((name) => this.#themes.has(name));
   }

@@ -15,7 +15,6 @@ interface TreeRowOptions {
 /** Minimum width for ages. */
 const columnsWithAges = 56;
 
-/** One row of the tree: guides, mark, kind, label, preview and age. */
 export function treeRow(at: number, options: TreeRowOptions): string {
   const { model, theme, width } = options;
   const isSelected = model.selected === at;

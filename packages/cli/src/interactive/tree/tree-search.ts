@@ -147,7 +147,6 @@ export class TreeSearch {
     return filterLets(this.#filter, { entry: this.entryAt(at), label: this.labelOf(at), isOnlyCalls });
   }
 
-  /** True if the row's text contains all words. */
   #hasInView(at: number): boolean {
     if (this.#words.length === 0) return true;
     const text = this.#previews[at]?.searched ?? this.entryAt(at).kind;
@@ -165,7 +164,6 @@ function excerptOf(text: string, words: readonly string[]): string {
   return `${from > 0 ? "…" : ""}${oneLine(textPart(text, from, from + EXCERPT_CHARS))}`;
 }
 
-/** The facts of a read entry. */
 interface RowPreview {
   text: string;
   parts: Preview;
