@@ -98,13 +98,13 @@ test("--debug writes sizes and outcomes to a private log, and no text", async ()
 
 test("the debug log has reclaimed tokens, retries and repairs", async () => {
   const home = testFolder();
-  const log = debugLog({
+  const log = debugLog(
     home,
-    now: () => nowMs,
-    onFailure: (error) => {
+    () => nowMs,
+    (error) => {
       throw error;
     },
-  });
+  );
   const lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules });
   log.listen(lifecycle);
   const entries = [{}, {}] as never;

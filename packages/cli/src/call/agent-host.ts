@@ -265,7 +265,7 @@ async function agentFor(
     excludedTools: excludedTools(call.options),
     skills: () => app.resources.skills,
     expandInput: (input) => app.resources.expand(input),
-    confirmPath: app.pathQuestions.ask(session.id),
+    confirmPath: app.confirmPath(session.id),
     ...(confirmMoreRequests && { confirmMoreRequests }),
     ...(reviewCompaction && { reviewCompaction }),
   });

@@ -18,7 +18,7 @@ import type { AgentCall } from "./invocation.ts";
 import { lendKey, type ModelRegistry, openModels } from "./model-choice.ts";
 import { OfflineGuard } from "./offline-guard.ts";
 import type { Notice } from "./output.ts";
-import { PathQuestions } from "./path-questions.ts";
+import { pathQuestions } from "./path-questions.ts";
 import { notifyUntrusted } from "./project.ts";
 import { pauseTimersWhileAsking } from "./questions.ts";
 import { Resources } from "./resources.ts";
@@ -42,7 +42,7 @@ export interface AppContext {
   ending: AbortSignal;
   /** Undefined without a user. */
   ui: FrontEndUI | undefined;
-  pathQuestions: PathQuestions;
+  confirmPath: ReturnType<typeof pathQuestions>;
   /** Decides on compactions before they are written. Undefined: they need no decision. */
   reviewCompaction: ReviewCompaction | undefined;
   onNotice: (notice: AgentNotice) => void;
@@ -136,13 +136,7 @@ async function makeContext(
   };
   const models = await openModels({ io: call.io, home, settings, onNotice: warn });
   const { allow } = settings.paths;
-  const pathQuestions = new PathQuestions({
-    cwd,
-    home,
-    allow,
-    ui,
-    offersGrants: call.options.mode === "tui",
-  });
+  const confirmPath = pathQuestions({ cwd, home, allow, ui, offersGrants: call.options.mode === "tui" });
   const state: ExtensionState = { flags: new Map() };
   const ending = new AbortController();
   const host: ExtensionHost = {
@@ -161,7 +155,7 @@ async function makeContext(
     flag: (name) => state.flags.get(name),
     resourceCommands: () => resources.readCommands,
     onNotice,
-    confirmPath: (request) => pathQuestions.ask(state.agent?.session.id)(request),
+    confirmPath: (request) => confirmPath(state.agent?.session.id)(request),
     onReload: (signal) => resources.load("reload", signal),
     onEntry: (entry) => ui?.showEntry?.(entry),
   };
@@ -184,7 +178,7 @@ async function makeContext(
   });
   if (call.options.offline === true) models.offline = new OfflineGuard();
   const app: AppContext = {
-    ...{ call, home, cwd, settings, models, lifecycle, extensions, resources, ui, pathQuestions, onNotice },
+    ...{ call, home, cwd, settings, models, lifecycle, extensions, resources, ui, confirmPath, onNotice },
     ending: ending.signal,
     reviewCompaction: reviewCompaction && pauseDuring(reviewCompaction),
     activate: (agent, control) => Object.assign(state, { agent, control }),
@@ -210,12 +204,9 @@ function withLog(
   notify: (notice: AgentNotice) => void,
 ): { log: DebugLog | undefined; onNotice: (notice: AgentNotice) => void } {
   if (options.debug !== true) return { log: undefined, onNotice: notify };
-  const log = debugLog({
-    home,
-    now: io.now,
-    onFailure: ({ message }) =>
-      notify({ level: "warning", code: "log_failed", message: `Cannot write the debug log: ${message}.` }),
-  });
+  const log = debugLog(home, io.now, ({ message }) =>
+    notify({ level: "warning", code: "log_failed", message: `Cannot write the debug log: ${message}.` }),
+  );
   const onNotice = (notice: AgentNotice) => {
     log.notice(notice);
     notify(notice);

@@ -10,17 +10,11 @@ export interface DebugLog {
   loaded(report: ReloadReport): void;
 }
 
-/** Writes `<home>/logs/<date>.log`, mode 0600: sizes and outcomes, no texts of the conversation, no keys. */
-export function debugLog({
-  home,
-  now,
-  onFailure,
-}: {
-  home: string;
-  now: () => number;
-  /** Called once. */
-  onFailure: (error: Error) => void;
-}): DebugLog {
+/**
+ * Writes `<home>/logs/<date>.log`, mode 0600: sizes and outcomes, no texts of the conversation, no keys.
+ * @param onFailure called once
+ */
+export function debugLog(home: string, now: () => number, onFailure: (error: Error) => void): DebugLog {
   const folder = join(home, "logs");
   let isBroken = false;
   const write = (text: string) => {

@@ -31,72 +31,50 @@ const answers = {
 /**
  * Owner of access outside the project: the user grants it once, for a session, or permanently. Grants and requests
  * are resolved paths, so that no link or `..` leads elsewhere.
+ * @returns asks for the tools of a session, default before there is one, unless the path is in the project or granted.
+ *   The answer is undefined without a user.
  */
-export class PathQuestions {
-  readonly #options: PathQuestionsOptions;
-  readonly #inTurn = oneAfterTheOther();
-  readonly #granted = new Map<string, Pick<PathGrant, "folder" | "access">[]>();
-
-  constructor(options: PathQuestionsOptions) {
-    this.#options = options;
-  }
-
-  /**
-   * Asks for the tools of a session, unless the path is in the project or granted.
-   * @param sessionId default: before there is one
-   */
-  ask(sessionId = ""): ConfirmPath {
-    // In turn, because one answer can settle the next question.
-    return (request) => this.#inTurn(() => this.#answer(sessionId, request));
-  }
-
+export function pathQuestions({ cwd, home, allow, ui, offersGrants }: PathQuestionsOptions) {
+  const inTurn = oneAfterTheOther();
+  const granted = new Map<string, Grant[]>();
   /** Tools of extensions may work in another folder, and do not know the settings. */
-  get #usual(): Pick<PathGrant, "folder" | "access">[] {
-    const { cwd, allow } = this.#options;
-    return [cwd, ...allow].map((path) => ({ folder: realPath(absolutePath(path, cwd)), access: "write" }));
-  }
-
-  /** @returns undefined without a user */
-  async #answer(sessionId: string, request: PathRequest): Promise<boolean | undefined> {
-    const { cwd, home, ui } = this.#options;
-    const session = this.#granted.get(sessionId) ?? [];
-    if ([...this.#usual, ...session, ...pathGrants(cwd, home)].some((grant) => covers(grant, request)))
+  const usual = (): Grant[] =>
+    [cwd, ...allow].map((path) => ({ folder: realPath(absolutePath(path, cwd)), access: "write" }));
+  const answer = async (sessionId: string, request: PathRequest): Promise<boolean | undefined> => {
+    const session = granted.get(sessionId) ?? [];
+    if ([...usual(), ...session, ...pathGrants(cwd, home)].some((grant) => covers(grant, request)))
       return true;
     if (ui === undefined) return undefined;
-    const { toolName, path, access } = request;
+    const { toolName, path, access, signal } = request;
     const question = access === "read" ? "Read outside the project?" : "Change a file outside the project?";
     // A line break in a name could imitate lines of the question.
     const message = `The tool ${toolName} wants to ${access === "read" ? "read" : "change"} ${printable(path)}.`;
-    if (!this.#options.offersGrants) return ui.confirm(question, message, { signal: request.signal });
-    return this.#chosen(ui, `${question} ${message}`, { sessionId, request });
-  }
-
-  async #chosen(
-    ui: FrontEndUI,
-    title: string,
-    { sessionId, request }: { sessionId: string; request: PathRequest },
-  ): Promise<boolean> {
-    const { access, signal } = request;
-    const { cwd, home } = this.#options;
-    const folder = folderOf(request.path);
-    const grants = this.#mayGrant(folder) ? [answers.session, answers.always] : [];
+    if (!offersGrants) return ui.confirm(question, message, { signal });
+    const folder = folderOf(path);
+    const grants = mayGrant(folder, home) ? [answers.session, answers.always] : [];
     // The list would cut a long folder; the title wraps.
-    const whole = grants.length > 0 ? `${title} Whole folder: ${printable(folder)}` : title;
-    const answer = await ui.select(whole, [answers.no, answers.once, ...grants], { signal });
-    if (answer === answers.session)
-      this.#granted.set(sessionId, [...(this.#granted.get(sessionId) ?? []), { folder, access }]);
-    if (answer === answers.always) grantPath({ project: cwd, folder, access }, home);
-    return answer !== undefined && answer !== answers.no;
-  }
-
-  /** Refuses the home folders and folders that contain them, and Bonsai's own files. */
-  #mayGrant(folder: string): boolean {
-    const [user, home] = [realPath(homedir()), realPath(this.#options.home)];
-    return !isInside(folder, user) && !isInside(folder, home) && !isInside(home, folder);
-  }
+    const whole = grants.length > 0 ? ` Whole folder: ${printable(folder)}` : "";
+    const title = `${question} ${message}${whole}`;
+    const chosen = await ui.select(title, [answers.no, answers.once, ...grants], { signal });
+    if (chosen === answers.session) granted.set(sessionId, [...session, { folder, access }]);
+    if (chosen === answers.always) grantPath({ project: cwd, folder, access }, home);
+    return chosen !== undefined && chosen !== answers.no;
+  };
+  return (sessionId = ""): ConfirmPath =>
+    // In turn, because one answer can settle the next question.
+    (request) =>
+      inTurn(() => answer(sessionId, request));
 }
 
-function covers(grant: Pick<PathGrant, "folder" | "access">, { path, access }: PathRequest): boolean {
+type Grant = Pick<PathGrant, "folder" | "access">;
+
+/** Refuses the home folders and folders that contain them, and Bonsai's own files. */
+function mayGrant(folder: string, bonsaiHome: string): boolean {
+  const [user, home] = [realPath(homedir()), realPath(bonsaiHome)];
+  return !isInside(folder, user) && !isInside(folder, home) && !isInside(home, folder);
+}
+
+function covers(grant: Grant, { path, access }: PathRequest): boolean {
   return (access === "read" || grant.access === "write") && isInside(grant.folder, path);
 }
 

@@ -9,7 +9,7 @@ import { refuseWords } from "../call/prompt-input.ts";
 import { interruptibleCall } from "../call/run-prompt.ts";
 import { dialogReview, draftReport } from "../views/draft-view.ts";
 import { RpcDispatcher } from "./dispatcher.ts";
-import { RpcEvents } from "./events.ts";
+import { rpcEvents } from "./events.ts";
 import type { RpcNote, RpcResponse } from "./protocol.ts";
 import { RpcUi } from "./rpc-ui.ts";
 import { RpcRuns, SerialisedData } from "./runs.ts";
@@ -24,7 +24,7 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
     let host: AgentHost | undefined;
     const shutdown = new AbortController();
     const stopped = AbortSignal.any([signal, shutdown.signal]);
-    const events = new RpcEvents(
+    const events = rpcEvents(
       () => host,
       (event) => out.write(event),
     );
@@ -34,7 +34,7 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
         note({ type: "notice", ...notice });
       },
       ui: asked.ui,
-      reviewCompaction: rpcReview({ asked, note, stopped, host: () => host }),
+      reviewCompaction: rpcReview(asked, note, stopped, () => host),
       signal,
       listen: (lifecycle) => {
         events.listen(lifecycle);
@@ -68,18 +68,16 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
   });
 }
 
-interface RpcReviewOptions {
-  asked: RpcUi;
-  note: (line: RpcNote) => void;
-  stopped: AbortSignal;
-  host: () => AgentHost | undefined;
-}
-
 /**
  * Writes the draft as a line, then asks about it in dialogs. If the client has left, automatic compactions are applied
  * without an answer; manual ones are not.
  */
-function rpcReview({ asked, note, stopped, host }: RpcReviewOptions): ReviewCompaction {
+function rpcReview(
+  asked: RpcUi,
+  note: (line: RpcNote) => void,
+  stopped: AbortSignal,
+  host: () => AgentHost | undefined,
+): ReviewCompaction {
   const model = () => host()?.agent.model ?? { provider: "", id: "" };
   const review = dialogReview(asked.ui, model);
   return async (draft) => {

@@ -11,7 +11,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import { expect, test } from "vitest";
-import { PathQuestions } from "../../src/call/path-questions.ts";
+import { pathQuestions } from "../../src/call/path-questions.ts";
 import { grantPath, pathGrants, revokePath, trustFolder, untrustFolder } from "../../src/call/trust.ts";
 
 type Answer = "No" | "Yes, once" | "for this session" | "always" | undefined;
@@ -34,9 +34,9 @@ function desk(...given: Answer[]) {
       return answer && options.find((option) => option.includes(answer));
     },
   } as unknown as FrontEndUI;
-  const questions = new PathQuestions({ cwd, home, allow: [], ui, offersGrants: true });
+  const questions = pathQuestions({ cwd, home, allow: [], ui, offersGrants: true });
   const ask = (path: string, access: "read" | "write" = "read", { session = "one", to = questions } = {}) =>
-    to.ask(session)({ path, access, toolName: access, signal: new AbortController().signal });
+    to(session)({ path, access, toolName: access, signal: new AbortController().signal });
   return {
     root,
     cwd,
@@ -44,7 +44,7 @@ function desk(...given: Answer[]) {
     other,
     asked,
     ask,
-    again: () => new PathQuestions({ cwd, home, allow: [], ui, offersGrants: true }),
+    again: () => pathQuestions({ cwd, home, allow: [], ui, offersGrants: true }),
   };
 }
 
@@ -142,7 +142,7 @@ test("one answer is that to all questions of its folder that wait", async () => 
 
 test("without a terminal, only permanent grants hold", async () => {
   const { cwd, home, other, ask } = desk();
-  const to = new PathQuestions({ cwd, home, allow: [], ui: undefined, offersGrants: true });
+  const to = pathQuestions({ cwd, home, allow: [], ui: undefined, offersGrants: true });
   expect(await ask(other, "read", { to })).toBeUndefined();
   grantPath({ project: cwd, folder: other, access: "read" }, home);
   expect(await ask(other, "read", { to })).toBe(true);
@@ -159,9 +159,9 @@ test.for(['{"folders": [], "paths": [{"folder": "/x"}]}', '{"folders": [], "path
 
 test("the project and the folders of the settings need no question for any tool", async () => {
   const { cwd, home, other } = desk();
-  const to = new PathQuestions({ cwd, home, allow: [other], ui: undefined, offersGrants: true });
+  const to = pathQuestions({ cwd, home, allow: [other], ui: undefined, offersGrants: true });
   const ask = (path: string) =>
-    to.ask()({ path, access: "write", toolName: "write", signal: new AbortController().signal });
+    to()({ path, access: "write", toolName: "write", signal: new AbortController().signal });
   expect(await ask(join(cwd, "a.txt"))).toBe(true);
   expect(await ask(join(other, "in", "a.txt"))).toBe(true);
   expect(await ask(join(home, "a.txt"))).toBeUndefined();

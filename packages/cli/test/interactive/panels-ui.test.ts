@@ -20,7 +20,7 @@ function open(size: { columns?: number; rows?: number } = {}) {
     ...{ screen, cwd: tmpdir(), signal: end.signal },
     themes: new ThemeControl(screen, "auto"),
     editor: Object.assign(editor, { takeEditor: unused }),
-    completion: { add: unused },
+    addAutocompleteProvider: unused,
     working: { setWorkingMessage: unused, setWorkingIndicator: unused, setWorkingVisible: unused },
     chat: { isExpanded: false, toggleExpanded: unused, showEntry: unused, setThinkingLabel: unused },
     notify: (message) => notices.push(message),

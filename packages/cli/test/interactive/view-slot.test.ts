@@ -3,7 +3,7 @@ import { everyRow } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { extensionTheme } from "../../src/interactive/extension-views/extension-theme.ts";
 import { drawnLines } from "../../src/interactive/extension-views/extension-tui.ts";
-import { ViewSlot } from "../../src/interactive/extension-views/widgets.ts";
+import { viewSlot } from "../../src/interactive/extension-views/widgets.ts";
 import { builtInThemes } from "../../src/interactive/terminal/built-in-themes.ts";
 import { makeTheme } from "../../src/interactive/terminal/theme.ts";
 
@@ -18,7 +18,7 @@ function counting() {
     ...{ handleInput() {}, invalidate() {}, dispose() {} },
     ...{ focused: false, wantsKeyRelease: false, component: { render: () => [] } },
   } satisfies DrawnComponent;
-  return { slot: new ViewSlot({ drawn, maxLines: 2 }) };
+  return { slot: viewSlot({ drawn }, 2) };
 }
 
 test("a component is drawn in every frame, cut to the space", () => {

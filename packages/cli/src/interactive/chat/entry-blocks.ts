@@ -1,6 +1,6 @@
 import { lossLines } from "@bonsai-agent/compaction";
 import { branchWords, type SummaryLoss, sizeBeforeText } from "@bonsai-agent/compaction/host";
-import { contentText, readableSummary } from "@bonsai-agent/messages";
+import { contentText, isRecord, readableSummary } from "@bonsai-agent/messages";
 import {
   type BranchSummaryEntry,
   type CompactionEntry,
@@ -40,7 +40,7 @@ export class SummaryBlock extends ChatBlock {
     const title = style.accent(this.#title());
     if (!this.isExpanded) return wrapped([`${title} ${style.dim(`(${keys.label("expand")})`)}`], width);
     const { details, summary } = this.#entry;
-    const { prose = summary, readFiles, modifiedFiles } = fieldsOf(details);
+    const { prose = summary, readFiles, modifiedFiles } = isRecord(details) ? details : {};
     const text = [prose, summary, ""].find((each) => typeof each === "string") as string;
     const fileLines = (heading: string, list: unknown) => {
       const paths = pathsIn(list);
@@ -75,10 +75,6 @@ export class SummaryBlock extends ChatBlock {
     const size = sizeBeforeText(this.#entry);
     return `[compaction] Compacted${size === undefined ? "" : ` from ${size}`}${this.#isUndone ? ", undone" : ""}`;
   }
-}
-
-function fieldsOf(details: unknown): Record<string, unknown> {
-  return typeof details === "object" && details !== null ? { ...details } : {};
 }
 
 function pathsIn(list: unknown): string[] {

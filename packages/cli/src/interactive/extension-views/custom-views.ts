@@ -11,15 +11,6 @@ import type { Screen } from "../terminal/screen.ts";
 import type { Component, OverlayHandle } from "../terminal/tui.ts";
 import { drawnLines, extensionKeybindings, extensionTui } from "./extension-tui.ts";
 
-interface CustomViewOptions {
-  screen: Screen;
-  notify: (message: string, level: AgentNotice["level"]) => void;
-  /** Resolves once keys may be taken from the user who types. */
-  untilRest: (signal: AbortSignal) => Promise<void>;
-  /** Ends everything that waits for the user. */
-  signal: AbortSignal;
-}
-
 type Make = Parameters<FrontEndDrawing["custom"]>[0];
 
 interface ShowOptions extends CustomOptions {
@@ -27,8 +18,17 @@ interface ShowOptions extends CustomOptions {
   onHandle?: (handle: OverlayHandle) => void;
 }
 
-/** Shows a component of an extension instead of the editor or as an overlay, until it is done. */
-export function customView({ screen, notify, untilRest, signal: ended }: CustomViewOptions) {
+/**
+ * Shows a component of an extension instead of the editor or as an overlay, until it is done.
+ * @param untilRest resolves once keys may be taken from the user who types
+ * @param ended ends everything that waits for the user
+ */
+export function customView(
+  screen: Screen,
+  notify: (message: string, level: AgentNotice["level"]) => void,
+  untilRest: (signal: AbortSignal) => Promise<void>,
+  ended: AbortSignal,
+) {
   return async <Value>(make: Make, options: ShowOptions = {}): Promise<Value | undefined> => {
     const { signal, overlay, overlayOptions, onHandle } = options;
     const end = signal === undefined ? ended : AbortSignal.any([ended, signal]);

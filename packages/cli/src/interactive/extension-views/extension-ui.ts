@@ -18,7 +18,7 @@ interface ExtensionUiOptions {
   themes: ThemeControl;
   notify: (message: string, level: AgentNotice["level"]) => void;
   editor: EditorPlace;
-  completion: { add: FrontEndDrawing["addAutocompleteProvider"] };
+  addAutocompleteProvider: FrontEndDrawing["addAutocompleteProvider"];
   chat: {
     readonly isExpanded: boolean;
     toggleExpanded(): void;
@@ -51,9 +51,9 @@ export function extensionUi(options: ExtensionUiOptions): ExtensionUi {
     theme: extensionTheme(screen.theme),
     extensionLines: lines,
     untilRest,
-    ...dialogs({ screen, untilRest, signal }),
-    custom: customView({ screen, notify, untilRest, signal }),
-    ...standingViews({ screen, lines, cwd, notify }),
+    ...dialogs(screen, untilRest, signal),
+    custom: customView(screen, notify, untilRest, signal),
+    ...standingViews(screen, lines, cwd, notify),
     notify: (message, type = "info") => notify(message, type === "info" ? "info" : "warning"),
     setTitle: (title) => screen.tui.terminal.setTitle(printable(title)),
     setEditorText(text) {
@@ -61,7 +61,8 @@ export function extensionUi(options: ExtensionUiOptions): ExtensionUi {
       screen.redraw();
     },
     getEditorText: () => editor.getText(),
-    ...typingViews({ screen, editor, notify, completion: options.completion }),
+    ...typingViews(screen, editor, notify),
+    addAutocompleteProvider: options.addAutocompleteProvider,
     setWorkingMessage: (message) =>
       working.setWorkingMessage(message === undefined ? undefined : stripTerminalSequences(String(message))),
     setWorkingIndicator(indicator) {

@@ -18,17 +18,12 @@ export interface TakenEditor {
   leave: () => void;
 }
 
-interface TypingViewsOptions {
-  screen: Screen;
-  editor: EditorPlace;
-  completion: { add: FrontEndDrawing["addAutocompleteProvider"] };
-  notify: (message: string, level: AgentNotice["level"]) => void;
-}
-
-type Typing = Pick<FrontEndDrawing, "setEditor" | "addAutocompleteProvider" | "onTerminalInput">;
-
-/** Editors, completions and input hooks of extensions. */
-export function typingViews({ screen, editor, completion, notify }: TypingViewsOptions): Typing {
+/** Editors and input hooks of extensions. */
+export function typingViews(
+  screen: Screen,
+  editor: EditorPlace,
+  notify: (message: string, level: AgentNotice["level"]) => void,
+): Pick<FrontEndDrawing, "setEditor" | "onTerminalInput"> {
   return {
     setEditor(maker) {
       if (maker === undefined) return editor.takeEditor(undefined);
@@ -36,7 +31,6 @@ export function typingViews({ screen, editor, completion, notify }: TypingViewsO
       const component = maker.make({ tui, keybindings: extensionKeybindings, theme: screen.theme.editor });
       editor.takeEditor({ component, onFailure: maker.onFailure, leave });
     },
-    addAutocompleteProvider: completion.add,
     onTerminalInput: (handler) =>
       screen.tui.addInputListener((data) => (isKeyRelease(data) ? undefined : taken(handler(data)))),
   };

@@ -13,14 +13,6 @@ import type { Place, Screen } from "../terminal/screen.ts";
 import { type Component, stripTerminalSequences } from "../terminal/tui.ts";
 import { drawnLines, extensionTui } from "./extension-tui.ts";
 
-interface StandingViewsOptions {
-  screen: Screen;
-  lines: ExtensionLines;
-  /** Absolute. Its git branch is shown in footers. */
-  cwd: string;
-  notify: (message: string, level: AgentNotice["level"]) => void;
-}
-
 type StandingViews = Pick<FrontEndUI, "setStatus" | "setWidget"> &
   Pick<FrontEndDrawing, "showWidget" | "setFooter" | "setHeader">;
 
@@ -28,18 +20,23 @@ type StandingViews = Pick<FrontEndUI, "setStatus" | "setWidget"> &
 const MAX_FOOTER_LINES = 6;
 const MAX_HEADER_LINES = 24;
 
-/** Statuses, widgets, footer and header of extensions. */
-export function standingViews({ screen, lines, cwd, notify }: StandingViewsOptions): StandingViews {
+/** Statuses, widgets, footer and header of extensions. @param cwd its git branch is shown in footers */
+export function standingViews(
+  screen: Screen,
+  lines: ExtensionLines,
+  cwd: string,
+  notify: (message: string, level: AgentNotice["level"]) => void,
+): StandingViews {
   const made = (make: (tui: ComponentTui) => DrawnComponent): StandingComponent => {
     const { tui, leave } = extensionTui(screen, (message) => notify(message, "warning"));
     return { drawn: make(tui), leave };
   };
   const redraw = () => screen.redraw();
   const replacer = (place: Place, maxLines: number) => {
-    let slot: ViewSlot | undefined;
+    let slot: ReturnType<typeof viewSlot> | undefined;
     return (make: ((tui: ComponentTui) => DrawnComponent) | undefined) => {
       slot?.dispose();
-      slot = make && new ViewSlot({ ...made(make), maxLines });
+      slot = make && viewSlot(made(make), maxLines);
       place.replacement = slot;
       redraw();
     };
@@ -102,8 +99,7 @@ export class ExtensionLines {
   }
 
   showWidget(key: string, component: StandingComponent, placement: WidgetPlacement): void {
-    const slot = new ViewSlot({ ...component, maxLines: MAX_WIDGET_LINES });
-    this.#put(key, { placement, component: slot });
+    this.#put(key, { placement, component: viewSlot(component, MAX_WIDGET_LINES) });
   }
 
   #put(key: string, widget: Widget | undefined): void {
@@ -133,36 +129,21 @@ interface StandingComponent {
   leave?: () => void;
 }
 
-interface ViewSlotOptions extends StandingComponent {
-  maxLines: number;
-}
-
-export class ViewSlot implements Component {
-  readonly #options: ViewSlotOptions;
-
-  constructor(options: ViewSlotOptions) {
-    this.#options = options;
-  }
-
-  render(width: number): string[] {
-    return this.draw(width) ?? [];
-  }
-
-  /** Returns undefined if the component has failed. */
-  draw(width: number): string[] | undefined {
-    const { drawn, maxLines } = this.#options;
+/** A component of at most `maxLines`. `draw` returns undefined if it has failed. */
+export function viewSlot({ drawn, leave }: StandingComponent, maxLines: number) {
+  const draw = (width: number): string[] | undefined => {
     const rendered = drawn.render(width);
     return rendered && drawnLines(rendered.slice(0, maxLines), width).slice(0, maxLines);
-  }
-
-  invalidate(): void {
-    this.#options.drawn.invalidate();
-  }
-
-  dispose(): void {
-    this.#options.leave?.();
-    this.#options.drawn.dispose();
-  }
+  };
+  return {
+    draw,
+    render: (width: number) => draw(width) ?? [],
+    invalidate: () => drawn.invalidate(),
+    dispose() {
+      leave?.();
+      drawn.dispose();
+    },
+  };
 }
 
 /** Time between two looks at the git files. */

@@ -48,17 +48,18 @@ export function askPick<Item>(
   );
 }
 
-interface DialogsOptions {
-  screen: Screen;
-  /** Resolves when the user pauses typing. */
-  untilRest: (signal: AbortSignal) => Promise<void>;
-  signal: AbortSignal;
-}
-
 type Dialogs = Pick<FrontEndUI, "select" | "confirm" | "input" | "editor">;
 
-/** The dialogs of extensions, one after the other. */
-export function dialogs({ screen, untilRest, signal: ended }: DialogsOptions): Dialogs {
+/**
+ * The dialogs of extensions, one after the other.
+ * @param untilRest resolves when the user pauses typing
+ * @param ended ends open questions without an answer
+ */
+export function dialogs(
+  screen: Screen,
+  untilRest: (signal: AbortSignal) => Promise<void>,
+  ended: AbortSignal,
+): Dialogs {
   const asked = oneAfterTheOther();
   const show = <Value>(
     make: (done: (value: Value | undefined) => void) => Panel,

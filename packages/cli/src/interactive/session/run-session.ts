@@ -17,7 +17,7 @@ import { pickSession } from "../panels/session-picker.ts";
 import { PromptHistory } from "../prompt/prompt-history.ts";
 import { compactNow } from "../slash/compaction-commands.ts";
 import { followCompactions } from "../slash/compaction-notices.ts";
-import { CompletionStack } from "../slash/completion-stack.ts";
+import { completionStack } from "../slash/completion-stack.ts";
 import { PromptCompletion } from "../slash/prompt-completion.ts";
 import { reservedNames } from "../slash/slash-commands.ts";
 import { readThemes } from "../slash/theme.ts";
@@ -77,7 +77,7 @@ function makeMode(firstFrame: FirstFrame): Mode {
   const ui = extensionUi({
     ...{ screen, themes, notify: chat.notify, editor, chat, cwd, signal: quitSignal },
     working: status.activity,
-    completion: { add: (make, onFailure) => completions.add(make, onFailure) },
+    addAutocompleteProvider: (...added) => addCompletions(...added),
   });
   const context: InteractiveContext = {
     ...{ call, screen, theme: screen.theme, themes, chat, status, editor, ui, notify: chat.notify },
@@ -104,7 +104,7 @@ function makeMode(firstFrame: FirstFrame): Mode {
   const queue = new PromptQueue(context);
   const keyHandler = new KeyHandler(context, queue);
   const completion = new PromptCompletion(context);
-  const completions = connectEditor(context, queue, completion);
+  const addCompletions = connectEditor(context, queue, completion);
   editor.onEscape = () => keyHandler.escapeUnused();
   for (const text of firstFrame.takeEarly()) editor.onSubmit?.(text);
   screen.tui.addInputListener((data) => keyHandler.onKey(data));
@@ -116,7 +116,7 @@ function connectEditor(
   { editor, home, notify }: InteractiveContext,
   queue: PromptQueue,
   completion: PromptCompletion,
-): CompletionStack {
+): ReturnType<typeof completionStack> {
   editor.onSubmit = (held) => {
     const text = withTabs(held);
     editor.addToHistory(text);
@@ -124,7 +124,7 @@ function connectEditor(
   };
   editor.useHistory(new PromptHistory(home, (message) => notify(message, "warning")));
   editor.setAutocompleteProvider(completion);
-  return new CompletionStack(completion, (provider) => editor.setAutocompleteProvider(provider));
+  return completionStack(completion, (provider) => editor.setAutocompleteProvider(provider));
 }
 
 function required<Value>(value: Value | undefined): Value {

@@ -10,83 +10,69 @@ interface Added {
   onFailure: Parameters<Add>[1];
 }
 
-/** Owner of the completion providers of extensions: each can ask the one below it. */
-export class CompletionStack implements AutocompleteProvider {
-  readonly #base: AutocompleteProvider;
-  readonly #onChange: (provider: AutocompleteProvider) => void;
-  readonly #added: Added[] = [];
-  #top: AutocompleteProvider;
-
-  constructor(base: AutocompleteProvider, onChange: (provider: AutocompleteProvider) => void) {
-    this.#base = base;
-    this.#onChange = onChange;
-    this.#top = base;
-  }
-
-  add: Add = (make, onFailure) => {
-    const added = { make, onFailure };
-    this.#added.push(added);
-    this.#rebuild();
-    return () => this.#remove(added);
+/**
+ * The completion providers of extensions over Bonsai's own: each can ask the one below it.
+ * @param onChange gets the provider of all again
+ * @returns adds one
+ */
+export function completionStack(
+  base: AutocompleteProvider,
+  onChange: (provider: AutocompleteProvider) => void,
+): Add {
+  const stack: Added[] = [];
+  let top = base;
+  const all: AutocompleteProvider = {
+    get triggerCharacters() {
+      return top.triggerCharacters ?? [];
+    },
+    getSuggestions: async (...position) => safeSuggestions(await top.getSuggestions(...position)),
+    applyCompletion: (...call) => top.applyCompletion(...call),
+    shouldTriggerFileCompletion: (...call) => top.shouldTriggerFileCompletion?.(...call) ?? true,
   };
-
-  get triggerCharacters(): string[] {
-    return this.#top.triggerCharacters ?? [];
-  }
-
-  async getSuggestions(
-    ...position: Parameters<AutocompleteProvider["getSuggestions"]>
-  ): Promise<AutocompleteSuggestions | null> {
-    return safeSuggestions(await this.#top.getSuggestions(...position));
-  }
-
-  applyCompletion(...call: Parameters<AutocompleteProvider["applyCompletion"]>) {
-    return this.#top.applyCompletion(...call);
-  }
-
-  shouldTriggerFileCompletion(lines: string[], cursorLine: number, cursorColumn: number): boolean {
-    return this.#top.shouldTriggerFileCompletion?.(lines, cursorLine, cursorColumn) ?? true;
-  }
-
-  #rebuild(): void {
-    this.#top = this.#added.reduce((below, added) => this.#layer(below, added), this.#base);
-    this.#onChange(this);
-  }
-
-  #remove(added: Added): void {
-    const at = this.#added.indexOf(added);
+  const rebuild = () => {
+    top = stack.reduce((below, added) => layer(below, added, () => remove(added)), base);
+    onChange(all);
+  };
+  const remove = (added: Added) => {
+    const at = stack.indexOf(added);
     if (at < 0) return;
-    this.#added.splice(at, 1);
-    this.#rebuild();
-  }
+    stack.splice(at, 1);
+    rebuild();
+  };
+  return (make, onFailure) => {
+    const added = { make, onFailure };
+    stack.push(added);
+    rebuild();
+    return () => remove(added);
+  };
+}
 
-  /** If it throws, the one below answers from then on. */
-  #layer(below: AutocompleteProvider, added: Added): AutocompleteProvider {
-    const fail = (error: unknown) => {
-      this.#remove(added);
-      added.onFailure(error);
-    };
-    const made = attempt(() => added.make(below), fail);
-    if (made === undefined) return below;
-    return {
-      triggerCharacters: [...(below.triggerCharacters ?? []), ...(made.triggerCharacters ?? [])],
-      async getSuggestions(...position) {
-        try {
-          return checkedSuggestions(await made.getSuggestions(...position));
-        } catch (error) {
-          if (position[3].signal.aborted) return null;
-          fail(error);
-          return below.getSuggestions(...position);
-        }
-      },
-      applyCompletion: (...call) =>
-        attempt(() => checkedEdit(made.applyCompletion(...call)), fail) ?? below.applyCompletion(...call),
-      shouldTriggerFileCompletion: (...call) =>
-        attempt(() => made.shouldTriggerFileCompletion?.(...call), fail) ??
-        below.shouldTriggerFileCompletion?.(...call) ??
-        true,
-    };
-  }
+/** If it throws, the one below answers from then on. */
+function layer(below: AutocompleteProvider, added: Added, remove: () => void): AutocompleteProvider {
+  const fail = (error: unknown) => {
+    remove();
+    added.onFailure(error);
+  };
+  const made = attempt(() => added.make(below), fail);
+  if (made === undefined) return below;
+  return {
+    triggerCharacters: [...(below.triggerCharacters ?? []), ...(made.triggerCharacters ?? [])],
+    async getSuggestions(...position) {
+      try {
+        return checkedSuggestions(await made.getSuggestions(...position));
+      } catch (error) {
+        if (position[3].signal.aborted) return null;
+        fail(error);
+        return below.getSuggestions(...position);
+      }
+    },
+    applyCompletion: (...call) =>
+      attempt(() => checkedEdit(made.applyCompletion(...call)), fail) ?? below.applyCompletion(...call),
+    shouldTriggerFileCompletion: (...call) =>
+      attempt(() => made.shouldTriggerFileCompletion?.(...call), fail) ??
+      below.shouldTriggerFileCompletion?.(...call) ??
+      true,
+  };
 }
 
 /** Checks an extension's answer: a wrong one would end the program in the editor. */

@@ -35,7 +35,7 @@ export async function runProviderLogin(
   });
   void shown.then(() => controller.abort(new Error("Login cancelled.")));
   try {
-    const callbacks = callbacksOf(await panel, { signal: controller.signal, cancel: close, context });
+    const callbacks = callbacksOf(await panel, controller.signal, close, context);
     return await host.app.models.keys.logins.login(provider, callbacks);
   } catch (error) {
     if (!controller.signal.aborted) throw error;
@@ -47,13 +47,12 @@ export async function runProviderLogin(
   }
 }
 
-interface CallbackParts {
-  signal: AbortSignal;
-  cancel: () => void;
-  context: InteractiveContext;
-}
-
-function callbacksOf(panel: LoginPanel, { signal, cancel, context }: CallbackParts): LoginCallbacks {
+function callbacksOf(
+  panel: LoginPanel,
+  signal: AbortSignal,
+  cancel: () => void,
+  context: InteractiveContext,
+): LoginCallbacks {
   return {
     signal,
     onAuth({ url, instructions }) {
