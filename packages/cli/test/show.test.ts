@@ -46,6 +46,7 @@ describe("bonsai show", () => {
       failing: count(1, 2, 1),
       irreversible: count(1, 0, 0),
       openTodos: count(0, 0, 0),
+      requests: count(0, 0, 0),
       terms: count(80, 20, 0),
       lostTerms: [{ term: "SESSION_TTL\u001b[2J", entryId: "aaaa0001" }, { term: "a/".repeat(60) }],
     };

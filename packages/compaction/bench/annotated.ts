@@ -13,6 +13,7 @@ const FOLDER = fileURLToPath(new URL("annotated", import.meta.url));
 const SUFFIX = ".facts.json";
 
 export interface Fact {
+  kind: string;
   /** The fact in one sentence. */
   text: string;
   /** The entry that states it. */
@@ -32,6 +33,8 @@ interface PathEntry {
 }
 
 export interface AnnotatedSession {
+  name: string;
+  language: string;
   header: string;
   entries: PathEntry[];
   /** Entries after which a compaction happens. */
@@ -64,9 +67,16 @@ export function annotatedSessions(only?: readonly string[]): AnnotatedSession[] 
       const lines = readFileSync(join(FOLDER, name.replace(SUFFIX, ".jsonl")), "utf8")
         .trimEnd()
         .split("\n");
-      const { checkpoints, facts } = JSON.parse(readFileSync(join(FOLDER, name), "utf8"));
+      const { language, checkpoints, facts } = JSON.parse(readFileSync(join(FOLDER, name), "utf8"));
       const [header = "", ...entries] = lines;
-      return { header, entries: entries.map((line) => JSON.parse(line)), checkpoints, facts };
+      return {
+        name: name.replace(SUFFIX, ""),
+        language,
+        header,
+        entries: entries.map((line) => JSON.parse(line)),
+        checkpoints,
+        facts,
+      };
     });
 }
 

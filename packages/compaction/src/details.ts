@@ -192,6 +192,8 @@ const lossCountSchema = z.object({
 });
 export type LossCount = z.infer<typeof lossCountSchema>;
 
+const NO_LOSS: LossCount = { kept: 0, lost: 0, putBack: 0 };
+
 const MAX_TERM_CHARS = 200;
 const termSchema = z.string().transform((term) => textHead(term, MAX_TERM_CHARS));
 
@@ -200,6 +202,8 @@ const lossSchema = z.object({
   failing: lossCountSchema,
   irreversible: lossCountSchema,
   openTodos: lossCountSchema,
+  /** The open request. Older summaries did not check it. */
+  requests: lossCountSchema.catch(NO_LOSS),
   /** Covers the hundred most used terms. */
   terms: lossCountSchema,
   /** The most used terms that stay lost, at most twenty. */

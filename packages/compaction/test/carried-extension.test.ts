@@ -105,7 +105,7 @@ function halfTold(): { session: Session; summariser: ReturnType<typeof scriptedS
   history("A:4000 | U:100 A:300", session);
   const summariser = scriptedSummariser([
     (request) => ({
-      text: `${wellFormed(request)}\nPushed: git push origin main. pnpm vitest run test/one.test.ts fails.`,
+      text: `${wellFormed(request)}\nPushed: git push origin main. pnpm vitest run test/one.test.ts fails: expected 3 to be 4.`,
     }),
   ]);
   return { session, summariser };

@@ -34,7 +34,7 @@ const DETAILS = {
     masked: ["b"],
     lost: { media: [], truncated: ["b"] },
     carried: { words: 1, wordsLeftOut: 0, knownTerms: 3 },
-    loss: { failing: count, irreversible: count, openTodos: count, terms: count, lostTerms: [{ term: "x" }] },
+    loss: { failing: count, irreversible: count, openTodos: count, requests: count, terms: count, lostTerms: [{ term: "x" }] },
     requests: 1,
     calibration: { ratio: 1.2, overheadTokens: -5, samples: 7 },
     settings: { preset: "bonsai", estimator: "calibrated", keepTokens: 5, reserveTokens: 3 },

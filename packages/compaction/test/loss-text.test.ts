@@ -13,6 +13,7 @@ const nothing: LossReport = {
   failing: none,
   irreversible: none,
   openTodos: none,
+  requests: none,
   terms: none,
   lostTerms: [],
 };
@@ -26,6 +27,7 @@ const lost: LossReport = {
   failing: { kept: 1, lost: 2, putBack: 2 },
   irreversible: { kept: 0, lost: 1, putBack: 0 },
   openTodos: { kept: 4, lost: 0, putBack: 0 },
+  requests: { kept: 0, lost: 1, putBack: 1 },
   terms: { kept: 90, lost: 10, putBack: 7 },
   lostTerms: [{ term: "SESSION_TTL", entryId: "aaaa0001" }, { term: "src/a.ts" }],
 };
@@ -60,7 +62,7 @@ describe("in words", () => {
       { loss: lost },
       false,
       [
-        "! Missing from the summary: 1 of 1 irreversible command, 2 of 3 failing commands (added), 10 of 100 terms (7 added).",
+        "! Missing from the summary: 1 of 1 open request (added), 2 of 3 failing commands (added), 1 of 1 irreversible command, 10 of 100 terms (7 added).",
         "! Missing terms, most used first: SESSION_TTL (aaaa0001), src/a.ts and 1 more.",
       ],
     ],
@@ -69,7 +71,7 @@ describe("in words", () => {
       { loss: lost },
       true,
       [
-        "! Depends on the summary: 1 of 1 irreversible command, 2 of 3 failing commands (added if missing), 10 of 100 terms (7 added if missing).",
+        "! Depends on the summary: 1 of 1 open request (added if missing), 2 of 3 failing commands (added if missing), 1 of 1 irreversible command, 10 of 100 terms (7 added if missing).",
         "Terms that depend on the summary, most used first: SESSION_TTL (aaaa0001), src/a.ts and 1 more.",
       ],
     ],

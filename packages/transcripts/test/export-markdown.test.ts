@@ -173,7 +173,7 @@ describe("exportMarkdown", () => {
     const count = { kept: 1, lost: 0, putBack: 0 };
     const terms = { kept: 2, lost: 1, putBack: 0 };
     const lostTerms = [{ term: "a_*b*_c", entryId: "u" }];
-    const loss = { failing: count, irreversible: count, openTodos: count, terms, lostTerms };
+    const loss = { failing: count, irreversible: count, openTodos: count, requests: count, terms, lostTerms };
     const summary = { type: "compaction", summary: "sail", firstKeptEntryId: "u", tokensBefore: 1 } as const;
     const told =
       "*Missing from the summary: 1 of 3 terms.*\n\n*Missing terms, most used first: a\\_\\*b\\*\\_c (u).*\n\n> sail";

@@ -8,7 +8,7 @@ import { answer, bash, opened, result, stored, timestamp } from "./chat-setup.ts
 function lossOf(term: string) {
   const count = { kept: 1, lost: 2, putBack: 1 };
   const lostTerms = [{ term, entryId: term }];
-  return { failing: count, irreversible: count, openTodos: count, terms: count, lostTerms };
+  return { failing: count, irreversible: count, openTodos: count, requests: count, terms: count, lostTerms };
 }
 
 const wild = fc.string({

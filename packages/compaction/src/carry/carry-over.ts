@@ -104,7 +104,7 @@ function isShort(plan: SummarisedPlan): boolean {
 const CARRY_LIMITS = {
   words: { window: 1 / 10, span: 2 / 5, minTokens: 300 },
   terms: { window: 1 / 80, span: 1 / 8, minTokens: 0 },
-  putBack: { window: 1 / 80, span: 1 / 20, minTokens: 0 },
+  putBack: { window: 1 / 20, span: 1 / 10, minTokens: 0 },
 };
 
 /** Tokens that a summary replaces: those of the earlier summary, and those of the newly summarised messages. */
@@ -115,8 +115,8 @@ export function replacedTokens({ previous, history, turnPrefix }: SummarisedPlan
 
 type SummarisedPlan = Pick<CompactionPlan, "previous" | "history" | "turnPrefix">;
 
-/** Maximum tokens of added facts, about 30 lines. `CARRY_LIMITS` lowers it in small windows. */
-const PUT_BACK_TOKENS = 800;
+/** Maximum tokens of added facts, about 70 lines. `CARRY_LIMITS` lowers it in small windows. */
+const PUT_BACK_TOKENS = 2_000;
 
 /** Maximum tokens of the parts of the carry-over, by the settings, the window and the size of the span. */
 export function carriedTokens(

@@ -14,51 +14,78 @@ import {
   type TermUse,
 } from "../details.ts";
 import type { ViewItem } from "../plan/view.ts";
-import { newestLines, type Outcome, outcomeLine } from "../record/outcomes.ts";
-import { contentWords, isMeasure, termsIn, textsIn } from "../record/sentence.ts";
+import { newestLines, outcomeLine } from "../record/outcomes.ts";
+import { clippedLine, isMeasure, termsIn, textsIn } from "../record/sentence.ts";
+import { address } from "../record/statements.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { type CarryOver, carriedBlocks } from "./carry-over.ts";
+import { ShownFacts } from "./shown-facts.ts";
 
-/** The checked kinds of facts, in the order in which they are put back. */
+/** The checked kinds of facts, in the order in which they are put back: open work first. */
 const OUTCOME_KINDS = [
-  ["irreversible", "irreversible command"],
   ["failing", "failing command"],
   ["openTodos", "open to-do"],
+  ["irreversible", "irreversible command"],
 ] as const;
-const KINDS = [...OUTCOME_KINDS, ["terms", "term"]] as const;
+const REQUESTS = ["requests", "open request"] as const;
+const KINDS = [REQUESTS, ...OUTCOME_KINDS, ["terms", "term"]] as const;
 
 const CHECKED_TERMS = 100;
+const MAX_REQUEST_CHARS = 240;
+
+/** The texts of a context after a summary. */
+interface ShownTexts {
+  summary: string;
+  /** The kept messages. Default: none. */
+  kept?: string | undefined;
+  /** The user's words and other data: they can ask for a command, but do not say how it ended. Default: none. */
+  carried?: string | undefined;
+  /** Lines that only name terms: a command counts as lost even if they name its files. Default: none. */
+  index?: readonly string[] | undefined;
+  /** The user's request, if the kept part continues the work on it. */
+  openRequest?: { text: string; entryId: string } | undefined;
+}
 
 /**
  * Compares the facts of a span with the text of the context after its summary. Returns the report, and the lost facts to
  * put back as lines.
- * @param index lines that only name terms: a command counts as lost even if they name its files
- * @param carried the user's words and other data: they can ask for a command, but do not say how it ended. Default: none
  * @param putBackTokens maximum tokens of facts to put back
  */
 export function checkLoss(
   { outcomes, terms }: SpanRecord,
-  { text, carried = "", index = [] }: { text: string; carried?: string; index?: readonly string[] },
+  { summary, kept = "", carried = "", index = [], openRequest }: ShownTexts,
   putBackTokens: number,
 ): { report: LossReport; lines: readonly string[] } {
-  const context = new ShownText(paragraphs([text, carried]));
-  const reports = new ShownText(text);
   const back = new PutBack(putBackTokens);
-  const counts = OUTCOME_KINDS.map(([kind, noun]) => {
-    const shown = kind === "openTodos" ? context : reports;
-    const lost = outcomes[kind].filter((outcome) => !shown.hasOutcome(outcome));
-    const putBack = back.add(`${noun[0]!.toUpperCase()}${noun.slice(1)}s:`, lost.map(outcomeLine));
+  const noted = new ShownFacts(summary);
+  const isHidden = openRequest !== undefined && noted.hidesRequest(openRequest.text, outcomes.openTodos);
+  const hidden = isHidden ? [requestLine(openRequest)] : [];
+  const requests = count(
+    openRequest === undefined ? 0 : 1,
+    hidden.length,
+    back.add(headingOf(REQUESTS), hidden),
+  );
+  const shown = [noted, new ShownFacts(kept)];
+  const listed = [...shown, new ShownFacts(carried)];
+  const counts = OUTCOME_KINDS.map((named) => {
+    const [kind] = named;
+    const places = kind === "openTodos" ? listed : shown;
+    const lost = outcomes[kind].filter((outcome) => !places.some((place) => place.has(outcome)));
+    const putBack = back.add(headingOf(named), lost.map(outcomeLine));
     return [kind, count(outcomes[kind].length, lost.length, putBack)] as const;
   });
+  const context = paragraphs([summary, kept, carried]).toLowerCase();
   const indexed = termsIn(index.join("\n"));
   const used = terms.uses.filter(({ term }) => !isMeasure(term)).slice(0, CHECKED_TERMS);
-  const lost = used.filter(({ term }) => !indexed.has(term) && !context.hasTerm(term));
+  const isShown = (term: string) => indexed.has(term) || hasName(context, shortName(term).toLowerCase());
+  const lost = used.filter(({ term }) => !isShown(term));
   const termsBack = back.addTerms(lost);
   const lostTerms = lost.filter(({ term }) => !termsBack.has(term)).slice(0, MAX_REPORTED_TERMS);
   return {
     lines: back.lines,
     report: {
       ...(Object.fromEntries(counts) as Record<keyof SpanRecord["outcomes"], LossCount>),
+      requests,
       terms: count(used.length, lost.length, termsBack.size),
       lostTerms: lostTerms.map(({ term, entryId }) => ({ term, entryId })),
     },
@@ -69,110 +96,43 @@ function count(all: number, lost: number, putBack: number): LossCount {
   return { kept: all - lost, lost, putBack };
 }
 
-/** The text of a context, prepared for searches. */
-class ShownText {
-  readonly #text: string;
-  readonly #terms: ReadonlySet<string>;
-  readonly #passages: readonly Passage[];
-
-  constructor(text: string) {
-    this.#text = plain(text);
-    this.#terms = termsIn(text);
-    this.#passages = passagesOf(text);
-  }
-
-  hasOutcome(outcome: Outcome): boolean {
-    if ("text" in outcome) return this.#passages.some((passage) => hasLine(passage, outcome.text));
-    const command = "times" in outcome ? outcome.command : outcome.key;
-    if (this.#text.includes(plain(command))) return true;
-    return this.#passages.some(
-      (passage) =>
-        hasCommand(passage, command) ||
-        ("line" in outcome && hasLine(passage, outcome.line) && namesCommand(passage, command)),
-    );
-  }
-
-  hasTerm(term: string): boolean {
-    return this.#terms.has(term) || hasName(this.#text, term);
-  }
+function headingOf([, noun]: readonly [kind: string, noun: string]): string {
+  return `${noun[0]!.toUpperCase()}${noun.slice(1)}s:`;
 }
 
-/** A line with the lines around it: a fact counts as shown only if its words are together. */
-interface Passage {
-  text: string;
-  words: ReadonlySet<string>;
+function requestLine({ text, entryId }: { text: string; entryId: string }): string {
+  return `- ${clippedLine(text, MAX_REQUEST_CHARS)}${address(entryId)}`;
 }
 
-function passagesOf(text: string): Passage[] {
-  const lines = text.split("\n").filter((line) => line.trim() !== "");
-  const words = lines.map(contentWords);
-  return lines.map((_, at) => {
-    const [from, to] = [Math.max(0, at - 1), at + 2];
-    return {
-      text: plain(lines.slice(from, to).join(" ")),
-      words: new Set(words.slice(from, to).flatMap((own) => [...own])),
-    };
-  });
+/** A path's last folder and file; other terms stay whole. */
+function shortName(term: string): string {
+  return term.includes("://") ? term : term.split("/").slice(-2).join("/");
 }
 
-/** True for all terms of the command, and most of its words. */
-function hasCommand(passage: Passage, command: string): boolean {
-  const terms = [...termsIn(command)];
-  return (
-    terms.length > 0 &&
-    terms.every((term) => hasName(passage.text, term)) &&
-    sharedWords(passage, command) >= MIN_SHARED_WORDS
-  );
-}
-
-/** True for a term of the command, or half of its words. */
-function namesCommand(passage: Passage, command: string): boolean {
-  const terms = [...termsIn(command)];
-  return terms.some((term) => hasName(passage.text, term)) || sharedWords(passage, command) >= 0.5;
-}
-
-/** True for the beginning of the line, or most of its words. */
-function hasLine(passage: Passage, line: string): boolean {
-  const text = plain(line);
-  if (text === "") return false;
-  const beginning = text.slice(0, BEGINNING_CHARS);
-  return passage.text.includes(beginning) || sharedWords(passage, line) >= MIN_SHARED_WORDS;
-}
-
-/** The share of the words of a text that a passage has. */
-function sharedWords(passage: Passage, text: string): number {
-  const words = [...contentWords(text)];
-  const shared = words.filter((word) => passage.words.has(word)).length;
-  return words.length === 0 ? 0 : shared / words.length;
-}
-
+/** True for the name itself, but not for a longer one: `src/a.tsx` does not show `src/a.ts`. */
 function hasName(text: string, name: string): boolean {
-  const own = plain(name);
-  for (let at = text.indexOf(own); at >= 0; at = text.indexOf(own, at + 1))
-    if (!isWordSign(text[at - 1]) && !isWordSign(text[at + own.length])) return true;
+  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1))
+    if (!isWordSign(text[at - 1]) && !isWordSign(text[at + name.length])) return true;
   return false;
 }
 
-/** Detects longer names: `src/a.tsx` does not show `src/a.ts`. */
 function isWordSign(sign: string | undefined): boolean {
   return sign !== undefined && /[A-Za-z0-9_]/.test(sign);
 }
 
-const BEGINNING_CHARS = 60;
-const MIN_SHARED_WORDS = 0.8;
-
-function plain(text: string): string {
-  return text.replaceAll(/[`*]/g, "").replaceAll(/\s+/g, " ").trim().toLowerCase();
-}
-
 const INTRODUCTION = "The summary above leaves these facts out. They come from the records of the session.";
+
+/** Share of the tokens that terms may take: recall finds them, but not an act that nobody remembers. */
+const TERMS_SHARE = 0.4;
 
 /** Collects lines under headings while there is room. */
 class PutBack {
   readonly lines: string[] = [];
+  readonly #tokens: number;
   #left: number;
 
   constructor(tokens: number) {
+    this.#tokens = tokens;
     this.#left = tokens - estimateTokens(INTRODUCTION);
   }
 
@@ -184,7 +144,8 @@ class PutBack {
   }
 
   addTerms(uses: TermUse[]): ReadonlySet<string> {
-    const [, ...lines] = termLines({ messages: 0, uses }, this.#left, () => false);
+    const left = Math.min(this.#left, this.#tokens * TERMS_SHARE);
+    const [, ...lines] = termLines({ messages: 0, uses }, left, () => false);
     this.#push("Terms:", lines);
     const text = lines.join("\n");
     return new Set(uses.map(({ term }) => term).filter((term) => text.includes(term)));
@@ -242,20 +203,22 @@ export function checkedCarryOver(
   carried: CarryOver,
   options: CheckOptions,
 ): { carried: CarryOver; loss?: LossReport | undefined } {
-  const { prose, kept = [], settings, termsTokens, putBackTokens } = options;
-  const { record } = carried;
-  const keptTexts = kept.map(({ message }) => shownText(message));
-  const text = paragraphs([prose, ...keptTexts]);
+  const { prose, kept: items = [], settings, termsTokens, putBackTokens } = options;
+  const { record, latestRequest } = carried;
+  const kept = paragraphs(items.map(({ message }) => shownText(message)));
   const blocks = paragraphs(carriedBlocks(carried));
-  const shownTerms = termsIn(paragraphs([text, blocks]));
+  const shownTerms = termsIn(paragraphs([prose, kept, blocks]));
   const terms = termLines(record.terms, termsTokens, (term) => shownTerms.has(term));
   if (settings.lossCheck === "off") return { carried: { ...carried, terms } };
-  const { lines: putBack, report: loss } = checkLoss(
-    record,
-    { text, carried: blocks, index: terms },
-    putBackTokens,
-  );
+  // A kept part without a request of its own continues the latest one.
+  const openRequest = isAnswered(items.at(-1)?.message) ? undefined : latestRequest;
+  const shown = { summary: prose, kept, carried: blocks, index: terms, openRequest };
+  const { lines: putBack, report: loss } = checkLoss(record, shown, putBackTokens);
   return { carried: { ...carried, terms, putBack }, loss };
+}
+
+function isAnswered(last: Message | undefined): boolean {
+  return last?.role === "assistant" ? last.stopReason === "stop" : last === undefined;
 }
 
 /** The text of a message as the model reads it, with the arguments of its calls. */
