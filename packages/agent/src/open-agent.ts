@@ -11,6 +11,7 @@ import { type GivenPrompt, skillTokens, systemPrompt } from "./prompt/system-pro
 import { recallTool } from "./recall/recall-tool.ts";
 import type { Skill } from "./resources/skills.ts";
 import type { AgentOptions } from "./run/agent-parts.ts";
+import { reportRunningWork } from "./run/running-work.ts";
 import type { AgentSettings } from "./settings.ts";
 import { taskTool } from "./task-tool.ts";
 import { builtinTools } from "./tools/builtin-tools.ts";
@@ -68,6 +69,8 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
   // The day of the start: the prompt stays the same for the provider's cache.
   const date = new Date().toISOString().slice(0, 10);
   const fixed = { cwd, given: options.givenPrompt, platform: process.platform, date };
+  // The parent of a sub-agent reports for itself.
+  const stopReporting = isSubAgent ? () => {} : reportRunningWork(lifecycle, session);
   const agent: Agent = new Agent({
     ...{ session, models, model, settings, cwd, lifecycle, excludedTools, isSubAgent, onNotice },
     ...(isSubAgent ? {} : { expandInput, confirmMoreRequests, reviewCompaction }),
@@ -79,7 +82,10 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
         skillTokens: skillTokens(agent.model.contextWindow),
       }),
     followers: isSubAgent ? [] : [new SessionListing({ ...options, lifecycle, onNotice })],
-    onClose: () => search.close(),
+    onClose: () => {
+      search.close();
+      stopReporting();
+    },
   });
   // A sub-agent lacks `task` on purpose, and its parent has notified of the others.
   if (!isSubAgent) reportUnknownTools(agent, settings, onNotice);

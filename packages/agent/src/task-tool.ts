@@ -1,21 +1,28 @@
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { FileOperationCounter } from "@bonsai-agent/compaction/host";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import {
   addUsage,
   callParts,
+  contentText,
   emptyUsage,
   type Message,
   messageText,
   type Usage,
 } from "@bonsai-agent/messages";
 import { count, lineText } from "@bonsai-agent/messages/numbers";
-import { type ChangedLines, createSession, type Session } from "@bonsai-agent/session";
+import { type ChangedLines, createSession, openSession, type Session } from "@bonsai-agent/session";
 import { z } from "zod";
 import type { RunResult } from "./events.ts";
 import { type LifecycleEvents, lifecycleEventRules } from "./lifecycle.ts";
-import { defineTool, type Tool, type ToolExecution, type ToolResult } from "./tools/tool-registry.ts";
+import {
+  defineTool,
+  type InterruptedCall,
+  type Tool,
+  type ToolExecution,
+  type ToolResult,
+} from "./tools/tool-registry.ts";
 
 /** The methods of `Agent` that the task tool uses. */
 interface SubAgent {
@@ -54,7 +61,33 @@ export function taskTool(options: TaskToolOptions): Tool {
     description: DESCRIPTION,
     parameters,
     execute: (call) => runTask(options, call),
+    interrupted: async ({ arguments: args }) => interruptedTask(options.session, String(args.prompt)),
   });
+}
+
+/** Reads the session of a sub-agent that the program's end interrupted; undefined if it has none. */
+function interruptedTask(parent: Session, prompt: string): InterruptedCall | undefined {
+  const folder = tasksFolder(parent);
+  if (folder === undefined || !existsSync(folder)) return undefined;
+  for (const name of readdirSync(folder).sort().reverse()) {
+    const session = openSession(join(folder, name));
+    const [first] = session.projection().items;
+    if (first?.message.role === "user" && contentText(first.message.content) === taskPrompt(prompt)) {
+      const details = taskDetails(session, { turns: 0, calls: [], callCount: 0 });
+      session.close();
+      return { text: `The sub-agent was interrupted.${changedFilesText(details)}`, details };
+    }
+    session.close();
+  }
+  return undefined;
+}
+
+function tasksFolder({ file }: Session): string | undefined {
+  return file === undefined ? undefined : `${file.replace(/\.jsonl$/, "")}.tasks`;
+}
+
+function taskPrompt(prompt: string): string {
+  return `${prompt}\n\n${ALONE}`;
 }
 
 async function runTask(
@@ -68,7 +101,7 @@ async function runTask(
   try {
     const agent = await options.startAgent({ session, lifecycle });
     try {
-      const result = await runUntilAborted(agent, `${prompt}\n\n${ALONE}`, call.signal);
+      const result = await runUntilAborted(agent, taskPrompt(prompt), call.signal);
       return taskResult(result, taskDetails(session, progress()));
     } finally {
       await agent.close();
@@ -91,7 +124,7 @@ async function runUntilAborted(agent: SubAgent, prompt: string, signal: AbortSig
 
 function taskResult(result: RunResult, details: TaskDetails): ToolResult<TaskDetails> {
   const { status, answer, error } = result;
-  const { usage, modifiedFiles } = details;
+  const { usage } = details;
   const text = status === "done" && answer !== undefined ? messageText(answer).trim() : "";
   if (text !== "") return { content: [{ type: "text", text }], details, usage, isError: false };
   const why =
@@ -101,18 +134,22 @@ function taskResult(result: RunResult, details: TaskDetails): ToolResult<TaskDet
         ? "The sub-agent ended without an answer."
         : `The sub-agent failed. ${error.message}`;
   // The changes of a failed task remain.
-  const changed = modifiedFiles.length === 0 ? "" : ` It changed these files: ${modifiedFiles.join(", ")}.`;
-  return { content: [{ type: "text", text: why + changed }], details, usage, isError: true };
+  const content = [{ type: "text" as const, text: why + changedFilesText(details) }];
+  return { content, details, usage, isError: true };
+}
+
+function changedFilesText({ modifiedFiles }: TaskDetails): string {
+  return modifiedFiles.length === 0 ? "" : ` It changed these files: ${modifiedFiles.join(", ")}.`;
 }
 
 /** Creates a session beside the parent's, in a folder that the session list ignores; in memory if the parent is. */
-function subAgentSession({ cwd, file: parentSession }: Session, name: string): Session {
+function subAgentSession(parent: Session, name: string): Session {
   const id = crypto.randomUUID();
   const startedAt = new Date().toISOString().replaceAll(/[:.]/g, "-");
-  const folder = `${parentSession?.replace(/\.jsonl$/, "")}.tasks`;
-  if (parentSession !== undefined) mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const place = { id, file: join(folder, `${startedAt}_${id}.jsonl`), parentSession };
-  const session = createSession({ cwd, ...(parentSession !== undefined && place) });
+  const folder = tasksFolder(parent);
+  if (folder !== undefined) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const place = folder && { id, file: join(folder, `${startedAt}_${id}.jsonl`), parentSession: parent.file! };
+  const session = createSession({ cwd: parent.cwd, ...place });
   session.append({ type: "session_info", name });
   return session;
 }

@@ -65,6 +65,7 @@ const OWN_ENTRY_WORDS: ReadonlyMap<unknown, string> = new Map([
   [customTypes.beside, "record of a compaction"],
   [customTypes.companion, "note for other programs"],
   [MESSAGE_TYPES.continue, "request to continue"],
+  [MESSAGE_TYPES.runningWork, "note on background processes"],
   ["bonsai.lost", "damaged entry"],
   [customTypes.sessionBlurb, "description of the session"],
   ["bonsai.import", "import of a transcript"],

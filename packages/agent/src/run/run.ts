@@ -13,7 +13,7 @@ import { count } from "@bonsai-agent/messages/numbers";
 import { project, type Session } from "@bonsai-agent/session";
 import type { CustomInput, PromptInput, RunResult, StreamingBehavior } from "../events.ts";
 import { messageOf } from "../notice.ts";
-import { errorResult } from "../tools/tool-registry.ts";
+import { resultMessage } from "../tools/tool-registry.ts";
 import type { AgentParts } from "./agent-parts.ts";
 import {
   type Recorded,
@@ -114,7 +114,7 @@ async function resultOf(options: RunOptions, { start, custom }: Opening): Promis
   let isStored = false;
   try {
     for (const call of openCalls(parts.session))
-      await recordResult(parts, errorResult(call, NO_RESULT, parts.now()));
+      await recordResult(parts, await interruptedResult(parts, call));
     if (parts.selection.record() && parts.selection.model.input.includes("image"))
       restoreImages(parts.session);
     await loop.beginTurn();
@@ -130,6 +130,17 @@ async function resultOf(options: RunOptions, { start, custom }: Opening): Promis
     const unsent = isStored ? {} : unsentTexts(parts, isExpanded ? given : start);
     return { status: "failed", error: runError(error), answer: loop.answer, ...unsent };
   }
+}
+
+/** The result of a call that the end of the program interrupted. */
+async function interruptedResult({ tools, now }: AgentParts, call: ToolCall): Promise<ToolResultMessage> {
+  const state = await tools
+    .get(call.name)
+    ?.interrupted?.(call)
+    .catch(() => undefined);
+  const text = state === undefined ? NO_RESULT : `${NO_RESULT} ${state.text}`;
+  const content = [{ type: "text" as const, text }];
+  return resultMessage(call, { content, details: state?.details, isError: true }, now());
 }
 
 async function recordWithPrompt(parts: AgentParts): Promise<void> {

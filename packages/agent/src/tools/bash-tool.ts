@@ -1,6 +1,7 @@
 import { duration } from "@bonsai-agent/messages/numbers";
 import { z } from "zod";
 import type { NamedSecret } from "./mask-keys.ts";
+import { callEnvironment, survivingProcesses } from "./process.ts";
 import {
   countLines,
   MAX_RESULT_BYTES,
@@ -62,16 +63,22 @@ export function bashTool({
     label: "Bash",
     description: `Runs a command with bash in the working folder and returns its output, stdout and stderr together: the last ${shownCount(MAX_RESULT_LINES)} lines or ${shownBytes(MAX_RESULT_BYTES)}, with the path of a file that contains all of it. Each call starts a new shell, without a terminal and without input. ${limit}Start servers in the background with their output in a file. Commands can change files outside the project: be careful.`,
     parameters,
-    async execute({ input: { command, timeout = timeoutSeconds }, signal, onUpdate }) {
+    async execute({ toolCallId, input: { command, timeout = timeoutSeconds }, signal, onUpdate }) {
       const updates = throttledTail((text) => onUpdate({ content: [{ type: "text", text }] }));
       const timeoutMs = timeout > 0 ? timeout * 1_000 : undefined;
       try {
-        const place = { cwd, env, secrets: secrets() };
+        const place = { cwd, env: { ...env, ...callEnvironment(toolCallId) }, secrets: secrets() };
         const outcome = await run({ command, ...place, timeoutMs, signal, onText: updates.push });
         return result(outcome, timeout);
       } finally {
         updates.stop();
       }
+    },
+    async interrupted({ id }) {
+      const background = await survivingProcesses(id);
+      if (background.length === 0) return undefined;
+      const text = `It still runs: ${processList(background)}. Do not start it again.`;
+      return { text, details: { background } };
     },
   });
 }
@@ -133,10 +140,13 @@ function shownOutput({ output, isBinary }: ShellOutcome): string[] {
 
 function backgroundNote(background: ShellOutcome["background"]): string[] {
   if (background.length === 0) return [];
-  const names = background.map(({ pid, name }) => `${pid} (${name})`).join(", ");
   return [
-    `[Still running in the background: ${names}. You will not see their further output; redirect it to a file.]`,
+    `[Still running in the background: ${processList(background)}. You will not see their further output; redirect it to a file.]`,
   ];
+}
+
+function processList(processes: ShellOutcome["background"]): string {
+  return processes.map(({ pid, name }) => `${pid} (${name})`).join(", ");
 }
 
 /** Says why the command counts as failed. */

@@ -84,6 +84,9 @@ function notStarted(command: string, cwd: SpawnOptions["cwd"], cause: unknown): 
 /** The variable that marks every process of one command. */
 const PROCESS_MARK = "BONSAI_COMMAND_ID";
 
+/** The variable that names the call of a command, so that its processes are found after a crash. Ids can repeat. */
+const CALL_MARK = "BONSAI_CALL_ID";
+
 /** Time to end in order: enough to flush a file. */
 const GRACE_MS = 1_000;
 const POLL_MS = 20;
@@ -95,7 +98,7 @@ export interface ProcessTree {
   /** The first process, which leads a group of its own. */
   child: ChildProcess;
   /** The running processes. */
-  processes(): Promise<{ pid: number; name: string }[]>;
+  processes(): Promise<RunningProcess[]>;
   /** Ends all processes: SIGTERM first, SIGKILL after a second. */
   kill(): Promise<void>;
   /** Call it when the program has ended: `killRunningCommands` no longer ends it. */
@@ -122,18 +125,41 @@ export async function startTree(options: ProcessToStart): Promise<ProcessTree> {
   };
 }
 
+export interface RunningProcess {
+  pid: number;
+  name: string;
+}
+
+/** The ids of the processes that still run. Another process with a reused id has another name. Empty on Windows. */
+export async function runningProcesses(known: readonly RunningProcess[]): Promise<ReadonlySet<number>> {
+  if (known.length === 0 || process.platform === "win32") return new Set();
+  const rows = await allProcesses().catch(() => []);
+  const names = new Map(rows.map(({ pid, name }) => [pid, name]));
+  return new Set(known.filter(({ pid, name }) => names.get(pid) === name).map(({ pid }) => pid));
+}
+
+/** Marks the processes of a call, for `survivingProcesses`. */
+export function callEnvironment(callId: string): NodeJS.ProcessEnv {
+  return { [CALL_MARK]: callId };
+}
+
+/** The processes of a call that survived the program's end. Only Linux knows them. */
+export async function survivingProcesses(callId: string): Promise<RunningProcess[]> {
+  if (process.platform !== "linux") return [];
+  const rows = await linuxProcesses();
+  const marked = new Set(await markedProcesses(rows, callId, CALL_MARK));
+  return rows.filter(({ pid }) => marked.has(pid)).map(({ pid, name }) => ({ pid, name }));
+}
+
 interface MarkedTree {
   pid: number;
   /** The value of `PROCESS_MARK` in its environment. */
   mark: string;
 }
 
-/** A running process. */
-interface ProcessRow {
-  pid: number;
+interface ProcessRow extends RunningProcess {
   parent: number;
   group: number;
-  name: string;
 }
 
 async function killTree(tree: MarkedTree): Promise<void> {
@@ -176,9 +202,9 @@ async function killProcesses(tree: MarkedTree): Promise<void> {
 async function treeProcesses(
   { pid, mark }: MarkedTree,
   known: ReadonlySet<number> = new Set(),
-): Promise<{ pid: number; name: string }[]> {
+): Promise<RunningProcess[]> {
   if (process.platform === "win32") return [];
-  const rows = process.platform === "linux" ? await linuxProcesses() : await posixProcesses();
+  const rows = await allProcesses();
   const found = new Set([pid, ...known, ...rows.filter((row) => row.group === pid).map((row) => row.pid)]);
   if (process.platform === "linux") for (const marked of await markedProcesses(rows, mark)) found.add(marked);
   for (let before = 0; before < found.size; ) {
@@ -186,6 +212,10 @@ async function treeProcesses(
     for (const row of rows) if (found.has(row.parent)) found.add(row.pid);
   }
   return rows.filter((row) => found.has(row.pid));
+}
+
+function allProcesses(): Promise<ProcessRow[]> {
+  return process.platform === "linux" ? linuxProcesses() : posixProcesses();
 }
 
 async function linuxProcesses(): Promise<ProcessRow[]> {
@@ -201,10 +231,14 @@ function linuxRow(stat: string): ProcessRow | undefined {
   return { pid: Number(match[1]), name: match[2]!, parent: Number(match[4]), group: Number(match[5]) };
 }
 
-async function markedProcesses(rows: readonly ProcessRow[], mark: string): Promise<number[]> {
+async function markedProcesses(
+  rows: readonly ProcessRow[],
+  mark: string,
+  variable = PROCESS_MARK,
+): Promise<number[]> {
   const marked = await Promise.all(
     rows.map(async ({ pid }) =>
-      (await procFile(pid, "environ")).includes(`${PROCESS_MARK}=${mark}`) ? [pid] : [],
+      `\0${await procFile(pid, "environ")}`.includes(`\0${variable}=${mark}\0`) ? [pid] : [],
     ),
   );
   return marked.flat();

@@ -5,7 +5,7 @@ import { raceAbort } from "@bonsai-agent/messages/host";
 import { messageOf } from "../notice.ts";
 import { OutputRecord, TerminalText } from "./command-output.ts";
 import { environmentKeys, maskedText, type NamedSecret } from "./mask-keys.ts";
-import { findShell, type ProcessTree, startTree } from "./process.ts";
+import { findShell, type ProcessTree, type RunningProcess, startTree } from "./process.ts";
 import { shownBytes } from "./result-text.ts";
 
 /** The longest argument on Linux has 128 KB. */
@@ -49,7 +49,7 @@ export interface ShellOutcome {
   output: OutputRecord;
   isBinary: boolean;
   /** Processes that still run. */
-  background: { pid: number; name: string }[];
+  background: RunningProcess[];
   elapsedMs: number;
 }
 
@@ -76,7 +76,7 @@ export async function shellCommand(options: ShellCommandOptions): Promise<ShellO
   try {
     const { end, ...exit } = await ended(tree, options);
     await drained(child, () => lastData);
-    const background = end === "exit" ? await leftRunning(tree) : [];
+    const background = end === "exit" ? await leftRunning(tree, options.command) : [];
     letGo(child, onData);
     take(masked.push(text.end()) + masked.end());
     const elapsedMs = performance.now() - started;
@@ -149,9 +149,16 @@ async function drained(child: ChildProcess, lastData: () => number): Promise<voi
   while (isOpen() && isTalking() && performance.now() - since < MAX_LINGER_MS) await delay(5);
 }
 
-async function leftRunning({ child, processes }: ProcessTree): Promise<ShellOutcome["background"]> {
-  // Usually both streams have ended. Then no process is left, and a search of all processes is not needed.
-  if (child.stdout!.readableEnded && child.stderr!.readableEnded) return [];
+/** `server > log &`: a process that does not use our pipe. */
+const STARTS_DETACHED = /(?<![&>|<])&(?![&>])|\b(?:nohup|setsid|disown)\b/;
+
+async function leftRunning(
+  { child, processes }: ProcessTree,
+  command: string,
+): Promise<ShellOutcome["background"]> {
+  // Usually both streams have ended. Then a search of all processes is only needed if the command can leave one.
+  const isPipeOpen = !child.stdout!.readableEnded || !child.stderr!.readableEnded;
+  if (!isPipeOpen && !STARTS_DETACHED.test(command)) return [];
   const rows = await processes().catch(() => []);
   return rows.map(({ pid, name }) => ({ pid, name }));
 }

@@ -213,6 +213,17 @@ export interface Tool {
   executionMode?: "parallel" | "sequential";
   /** An error makes an error result with its message. Must end soon after the signal is aborted. */
   execute(call: ToolExecution): Promise<ToolResult>;
+  /**
+   * The state of a call that the end of the program interrupted, as text and details. Called when the session is opened
+   * again. Default: nothing is known.
+   */
+  interrupted?: ((call: ToolCall) => Promise<InterruptedCall | undefined>) | undefined;
+}
+
+/** The state of an interrupted call. */
+export interface InterruptedCall {
+  text: string;
+  details?: unknown;
 }
 
 /** A tool whose input is typed by its zod schema. */

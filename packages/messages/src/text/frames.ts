@@ -76,6 +76,8 @@ export const MESSAGE_TYPES = {
   unpin: "bonsai.unpin",
   /** Asks the agent to continue. It is a prompt. */
   continue: "bonsai.continue",
+  /** Lists background processes in a reopened session. */
+  runningWork: "bonsai.running-work",
 } as const;
 
 /** The tool that finds entries outside the context. */
