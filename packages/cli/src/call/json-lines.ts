@@ -45,10 +45,7 @@ const MAX_LINE_BYTES = 128 * 1024 * 1024;
 const LF = 0x0a;
 const CR = 0x0d;
 
-/**
- * Splits a stream at LF and drops a CR before it. U+2028 is text. The last line needs no end. Drops a byte-order
- * mark, which some shells write.
- */
+/** Splits a stream at LF and drops a CR before it. U+2028 is text. The last line needs no end. */
 export async function* linesIn(
   stream: AsyncIterable<Uint8Array | string>,
   maxBytes = MAX_LINE_BYTES,

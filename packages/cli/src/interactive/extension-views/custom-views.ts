@@ -6,6 +6,7 @@ import type {
   FrontEndDrawing,
 } from "@bonsai-agent/extension/host";
 import { raceAbort } from "@bonsai-agent/messages/host";
+import { dialogEnd } from "../../call/questions.ts";
 import { FieldPanel } from "../panels/panel-frame.ts";
 import type { Screen } from "../terminal/screen.ts";
 import type { Component, OverlayHandle } from "../terminal/tui.ts";
@@ -31,7 +32,7 @@ export function customView(
 ) {
   return async <Value>(make: Make, options: ShowOptions = {}): Promise<Value | undefined> => {
     const { signal, overlay, overlayOptions, onHandle } = options;
-    const end = signal === undefined ? ended : AbortSignal.any([ended, signal]);
+    const end = dialogEnd(ended, { signal });
     const takesNoKeys =
       overlay === true && typeof overlayOptions === "object" && overlayOptions.nonCapturing === true;
     if (!takesNoKeys) await untilRest(end);
