@@ -373,9 +373,9 @@ describe("what stands in the way", () => {
     repository();
     git("config", "filter.slow.clean", "sleep 20");
     put({ ".gitattributes": "*.slow filter=slow\n", "x.slow": "x\n" });
-    const open = await session([{ n: "1\n" }], { flags: { "checkpoint-seconds": "0.5" } });
-    expect(notes(open)).toEqual(["Checkpoints are off for this session: git add took longer than 0.5 s"]);
-    expect(await list(open)).toEqual(["Checkpoints are not available: git add took longer than 0.5 s."]);
+    const open = await session([{ n: "1\n" }], { flags: { "checkpoint-seconds": "2" } });
+    expect(notes(open)).toEqual(["Checkpoints are off for this session: git add took longer than 2 s"]);
+    expect(await list(open)).toEqual(["Checkpoints are not available: git add took longer than 2 s."]);
     expect(files().n).toBe("1\n");
   });
 
