@@ -3,7 +3,6 @@ import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { openSession } from "@bonsai-agent/session";
 import { afterAll, expect, test } from "vitest";
-import { textWidth } from "../src/views/terminal-text.ts";
 import { runCli } from "./run-cli.ts";
 
 interface Told {
@@ -51,21 +50,6 @@ test("the demonstration shows all its moments, and its project's tests pass", as
     env: { PATH: process.env.PATH },
   });
   expect(tests.status).toBe(0);
-});
-
-test("the demonstration's lines are wrapped to the terminal's width", async () => {
-  const { stdout } = await runCli(["demo", "--fast"], { columns: 80 });
-  const [, session] = /^ {2}session {2}(\/\S+)/m.exec(stdout)!;
-  folders.push(dirname(session!));
-  const wide = stdout.split("\n").filter((line) => textWidth(line) > 80 && !line.includes("session.jsonl"));
-  expect(wide).toEqual([]);
-  expect(stdout).toMatch(
-    /^ {4}The model summarised the first \d+ messages of the current turn; 3 are kept( word)?$/m,
-  );
-  expect(stdout).not.toContain("Compaction failed");
-  // Calls that run at once: what each gave stands below it.
-  for (const day of ["wednesday", "thursday", "friday"])
-    expect(stdout).toMatch(new RegExp(`▸ read logs/${day}\\.log\n +${day} 08:00`));
 });
 
 test("an interrupted demonstration names its folder and leaves a sound session", async () => {
