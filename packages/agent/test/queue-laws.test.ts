@@ -1,4 +1,5 @@
 import type { ScenarioAnswer } from "@bonsai-agent/models/scripted";
+import { fewRuns } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { RunResult } from "../src/events.ts";
@@ -123,6 +124,7 @@ test("no text and no message is lost or delivered twice, and every request has i
         for (const turn of run.turns) expect(unpaired(turn.messages)).toEqual([]);
       },
     ),
+    fewRuns(20),
   );
   expect(unsentCount).toBeGreaterThan(0);
   expect(queuedCount).toBeGreaterThan(0);
