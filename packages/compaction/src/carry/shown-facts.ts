@@ -22,12 +22,17 @@ const MIN_WORDS = { act: 2, failure: 3 };
  * reports the fact in its state: a passage about finished work does not say that a command fails.
  */
 export class ShownFacts {
-  readonly #passages: readonly Passage[];
-  readonly #hasOpenWork: boolean;
+  readonly #text: string;
+  #splitPassages: readonly Passage[] | undefined;
 
   constructor(text: string) {
-    this.#passages = passagesOf(text);
-    this.#hasOpenWork = this.#passages.some(({ state }) => state === "open");
+    this.#text = text;
+  }
+
+  /** Split at the first use: a context can be long, and many spans have no fact to find. */
+  get #passages(): readonly Passage[] {
+    this.#splitPassages ??= passagesOf(this.#text);
+    return this.#splitPassages;
   }
 
   has(outcome: Outcome): boolean {
@@ -50,9 +55,10 @@ export class ShownFacts {
 
   /** If the text has sections for open work, the to-do must be in one. */
   #hasTodo(todo: Words): boolean {
+    const hasOpenWork = this.#passages.some(({ state }) => state === "open");
     return this.#passages.some(
       ({ state, words: shown }) =>
-        (this.#hasOpenWork ? state === "open" : state !== "done") &&
+        (hasOpenWork ? state === "open" : state !== "done") &&
         share(shown, todo) >= SHARES.todo &&
         !contradicts(shown, todo),
     );
