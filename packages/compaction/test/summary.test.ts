@@ -229,7 +229,9 @@ test("the manifest records what was kept, masked, summarised and lost, and what 
     lost: { media: [], truncated: [] },
     carried: { words: 2, wordsLeftOut: 0, knownTerms: 0 },
     loss: {
-      ...Object.fromEntries(["failing", "irreversible", "openTodos", "requests", "terms"].map((kind) => [kind, NOTHING])),
+      ...Object.fromEntries(
+        ["failing", "irreversible", "openTodos", "requests", "terms"].map((kind) => [kind, NOTHING]),
+      ),
       lostTerms: [],
     },
     requests: 1,
