@@ -261,6 +261,8 @@ export interface TaskDetails extends TaskProgress {
   readFiles: string[];
   /** Sorted. */
   modifiedFiles: string[];
+  /** Deleted and renamed files and folders, under their old names. */
+  removedFiles: string[];
   /** With the number of lines that edits and writes added and removed. */
   changedFiles: ChangedLines[];
   /** All requests to models, summaries included. */
@@ -273,10 +275,12 @@ function taskDetails(session: Session, progress: TaskProgress): TaskDetails {
   const messages = entries.flatMap((entry): Message[] => (entry.type === "message" ? [entry.message] : []));
   const files = new FileOperationCounter(messages);
   const { read, modified } = files.operations();
+  const removed = files.moves().flatMap(({ from }) => (modified.includes(from) ? [] : from));
   return {
     ...(session.file === undefined ? {} : { sessionFile: session.file }),
     readFiles: read.slice(0, LISTED_FILES).sort(),
     modifiedFiles: modified.slice(0, LISTED_FILES).sort(),
+    removedFiles: removed.slice(0, LISTED_FILES),
     changedFiles: files.changedLines(session.cwd).slice(-LISTED_FILES),
     ...progress,
     usage: entries

@@ -44,9 +44,14 @@ export function filesOf(
   });
   const now = counter.operations();
   const earlier = earlierSummaries.filter(isSummary).map(listedFiles).reverse();
-  const modified = unique([...now.modified, ...earlier.flatMap(latestFirst("modifiedFiles"))]);
+  const renamed = (files: readonly string[]) => files.flatMap((file) => counter.renamed(file) ?? []);
+  const modified = unique([...now.modified, ...renamed(earlier.flatMap(latestFirst("modifiedFiles")))]);
   const isModified = new Set(modified);
-  const read = unique([...calledSkills(messages), ...now.read, ...earlier.flatMap(latestFirst("readFiles"))])
+  const read = unique([
+    ...calledSkills(messages),
+    ...now.read,
+    ...renamed(earlier.flatMap(latestFirst("readFiles"))),
+  ])
     .filter((file) => !isModified.has(file))
     .sort(skillsFirst);
   const shownModified = shown(modified, SHOWN_MODIFIED_TOKENS);

@@ -1,6 +1,7 @@
 import { isAbsolute, normalize, relative } from "node:path";
 import {
   callsIn,
+  contentText,
   isRecord,
   type Message,
   type ToolCall,
@@ -8,8 +9,10 @@ import {
 } from "@bonsai-agent/messages";
 import { CALL_ARGUMENTS } from "@bonsai-agent/messages/host";
 import { type ChangedLines, isChangedLines } from "@bonsai-agent/session";
+import { type Move, movedFile, moveOfTool, movesOf, removedFilesIn } from "./moved-files.ts";
+import { ranCommand } from "./statements.ts";
 
-/** The files that some messages touched; each most recently touched first. */
+/** The files that some messages touched, under their latest names; each most recently touched first. */
 export interface FileOperations {
   read: string[];
   modified: string[];
@@ -33,6 +36,9 @@ interface Source {
 /** Files that a call touched. */
 interface Touched extends FileOperations, Source {
   created: readonly string[];
+  moves: readonly Move[];
+  /** The shell command of the call. */
+  command: string;
   /** Lines by file, as the arguments show them. */
   lines: readonly ChangedLines[];
 }
@@ -52,6 +58,7 @@ export class FileOperationCounter {
   /** Calls without a result, by id. */
   readonly #openCalls = new Map<string, Touched>();
   #placeCount = 0;
+  readonly #moves: Move[] = [];
   /** By file, the last changed one at the end. */
   readonly #lines = new Map<string, ChangedLines>();
 
@@ -62,6 +69,7 @@ export class FileOperationCounter {
   /** @param entryId the entry of the message, for `entries` */
   add(message: Message, entryId?: string): void {
     if (message?.role === "toolResult") this.#addResult(message, entryId);
+    if (message?.role === "bashExecution") this.#addCommand(ranCommand(message), entryId);
     const calls = callsIn(message);
     this.#placeCount += calls.length;
     calls.forEach((call, at) => {
@@ -82,6 +90,16 @@ export class FileOperationCounter {
     for (const [file, { entryId }] of [...read, ...modified])
       if (entryId !== undefined) entries.set(file, entryId);
     return entries;
+  }
+
+  /** The renamed and deleted files, oldest first. */
+  moves(): readonly Move[] {
+    return this.#moves;
+  }
+
+  /** The name after these messages of a file that was known before them; undefined if they deleted it. */
+  renamed(file: string): string | undefined {
+    return movedFile(file, this.#moves, (folder) => this.#hasFiles(folder));
   }
 
   /** New files among the modified ones, if a call or its result shows that they are new. */
@@ -124,9 +142,11 @@ export class FileOperationCounter {
     this.#openCalls.delete(result.toolCallId);
     if (call !== undefined && details.created === true) call.created = call.modified;
     if (!result.isError) this.#done(call);
+    else if (call !== undefined) this.#move(movesOf(call.command, contentText(result.content)), call);
     for (const change of changesBy(result, details, call)) this.addLines(change);
     this.#placeCount += 1;
     const source = { place: this.#placeCount, entryId };
+    this.#move(removedFilesIn(details), source);
     noteTouches(this.#read, texts(details.readFiles), source);
     noteTouches(this.#modified, texts(details.modifiedFiles), source);
   }
@@ -137,6 +157,42 @@ export class FileOperationCounter {
     noteTouches(this.#read, touched.read, touched);
     noteTouches(this.#modified, touched.modified, touched);
     for (const file of touched.created) this.#created.add(file);
+    this.#move(touched.moves, touched);
+  }
+
+  /** Notes the moves of a command that the user ran. */
+  #addCommand({ command, exitCode }: ReturnType<typeof ranCommand>, entryId: string | undefined): void {
+    this.#placeCount += 1;
+    if (exitCode === 0) this.#move(movesOf(command), { place: this.#placeCount, entryId });
+  }
+
+  #move(moves: readonly Move[], { place, entryId }: Source): void {
+    for (const move of moves) {
+      this.#moves.push(move);
+      for (const last of [this.#read, this.#modified])
+        for (const [file, touch] of [...last]) {
+          const name = movedFile(file, [move], (folder) => this.#hasFiles(folder));
+          if (name === file) continue;
+          last.delete(file);
+          if (name !== undefined) noteTouches(last, [name], touch);
+        }
+      // A new name with an ending is a file, not a folder.
+      if (move.to !== undefined && /\w\.\w{1,8}$/.test(move.to) && !this.#hasEnding(move.to))
+        noteTouches(this.#modified, [move.to], { place, entryId });
+    }
+  }
+
+  #files(): string[] {
+    return [...this.#read.keys(), ...this.#modified.keys()];
+  }
+
+  #hasFiles(folder: string): boolean {
+    return this.#files().some((file) => file.startsWith(folder));
+  }
+
+  /** True for a modified file with this name, which may be absolute. */
+  #hasEnding(name: string): boolean {
+    return [...this.#modified.keys()].some((file) => file === name || file.endsWith(`/${name}`));
   }
 }
 
@@ -186,8 +242,16 @@ function touchedBy(call: ToolCall, source: Source): Touched {
     ...patches.flatMap(({ paths }) => paths),
     ...redirected,
   ];
+  const command = typeof args.command === "string" ? args.command : "";
+  const moves = [
+    ...movesOf(command),
+    ...moveOfTool(call.name, args),
+    ...patches.flatMap((patch) => patch.moves),
+  ];
   return {
     read: isChange || listsOrRuns(call) ? [] : namedFiles(args),
+    moves,
+    command,
     modified,
     created: patches.flatMap(({ paths, isNew }) => (isNew ? paths.slice(0, 1) : [])),
     lines: patches.length > 0 ? patches.map(linesOfPatch) : replacedLines(args, modified[0]),
@@ -267,6 +331,7 @@ interface PatchedFile extends Omit<ChangedLines, "path"> {
   /** Its name; for a moved file, the old and the new one. */
   paths: string[];
   isNew: boolean;
+  moves: Move[];
 }
 
 function linesOfPatch({ paths, added, removed }: PatchedFile): ChangedLines {
@@ -284,13 +349,18 @@ export function patchedFiles(text: string): PatchedFile[] {
     const next = lines[at + 1] ?? "";
     const file = files.at(-1);
     const [, change, name = ""] = /^\*\*\* (Add|Update|Delete|Move)(?: File| to): (.+)/.exec(line) ?? [];
-    if (change === "Move") file?.paths.push(name.trim());
-    else if (change !== undefined)
-      files.push({ paths: [name.trim()], isNew: change === "Add", added: 0, removed: 0 });
-    else if (line.startsWith("--- ") && next.startsWith("+++ ")) {
+    if (change === "Move" && file !== undefined) {
+      file.moves.push({ from: file.paths[0]!, to: name.trim() });
+      file.paths.push(name.trim());
+    } else if (change !== undefined) {
+      const moves = change === "Delete" ? [{ from: name.trim() }] : [];
+      files.push({ paths: [name.trim()], isNew: change === "Add", moves, added: 0, removed: 0 });
+    } else if (line.startsWith("--- ") && next.startsWith("+++ ")) {
       const [before, after] = [nameIn(line), nameIn(next)];
       const paths = [...new Set([before, after])].filter((path) => path !== "/dev/null" && path !== "");
-      if (paths.length > 0) files.push({ paths, isNew: before === "/dev/null", added: 0, removed: 0 });
+      const [from = "", to] = paths;
+      const moves = after === "/dev/null" ? [{ from }] : to === undefined ? [] : [{ from, to }];
+      if (paths.length > 0) files.push({ paths, isNew: before === "/dev/null", moves, added: 0, removed: 0 });
       at += 1;
     } else if (line.startsWith("+") && file !== undefined) file.added += 1;
     else if (line.startsWith("-") && file !== undefined) file.removed += 1;
