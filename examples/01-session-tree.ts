@@ -34,7 +34,7 @@ console.log(
     .join(", ")}`,
 );
 const search = new SessionSearch({ index: false });
-const { hits } = await search.find({ terms: ["adapter"] }, { scope: { session }, order: "file" });
+const { hits } = await search.find("adapter", { scope: { session } });
 for (const { entryId } of hits)
   console.log(`"adapter" was said in: ${session.path(entryId).map(saidIn).filter(Boolean).join(" / ")}`);
 session.close();

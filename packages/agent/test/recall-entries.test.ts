@@ -156,3 +156,20 @@ describe("wrong arguments say what to do", () => {
     }
   });
 });
+
+describe("a user message left out of the summary", () => {
+  const notation = Array.from({ length: 12 }, (_, at) => `U"task ${at + 1}" A"done"`).join(" | ");
+
+  test("is opened and found by its number", async () => {
+    const { session, id } = history(`${notation} C(u11)`);
+    const ask = recall(session);
+    for (let number = 1; number <= 10; number += 1) {
+      const opened = await ask({ entries: [`${number}`] });
+      expect(idsOf(opened)).toEqual([id(`u${number}`)]);
+      expect(textOf(opened)).toContain(`task ${number}`);
+      expect(idsOf(await ask({ query: `${number}` }))[0]).toBe(id(`u${number}`));
+    }
+    await expect(ask({ entries: ["11"] })).rejects.toThrow("is not hidden");
+    await expect(ask({ entries: ["99"] })).rejects.toThrow("This session has no entry 99");
+  });
+});

@@ -51,9 +51,24 @@ test("its table names session, entry, kind and text; the limit cuts it", async (
   const { stdout } = await runCli(["search", "cache", "-n", "2"], options);
   expect(stdout).toContain("3f2a9c01");
   expect(stdout).toContain("2 hits  There are more: raise --limit.");
-  expect((await runCli(["search", "no", "such", "thing"], options)).stdout).toBe(
-    'No matches for "no such thing".\n',
+  expect((await runCli(["search", "unicorn", "zebra"], options)).stdout).toBe(
+    'No matches for "unicorn zebra".\n',
   );
+});
+
+test("a quoted argument is several words, and an entry may lack one of them", async () => {
+  const path = home();
+  const ids = async (...query: string[]) => (await hitsOf(path, ...query)).map(({ entryId }) => entryId);
+  const found = await ids("compute unicorn");
+  expect(found).toContain("cccc0002");
+  expect(found).toEqual(await ids("compute", "unicorn"));
+  expect(await ids('compute "unicorn it"')).toEqual([]);
+});
+
+test("an expression searches all sessions", async () => {
+  expect((await hitsOf(home(), "comp[u]te it", "--regex")).map(({ entryId }) => entryId)).toEqual([
+    "cccc0002",
+  ]);
 });
 
 test("only sessions of a folder", async () => {
@@ -73,7 +88,6 @@ test("an index that cannot be written is a notice beside the hits", async () => 
 test("a wrong combination or value is wrong usage", () =>
   everyRow([
     [["search"], "query"],
-    [["search", "--regex", "cache"], "add --in SESSION"],
     [["search", "cache", "--in", "x.jsonl", "--cwd", "."], "--cwd"],
   ])(async ([args, words]) => {
     const { code, stderr } = await runCli(args);

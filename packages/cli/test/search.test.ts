@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { sampleLines, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
-test("bonsai search finds entries on all branches, in file order", async () => {
+test("bonsai search finds entries on all branches, best first", async () => {
   const file = writeLines(sampleLines());
   const hits = await jsonOf<{ entryId: string; onActivePath: boolean }[]>(["search", "CACHE", "--in", file]);
   expect(hits.map((hit) => [hit.entryId, hit.onActivePath])).toEqual([
@@ -17,11 +17,14 @@ test("bonsai search finds entries on all branches, in file order", async () => {
 
 test("bonsai search reads the query as a regular expression only when asked to", async () => {
   const file = writeLines(sampleLines());
-  expect(await jsonOf(["search", "--in", file, "total[s]"])).toEqual([]);
-  expect(await jsonOf<unknown[]>(["search", "total[s]", "--in", file, "--regex"])).not.toEqual([]);
+  expect(await jsonOf(["search", "--in", file, "t[o]tals"])).not.toEqual([]);
+  expect(await jsonOf(["search", "--in", file, "t[o]tals", "--regex"])).toMatchObject([
+    { entryId: "aaaa0001" },
+    { entryId: "cccc0005" },
+  ]);
   expect((await runCli(["search", "--in", file, "(", "--regex"])).code).toBe(1);
-  expect((await runCli(["search", "--in", file, "nothing like it"])).stdout).toBe(
-    'No matches for "nothing like it".\n',
+  expect((await runCli(["search", "--in", file, "unicorn zebra"])).stdout).toBe(
+    'No matches for "unicorn zebra".\n',
   );
 });
 

@@ -12,4 +12,5 @@ export { originalProjection } from "./plan/originals.ts";
 export { contextSizeOf } from "./plan/view.ts";
 export { FileOperationCounter } from "./record/file-operations.ts";
 export { commandRuns } from "./record/outcomes.ts";
+export { isUserMessage } from "./record/statements.ts";
 export type { CompactionPolicy } from "./settings.ts";

@@ -152,14 +152,14 @@ const tasks = {
     };
   },
   "search index": async (input) => {
-    const { parseSearchQuery, SessionSearch } = await searchPackage(input);
+    const { SessionSearch } = await searchPackage(input);
     const search = new SessionSearch({ home: input.folder });
-    return async () => foundIn(await search.find(parseSearchQuery(input.query)));
+    return async () => foundIn(await search.find(input.query));
   },
   "search scan": async (input) => {
-    const { parseSearchQuery, SessionSearch } = await searchPackage(input);
+    const { SessionSearch } = await searchPackage(input);
     const search = new SessionSearch({ home: input.folder, index: false });
-    return async () => foundIn(await search.find(parseSearchQuery(input.query)));
+    return async () => foundIn(await search.find(input.query));
   },
   "list peer": async (input) => {
     const { SessionManager } = await peerPackage(input);

@@ -1,16 +1,14 @@
 import type { Session } from "../src/index.ts";
 import { type SessionHit, SessionSearch } from "../src/search/index.ts";
 
-/** All hits of a search in a session, in file order. */
+/** All hits of a search in a session without an index: best first, or for an expression in file order. */
 export async function foundInSession(session: Session, pattern: string | RegExp): Promise<SessionHit[]> {
   const query =
     typeof pattern === "string"
-      ? { terms: [pattern] }
+      ? pattern
       : { findTexts: async (texts: readonly string[]) => firstMatches(pattern, texts) };
   const search = new SessionSearch({ index: false });
-  const { hits } = await search.find(query, {
-    ...{ scope: { session }, order: "file", limit: Number.POSITIVE_INFINITY },
-  });
+  const { hits } = await search.find(query, { scope: { session }, limit: Number.POSITIVE_INFINITY });
   return hits;
 }
 

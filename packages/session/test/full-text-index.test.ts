@@ -118,7 +118,7 @@ describe("the database", () => {
   test("leaves a folder in place of the index alone, and reads the files", async () => {
     const home = new RecordedHome();
     home.write("one", "needle");
-    const folder = join(home.path, "index/search-3.db/in it");
+    const folder = join(home.path, "index/search-4.db/in it");
     mkdirSync(folder, { recursive: true });
     const search = home.search();
     expect(await search.catchUp()).toBe("unavailable");

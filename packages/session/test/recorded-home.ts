@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { parseSearchQuery, SessionSearch } from "../src/search/index.ts";
+import { SessionSearch } from "../src/search/index.ts";
 import type { SessionSearchOptions } from "../src/search/session-search.ts";
 
 /** A home folder with session files, gone after the test. */
@@ -66,6 +66,6 @@ export class RecordedHome {
 
 /** The snippets of all hits, sorted. */
 export async function snippets(search: SessionSearch, query: string): Promise<string[]> {
-  const { hits } = await search.find(parseSearchQuery(query), { limit: Number.POSITIVE_INFINITY });
+  const { hits } = await search.find(query, { limit: Number.POSITIVE_INFINITY });
   return hits.map(({ snippet }) => snippet).sort();
 }

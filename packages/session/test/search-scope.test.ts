@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createSession, openSession, type Session } from "../src/index.ts";
-import { parseSearchQuery, type SessionSearch } from "../src/search/index.ts";
+import type { SessionSearch } from "../src/search/index.ts";
 import { RecordedHome } from "./recorded-home.ts";
 
 const all = { limit: Number.POSITIVE_INFINITY };
@@ -24,7 +24,7 @@ describe("a search covers", () => {
   test("all sessions, those of a folder, or one session", async () => {
     const { home, search } = await twoFolders();
     const found = async (scope: { file?: string; cwd?: string }) =>
-      (await search.find({ terms: ["needle"] }, { scope })).hits.map(({ snippet }) => snippet).sort();
+      (await search.find("needle", { scope })).hits.map(({ snippet }) => snippet).sort();
     expect(await found({})).toEqual(["needle one", "needle three", "needle two"]);
     expect(await found({ cwd: "/p" })).toEqual(["needle one", "needle two"]);
     expect(await found({ file: home.file("two") })).toEqual(["needle two"]);
@@ -37,8 +37,7 @@ describe("a search covers", () => {
     const said = (content: string) =>
       inMemory.append({ type: "message", message: { role: "user", content, timestamp: 0 } });
     const [, second] = ["needle in memory", "another needle", "straw"].map(said);
-    const find = async (session: Session) =>
-      (await search.find({ terms: ["needle"] }, { scope: { session } })).hits;
+    const find = async (session: Session) => (await search.find("needle", { scope: { session } })).hits;
     expect(await find(inMemory)).toMatchObject([
       { file: "", entryId: second!.id, role: "user", snippet: "another needle" },
       { snippet: "needle in memory" },
@@ -60,7 +59,7 @@ describe("a search covers", () => {
     for (const options of [{}, { index: false }]) {
       const search = home.search(options);
       await search.catchUp();
-      const { hits, unread } = await search.find(parseSearchQuery("needle"), all);
+      const { hits, unread } = await search.find("needle", all);
       expect(unread).toEqual([]);
       expect(hits.map(({ file, snippet }) => [basename(file, ".jsonl"), snippet]).sort()).toEqual([
         ["cut.restored", "a second needle"],
@@ -70,9 +69,7 @@ describe("a search covers", () => {
         ["other.restored", "the needle of a replaced file"],
       ]);
     }
-    const { hits } = await home
-      .search()
-      .find(parseSearchQuery("needle"), { scope: { file: home.file("cut") } });
+    const { hits } = await home.search().find("needle", { scope: { file: home.file("cut") } });
     expect(hits.map(({ file }) => file)).toEqual([home.file("cut")]);
   });
 
@@ -80,10 +77,10 @@ describe("a search covers", () => {
     const { home, search } = await twoFolders();
     const notOne = home.file("not-one");
     writeFileSync(notOne, "some needle\n");
-    expect(await search.find({ terms: ["needle"] })).toMatchObject({ unread: [notOne] });
+    expect(await search.find("needle")).toMatchObject({ unread: [notOne] });
     const outside = join(home.path, "outside.jsonl");
     renameSync(home.file("one"), outside);
-    expect((await search.find({ terms: ["needle"] }, { scope: { file: outside } })).hits).toHaveLength(1);
+    expect((await search.find("needle", { scope: { file: outside } })).hits).toHaveLength(1);
   });
 });
 
@@ -102,31 +99,12 @@ test("reports a link that leads to no session as unread, and searches the other 
     for (const index of [true, false]) {
       const search = home.search({ index });
       await search.catchUp();
-      const { hits, unread } = await search.find({ terms: ["needle"] });
+      const { hits, unread } = await search.find("needle");
       expect.soft([hits.map(({ file }) => file), unread], name).toEqual([[home.file()], [notOne]]);
     }
     expect.soft(home.notices, name).toEqual([]);
   }
 });
-
-test("the index and a scan order equal hits of several sessions alike", async () => {
-  const home = new RecordedHome();
-  const names = ["two", "one", "three"];
-  for (const name of names) writeFileSync(home.file(name), sameSession);
-  const index = home.search();
-  const found = async (search: SessionSearch) => (await search.find({ terms: ["needle"] })).hits;
-  for (const name of names) {
-    await index.catchUp({ scope: { file: home.file(name) } });
-    expect(await found(index)).toEqual(await found(home.search({ index: false })));
-  }
-});
-
-const sameSession = [
-  { type: "session", version: 3, id: "same", timestamp: "2026-01-05T09:00:00.000Z", cwd: "/p" },
-  { type: "message", id: "e0000000", parentId: null, message: { role: "user", content: "needle" } },
-]
-  .map((line) => `${JSON.stringify(line)}\n`)
-  .join("");
 
 test("limits the hits of each session", async () => {
   const home = new RecordedHome();
@@ -134,6 +112,6 @@ test("limits the hits of each session", async () => {
   home.write("two", "needle 4");
   const search = home.search();
   await search.catchUp();
-  const { hits } = await search.find({ terms: ["needle"] }, { perSession: 1 });
+  const { hits } = await search.find("needle", { perSession: 1 });
   expect(hits.map(({ file }) => file).sort()).toEqual([home.file("one"), home.file("two")]);
 });

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { SearchThread } from "../src/search/index.ts";
-import type { SearchProgress, SessionSearchOptions } from "../src/search/session-search.ts";
+import type { SessionSearchOptions } from "../src/search/session-search.ts";
 import { childSession } from "./child-session.ts";
 import { RecordedHome } from "./recorded-home.ts";
 
@@ -13,8 +13,6 @@ function threadOf(home: RecordedHome, options: SessionSearchOptions = {}): Searc
   return thread;
 }
 
-const needle = { terms: ["needle"] };
-
 test("a thread indexes and finds like a search in the same thread", async () => {
   const home = new RecordedHome();
   home.write("one", "needle", "straw", "needle needle");
@@ -22,42 +20,40 @@ test("a thread indexes and finds like a search in the same thread", async () => 
   const thread = threadOf(home);
   expect(await thread.catchUp()).toBe("complete");
   for (const options of [{}, { limit: 1 }, { perSession: 1 }, { scope: { file: home.file("two") } }]) {
-    expect(await thread.find(needle, options)).toEqual(await home.search().find(needle, options));
+    expect(await thread.find("needle", options)).toEqual(await home.search().find("needle", options));
   }
 });
 
-test.each([true, false])(
-  "reports hits as they are found, and the number of unread files (index: %s)",
-  async (index) => {
-    const home = new RecordedHome();
-    home.write("one", "needle 1");
-    home.write("two", "needle 2");
-    const thread = threadOf(home, { index });
-    await home.search({ index }).catchUp({ scope: { file: home.file("one") } });
-    const seen: SearchProgress[] = [];
-    const { hits } = await thread.find(needle, { onProgress: (progress) => seen.push(progress) });
-    const told = seen.flatMap((progress) => progress.hits.map(({ snippet }) => snippet));
-    expect(told.toSorted()).toEqual(hits.map(({ snippet }) => snippet).toSorted());
-    expect(
-      seen.map(({ filesToRead }) => filesToRead).filter((count, at, all) => count !== all[at - 1]),
-    ).toEqual(index ? [1, 0] : [2, 1, 0]);
-  },
-);
+test("a search during a catch-up waits for its own sessions only", async () => {
+  const home = new RecordedHome();
+  for (let at = 0; at < 20; at += 1)
+    home.write(`other${at}`, ...Array.from({ length: 50 }, (_, n) => `hay ${n} ${"straw ".repeat(500)}`));
+  home.write("own", "needle");
+  const thread = threadOf(home);
+  let isComplete = false;
+  const catchingUp = thread.catchUp().then((state) => {
+    isComplete = true;
+    return state;
+  });
+  const { hits, unindexed } = await thread.find("needle", { scope: { file: home.file("own") } });
+  expect([hits.length, unindexed, isComplete]).toEqual([1, 0, false]);
+  expect(await catchingUp).toBe("complete");
+});
 
 test("an aborted request fails with its reason, and the next request starts a new thread", async () => {
   const home = new RecordedHome();
   home.write("one", "needle");
   const thread = threadOf(home);
   const reason = new Error("not any more");
-  await expect(thread.find(needle, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  await expect(thread.find("needle", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
   const controller = new AbortController();
-  const aborted = thread.find(needle, { signal: controller.signal });
+  const aborted = thread.find("needle", { signal: controller.signal });
   controller.abort(reason);
   await expect(aborted).rejects.toBe(reason);
   const closed = thread.catchUp();
   thread.close();
   await expect(closed).rejects.toThrow("The search was closed.");
-  expect((await thread.find(needle)).hits).toHaveLength(1);
+  expect((await thread.find("needle")).hits).toHaveLength(1);
 });
 
 test("forwards notices and errors", async () => {
@@ -66,11 +62,11 @@ test("forwards notices and errors", async () => {
   writeFileSync(join(home.path, "index"), "a file");
   const thread = threadOf(home);
   expect(await thread.catchUp()).toBe("unavailable");
-  expect((await thread.find(needle)).hits).toHaveLength(1);
+  expect((await thread.find("needle")).hits).toHaveLength(1);
   expect(home.notices).toEqual(["index_unavailable"]);
   writeFileSync(join(home.path, "no-folder"), "");
   const unreadable = threadOf(home, { home: join(home.path, "no-folder") });
-  await expect(unreadable.find(needle)).rejects.toThrow("ENOTDIR");
+  await expect(unreadable.find("needle")).rejects.toThrow("ENOTDIR");
 });
 
 test("an idle thread does not keep the process alive, and prints nothing", async () => {

@@ -2,7 +2,6 @@ import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { SecretFilter } from "@bonsai-agent/messages";
 import { createSession, type EntryDraft, openSession, type Session } from "@bonsai-agent/session";
 import { SessionSearch } from "@bonsai-agent/session/search";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { foundInSession } from "./found-in-session.ts";
 import { scratchFolder } from "./scratch-folder.ts";
@@ -38,21 +37,13 @@ function sessionOf(...drafts: EntryDraft[]): Session {
 
 describe("a search in one session", () => {
   const drafts: [string, EntryDraft, string][] = [
-    ["any case", user("The Quick fox"), "quick FOX"],
-    ["a quoted text", user('he said "no" twice'), 'said "no"'],
-    ["across a newline", user("first\nsecond"), "first\nsecond"],
-    ["a backslash", user("C:\\temp\\x"), "c:\\temp"],
+    ["any case", user("The Quick fox"), "FOX"],
+    ["a newline within words", user("first\nsecond"), '"first second"'],
     ["another script", user("位置は東京です"), "東京"],
-    ["accents", user("Grüße aus Zürich"), "GRÜßE"],
+    ["accents", user("Grüße aus Zürich"), "GRÜSSE"],
     ["an emoji", user("done 🎉 at last"), "🎉"],
-    ["a control character", user("\u001b[31mred"), "\u001b[31m"],
-    ["special characters as they are", user("a.b*c(d)[e]"), "B*C(D)[E]"],
-    ["a slash", user("see src/a/b.ts"), "src/a"],
-    [
-      "call arguments as they were meant",
-      call({ path: "x", edits: [{ newText: 'say("hi")\n' }] }),
-      'say("hi")\n',
-    ],
+    ["a path", user("see src/a/b.ts"), '"src/a"'],
+    ["an argument of a call", call({ path: "x", edits: [{ newText: 'say("hi")\n' }] }), "hi"],
     ["a deep number", call({ a: { b: [12345] } }), "12345"],
     ["a tool's name", call({}), "edit"],
     [
@@ -61,7 +52,7 @@ describe("a search in one session", () => {
       "ship",
     ],
     ["a branch summary", { type: "branch_summary", summary: "tried threads", fromId: "x" }, "THREADS"],
-    ["a label", { type: "label", targetId: "x", label: "before the move" }, "the move"],
+    ["a label", { type: "label", targetId: "x", label: "before the move" }, "move"],
     ["a name", { type: "session_info", name: "Orders" }, "orders"],
     [
       "an extension's message",
@@ -80,40 +71,40 @@ describe("a search in one session", () => {
       expect(await foundInSession(session, query)).toEqual([]);
   });
 
-  test("finds the texts that a regular expression matches", async () => {
+  test("finds the texts that a regular expression matches, in file order", async () => {
     const session = sessionOf(user("error TS2345: bad"), call({ a: "x", b: "TS12345" }), user("error TS99"));
     const hits = await foundInSession(session, /ts\d{4}/i);
     expect(hits.map(({ snippet }) => snippet)).toEqual(["error TS2345: bad", "TS12345"]);
   });
 
-  test("an expression finds the same as a text, over several turns of the event loop", async () => {
+  test("an expression finds the same as a word, over several turns of the event loop", async () => {
     const session = sessionOf(
-      ...Array.from({ length: 9 }, (_, at) => user(`${at} ${"x".repeat(70_000)} needle`)),
+      ...Array.from({ length: 9 }, (_, at) => user(`${at} ${"x ".repeat(35_000)} needle`)),
     );
-    expect(await foundInSession(session, /needle/)).toEqual(await foundInSession(session, "needle"));
+    const ids = async (query: string | RegExp) =>
+      (await foundInSession(session, query)).map(({ entryId }) => entryId).sort();
+    expect(await ids(/needle/)).toEqual(await ids("needle"));
   });
 
-  test("finds entries of all branches in file order", async () => {
+  test("finds entries of all branches", async () => {
     const session = sessionOf(user("needle one"));
     const fork = session.leafId;
     session.append(user("needle two"));
     session.moveTo(fork);
     const entry = session.append(user("needle three"));
-    expect((await foundInSession(session, "needle")).map(({ snippet }) => snippet)).toEqual([
-      "needle one",
-      "needle two",
-      "needle three",
-    ]);
+    const texts = (await foundInSession(session, "needle")).map(({ snippet }) => snippet);
+    expect(texts.sort()).toEqual(["needle one", "needle three", "needle two"]);
     expect(await foundInSession(session, "three")).toMatchObject([
       { file: "", entryId: entry.id, type: "message", role: "user", snippet: "needle three" },
     ]);
   });
 
-  test("stops at the limit in file order, and reports that there are more hits", async () => {
+  test("an expression stops at the limit, and reports that there are more hits", async () => {
     const session = sessionOf(...Array.from({ length: 9 }, (_, at) => user(`needle ${at}`)));
     const search = new SessionSearch({ index: false });
-    const find = (limit: number) =>
-      search.find({ terms: ["needle"] }, { scope: { session }, order: "file", limit });
+    const findTexts = async (texts: readonly string[]) =>
+      new Map(texts.map((_, at) => [at, { start: 0, end: 6 }] as const));
+    const find = (limit: number) => search.find({ findTexts }, { scope: { session }, limit });
     expect(await find(2)).toMatchObject({
       hits: [{ snippet: "needle 0" }, { snippet: "needle 1" }],
       more: true,
@@ -121,31 +112,15 @@ describe("a search in one session", () => {
     expect(await find(9)).toMatchObject({ more: false });
   });
 
-  test("file order passes on to the next session when a session has its maximum of hits", async () => {
-    for (const name of ["a", "b"]) {
-      const session = createSession({ cwd: "/p", file: pathOf(`${name}.jsonl`) });
-      session.append(Array.from({ length: 5 }, (_, at) => user(`needle ${name}${at}`)));
-      session.close();
-    }
-    const search = new SessionSearch({ index: false });
-    const options = { scope: { folder: pathOf("") }, order: "file", perSession: 1 } as const;
-    expect(await search.find({ terms: ["needle"] }, { ...options, limit: 2 })).toMatchObject({
-      hits: [{ snippet: "needle a0" }, { snippet: "needle b0" }],
-      more: false,
-    });
-    expect(await search.find({ terms: ["needle"] }, { ...options, limit: 1 })).toMatchObject({ more: true });
-  });
-
   test("redacts a secret before it cuts the text to a snippet", async () => {
     const secret = `correct-${"horse"}-7`;
     const text = `${secret} ${"x".repeat(50)} needle`;
     const search = new SessionSearch({ index: false });
-    const { hits } = await search.find(
-      { terms: ["needle"] },
-      { scope: { session: sessionOf(user(text)) }, secrets: new SecretFilter([secret]) },
-    );
+    const options = { scope: { session: sessionOf(user(text)) }, secrets: new SecretFilter([secret]) };
+    const { hits } = await search.find("needle", options);
     expect(hits[0]!.snippet).toContain("key]");
     expect(hits[0]!.snippet).not.toContain("horse");
+    expect((await search.find("horse", options)).hits).toEqual([]);
   });
 
   test("shows one line around the match", async () => {
@@ -158,7 +133,6 @@ describe("a search in one session", () => {
   });
 });
 
-/** A session on disk is searched line by line before a line is parsed. */
 function stored(name: string, ...texts: string[]): string {
   const file = pathOf(`${name}.jsonl`);
   const session = createSession({ cwd: "/p", file });
@@ -174,7 +148,7 @@ test("finds text that another program escaped, in any case", async () => {
   const file = stored("escaped", "plain");
   const line = `{"type":"message","id":"eeeeeeee","parentId":null,"timestamp":"","message":{"role":"user","content":"\\u0047r\\u00fc\\u00dfe","timestamp":0}}`;
   appendFileSync(file, `${line}\n`);
-  expect(await found(file, "gRÜSSE")).toEqual([]);
+  expect(await found(file, "gRUSSE")).toEqual(["Grüße"]);
   expect(await found(file, "gRÜße")).toEqual(["Grüße"]);
 });
 
@@ -185,20 +159,5 @@ test("finds the right entries after blank and damaged lines", async () => {
     .replace(/"id":"\w+"/, '"id":"0000abcd"')
     .replace('"two"', '"last needle"');
   writeFileSync(file, [header, "", "{garbage}", "", "42", ...lines, "", "[]", third, ""].join("\n"));
-  expect(await found(file, "needle")).toEqual(["one needle", "last needle"]);
-});
-
-test("law: every part of a text finds its entry", async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 }),
-      fc.nat(),
-      fc.nat(),
-      async (text, a, b) => {
-        const start = a % text.length;
-        const query = text.slice(start, start + 1 + (b % (text.length - start)));
-        expect(await foundInSession(sessionOf(user("something else?"), user(text)), query)).not.toEqual([]);
-      },
-    ),
-  );
+  expect(await found(file, "needle")).toEqual(["last needle", "one needle"]);
 });

@@ -1,7 +1,7 @@
 import { estimateTokens } from "@bonsai-agent/messages";
 import { textPart } from "@bonsai-agent/messages/host";
+import { foldedText } from "@bonsai-agent/session/search";
 import { shownCount, shownLines } from "../tools/result-text.ts";
-import { foldedText } from "./ranking.ts";
 import type { RecalledEntry } from "./recalled-entry.ts";
 
 /** The wanted part of an entry. Default: all of it. */

@@ -1,11 +1,13 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
-import { BonsaiError, callsIn } from "@bonsai-agent/messages";
-import { CallPairs } from "@bonsai-agent/messages/host";
-import { type Entry, openSession, type Session } from "@bonsai-agent/session";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { openSession, type Session } from "@bonsai-agent/session";
 import { hiddenLookup } from "@bonsai-agent/session/host";
-import type { SearchThread, SessionHit } from "@bonsai-agent/session/search";
-import { queryTerms, type RankedEntry, rankedEntries } from "./ranking.ts";
-import { type RecalledEntry, recalledEntry, scopeOf } from "./recalled-entry.ts";
+import {
+  bestLines,
+  type SearchFindings,
+  type SearchThread,
+  SessionSearch,
+} from "@bonsai-agent/session/search";
+import { numberedMessage, type RecalledEntry, recalledEntry, scopeOf } from "./recalled-entry.ts";
 
 /** The search always covers the hidden entries of the path to the leaf. True adds more. */
 export interface RecallScope {
@@ -20,7 +22,7 @@ export type FindsEntries = Pick<SearchThread, "find">;
 
 interface FindRecalledOptions extends RecallScope {
   session: Session;
-  /** In plain words. */
+  /** In plain words, or the number of a user message. */
   query: string;
   search: FindsEntries;
   /** Maximum number of hits. */
@@ -28,147 +30,126 @@ interface FindRecalledOptions extends RecallScope {
   signal?: AbortSignal | undefined;
 }
 
+/** An entry that matches the query. */
+export interface RankedEntry {
+  entry: RecalledEntry;
+  /** Numbers of the lines that match best, from 1, in order. */
+  lines: readonly number[];
+  /** Ids of entries that show the same. */
+  also: string[];
+}
+
 export interface RecallFindings {
   /** Best first. */
   hits: RankedEntry[];
-  /** Number of entries with a term of the query, among the ranked ones. */
-  count: number;
+  /** True if the limit left hits out. */
+  more: boolean;
+  terms: SearchFindings["terms"];
 }
 
-/** Maximum number of entries with terms of the query to read and rank, in the session and in all others. */
-const MAX_CANDIDATES = 500;
-/** From this number of candidates on, the search does not ask for more. */
-const ENOUGH_CANDIDATES = 100;
-const MAX_REQUESTED_HITS = 16_000;
-/** Maximum number of candidates from each other session. */
-const MAX_CANDIDATES_PER_SESSION = 25;
-/** Maximum distance, in entries, between a call and its results. */
-const MAX_RESULT_DISTANCE = 24;
+/** Entries read for each hit: some repeat others. */
+const READ_PER_HIT = 3;
+/** Lines shown of one hit. */
+const SHOWN_LINES = 4;
 
 /**
  * Finds the entries that match a query in plain words, in a session and in the other places that the options add.
  * @throws the signal's reason
  */
 export async function findRecalled(options: FindRecalledOptions): Promise<RecallFindings> {
-  const { session, query, limit } = options;
-  const terms = queryTerms(query);
-  if (terms.length === 0) return { hits: [], count: 0 };
-  // The query's own spellings come first, because the search accepts a limited number of texts.
-  const texts = [0, 1].flatMap((at) => terms.flatMap(({ variants }) => variants[at]?.text ?? []));
-  const own = await ownEntries(session, texts, options);
-  const others = options.sessions ? await othersEntries(session, texts, options) : [];
-  return rankedEntries([...others, ...own], { terms, limit, turn: turns(options.signal) });
-}
-
-/** The candidates of this session, oldest first. */
-async function ownEntries(
-  session: Session,
-  texts: readonly string[],
-  { branches, search, signal }: FindRecalledOptions,
-): Promise<RecalledEntry[]> {
-  const isWithin = scopeOf(session, { branches });
-  const calls = callsOfHiddenResults(session);
+  const { session, query, limit, signal } = options;
+  const isWithin = scopeOf(session, options);
   const { file } = session;
-  const isWanted = (entryId: string) => isWithin(entryId) || calls.has(entryId);
-  const ids =
+  const asked = { limit: READ_PER_HIT * limit + 1, requiresPhrases: false, signal };
+  const found = { ...asked, entryIds: possibleIds(session, options) };
+  const own =
     file === undefined
-      ? Array.from(session.index().records(), ({ id }) => id).filter(isWanted)
-      : await foundIds({ search, signal }, texts, { file, isWanted });
-  const found = new Map<number, RecalledEntry>();
-  const turn = turns(signal);
-  for (const id of ids) {
-    await turn();
-    for (const entry of withResults(session, id)) {
-      const recalled = isWithin(entry.id) ? recalledEntry(session, entry) : undefined;
-      if (recalled !== undefined) found.set(session.index().find(entry.id), recalled);
-    }
-  }
-  return [...found].sort(([a], [b]) => a - b).map(([, recalled]) => recalled);
-}
-
-/** Time after which other work runs, such as the handling of keys. */
-const SLICE_MS = 8;
-
-/** Returns a function that lets other work run when it is due. */
-function turns(signal: AbortSignal | undefined): () => Promise<void> {
-  let untilMs = performance.now() + SLICE_MS;
-  return async () => {
-    if (performance.now() < untilMs) return;
-    await nextTurn();
-    signal?.throwIfAborted();
-    untilMs = performance.now() + SLICE_MS;
-  };
-}
-
-/** Ids of the wanted entries, best first. Asks for more hits if unwanted entries take the first places. */
-async function foundIds(
-  { search, signal }: Pick<FindRecalledOptions, "search" | "signal">,
-  terms: readonly string[],
-  { file, isWanted }: { file: string; isWanted: (entryId: string) => boolean },
-): Promise<string[]> {
-  for (let limit = MAX_CANDIDATES; ; limit *= 4) {
-    const { hits, more } = await search.find({ terms, match: "any" }, { scope: { file }, limit, signal });
-    const wanted = hits.flatMap(({ entryId }: SessionHit) => (isWanted(entryId) ? [entryId] : []));
-    if (!more || wanted.length >= ENOUGH_CANDIDATES || limit >= MAX_REQUESTED_HITS)
-      return wanted.slice(0, MAX_CANDIDATES);
-  }
-}
-
-async function othersEntries(
-  session: Session,
-  terms: readonly string[],
-  { search, signal }: FindRecalledOptions,
-): Promise<RecalledEntry[]> {
-  const { hits } = await search.find(
-    { terms, match: "any" },
-    { scope: { cwd: session.cwd }, limit: MAX_CANDIDATES, perSession: MAX_CANDIDATES_PER_SESSION, signal },
-  );
-  const byFile = Map.groupBy(hits, ({ file }) => file);
-  if (session.file !== undefined) byFile.delete(session.file);
-  return [...byFile].flatMap(([file, found]) => entriesOf(file, found));
-}
-
-/** Skips a session that was deleted or damaged after the search. */
-function entriesOf(file: string, found: readonly SessionHit[]): RecalledEntry[] {
-  let other: Session | undefined;
-  try {
-    other = openSession(file);
-    const opened = other;
-    const entries = found.flatMap(({ entryId }) => withResults(opened, entryId));
-    return entries.flatMap((entry) => recalledEntry(opened, entry) ?? []);
-  } catch (error) {
-    if (!BonsaiError.is(error)) throw error;
-    return [];
-  } finally {
-    other?.close();
-  }
-}
-
-/** Visible calls of hidden results: the call contains the path or command. */
-function callsOfHiddenResults(session: Session): ReadonlySet<string> {
-  const isHidden = hiddenLookup(session);
-  const { items } = session.projection();
-  const pairs = new CallPairs();
-  const callIds = items.flatMap(({ message, entryId }) => {
-    const called = pairs.add(message);
-    return called === undefined || isHidden(entryId) === undefined ? [] : [items[called.callIndex]!.entryId];
+      ? await new SessionSearch({ index: false }).find(query, { ...found, scope: { session } })
+      : await options.search.find(query, { ...found, scope: { file } });
+  const ownIds = own.hits.map(({ entryId }) => entryId).filter(isWithin);
+  const entries = [numberedMessage(session, query)?.id ?? [], ownIds].flat().flatMap((id) => {
+    const entry = isWithin(id) ? session.entry(id) : undefined;
+    return (entry && recalledEntry(session, entry)) ?? [];
   });
-  return new Set(callIds);
+  const others = options.sessions ? await otherEntries(options) : { entries: [], terms: [] };
+  const terms = own.terms.length > 0 ? own.terms : others.terms;
+  const hits = distinctHits(interleaved(entries, others.entries), terms);
+  return { hits: hits.slice(0, limit), more: hits.length > limit || own.more, terms };
 }
 
-/** An entry, and the results of its calls. */
-function withResults(session: Session, entryId: string): Entry[] {
-  const entry = session.entry(entryId);
-  if (entry === undefined) return [];
-  const calls = new Set(entry.type === "message" ? callsIn(entry.message).map(({ id }) => id) : []);
-  const found = [entry];
+const TYPES = ["message", "custom_message", "branch_summary"];
+
+/** Ids of the entries that may be hidden, without reading them. */
+function possibleIds(session: Session, { branches }: RecallScope): Set<string> {
   const index = session.index();
-  const first = index.find(entryId) + 1;
-  const last = Math.min(index.count, first + MAX_RESULT_DISTANCE);
-  for (let number = first; calls.size > 0 && number < last; number += 1) {
-    const next = index.type(number) === "message" ? session.entryAt(number) : undefined;
-    if (next?.type !== "message" || next.message.role !== "toolResult") continue;
-    if (calls.delete(next.message.toolCallId)) found.push(next);
+  const hidden = hiddenLookup(session);
+  const shown = new Set(session.projection().items.map(({ entryId }) => entryId));
+  const { leafId } = session;
+  const path = leafId === null ? [] : index.ancestry(index.find(leafId));
+  const numbers = branches ? Array.from({ length: index.count }, (_, number) => number) : path;
+  const ids = numbers
+    .filter((number) => TYPES.includes(index.type(number)))
+    .map((number) => index.id(number));
+  return new Set(ids.filter((id) => !shown.has(id) || hidden(id) !== undefined));
+}
+
+/** Hits of other sessions of the folder. Skips a session that was deleted or damaged after the search. */
+async function otherEntries({
+  session,
+  query,
+  search,
+  limit,
+  signal,
+}: FindRecalledOptions): Promise<{ entries: RecalledEntry[]; terms: SearchFindings["terms"] }> {
+  const { hits, terms } = await search.find(query, {
+    scope: { cwd: session.cwd },
+    limit: READ_PER_HIT * limit,
+    signal,
+  });
+  const opened = new Map<string, Session>();
+  try {
+    const entries = hits.flatMap(({ file, entryId }) => {
+      if (file === session.file) return [];
+      try {
+        const other = opened.get(file) ?? openSession(file);
+        opened.set(file, other);
+        const entry = other.entry(entryId);
+        return (entry && recalledEntry(other, entry)) ?? [];
+      } catch (error) {
+        if (!BonsaiError.is(error)) throw error;
+        return [];
+      }
+    });
+    return { entries, terms };
+  } finally {
+    for (const other of opened.values()) other.close();
   }
-  return found;
+}
+
+/** The two lists have no common score: takes turns, own entries first. */
+function interleaved(own: readonly RecalledEntry[], others: readonly RecalledEntry[]): RecalledEntry[] {
+  return Array.from({ length: Math.max(own.length, others.length) }, (_, at) => [own[at], others[at]])
+    .flat()
+    .filter((entry) => entry !== undefined);
+}
+
+/** Entries that repeat an earlier one, such as a result of the same call, become one hit with it. */
+function distinctHits(entries: readonly RecalledEntry[], terms: SearchFindings["terms"]): RankedEntry[] {
+  const hits: (RankedEntry & { said: ReadonlySet<string> })[] = [];
+  for (const entry of entries) {
+    const texts = entry.text.split("\n").map((line) => line.trim());
+    const best = bestLines(entry.text, terms, SHOWN_LINES);
+    // An edit may have removed the words that the session file still has.
+    if (best.length === 0 && entry.isEdited) continue;
+    const first = texts.findIndex((text) => text !== "");
+    const places = best.length > 0 ? best.sort((a, b) => a - b) : [Math.max(0, first)];
+    const same = hits.find(
+      ({ entry: { kind, entryId }, said }) =>
+        kind === entry.kind || entryId === entry.entryId || places.every((place) => said.has(texts[place]!)),
+    );
+    if (same === undefined)
+      hits.push({ entry, lines: places.map((place) => place + 1), also: [], said: new Set(texts) });
+    else if (same.entry.entryId !== entry.entryId) same.also.push(entry.entryId);
+  }
+  return hits.map(({ said: _, ...hit }) => hit);
 }

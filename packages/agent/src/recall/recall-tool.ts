@@ -2,13 +2,13 @@ import type { ImageContent, UserContent } from "@bonsai-agent/messages";
 import { FRAMES, framed, RECALL_TOOL, textPart } from "@bonsai-agent/messages/host";
 import type { Session } from "@bonsai-agent/session";
 import { hiddenLookup, MASK_PLACEHOLDER } from "@bonsai-agent/session/host";
+import { foldedText, parseQuery, type ShownTerm } from "@bonsai-agent/session/search";
 import { z } from "zod";
 import type { AgentSettings } from "../settings.ts";
 import { shownCount } from "../tools/result-text.ts";
 import { defineTool, type Tool, type ToolExecution, type ToolResult } from "../tools/tool-registry.ts";
 import { openedText } from "./open-entry.ts";
-import { foldedText, queryTerms, type RankedEntry } from "./ranking.ts";
-import { type FindsEntries, findRecalled, type RecallScope } from "./recall-search.ts";
+import { type FindsEntries, findRecalled, type RankedEntry, type RecallScope } from "./recall-search.ts";
 import { displayId, type RecalledEntry, resolveIds } from "./recalled-entry.ts";
 
 interface RecallToolOptions {
@@ -30,7 +30,7 @@ const parameters = z.object({
   entries: z
     .preprocess((ids) => (typeof ids === "string" ? ids.split(/[\s,]+/) : ids), z.array(z.string()))
     .optional()
-    .describe("Entry ids, as shown in [brackets]."),
+    .describe("Entry ids, as shown in [brackets], or numbers of user messages."),
   fromLine: whole.describe("First line of an entry; negative counts from its end."),
   toLine: whole,
   around: z.string().optional().describe("Only the lines around this text."),
@@ -79,7 +79,7 @@ function checkInput(input: Input, { sessions: mayLookElsewhere }: AgentSettings[
   if (around !== undefined && (fromLine ?? toLine) !== undefined)
     throw new Error("Give either fromLine and toLine, or around.");
   if (around === "") throw new Error("around is empty. Give a text from the entry.");
-  if (query !== undefined && queryTerms(query).length === 0)
+  if (query !== undefined && parseQuery(query).terms.length === 0)
     throw new Error(
       "The query contains no word to search for. Give words, a path, a value or an error message.",
     );
@@ -103,20 +103,19 @@ async function searched(
 ): Promise<ToolResult> {
   const { query = "", limit = USUAL_HITS, branches = false, sessions = false } = input;
   const options = { session, query, search, limit, signal, branches, sessions };
-  const { hits, count } = await findRecalled(options);
+  const { hits, more, terms } = await findRecalled(options);
   if (hits.length === 0)
     return { content: [textOf(nothingFound(options, settings))], details: { recalled: [], hits: 0 } };
   const reasonOf = reasons(session);
   const ids = hits.map(({ entry }) => idIn(session, entry));
   const shown = hits.map((hit, at) =>
-    hitText(hit, query, `${at + 1}. ${headOf(hit.entry, ids[at]!)}, ${reasonOf(hit.entry)}`),
+    hitText(hit, terms, `${at + 1}. ${headOf(hit.entry, ids[at]!)}, ${reasonOf(hit.entry)}`),
   );
-  const more = count > hits.length ? ` of ${shownCount(count)} matching entries` : "";
   const example = `{"entries": [${JSON.stringify(ids[0])}]}`;
-  const note = `${shownCount(hits.length)} ${hits.length === 1 ? "hit" : "hits"}${more}. Open one with recall ${example}; for a long one, add around or fromLine.`;
+  const note = `${shownCount(hits.length)} ${hits.length === 1 ? "hit" : "hits"}${more ? "; more with a higher limit" : ""}. Open one with recall ${example}; for a long one, add around or fromLine.`;
   return {
     content: [textOf(framed(FRAMES.recalled, shown.join("\n\n"))), textOf(note)],
-    details: { recalled: ids, hits: count },
+    details: { recalled: ids, hits: hits.length },
   };
 }
 
@@ -157,9 +156,9 @@ function idIn(session: Session, { session: own, entryId }: RecalledEntry): strin
 const MAX_LINE_CHARS = 240;
 const MAX_ALSO = 5;
 
-function hitText({ entry, lines, also }: RankedEntry, query: string, head: string): string {
+function hitText({ entry, lines, also }: RankedEntry, terms: readonly ShownTerm[], head: string): string {
   const all = entry.text.split("\n");
-  const shown = lines.map((at) => `   ${at}: ${clippedLine(all[at - 1] ?? "", query)}`);
+  const shown = lines.map((at) => `   ${at}: ${clippedLine(all[at - 1] ?? "", terms)}`);
   const others = also.slice(0, MAX_ALSO).map(displayId).join(", ");
   const more = also.length > MAX_ALSO ? ` and ${also.length - MAX_ALSO} more` : "";
   const size = all.length > lines.length ? [`   (${shownCount(all.length)} lines)`] : [];
@@ -172,14 +171,12 @@ function headOf({ who, time }: RecalledEntry, id: string): string {
   return [`[${displayId(id)}] ${who}`, ...(time === "" ? [] : [time])].join(", ");
 }
 
-/** Cuts a long line to the part around the first term of the query. */
-function clippedLine(text: string, query: string): string {
+/** Cuts a long line to the part around the rarest word of the query. */
+function clippedLine(text: string, terms: readonly ShownTerm[]): string {
   if (text.length <= MAX_LINE_CHARS) return text.trimEnd();
   const folded = foldedText(text);
-  const places = queryTerms(query).flatMap(({ variants }) =>
-    variants.map((each) => folded.indexOf(each.text)),
-  );
-  const place = places.find((at) => at >= 0) ?? 0;
+  const found = terms.filter((term) => folded.includes(term.text)).sort((a, b) => b.weight - a.weight);
+  const place = found[0] === undefined ? 0 : folded.indexOf(found[0].text);
   const from = Math.max(0, Math.min(place - MAX_LINE_CHARS / 3, text.length - MAX_LINE_CHARS));
   const part = textPart(text, from, from + MAX_LINE_CHARS);
   return `${from > 0 ? "…" : ""}${part}${from + MAX_LINE_CHARS < text.length ? "…" : ""}`;

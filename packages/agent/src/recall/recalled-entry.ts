@@ -1,3 +1,4 @@
+import { isUserMessage } from "@bonsai-agent/compaction/host";
 import {
   callParts,
   callsIn,
@@ -6,6 +7,7 @@ import {
   type ImageContent,
   isRecord,
   jsonText,
+  type Message,
   messageText,
   SecretFilter,
   type ToolCall,
@@ -39,6 +41,8 @@ export interface RecalledEntry {
   calledBy?: string | undefined;
   /** Equal for entries that repeat each other, such as results of the same call. */
   kind: string;
+  /** True if an edit replaced a part of it. */
+  isEdited: boolean;
 }
 
 /** Returns undefined for an entry without text or images, a removed one, and a copy of other entries. */
@@ -54,6 +58,7 @@ export function recalledEntry(session: Session, entry: Entry): RecalledEntry | u
     session,
     entryId: entry.id,
     time,
+    isEdited: recallable !== entry,
     kind: `${who}\0${said.calledBy === undefined ? text : ""}`,
     ...said,
     who,
@@ -170,7 +175,15 @@ interface Where {
   branches: boolean;
 }
 
-/** Finds the entries of ids: of entries, of tool calls, and `session/entry`. Each problem is a sentence about one id. */
+/** The user message of the current path with a number, as a summary counts them. */
+export function numberedMessage(session: Session, id: string): Entry | undefined {
+  const [, number] = /^#?(\d{1,6})\.?$/.exec(id.trim()) ?? [];
+  if (number === undefined) return undefined;
+  const isCounted = (entry: Entry) => entry.type === "message" && isUserMessage(entry.message as Message);
+  return session.path().filter(isCounted)[Number(number) - 1];
+}
+
+/** Finds the entries of ids: of entries, of tool calls, numbers of user messages, and `session/entry`. Each problem is a sentence about one id. */
 export function resolveIds(
   ids: readonly string[],
   where: Where,
@@ -193,7 +206,7 @@ function entriesOf(id: string, where: Where): RecalledEntry[] {
   const [, sessionId, entryId] = /^([0-9a-f-]{4,36})\/(\S+)$/i.exec(id) ?? [];
   if (sessionId !== undefined) return [entryOfAnother(sessionId, entryId!, where)];
   const { session } = where;
-  const entry = session.entry(id) ?? hiddenResult(session, id);
+  const entry = session.entry(id) ?? hiddenResult(session, id) ?? numberedMessage(session, id);
   if (entry === undefined)
     throw new Error(`This session has no entry ${displayId(id)}. Find ids with query.`);
   const copied = copiedIds(entry);

@@ -3,12 +3,7 @@ import { basename, resolve } from "node:path";
 import { ExpressionWorker } from "@bonsai-agent/agent/host";
 import { BonsaiError, SecretFilter } from "@bonsai-agent/messages";
 import { bonsaiHome, openSession, type Session } from "@bonsai-agent/session";
-import {
-  parseSearchQuery,
-  type SearchFindings,
-  type SessionHit,
-  SessionSearch,
-} from "@bonsai-agent/session/search";
+import { type SearchFindings, type SessionHit, SessionSearch } from "@bonsai-agent/session/search";
 import { wrongUsage } from "../call/failure.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
 import { withProgress } from "../call/output.ts";
@@ -16,16 +11,14 @@ import { printedSecrets } from "../call/printed-secrets.ts";
 import { openSessionFile, sessionPath } from "../call/session-file.ts";
 import { agentCallSettings } from "../call/settings.ts";
 import { kindStyle, type Line, span, table } from "../views/line.ts";
-import { age, counted } from "../views/numbers.ts";
+import { age, count, counted } from "../views/numbers.ts";
 import { kindWord } from "../views/preview.ts";
 import { oneLine } from "../views/terminal-text.ts";
 
-const defaultLimit = 50;
+const DEFAULT_LIMIT = 50;
 
-type Query = Parameters<SessionSearch["find"]>[0];
-
-/** A hit in one session. */
-interface SearchHit extends Pick<SessionHit, "entryId" | "type" | "role" | "snippet"> {
+/** A hit of a search in one session. */
+interface EntryHit extends Pick<SessionHit, "entryId" | "type" | "role" | "snippet"> {
   onActivePath: boolean;
 }
 
@@ -38,89 +31,69 @@ function rejectFile({ args: [first = "", ...words], io }: Invocation): void {
   );
 }
 
-/** Prints the hits of all sessions, best first; or those of one session, in file order. */
+/** Prints the entries of all sessions or of one session that match, best first; for an expression in file order. */
 export async function run(invocation: Invocation): Promise<ExitCode | undefined> {
   const { options, output, io } = invocation;
   const query = invocation.args.join(" ");
   const name = options.in;
-  if (typeof name !== "string") {
-    if (options.regex === true)
-      throw wrongUsage("--regex searches one session.", "Name the session: add --in SESSION.");
-    rejectFile(invocation);
-    return searchAll(invocation, query);
-  }
-  const limit = typeof options.limit === "number" ? options.limit : defaultLimit;
-  const session = openSessionFile(sessionPath(name, invocation), invocation);
+  if (typeof name !== "string") rejectFile(invocation);
+  const session =
+    typeof name === "string" ? openSessionFile(sessionPath(name, invocation), invocation) : undefined;
   const secrets = printedSecrets(invocation, session);
-  const find = (terms: Query, signal?: AbortSignal) =>
-    new SessionSearch({ index: false }).find(terms, {
-      ...{ scope: { session }, order: "file", limit, secrets, signal },
-    });
-  const found =
-    options.regex === true
-      ? await io.interruptible((signal) => findPattern(query, { session, signal, find }))
-      : await find({ terms: [query] });
+  const found = await io.interruptible((signal) =>
+    withProgress(io, "Searching sessions", () => findings(invocation, { query, session, secrets, signal })),
+  );
   if (found === undefined) return ExitCode.cancelled;
-  const hits = searchHits(session, found.hits);
+  reportUnsearched(invocation, found);
+  if (options.redact !== false) learnFrom(secrets, found.hits);
+  const hits = secrets.value(found.hits);
+  const active = new Set(session?.path().map(({ id }) => id));
+  const listed = session === undefined ? hits : hits.map((hit) => entryHit(hit, active));
   await output.list(
-    () => hits,
+    () => listed,
     () => {
-      const rows = hits.map((hit) => {
-        const place = hit.onActivePath ? span("●", "green") : span("○", "gray");
-        return [[span(hit.entryId, "gray")], [place], ...hitCells(hit)];
-      });
+      const rows = hits.map((hit) => [
+        ...placeCells(hit, { session, active, nowMs: io.now() }),
+        ...hitCells(hit),
+      ]);
       return hitsView(rows, { query, more: found.more, width: output.width });
     },
   );
   return undefined;
 }
 
-/** Runs the expression in its own thread, because it may never end. Undefined if the user stops it. */
-async function findPattern(
-  query: string,
-  {
-    session,
-    signal,
-    find,
-  }: {
-    session: Session;
-    signal: AbortSignal;
-    find: (pattern: Query, signal: AbortSignal) => Promise<SearchFindings>;
-  },
-): Promise<SearchFindings | undefined> {
-  const worker = new ExpressionWorker(searchExpression(query));
-  const name = session.file ?? "this session";
-  try {
-    return await find({ findTexts: (texts) => worker.find({ texts, name, signal }) }, signal);
-  } catch (error) {
-    if (signal.aborted && error === signal.reason) return undefined;
-    throw error;
-  } finally {
-    worker.close();
-  }
+function entryHit({ entryId, type, role, snippet }: SessionHit, active: ReadonlySet<string>): EntryHit {
+  return { entryId, type, ...(role !== undefined && { role }), snippet, onActivePath: active.has(entryId) };
 }
 
-/** @throws BonsaiError `bad_search_pattern` */
-function searchExpression(query: string): RegExp {
-  try {
-    return new RegExp(query, "i");
-  } catch (cause) {
-    throw new BonsaiError({
-      code: "bad_search_pattern",
-      message: `"${query}" is not a valid regular expression: ${(cause as Error).message}`,
-      hint: "Escape special characters with a backslash, or search for plain text.",
-      cause,
+function reportUnsearched({ output }: Invocation, { unread, unindexed, files }: SearchFindings): void {
+  if (unread.length > 0)
+    output.notify({
+      code: "sessions_unread",
+      message: `Skipped ${counted(unread.length, "damaged file")}. Run \`bonsai session list\` to see which.`,
     });
-  }
+  if (unindexed > 0)
+    output.notify({
+      code: "sessions_unindexed",
+      message: `Searched ${count(files - unindexed)} of ${counted(files, "session")}; the others are not indexed yet. Search again to include more.`,
+    });
 }
 
-function searchHits(session: Session, hits: readonly SessionHit[]): SearchHit[] {
-  // Unlike the index, the path reads every entry, so the session also reports damaged lines.
-  const active = new Set(session.path().map(({ id }) => id));
-  return hits.map(({ entryId, type, role, snippet }) => ({
-    ...{ entryId, type, ...(role !== undefined && { role }), snippet },
-    onActivePath: active.has(entryId),
-  }));
+/** The session, the entry and its age; or, in one session, the entry and its branch. */
+function placeCells(
+  hit: SessionHit,
+  { session, active, nowMs }: { session: Session | undefined; active: ReadonlySet<string>; nowMs: number },
+): Line[] {
+  const entry: Line = [span(hit.entryId, "gray")];
+  if (session !== undefined)
+    return [entry, [active.has(hit.entryId) ? span("●", "green") : span("○", "gray")]];
+  return [[span(sessionId(hit), "cyan")], entry, [span(age(hit.timeMs, nowMs), "gray")]];
+}
+
+/** The kind and the text of a hit. */
+function hitCells({ role, type, snippet }: SessionHit): Line[] {
+  const kind = kindWord(role ?? type);
+  return [[span(kind, kindStyle(kind))], [oneLine(snippet)]];
 }
 
 /** One hit a line, then their number. */
@@ -138,45 +111,6 @@ function hitsView(
   ];
 }
 
-/** The kind and the text of a hit. */
-function hitCells({ role, type, snippet }: Pick<SessionHit, "role" | "type" | "snippet">): Line[] {
-  const kind = kindWord(role ?? type);
-  return [[span(kind, kindStyle(kind))], [oneLine(snippet)]];
-}
-
-/** After this time, the search reads the remaining sessions from their files. */
-const INDEXING_MS = 1500;
-
-/** Prints the hits of all sessions or of a folder's sessions, best first. */
-async function searchAll(invocation: Invocation, query: string): Promise<ExitCode | undefined> {
-  const { io, options, output } = invocation;
-  const found = await io.interruptible((signal) =>
-    withProgress(io, "Searching sessions", () => findings(invocation, { query, signal })),
-  );
-  if (found === undefined) return ExitCode.cancelled;
-  if (found.unread.length > 0)
-    output.notify({
-      code: "sessions_unread",
-      message: `Skipped ${counted(found.unread.length, "damaged file")}. Run \`bonsai session list\` to see which.`,
-    });
-  const secrets = printedSecrets(invocation);
-  if (options.redact !== false) learnFrom(secrets, found.hits);
-  const hits = secrets.value(found.hits);
-  await output.list(
-    () => hits,
-    () => {
-      const rows = hits.map((hit) => [
-        [span(sessionId(hit), "cyan")],
-        [span(hit.entryId, "gray")],
-        [span(age(hit.timeMs, io.now()), "gray")],
-        ...hitCells(hit),
-      ]);
-      return hitsView(rows, { query, more: found.more, width: output.width });
-    },
-  );
-  return undefined;
-}
-
 /** Larger sessions would keep the user waiting. */
 const MAX_LEARNED_BYTES = 32_000_000;
 
@@ -190,10 +124,17 @@ function learnFrom(secrets: SecretFilter, hits: readonly SessionHit[]): void {
   }
 }
 
+interface Search {
+  query: string;
+  session: Session | undefined;
+  secrets: SecretFilter;
+  signal: AbortSignal;
+}
+
 /** Undefined if the user stops the search. */
 async function findings(
   invocation: Invocation,
-  { query, signal }: { query: string; signal: AbortSignal },
+  { query, session, secrets, signal }: Search,
 ): Promise<SearchFindings | undefined> {
   const { io, options, output } = invocation;
   const search = new SessionSearch({
@@ -201,19 +142,40 @@ async function findings(
     index: agentCallSettings(invocation).index.enabled,
     onNotice: (notice) => output.notify(notice),
   });
-  const scope = typeof options.cwd === "string" ? { cwd: resolve(io.cwd, options.cwd) } : {};
-  const limit = typeof options.limit === "number" ? options.limit : defaultLimit;
+  // An expression may never end: it runs in its own thread.
+  const worker = options.regex === true ? new ExpressionWorker(searchExpression(query)) : undefined;
+  const name = session?.file ?? "the sessions";
+  const cwd = typeof options.cwd === "string" ? { cwd: resolve(io.cwd, options.cwd) } : {};
   try {
-    await search.catchUp({ scope, budgetMs: INDEXING_MS, signal });
-    return await search.find(parseSearchQuery(query), {
-      ...{ scope, limit, signal },
-      ...(options.redact === false && { secrets: new SecretFilter([], false) }),
-    });
+    return await search.find(
+      worker ? { findTexts: (texts) => worker.find({ texts, name, signal }) } : query,
+      {
+        scope: session?.file === undefined ? cwd : { file: session.file },
+        limit: typeof options.limit === "number" ? options.limit : DEFAULT_LIMIT,
+        secrets: options.redact === false ? new SecretFilter([], false) : secrets,
+        signal,
+      },
+    );
   } catch (error) {
     if (signal.aborted) return undefined;
     throw error;
   } finally {
+    worker?.close();
     search.close();
+  }
+}
+
+/** @throws BonsaiError `bad_search_pattern` */
+function searchExpression(query: string): RegExp {
+  try {
+    return new RegExp(query, "i");
+  } catch (cause) {
+    throw new BonsaiError({
+      code: "bad_search_pattern",
+      message: `"${query}" is not a valid regular expression: ${(cause as Error).message}`,
+      hint: "Escape special characters with a backslash, or search for plain text.",
+      cause,
+    });
   }
 }
 

@@ -271,7 +271,7 @@ export function wordLines({ said, leftOut }: UserWords, options: WordLinesOption
   const { without, closings = [] } = options;
   const own = said.filter(({ entryId }) => entryId === undefined || entryId !== without);
   if (own.length + closings.length + leftOut === 0) return [];
-  const others = `(${leftOut} ${leftOut === 1 ? "other message is" : "other messages are"} left out; find them with recall.)`;
+  const others = `(${leftOut} ${leftOut === 1 ? "other message is" : "other messages are"} left out; recall opens each by its number.)`;
   const placed = [
     ...own.map((message) => ({ turn: message.turn, line: wordLine(message) })),
     ...closings.map((closing) => ({ turn: closing.turn, line: closingLine(closing) })),

@@ -1,7 +1,8 @@
 import { textPart } from "@bonsai-agent/messages/host";
 import type { Entry } from "../entry.ts";
-import type { EntryMatch, QueryMatcher, TextRange } from "./query.ts";
+import { bestLines, type ShownTerm, type TextRange } from "./query.ts";
 import type { EntryFacts } from "./source.ts";
+import { foldedText } from "./words.ts";
 
 /** An entry that was found in a session. */
 export interface SessionHit {
@@ -17,29 +18,12 @@ export interface SessionHit {
   snippet: string;
 }
 
-/** The facts that decide about a rank. */
-export interface Rankable {
-  file: string;
-  offset: number;
-  timeMs: number;
-  /** Length of the entry's texts. */
-  characters: number;
-  /** By number of the term: its occurrences, or 1 for a term that an unread entry probably has. */
-  counts: readonly number[];
-}
-
-/** A hit with the facts that decide about its rank. */
-export type ScoredHit = SessionHit & Rankable;
-
-/** An entry as a hit. */
-export function matchedEntry(
-  { texts: _texts, ...facts }: EntryFacts,
-  { match, file, offset }: { match: EntryMatch; file: string; offset: number },
-): ScoredHit {
-  const { counts, characters } = match;
+/** An entry as a hit. @param match the range to show, and the number of its text */
+export function hitOf(facts: EntryFacts, file: string, match: TextRange & { text: number }): SessionHit {
+  const { entryId, type, role, timeMs, texts } = facts;
   // A copy: a part of a string keeps all of it in memory.
-  const snippet = Buffer.from(snippetOf(match.text, match)).toString();
-  return { file, ...facts, snippet, offset, counts, characters };
+  const snippet = Buffer.from(snippetOf(texts[match.text] ?? "", match)).toString();
+  return { file, entryId, type, ...(role !== undefined && { role }), timeMs, snippet };
 }
 
 const SNIPPET_CHARACTERS = 60;
@@ -52,120 +36,34 @@ function snippetOf(text: string, { start, end }: TextRange): string {
   return `${from > 0 ? "…" : ""}${line}${to < text.length ? "…" : ""}`;
 }
 
-/** The public part of a hit. */
-export function publicHit({
-  offset: _offset,
-  counts: _counts,
-  characters: _characters,
-  ...hit
-}: ScoredHit): SessionHit {
-  return hit;
-}
-
-/** Number of hits ranked by their text for each requested hit. */
-export const RANKED_PER_HIT = 2;
-const MIN_RANKED = 100;
-
-/** How soon a term that comes again counts little more. */
-const SATURATION = 1.2;
-/** How much a long text counts less, from 0 to 1. */
-const LENGTH_WEIGHT = 0.75;
-/** An entry of this length is neither long nor short. Fixed, so that the index and the scan rank alike. */
-const USUAL_CHARACTERS = 1000;
-
-/**
- * Reads the items that are worth it, best first: by their terms, length and time, without their text. The index and the
- * scan rank alike, so the hits do not depend on who found them.
- * @param read returns the item as a hit, or undefined if it is none
- * @returns the hits in that order; `isCut` if items were left unread
- */
-export async function readBest<Item extends Rankable, Hit extends Rankable>(
-  items: readonly Item[],
-  {
-    matcher,
-    limit,
-    perSession,
-    read,
-  }: {
-    matcher: QueryMatcher;
-    limit: number;
-    perSession: number;
-    read: (item: Item) => Hit | undefined | Promise<Hit | undefined>;
-  },
-): Promise<{ hits: Hit[]; isCut: boolean }> {
-  const enough = Math.max(RANKED_PER_HIT * limit, MIN_RANKED);
-  const perFile = new Map<string, number>();
-  const hits: Hit[] = [];
-  for (const item of bestFirst(items, matcher, 1)) {
-    if (hits.length >= enough) return { hits, isCut: true };
-    const count = perFile.get(item.file) ?? 0;
-    if (count >= RANKED_PER_HIT * perSession) continue;
-    const hit = await read(item);
-    if (hit === undefined) continue;
-    perFile.set(item.file, count + 1);
-    hits.push(hit);
+/** The words of the best line: where a snippet begins. */
+export function bestPlace(
+  texts: readonly string[],
+  terms: readonly ShownTerm[],
+): TextRange & { text: number } {
+  let [line = 0] = bestLines(texts.join("\n"), terms, 1);
+  for (const [text, whole] of texts.entries()) {
+    const lines = whole.split("\n");
+    if (line < lines.length) {
+      const start = lines.slice(0, line).reduce((sum, each) => sum + each.length + 1, 0);
+      return { text, ...termPlace(lines[line]!, terms, start) };
+    }
+    line -= lines.length;
   }
-  return { hits, isCut: false };
+  return { text: 0, start: 0, end: 0 };
 }
 
-/** Best first. @param maxCount occurrences of a term that count. Default: all */
-export function bestFirst<Item extends Rankable>(
-  items: readonly Item[],
-  matcher: QueryMatcher,
-  maxCount = Number.POSITIVE_INFINITY,
-): Item[] {
-  const weights = termWeights(items, matcher);
-  const scored = items.map((item) => ({ item, score: fitness(item, { weights, maxCount }) }));
-  // No two are equal: the index and the scan would order equals differently.
-  scored.sort(
-    ({ item: a, score: scoreA }, { item: b, score: scoreB }) =>
-      scoreB - scoreA || b.timeMs - a.timeMs || compareText(a.file, b.file) || b.offset - a.offset,
-  );
-  return scored.map(({ item }) => item);
+/** The first place of the rarest term in a line, as far as folding keeps the places of characters. */
+function termPlace(line: string, terms: readonly ShownTerm[], start: number): TextRange {
+  const folded = foldedText(line);
+  const found = terms.filter(({ text }) => folded.includes(text)).sort((a, b) => b.weight - a.weight);
+  const at = start + (found[0] === undefined ? 0 : folded.indexOf(found[0].text));
+  return { start: at, end: at + (found[0]?.text.length ?? 0) };
 }
 
-export function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/** The weight of each term: the rarer, the more. All weigh the same if an entry must have all of them. */
-function termWeights(items: readonly Rankable[], { terms, match }: QueryMatcher): number[] {
-  const among = terms.map(() => 0);
-  if (match === "any")
-    for (const { counts } of items)
-      for (const [term, count] of counts.entries()) among[term]! += count > 0 ? 1 : 0;
-  return among.map((count) => 1 / Math.log2(2 + count) ** 2);
-}
-
-/** BM25: how well an entry fits, by the occurrences of each term, its weight, and the entry's length. */
-function fitness(
-  { counts, characters }: Rankable,
-  { weights, maxCount }: { weights: readonly number[]; maxCount: number },
-): number {
-  const length = 1 - LENGTH_WEIGHT + (LENGTH_WEIGHT * lengthClass(characters)) / USUAL_CHARACTERS;
-  return counts.reduce((sum, occurrences, term) => {
-    const count = Math.min(occurrences, maxCount);
-    return sum + ((weights[term] ?? 1) * count * (SATURATION + 1)) / (count + SATURATION * length);
-  }, 0);
-}
-
-/** Lengths that count as the same. */
-function lengthClass(characters: number): number {
-  return USUAL_CHARACTERS * 2 ** Math.max(0, Math.ceil(Math.log2(characters / USUAL_CHARACTERS)));
-}
-
-/** Leaves out repeated entries: after a crash, a writer may have written a line twice. */
-export function distinct<Hit extends SessionHit>(hits: readonly Hit[]): Hit[] {
-  const keyOf = ({ file, entryId, type, snippet }: Hit) => `${file}\0${entryId}\0${type}\0${snippet}`;
-  return [...new Map(hits.map((hit) => [keyOf(hit), hit])).values()];
-}
-
-/** Leaves out hits above the maximum of their session. */
-export function firstOfEachFile<Hit extends SessionHit>(hits: readonly Hit[], perSession: number): Hit[] {
-  const counts = new Map<string, number>();
-  return hits.filter(({ file }) => {
-    const count = (counts.get(file) ?? 0) + 1;
-    counts.set(file, count);
-    return count <= perSession;
-  });
+/** True if one of the texts contains each phrase. @param phrases folded */
+export function containsPhrases(texts: readonly string[], phrases: readonly string[]): boolean {
+  if (phrases.length === 0) return true;
+  const folded = texts.map((text) => foldedText(text).replaceAll(/\s+/g, " "));
+  return phrases.every((phrase) => folded.some((text) => text.includes(phrase)));
 }

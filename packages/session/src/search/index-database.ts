@@ -4,32 +4,32 @@ import type { DatabaseSync } from "node:sqlite";
 import { makeFolder } from "../store/new-file.ts";
 
 /** Raised if tables, tokens or indexed texts change. The name contains it: each version has an index of its own. */
-const FORMAT = 3;
+const FORMAT = 4;
 /** "BNSX" */
 const APPLICATION = 0x424e5358;
 const NAME = `search-${FORMAT}.db`;
 /** Readers take milliseconds, and a writer's commit too. */
 export const BUSY_MS = 1000;
 
-// The index keeps only which sequences of three characters an entry has, not where (`detail=none`): an eighth of the size
-// of a full index. The text itself is read from the session. Larger batches in memory, merged later than by default, halve
-// the time of indexing.
+// The index keeps words and their places, not the texts: these are read from the session. `text` has a row for each part of
+// an entry, with a number from `ranking.ts`. `part` finds words by three or more of their characters. Larger batches in
+// memory, merged later than by default, halve the time of indexing.
 const SCHEMA = `
   CREATE TABLE file (
-    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, inode TEXT NOT NULL, size INTEGER NOT NULL,
+    id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, inode TEXT NOT NULL, size INTEGER NOT NULL,
     modified_ms REAL NOT NULL, offset INTEGER NOT NULL, line INTEGER NOT NULL, written INTEGER NOT NULL,
-    fingerprint TEXT NOT NULL
+    entries INTEGER NOT NULL, fingerprint TEXT NOT NULL
   );
   CREATE TABLE entry (
-    id INTEGER PRIMARY KEY, file INTEGER NOT NULL, entry_id TEXT NOT NULL, offset INTEGER NOT NULL,
-    length INTEGER NOT NULL, characters INTEGER NOT NULL, time_ms REAL NOT NULL, is_long INTEGER NOT NULL
+    id INTEGER PRIMARY KEY, entry_id TEXT NOT NULL, offset INTEGER NOT NULL, length INTEGER NOT NULL,
+    time_ms REAL NOT NULL
   );
-  CREATE INDEX entry_file ON entry (file);
-  CREATE INDEX entry_long ON entry (id) WHERE is_long;
+  CREATE TABLE word (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
   CREATE VIRTUAL TABLE text USING fts5 (
-    body, content='', contentless_delete=1, detail=none, tokenize='trigram case_sensitive 1'
+    body, content='', contentless_delete=1,
+    tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co So'"
   );
-  CREATE VIRTUAL TABLE sequence USING fts5vocab (text, row);
+  CREATE VIRTUAL TABLE part USING fts5 (text, content='word', content_rowid='id', detail=none, tokenize='trigram');
   INSERT INTO text (text, rank) VALUES ('hashsize', ${1 << 24}), ('automerge', 16);
   PRAGMA application_id = ${APPLICATION};
   PRAGMA user_version = ${FORMAT};
@@ -71,7 +71,7 @@ export function openDatabase(file: string): DatabaseSync {
     if (pragma(database, "user_version") !== FORMAT || pragma(database, "application_id") !== APPLICATION)
       throw new Error(`${file} is not an index of this version`);
     // Fails if a table is missing.
-    database.prepare("SELECT 1 FROM entry, file, text, sequence");
+    database.prepare("SELECT 1 FROM entry, file, text, word, part");
     return database;
   } catch (error) {
     database.close();

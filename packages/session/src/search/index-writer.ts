@@ -1,17 +1,14 @@
+import { existsSync } from "node:fs";
 import { setTimeout as delay, setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { isBusy } from "./index-database.ts";
-import { charactersOf } from "./query.ts";
 import type { SearchIndex } from "./search-index.ts";
-import { FILE_START, SessionSource, type UnreadEntry } from "./source.ts";
+import { FILE_START, fieldTexts, SessionSource, type UnreadEntry } from "./source.ts";
 
 /** Bytes read before other tasks get a turn: some 20 ms. */
 const SLICE_BYTES = 1 << 16;
 /** Bytes for each commit: fewer would take longer in all, more would delay other writers. */
-const CHANGE_BYTES = 1 << 22;
-/** An entry with more text, or a longer line, is read by each search instead. */
-const LONG_CHARACTERS = 1 << 18;
-const LONG_LINE_BYTES = 1 << 22;
+const CHANGE_BYTES = 1 << 20;
 /** Delay before the next attempt while another process writes, and the total limit. */
 export const RETRY_MS = 100;
 const MAX_BUSY_MS = 30_000;
@@ -23,6 +20,8 @@ const MAX_BUSY_MS = 30_000;
 export class IndexWriter {
   readonly #index: SearchIndex;
   readonly #isOver: () => boolean;
+  /** Files that could not be read. */
+  readonly unread: string[] = [];
 
   constructor(index: SearchIndex, isOver: () => boolean) {
     this.#index = index;
@@ -35,13 +34,17 @@ export class IndexWriter {
    * @throws what SQLite throws, except that another process writes
    */
   async catchUp(files: readonly string[]): Promise<boolean> {
+    const known = new Map(this.#index.files(files).map((file) => [file.path, file]));
     for (const file of files) {
       const source = new SessionSource(file);
+      const last = known.get(file);
+      if (last !== undefined && source.progress(last) === "complete") continue;
       try {
         if (!(await this.#catchUpFile(source))) return false;
       } catch (error) {
         // A file that is gone, unreadable or no session has nothing to be found.
         if (!isFileError(error)) throw error;
+        this.unread.push(file);
       } finally {
         source.close();
       }
@@ -50,9 +53,11 @@ export class IndexWriter {
   }
 
   /** Removes files that are gone from the index. */
-  async forget(isGone: (file: string) => boolean): Promise<boolean> {
+  async forget(existing: readonly string[]): Promise<boolean> {
+    const exists = new Set(existing);
     for (const { id, path } of this.#index.files()) {
-      if (isGone(path) && !(await this.#change(async () => this.#index.removeFile(id)))) return false;
+      const isGone = !exists.has(path) && !existsSync(path);
+      if (isGone && !(await this.#change(async () => this.#index.removeFile(id)))) return false;
     }
     return true;
   }
@@ -61,10 +66,10 @@ export class IndexWriter {
     for (let before = -1; ; ) {
       if (this.#isOver()) return false;
       const known = this.#index.file(source.file);
-      const offset = known !== undefined && source.matches(known) ? known.offset : -1;
+      const progress = known === undefined ? "replaced" : source.progress(known);
       // A last line that is not written to its end is left for later.
-      if (offset >= 0 && (offset === before || offset >= source.size())) return true;
-      before = offset;
+      if (progress === "complete" || (progress === "grown" && known!.offset === before)) return true;
+      before = progress === "grown" ? known!.offset : -1;
       if (!(await this.#change(() => this.#readOn(source)))) return false;
     }
   }
@@ -72,10 +77,10 @@ export class IndexWriter {
   /** Indexes the next part of a file, from the position known at this moment. */
   async #readOn(source: SessionSource): Promise<void> {
     const known = this.#index.file(source.file);
-    const matches = known !== undefined && source.matches(known);
+    const matches = known !== undefined && source.progress(known) !== "replaced";
     if (known !== undefined && !matches) this.#index.removeFile(known.id);
-    const { offset, line, written } = matches ? known : FILE_START;
-    let position = { offset, line, written };
+    const { offset, line, written, entries } = matches ? known : FILE_START;
+    let position = { offset, line, written, entries };
     const { size, modifiedMs } = source.mark(position);
     const setFile = () => {
       const mark = { ...source.mark(position), size, modifiedMs };
@@ -96,16 +101,11 @@ export class IndexWriter {
     setFile();
   }
 
-  #add(file: number, { entryId, line: { offset, lengthBytes }, facts }: UnreadEntry): void {
-    const place = { entryId, offset, lengthBytes };
-    if (lengthBytes > LONG_LINE_BYTES) {
-      this.#index.addEntry(file, { ...place, characters: lengthBytes, timeMs: 0, texts: undefined });
-      return;
-    }
-    const { texts = [], timeMs = 0 } = facts() ?? {};
-    const characters = charactersOf(texts);
-    const indexed = characters > LONG_CHARACTERS ? undefined : texts;
-    if (texts.length > 0) this.#index.addEntry(file, { ...place, characters, timeMs, texts: indexed });
+  #add(file: number, { entryId, place, line: { offset, lengthBytes }, facts }: UnreadEntry): void {
+    const read = facts();
+    if (read === undefined || read.texts.length === 0) return;
+    const { timeMs } = read;
+    this.#index.addEntry(file, place, { entryId, offset, lengthBytes, timeMs, texts: fieldTexts(read) });
   }
 
   /**

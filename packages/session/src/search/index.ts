@@ -1,4 +1,5 @@
 export type { SessionHit } from "./hits.ts";
-export { parseSearchQuery } from "./query.ts";
+export { bestLines, parseQuery, type ShownTerm } from "./query.ts";
 export { SearchThread } from "./search-thread.ts";
 export { type SearchFindings, SessionSearch } from "./session-search.ts";
+export { foldedText } from "./words.ts";

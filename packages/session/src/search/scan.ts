@@ -1,135 +1,132 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { SecretFilter } from "@bonsai-agent/messages";
-import { distinct, firstOfEachFile, matchedEntry, readBest, type ScoredHit } from "./hits.ts";
+import { hitOf, type SessionHit } from "./hits.ts";
 import { isFileError } from "./index-writer.ts";
-import type { QueryMatcher } from "./query.ts";
-import type { Candidate } from "./search-index.ts";
-import { type EntryFacts, FILE_START, type FilePosition, type SessionSource } from "./source.ts";
+import type { PatternQuery, Query } from "./query.ts";
+import { entryNumber, fileOf, MAX_ENTRIES, type Postings, partNumber } from "./ranking.ts";
+import type { EntryPlace } from "./search-index.ts";
+import { type EntryFacts, FILE_START, fieldTexts, type SessionSource } from "./source.ts";
+import { isLoneCharacter, searchText, stemmed, wordsIn } from "./words.ts";
 
-/** One search, with its defaults. */
-export interface SearchRequest {
-  matcher: QueryMatcher;
+interface ScanOptions {
   sources: readonly SessionSource[];
-  limit: number;
-  perSession: number;
-  secrets?: SecretFilter;
+  secrets?: SecretFilter | undefined;
   signal?: AbortSignal | undefined;
   /** Called for each file that cannot be read. */
-  unread: string[];
-}
-
-export interface Hits {
-  hits: ScoredHit[];
-  /** True if hits were left out. */
-  isCut: boolean;
+  onUnread: (file: string) => void;
 }
 
 /** The part of a file that is read before other tasks get a turn. */
 const SLICE_BYTES = 1 << 18;
-const READ_AT_ONCE = 50;
 
-/** The first hits in file order. */
-export async function firstHits(request: SearchRequest): Promise<Hits> {
-  const hits: ScoredHit[] = [];
-  const chosen = (found: readonly ScoredHit[]) => firstOfEachFile(distinct(found), request.perSession);
-  for (const source of request.sources) {
-    const found: ScoredHit[] = [];
-    const isEnough = () =>
-      hits.length + found.length > request.limit && hits.length + chosen(found).length > request.limit;
-    if (!isEnough()) await scan(source, { request, hits: found, isEnough });
-    hits.push(...chosen(found));
-  }
-  return { hits, isCut: false };
-}
+type Visit = (
+  entries: { facts: EntryFacts; place: EntryPlace; number: number }[],
+) => Promise<boolean> | boolean;
 
 /**
- * Adds the hits of a session from a position to its end, in file order. Notes a file that cannot be read.
+ * Reads the entries of the sessions, some at a time, until `visit` returns false.
  * @throws the signal's reason
  */
-export async function scan(
-  source: SessionSource,
-  part: {
-    request: SearchRequest;
-    hits: ScoredHit[];
-    from?: FilePosition | undefined;
-    isEnough?: () => boolean;
-  },
-): Promise<void> {
-  const { signal, unread } = part.request;
-  try {
-    await scanSlices(source, part);
-  } catch (error) {
-    if (signal?.aborted || !isFileError(error)) throw error;
-    unread.push(source.file);
-  } finally {
-    source.close();
+async function scan({ sources, secrets, signal, onUnread }: ScanOptions, visit: Visit): Promise<void> {
+  for (const [at, source] of sources.entries()) {
+    try {
+      const size = source.size();
+      let position = FILE_START;
+      for (let bytes = SLICE_BYTES; position.offset < size; ) {
+        signal?.throwIfAborted();
+        const until = Math.min(size, position.offset + bytes);
+        const entries: Parameters<Visit>[0] = [];
+        const next = source.visitEntries({
+          from: position,
+          until,
+          lastLine: until === size,
+          visit: ({ entryId, place, line: { offset, lengthBytes }, facts: read }) => {
+            const facts = read(secrets);
+            if (facts === undefined || facts.texts.length === 0) return;
+            const entryPlace = { entryId, offset, lengthBytes, timeMs: facts.timeMs };
+            entries.push({ facts, place: entryPlace, number: entryNumber(at, place) });
+          },
+        });
+        if (!(await visit(entries))) return;
+        if (until === size) break;
+        // A line can be longer than a slice.
+        bytes = next.offset === position.offset ? 2 * bytes : SLICE_BYTES;
+        position = next;
+        await yieldToEventLoop();
+      }
+    } catch (error) {
+      if (signal?.aborted || !isFileError(error)) throw error;
+      onUnread(source.file);
+    } finally {
+      source.close();
+    }
   }
 }
 
-async function scanSlices(
-  source: SessionSource,
-  {
-    request: { matcher, secrets, signal },
-    hits,
-    from = FILE_START,
-    isEnough = () => false,
-  }: Parameters<typeof scan>[1],
-): Promise<void> {
-  signal?.throwIfAborted();
-  const size = source.size();
-  let position = from;
-  for (let bytes = SLICE_BYTES; position.offset < size && !isEnough(); ) {
-    const until = Math.min(size, position.offset + bytes);
-    const entries: { facts: EntryFacts; offset: number }[] = [];
-    const next = source.visitEntries({
-      from: position,
-      until,
-      lastLine: until === size,
-      visit: ({ line, facts: read }) => {
-        const { bytes: held, start, end, whole, offset } = line;
-        if (whole && !matcher.mayMatch(held.toString("latin1", start, end))) return;
-        const facts = read(secrets);
-        if (facts !== undefined) entries.push({ facts, offset });
-      },
-    });
-    const matches = await matcher.findAll(entries.map(({ facts }) => facts.texts));
-    for (const [at, { facts, offset }] of entries.entries()) {
-      const match = matches[at];
-      if (match !== undefined) hits.push(matchedEntry(facts, { match, file: source.file, offset }));
-    }
-    if (until === size) return;
-    // A line can be longer than a slice.
-    bytes = next.offset === position.offset ? 2 * bytes : SLICE_BYTES;
-    position = next;
-    await yieldToEventLoop();
-    signal?.throwIfAborted();
-  }
+/** The postings of a query and the places of entries, without an index. */
+export interface Scanned {
+  postings: Postings;
+  places: ReadonlyMap<number, EntryPlace>;
 }
 
-/** Reads the best candidates in their sessions. After several, it reports their hits and gives other tasks a turn. */
-export async function readCandidates(
-  candidates: readonly Candidate[],
-  { request, report }: { request: SearchRequest; report: (hits: readonly ScoredHit[]) => void },
-): Promise<Hits> {
-  const { sources, matcher, secrets, signal } = request;
-  const byFile = new Map(sources.map((source) => [source.file, source]));
-  const pending: ScoredHit[] = [];
-  let count = 0;
-  const read = async (candidate: Candidate) => {
-    const { file, offset } = candidate;
-    const facts = byFile.get(file)!.entryAt(candidate, secrets);
-    const match = facts && matcher.find(facts.texts);
-    const hit = facts && match && matchedEntry(facts, { match, file, offset });
-    if (hit !== undefined) pending.push(hit);
-    if (++count % READ_AT_ONCE === 0) {
-      for (const source of sources) source.close();
-      report(pending.splice(0));
-      await yieldToEventLoop();
-      signal?.throwIfAborted();
+/** Finds the parts for the terms of a query by reading all entries. */
+export async function scannedPostings({ terms }: Query, options: ScanOptions): Promise<Scanned> {
+  const places = new Map<number, EntryPlace>();
+  const words = new Map(terms.map(({ text }) => [text, wordsTest(text)]));
+  const parts = new Map(terms.flatMap(({ part }) => (part === undefined ? [] : [[part, partTest(part)]])));
+  const lists = new Map([...words.values(), ...parts.values()].map((test) => [test, [] as number[]]));
+  await scan(options, (entries) => {
+    for (const { facts, place, number } of entries) {
+      places.set(number, place);
+      for (const [field, text] of fieldTexts(facts)) {
+        const own = wordsIn(searchText(text));
+        const [plain, stems] = [` ${own.join(" ")} `, stemmed(own)];
+        const part = partNumber(number, field, own.length);
+        for (const [test, list] of lists) if (test(plain, stems)) list.push(part);
+      }
     }
-    return hit;
+    return true;
+  });
+  const entryCounts = new Map<number, number>();
+  for (const number of places.keys())
+    entryCounts.set(fileOf(number), Math.max(number % MAX_ENTRIES, entryCounts.get(fileOf(number)) ?? 0));
+  const postings: Postings = {
+    entryCounts,
+    parts: (text) => lists.get(words.get(text)!)!,
+    partsWithin: (text) => lists.get(parts.get(text)!)!,
+    countedAmong: () => places.size,
   };
-  const best = await readBest(candidates, { ...request, read });
-  report(pending);
-  return best;
+  return { postings, places };
+}
+
+type Test = (plain: string, stems: string) => boolean;
+
+function wordsTest(text: string): Test {
+  const stems = isLoneCharacter(text) ? ` ${text}` : stemmed(text.split(" "));
+  return (_, all) => all.includes(stems);
+}
+
+function partTest(part: string): Test {
+  return (plain) => plain.includes(part);
+}
+
+/** The first hits of a pattern, in file order. */
+export async function patternHits(
+  { findTexts }: PatternQuery,
+  { limit, ...options }: ScanOptions & { limit: number },
+): Promise<SessionHit[]> {
+  const hits: SessionHit[] = [];
+  await scan(options, async (entries) => {
+    const found = await findTexts(entries.flatMap(({ facts }) => facts.texts));
+    let next = 0;
+    for (const { facts, number } of entries) {
+      const first = next;
+      next += facts.texts.length;
+      const text = facts.texts.findIndex((_, index) => found.has(first + index));
+      const { file } = options.sources[fileOf(number)]!;
+      if (text >= 0) hits.push(hitOf(facts, file, { text, ...found.get(first + text)! }));
+    }
+    return hits.length <= limit;
+  });
+  return hits;
 }

@@ -1,23 +1,33 @@
 import { statSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Rankable } from "./hits.ts";
 import { BUSY_MS, indexFile, isBusy, openDatabase, removeDatabase } from "./index-database.ts";
-import { caseFolded, type QueryMatcher } from "./query.ts";
+import {
+  entryNumber,
+  entryOf,
+  type Field,
+  fileOf,
+  MAX_ENTRIES,
+  type Postings,
+  partNumber,
+  partRange,
+} from "./ranking.ts";
 import type { FileMark, FilePosition } from "./source.ts";
+import { isLoneCharacter, searchText, wordsIn } from "./words.ts";
 
-const FILE_COLUMNS = "id, path, inode, size, modified_ms AS modifiedMs, offset, line, written, fingerprint";
-const CANDIDATE_COLUMNS = `entry.id, file.path AS file, entry_id AS entryId, entry.offset, length AS lengthBytes,
-  characters, time_ms AS timeMs`;
+const FILE_COLUMNS =
+  "id, path, inode, size, modified_ms AS modifiedMs, offset, line, written, entries, fingerprint";
 
-/** Written after each text of an entry, so that each of its characters begins a sequence of three. */
-const TEXT_END = "\u0001\u0001";
-const SEQUENCE_CHARACTERS = 3;
-/** A term of one or two characters that begins more sequences than this is looked for in the files. */
-const MAX_SEQUENCES = 400;
-/** Maximum number of terms looked up for a query that needs them all. */
-const MAX_TERMS_OF_ALL = 16;
-/** Maximum number of sequences looked up for a term. The entry itself tells whether it has the whole term. */
-const MAX_LOOKED_UP = 24;
+/** Maximum number of parts read for a term: the newest. */
+const MAX_PARTS = 4000;
+/** Maximum number of words with a part that count. */
+const MAX_WORDS_WITHIN = 30;
+/** Words that can be found by a part of them. */
+const MIN_WORD = 4;
+const MAX_WORD = 64;
+/** Words remembered as stored: most come again. */
+const MAX_KNOWN_WORDS = 200_000;
+/** A shorter part needs a look at each word. */
+const MIN_LOOKED_UP = 3;
 
 /** The index's facts about a session file. */
 export interface IndexedFile extends FilePosition, FileMark {
@@ -25,30 +35,12 @@ export interface IndexedFile extends FilePosition, FileMark {
   path: string;
 }
 
-/** An entry that may match. Its line decides. */
-export interface Candidate extends Rankable {
-  entryId: string;
-  lengthBytes: number;
-}
-
-type CandidateRow = Omit<Candidate, "counts"> & { id: number };
-
-/** Limits the candidates of each term to the newest of some files. */
-export interface CandidateRange {
-  files: ReadonlyMap<string, unknown>;
-  maxPerTerm: number;
-  maxPerFile: number;
-}
-
-/** An entry to be indexed. */
-interface IndexedEntry {
+/** The place of an entry in its file. */
+export interface EntryPlace {
   entryId: string;
   offset: number;
   lengthBytes: number;
   timeMs: number;
-  characters: number;
-  /** Undefined for an entry that is too long: it is a candidate for every query. */
-  texts: readonly string[] | undefined;
 }
 
 /**
@@ -60,6 +52,9 @@ export class SearchIndex {
   readonly #inode: number;
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #knownWords = new Set<string>();
+  /** One change at a time: a connection has one transaction. */
+  #changing: Promise<unknown> = Promise.resolve();
 
   private constructor(file: string) {
     this.#file = file;
@@ -99,92 +94,93 @@ export class SearchIndex {
     if (isCurrent) removeDatabase(this.#file);
   }
 
-  files(): IndexedFile[] {
-    return this.#all<IndexedFile>(`SELECT ${FILE_COLUMNS} FROM file`);
+  /** The indexed ones of some files, or all. */
+  files(paths: readonly string[] = []): IndexedFile[] {
+    if (paths.length === 1) return [this.file(paths[0]!) ?? []].flat();
+    return this.#all<IndexedFile>(`SELECT ${FILE_COLUMNS} FROM file ORDER BY id`);
   }
 
   file(path: string): IndexedFile | undefined {
     return this.#all<IndexedFile>(`SELECT ${FILE_COLUMNS} FROM file WHERE path = ?`, path)[0];
   }
 
-  /**
-   * The entries that may match: every entry in the range that matches is among them.
-   * @returns undefined if the index does not help: it has no sequences for the query
-   */
-  candidates(matcher: QueryMatcher, range: CandidateRange): Candidate[] | undefined {
-    const chosen = matcher.terms.flatMap((text, term) => {
-      const expression = matcher.selects[term] ? this.#expression(text) : undefined;
-      return expression === undefined ? [] : [{ expression, term }];
-    });
-    const found = new Map<number, Candidate & { counts: number[] }>();
-    const add = ({ id, ...row }: CandidateRow, terms: readonly number[]) => {
-      const candidate = found.get(id) ?? { ...row, counts: matcher.terms.map(() => 0) };
-      for (const term of terms) candidate.counts[term] = 1;
-      found.set(id, candidate);
+  /** The postings of the entries in some of the files. @param among all indexed files between the searched ones */
+  postings(among: readonly IndexedFile[], isSearched: (file: IndexedFile) => boolean): Postings {
+    const runs: { first: number; last: number }[] = [];
+    const searched: IndexedFile[] = [];
+    let isRun = false;
+    for (const file of among) {
+      const run = runs.at(-1);
+      const isIn = isSearched(file);
+      if (isIn) searched.push(file);
+      if (isIn && isRun) run!.last = file.id;
+      else if (isIn) runs.push({ first: file.id, last: file.id });
+      isRun = isIn;
+    }
+    const newestFirst = runs.reverse();
+    const entryCounts = new Map(searched.map(({ id, entries }) => [id, entries]));
+    const entryCount = searched.reduce((sum, { entries }) => sum + entries, 0);
+    const find = (expression: string) => this.#parts(expression, newestFirst);
+    return {
+      entryCounts,
+      parts: (words) => find(isLoneCharacter(words) ? `"${words}"*` : `"${words}"`),
+      partsWithin: (text) => {
+        const words = this.#wordsWith(text);
+        return words.length === 0 ? [] : find(words.map((word) => `"${word}"`).join(" OR "));
+      },
+      countedAmong: (parts) => {
+        if (parts.length < MAX_PARTS) return entryCount;
+        const oldest = fileOf(entryOf(parts.at(-1)!));
+        return searched.reduce((sum, { id, entries }) => sum + (id >= oldest ? entries : 0), 0);
+      },
     };
-    const allTerms = [...matcher.terms.keys()];
-    if (matcher.match === "all") {
-      if (chosen.length === 0) return undefined;
-      const expressions = chosen.slice(0, MAX_TERMS_OF_ALL).map(({ expression }) => expression);
-      for (const row of this.#rows(expressions.join(" AND "), range)) add(row, allTerms);
-    } else {
-      if (chosen.length < matcher.selects.filter(Boolean).length) return undefined;
-      for (const { expression, term } of chosen)
-        for (const row of this.#rows(expression, range)) add(row, [term]);
-    }
-    for (const row of this.#longEntries(range)) add(row, allTerms);
-    return [...found.values()];
   }
 
-  *#rows(expression: string, { files, maxPerTerm, maxPerFile }: CandidateRange): Generator<CandidateRow> {
-    const only = files.size === 1 ? [...files.keys()] : [];
-    // A cross join keeps the order of the tables: the text is looked up first.
-    const statement = this.#database.prepare(
-      `SELECT ${CANDIDATE_COLUMNS} FROM text CROSS JOIN entry ON entry.id = text.rowid CROSS JOIN file ON file.id = entry.file
-       WHERE text MATCH ? ${only.length === 1 ? "AND file.path = ?" : ""} ORDER BY text.rowid DESC`,
+  #parts(expression: string, runs: readonly { first: number; last: number }[]): number[] {
+    const found: number[] = [];
+    for (const { first, last } of runs) {
+      // FTS5 uses bounds of the row only if they are integers.
+      const range = partRange(first, last).map(BigInt);
+      // One text of thousands of numbers is read much faster than as many rows.
+      const [row] = this.#all<{ ids: string }>(
+        `SELECT json_group_array(id) AS ids FROM (SELECT rowid AS id FROM text
+         WHERE text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?)`,
+        ...[expression, ...range, MAX_PARTS - found.length],
+      );
+      for (const id of JSON.parse(row!.ids) as number[]) found.push(id);
+      if (found.length >= MAX_PARTS) break;
+    }
+    return found;
+  }
+
+  #wordsWith(text: string): string[] {
+    if (text.length < MIN_LOOKED_UP) return [];
+    const rows = this.#all<{ text: string }>(
+      `SELECT text FROM part WHERE text LIKE ? LIMIT ${MAX_WORDS_WITHIN}`,
+      `%${text}%`,
     );
-    let taken = 0;
-    const perFile = new Map<string, number>();
-    for (const row of statement.iterate(expression, ...only) as Iterable<unknown> as Iterable<CandidateRow>) {
-      const count = perFile.get(row.file) ?? 0;
-      if (count >= maxPerFile || !files.has(row.file)) continue;
-      perFile.set(row.file, count + 1);
-      if (taken++ >= maxPerTerm) return;
-      yield row;
-    }
+    return rows.map((row) => row.text);
   }
 
-  #longEntries({ files }: CandidateRange): CandidateRow[] {
-    const sql = `SELECT ${CANDIDATE_COLUMNS} FROM entry JOIN file ON file.id = entry.file WHERE is_long`;
-    return this.#all<CandidateRow>(sql).filter(({ file }) => files.has(file));
+  entry(id: number): EntryPlace | undefined {
+    const columns = "entry_id AS entryId, offset, length AS lengthBytes, time_ms AS timeMs";
+    return this.#all<EntryPlace>(`SELECT ${columns} FROM entry WHERE id = ?`, id)[0];
   }
 
-  /** The expression to look up for a term; undefined if a look-up would not help. */
-  #expression(term: string): string | undefined {
-    // Half a character is found only in a text, which knows no UTF-8.
-    if (!term.isWellFormed()) return undefined;
-    const characters = [...safeText(term)];
-    if (characters.length >= SEQUENCE_CHARACTERS) {
-      return sequencesOf(characters).map(quoted).join(" AND ");
-    }
-    const begin = characters.join("");
-    const rows = this.#all<{ term: string }>(
-      `SELECT term FROM sequence WHERE term >= ? AND term < ? LIMIT ${MAX_SEQUENCES + 1}`,
-      ...[begin, `${begin}\u{10ffff}`],
-    );
-    if (rows.length > MAX_SEQUENCES) return undefined;
-    // A sequence of no entry is looked up too: it has no candidates.
-    const sequences = rows.length === 0 ? ["\u0001\u0001\u0001"] : rows.map((row) => row.term);
-    return `(${sequences.map(quoted).join(" OR ")})`;
-  }
-
-  /** Runs a change as a whole or not at all. @throws what SQLite throws; see `isBusy` */
+  /** Runs a change as a whole or not at all, after the running one. @throws what SQLite throws; see `isBusy` */
   async change(work: () => Promise<void>): Promise<void> {
+    const next = this.#changing.then(() => this.#changeAlone(work));
+    this.#changing = next.catch(() => {});
+    return await next;
+  }
+
+  async #changeAlone(work: () => Promise<void>): Promise<void> {
     try {
       this.#begin();
       await work();
       this.#database.exec("COMMIT");
     } catch (error) {
+      this.#knownWords.clear();
       if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec("ROLLBACK");
       throw error;
     }
@@ -200,33 +196,59 @@ export class SearchIndex {
     }
   }
 
-  addEntry(file: number, entry: IndexedEntry): void {
-    const { entryId, offset, lengthBytes, characters, timeMs, texts } = entry;
-    const added = this.#run(
-      "INSERT INTO entry (file, entry_id, offset, length, characters, time_ms, is_long) VALUES (?, ?, ?, ?, ?, ?, ?)",
-      ...[file, entryId, offset, lengthBytes, characters, timeMs, texts === undefined ? 1 : 0],
+  /** @param place number of the entry in its file, from 1 */
+  addEntry(
+    file: number,
+    place: number,
+    { texts, ...entry }: EntryPlace & { texts: ReadonlyMap<Field, string> },
+  ): void {
+    if (place >= MAX_ENTRIES) return;
+    const id = entryNumber(file, place);
+    this.#run(
+      "INSERT INTO entry (id, entry_id, offset, length, time_ms) VALUES (?, ?, ?, ?, ?)",
+      ...[BigInt(id), entry.entryId, entry.offset, entry.lengthBytes, entry.timeMs],
     );
-    if (texts === undefined) return;
-    const body = texts.map((text) => safeText(caseFolded(text)) + TEXT_END).join("");
-    this.#run("INSERT INTO text (rowid, body) VALUES (?, ?)", added, body);
+    for (const [field, text] of texts) {
+      const body = searchText(text);
+      const words = wordsIn(body);
+      this.#run(
+        "INSERT INTO text (rowid, body) VALUES (?, ?)",
+        BigInt(partNumber(id, field, words.length)),
+        body,
+      );
+      this.#addWords(words);
+    }
+  }
+
+  #addWords(words: readonly string[]): void {
+    for (const word of words) {
+      if (word.length < MIN_WORD || word.length > MAX_WORD || this.#knownWords.has(word)) continue;
+      if (this.#knownWords.size >= MAX_KNOWN_WORDS) this.#knownWords.clear();
+      this.#knownWords.add(word);
+      const { changes, lastInsertRowid } = this.#prepared("INSERT OR IGNORE INTO word (text) VALUES (?)").run(
+        word,
+      );
+      if (changes !== 0) this.#run("INSERT INTO part (rowid, text) VALUES (?, ?)", lastInsertRowid, word);
+    }
   }
 
   /** Notes how far a file is indexed. @returns its id */
   setFile(file: Omit<IndexedFile, "id">): number {
-    const { path, inode, size, modifiedMs, offset, line, written, fingerprint } = file;
+    const { path, inode, size, modifiedMs, offset, line, written, entries, fingerprint } = file;
     this.#run(
-      `INSERT INTO file (path, inode, size, modified_ms, offset, line, written, fingerprint)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET inode = excluded.inode, size = excluded.size,
+      `INSERT INTO file (path, inode, size, modified_ms, offset, line, written, entries, fingerprint)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET inode = excluded.inode, size = excluded.size,
        modified_ms = excluded.modified_ms, offset = excluded.offset, line = excluded.line, written = excluded.written,
-       fingerprint = excluded.fingerprint`,
-      ...[path, inode, size, modifiedMs, offset, line, written, fingerprint],
+       entries = excluded.entries, fingerprint = excluded.fingerprint`,
+      ...[path, inode, size, modifiedMs, offset, line, written, entries, fingerprint],
     );
     return this.file(path)!.id;
   }
 
   removeFile(id: number): void {
-    this.#run("DELETE FROM text WHERE rowid IN (SELECT id FROM entry WHERE file = ? AND NOT is_long)", id);
-    this.#run("DELETE FROM entry WHERE file = ?", id);
+    const [from, to] = partRange(id, id);
+    this.#run("DELETE FROM text WHERE rowid BETWEEN ? AND ?", BigInt(from), BigInt(to));
+    this.#run("DELETE FROM entry WHERE id BETWEEN ? AND ?", entryNumber(id, 0), entryNumber(id + 1, 0));
     this.#run("DELETE FROM file WHERE id = ?", id);
   }
 
@@ -236,28 +258,11 @@ export class SearchIndex {
     return statement;
   }
 
-  #all<Row>(sql: string, ...values: (string | number)[]): Row[] {
+  #all<Row>(sql: string, ...values: (string | number | bigint)[]): Row[] {
     return this.#prepared(sql).all(...values) as unknown[] as Row[];
   }
 
-  #run(sql: string, ...values: (string | number)[]): number {
-    return Number(this.#prepared(sql).run(...values).lastInsertRowid);
+  #run(sql: string, ...values: (string | number | bigint)[]): void {
+    this.#prepared(sql).run(...values);
   }
-}
-
-function sequencesOf(characters: readonly string[]): string[] {
-  const last = characters.length - SEQUENCE_CHARACTERS;
-  const step = Math.max(1, Math.ceil(last / (MAX_LOOKED_UP - 1)));
-  const sequences = new Set<string>();
-  for (let at = 0; at < last; at += step) sequences.add(characters.slice(at, at + 3).join(""));
-  return [...sequences.add(characters.slice(last).join(""))];
-}
-
-function quoted(sequence: string): string {
-  return `"${sequence.replaceAll('"', '""')}"`;
-}
-
-/** The tokenizer ends at a zero, and half a surrogate pair is no character. */
-function safeText(text: string): string {
-  return text.replaceAll("\0", "\u0001").toWellFormed();
 }

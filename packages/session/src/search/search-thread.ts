@@ -1,6 +1,5 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import type { SearchQuery } from "./query.ts";
 import type { ThreadFindOptions, ThreadReply, ThreadRequest, ThreadTask } from "./search-worker.ts";
 import type { FindOptions, IndexState, SearchFindings, SessionSearchOptions } from "./session-search.ts";
 
@@ -13,9 +12,9 @@ const PROGRAMS: Record<string, string> = {
 const KIND = extname(import.meta.url);
 const EXEC_ARGV = KIND === ".ts" ? ["--conditions=@bonsai-agent/source", "--no-warnings"] : [];
 
-type CallOptions = Pick<FindOptions, "onProgress" | "signal">;
+type CallOptions = Pick<FindOptions, "signal">;
 
-interface OpenRequest extends Pick<FindOptions, "onProgress"> {
+interface OpenRequest {
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
 }
@@ -36,11 +35,10 @@ export class SearchThread {
 
   /** As `SessionSearch.find`. @throws the same, and the error that ended the thread */
   async find(
-    query: SearchQuery,
-    { signal, onProgress, ...options }: ThreadFindOptions & CallOptions = {},
+    query: string,
+    { signal, ...options }: ThreadFindOptions & CallOptions = {},
   ): Promise<SearchFindings> {
-    const task: ThreadTask = { find: query, options, reports: onProgress !== undefined };
-    return (await this.#request(task, { signal, onProgress })) as SearchFindings;
+    return (await this.#request({ find: query, options }, { signal })) as SearchFindings;
   }
 
   /** As `SessionSearch.catchUp` for all recorded sessions. @throws the same, and the error that ended the thread */
@@ -53,7 +51,7 @@ export class SearchThread {
     this.#end(new Error("The search was closed."));
   }
 
-  async #request(task: ThreadTask, { signal, onProgress }: CallOptions): Promise<unknown> {
+  async #request(task: ThreadTask, { signal }: CallOptions): Promise<unknown> {
     signal?.throwIfAborted();
     const worker = this.#running();
     worker.ref();
@@ -63,7 +61,7 @@ export class SearchThread {
       this.#open.get(id)?.reject(signal?.reason);
     };
     const answered = new Promise((resolve, reject) => {
-      this.#open.set(id, { resolve, reject, ...(onProgress && { onProgress }) });
+      this.#open.set(id, { resolve, reject });
     });
     signal?.addEventListener("abort", abort, { once: true });
     worker.postMessage({ id, task } satisfies ThreadRequest);
@@ -95,8 +93,7 @@ export class SearchThread {
       return;
     }
     const request = this.#open.get(reply.id);
-    if ("progress" in reply) request?.onProgress?.(reply.progress);
-    else if ("problem" in reply) request?.reject(new Error(reply.problem));
+    if ("problem" in reply) request?.reject(new Error(reply.problem));
     else request?.resolve(reply.value);
   }
 

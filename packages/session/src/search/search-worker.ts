@@ -1,9 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
-import type { SearchQuery } from "./query.ts";
 import {
   type FindOptions,
   type SearchNotice,
-  type SearchProgress,
   type SearchScope,
   SessionSearch,
   type SessionSearchOptions,
@@ -12,12 +10,14 @@ import {
 // The program of a `SearchThread`.
 
 /** Options that can be sent to a thread: an open session is in the memory of its own thread only. */
-export type ThreadFindOptions = Pick<FindOptions, "limit" | "perSession"> & {
+export type ThreadFindOptions = Pick<
+  FindOptions,
+  "limit" | "perSession" | "entryIds" | "budgetMs" | "requiresPhrases"
+> & {
   scope?: Omit<SearchScope, "session">;
 };
 
-/** `reports`: the caller wants hits as they are found. Otherwise a million hits would hold it up. */
-export type ThreadTask = "catchUp" | { find: SearchQuery; options: ThreadFindOptions; reports: boolean };
+export type ThreadTask = "catchUp" | { find: string; options: ThreadFindOptions };
 
 export interface ThreadRequest {
   id: number;
@@ -27,7 +27,6 @@ export interface ThreadRequest {
 export type ThreadReply =
   | { id: number; value: unknown }
   | { id: number; problem: string }
-  | { id: number; progress: SearchProgress }
   | { notice: SearchNotice };
 
 const port = parentPort!;
@@ -47,11 +46,8 @@ async function answer(id: number, task: ThreadTask): Promise<void> {
   running.set(id, controller);
   try {
     const { signal } = controller;
-    const onProgress = (progress: SearchProgress) => reply({ id, progress });
     const value =
-      task === "catchUp"
-        ? await search.catchUp()
-        : await search.find(task.find, { ...task.options, signal, ...(task.reports && { onProgress }) });
+      task === "catchUp" ? await search.catchUp() : await search.find(task.find, { ...task.options, signal });
     reply({ id, value });
   } catch (error) {
     reply({ id, problem: (error as Error).message });

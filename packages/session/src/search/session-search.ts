@@ -5,23 +5,14 @@ import type { SecretFilter } from "@bonsai-agent/messages";
 import type { Session } from "../session.ts";
 import { belongs, sessionFiles } from "../session-list.ts";
 import { bonsaiHome } from "../store/new-file.ts";
-import {
-  bestFirst,
-  compareText,
-  distinct,
-  firstOfEachFile,
-  publicHit,
-  RANKED_PER_HIT,
-  readBest,
-  type ScoredHit,
-  type SessionHit,
-} from "./hits.ts";
+import { bestPlace, containsPhrases, hitOf, type SessionHit } from "./hits.ts";
 import { indexFolder, isBusy, isDatabaseError } from "./index-database.ts";
 import { IndexWriter, RETRY_MS } from "./index-writer.ts";
-import { type PatternQuery, QueryMatcher, type SearchQuery } from "./query.ts";
-import { firstHits, type Hits, readCandidates, type SearchRequest, scan } from "./scan.ts";
-import { type Candidate, SearchIndex } from "./search-index.ts";
-import { type FilePosition, SessionSource } from "./source.ts";
+import { type PatternQuery, parseQuery, type Query, type ShownTerm } from "./query.ts";
+import { fileOf, type Postings, rankEntries } from "./ranking.ts";
+import { patternHits, scannedPostings } from "./scan.ts";
+import { type EntryPlace, SearchIndex } from "./search-index.ts";
+import { SessionSource } from "./source.ts";
 
 export interface SessionSearchOptions {
   /** Default: `bonsaiHome()`. */
@@ -52,29 +43,30 @@ export interface FindOptions {
   scope?: SearchScope;
   /** Maximum number of hits. Default: 50. */
   limit?: number;
-  /** Maximum number of hits in each session. Default: no limit. */
+  /** Maximum number of hits in each session; hits in each fork of an entry count then. Default: no limit. */
   perSession?: number;
-  /** `best` (default): the best hits first. `file`: the first hits in file order. It stops there, and uses no index. */
-  order?: "best" | "file";
+  /** Only these entries are hits. Default: all. */
+  entryIds?: ReadonlySet<string>;
+  /** False if texts in double quotes only weigh more: a query may be a command. Default: true, a hit contains them. */
+  requiresPhrases?: boolean;
   /** Redacts the texts that are searched and shown. Default: a filter that knows no keys. */
   secrets?: SecretFilter;
-  /** Called with hits as they are found, in no order, before the best of them are the result. */
-  onProgress?: (progress: SearchProgress) => void;
+  /** Time to index entries that the index lacks, before the search. Default: 1500. */
+  budgetMs?: number;
   signal?: AbortSignal | undefined;
 }
 
-export interface SearchProgress {
-  /** Hits since the last call. */
-  hits: SessionHit[];
-  /** Session files still to be read, because the index does not know all of their entries. */
-  filesToRead: number;
-}
-
 export interface SearchFindings {
-  /** Best first: by the occurrences and rarity of the terms and the entry's length, then the newest. Or in file order. */
+  /** Best first. For a pattern, in file order. */
   hits: SessionHit[];
   /** True if the limit left hits out. */
   more: boolean;
+  /** The words that were found, for the lines to show. */
+  terms: readonly ShownTerm[];
+  /** Session files in the scope. */
+  files: number;
+  /** Files of which the index lacks entries: these entries were not searched. */
+  unindexed: number;
   /** Session files that could not be read. */
   unread: string[];
 }
@@ -89,35 +81,30 @@ export interface CatchUpOptions {
 /** The index has all files, some of them, or there is none. */
 export type IndexState = "complete" | "partial" | "unavailable";
 
-/** The answer of the index to a query. */
-interface LookUp {
-  /** The position from which each file must still be read; its start for files that are not listed. */
-  indexed: ReadonlyMap<string, FilePosition>;
-  candidates: readonly Candidate[];
-  /** True if there may be more candidates. */
-  isCut: boolean;
-}
-
-const NOTHING: LookUp = { indexed: new Map(), candidates: [], isCut: false };
 const DEFAULT_LIMIT = 50;
+const DEFAULT_BUDGET_MS = 1500;
 /** Attempts of a catch-up while another process holds the index. */
 const MAX_ATTEMPTS = 5;
-/** Maximum number of candidates for each term, the newest first, unless more hits are requested. */
-const MAX_CANDIDATES = 2000;
-/** Candidates for each requested hit of a session: some candidates are no hits. */
-const CANDIDATES_PER_HIT = 50;
+/** With a limit for each session, the list of sessions is not sorted by rank: weak hits would stand among good ones. */
+const MIN_SHARE_PER_SESSION = 0.4;
+
+/** The entries that can be found, by the index or by reading the files. */
+interface Searchable {
+  postings: Postings;
+  place: (entry: number) => EntryPlace | undefined;
+  source: (entry: number) => SessionSource | undefined;
+}
+
+type Found = Pick<SearchFindings, "hits" | "more" | "terms">;
 
 /**
- * Finds entries of sessions by their text. It looks up indexed entries in the full-text index and reads them again in their
- * session. It reads all other entries, because the index is behind, off or unusable: both find the same. The index is a
- * cache in the folder `index` of the home folder; anybody may delete it at any time.
+ * Finds entries of sessions by their text, in the full-text index or, if it is off or unusable, by reading all files. One
+ * ranking serves both. The index is a cache in the folder `index` of the home folder; anybody may delete it at any time.
  */
 export class SessionSearch {
   readonly #options: SessionSearchOptions;
   readonly #home: string;
   #index: SearchIndex | undefined;
-  /** One catch-up at a time: they share a connection. */
-  #writing: Promise<unknown> = Promise.resolve();
   #isNotified = false;
 
   constructor(options: SessionSearchOptions = {}) {
@@ -126,17 +113,22 @@ export class SessionSearch {
   }
 
   /** @throws the signal's reason, and what the file system throws for a folder that cannot be listed */
-  async find(query: SearchQuery | PatternQuery, options: FindOptions = {}): Promise<SearchFindings> {
-    const { scope = {}, limit = DEFAULT_LIMIT, perSession = Number.POSITIVE_INFINITY } = options;
-    const { order, onProgress, secrets, signal } = options;
-    const matcher = new QueryMatcher(query);
-    const sources = matcher.isEmpty ? [] : this.#sources(scope);
-    const request = { matcher, sources, limit, perSession, ...(secrets && { secrets }), signal, unread: [] };
+  async find(query: string | PatternQuery, options: FindOptions = {}): Promise<SearchFindings> {
+    const { scope = {}, limit = DEFAULT_LIMIT, secrets, signal } = options;
+    const sources = this.#sources(scope);
+    const unread: string[] = [];
+    const reading = { sources, secrets, signal, onUnread: (file: string) => unread.push(file) };
+    const counts = { files: sources.length, unindexed: 0, unread };
     try {
-      const { hits, isCut } = await (order === "file" ? firstHits(request) : this.#best(request, onProgress));
-      const all = firstOfEachFile(distinct(hits), perSession);
-      const { unread } = request;
-      return { hits: all.slice(0, limit).map(publicHit), more: all.length > limit || isCut, unread };
+      if (typeof query !== "string") {
+        const hits = await patternHits(query, { ...reading, limit });
+        return { hits: hits.slice(0, limit), more: hits.length > limit, terms: [], ...counts };
+      }
+      const parsed = parseQuery(query, options.requiresPhrases);
+      if (parsed.terms.length === 0) return { hits: [], more: false, terms: [], ...counts };
+      const indexed = await this.#findIndexed(parsed, sources, options);
+      if (indexed !== undefined) return { ...counts, ...indexed };
+      return { ...hitsIn(await scanned(parsed, reading), parsed, options), ...counts };
     } finally {
       for (const source of sources) source.close();
     }
@@ -147,9 +139,7 @@ export class SessionSearch {
    * processes may do it at once.
    */
   async catchUp(options: CatchUpOptions = {}): Promise<IndexState> {
-    const next = this.#writing.then(() => this.#catchUp(options));
-    this.#writing = next.catch(() => {});
-    return await next;
+    return (await this.#catchUp(this.#files(options.scope ?? {}), options)).state;
   }
 
   /** Closes the index; the next call opens it again. */
@@ -158,52 +148,33 @@ export class SessionSearch {
     this.#index = undefined;
   }
 
-  async #catchUp({
-    scope = {},
-    signal,
-    budgetMs = Number.POSITIVE_INFINITY,
-  }: CatchUpOptions): Promise<IndexState> {
+  async #catchUp(
+    files: readonly string[],
+    { scope = {}, signal, budgetMs = Number.POSITIVE_INFINITY }: CatchUpOptions,
+  ): Promise<{ state: IndexState; unread: string[] }> {
     const endMs = performance.now() + budgetMs;
     const isOver = () => signal?.aborted === true || performance.now() > endMs;
+    const isAll = Object.keys(scope).length === 0;
     let isSecond = false;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-      const files = this.#files(scope);
       // Without session files there is no need for an index.
-      if (files.length === 0 && !existsSync(indexFolder(this.#home))) return "complete";
+      if (files.length === 0 && !existsSync(indexFolder(this.#home))) break;
       let index: SearchIndex | undefined;
       try {
         index = this.#open();
-        if (index === undefined) return "unavailable";
+        if (index === undefined) return { state: "unavailable", unread: [] };
         const writer = new IndexWriter(index, isOver);
-        const isComplete = await writer.catchUp(files);
-        return isComplete && (await writer.forget((file) => !existsSync(file))) ? "complete" : "partial";
+        const isComplete = (await writer.catchUp(files)) && (!isAll || (await writer.forget(files)));
+        return { state: isComplete ? "complete" : "partial", unread: writer.unread };
       } catch (error) {
-        if (isOver()) return "partial";
+        if (isOver()) return { state: "partial", unread: [] };
         if (isBusy(error)) await delay(RETRY_MS);
-        else if (isSecond || !this.#isDiscarded(index, error)) return this.#unavailable(error);
+        else if (isSecond || !this.#isDiscarded(index, error))
+          return { state: this.#unavailable(error), unread: [] };
         else isSecond = true;
       }
     }
-    return "partial";
-  }
-
-  async #best(request: SearchRequest, onProgress: FindOptions["onProgress"]): Promise<Hits> {
-    const { matcher, sources } = request;
-    const { indexed, candidates, isCut } = this.#lookUp(request);
-    // The newest first.
-    const toRead = sources.filter((source) => source.hasMore(indexed.get(source.file))).reverse();
-    let filesToRead = toRead.length;
-    const report = (hits: readonly ScoredHit[]) => onProgress?.({ hits: hits.map(publicHit), filesToRead });
-    const early = await readCandidates(candidates, { request, report });
-    const found = [...early.hits];
-    for (const source of toRead) {
-      const before = found.length;
-      await scan(source, { request, hits: found, from: indexed.get(source.file) });
-      filesToRead -= 1;
-      report(found.slice(before));
-    }
-    const best = await readBest(found, { ...request, read: (hit) => hit });
-    return { hits: bestFirst(best.hits, matcher), isCut: isCut || early.isCut || best.isCut };
+    return { state: files.length === 0 ? "complete" : "partial", unread: [] };
   }
 
   #files({ file, session, cwd, folder }: SearchScope): string[] {
@@ -212,7 +183,8 @@ export class SessionSearch {
     if (session !== undefined) return [];
     // Names begin with the time of the session's start: the newest entries get the highest numbers.
     const files = sessionFiles({ home: this.#home, cwd, folder });
-    return files.sort((a, b) => compareText(basename(a), basename(b)) || compareText(a, b));
+    const byStart = files.map((path) => [basename(path), path] as const);
+    return byStart.sort((a, b) => (`${a}` < `${b}` ? -1 : 1)).map(([, path]) => path);
   }
 
   #sources(scope: SearchScope): SessionSource[] {
@@ -222,30 +194,44 @@ export class SessionSearch {
     return cwd === undefined ? sources : sources.filter((source) => isOfFolder(source, cwd));
   }
 
-  #lookUp({ matcher, sources, limit, perSession }: SearchRequest): LookUp {
+  /** Searches the index, after it caught up; undefined if it cannot be used. */
+  async #findIndexed(
+    query: Query,
+    sources: readonly SessionSource[],
+    options: FindOptions,
+  ): Promise<(Found & Pick<SearchFindings, "unindexed" | "unread">) | undefined> {
+    const { scope = {}, budgetMs = DEFAULT_BUDGET_MS, signal } = options;
+    const { session } = scope;
+    if (session !== undefined && session.file === undefined) return undefined;
+    const files = sources.map(({ file }) => file);
+    const { state, unread } = await this.#catchUp(files, { scope, budgetMs, signal });
+    signal?.throwIfAborted();
+    if (state === "unavailable") return undefined;
     let index: SearchIndex | undefined;
     try {
       index = this.#open();
-      if (index === undefined) return NOTHING;
-      const known = new Map(index.files().map((file) => [file.path, file]));
-      const current = sources.flatMap((source) => {
-        const file = known.get(source.file);
-        return file !== undefined && source.matches(file) ? [[file.path, file] as const] : [];
+      if (index === undefined) return undefined;
+      const opened = index;
+      const left = new Map(sources.map((source) => [source.file, source]));
+      for (const file of unread) left.delete(file);
+      const known = new Map<number, SessionSource>();
+      const postings = opened.postings(opened.files(files), (file) => {
+        const source = left.get(file.path);
+        const progress = state === "complete" ? "complete" : source?.progress(file);
+        if (source === undefined || progress === "replaced") return false;
+        known.set(file.id, source);
+        if (progress === "complete") left.delete(file.path);
+        return true;
       });
-      if (current.length === 0) return NOTHING;
-      const indexed = new Map(current);
-      const maxPerFile = CANDIDATES_PER_HIT * perSession;
-      // If hits are limited by session, the newest candidates could all be of one session.
-      const isLimited = limit !== Number.POSITIVE_INFINITY && maxPerFile === Number.POSITIVE_INFINITY;
-      const maxPerTerm = isLimited
-        ? Math.max(MAX_CANDIDATES, RANKED_PER_HIT * limit)
-        : Number.POSITIVE_INFINITY;
-      const candidates = index.candidates(matcher, { files: indexed, maxPerTerm, maxPerFile });
-      if (candidates === undefined) return NOTHING;
-      return { indexed, candidates, isCut: candidates.length >= maxPerTerm };
+      const searchable: Searchable = {
+        postings,
+        place: (entry) => opened.entry(entry),
+        source: (entry) => known.get(fileOf(entry)),
+      };
+      return { ...hitsIn(searchable, query, options), unindexed: left.size, unread };
     } catch (error) {
       if (!isBusy(error) && !this.#isDiscarded(index, error)) this.#unavailable(error);
-      return NOTHING;
+      return undefined;
     }
   }
 
@@ -291,4 +277,43 @@ function isOfFolder(source: SessionSource, cwd: string): boolean {
   } finally {
     source.close();
   }
+}
+
+async function scanned(query: Query, reading: Parameters<typeof scannedPostings>[1]): Promise<Searchable> {
+  const { postings, places } = await scannedPostings(query, reading);
+  return {
+    postings,
+    place: (entry) => places.get(entry),
+    source: (entry) => reading.sources[fileOf(entry)],
+  };
+}
+
+/** Reads the best entries until there are enough hits. An entry that several forks contain is one hit. */
+function hitsIn(
+  { postings, place, source }: Searchable,
+  query: Query,
+  { limit = DEFAULT_LIMIT, perSession = Number.POSITIVE_INFINITY, entryIds, secrets }: FindOptions,
+): Found {
+  const { entries, terms } = rankEntries(query, postings);
+  const isPerSession = perSession !== Number.POSITIVE_INFINITY;
+  let minScore: number | undefined;
+  const hits: SessionHit[] = [];
+  const seen = new Set<string>();
+  const counts = new Map<string, number>();
+  for (const { entry, score } of entries) {
+    minScore ??= isPerSession ? MIN_SHARE_PER_SESSION * score : 0;
+    if (hits.length > limit || score < minScore) break;
+    const [own, found] = [source(entry), place(entry)];
+    if (own === undefined || found === undefined) continue;
+    const { entryId, timeMs, lengthBytes } = found;
+    const count = counts.get(own.file) ?? 0;
+    const key = [entryId, timeMs, isPerSession ? own.file : lengthBytes].join(" ");
+    if (seen.has(key) || count >= perSession || entryIds?.has(entryId) === false) continue;
+    const facts = own.entryAt(found, secrets);
+    if (facts === undefined || !containsPhrases(facts.texts, query.phrases)) continue;
+    seen.add(key);
+    counts.set(own.file, count + 1);
+    hits.push(hitOf(facts, own.file, bestPlace(facts.texts, terms)));
+  }
+  return { hits: hits.slice(0, limit), more: hits.length > limit, terms };
 }

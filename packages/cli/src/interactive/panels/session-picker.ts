@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, renameSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { listSessions, openSession, type SessionSummary } from "@bonsai-agent/session";
-import { parseSearchQuery, type SearchThread } from "@bonsai-agent/session/search";
+import type { SearchThread } from "@bonsai-agent/session/search";
 import type { SessionPlace } from "../../call/session-file.ts";
 import { age, bytes, count, counted, moment } from "../../views/numbers.ts";
 import { forkWords } from "../../views/session-facts.ts";
@@ -34,8 +34,8 @@ export function pickSession(options: PickSessionOptions): Promise<SessionSummary
 
 /** One or two letters are in every session. */
 const TOO_SHORT = /^[\0-\x7f]{0,2}$/;
-/** Time between two updates of the list during a search. */
-const UPDATE_MS = 50;
+/** Time to index for one answer, before the list shows it and the search continues. */
+const INDEXING_MS = 500;
 
 /** Owner of the listed sessions and of the search in their texts. */
 class SessionPicker {
@@ -47,8 +47,8 @@ class SessionPicker {
   /** The found places of a query, by session file. */
   readonly #snippets = new Map<string, string>();
   #searched = "";
-  /** Sessions that the search has to read because the index lacks them. */
-  #filesToRead = 0;
+  /** Sessions that the search still has to index. */
+  #unindexed = 0;
   #unread = 0;
   readonly #deleted: { file: string; inTrash: string }[] = [];
 
@@ -89,7 +89,7 @@ class SessionPicker {
   #show(): void {
     const place = this.#isEverywhere ? "all folders" : wholePath(this.#options.cwd);
     const reading =
-      this.#filesToRead === 0 ? "" : ` · reading ${counted(this.#filesToRead, "session")} not yet indexed…`;
+      this.#unindexed === 0 ? "" : ` · reading ${counted(this.#unindexed, "session")} not yet indexed…`;
     const unread = Math.max(this.#skipped, this.#unread);
     this.list.update({
       title: `Sessions in ${place}${reading}`,
@@ -110,42 +110,27 @@ class SessionPicker {
     this.list.searchAgain();
   }
 
-  /** Searches the texts of the sessions and shows each first place as it is found. */
+  /** Searches the texts of the sessions, again until the index has all of them. */
   async #search(query: string, signal: AbortSignal): Promise<void> {
     this.#snippets.clear();
     this.#searched = query;
-    this.#filesToRead = 0;
+    this.#unindexed = 0;
     this.#unread = 0;
     this.#show();
     if (TOO_SHORT.test(query.trim())) return;
     const { place, cwd, search } = this.#options;
     const folder = place.folder === undefined ? {} : { folder: place.folder };
-    let updateAtMs = 0;
-    try {
-      const { hits, unread } = await search.find(parseSearchQuery(query), {
-        scope: this.#isEverywhere ? folder : { ...folder, cwd },
-        limit: this.#sessions.length,
-        perSession: 1,
-        signal,
-        onProgress: ({ hits, filesToRead }) => {
-          if (signal.aborted) return;
-          this.#filesToRead = filesToRead;
-          for (const { file, snippet } of hits)
-            if (!this.#snippets.has(file)) this.#snippets.set(file, snippet);
-          if (performance.now() < updateAtMs) return;
-          updateAtMs = performance.now() + UPDATE_MS;
-          this.#show();
-        },
-      });
-      this.#unread = unread.length;
-      // The final hits have the best place of each session.
-      for (const { file, snippet } of hits) this.#snippets.set(file, snippet);
-    } finally {
-      if (!signal.aborted) {
-        this.#filesToRead = 0;
-        this.#show();
-      }
-    }
+    const scope = this.#isEverywhere ? folder : { ...folder, cwd };
+    do {
+      const limit = Math.max(1, this.#sessions.length);
+      const found = await search.find(query, { scope, limit, perSession: 1, budgetMs: INDEXING_MS, signal });
+      signal.throwIfAborted();
+      this.#snippets.clear();
+      for (const { file, snippet } of found.hits) this.#snippets.set(file, snippet);
+      this.#unread = found.unread.length;
+      this.#unindexed = found.unindexed;
+      this.#show();
+    } while (this.#unindexed > 0);
   }
 
   #row(session: SessionSummary): PickRow {

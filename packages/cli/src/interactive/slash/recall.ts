@@ -75,7 +75,7 @@ class Recall {
       return this.list.update({ empty: "Type to search.", status: undefined });
     }
     this.list.update({ empty: "No matches yet.", status: "Searching …" });
-    const { hits, count } = await findRecalled({
+    const { hits, more } = await findRecalled({
       session: this.#session,
       search: this.#context.search,
       query,
@@ -91,7 +91,7 @@ class Recall {
       empty: this.#hasBranches
         ? "No matches."
         : "No hidden entry of this branch matches. Tab searches all branches.",
-      status: count > MAX_HITS ? "More results exist. Add words to narrow the search." : undefined,
+      status: more ? "More results exist. Add words to narrow the search." : undefined,
     });
   }
 
