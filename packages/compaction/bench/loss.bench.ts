@@ -38,7 +38,7 @@ export default async function bench(): Promise<BenchTable> {
     title: "Loss check: planted losses in summaries that state the other facts in other words",
     columns: ["facts", ...columns, ...columns.map((column) => `${column}, held out`)],
     rows: [...halves[0]!.keys()].map((key) => [key, ...halves.flatMap((scores) => cells(scores.get(key)!))]),
-    notes: ["False reports: facts that the summary states. Every third fact is lost."],
+    notes: ["False reports: facts that the summary states. Every third fact is lost. All: without terms."],
   };
 }
 
@@ -70,7 +70,7 @@ class Score {
 function scoresOf(moments: readonly Moment[]): Map<string, Score> {
   const scores = new Map<string, Score>();
   const add = (keys: readonly string[], isLost: boolean, isReported: boolean) => {
-    for (const key of [ALL, ...keys]) {
+    for (const key of keys) {
       const score = scores.get(key) ?? new Score();
       scores.set(key, score);
       score.add(isLost, isReported);
@@ -78,7 +78,7 @@ function scoresOf(moments: readonly Moment[]): Map<string, Score> {
   };
   for (const { moment, ...shape } of trialsOf(moments)) {
     const { record } = moment;
-    const { text, lost, hidesRequest } = plantedSummary({
+    const { text, lost, terms, hidesRequest } = plantedSummary({
       ...moment,
       ...shape,
       phrases: phrasesOf(moment.language),
@@ -86,10 +86,12 @@ function scoresOf(moments: readonly Moment[]): Map<string, Score> {
     const request = record.words.said.at(-1)!;
     const openRequest = { text: request.text, entryId: request.entryId ?? "" };
     const { report, lines } = checkLoss(record, { summary: text, openRequest }, Number.POSITIVE_INFINITY);
-    const keys = [shape.plant, shape.style, shape.layout];
+    const keys = [ALL, shape.plant, shape.style, shape.layout];
     for (const { kind, fact } of factsOf(record))
       add([kind, ...keys], lost.has(fact), lines.includes(outcomeLine(fact)));
-    add(["request"], hidesRequest, report.requests.lost > 0);
+    const reported = lines.at(-1)?.split(", ") ?? [];
+    for (const [term, isLost] of terms) add(["terms"], isLost, reported.includes(term));
+    add([ALL, "request"], hidesRequest, report.requests.lost > 0);
   }
   return scores;
 }

@@ -155,7 +155,8 @@ function withoutFlags(command: string): string {
     .join(" ");
 }
 
-function shortPath(word: string): string {
+/** A path's last folder and file. */
+export function shortPath(word: string): string {
   const parts = word.split("/");
   return parts.length > 2 && !word.includes("://") ? parts.slice(-2).join("/") : word;
 }

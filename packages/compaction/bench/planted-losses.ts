@@ -1,8 +1,8 @@
 import type { SpanRecord } from "../src/details.ts";
 import { type Outcome, outcomeLine } from "../src/record/outcomes.ts";
-import { termsIn } from "../src/record/sentence.ts";
+import { isMeasure, termsIn } from "../src/record/sentence.ts";
 import type { Fact } from "./annotated.ts";
-import { type Phrases, type Style, stated } from "./paraphrases.ts";
+import { type Phrases, type Style, shortPath, stated } from "./paraphrases.ts";
 
 // Summaries with known losses: every fact of the record is stated, except for the planted ones.
 
@@ -16,6 +16,8 @@ export interface PlantedSummary {
   text: string;
   /** The lost facts. */
   lost: ReadonlySet<Outcome>;
+  /** The checked terms, and whether each is lost. */
+  terms: ReadonlyMap<string, boolean>;
   /** True if the summary hides that the latest request is open. */
   hidesRequest: boolean;
 }
@@ -48,15 +50,44 @@ export function plantedSummary(options: Options): PlantedSummary {
   for (const [at, { kind, fact }] of facts.entries()) {
     const isChosen = entries.indexOf(fact.entryId) % EVERY === offset;
     const isPlanted = isNothingOpen ? kind !== "irreversible" : isChosen;
-    const written = isPlanted ? planted(kind, fact, options) : "skip";
-    if (written === "skip") sections.add(placeOf(kind, at), linesOf(fact, options));
+    const lostAs = isPlanted ? planted(kind, fact, options) : "skip";
+    if (lostAs === "skip") sections.add(placeOf(kind, at), linesOf(fact, options));
     else lost.add(fact);
-    if (written === "scatter") sections.scatter(factText(fact));
-    else if (typeof written === "object") sections.add(written.place, [written.text]);
+    if (lostAs === "scatter") sections.scatter(factText(fact));
+    else if (typeof lostAs === "object") sections.add(lostAs.place, [lostAs.text]);
   }
   if (isNothingOpen) sections.close(offset === 0 ? "(none)" : phrases.nothingOpen);
   else sections.add("next", stated({ text: requestOf(record) } as Outcome, style, undefined, phrases));
-  return { text: sections.text(phrases.filler, options.layout), lost, hidesRequest: isNothingOpen };
+  const rest = sections.text(phrases.filler, options.layout);
+  const terms = checkedTerms(record, rest);
+  const isLost = new Map(terms.map((term, at) => [term, plant in TERM_PLANTS && at % EVERY === offset]));
+  const shown = terms.flatMap((term) =>
+    isLost.get(term) ? TERM_PLANTS[plant]!(term, record) : written(term, style),
+  );
+  return { text: `${rest}\n- ${shown.join(", ")}`, lost, terms: isLost, hidesRequest: isNothingOpen };
+}
+
+/** The loss check reads so many terms. */
+const CHECKED_TERMS = 100;
+const TERMS = 12;
+
+/** The most frequent terms whose last parts the rest of the summary and other terms do not have. */
+function checkedTerms({ terms }: SpanRecord, rest: string): string[] {
+  const nameOf = (term: string) => term.split("/").at(-1)!;
+  const all = terms.uses.map(({ term }) => term).slice(0, CHECKED_TERMS);
+  const isAlone = (term: string) => all.every((other) => other === term || !other.includes(nameOf(term)));
+  return all
+    .filter((term) => !isMeasure(term) && !rest.includes(nameOf(term)) && isAlone(term))
+    .slice(0, TERMS);
+}
+
+const TERM_PLANTS: Partial<Record<Plant, (term: string, record: SpanRecord) => string[]>> = {
+  removed: () => [],
+  corrupted: (term, record) => [corrupted(term, record) ?? ""],
+};
+
+function written(term: string, style: Style): string {
+  return style === "copied" ? term : shortPath(term);
 }
 
 /** The facts without those that another fact repeats: the first part of a failed chain is an act of its own. */

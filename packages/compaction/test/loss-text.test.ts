@@ -1,4 +1,5 @@
 import { createSession, type Entry, type Session } from "@bonsai-agent/session";
+import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { LossReport } from "../src/details.ts";
@@ -111,6 +112,19 @@ describe("the recorded loss", () => {
     expect(summaryLoss(entry!, session.entry(entry!.parentId!))).toEqual({ carried: undefined, loss });
     const carrying = await compacted({ carry: ["userWords", "terms"] });
     expect(carrying.loss!.terms.lost).toBeLessThan(loss!.terms.lost);
+  });
+
+  test("a request whose task continues is open; an answered one is not checked", async () => {
+    const task = 'U"Rename parseHeader in src/router.ts." A(t1) T1:4000 A(t2) T2:2000';
+    const text = "## Request\nA renaming.\n\n## Done So Far\nAll of it.\n\n## Needed to Continue\n(none)";
+    const lossOf = async (notation: string) => {
+      const { session } = history(`U:900 A:900 | ${notation}`);
+      const settings = compactionSettings({ keepRecentTokens: 500, mask: { enabled: false } });
+      const summariser = scriptedSummariser([{}, { text }]);
+      return (await runCompaction({ session, settings, model, summariser })).loss?.requests;
+    };
+    expect(await lossOf(`${task} A(t3) T3:100`)).toEqual({ kept: 0, lost: 1, putBack: 1 });
+    expect(await lossOf(`${task} A:100`)).toEqual(none);
   });
 
   test("without the check there is nothing to be said of a loss", async () => {
