@@ -70,7 +70,7 @@ describe("an agent that needs a value of a compacted log", () => {
     expect(contentText(answer!.content)).toBe("It is /etc/ferry-91.key.");
     expect(asked.map(names)).toEqual(asked.map(() => expect.arrayContaining(["recall"])));
     const [summary] = asked[0]!.messages as Message[];
-    expect(contentText(userContent(summary!))).toContain("The tool recall opens them");
+    expect(contentText(userContent(summary!))).toContain("The tool recall opens a message");
     expect(session.projection().items.filter(({ message }) => message.role === "toolResult")).toHaveLength(2);
   });
 

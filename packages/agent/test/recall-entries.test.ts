@@ -165,11 +165,11 @@ describe("a user message left out of the summary", () => {
     const ask = recall(session);
     for (let number = 1; number <= 10; number += 1) {
       const opened = await ask({ entries: [`${number}`] });
-      expect(idsOf(opened)).toEqual([id(`u${number}`)]);
+      expect(idsOf(opened)).toEqual([id(`u${number}`), id(`a${number}`)]);
       expect(textOf(opened)).toContain(`task ${number}`);
       expect(idsOf(await ask({ query: `${number}` }))[0]).toBe(id(`u${number}`));
     }
     await expect(ask({ entries: ["11"] })).rejects.toThrow("is not hidden");
-    await expect(ask({ entries: ["99"] })).rejects.toThrow("This session has no entry 99");
+    await expect(ask({ entries: ["99"] })).rejects.toThrow("no entry or message 99");
   });
 });

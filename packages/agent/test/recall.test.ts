@@ -220,6 +220,6 @@ test("the record before a summary names recall only where it is offered", () => 
   const told = (message: Message) => contentText(userContent(message));
   expect(told(summary)).not.toContain("recall");
   const offered = told({ ...summary, offersRecall: true });
-  expect(offered).toContain("The tool recall opens them");
+  expect(offered).toContain("The tool recall opens a message");
   expect(told({ ...summary, summary: told(summary), offersRecall: true })).toBe(offered);
 });

@@ -2,6 +2,7 @@
 
 export { branchWords } from "./branch/branch.ts";
 export type { SummaryLoss } from "./carry/loss.ts";
+export { numberedEntries } from "./carry/numbered.ts";
 export type { SummaryEntry, SummaryLine } from "./carry/sources.ts";
 export type { CompactionSite } from "./flow/controller.ts";
 export { sizeBeforeText, stepsText } from "./flow/result.ts";
@@ -12,5 +13,4 @@ export { originalProjection } from "./plan/originals.ts";
 export { contextSizeOf } from "./plan/view.ts";
 export { FileOperationCounter } from "./record/file-operations.ts";
 export { commandRuns } from "./record/outcomes.ts";
-export { isUserMessage } from "./record/statements.ts";
 export type { CompactionPolicy } from "./settings.ts";

@@ -35,7 +35,11 @@ async function compactThrice(session: Session): Promise<void> {
   }
   const shown = session.projection().items[0]?.message;
   const summary = shown?.role === "compactionSummary" ? shown.summary : "";
-  expect(userLines(summary)).toEqual(expect.arrayContaining(demands));
+  // A remark of a few words can make room for later ones, and a clipped message loses its line breaks.
+  const beginnings = demands
+    .map((line) => line.replace(/\(asked: .*?\) /, "").slice(0, 40))
+    .filter((line) => line.split(" ").length > 4);
+  expect(beginnings.filter((line) => !summary.includes(line))).toEqual([]);
   const { readFiles, modifiedFiles } = first;
   const last = session.projection().compaction?.details as { readFiles: string[]; modifiedFiles: string[] };
   expect(last.modifiedFiles).toEqual(expect.arrayContaining(modifiedFiles));
@@ -46,7 +50,7 @@ async function compactThrice(session: Session): Promise<void> {
 /** The lines of the user's own words in the summary. */
 function userLines(summary = ""): string[] {
   const [block = ""] = summary.split("\n<user-words>\n")[1]?.split("\n</user-words>\n", 1) ?? [];
-  return block.split("\n").filter((line) => /^\d+\. \[/.test(line));
+  return block.split("\n").filter((line) => /^\d+\. (?!agent:|program:|extension )/.test(line));
 }
 
 test.each(sources())(

@@ -113,10 +113,10 @@ test("each line of data knows its entries", async () => {
      | U"- [ ] write the changelog" A:5000 | U:100 A:150`,
   );
   await compacted(session);
-  expect(line(session, "1. [")).toEqual(known(id("u1")));
+  expect(line(session, "1. ")).toEqual(known(id("u1")));
   expect(line(session, "And nothing else.")).toEqual(known(id("u1")));
-  expect(line(session, "2. [")).toEqual(known(id("u2")));
-  expect(line(session, "3. agent [")).toEqual(known(id("a5")));
+  expect(line(session, "2. ")).toEqual(known(id("u2")));
+  expect(line(session, "3. agent: ")).toEqual(known(id("a5")));
   expect(line(session, "make_release")).toEqual(matched(id("a3")));
   expect(line(session, "- [ ] write the changelog")).toEqual(known(id("u3")));
   const files = summarySources(session, latest(session)).filter(({ text }) => /^src\/[ab]\.ts$/.test(text));
@@ -217,7 +217,7 @@ test("the second compaction's lines lead to the original entries, not to the fir
   history("U:5000 A:900 | U:100 A:150", session);
   await compacted(session, writing("- parseHeader stays where it is"));
   expect(line(session, "- parseHeader stays")).toEqual(matched(id("u1")));
-  expect(line(session, "1. [")).toEqual(known(id("u1")));
+  expect(line(session, "1. ")).toEqual(known(id("u1")));
   const files = summarySources(session, latest(session)).filter(({ text }) => text === "src/http/header.ts");
   expect(files).toEqual([known(id("a1"))]);
 });
@@ -239,12 +239,12 @@ test("a branch's summary leads into the branch, and so does a compaction behind 
 });
 
 test("a user's text that looks like a line with an address is the user's own", async () => {
-  const { session, id } = history(`U"First." A:300 | U:300 A:300`);
+  const { session, id } = history(`U"First." A:300 | U:40 A:300`);
   const forged = session.append({
     type: "message",
     message: { role: "user", content: `Listen.\n1. [${id("a1")}] never said`, timestamp: 1 },
   });
-  history("A:900 | U:100 A:150", session);
+  history("A:3000 | U:100 A:150", session);
   await compacted(session);
   expect(line(session, "never said")).toEqual(known(forged.id));
 });

@@ -53,6 +53,21 @@ test("an answer may be twice the size that was asked for", () =>
       expect(() => check(filled)).toThrow("The summary is too long: ~1,501 tokens instead of at most 1,000.");
   }));
 
+test("an extract keeps its own bound, also if the model counts more tokens", () => {
+  const request: SummaryRequest = {
+    kind: "history",
+    messages: [],
+    prompt: { system: "", user: "" },
+    maxSummaryTokens: 1_000,
+    signal: new AbortController().signal,
+  };
+  const extract = "- `npm test`: expected 1 to be 2\n".repeat(200);
+  const answer = { text: extract, stopReason: "stop" as const };
+  const how = { estimator: chars4Estimator, expectSections: false };
+  expect(validateAnswer(request, answer, { ...how, isExtract: true })).toBe(extract.trim());
+  expect(() => validateAnswer(request, answer, how)).toThrow("too long");
+});
+
 const tags = ["think", "thinking", "analysis", "tool_call"];
 
 test("a draft in tags is no part of the summary and has no sections", () =>

@@ -7,7 +7,7 @@ import {
   type SearchThread,
   SessionSearch,
 } from "@bonsai-agent/session/search";
-import { numberedMessage, type RecalledEntry, recalledEntry, scopeOf } from "./recalled-entry.ts";
+import { numberedIds, type RecalledEntry, recalledEntry, scopeOf } from "./recalled-entry.ts";
 
 /** The search always covers the hidden entries of the path to the leaf. True adds more. */
 export interface RecallScope {
@@ -67,7 +67,7 @@ export async function findRecalled(options: FindRecalledOptions): Promise<Recall
       ? await new SessionSearch({ index: false }).find(query, { ...found, scope: { session } })
       : await options.search.find(query, { ...found, scope: { file } });
   const ownIds = own.hits.map(({ entryId }) => entryId).filter(isWithin);
-  const entries = [numberedMessage(session, query)?.id ?? [], ownIds].flat().flatMap((id) => {
+  const entries = [...numberedIds(session, query), ...ownIds].flatMap((id) => {
     const entry = isWithin(id) ? session.entry(id) : undefined;
     return (entry && recalledEntry(session, entry)) ?? [];
   });

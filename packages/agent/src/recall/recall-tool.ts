@@ -30,7 +30,7 @@ const parameters = z.object({
   entries: z
     .preprocess((ids) => (typeof ids === "string" ? ids.split(/[\s,]+/) : ids), z.array(z.string()))
     .optional()
-    .describe("Entry ids, as shown in [brackets], or numbers of user messages."),
+    .describe("Numbers of messages, or entry ids."),
   fromLine: whole.describe("First line of an entry; negative counts from its end."),
   toLine: whole,
   around: z.string().optional().describe("Only the lines around this text."),

@@ -1,4 +1,4 @@
-import { isUserMessage } from "@bonsai-agent/compaction/host";
+import { numberedEntries } from "@bonsai-agent/compaction/host";
 import {
   callParts,
   callsIn,
@@ -7,7 +7,6 @@ import {
   type ImageContent,
   isRecord,
   jsonText,
-  type Message,
   messageText,
   SecretFilter,
   type ToolCall,
@@ -175,15 +174,7 @@ interface Where {
   branches: boolean;
 }
 
-/** The user message of the current path with a number, as a summary counts them. */
-export function numberedMessage(session: Session, id: string): Entry | undefined {
-  const [, number] = /^#?(\d{1,6})\.?$/.exec(id.trim()) ?? [];
-  if (number === undefined) return undefined;
-  const isCounted = (entry: Entry) => entry.type === "message" && isUserMessage(entry.message as Message);
-  return session.path().filter(isCounted)[Number(number) - 1];
-}
-
-/** Finds the entries of ids: of entries, of tool calls, numbers of user messages, and `session/entry`. Each problem is a sentence about one id. */
+/** Finds the entries of ids: of entries, of tool calls, `session/entry`, and numbers of messages. Each problem is a sentence about one id. */
 export function resolveIds(
   ids: readonly string[],
   where: Where,
@@ -206,7 +197,8 @@ function entriesOf(id: string, where: Where): RecalledEntry[] {
   const [, sessionId, entryId] = /^([0-9a-f-]{4,36})\/(\S+)$/i.exec(id) ?? [];
   if (sessionId !== undefined) return [entryOfAnother(sessionId, entryId!, where)];
   const { session } = where;
-  const entry = session.entry(id) ?? hiddenResult(session, id) ?? numberedMessage(session, id);
+  const entry = session.entry(id) ?? hiddenResult(session, id);
+  if (entry === undefined && MESSAGE_NUMBER.test(id.trim())) return numbered(id.trim(), where);
   if (entry === undefined)
     throw new Error(`This session has no entry ${displayId(id)}. Find ids with query.`);
   const copied = copiedIds(entry);
@@ -217,6 +209,27 @@ function entriesOf(id: string, where: Where): RecalledEntry[] {
     if (own === undefined) return original.includes("/") ? entriesOf(original, where) : [];
     return copiedIds(own) === undefined ? [ownEntry(own, where)] : [];
   });
+}
+
+/** A short number, as a summary or a person writes it: longer ones are ids. */
+const MESSAGE_NUMBER = /^#?(\d{1,6})\.?$/;
+
+/** The entries of a message and of the agent's answers to it; none if the text is no number of a message. */
+export function numberedIds(session: Session, text: string): string[] {
+  const [, number] = MESSAGE_NUMBER.exec(text.trim()) ?? [];
+  return number === undefined ? [] : numberedEntries(session, Number(number));
+}
+
+/** The hidden entries of a message number. */
+function numbered(text: string, where: Where): RecalledEntry[] {
+  const { session } = where;
+  const ids = numberedIds(session, text);
+  if (ids.length === 0)
+    throw new Error(`This session has no entry or message ${displayId(text)}. Find entries with query.`);
+  const hidden = ids.filter(scopeOf(session, where));
+  if (hidden.length === 0)
+    throw new Error(`Message ${displayId(text)} is not hidden. The conversation shows it unchanged.`);
+  return hidden.map((id) => ownEntry(session.entry(id)!, where));
 }
 
 /** The ids in a result of the tool `recall`. */

@@ -224,7 +224,13 @@ function branchInput(source: BranchSource) {
     secrets,
   });
   const nothing = { pinned: [], latestRequest: undefined, closings: [], terms: [], putBack: [] };
-  const known = { ...secrets.value(filesOf(items, entries)), ...nothing, record, wordsTokens: limits.words };
+  const known = {
+    ...secrets.value(filesOf(items, entries)),
+    ...nothing,
+    record,
+    wordsTokens: limits.words,
+    namesEntries: true,
+  };
   return { ...source, items, budgets, limits, known };
 }
 

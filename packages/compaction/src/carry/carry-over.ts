@@ -35,6 +35,8 @@ export interface CarryOver extends FileLists {
   terms: readonly string[];
   /** Facts that the prose left out and the loss check added, as lines. */
   putBack: readonly string[];
+  /** True if the lines of the user's words name their entries, because the numbers of a branch start anew. */
+  namesEntries?: boolean | undefined;
   /** True for a short span, whose summary carries no terms, no files and no added facts. */
   isBrief?: boolean | undefined;
   /** Texts of extensions, for this compaction only. */
@@ -216,9 +218,9 @@ export function carriedCounts(carried: CarriedWords): CarriedCounts {
 
 /** The user's words, as lines, without the latest request, which has its own block. */
 export function carriedWords(carried: CarriedWords): string[] {
-  const { wordsTokens, latestRequest, closings } = carried;
+  const { wordsTokens, latestRequest, closings, namesEntries } = carried;
   if (wordsTokens === 0) return [];
-  return wordLines(shownWords(carried), { without: latestRequest?.entryId, closings });
+  return wordLines(shownWords(carried), { without: latestRequest?.entryId, closings, namesEntries });
 }
 
 function shownWords({ record: { words }, wordsTokens, focus }: CarriedWords): UserWords {
@@ -227,10 +229,16 @@ function shownWords({ record: { words }, wordsTokens, focus }: CarriedWords): Us
     : { ...words, said: [], leftOut: words.leftOut + words.said.length };
 }
 
-type CarriedWords = Pick<CarryOver, "record" | "wordsTokens" | "focus" | "latestRequest" | "closings">;
+type CarriedWords = Pick<
+  CarryOver,
+  "record" | "wordsTokens" | "focus" | "latestRequest" | "closings" | "namesEntries"
+>;
 
 /** The details of a summary without its manifest: the carried data and the prose. */
-export function summaryDetails({ extensions, pinned, closings, ...carried }: CarryOver, prose: string) {
+export function summaryDetails(
+  { extensions, pinned, closings, namesEntries: _, ...carried }: CarryOver,
+  prose: string,
+) {
   return {
     ...carried,
     prose,
@@ -328,7 +336,7 @@ export function previousProse(entry: CompactionEntry | undefined): string | unde
 function storedProse(entry: CompactionEntry): string {
   const { prose = "", closings, manifest } = storedDetails(entry);
   if (prose.trim() !== "") {
-    const said = closings.map(closingLine);
+    const said = closings.map((closing) => closingLine(closing));
     const whole = paragraphs([prose, said.length === 0 ? "" : [SAID, ...said].join("\n")]);
     return manifest?.splitTurn === true ? safeProse(whole) : escapeMarks(whole);
   }

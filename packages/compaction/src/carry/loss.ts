@@ -16,7 +16,6 @@ import {
 import type { ViewItem } from "../plan/view.ts";
 import { newestLines, outcomeLine } from "../record/outcomes.ts";
 import { clippedLine, isMeasure, termsIn, textsIn } from "../record/sentence.ts";
-import { address } from "../record/statements.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { type CarryOver, carriedBlocks } from "./carry-over.ts";
 import { ShownFacts } from "./shown-facts.ts";
@@ -71,7 +70,10 @@ export function checkLoss(
     const [kind] = named;
     const places = kind === "openTodos" ? listed : shown;
     const lost = outcomes[kind].filter((outcome) => !places.some((place) => place.has(outcome)));
-    const putBack = back.add(headingOf(named), lost.map(outcomeLine));
+    const putBack = back.add(
+      headingOf(named),
+      lost.map((fact) => outcomeLine(fact)),
+    );
     return [kind, count(outcomes[kind].length, lost.length, putBack)] as const;
   });
   const context = paragraphs([summary, kept, carried]).toLowerCase();
@@ -101,7 +103,7 @@ function headingOf([, noun]: readonly [kind: string, noun: string]): string {
 }
 
 function requestLine({ text, entryId }: { text: string; entryId: string }): string {
-  return `- ${clippedLine(text, MAX_REQUEST_CHARS)}${address(entryId)}`;
+  return `- ${clippedLine(text, MAX_REQUEST_CHARS)} [${entryId}]`;
 }
 
 /** A path's last folder and file; other terms stay whole. */

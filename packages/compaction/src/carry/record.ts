@@ -292,7 +292,7 @@ function earlierRecord({ previous, ...plan }: CompactionPlan, source: RecordSour
 }
 
 /** The latest valid record on a path, and the index of the first entry that it does not cover. */
-function formerRecord(path: readonly Entry[]): { record?: SpanRecord; from: number } {
+export function formerRecord(path: readonly Entry[]): { record?: SpanRecord; from: number } {
   const undone = new UndoneCompactions();
   for (const entry of path.toReversed()) {
     undone.addOlder(entry);

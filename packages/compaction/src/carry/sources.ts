@@ -58,7 +58,7 @@ class SourcedLines {
   /** Source entries by line. */
   readonly #outcomes: ReadonlyMap<string, string | undefined>;
   readonly #entryOfTerm: ReadonlyMap<string, string | undefined>;
-  readonly #statements: readonly { entryId: string; words: ReadonlySet<string> }[];
+  readonly #statements: readonly RecordedStatement[];
   readonly #entryOfFile: ReadonlyMap<string, string>;
   /** One for each line of the block of pins. */
   readonly #pins: (string | undefined)[];
@@ -75,8 +75,10 @@ class SourcedLines {
     const outcomes = Object.values(record.outcomes).flat();
     this.#outcomes = new Map(outcomes.map((outcome) => [escapeMarks(outcomeLine(outcome)), outcome.entryId]));
     this.#entryOfTerm = new Map(record.terms.uses.map(({ term, entryId }) => [term, entryId]));
-    this.#statements = [...record.words.said, ...record.closings].flatMap(({ text, entryId }) =>
-      entryId === undefined ? [] : [{ entryId, words: contentWords(text) }],
+    const { words, closings } = record;
+    this.#statements = [...words.said.map((one) => ({ ...one, isSaid: true })), ...closings].flatMap(
+      ({ text, entryId, ...place }) =>
+        entryId === undefined ? [] : [{ ...place, entryId, words: contentWords(text) }],
     );
     const pins = span.pins(pinned);
     this.#pins = pinned.flatMap((text) => text.split("\n").map(() => pins.get(text)));
@@ -111,12 +113,8 @@ class SourcedLines {
   /** The message of the record that has most of the line's words. */
   #quoted(line: string): string[] {
     const words = [...contentWords(line)];
-    let best = { shared: Math.max(MIN_SHARED_WORDS, words.length * MIN_SHARED) - 1, entryId: "" };
-    for (const statement of this.#statements) {
-      const shared = words.filter((word) => statement.words.has(word)).length;
-      if (shared > best.shared) best = { shared, entryId: statement.entryId };
-    }
-    return this.#span.known([best.entryId]);
+    const least = Math.max(MIN_SHARED_WORDS, words.length * MIN_SHARED);
+    return this.#span.known([bestOf(this.#statements, words, least) ?? ""]);
   }
 
   #sourceIn(place: string, text: string): Source {
@@ -147,9 +145,38 @@ class SourcedLines {
   /** The source of a line of a message, or of its continuation; empty for the introduction. */
   #saidSource(line: string): Source {
     if (line.startsWith("  ") || line === "") return this.#current;
-    const said = /^\d+\. (?:agent )?(?:\[([^[\]\s]+)\])?/.exec(line);
-    return said === null ? "" : said[1];
+    const [said, number, entryId, by] =
+      /^(\d+)\. (?:\[([^[\]\s]+)\])?((?:agent|program|extension \S+):)?/.exec(line) ?? [];
+    if (said === undefined || entryId !== undefined) return entryId ?? "";
+    const own = this.#statements.filter(
+      ({ turn, isSaid = false, isOnBranch }) =>
+        turn === Number(number) && isSaid === (by === undefined) && !isOnBranch,
+    );
+    return bestOf(own, [...contentWords(line)], 0);
   }
+}
+
+/** A message or a statement of the record. */
+interface RecordedStatement {
+  turn: number;
+  isSaid?: boolean;
+  isOnBranch?: boolean | undefined;
+  entryId: string;
+  words: ReadonlySet<string>;
+}
+
+/** The entry of the statement with most of the words, if it has at least `least` of them. */
+function bestOf(
+  statements: readonly RecordedStatement[],
+  words: readonly string[],
+  least: number,
+): string | undefined {
+  let best: { shared: number; entryId?: string } = { shared: least - 1 };
+  for (const { entryId, words: own } of statements) {
+    const shared = words.filter((word) => own.has(word)).length;
+    if (shared > best.shared) best = { shared, entryId };
+  }
+  return best.entryId;
 }
 
 function isBlankOrHeading(line: string): boolean {

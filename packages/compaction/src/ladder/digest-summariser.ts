@@ -3,7 +3,13 @@ import { type CarryOver, carriedTokens, replacedTokens, summaryText } from "../c
 import { recordAfter } from "../carry/record.ts";
 import type { CompactionPlan } from "../plan/cut.ts";
 import { digestText } from "../record/digest.ts";
-import { otherClosings, summaryProse } from "../record/statements.ts";
+import { dividedTokens, type Part } from "../record/shares.ts";
+import {
+  closingsTokens,
+  otherClosings,
+  wordsTokens as statedTokens,
+  summaryProse,
+} from "../record/statements.ts";
 import type { Summariser, SummaryKind, SummaryRequest } from "../summariser.ts";
 import type { Run } from "./run.ts";
 
@@ -70,11 +76,11 @@ interface DigestedSpan {
 const DIGEST_TOKENS = { usual: 6_000, free: 4, perCompaction: 390, maxAdded: 1_550, min: 600 };
 /** Shares of the window and of the newly summarised span: a digest has to shrink the context. */
 const DIGEST_SHARE = { window: 0.04, maxWindow: 0.15, span: 0.6, shortSpan: 0.8 };
-/** Share of the records in the space beside the user's words; the agent's answers get the rest. */
-const RECORDS_SHARE = 0.6;
-/** Upper bound for the agent's answers. */
-const CLOSINGS_TOKENS = 1_800;
-const MIN_PROSE_TOKENS = 1_300;
+/** The part of a digest's tokens that each of its parts gets if not everything fits. */
+const SHARES = { records: 2, words: 7, closings: 2 };
+/** Upper bound for the agent's answers, if everything fits. */
+const CLOSINGS_TOKENS = 2_200;
+const MIN_PROSE_TOKENS = 1_000;
 
 function digestTokens({ record }: CarryOver, { plan, run }: DigestedSpan): number {
   const { windowTokens = DEFAULT_WINDOW_TOKENS } = run.budgets;
@@ -93,25 +99,36 @@ const DEFAULT_WINDOW_TOKENS = DIGEST_TOKENS.usual / DIGEST_SHARE.window;
 
 /** Tokens of the digest's prose beside everything that is carried around it. */
 export function digestProseTokens(carried: CarryOver, span: DigestedSpan): number {
-  const share = carried.wordsTokens > 0 ? RECORDS_SHARE : 1;
-  const most = Math.floor(share * leftTokens("", carried, span));
+  const records = { need: Number.POSITIVE_INFINITY, share: SHARES.records };
+  const most = dividedTokens(leftTokens("", carried, span), { records, ...statementParts(carried) }).records;
   return Math.max(Math.min(MIN_PROSE_TOKENS, digestTokens(carried, span) / 2), most);
 }
 
-/** Adds the agent's answers, in order between the user's words, because either can revise the other. */
-export function withClosings(prose: string, carried: CarryOver, span: DigestedSpan): CarryOver {
+/** Divides the rest of the digest between the user's words and the agent's answers between them. */
+export function withStatements(prose: string, carried: CarryOver, span: DigestedSpan): CarryOver {
   if (carried.wordsTokens === 0) return carried;
-  const maxTokens = Math.min(leftTokens(prose, carried, span), CLOSINGS_TOKENS);
+  const tokens = dividedTokens(leftTokens(prose, carried, span), statementParts(carried));
+  const closings = otherClosings(carried.record.closings, {
+    maxTokens: tokens.closings,
+    focus: span.run.focus,
+  });
+  return { ...carried, wordsTokens: Math.min(carried.wordsTokens, tokens.words), closings };
+}
+
+function statementParts(carried: CarryOver): Record<"words" | "closings", Part> {
+  const { record, wordsTokens } = carried;
+  if (wordsTokens === 0) return { words: { need: 0, share: 0 }, closings: { need: 0, share: 0 } };
+  const closings = Math.min(CLOSINGS_TOKENS, closingsTokens(record.closings));
   return {
-    ...carried,
-    closings: otherClosings(carried.record.closings, { maxTokens, focus: span.run.focus }),
+    words: { need: Math.min(wordsTokens, statedTokens(record.words)), share: SHARES.words },
+    closings: { need: closings, share: SHARES.closings },
   };
 }
 
-/** Tokens of a digest beside this prose, the other carried data and the index of terms. */
+/** Tokens of a digest beside this prose, the index of terms and the carried data without the user's words. */
 function leftTokens(prose: string, carried: CarryOver, span: DigestedSpan): number {
   const { settings, budgets } = span.run;
   const { terms } = carriedTokens(span.plan, settings, budgets.windowTokens);
-  const text = summaryText(prose, { ...carried, extensions: {} });
+  const text = summaryText(prose, { ...carried, wordsTokens: 0, extensions: {} });
   return Math.max(0, digestTokens(carried, span) - estimateTokens(text) - terms);
 }

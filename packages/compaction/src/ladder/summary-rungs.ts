@@ -23,7 +23,7 @@ import type { CompactionSettings } from "../settings.ts";
 import type { Summariser, SummaryKind } from "../summariser.ts";
 import { askSummary, fitsWhole, RunCost, wholeSpan } from "./ask.ts";
 import { refusedPartTokens, summariseInChunks } from "./chunks.ts";
-import { digestProseTokens, withClosings } from "./digest-summariser.ts";
+import { digestProseTokens, withStatements } from "./digest-summariser.ts";
 import type { Span, SummaryJob } from "./prompt.ts";
 import type { Draft, LadderState, LaidSummary, Run, Rung, RungFailure } from "./run.ts";
 
@@ -226,7 +226,7 @@ function laidState(state: LadderState, given: Draft, known: CarryOver, run: Run)
   const most = carriedTokens(plan, run.settings, run.budgets.windowTokens);
   const ownTerms = own === undefined || own.carry.includes("terms") ? most.terms : 0;
   const { carried, loss } = checkedCarryOver(
-    isExtract ? withClosings(draft.prose, known, { plan, run }) : known,
+    isExtract ? withStatements(draft.prose, known, { plan, run }) : known,
     {
       prose: draft.prose,
       kept: plan.kept,

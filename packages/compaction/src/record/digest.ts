@@ -1,15 +1,18 @@
 import { estimateTokens } from "@bonsai-agent/messages";
 import { counted } from "@bonsai-agent/messages/numbers";
 import type { SpanRecord } from "../details.ts";
-import { newestLines, outcomeLine } from "./outcomes.ts";
-import { clippedTexts, reportShape } from "./sentence.ts";
+import { linesTokens, type Outcome, outcomeLine, outcomeLines } from "./outcomes.ts";
+import { selectedTexts } from "./selection.ts";
+import { dividedTokens } from "./shares.ts";
 import {
   clippedClosings,
   clippedWords,
   closingLine,
+  closingsTokens,
   lastAnswer,
   otherClosings,
   wordLines,
+  wordsTokens,
 } from "./statements.ts";
 
 interface DigestOptions {
@@ -27,14 +30,17 @@ interface DigestOptions {
 }
 
 const INTRODUCTION =
-  "[This extract was made without a model. It quotes the session, oldest first, and draws no conclusions. Brackets name the entry of a line.]";
+  "[This extract was made without a model. It quotes the session, oldest first, and draws no conclusions.]";
 const EARLIER = "## Earlier summary";
 const BRANCH = "# Summary of another branch";
 /** The level of plain text, below every heading. */
 const TEXT_LEVEL = 7;
 
-/** Upper bound of each part, as a share of the tokens left when the part is added. */
-const SHARES = { irreversible: 0.3, failing: 0.5, todos: 0.6, standing: 0.6, earlier: 0.6, words: 0.7 };
+/** The part of the budget that each section gets if not everything fits. */
+const SHARES = { irreversible: 6, failing: 6, todos: 3, standing: 2, earlier: 4, conversation: 30 };
+const CONVERSATION_SHARES = { words: 7, closings: 3 };
+/** The tokens of the sentences that introduce a conversation. */
+const INTRODUCTION_TOKENS = 70;
 
 /** Builds a summary from quotes and records. The same record gives the same digest. Never returns an empty text. */
 export function digestText(options: DigestOptions): string {
@@ -50,61 +56,59 @@ export function digestText(options: DigestOptions): string {
 
 /** Returns about `maxTokens` tokens at most. */
 function textWithin(options: DigestOptions): string {
-  const { record, earlierSummary = "", branchSummaries = [], maxTokens, focus } = options;
+  const { record, earlierSummary = "", branchSummaries = [], focus } = options;
   const { failing, irreversible, openTodos } = record.outcomes;
-  const budget = new Budget(maxTokens - estimateTokens(INTRODUCTION) - HEADINGS_TOKENS);
-  const undone = budget.newest(irreversible.map(outcomeLine), SHARES.irreversible);
-  const failed = budget.newest(failing.map(outcomeLine), SHARES.failing);
-  const todos = budget.newest(openTodos.map(outcomeLine), SHARES.todos);
-  const standing = budget.take(standingLines(record, budget.left * SHARES.standing, focus));
-  const notes = [notesOf(earlierSummary), ...branchSummaries.map((summary) => branchNotes(summary, record))];
-  const earlier = budget.take(clippedNotes(notes.join("\n"), budget.left * SHARES.earlier));
-  const said = options.carriesUserWords ? [] : conversationLines(record, budget.left, focus);
+  const branches = branchSummaries.map((summary) => branchNotes(summary, record));
+  const notes = [notesOf(earlierSummary), ...branches].join("\n");
+  const { words, closings } = record;
+  const saidTokens = options.carriesUserWords
+    ? 0
+    : INTRODUCTION_TOKENS + wordsTokens(words) + closingsTokens(closings);
+  const need = (share: number, tokens: number) => ({ share, need: tokens });
+  const tokens = dividedTokens(options.maxTokens - estimateTokens(INTRODUCTION) - HEADINGS_TOKENS, {
+    irreversible: need(SHARES.irreversible, linesTokens(irreversible.map((done) => outcomeLine(done)))),
+    failing: need(SHARES.failing, linesTokens(failing.map((failed) => outcomeLine(failed)))),
+    todos: need(SHARES.todos, linesTokens(openTodos.map((todo) => outcomeLine(todo)))),
+    standing: need(SHARES.standing, linesTokens(standingLines(record, Number.POSITIVE_INFINITY))),
+    earlier: need(SHARES.earlier, linesTokens(notes.split("\n"))),
+    conversation: need(SHARES.conversation, saidTokens),
+  });
   const parts = [
-    section(EARLIER, earlier),
-    section("## Conversation", said),
-    section("## Irreversible commands", undone),
-    section("## Failing commands", failed),
-    section("## Open to-dos", todos),
-    section("## Last answer", standing),
+    section(EARLIER, clippedNotes(notes, tokens.earlier)),
+    section("## Conversation", saidTokens === 0 ? [] : conversationLines(record, tokens.conversation, focus)),
+    section("## Irreversible commands", countedLines(irreversible, tokens.irreversible)),
+    section("## Failing commands", countedLines(failing, tokens.failing)),
+    section("## Open to-dos", countedLines(openTodos, tokens.todos)),
+    section("## Last answer", standingLines(record, tokens.standing, focus)),
   ].filter((part) => part !== "");
   return [INTRODUCTION, ...(parts.length === 0 ? [countsOf(record)] : parts)].join("\n\n");
 }
 
 function conversationLines({ words, closings }: SpanRecord, maxTokens: number, focus?: string): string[] {
-  const said = clippedWords(words, { maxTokens: maxTokens * SHARES.words, focus });
-  const left = maxTokens - estimateTokens(wordLines(said).join("\n"));
-  return wordLines(said, { closings: otherClosings(closings, { maxTokens: left, focus }) });
+  const tokens = dividedTokens(maxTokens - INTRODUCTION_TOKENS, {
+    words: { need: wordsTokens(words), share: CONVERSATION_SHARES.words },
+    closings: { need: closingsTokens(closings), share: CONVERSATION_SHARES.closings },
+  });
+  const said = clippedWords(words, { maxTokens: tokens.words, focus });
+  return wordLines(said, { closings: otherClosings(closings, { maxTokens: tokens.closings, focus }) });
 }
 
 /** The last answer, clipped to `maxTokens`. */
 function standingLines({ closings }: SpanRecord, maxTokens: number, focus?: string): string[] {
   const last = lastAnswer(closings);
   if (last === undefined) return [];
-  return clippedClosings([{ ...last, isInterim: false }], { maxTokens, focus }).map(closingLine);
+  return clippedClosings([{ ...last, isInterim: false }], { maxTokens, focus }).map((closing) =>
+    closingLine(closing),
+  );
 }
 
 const HEADINGS_TOKENS = 60;
 
-/** Counts the tokens left for the next parts. */
-class Budget {
-  left: number;
-
-  constructor(tokens: number) {
-    this.left = Math.max(0, tokens);
-  }
-
-  /** The newest lines that fit into a share of the tokens left, after a line with the number of omitted ones. */
-  newest(lines: readonly string[], share: number): string[] {
-    const kept = newestLines(lines, this.left * share);
-    const leftOut = lines.length - kept.length;
-    return this.take(leftOut === 0 ? kept : [`(${counted(leftOut, "earlier line")} left out.)`, ...kept]);
-  }
-
-  take(lines: readonly string[]): string[] {
-    this.left = Math.max(0, this.left - lines.reduce((sum, line) => sum + estimateTokens(line) + 1, 0));
-    return [...lines];
-  }
+/** The outcomes that fit, after a line with the number of omitted ones. */
+function countedLines(outcomes: readonly Outcome[], maxTokens: number): string[] {
+  const kept = outcomeLines(outcomes, maxTokens);
+  const leftOut = outcomes.length - kept.length;
+  return leftOut === 0 ? kept : [`(${counted(leftOut, "earlier line")} left out.)`, ...kept];
 }
 
 /** True for a text from {@link digestText}. */
@@ -136,8 +140,7 @@ function branchNotes(summary: string, { words, closings }: SpanRecord): string {
 function clippedNotes(notes: string, maxTokens: number): string[] {
   const lines = notes.split("\n").filter((line) => line.trim() !== "");
   const said = lines.map((line) => (isHeading(line) ? "" : line));
-  const options = { maxTokens, tokensBeside: () => 1, recency: 0, shapeOf: reportShape };
-  const kept = clippedTexts(said, options);
+  const kept = selectedTexts(said, { maxTokens, tokensBeside: () => 1 });
   const shown: string[] = [];
   let levelBelow = 0;
   for (let at = lines.length - 1; at >= 0; at--) {

@@ -19,7 +19,7 @@ import {
 } from "./commands.ts";
 import { decisiveLine, EXIT_LINE, PLACED_ERROR, RAISED_ERROR } from "./error-line.ts";
 import { clippedLine, isMeasure, termsIn, textsIn } from "./sentence.ts";
-import { address, type SourceMessage } from "./statements.ts";
+import type { SourceMessage } from "./statements.ts";
 import { afterTodos, boxesOf, type ListedTodo, listOf } from "./todos.ts";
 
 /** Maximum length of each list; the oldest are dropped first. */
@@ -159,28 +159,47 @@ function isSameFolder(a: string | undefined, b: string | undefined): boolean {
 
 export type Outcome = Outcomes[keyof Outcomes][number];
 
-/** The line of an outcome in a summary, with its entry. */
-export function outcomeLine(outcome: Outcome): string {
-  return `- ${outcomeText(outcome)}${address(outcome.entryId)}`;
+/** The line of an outcome in a summary. */
+export function outcomeLine(outcome: Outcome, maxChars = Number.POSITIVE_INFINITY): string {
+  return `- ${outcomeText(outcome, maxChars)}`;
 }
 
-function outcomeText(outcome: Outcome): string {
-  if ("text" in outcome) return `[ ] ${outcome.text}`;
+function outcomeText(outcome: Outcome, maxChars: number): string {
+  const clip = (text: string) => (text.length <= maxChars ? text : clippedLine(text, maxChars));
+  if ("text" in outcome) return `[ ] ${clip(outcome.text)}`;
   if ("times" in outcome) {
     const times = outcome.times > 1 ? ` (${outcome.times} times)` : "";
-    return `\`${outcome.command}\`${times}${outcome.result === undefined ? "" : `: ${outcome.result}`}`;
+    return `\`${clip(outcome.command)}\`${times}${outcome.result === undefined ? "" : `: ${clip(outcome.result)}`}`;
   }
-  return `\`${outcome.key}\`${outcome.line === "" ? "" : `: ${outcome.line}`}`;
+  return `\`${clip(outcome.key)}\`${outcome.line === "" ? "" : `: ${clip(outcome.line)}`}`;
 }
 
-/** The newest lines that fit into `maxTokens`. */
+/** Maximum lengths of the parts of a line: the first at which all outcomes fit. */
+const LINE_CHARS = [Number.POSITIVE_INFINITY, 140, 90, 60];
+
+/** The outcomes that fit into `maxTokens`, as lines. Shortens all of them before it drops an old one. */
+export function outcomeLines(outcomes: readonly Outcome[], maxTokens: number): string[] {
+  for (const chars of LINE_CHARS) {
+    const lines = outcomes.map((outcome) => outcomeLine(outcome, chars));
+    if (linesTokens(lines) <= maxTokens || chars === LINE_CHARS.at(-1)) return newestLines(lines, maxTokens);
+  }
+  return [];
+}
+
+export function linesTokens(lines: readonly string[]): number {
+  return lines.reduce((sum, line) => sum + estimateTokens(line) + 1, 0);
+}
+
+/** The newest lines that fit into `maxTokens`, without those that are too long for what is left. */
 export function newestLines(lines: readonly string[], maxTokens: number): string[] {
-  let tokens = 0;
-  const from = lines.findLastIndex((line) => {
-    tokens += estimateTokens(line) + 1;
-    return tokens > maxTokens;
-  });
-  return lines.slice(from + 1);
+  let left = maxTokens;
+  const fits = (line: string) => {
+    const tokens = estimateTokens(line) + 1;
+    if (tokens > left) return false;
+    left -= tokens;
+    return true;
+  };
+  return lines.toReversed().filter(fits).toReversed();
 }
 
 /** A finished shell command that a tool or the user ran. */

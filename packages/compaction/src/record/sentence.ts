@@ -1,4 +1,4 @@
-import { estimateTokens, shortened, textHead } from "@bonsai-agent/messages";
+import { shortened, textHead } from "@bonsai-agent/messages";
 import { textTail } from "@bonsai-agent/messages/host";
 
 const MAX_SENTENCE_CHARS = 600;
@@ -42,11 +42,6 @@ export function routineShape(sentence: string): string {
     .replaceAll(/[\p{N}]+/gu, "#")
     .replaceAll(/[^\p{L}\p{M}#]+/gu, " ")
     .trim();
-}
-
-/** The normal form with a mark for each number. Repeated reports share one shape. */
-export function reportShape(sentence: string): string {
-  return normalForm(sentence).replaceAll(/\p{N}+/gu, "#");
 }
 
 const UNSPACED_RUN = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]+/gu;
@@ -133,154 +128,6 @@ export function textsIn(value: unknown, levels = 4): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null || levels === 0) return [];
   return Object.values(value).flatMap((each) => textsIn(each, levels - 1));
-}
-
-/** Replaces omitted sentences. */
-const LEFT_OUT = "…";
-
-interface Statement {
-  /** The index of its text. */
-  of: number;
-  /** True for the first statement of its text: it tends to name the topic. */
-  isLead: boolean;
-  text: string;
-  tokens: number;
-  /** Statements with the same form are equal. */
-  form: string;
-  /** Statements with the same shape count as repetitions. */
-  shape: string;
-  isSpecific: boolean;
-  /** Words and terms. */
-  subject: readonly string[];
-  rank: number;
-}
-
-/** The budget and the ranking for one kind of statement. */
-export interface ClipOptions {
-  maxTokens: number;
-  /** The tokens that a message needs besides its text. */
-  tokensBeside: (at: number) => number;
-  /** Rank bonus of the newest statement; the oldest gets 0. */
-  recency: number;
-  shapeOf: (sentence: string) => string;
-  /** Extra rank for the sentences of a text. Default: 0. */
-  worthOf?: (at: number) => number;
-  /** The topic to prefer. Default: none. */
-  focus?: string | undefined;
-}
-
-/**
- * Keeps the highest-ranked sentences that fit, in their order; undefined for a text without any. Specific, recent and
- * on-topic sentences rank high, repetitions low.
- *
- * Invariant: a statement is never dropped before an earlier one on the same subject.
- */
-export function clippedTexts(texts: readonly string[], options: ClipOptions): (string | undefined)[] {
-  const { maxTokens, tokensBeside } = options;
-  const whole = texts.map((text, at) => estimateTokens(text) + tokensBeside(at));
-  if (whole.reduce((sum, tokens) => sum + tokens, 0) <= maxTokens) return [...texts];
-  const statements = rankedStatements(texts, options);
-  const order = statements
-    .map((_, at) => at)
-    .sort((a, b) => statements[b]!.rank - statements[a]!.rank || b - a);
-  const kept = new Set<Statement>();
-  const messages = new Set<number>();
-  let tokens = 0;
-  for (const at of order) {
-    const statement = statements[at]!;
-    const size =
-      statement.tokens + (messages.has(statement.of) ? 0 : tokensBeside(statement.of) + MARK_TOKENS);
-    if (tokens + size > maxTokens) break;
-    tokens += size;
-    kept.add(statement);
-    messages.add(statement.of);
-  }
-  const byText = Map.groupBy(statements, ({ of }) => of);
-  return texts.map((text, of) => keptText(text, byText.get(of) ?? [], kept));
-}
-
-const MARK_TOKENS = 3;
-
-function keptText(text: string, own: readonly Statement[], kept: ReadonlySet<Statement>): string | undefined {
-  if (own.length === 0) return undefined;
-  const tokens = own.reduce((sum, statement) => sum + statement.tokens, 0);
-  // If a sentence was clipped, the whole text has more tokens than its sentences.
-  if (own.every((statement) => kept.has(statement)) && estimateTokens(text) <= tokens) return text;
-  const parts: string[] = [];
-  for (const statement of own) {
-    if (kept.has(statement)) parts.push(statement.text);
-    else if (parts.at(-1) !== LEFT_OUT) parts.push(LEFT_OUT);
-  }
-  return parts.every((part) => part === LEFT_OUT) ? undefined : parts.join(" ");
-}
-
-/** A word in at most this many statements counts as their topic. */
-const RARE = 3;
-const WEIGHT = {
-  specific: 2,
-  information: 1.5,
-  lead: 1.5,
-  focus: 4,
-  repeated: -20,
-};
-
-/** Ranks a statement at least as high as each earlier one on its subject: it may revoke that one. */
-function rankedStatements(texts: readonly string[], options: ClipOptions): Statement[] {
-  const { recency, worthOf, focus = "" } = options;
-  const statements = statementsIn(texts, options);
-  const last = new Map(statements.map(({ form }, at) => [form, at]));
-  const uses = countEach(statements.flatMap(({ subject }) => subject));
-  const focused = new Set([...contentWords(focus), ...termsIn(focus)]);
-  const repeats = countEach(statements.map(({ shape }) => shape));
-  const highest = new Map<string, number>();
-  statements.forEach((statement, at) => {
-    const { of, isLead, form, shape, isSpecific, subject } = statement;
-    const rare = subject.filter((word) => uses.get(word)! <= RARE);
-    const rank =
-      (isSpecific ? WEIGHT.specific : 0) +
-      WEIGHT.information * Math.min(1, rare.length / 3) +
-      (last.get(form) === at ? 0 : WEIGHT.repeated) +
-      (isLead ? WEIGHT.lead / repeats.get(shape)! : 0) +
-      // A repeated shape carries little information.
-      -Math.log2(repeats.get(shape)!) +
-      (subject.some((word) => focused.has(word)) ? WEIGHT.focus : 0) +
-      (worthOf?.(of) ?? 0) +
-      (recency * at) / statements.length;
-    statement.rank = Math.max(rank, ...rare.map((word) => highest.get(word) ?? rank));
-    for (const word of rare) highest.set(word, statement.rank);
-  });
-  return statements;
-}
-
-function statementsIn(texts: readonly string[], { shapeOf }: ClipOptions): Statement[] {
-  // A message can repeat one sentence hundreds of times.
-  const read = new Map<string, ReturnType<typeof readSentence>>();
-  return texts.flatMap((text, of) =>
-    sentencesOf(text).map((sentence, at) => {
-      const known = read.get(sentence) ?? readSentence(sentence, shapeOf);
-      read.set(sentence, known);
-      return { ...known, of, isLead: at === 0, rank: 0 };
-    }),
-  );
-}
-
-function readSentence(sentence: string, shapeOf: ClipOptions["shapeOf"]) {
-  const text = unmarked(sentence);
-  const form = normalForm(text);
-  const terms = termsIn(text);
-  return {
-    text,
-    tokens: estimateTokens(text) + 1,
-    form,
-    shape: shapeOf(text),
-    isSpecific: terms.size > 0,
-    subject: [...new Set([...wordsIn(form), ...terms])],
-  };
-}
-
-/** Removes the marks of an earlier clipping from both ends. */
-function unmarked(sentence: string): string {
-  return sentence.replace(/^…\s+/, "").replace(/\s+…$/, "");
 }
 
 /** Counts each distinct value. */

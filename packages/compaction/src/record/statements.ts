@@ -22,16 +22,8 @@ import {
 import { counted } from "@bonsai-agent/messages/numbers";
 import type { Closing, SaidMessage, SpanRecord, UserWords } from "../details.ts";
 import { fileMark, PASTED, withoutPastes } from "./pasted.ts";
-import {
-  type ClipOptions,
-  clippedTexts,
-  countEach,
-  isQuestion,
-  normalForm,
-  routineShape,
-  sentencesOf,
-  wordCount,
-} from "./sentence.ts";
+import { type SelectionOptions, selectedTexts } from "./selection.ts";
+import { countEach, isQuestion, normalForm, routineShape, sentencesOf, wordCount } from "./sentence.ts";
 
 /** A message, and its entry if it has one. */
 export interface SourceMessage {
@@ -211,12 +203,8 @@ export function joinedWords(earlier: UserWords, said: readonly SaidMessage[]): U
   };
 }
 
-/** Rank bonus of the newest statement over the oldest: it may revoke that one. */
-const RECENCY = { words: 2, closings: 3 };
-/** The tokens of a line besides its text: number, author and entry. */
-const LINE_TOKENS = { words: 9, closings: 10 };
-/** Rank of an interim statement, relative to the last one of a turn. */
-const INTERIM = -3;
+/** The tokens of a line besides its text: number and author. */
+const LINE_TOKENS = { words: 3, closings: 4 };
 
 interface StatementsOptions {
   maxTokens: number;
@@ -224,12 +212,9 @@ interface StatementsOptions {
   focus?: string | undefined;
 }
 
-function clipped<Item extends { text: string }>(
-  items: readonly Item[],
-  options: Omit<ClipOptions, "shapeOf">,
-): Item[] {
+function clipped<Item extends { text: string }>(items: readonly Item[], options: SelectionOptions): Item[] {
   const own = items.map(({ text }) => text);
-  const texts = clippedTexts(own, { ...options, shapeOf: routineShape });
+  const texts = selectedTexts(own, options);
   return items.flatMap((item, at) => {
     const text = texts[at];
     return text === undefined ? [] : [{ ...item, text }];
@@ -240,66 +225,72 @@ function clipped<Item extends { text: string }>(
 export function clippedWords({ said, leftOut }: UserWords, options: StatementsOptions): UserWords {
   const questionTokens = (at: number) => estimateTokens(said[at]?.answers ?? "");
   const tokensBeside = (at: number) => LINE_TOKENS.words + questionTokens(at);
-  const kept = clipped(said, { ...options, tokensBeside, recency: RECENCY.words });
+  const kept = clipped(said, { ...options, tokensBeside, needsLater: true });
   return { said: kept, leftOut: leftOut + said.length - kept.length };
 }
 
 /** Clips the statements of the agent and of programs to `maxTokens`. */
 export function clippedClosings(closings: readonly Closing[], options: StatementsOptions): Closing[] {
-  return clipped(closings, {
-    ...options,
-    tokensBeside: () => LINE_TOKENS.closings,
-    recency: RECENCY.closings,
-    worthOf: (at) => (closings[at]!.isInterim ? INTERIM : 0),
-  });
+  return clipped(closings, { ...options, tokensBeside: () => LINE_TOKENS.closings });
+}
+
+/** The tokens of all the user's messages with their numbers. */
+export function wordsTokens({ said }: UserWords): number {
+  return said.reduce((sum, { text, answers = "" }) => {
+    return sum + estimateTokens(text) + LINE_TOKENS.words + estimateTokens(answers);
+  }, 0);
+}
+
+/** The tokens of all statements with their numbers and authors. */
+export function closingsTokens(closings: readonly Closing[]): number {
+  return closings.reduce((sum, { text }) => sum + estimateTokens(text) + LINE_TOKENS.closings, 0);
 }
 
 const WORDS =
-  "The user's messages in order and word for word, each with its number and, in brackets, its entry. A later statement overrides an earlier one.";
+  "The user's messages in order and word for word, each with its number. A later statement overrides an earlier one.";
 const CONVERSATION =
-  "The user's messages in order and word for word, each with its number and, in brackets, its entry. Lines marked agent quote parts of the agent's answers; their number is that of the user's message before them. A later statement overrides an earlier one.";
+  "The user's messages in order and word for word, each with its number. Lines marked agent quote parts of the agent's answers; their number is that of the user's message before them. A later statement overrides an earlier one.";
 
 interface WordLinesOptions {
   /** The entry to omit, because the context shows it word for word elsewhere. */
   without?: string | undefined;
   /** Statements to show in their places between the user's messages. Default: none. */
   closings?: readonly Closing[];
+  /** True: each line names its entry too, in brackets. Default: false. */
+  namesEntries?: boolean | undefined;
 }
 
 /** The lines of the block; empty if there is nothing to show. */
 export function wordLines({ said, leftOut }: UserWords, options: WordLinesOptions = {}): string[] {
-  const { without, closings = [] } = options;
+  const { without, closings = [], namesEntries } = options;
   const own = said.filter(({ entryId }) => entryId === undefined || entryId !== without);
   if (own.length + closings.length + leftOut === 0) return [];
   const others = `(${leftOut} ${leftOut === 1 ? "other message is" : "other messages are"} left out; recall opens each by its number.)`;
   const placed = [
-    ...own.map((message) => ({ turn: message.turn, line: wordLine(message) })),
-    ...closings.map((closing) => ({ turn: closing.turn, line: closingLine(closing) })),
+    ...own.map((message) => ({ turn: message.turn, line: wordLine(message, namesEntries) })),
+    ...closings.map((closing) => ({ turn: closing.turn, line: closingLine(closing, namesEntries) })),
   ];
   placed.sort((a, b) => a.turn - b.turn);
   const introduction = closings.length === 0 ? WORDS : CONVERSATION;
   return [introduction, ...(leftOut === 0 ? [] : [others]), ...placed.map(({ line }) => line)];
 }
 
-function wordLine(said: SaidMessage): string {
+function wordLine(said: SaidMessage, namesEntry = false): string {
   const { turn, text, answers } = said;
   const question = answers === undefined ? "" : ` (asked: ${answers.replaceAll(/\s+/g, " ")})`;
-  return `${turn}.${origin(said)}${question} ${text.replaceAll("\n", "\n  ")}`;
+  return `${turn}.${origin(said, namesEntry)}${question} ${text.replaceAll("\n", "\n  ")}`;
 }
 
 /** The line of a statement, with the number of the user's message before it. */
-export function closingLine(closing: Closing): string {
+export function closingLine(closing: Closing, namesEntry = false): string {
   const { turn, by = "agent", text } = closing;
-  return `${turn}. ${by}${origin(closing)}: ${trimmedLines(text).join(" / ")}`;
+  return `${turn}. ${by}${origin(closing, namesEntry)}: ${trimmedLines(text).join(" / ")}`;
 }
 
-function origin({ entryId, isOnBranch }: SaidMessage | Closing): string {
-  return `${address(entryId)}${isOnBranch ? " (on another branch)" : ""}`;
-}
-
-/** The mark of an entry in a line. */
-export function address(entryId: string | undefined): string {
-  return entryId === undefined ? "" : ` [${entryId}]`;
+/** Names the entry of a message on another branch: its number does not lead to it. */
+function origin({ entryId, isOnBranch }: SaidMessage | Closing, namesEntry: boolean): string {
+  const address = entryId !== undefined && (namesEntry || isOnBranch) ? ` [${entryId}]` : "";
+  return `${address}${isOnBranch ? " (on another branch)" : ""}`;
 }
 
 /** Shortens pasted blocks to a mark, and removes heading marks, list marks and blank lines. */

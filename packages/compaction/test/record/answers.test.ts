@@ -20,27 +20,27 @@ describe("a short answer carries the question, also before a list of choices", (
         "numbered, before the question",
         "Ich sehe zwei Wege:\n\n1. Redis\n2. Memcached\n\nWelchen nehmen wir?",
         "den zweiten",
-        "1. [e1] (asked: Welchen nehmen wir?) den zweiten",
+        "1. (asked: Welchen nehmen wir?) den zweiten",
       ],
       [
         "lettered, behind the question",
         "Quale preferisci?\na) Redis\nb) Memcached\nc) nessuno",
         "la b",
-        "1. [e1] (asked: Quale preferisci?) la b",
+        "1. (asked: Quale preferisci?) la b",
       ],
       [
         "on one line",
         "We can (A) keep it flat or (B) split it.\nWhich do you prefer?",
         "B",
-        "1. [e1] (asked: Which do you prefer?) B",
+        "1. (asked: Which do you prefer?) B",
       ],
       [
         "a report with a list, and a question behind more text",
         "1. parsed\n2. tested\n\nAll is well.\nSkal jeg fortsette?",
         "ja",
-        "1. [e1] (asked: Skal jeg fortsette?) ja",
+        "1. (asked: Skal jeg fortsette?) ja",
       ],
-      ["a number", "Which port should it use?", "8080", "1. [e1] (asked: Which port should it use?) 8080"],
+      ["a number", "Which port should it use?", "8080", "1. (asked: Which port should it use?) 8080"],
     ])(([, question, answer, line]) => {
       expect(answered(question, answer)).toBe(line);
     }));

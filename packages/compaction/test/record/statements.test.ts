@@ -13,17 +13,14 @@ const wordsOf = (...messages: SourceMessage[]): UserWords =>
   joinedWords(emptyRecord.words, statementsIn(messages).said);
 const texts = ({ said: all }: UserWords) => all.map(({ text }) => text);
 
-test("the user's words stand in order, each with its number and entry; of the agent's nothing", () => {
+test("the user's words stand in order, each with its number; of the agent's nothing", () => {
   const words = wordsOf(
     user("Use port 8080.", "e1"),
     agent("Done, port 8080."),
     user("No: take port 9090.\nAnd log it.", "e2"),
     agent("Changed."),
   );
-  expect(wordLines(words).slice(1)).toEqual([
-    "1. [e1] Use port 8080.",
-    "2. [e2] No: take port 9090.\n  And log it.",
-  ]);
+  expect(wordLines(words).slice(1)).toEqual(["1. Use port 8080.", "2. No: take port 9090.\n  And log it."]);
   expect(wordLines(words)[0]).toMatch(/a later statement overrides an earlier one/i);
   expect(wordLines(emptyRecord.words)).toEqual([]);
 });
@@ -126,7 +123,7 @@ test("a short answer carries the question that it answers, in any language", () 
     expect(others).toEqual([]);
     expect(first).toMatchObject({ text: answer, answers: question });
     expect(wordLines(wordsOf(agent(question), user(answer, "e1"))).at(-1)).toBe(
-      `1. [e1] (asked: ${question}) ${answer}`,
+      `1. (asked: ${question}) ${answer}`,
     );
   }));
 

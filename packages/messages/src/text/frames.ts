@@ -15,7 +15,7 @@ interface Frame {
 
 /** Follows the beginning of a compaction's record if the model has the tool. */
 const RECALL_HINT =
-  "[Ids in brackets, such as [a1b2c3d4], are entries of that conversation. The tool recall opens them and finds details that the record omits.]";
+  "[The tool recall opens a message of that conversation by its number, and finds details that the record omits.]";
 
 const END_OF_BRANCH =
   "[End of the record of that line of work. The next messages belong to the current one.]";

@@ -1,0 +1,49 @@
+import { compactionSettings, runCompaction } from "@bonsai-agent/compaction";
+import { history } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import { eachWithHome, idsOf, recall, textOf } from "./recall-stage.ts";
+
+eachWithHome();
+
+const settings = compactionSettings({ keepRecentTokens: 200 });
+
+async function compactedTwice() {
+  const { session, id } = history(
+    `U"Take port 8413." A"Port 8413 is set." | U"Now the login." A(t1=read:login.ts) Tt1:900 A"The login is done." | U:40 A:3000`,
+  );
+  await runCompaction({ session, settings });
+  history(`U"And the logout?" A:3000 | U:40 A:3000`, session);
+  await runCompaction({ session, settings });
+  return { session, id };
+}
+
+test("the number of a message opens it and the agent's answers to it", async () => {
+  const { session, id } = await compactedTwice();
+  const opened = await recall(session)({ entries: ["2"] });
+  expect(textOf(opened)).toContain("Now the login.");
+  expect(textOf(opened)).toContain("The login is done.");
+  expect(textOf(opened)).not.toContain("8413");
+  expect(idsOf(opened)).toContain(id("u2"));
+});
+
+test("a message after an earlier compaction keeps its number", async () => {
+  const { session } = await compactedTwice();
+  expect(textOf(await recall(session)({ entries: ["4"] }))).toContain("And the logout?");
+});
+
+test("a message that the summary left out is found by its number", async () => {
+  const rounds = Array.from({ length: 60 }, (_, at) => `U"Item ${at + 1} is number ${at * 37}." A:60`);
+  const { session } = history(`${rounds.join(" | ")} | U:40 A:900`);
+  const brief = compactionSettings({ keepRecentTokens: 200, words: { maxTokens: 120 } });
+  const { summary = "" } = await runCompaction({ session, settings: brief });
+  const missing = rounds.findIndex((_, at) => !summary.includes(`Item ${at + 1} is`)) + 1;
+  expect(missing).toBeGreaterThan(0);
+  expect(textOf(await recall(session)({ entries: [String(missing)] }))).toContain(`Item ${missing} is`);
+});
+
+test("a number that is too high, or of a visible message, is an error that says so", async () => {
+  const { session } = await compactedTwice();
+  history("U:20 A:20", session);
+  await expect(recall(session)({ entries: ["99"] })).rejects.toThrow("no entry or message 99");
+  await expect(recall(session)({ entries: ["6"] })).rejects.toThrow("Message 6 is not hidden");
+});
