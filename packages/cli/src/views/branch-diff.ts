@@ -199,6 +199,7 @@ const stateMarks = {
   passed: span("  ✓ ", "green"),
   failed: span("  ✗ ", "red"),
   aborted: span("  ■ ", "gray"),
+  refused: span("  ■ ", "gray"),
 } as const;
 
 /** Commands that only read are counted, unless they failed. */

@@ -153,9 +153,19 @@ function readCommand(written: SimpleCommand): Command {
   const isNamed = names.slice(0, 4).some((name) => partsOf(name).some((part) => CHECKS.has(part)));
   const isStaged = program === "git" && verb === "add";
   const isLooking = LOOKING_VERBS.has(verb) || (LOOKING_VERBS.has(next) && next !== "status") || isStaged;
-  const isLookup = LOOKUPS.has(program) || (isLooking && !isNamed);
+  const isLookup = LOOKUPS.has(program) || ((isLooking || isInline(command)) && !isNamed);
   const identity = identityOf(command);
   return { ...command, text: whole.raws.join(" "), names, identity, isLookup, isCheck: isNamed && !isLookup };
+}
+
+/** True for code on the command line, `node -e …`: a trial that is not run again. */
+function isInline({ words }: SimpleCommand): boolean {
+  const program = baseName(words[0]!);
+  return (
+    INTERPRETER.test(program) &&
+    !program.endsWith("sh") &&
+    /^-[\w]*[cep]$|^--(?:eval|print)$|^-$/.test(words[1] ?? "")
+  );
 }
 
 function from(command: SimpleCommand, front: RegExp): SimpleCommand {

@@ -78,7 +78,13 @@ class OutcomeTracker {
 
   #ran(written: string, result: RunResult, entryId: string | undefined): void {
     if (result.state === "aborted") return;
-    const groups = groupStates(readCommands(written), result);
+    const all = readCommands(written);
+    if (result.state === "refused") {
+      const commands = all.flatMap((group) => group.commands);
+      if (this.adds && commands.length > 0) this.#addFailed(commands, { line: "", entryId, isRefused: true });
+      return;
+    }
+    const groups = groupStates(all, result);
     const made = result.state === "passed" ? madeLine(result.lines, written) : undefined;
     groups.forEach(([{ commands }, state], at) => {
       if (state === "failed") this.#failed(commands.filter(counts), result, entryId);
@@ -116,10 +122,14 @@ class OutcomeTracker {
   #failed(commands: readonly Command[], result: RunResult, entryId: string | undefined): void {
     const line = failureLine(result);
     if (!this.adds || commands.length === 0 || (line === undefined && !result.hasExitCode)) return;
+    this.#addFailed(commands, { line: line ?? "", entryId });
+  }
+
+  #addFailed(commands: readonly Command[], how: Omit<FailedCommand, "key" | "folder">): void {
     const key = clippedLine([...new Set(commands.map(keyOf))].join(" && "), MAX_KEY_CHARS);
     const { folder } = commands.at(-1)!;
     const others = this.outcomes.failing.filter((failed) => failed.key !== key || failed.folder !== folder);
-    const failing = [...others, { key, line: line ?? "", entryId, folder }].slice(-MAX_KEPT.failing);
+    const failing = [...others, { key, folder, ...how }].slice(-MAX_KEPT.failing);
     this.outcomes = { ...this.outcomes, failing };
   }
 
@@ -171,6 +181,7 @@ function outcomeText(outcome: Outcome, maxChars: number): string {
     const times = outcome.times > 1 ? ` (${outcome.times} times)` : "";
     return `\`${clip(outcome.command)}\`${times}${outcome.result === undefined ? "" : `: ${clip(outcome.result)}`}`;
   }
+  if (outcome.isRefused) return `The user refused: \`${clip(outcome.key)}\``;
   return `\`${clip(outcome.key)}\`${outcome.line === "" ? "" : `: ${clip(outcome.line)}`}`;
 }
 
@@ -294,7 +305,7 @@ function groupStates(
 
 /** The output of a command or tool, and how it ended. */
 interface RunResult {
-  state: "passed" | "failed" | "aborted";
+  state: "passed" | "failed" | "aborted" | "refused";
   /** False if nothing shows that the command ran: it was refused, or the tool broke. */
   hasExitCode: boolean;
   lines: readonly string[];
@@ -313,7 +324,9 @@ function resultOf(message: Record<string, unknown>): RunResult {
   const isStopped = message.cancelled === true || details.end === "abort" || details.aborted === true;
   const isAborted = isStopped || (code === undefined && lines.slice(-3).some((line) => ABORTED.test(line)));
   const isFailed = message.isError === true || (code !== undefined && code !== 0);
-  const state = isAborted ? "aborted" : isFailed ? "failed" : "passed";
+  const maxLines = MAX_REFUSAL_LINES[code === undefined ? "withoutCode" : "withCode"];
+  const isRefused = lines.length <= maxLines && REFUSED.test(lines.join(" "));
+  const state = isAborted ? "aborted" : isRefused ? "refused" : isFailed ? "failed" : "passed";
   return { state, hasExitCode: code !== undefined, lines };
 }
 
@@ -349,6 +362,11 @@ function exitCodeSaid(lines: readonly string[]): number | undefined {
   return undefined;
 }
 
+/** Sentences with which agents report that the user did not allow a command. */
+const REFUSED =
+  /\buser\b.{0,60}\b(?:refused|rejected|declined|denied|disallowed|(?:doesn|didn)['’]t (?:want|allow|approve)|did not (?:want|allow|approve))\b|\b(?:refused|rejected|declined|denied|disallowed|not (?:allowed|approved)) by (?:the )?user\b/i;
+/** A longer output is that of a command that ran. Some agents report the exit code 0 for a refused one. */
+const MAX_REFUSAL_LINES = { withoutCode: 6, withCode: 2 };
 const ABORTED =
   /^\W*(?:(?:command|operation) aborted|stopped by the user|aborted|request interrupted|interrupted by user|cancelled)\b/i;
 

@@ -23,7 +23,15 @@ import { counted } from "@bonsai-agent/messages/numbers";
 import type { Closing, SaidMessage, SpanRecord, UserWords } from "../details.ts";
 import { fileMark, PASTED, withoutPastes } from "./pasted.ts";
 import { type SelectionOptions, selectedTexts } from "./selection.ts";
-import { countEach, isQuestion, normalForm, routineShape, sentencesOf, wordCount } from "./sentence.ts";
+import {
+  countEach,
+  isQuestion,
+  normalForm,
+  routineShape,
+  sentencesOf,
+  termsIn,
+  wordCount,
+} from "./sentence.ts";
 
 /** A message, and its entry if it has one. */
 export interface SourceMessage {
@@ -247,9 +255,9 @@ export function closingsTokens(closings: readonly Closing[]): number {
 }
 
 const WORDS =
-  "The user's messages in order and word for word, each with its number. A later statement overrides an earlier one.";
+  "The user's messages in order and word for word, each with its number. They are a record: at most the latest request is open. A later statement overrides an earlier one.";
 const CONVERSATION =
-  "The user's messages in order and word for word, each with its number. Lines marked agent quote parts of the agent's answers; their number is that of the user's message before them. A later statement overrides an earlier one.";
+  "The user's messages in order and word for word, each with its number. Lines marked agent quote parts of the agent's answers; their number is that of the user's message before them. They are a record: at most the latest request is open. A later statement overrides an earlier one.";
 
 interface WordLinesOptions {
   /** The entry to omit, because the context shows it word for word elsewhere. */
@@ -305,10 +313,15 @@ function trimmedLines(text: string, mark: RegExp | "" = ""): string[] {
   return lines.filter((line) => line !== "");
 }
 
-/** The agent's last answer on the current branch, or its last interim statement if it gave no answer. */
+/** A shorter statement in the middle of a turn only names the next step, if it has no name or number. */
+const MIN_STATE_WORDS = 6;
+
+/** The agent's last statement on the current branch that tells the state of its work, also in the middle of a turn. */
 export function lastAnswer(closings: readonly Closing[]): Closing | undefined {
   const own = closings.filter(({ by, isOnBranch }) => by === undefined && !isOnBranch);
-  return own.findLast(({ isInterim }) => !isInterim) ?? own.at(-1);
+  const tells = ({ text, isInterim }: Closing) =>
+    !isInterim || wordCount(text) >= MIN_STATE_WORDS || termsIn(text).size > 0;
+  return own.findLast(tells) ?? own.at(-1);
 }
 
 /** The other statements that fit: a digest quotes the last answer at its end. */

@@ -2,7 +2,7 @@ import { estimateTokens } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Closing } from "../../src/details.ts";
-import { clippedClosings, closingLine, statementsIn } from "../../src/record/statements.ts";
+import { clippedClosings, closingLine, lastAnswer, statementsIn } from "../../src/record/statements.ts";
 import { ran, said } from "./run-messages.ts";
 
 const user = (text: string) => said("user", text);
@@ -31,6 +31,23 @@ test("final answers and interim statements are distinguished", () => {
     [5, "It is mended.", false],
     [6, "Thanks.", false],
   ]);
+});
+
+test("the state of the work is the last statement that says something, also in the middle of a turn", () => {
+  const state = (...texts: string[]) => {
+    const messages = [
+      user("Mend it."),
+      agent("The parser is mended."),
+      user("Now the printer."),
+      ...texts.map((text) => agent(text)),
+    ];
+    return lastAnswer(statementsIn(messages, { turns: 0 }, true).closings)?.text;
+  };
+  const finding = "The printer drops the last line because its buffer is not flushed.";
+  expect(state(finding)).toBe(finding);
+  expect(state(finding, "Let me look.")).toBe(finding);
+  expect(state(finding, "Next: src/flush.ts.")).toBe("Next: src/flush.ts.");
+  expect(state("Let me look.")).toBe("The parser is mended.");
 });
 
 test("the last of a turn that goes on is said on the way", () => {
