@@ -104,6 +104,18 @@ export class SearchIndex {
     return this.#all<IndexedFile>(`SELECT ${FILE_COLUMNS} FROM file WHERE path = ?`, path)[0];
   }
 
+  /** Runs several queries in one transaction: each would lock the file anew. */
+  reading<Value>(work: () => Value): Value {
+    // A change that waits for its next turn is open on the same connection.
+    if (this.#database.isTransaction) return work();
+    this.#database.exec("BEGIN");
+    try {
+      return work();
+    } finally {
+      this.#database.exec("COMMIT");
+    }
+  }
+
   /** The postings of the entries in some of the files. @param among all indexed files between the searched ones */
   postings(among: readonly IndexedFile[], isSearched: (file: IndexedFile) => boolean): Postings {
     const runs: { first: number; last: number }[] = [];

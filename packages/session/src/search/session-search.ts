@@ -228,7 +228,8 @@ export class SessionSearch {
         place: (entry) => opened.entry(entry),
         source: (entry) => known.get(fileOf(entry)),
       };
-      return { ...hitsIn(searchable, query, options), unindexed: left.size, unread };
+      const found = opened.reading(() => hitsIn(searchable, query, options));
+      return { ...found, unindexed: left.size, unread };
     } catch (error) {
       if (!isBusy(error) && !this.#isDiscarded(index, error)) this.#unavailable(error);
       return undefined;
