@@ -1,6 +1,6 @@
 import type { BenchTable } from "@bonsai-agent/testkit";
 import { compactionSettings } from "../src/index.ts";
-import { annotatedSessions, type FactScore, scoreSession, sumScores } from "./annotated.ts";
+import { annotatedSessions, chainedSession, type FactScore, scoreSession, sumScores } from "./annotated.ts";
 
 interface Mode {
   name: string;
@@ -13,17 +13,37 @@ interface Mode {
 const MODES: readonly Mode[] = [
   { name: "20k kept", keepRecentTokens: 20_000, floor: 0.995 },
   { name: "4k kept, window of 32k", keepRecentTokens: 4_000, contextWindow: 32_000, floor: 0.995 },
-  { name: "2k kept, window of 12k", keepRecentTokens: 2_000, contextWindow: 12_000, floor: 0.83 },
+  { name: "2k kept, window of 16k", keepRecentTokens: 2_000, contextWindow: 16_000, floor: 0.97 },
+  { name: "2k kept, window of 12k", keepRecentTokens: 2_000, contextWindow: 12_000, floor: 0.89 },
+];
+
+/** Sessions one after the other: 9 to 12 digests, each on top of the last. */
+const CHAINS = [
+  ["en-billing", "en-compiler", "en-mltrain"],
+  ["en-terraform", "en-firmware", "en-research"],
+  ["de-security", "fr-mobile", "es-datos", "ja-game"],
+  ["de-legacy-php", "pt-cli", "zh-dbmigrate", "mixed-docs-ko"],
+];
+const CHAIN_MODES: readonly Mode[] = [
+  {
+    name: "chained, 20k kept, window of 200k",
+    keepRecentTokens: 20_000,
+    contextWindow: 200_000,
+    floor: 0.95,
+  },
+  { name: "chained, 8k kept, window of 64k", keepRecentTokens: 8_000, contextWindow: 64_000, floor: 0.95 },
 ];
 
 /** The share of annotated facts that the context shows after digests. @throws Error below a floor */
 export default async function bench(): Promise<BenchTable> {
   const sessions = annotatedSessions();
+  const chains = CHAINS.map((names) => chainedSession(annotatedSessions(names)));
   const rows: string[][] = [];
-  for (const mode of MODES) {
+  for (const mode of [...MODES, ...CHAIN_MODES]) {
     const settings = compactionSettings({ keepRecentTokens: mode.keepRecentTokens });
     const scores: FactScore[] = [];
-    for (const session of sessions) scores.push(await scoreSession(session, settings, mode.contextWindow));
+    for (const session of CHAIN_MODES.includes(mode) ? chains : sessions)
+      scores.push(await scoreSession(session, settings, mode.contextWindow));
     const score = sumScores(scores);
     const share = score.oldShown / score.old;
     if (share < mode.floor)
@@ -31,7 +51,7 @@ export default async function bench(): Promise<BenchTable> {
     rows.push(rowOf(mode, score, share));
   }
   return {
-    title: "Annotated sessions: facts that the context shows after three digests",
+    title: "Annotated sessions: facts that the context shows after digests",
     columns: ["mode", "old facts", "all facts", "stale in summary", "unanswered", "summary tokens", "floor"],
     rows,
     notes: [

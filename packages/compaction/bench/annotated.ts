@@ -80,6 +80,38 @@ export function annotatedSessions(only?: readonly string[]): AnnotatedSession[] 
     });
 }
 
+/** One session of several: their paths one after the other, and all their facts and checkpoints. */
+export function chainedSession(parts: readonly AnnotatedSession[]): AnnotatedSession {
+  const [first] = parts;
+  let leaf: string | null = null;
+  const all = parts.map(({ entries, checkpoints, facts }, part) => {
+    const named = (id: string) => `${part}-${id}`;
+    const index = pathIndex(entries);
+    const own = entries.filter(({ id }) => index.has(id));
+    return {
+      entries: own.map((entry): PathEntry => {
+        const chained = { ...entry, id: named(entry.id), parentId: leaf };
+        leaf = chained.id;
+        return chained;
+      }),
+      checkpoints: checkpoints.map(named),
+      facts: facts
+        .filter(({ stated }) => index.has(stated))
+        .map((fact) => ({
+          ...fact,
+          stated: named(fact.stated),
+          ...(fact.cleared !== undefined && { cleared: named(fact.cleared) }),
+        })),
+    };
+  });
+  return {
+    ...first!,
+    entries: all.flatMap(({ entries }) => entries),
+    checkpoints: all.flatMap(({ checkpoints }) => checkpoints),
+    facts: all.flatMap(({ facts }) => facts),
+  };
+}
+
 /** Plays a session to each checkpoint, compacts it there, and scores the context. */
 export async function scoreSession(
   annotated: AnnotatedSession,
