@@ -123,6 +123,6 @@ test("a compaction carries the line that was typed among the user's words, and b
   );
   expect(text).not.toMatch(/<user-words>[\s\S]*Do what the template says: the dishes[\s\S]*<\/user-words>/);
   expect(text).toMatch(
-    /<latest-request>\n\/do the floor\n\nDo what the template says: the floor\n<\/latest-request>/,
+    /<latest-request>\n.*\n\/do the floor\n\nDo what the template says: the floor\n<\/latest-request>/,
   );
 });

@@ -162,7 +162,7 @@ test("the latest request is carried word for word, over compactions, until a new
   const { session } = history("U:900 A:900");
   session.append({ type: "message", message: { role: "user", content: request, timestamp: 1 } });
   history("A(t1) T1:2000 A(t2) T2:2000 A:100", session);
-  const carried = `<latest-request>\n${request.replace("<", "&lt;")}\n</latest-request>`;
+  const carried = `replaces it.\n${request.replace("<", "&lt;")}\n</latest-request>`;
   const first = await runCompaction({ session, settings: keeping(100), summariser: scriptedSummariser() });
   expect(first.summary).toContain(carried);
   expect(first.entry?.details).toMatchObject({ latestRequest: { text: request } });
@@ -181,7 +181,8 @@ test("the latest request is carried word for word, over compactions, until a new
 test("a request longer than the documented limit is carried with head and tail, and names its entry", async () => {
   const { session, id } = history("U:30000 A:90000 A:100");
   const result = await runCompaction({ session, settings: keeping(100), summariser: scriptedSummariser() });
-  const [, carried = ""] = /<latest-request>\n([\s\S]*)\n<\/latest-request>/.exec(result.summary ?? "") ?? [];
+  const [, carried = ""] =
+    /<latest-request>\n.*\n([\s\S]*)\n<\/latest-request>/.exec(result.summary ?? "") ?? [];
   expect(carried.length).toBeLessThan(40_200);
   expect(carried).toContain(`entry ${id("u1")}`);
 });

@@ -42,6 +42,8 @@ test("a program's text is carried neither as the user's words nor as the latest 
     const keeping = compactionSettings({ keepRecentTokens: 0 });
     return (await runCompaction({ session, settings: keeping })).summary;
   };
-  expect(await summaryOf({})).not.toMatch(/<latest-request>\n[^\n]*agent-notification/);
-  expect(await summaryOf({ typed: notification })).toMatch(/<latest-request>\n[^\n]*agent-notification/);
+  expect(await summaryOf({})).not.toMatch(/<latest-request>\n[^\n]*\n[^\n]*agent-notification/);
+  expect(await summaryOf({ typed: notification })).toMatch(
+    /<latest-request>\n[^\n]*\n[^\n]*agent-notification/,
+  );
 });

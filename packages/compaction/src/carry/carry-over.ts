@@ -186,6 +186,10 @@ function requestText(item: ViewItem): string | undefined {
   return text.trim() === "" ? undefined : text;
 }
 
+/** The summary stays in view when the user asks for something else. */
+export const LATEST_REQUEST_NOTE =
+  "The user's latest request when this record was made. A user message after the record replaces it.";
+
 /**
  * The non-empty blocks of the carry-over, in the order of the summary. All files are one block, and so are all texts of
  * extensions.
@@ -196,7 +200,7 @@ export function carriedBlocks(carried: CarryOver): string[] {
     block("pinned", carried.pinned),
     ...(isBrief ? [block("user-words", carriedWords(carried))] : recordBlocks(carried)),
     isBrief ? "" : renderFiles(carried),
-    block("latest-request", request === undefined ? [] : [request.text]),
+    block("latest-request", request === undefined ? [] : [LATEST_REQUEST_NOTE, request.text]),
     carried.extensions === undefined ? "" : renderExtensionCarryOver(carried.extensions),
   ].filter((text) => text !== "");
 }

@@ -9,6 +9,7 @@ import { emptyRecord, storedDetails } from "../details.ts";
 import { isDigest } from "../record/digest.ts";
 import { outcomeLine } from "../record/outcomes.ts";
 import { contentWords, termsIn } from "../record/sentence.ts";
+import { LATEST_REQUEST_NOTE } from "./carry-over.ts";
 import { fileIn, recentEntryOf } from "./files.ts";
 
 /** A summary in a session. */
@@ -130,7 +131,7 @@ class SourcedLines {
       case "put-back":
         return this.#outcomes.get(text) ?? /^\[([^[\]\s]+)\] /.exec(text)?.[1] ?? "";
       case "latest-request":
-        return this.#requestId;
+        return text === LATEST_REQUEST_NOTE ? "" : this.#requestId;
       case "read-files":
       case "modified-files":
         // Older summaries do not store the entry.
