@@ -52,10 +52,10 @@ export class Checkpoints {
       const wanted = checkpointAt(ctx, leafId);
       this.#latestTree = undefined;
       if (wanted === undefined) return;
-      if (!(await repository.has(wanted.commit)))
-        throw new Error(`the checkpoint ${wanted.commit.slice(0, 7)} no longer exists`);
       const { tree } = await repository.tree();
       const changes = await repository.changes(tree, wanted.tree);
+      if (changes === undefined)
+        throw new Error(`the checkpoint ${wanted.commit.slice(0, 7)} no longer exists`);
       if (changes.length === 0) return;
       const why = await refusal(repository, ctx, { changes, ...this.#settings() });
       if (why !== undefined) return ctx.ui.notify(why);
@@ -63,7 +63,7 @@ export class Checkpoints {
       // Keeps the current files too.
       const [entryId, label] = [messageAt(ctx, oldLeafId), "before restoring files"];
       await this.#remember(repository, ctx, { commit, tree, entryId, label, isElsewhere: true });
-      await repository.exchange(tree, wanted.tree);
+      await repository.exchange(tree, wanted.tree, changes);
       this.#latestTree = wanted.tree;
       ctx.ui.notify(
         `Restored the files. ${counted(changes)}. Checkpoint of the previous state: ${commit.slice(0, 7)}`,
@@ -87,7 +87,7 @@ export class Checkpoints {
 
   #repository({ cwd }: ExtensionContext): Promise<Repository | string> {
     const { limitMs } = this.#settings();
-    this.#opened ??= Repository.open({ exec: this.#bonsai.exec, root: cwd, limitMs });
+    this.#opened ??= Repository.open({ exec: this.#bonsai.exec, cwd, limitMs });
     return this.#opened;
   }
 
@@ -134,7 +134,7 @@ async function refusal(
   ctx: ExtensionContext,
   { changes, restoresUnasked }: { changes: Change[]; restoresUnasked: boolean },
 ): Promise<string | undefined> {
-  const underWay = await repository.underWay();
+  const underWay = repository.underWay();
   if (underWay !== undefined) return `Did not restore the files: a git ${underWay} is in progress.`;
   if (!ctx.hasUI)
     return restoresUnasked

@@ -34,11 +34,18 @@ export interface Change {
 
 export class TooSlow extends Error {}
 
-interface RepositoryOptions {
+interface Git {
   exec: ExtensionAPI["exec"];
-  root: string;
   /** Time limit of one call of git. */
   limitMs: number;
+}
+
+interface RepositoryOptions extends Git {
+  root: string;
+  /** The user's index. */
+  index: string;
+  /** Paths that exist while a merge or rebase is under way, in the order of `UNDER_WAY`. */
+  underWay: string[];
 }
 
 /**
@@ -48,24 +55,33 @@ export class Repository {
   readonly #exec: ExtensionAPI["exec"];
   readonly #root: string;
   readonly #limitMs: number;
+  readonly #userIndex: string;
+  readonly #underWay: string[];
   readonly #folder = mkdtempSync(join(tmpdir(), "bonsai-checkpoint-"));
   /** Snapshots that this repository can keep before it lists them again. */
   #freeRefs = 0;
 
-  constructor({ exec, root, limitMs }: RepositoryOptions) {
+  constructor({ exec, root, limitMs, index, underWay }: RepositoryOptions) {
     this.#exec = exec;
     this.#root = root;
     this.#limitMs = limitMs;
+    this.#userIndex = index;
+    this.#underWay = underWay;
   }
 
   /** @returns the repository, or the reason why there is none */
-  static async open({ exec, root: cwd, limitMs }: RepositoryOptions): Promise<Repository | string> {
-    const { code, stdout, stderr } = await exec("git", ["rev-parse", "--show-toplevel"], {
+  static async open({ cwd, exec, limitMs }: Git & { cwd: string }): Promise<Repository | string> {
+    const gitPaths = ["index", ...UNDER_WAY].flatMap((name) => ["--git-path", name]);
+    const { code, stdout, stderr } = await exec("git", ["rev-parse", ...gitPaths, "--show-toplevel"], {
       cwd,
       timeout: limitMs,
     });
-    if (code === 0 && stdout.trim() !== "")
-      return new Repository({ exec, root: stdout.replace(/\r?\n$/, ""), limitMs });
+    const paths = stdout.replace(/\r?\n$/, "").split(/\r?\n/);
+    const root = paths.slice(UNDER_WAY.length + 1).join("\n");
+    if (code === 0 && root !== "") {
+      const [index, ...underWay] = paths.slice(0, UNDER_WAY.length + 1).map((path) => resolve(cwd, path));
+      return new Repository({ exec, limitMs, root, index: index!, underWay });
+    }
     if (stderr.includes("ENOENT")) return "git is not installed";
     return /not a git repository/i.test(stderr)
       ? "this folder is not a git repository"
@@ -74,7 +90,7 @@ export class Repository {
 
   /** Writes a tree of all files except ignored ones. Returns a `problem` if a file could not be read. */
   async tree(): Promise<{ tree: string; problem?: string }> {
-    if (!existsSync(this.#index)) await this.#copyIndex();
+    if (!existsSync(this.#index)) this.#copyIndex();
     // A lock belongs to a killed git: only this class uses the index.
     rmSync(`${this.#index}.lock`, { force: true });
     let problem = await this.#addAll();
@@ -115,14 +131,12 @@ export class Repository {
     this.#freeRefs = keep - refs.length;
   }
 
-  async has(commit: string): Promise<boolean> {
-    return (await this.#run(["cat-file", "-e", `${commit}^{tree}`])).code === 0;
-  }
-
-  /** Lists the changes from one tree to the other. */
-  async changes(from: string, to: string): Promise<Change[]> {
-    const output = await this.#git(["diff-tree", "-r", "-z", "--no-renames", "--name-status", from, to]);
-    const fields = output.split("\0");
+  /** Lists the changes from one tree to the other; undefined if one of them no longer exists. */
+  async changes(from: string, to: string): Promise<Change[] | undefined> {
+    const flags = ["-r", "-z", "--no-renames", "--name-status"];
+    const { code, stdout } = await this.#run(["diff-tree", ...flags, from, to]);
+    if (code !== 0) return undefined;
+    const fields = stdout.split("\0");
     const kinds: Record<string, Change["kind"]> = { A: "added", D: "deleted" };
     return Array.from({ length: Math.floor(fields.length / 2) }, (_, at) => ({
       kind: kinds[fields[2 * at]!] ?? "changed",
@@ -131,9 +145,8 @@ export class Repository {
   }
 
   /** The user's merge or rebase under way: no files may change then. */
-  async underWay(): Promise<string | undefined> {
-    const paths = await this.#git(["rev-parse", ...UNDER_WAY.flatMap((name) => ["--git-path", name])]);
-    const found = paths.split("\n").findIndex((path) => existsSync(resolve(this.#root, path)));
+  underWay(): string | undefined {
+    const found = this.#underWay.findIndex((path) => existsSync(path));
     return found === -1
       ? undefined
       : UNDER_WAY[found]!.toLowerCase()
@@ -142,11 +155,11 @@ export class Repository {
   }
 
   /**
-   * Changes all files from one tree to the other, or none. Ignored files stay.
+   * Makes the changes from one tree to the other, or none of them. Ignored files stay.
    * @throws Error if a file differs from `from`, or an ignored file would be overwritten
    */
-  async exchange(from: string, to: string): Promise<void> {
-    const inTheWay = obstacle(this.#root, await this.changes(from, to));
+  async exchange(from: string, to: string, changes: readonly Change[]): Promise<void> {
+    const inTheWay = obstacle(this.#root, changes);
     if (inTheWay !== undefined) throw new Error(`git ignores ${inTheWay}, and restoring would overwrite it`);
     await this.#git(["read-tree", "-m", "-u", from, to]);
   }
@@ -160,11 +173,10 @@ export class Repository {
   }
 
   /** Starts from the user's index, so that git reads only changed files. */
-  async #copyIndex(): Promise<void> {
-    const own = resolve(this.#root, (await this.#git(["rev-parse", "--git-path", "index"])).trim());
-    if (!existsSync(own)) return;
-    const { atime, mtime } = statSync(own);
-    copyFileSync(own, this.#index);
+  #copyIndex(): void {
+    if (!existsSync(this.#userIndex)) return;
+    const { atime, mtime } = statSync(this.#userIndex);
+    copyFileSync(this.#userIndex, this.#index);
     // Git reads files again that are as young as their index.
     utimesSync(this.#index, atime, mtime);
   }
@@ -195,7 +207,7 @@ export class Repository {
 }
 
 /** An ignored file that git would overwrite: at the path of an added file, or of its folder. */
-function obstacle(root: string, changes: Change[]): string | undefined {
+function obstacle(root: string, changes: readonly Change[]): string | undefined {
   const deleted = new Set(changes.flatMap(({ kind, path }) => (kind === "deleted" ? [path] : [])));
   const comes = changes.filter(({ kind }) => kind === "added").map(({ path }) => path);
   const folders = new Set(
