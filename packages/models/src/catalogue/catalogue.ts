@@ -11,7 +11,7 @@ import { withThinkingField } from "../thinking.ts";
 import { type AddedProvider, builtInCatalogue, type CatalogueData, withProvider } from "./catalogue-data.ts";
 import { divideReference, resolveReference } from "./model-reference.ts";
 import { withModelsFile } from "./models-file.ts";
-import { FAR_TIMEOUT_MS, serverSizes } from "./server-models.ts";
+import { serverSizes, serverTimeout } from "./server-models.ts";
 
 interface LoadCatalogueOptions {
   /** Bonsai's home folder: `<home>/models.json` adds and changes providers and models. */
@@ -154,7 +154,7 @@ async function withServerSizes(
   model: CatalogueModel,
   { apiKey, fetch }: FindModelOptions,
 ): Promise<CatalogueModel> {
-  const signal = AbortSignal.timeout(FAR_TIMEOUT_MS);
+  const signal = serverTimeout();
   const sizes = await serverSizes({ provider: model, apiKey: apiKey?.(model), fetch, signal }, model.id);
   return {
     ...model,

@@ -4,13 +4,11 @@ type ServerSizes = Pick<CatalogueModel, "contextWindow" | "maxOutputTokens">;
 
 type ServerModel = ServerSizes & { id: string };
 
-/** A server on this machine answers within milliseconds. */
-const OWN_TIMEOUT_MS = 400;
-/** Enough for a server abroad, and short for a waiting user. */
-export const FAR_TIMEOUT_MS = 1_500;
+/** Enough for a server abroad or on a busy machine, and short for a waiting user. */
+const TIMEOUT_MS = 1_500;
 
-export function serverTimeout(provider: ProviderConfig): AbortSignal {
-  return AbortSignal.timeout(isLoopback(provider) ? OWN_TIMEOUT_MS : FAR_TIMEOUT_MS);
+export function serverTimeout(): AbortSignal {
+  return AbortSignal.timeout(TIMEOUT_MS);
 }
 
 /** The models of `GET {baseUrl}/models`; undefined without an answer. */

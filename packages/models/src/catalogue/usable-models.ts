@@ -59,7 +59,7 @@ export async function whyUnusable(
   if (model.missing !== undefined) return model.missing.replace(/\.$/, "");
   if (!isReachable(model, keys)) return missingKey(model);
   if (!isOwnServer(model) || !isAskable(model)) return undefined;
-  const signal = serverTimeout(model);
+  const signal = serverTimeout();
   const response = await fetch(modelsUrl(model), { signal, redirect: "manual" }).catch(() => undefined);
   await response?.body?.cancel().catch(() => {});
   // A server on this machine that accepts the connection and is slow is busy.
@@ -93,7 +93,7 @@ async function servedModels(
   listed: readonly CatalogueModel[],
   { keys, signal, fetch }: UsableModelsOptions,
 ): Promise<CatalogueModel[]> {
-  const timeout = serverTimeout(provider);
+  const timeout = serverTimeout();
   const both = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
   const query = { provider, apiKey: keys.key(provider), signal: both, fetch };
   const reasoning = canThink(provider.compat);
