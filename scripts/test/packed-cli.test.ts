@@ -77,7 +77,7 @@ test("the installed command compacts a session", () => {
   expect(JSON.parse(last)).toMatchObject({ type: "compaction", id, firstKeptEntryId });
 });
 
-test("the installed command runs extensions in an empty folder, its own kind and pi's", () => {
+test("the installed command runs extensions in an empty folder, its own kind and pi's, beside all that come with it", () => {
   const calls = [
     { name: "dice", arguments: { kind: "large" } },
     { name: "greet", arguments: { tone: "warm", name: "Ada" } },
@@ -85,9 +85,12 @@ test("the installed command runs extensions in an empty folder, its own kind and
   ];
   const turn = [{ calls }, { text: "Done." }];
   writeFileSync(join(folder, "play.json"), JSON.stringify({ contextWindow: 100_000, turn }));
+  const shipped = readdirSync(join(installed(), "dist/extensions"));
+  expect(shipped).toContain("mcp");
+  const all = shipped.flatMap((name) => ["-e", join(installed(), "dist/extensions", name)]);
   const loaded = ["-e", "own", "-e", "pi.ts"];
   const { status, stdout, stderr } = bonsai(
-    ...["--mode", "json", ...loaded, "--no-session", "--model", "scripted/play.json", "go"],
+    ...["--mode", "json", ...all, ...loaded, "--no-session", "--model", "scripted/play.json", "go"],
   );
   expect([status, stderr]).toEqual([0, ""]);
   const events = stdout
@@ -156,16 +159,6 @@ test("an extension of pi draws, asks models and starts programs in the installed
     skill: true,
     theme: "Paint",
   });
-});
-
-test("the installed command loads all the extensions that come with it", () => {
-  const shipped = readdirSync(join(installed(), "dist/extensions"));
-  expect(shipped).toContain("mcp");
-  writeFileSync(join(folder, "hello.json"), JSON.stringify({ turn: [{ text: "Hello." }] }));
-  const named = shipped.flatMap((name) => ["-e", join(installed(), "dist/extensions", name)]);
-  const run = bonsai("-p", ...named, "--no-session", "--model", "scripted/hello.json", "Go.");
-  expect(run.stdout.trim()).toBe("Hello.");
-  expect([run.status, run.stderr]).toEqual([0, expect.not.stringMatching(/✗|cannot|failed/i)]);
 });
 
 test("the installed command searches sessions and writes pages", () => {

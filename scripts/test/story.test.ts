@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { generateWorkday } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -26,16 +27,14 @@ function cloneWith(build: string): string {
 }
 
 const COMMAND = `console.log(JSON.stringify([process.argv.slice(2), process.env.BONSAI_CALLED_AS]));
-process.exitCode = process.argv.includes("--nope") ? 2 : 0;`;
+process.exitCode = 2;`;
 const BUILD = `import { writeFileSync } from "node:fs";
 writeFileSync("packages/cli/bin/bonsai.js", ${JSON.stringify(COMMAND)});`;
 
-test.each([
-  [["fix the failing test", "--model", "nowhere/none"], 0],
-  [["--nope"], 2],
-])("`npm start -- ARGS` builds, then runs `bonsai ARGS`: %j", (words, code) => {
+test("`npm start -- ARGS` builds, then runs `bonsai ARGS` and takes over its exit code", () => {
+  const words = ["fix the failing test", "--model", "nowhere/none"];
   const { status, stdout } = runScript(cloneWith(BUILD), words);
-  expect([status, JSON.parse(stdout)]).toEqual([code, [words, "npm start --"]]);
+  expect([status, JSON.parse(stdout)]).toEqual([2, [words, "npm start --"]]);
 });
 
 test("`npm start` prints the errors of a failed build and runs nothing", () => {
@@ -44,11 +43,12 @@ test("`npm start` prints the errors of a failed build and runs nothing", () => {
 });
 
 test("`npm start -- FILE` compacts a copy", () => {
-  const file = join(root, "examples/workday.jsonl");
-  const before = readFileSync(file, "utf8");
   const home = mkdtempSync(join(tmpdir(), "bonsai-start-"));
-  const argv = [join(root, "scripts/story/start.ts"), "examples/workday.jsonl"];
-  const env = { ...process.env, INIT_CWD: root, BONSAI_HOME: home, TMPDIR: home };
+  const file = join(home, "workday.jsonl");
+  generateWorkday({ file, seed: 3, entries: 300 });
+  const before = readFileSync(file, "utf8");
+  const argv = [join(root, "scripts/story/start.ts"), "workday.jsonl"];
+  const env = { ...process.env, INIT_CWD: home, BONSAI_HOME: home, TMPDIR: home };
   const { status, stdout } = spawnSync(process.execPath, argv, { encoding: "utf8", input: "", env });
   expect(status).toBe(0);
   expect(stdout).toContain("The tree: nothing is lost");

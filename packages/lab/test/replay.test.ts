@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { Bill } from "../src/bill.ts";
 import { policyNamed, policyOf, usualPolicies } from "../src/policies.ts";
 import { missedPrefixes, type Recording, recordingOf } from "../src/recording.ts";
-import { type Replay, replay } from "../src/replay.ts";
+import { replay } from "../src/replay.ts";
 
 const prices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const WINDOW = 60_000;
@@ -59,13 +59,6 @@ const played = (policy: string, messages = day(60), windowTokens = WINDOW) =>
     prices,
     windowTokens,
   });
-const _WRITTEN = `## Goal\n\n- Every part.\n\n${["Constraints & Preferences", "Progress", "Key Decisions", "Next Steps", "Critical Context", "Request", "Done So Far", "Needed to Continue"].map((name) => `## ${name}\n\n- As before.`).join("\n\n")}`;
-
-/** The message that the first compaction stands in front of. */
-function _compactionPlace({ context }: Replay): number {
-  const request = context.findIndex((tokens, at) => tokens < (context[at - 1] ?? 0));
-  return Math.floor(request / 2) * 4 + (request % 2 === 0 ? 1 : 3);
-}
 const compactionsOf = ({ compactions }: Awaited<ReturnType<typeof played>>) => compactions.threshold ?? 0;
 
 test("every recorded answer is a request; without need of a compaction, its context only grows", async () => {
