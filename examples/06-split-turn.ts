@@ -43,9 +43,7 @@ const summary = result.summary ?? "";
 console.log(`${result.tokensBefore} tokens, now ${result.tokensAfter}`);
 console.log(`the rule of the first turn is kept: ${summary.includes("vendor/")}`);
 console.log(`the turn's part stands apart: ${summary.includes("**Turn Context (split turn):**")}`);
-console.log(
-  `the request is carried over: ${/<latest-request>(.*?)<\/latest-request>/s.exec(summary)?.[1]?.trim() === request}`,
-);
+console.log(`the request is carried over: ${/^(.*)\n<\/latest-request>/m.exec(summary)?.[1] === request}`);
 
 /** Prints one line per message of the context, with the cut. */
 function draw({ summarizedEntryIds, turnPrefixEntryIds, firstKeptEntryId }: CompactionResult): void {
