@@ -29,9 +29,9 @@ const CHAIN_MODES: readonly Mode[] = [
     name: "chained, 20k kept, window of 200k",
     keepRecentTokens: 20_000,
     contextWindow: 200_000,
-    floor: 0.95,
+    floor: 0.945,
   },
-  { name: "chained, 8k kept, window of 64k", keepRecentTokens: 8_000, contextWindow: 64_000, floor: 0.95 },
+  { name: "chained, 8k kept, window of 64k", keepRecentTokens: 8_000, contextWindow: 64_000, floor: 0.945 },
 ];
 
 /** The share of annotated facts that the context shows after digests. @throws Error below a floor */

@@ -179,3 +179,11 @@ test("the first result of a call decides whether it touched its files", () => {
   const messages = session.projection().items.map(({ message }) => message);
   expect(fileOperations(messages).read).toEqual(["a.ts"]);
 });
+
+test("the files of a shell command are found whatever its argument is called", () =>
+  everyRow(["command", "cmd", "script", "shell_command"])((field) => {
+    const { modified } = fileOperations([
+      call("shell", { [field]: "git mv a.ts lib/b.ts && echo x > c.txt" }),
+    ]);
+    expect(modified).toContain("c.txt");
+  }));

@@ -161,7 +161,7 @@ test("a few lines let the digest summarise without a model, also an abandoned br
   const moved = await session.agent.navigate(first!.id, { summarise: true });
   expect(moved.summaryEntry).toMatchObject({
     fromHook: true,
-    summary: expect.stringContaining("## Last answer"),
+    summary: expect.stringContaining("## Latest statement"),
   });
   expect(session.requests).toEqual([]);
   await session.close();

@@ -79,7 +79,7 @@ const DIGEST_SHARE = { window: 0.04, maxWindow: 0.15, span: 0.6, shortSpan: 0.8 
 /** The part of a digest's tokens that each of its parts gets if not everything fits. */
 const SHARES = { records: 2, words: 7, closings: 2 };
 /** Upper bound for the agent's answers, if everything fits. */
-const CLOSINGS_TOKENS = 2_200;
+const CLOSINGS_TOKENS = 2_000;
 const MIN_PROSE_TOKENS = 1_000;
 
 function digestTokens({ record }: CarryOver, { plan, run }: DigestedSpan): number {
@@ -128,7 +128,9 @@ function statementParts(carried: CarryOver): Record<"words" | "closings", Part> 
 /** Tokens of a digest beside this prose, the index of terms and the carried data without the user's words. */
 function leftTokens(prose: string, carried: CarryOver, span: DigestedSpan): number {
   const { settings, budgets } = span.run;
-  const { terms } = carriedTokens(span.plan, settings, budgets.windowTokens);
+  const { uses } = carried.record.terms;
+  const indexTokens = uses.reduce((sum, { term }) => sum + estimateTokens(`, ${term}`), 0);
+  const terms = Math.min(indexTokens, carriedTokens(span.plan, settings, budgets.windowTokens).terms);
   const text = summaryText(prose, { ...carried, wordsTokens: 0, extensions: {} });
   return Math.max(0, digestTokens(carried, span) - estimateTokens(text) - terms);
 }

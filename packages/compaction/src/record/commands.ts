@@ -31,6 +31,19 @@ export interface CommandGroup {
   hasFallback: boolean;
 }
 
+/**
+ * The shell command in the arguments of a call, if there is one. Only the arguments decide: each agent names its tools
+ * differently.
+ */
+export function writtenCommand(fields: Readonly<Record<string, unknown>>): string | undefined {
+  // Some edit tools have a `path`, and a `command` that names the edit.
+  if ("path" in fields) return undefined;
+  const values = ["command", "cmd", "script", "shell_command", "CommandLine"].map((field) => fields[field]);
+  const value = values.find((one) => typeof one === "string" || Array.isArray(one));
+  if (!Array.isArray(value)) return value as string | undefined;
+  return /(?:^|\/)(?:ba|z)?sh$/.test(String(value[0])) ? String(value.at(-1)) : value.join(" ");
+}
+
 /** Only the beginning of a longer script is read. */
 const MAX_SCRIPT_CHARS = 20_000;
 

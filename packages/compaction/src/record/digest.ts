@@ -79,7 +79,7 @@ function textWithin(options: DigestOptions): string {
     section("## Irreversible commands", countedLines(irreversible, tokens.irreversible)),
     section("## Failing commands", countedLines(failing, tokens.failing)),
     section("## Open to-dos", countedLines(openTodos, tokens.todos)),
-    section("## Last answer", standingLines(record, tokens.standing, focus)),
+    section("## Latest statement", standingLines(record, tokens.standing, focus)),
   ].filter((part) => part !== "");
   return [INTRODUCTION, ...(parts.length === 0 ? [countsOf(record)] : parts)].join("\n\n");
 }

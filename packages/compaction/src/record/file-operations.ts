@@ -9,6 +9,7 @@ import {
 } from "@bonsai-agent/messages";
 import { CALL_ARGUMENTS } from "@bonsai-agent/messages/host";
 import { type ChangedLines, isChangedLines } from "@bonsai-agent/session";
+import { writtenCommand } from "./commands.ts";
 import { type Move, movedFile, moveOfTool, movesOf, removedFilesIn } from "./moved-files.ts";
 import { ranCommand } from "./statements.ts";
 
@@ -233,16 +234,15 @@ function projectPath(path: string, cwd: string): string {
 
 function touchedBy(call: ToolCall, source: Source): Touched {
   const args = call.arguments ?? {};
+  const command = String(writtenCommand(args) ?? "");
   const patches = patchTexts(args).flatMap(patchedFiles);
   const isChange =
     changeNames.test(call.name) || CALL_ARGUMENTS.change.some((key) => args[key] !== undefined);
-  const redirected = typeof args.command === "string" ? redirectedFiles(args.command) : [];
   const modified = [
     ...(isChange ? namedFiles(args) : []),
     ...patches.flatMap(({ paths }) => paths),
-    ...redirected,
+    ...redirectedFiles(command),
   ];
-  const command = typeof args.command === "string" ? args.command : "";
   const moves = [
     ...movesOf(command),
     ...moveOfTool(call.name, args),

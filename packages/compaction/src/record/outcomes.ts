@@ -16,9 +16,10 @@ import {
   isCommit,
   isIrreversible,
   readCommands,
+  writtenCommand,
 } from "./commands.ts";
 import { decisiveLine, EXIT_LINE, PLACED_ERROR, RAISED_ERROR } from "./error-line.ts";
-import { clippedLine, isMeasure, termsIn, textsIn } from "./sentence.ts";
+import { clippedLine, contentWords, isMeasure, termsIn, textsIn } from "./sentence.ts";
 import type { SourceMessage } from "./statements.ts";
 import { afterTodos, boxesOf, type ListedTodo, listOf } from "./todos.ts";
 
@@ -85,7 +86,9 @@ class OutcomeTracker {
       return;
     }
     const groups = groupStates(all, result);
-    const made = result.state === "passed" ? madeLine(result.lines, written) : undefined;
+    // The output of a chain does not tell which of its commands wrote a line.
+    const isAlone = groups.flatMap(([{ commands }]) => commands).filter(counts).length === 1;
+    const made = result.state === "passed" && isAlone ? madeLine(result.lines, written) : undefined;
     groups.forEach(([{ commands }, state], at) => {
       if (state === "failed") this.#failed(commands.filter(counts), result, entryId);
       else if (state === "passed") for (const command of commands) this.#passed(command);
@@ -102,13 +105,17 @@ class OutcomeTracker {
 
   #passed({ folder, ...passed }: Command): void {
     const [again] = this.#commandsOf(keyOf(passed));
-    const isRunAgain = (part: Command) => again !== undefined && covers(again, part);
-    if (!this.outcomes.failing.some(({ key }) => this.#commandsOf(key).some(isRunAgain))) return;
+    if (again !== undefined) this.#close((part) => covers(again, part), folder);
+  }
+
+  /** Removes parts from the failed commands of a folder. */
+  #close(isClosed: (part: Command) => boolean, folder: string | undefined): void {
     const failing = this.outcomes.failing.flatMap((failed): FailedCommand[] => {
       const parts = this.#commandsOf(failed.key);
-      const left = isSameFolder(folder, failed.folder) ? parts.filter((part) => !isRunAgain(part)) : parts;
+      const left = isSameFolder(folder, failed.folder) ? parts.filter((part) => !isClosed(part)) : parts;
       if (left.length === parts.length) return [failed];
-      return left.length === 0 ? [] : [{ ...failed, key: left.map(keyOf).join(" && ") }];
+      // The quoted line may belong to a part that is closed.
+      return left.length === 0 ? [] : [{ ...failed, key: left.map(keyOf).join(" && "), line: "" }];
     });
     this.outcomes = { ...this.outcomes, failing };
   }
@@ -126,10 +133,12 @@ class OutcomeTracker {
   }
 
   #addFailed(commands: readonly Command[], how: Omit<FailedCommand, "key" | "folder">): void {
-    const key = clippedLine([...new Set(commands.map(keyOf))].join(" && "), MAX_KEY_CHARS);
+    const keys = new Set(commands.map(keyOf));
     const { folder } = commands.at(-1)!;
-    const others = this.outcomes.failing.filter((failed) => failed.key !== key || failed.folder !== folder);
-    const failing = [...others, { key, folder, ...how }].slice(-MAX_KEPT.failing);
+    // The newest failure of a part replaces an older one, also one of another chain.
+    this.#close((part) => keys.has(keyOf(part)), folder);
+    const failed = { key: clippedLine([...keys].join(" && "), MAX_KEY_CHARS), folder, ...how };
+    const failing = [...this.outcomes.failing, failed].slice(-MAX_KEPT.failing);
     this.outcomes = { ...this.outcomes, failing };
   }
 
@@ -147,11 +156,15 @@ class OutcomeTracker {
 /** A longer output is a report. */
 const MAX_RESULT_LINES = 4;
 
-/** The line of a short output with a name that the command does not have: it was created. */
+/** The line of a short output with a name that the command does not have, beside one that it has: it was created. */
 function madeLine(lines: readonly string[], written: string): string | undefined {
   const own = lines.filter((line) => !EXIT_LINE.test(line));
   if (own.length > MAX_RESULT_LINES) return undefined;
-  return own.find((line) => [...termsIn(line)].some((term) => !isMeasure(term) && !written.includes(term)));
+  const given = contentWords(written);
+  return own.find((line) => {
+    const isNew = [...termsIn(line)].some((term) => !isMeasure(term) && !written.includes(term));
+    return isNew && [...contentWords(line)].some((word) => given.has(word));
+  });
 }
 
 /** The arguments of a call of a tool, on one line. */
@@ -262,14 +275,7 @@ function commandRun(written: string, result: RunResult, entryId: string | undefi
  * differently.
  */
 function commandIn(message: Message, call: ToolCall | undefined): string | undefined {
-  const fields: Record<string, unknown> =
-    message?.role === "bashExecution" ? { ...message } : { ...call?.arguments };
-  // Some edit tools have a `path`, and a `command` that names the edit.
-  if ("path" in fields) return undefined;
-  const values = ["command", "cmd", "script", "shell_command", "CommandLine"].map((field) => fields[field]);
-  const value = values.find((one) => typeof one === "string" || Array.isArray(one));
-  if (!Array.isArray(value)) return value as string | undefined;
-  return /(?:^|\/)(?:ba|z)?sh$/.test(String(value[0])) ? String(value.at(-1)) : value.join(" ");
+  return writtenCommand(message?.role === "bashExecution" ? { ...message } : { ...call?.arguments });
 }
 
 /** False for a lookup, unless it is irreversible. */

@@ -24,9 +24,7 @@ interface Sentence {
 
 /** Replaces omitted sentences. */
 const LEFT_OUT = "…";
-const MARK_TOKENS = 3;
-/** A word in at most this many sentences counts as their subject. */
-const RARE = 3;
+const MARK_TOKENS = 1;
 /** The information of a term or a number, added to that of its rarity. */
 const SPECIFIC = 5;
 /** Factor for a sentence on the preferred topic. */
@@ -41,7 +39,8 @@ const BASE_TOKENS = 60;
  * Keeps the sentences with the most information that fit, in their order; undefined for a text without any. The
  * information of a sentence is the rarity of its words, terms and numbers that no kept sentence has yet.
  *
- * Invariant with `needsLater`: a sentence is never kept without the last one on each of its subjects.
+ * Invariant with `needsLater`: of two sentences with a word that no other sentence has, the earlier one is never kept
+ * without the later one.
  */
 export function selectedTexts(texts: readonly string[], options: SelectionOptions): (string | undefined)[] {
   const { maxTokens, tokensBeside } = options;
@@ -66,7 +65,7 @@ class Selection {
 
   constructor(sentences: readonly Sentence[], options: SelectionOptions) {
     this.#options = options;
-    this.#later = options.needsLater ? lastOnSubjects(sentences) : new Map();
+    this.#later = options.needsLater ? laterOnSubjects(sentences) : new Map();
     this.#left = sentences
       .toReversed()
       .map((sentence) => ({ sentence, bound: this.#added(sentence) / (sentence.tokens + BASE_TOKENS) }));
@@ -95,7 +94,7 @@ class Selection {
     return best;
   }
 
-  /** The last sentences on the subjects of a sentence, and those on their subjects in turn. */
+  /** The later sentences on the subjects of a sentence, and those on their subjects in turn. */
   #laterThan(first: Sentence): Set<Sentence> {
     const found = new Set(this.#later.get(first));
     for (const sentence of found) for (const later of this.#later.get(sentence) ?? []) found.add(later);
@@ -126,14 +125,14 @@ class Selection {
   }
 }
 
-/** The last sentence on each subject of a sentence, if that is another one. */
-function lastOnSubjects(sentences: readonly Sentence[]): Map<Sentence, ReadonlySet<Sentence>> {
+/** The later sentences that share a word with a sentence which no other has. */
+function laterOnSubjects(sentences: readonly Sentence[]): Map<Sentence, ReadonlySet<Sentence>> {
   const uses = countEach(sentences.flatMap(({ parts }) => [...parts.keys()]));
   const last = new Map<string, Sentence>();
   for (const sentence of sentences) for (const part of sentence.parts.keys()) last.set(part, sentence);
   return new Map(
     sentences.map((sentence) => {
-      const subjects = [...sentence.parts.keys()].filter((part) => uses.get(part)! <= RARE);
+      const subjects = [...sentence.parts.keys()].filter((part) => uses.get(part) === 2);
       const others = subjects.map((part) => last.get(part)!).filter((one) => one !== sentence);
       return [sentence, new Set(others)];
     }),

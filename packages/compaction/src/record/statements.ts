@@ -1,6 +1,7 @@
 import {
   type BashExecutionMessage,
   type CustomMessage,
+  callsIn,
   contentBlocks,
   contentText,
   estimateTokens,
@@ -129,7 +130,8 @@ export function statementsIn(
     } else if (message?.role === "assistant") {
       const whole = contentText(message.content);
       unanswered = textTail(whole.trim(), UNANSWERED_CHARS) || unanswered;
-      const text = spoken(whole);
+      const said = spoken(whole);
+      const text = callsIn(message).length > 0 ? withoutAnnouncement(said) : said;
       if (text === "") continue;
       if (open !== undefined) open.isInterim = true;
       open = { turn, entryId, text };
@@ -212,7 +214,7 @@ export function joinedWords(earlier: UserWords, said: readonly SaidMessage[]): U
 }
 
 /** The tokens of a line besides its text: number and author. */
-const LINE_TOKENS = { words: 3, closings: 4 };
+const LINE_TOKENS = { words: 2, closings: 3 };
 
 interface StatementsOptions {
   maxTokens: number;
@@ -231,8 +233,7 @@ function clipped<Item extends { text: string }>(items: readonly Item[], options:
 
 /** Clips the user's messages to `maxTokens`. */
 export function clippedWords({ said, leftOut }: UserWords, options: StatementsOptions): UserWords {
-  const questionTokens = (at: number) => estimateTokens(said[at]?.answers ?? "");
-  const tokensBeside = (at: number) => LINE_TOKENS.words + questionTokens(at);
+  const tokensBeside = (at: number) => tokensBesideWords(said[at]!);
   const kept = clipped(said, { ...options, tokensBeside, needsLater: true });
   return { said: kept, leftOut: leftOut + said.length - kept.length };
 }
@@ -242,11 +243,14 @@ export function clippedClosings(closings: readonly Closing[], options: Statement
   return clipped(closings, { ...options, tokensBeside: () => LINE_TOKENS.closings });
 }
 
+/** The number of a message, and the question that it answers. */
+function tokensBesideWords({ answers }: SaidMessage): number {
+  return LINE_TOKENS.words + (answers === undefined ? 0 : estimateTokens(`(asked: ${answers}) `));
+}
+
 /** The tokens of all the user's messages with their numbers. */
 export function wordsTokens({ said }: UserWords): number {
-  return said.reduce((sum, { text, answers = "" }) => {
-    return sum + estimateTokens(text) + LINE_TOKENS.words + estimateTokens(answers);
-  }, 0);
+  return said.reduce((sum, message) => sum + estimateTokens(message.text) + tokensBesideWords(message), 0);
 }
 
 /** The tokens of all statements with their numbers and authors. */
@@ -299,6 +303,13 @@ export function closingLine(closing: Closing, namesEntry = false): string {
 function origin({ entryId, isOnBranch }: SaidMessage | Closing, namesEntry: boolean): string {
   const address = entryId !== undefined && (namesEntry || isOnBranch) ? ` [${entryId}]` : "";
   return `${address}${isOnBranch ? " (on another branch)" : ""}`;
+}
+
+/** Removes a last sentence that only announces the call after it: "Now the parser:". */
+function withoutAnnouncement(text: string): string {
+  if (!/[:：]$/u.test(text)) return text;
+  const last = sentencesOf(text).at(-1) ?? "";
+  return text.endsWith(last) ? text.slice(0, text.length - last.length).trim() : text;
 }
 
 /** Shortens pasted blocks to a mark, and removes heading marks, list marks and blank lines. */

@@ -88,7 +88,7 @@ test("law: never more than fits, in order, and what is quoted was said", () => {
   const law = fc.property(closings, fc.integer({ min: 0, max: 600 }), (all, maxTokens) => {
     const sorted = all.toSorted((a, b) => a.turn - b.turn);
     const kept = clippedClosings(sorted, { maxTokens });
-    expect(kept.reduce((sum, { text }) => sum + estimateTokens(text) + 4, 0)).toBeLessThanOrEqual(maxTokens);
+    expect(kept.reduce((sum, { text }) => sum + estimateTokens(text) + 3, 0)).toBeLessThanOrEqual(maxTokens);
     const turns = kept.map(({ turn }) => turn);
     expect(turns).toEqual(turns.toSorted((a, b) => a - b));
     for (const { text } of kept)
@@ -99,4 +99,16 @@ test("law: never more than fits, in order, and what is quoted was said", () => {
         ).toBe(true);
   });
   fc.assert(law);
+});
+
+test("a sentence that only announces the next call is left out", () => {
+  const call = { type: "toolCall", id: "c1", name: "bash", arguments: { command: "ls" } };
+  const texts = (text: string, ...calls: object[]) =>
+    statementsIn([user("Go."), said("assistant", [{ type: "text", text }, ...calls])]).closings.map(
+      (each) => each.text,
+    );
+  expect(texts("Now the parser:", call)).toEqual([]);
+  expect(texts("The cache was stale. Now the parser：", call)).toEqual(["The cache was stale."]);
+  expect(texts("The cache was stale.", call)).toEqual(["The cache was stale."]);
+  expect(texts("Two parts are left:")).toEqual(["Two parts are left:"]);
 });

@@ -36,7 +36,7 @@ test("requests, actions, failures, open work and the last answer have a section 
     "## Irreversible commands",
     "## Failing commands",
     "## Open to-dos",
-    "## Last answer",
+    "## Latest statement",
   ]);
   expect(text).toContain("1. Never touch src/legacy/old.ts. Ship it.");
   expect(text).toContain("- `git push origin main`");

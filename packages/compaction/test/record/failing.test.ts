@@ -279,3 +279,16 @@ test("the user's own commands count", () => {
   expect(failing([own(1), own(0)])).toEqual([]);
   expect(failing([own(1, true)])).toEqual([]);
 });
+
+test("the rest of a failed chain has no quoted line, because it may belong to the part that passed", () => {
+  const messages = [...ran("yarn test && yarn lint", "a.ts 9:3 error no-console", 1), ...ran("yarn lint")];
+  expect(failing(messages).map(({ key, line }) => [key, line])).toEqual([["yarn test", ""]]);
+});
+
+test("the newest failure of a part replaces an older one of another chain", () => {
+  const messages = [
+    ...ran("make css && ruff check .", "x.py:1:1: F401 unused import", 1),
+    ...ran("ruff check .", "y.py:2:1: E402 import not at top", 1),
+  ];
+  expect(failing(messages).map(({ key }) => key)).toEqual(["make css", "ruff check ."]);
+});

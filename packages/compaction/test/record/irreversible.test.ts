@@ -155,3 +155,25 @@ test("text that is written to a file or a commit is no command", () => {
   expect(done(ran(commit))).toEqual(["git push origin dev"]);
   expect(done(ran("cat > run.sh <<EOF\ngit push\nEOF\nchmod +x run.sh"))).toEqual([]);
 });
+
+test("a lookup whose output names something new is no act, and the output of a chain names none of its commands", () =>
+  everyRow<[string, string]>([
+    ["git grep -n load", "lib/a.js:4:class X"],
+    ["git rev-parse HEAD", "3f9c2ab17d"],
+    ["node --version", "v24.21.0"],
+    ["sqlite3 a.db .schema", "CREATE TABLE orders_v2 (id)"],
+    ["npx autocannon localhost:3000", "requests p99_latency 12"],
+  ])(([command, output]) => {
+    expect(done(ran(command, output))).toEqual([]);
+  }));
+
+test("a line that names something new beside an argument of the command is its result", () => {
+  const [act] = outcomesAfter(
+    emptyRecord.outcomes,
+    ran("train start --name speech-300m", "created run q7x2m1d (speech-300m)"),
+  ).irreversible;
+  expect(act).toMatchObject({
+    command: "train start --name speech-300m",
+    result: "created run q7x2m1d (speech-300m)",
+  });
+});
