@@ -22,7 +22,9 @@ test("reads the clipboard of the other desktop if one has nothing or no program"
   const xclip = "printf there";
   expect(await read({ scripts: { xclip }, variables })).toBe("there");
   for (const wlPaste of ["echo 'Nothing is copied' >&2; exit 1", "sleep 1000"])
-    expect(await read({ scripts: { xclip, "wl-paste": wlPaste }, variables, timeoutMs: 1_000 })).toBe("there");
+    expect(await read({ scripts: { xclip, "wl-paste": wlPaste }, variables, timeoutMs: 1_000 })).toBe(
+      "there",
+    );
 });
 
 test("reports an empty clipboard in the words of the program", () =>
