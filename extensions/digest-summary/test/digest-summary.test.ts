@@ -102,7 +102,7 @@ test("where the digest finds few words to quote, it says what there is, and no m
   const session = await stage();
   await say(session, `Hi. ${LONG}`, words);
   expect((await session.agent.compact()).status).toBe("compacted");
-  expect(contextOf(session)).toContain("## Last answer\\n1. agent");
+  expect(contextOf(session)).toContain("## Latest statement\\n1. agent");
   expect([asked(session), session.notices]).toEqual([0, []]);
 });
 
