@@ -255,14 +255,23 @@ const PHRASES =
 const DRY =
   / (?:--?(?:dry-?run|dry|help|snapshot|check|what-?if|no-?op|plan|list|simulate)(?!=(?:false|none))(?:[= ]|$)|(?:-h|--version)$)|^(?:git (?:push|clean)|make) (?:.* )?-\w*n/i;
 
-/** True if the command cannot be undone. False for dry runs, listings and help. */
-export function isIrreversible(command: Command): boolean {
-  const [program = ""] = command.names;
-  const own = command.words.slice(1, 60).filter((word) => word.length < 200 && !/\s/.test(word));
-  const text = [program, ...own]
+function unquotedText({ names: [program = ""], words }: Command): string {
+  const own = words.slice(1, 60).filter((word) => word.length < 200 && !/\s/.test(word));
+  return [program, ...own]
     .join(" ")
     .slice(0, 2_000)
     .replace(/ -[Cc] \S+/, "");
+}
+
+/** True for a dry run, a listing, help, and the question for a version. */
+export function asksOnly(command: Command): boolean {
+  return DRY.test(unquotedText(command)) || command.names[1] === "version";
+}
+
+/** True if the command cannot be undone. False for dry runs, listings and help. */
+export function isIrreversible(command: Command): boolean {
+  const [program = ""] = command.names;
+  const text = unquotedText(command);
   if (DRY.test(text)) return false;
   if (/^(?:rm|rmdir|unlink|shred)$/.test(program)) return removesFiles(command);
   if (PHRASES.test(text) || RULES.some(([programs, rule]) => programs.test(program) && rule(command)))

@@ -292,3 +292,15 @@ test("the newest failure of a part replaces an older one of another chain", () =
   ];
   expect(failing(messages).map(({ key }) => key)).toEqual(["make css", "ruff check ."]);
 });
+
+test("the output inside of a JSON result is read", () => {
+  const output = JSON.stringify({
+    output: "error: patch failed: zip.go:31\nerror: zip.go: patch does not apply",
+    metadata: { exit_code: 1, duration_seconds: 7.3 },
+  });
+  const messages = toolRun("shell", { command: ["bash", "-lc", "make check"] }, { output });
+  const [{ key, line } = { key: "", line: "" }] = failing(messages);
+  expect([key, line]).toEqual(["make check", expect.stringMatching(/^error: /)]);
+  const damaged = toolRun("shell", { command: "make check" }, { output: output.slice(0, 40), isError: true });
+  expect(failing(damaged)).toHaveLength(1);
+});

@@ -161,6 +161,7 @@ test("a lookup whose output names something new is no act, and the output of a c
     ["git grep -n load", "lib/a.js:4:class X"],
     ["git rev-parse HEAD", "3f9c2ab17d"],
     ["node --version", "v24.21.0"],
+    ["go version", "go version go1.22.5 linux/amd64"],
     ["sqlite3 a.db .schema", "CREATE TABLE orders_v2 (id)"],
     ["npx autocannon localhost:3000", "requests p99_latency 12"],
   ])(([command, output]) => {
