@@ -129,7 +129,7 @@ function sessionAbout(text: string): Session {
   return session;
 }
 
-test("a key that is stored, or looks like one, is in no part of a page", () => {
+test("no part of a page contains a stored key or a text that looks like one", () => {
   const letters = fc.string({
     unit: fc.constantFrom(..."abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"),
     minLength: 24,
@@ -150,7 +150,7 @@ test("a key that is stored, or looks like one, is in no part of a page", () => {
 /** The first characters of a key, which a text that is cut would leave. */
 const HEAD_CHARS = 14;
 
-test("no part of a key stays where a text is cut, coloured, quoted or put together", () => {
+test("a page has no part of a key in texts that are cut, coloured, quoted or joined", () => {
   const secret = "ghp_R4nd0mR4nd0mR4nd0mR4nd0mR4nd0mR4nd0m";
   const body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
   const pem = `-----BEGIN PRIVATE KEY-----\n${body}\n-----END PRIVATE KEY-----`;
@@ -173,7 +173,7 @@ test("no part of a key stays where a text is cut, coloured, quoted or put togeth
   );
 });
 
-test("what the name of a field makes a key, and what is called a picture and is none, stay out", () => {
+test("a page leaves out values of secret fields, and images with invalid data", () => {
   const secret = "hunter2-and-3-more";
   const session = createSession({ cwd: "/project" });
   const say = (message: object) =>
@@ -190,7 +190,7 @@ test("what the name of a field makes a key, and what is called a picture and is 
   expect(page.redacted).toBe(5);
 });
 
-test("what its name makes a key is one wherever else it stands, in an index of terms and in a summary too", () => {
+test("a value with a secret name is redacted everywhere, also in an index of terms and a summary", () => {
   const session = createSession({ cwd: "/project" });
   const say = (message: object) =>
     session.append({ type: "message", message: { timestamp: 0, ...message } as never });
@@ -211,7 +211,7 @@ test("what its name makes a key is one wherever else it stands, in an index of t
   const secrets = ["hunterTwo_prod99x", "Tk77aaBBccDDee", "listed-key-19", "first-of-4-keys", "51H8abcdefgh"];
   const page = contentOf(htmlOf(session));
   expect(secrets.filter((secret) => page.includes(secret))).toEqual([]);
-  // In Markdown stand messages and summaries alone.
+  // A Markdown export has only messages and summaries.
   const markdown = exportMarkdown(session);
   expect(secrets.slice(0, 2).filter((secret) => markdown.includes(secret))).toEqual([]);
 });

@@ -8,7 +8,7 @@ import { SessionPage } from "../src/session-page.ts";
 
 const settings = compactionSettings({}, { estimator: "chars4" });
 
-test("what a page says that a model saw is the projection there", () => {
+test("a page lists the entries of the projection as the model's context", () => {
   fc.assert(
     fc.property(treeArbitrary({ own: true }), (notation) => {
       const { session } = history(notation);
@@ -25,7 +25,7 @@ test("what a page says that a model saw is the projection there", () => {
   );
 });
 
-test("a comparison with the session's position names the entries of branchDiff", () => {
+test("a comparison with the current position has the entries of branchDiff", () => {
   fc.assert(
     fc.property(treeArbitrary({ own: true }), (notation) => {
       const { session } = history(notation);
@@ -51,7 +51,7 @@ test("a comparison with the session's position names the entries of branchDiff",
   );
 });
 
-test("at most 100 branches and 1,000 entries are compared, the newest branches first", () => {
+test("a page compares at most 100 branches and 1,000 entries, newest branches first", () => {
   const session = createSession({ cwd: "/project" });
   const say = (content: string) =>
     session.append({ type: "message", message: { role: "user", content, timestamp: 0 } }).id;
@@ -67,7 +67,7 @@ test("at most 100 branches and 1,000 entries are compared, the newest branches f
   expect(new SessionPage(session).data().compared).toHaveLength(1);
 });
 
-test("a page that reads on knows what a page made anew does, and nothing of another session", () => {
+test("an updated page has the data of a new page, and a reopened page none of the old session", () => {
   fc.assert(
     fc.property(treeArbitrary({ own: true }), treeArbitrary({ own: true }), (one, more) => {
       const { session } = history(one);

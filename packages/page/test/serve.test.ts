@@ -33,7 +33,7 @@ function status(url: string, headers: Record<string, string> = {}, method = "GET
   });
 }
 
-test("the page, its data and its chunks are served; what came since is told alone", async () => {
+test("serves the page, its data and its chunks; an update contains only the new entries", async () => {
   const { page, say } = await served();
   const html = await fetch(page.url);
   expect(html.headers.get("content-security-policy")).toContain("default-src 'none'; script-src 'sha256-");
@@ -50,7 +50,7 @@ test("the page, its data and its chunks are served; what came since is told alon
   expect(update.data.rows.previews).toEqual(["two"]);
 });
 
-test("who has not the token, names another host, or comes from elsewhere gets nothing", async () => {
+test("a request without the token, for another host or from another origin fails", async () => {
   const { page } = await served();
   const { origin } = new URL(page.url);
   expect(await status(page.url)).toBe(200);
@@ -64,7 +64,7 @@ test("who has not the token, names another host, or comes from elsewhere gets no
   expect(await status(page.url, {}, "POST")).toBe(405);
 });
 
-test("it ends when the last page that followed was closed", async () => {
+test("the server stops when the last following page closes", async () => {
   const { page } = await served();
   const following = new AbortController();
   await fetch(`${page.url}events`, { signal: following.signal });
@@ -73,7 +73,7 @@ test("it ends when the last page that followed was closed", async () => {
   await expect(fetch(page.url)).rejects.toThrow();
 });
 
-test("a change is told to who follows, though a chunk was asked for before it was noticed", async () => {
+test("a following page gets a change event even if a chunk request reads the change first", async () => {
   const { page, say } = await served();
   const following = new AbortController();
   const { body } = await fetch(`${page.url}events`, { signal: following.signal });

@@ -19,13 +19,13 @@ function opened(session: Session): SummaryBody {
   return bodies.findLast(({ summary }) => summary !== undefined)!.summary!;
 }
 
-test("a compaction that masked nothing says nothing of masks", async () => {
+test("a compaction without masked results does not mention masks", async () => {
   const { session } = history("U:300 A:400 | U:300 A:150");
   await runCompaction({ session, settings, summariser: digestSummariser() });
   expect(opened(session).facts.map(([name]) => name)).not.toContain("Masked");
 });
 
-test("an undone compaction has a sentence, not the type of its entry", () => {
+test("an undone compaction shows a sentence instead of its entry type", () => {
   const { session } = history("U:300 A:400 | U:300 A:150");
   const data = { compactionId: "a1b2c3d4" };
   const undo = session.append({ type: "custom", customType: "bonsai.undo", data });

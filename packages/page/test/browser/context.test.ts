@@ -78,7 +78,7 @@ const step = () => page.locator(".step p").textContent();
 const request = async () => Number(/Request (\d+) of/.exec((await step())!)![1]);
 
 describe("the context over time", () => {
-  test("the legend counts what stands on the chart, also behind the last request, and undone ones apart", async () => {
+  test("the legend counts all marks of the chart, also after the last request, and undone ones separately", async () => {
     const legend = await page.locator(".legend").textContent();
     for (const text of [
       "2 compactions",
@@ -92,7 +92,7 @@ describe("the context over time", () => {
     expect(legend).not.toContain("1 requests");
   });
 
-  test("a step is a line over the chart, which is not drawn anew, and no place to go back to", async () => {
+  test("a step moves a line over the chart, without a redraw or a history entry", async () => {
     await page.locator("canvas").evaluate((canvas) => {
       canvas.dataset.same = "yes";
     });
@@ -112,7 +112,7 @@ describe("the context over time", () => {
     expect(page.url()).toContain(`#/context/${ids[10]}`);
   });
 
-  test("pointing shows what the model saw then, until the pointer leaves; a click chooses", async () => {
+  test("the pointer previews the model's context at a request, and a click selects it", async () => {
     const box = (await page.locator(".u-over").boundingBox())!;
     const pixels = box.width / (TURNS + 1);
     await page.mouse.move(box.x + pixels * 8, box.y + 20);
@@ -127,7 +127,7 @@ describe("the context over time", () => {
     expect(await step()).toContain("Before this request: 6 messages masked.");
   });
 
-  test("what was seen is listed by its share, masked results last; or in order", async () => {
+  test("the context is listed by size with masked results last, or in order", async () => {
     const sizes = () => page.locator(".seen .size").allTextContents();
     const numbers = (texts: string[]) => texts.map((text) => Number.parseInt(text.replace(",", ""), 10) || 0);
     const bySize = numbers(await sizes());
@@ -139,7 +139,7 @@ describe("the context over time", () => {
     expect(await page.locator(".seen li a").first().textContent()).toContain("compaction");
   });
 
-  test("the table lists all requests with the costs so far", async () => {
+  test("the table lists all requests with the accumulated cost", async () => {
     await page.getByText("Show as a table").click();
     const rows = page.locator(".all-requests tbody tr");
     await expect.poll(() => rows.count()).toBe(TURNS);
@@ -161,7 +161,7 @@ describe("the context over time", () => {
     expect(await page.locator(".totals caption").textContent()).toContain("cost unknown for 1 request");
   });
 
-  test("steps stay on the branch that is shown, also above the place where it parted", async () => {
+  test("steps stay on the visible branch, also before its branch point", async () => {
     await page.evaluate((to) => {
       location.hash = `#/context/${to}`;
     }, branchId);
@@ -173,7 +173,7 @@ describe("the context over time", () => {
     await expect.poll(step).toContain("9,000 tokens sent");
   });
 
-  test("a compaction leads to its parts", async () => {
+  test("a compaction links to its parts", async () => {
     await page.evaluate(() => {
       location.hash = "#/compaction/all";
     });

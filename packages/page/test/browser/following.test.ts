@@ -43,7 +43,7 @@ async function followed(...said: string[]) {
 
 const entry = (page: Page, text: string) => page.locator(".transcript .entry").filter({ hasText: text });
 
-test("a session that cannot be read for a while is followed when it can", async () => {
+test("the page follows an unreadable session again once it is readable", async () => {
   const { source, page } = await followed("one");
   await entry(page, "one").waitFor();
   source.isThere = false;
@@ -55,7 +55,7 @@ test("a session that cannot be read for a while is followed when it can", async 
   await page.getByText("Live: this page follows the session").waitFor();
 });
 
-test("of another session in its place nothing of the old one is left", async () => {
+test("the page shows no text of a session that another one replaced", async () => {
   const { source, page } = await followed("the old words", "the second old words");
   await entry(page, "the second old words").waitFor();
   source.session = createSession({ cwd: "/project" });
@@ -65,7 +65,7 @@ test("of another session in its place nothing of the old one is left", async () 
   expect(await page.locator("body").textContent()).not.toContain("old words");
 });
 
-test("what could not be read is read when it can; a session that was rewritten is shown as it is, and by its name", async () => {
+test("entries that failed to load appear later, and a rewritten session appears with its new text and name", async () => {
   const { source, page } = await followed(
     ...Array.from({ length: 200 }, (_, at) => `word ${at} ${"x".repeat(2_000)}`),
   );
@@ -92,7 +92,7 @@ test("what could not be read is read when it can; a session that was rewritten i
   await expect.poll(() => page.title()).toBe("A new name");
 });
 
-test("what is looked for is looked for in what comes too, from where one is; Escape gives the focus back", async () => {
+test("find includes new entries and keeps the current hit; Escape returns the focus", async () => {
   const { source, page } = await followed("a fish", "no bird", "a fish and a fish");
   await page.getByRole("button", { name: "Find" }).click();
   await page.locator("#find-field").fill("fish");

@@ -53,7 +53,7 @@ describe("Markdown", () => {
   });
 });
 
-test("a letter with thousands of marks shows some of them; an answer with hundreds of parts is drawn in pieces", async () => {
+test("a letter with thousands of marks shows some of them; an answer with hundreds of parts shows 200 at first", async () => {
   const session = createSession({ cwd: "/project" });
   const say = (message: object) =>
     session.append({ type: "message", message: { timestamp: 0, ...message } as never });
@@ -189,7 +189,7 @@ describe("a text of any length", () => {
   });
 });
 
-test("a summary, and a command that is compared, are bounded too", async () => {
+test("a summary and a compared command have the same bound", async () => {
   const session = createSession({ cwd: "/project" });
   const message = (stored: object) =>
     session.append({ type: "message", message: { timestamp: 0, ...stored } as never }).id;
@@ -216,7 +216,7 @@ test("a summary, and a command that is compared, are bounded too", async () => {
   await expect.poll(() => lines.count()).toBe(2_000);
 });
 
-describe("a text found many times over", () => {
+describe("a text with many hits", () => {
   const looked = (page: Page) =>
     page.evaluate(() => {
       const [range] = [...(CSS.highlights.get("found-now") ?? [])] as Range[];

@@ -68,7 +68,7 @@ const alignments = (selector: string) =>
     .locator(selector)
     .evaluateAll((cells) => cells.map((cell) => getComputedStyle(cell).textAlign.replace("start", "left")));
 
-test("columns of a table are aligned as the table says; a task has a box", async () => {
+test("a table column has its declared alignment, and a task has a box", async () => {
   await page.locator(".markdown table").waitFor();
   const declared = ["left", "right", "center", "left"];
   expect(await alignments(".markdown td")).toEqual(declared);
@@ -77,7 +77,7 @@ test("columns of a table are aligned as the table says; a task has a box", async
   expect(await boxes.evaluateAll((found) => found.map((box) => box.ariaLabel))).toEqual(["done", "open"]);
 });
 
-test("a result shows its output and not the command of its call", async () => {
+test("a tool result shows its output, without the command of its call", async () => {
   const results = page.locator(".entry.result .body");
   await expect.poll(() => results.count()).toBe(3);
   const texts = await results.allTextContents();
@@ -88,7 +88,7 @@ test("a result shows its output and not the command of its call", async () => {
   expect(texts.join()).not.toContain(COMMAND);
 });
 
-test("texts that a program put into the session are shown on demand only", async () => {
+test("a click shows the texts that a program wrote", async () => {
   const outline = page.locator(".side-tree .line");
   await expect.poll(() => outline.count()).toBeGreaterThan(2);
   expect((await outline.allTextContents()).join()).not.toMatch(/<|note/);
@@ -115,7 +115,7 @@ test("the latest compaction is open, and its summary is Markdown with sources", 
   await page.locator(".entry.addressed h2").getByText("Goal").waitFor();
 });
 
-test("a row that is cut ends between words in an ellipsis, and shows the end of its paths", async () => {
+test("a cut row ends with a whole word and an ellipsis, and shows the ends of paths", async () => {
   await at("#/context");
   await page.locator(".seen li").first().waitFor();
   const rows = await page.locator(".seen a").allTextContents();
@@ -125,7 +125,7 @@ test("a row that is cut ends between words in an ellipsis, and shows the end of 
   );
 });
 
-test("the legend names what is drawn, and the bars have no gaps", async () => {
+test("the legend names the drawn parts, and the bars have no gaps", async () => {
   await at("#/context");
   await page.locator("canvas").waitFor();
   const legend = await page.locator(".legend").textContent();
@@ -157,12 +157,12 @@ function barGaps(): Promise<number> {
   });
 }
 
-test("in a window of 400 pixels the head takes an eighth of the screen", async () => {
+test("in a window 400 pixels wide, the header takes at most an eighth of the screen", async () => {
   await page.setViewportSize({ width: 400, height: 800 });
   const height = () => page.locator(".page-head").evaluate((head) => head.getBoundingClientRect().height);
   await expect.poll(height).toBeLessThanOrEqual(100);
 });
 
-test("nothing of this asked a network, failed or warned", () => {
+test("the pages made no network request, error or warning", () => {
   expect(shown.misdeeds).toEqual([]);
 });

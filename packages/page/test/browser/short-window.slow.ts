@@ -35,7 +35,7 @@ const seenPixels = (page: Page, selector: string) =>
       return Math.min(bottom, innerHeight) - Math.max(top, 0);
     });
 
-test("every list can be read, and every view can be scrolled to its end", async () => {
+test("every list is readable, and every view scrolls to its end", async () => {
   const { page } = await show(url);
   for (const [hash, element, pixels] of [
     ["#/transcript", ".transcript .scroller", 120],
@@ -56,7 +56,7 @@ test("every list can be read, and every view can be scrolled to its end", async 
   }
 });
 
-test("in a short window an address, and a hit, lead to what can be seen", async () => {
+test("in a short window, an address and a hit scroll their target into view", async () => {
   const { page, misdeeds } = await show(`${url}#/entry/${work.id("turn 25")}`);
   await page.setViewportSize(windows[0]);
   await page.reload();
@@ -84,7 +84,7 @@ test("in a short window an address, and a hit, lead to what can be seen", async 
   expect(misdeeds).toEqual([]);
 });
 
-test("the keys can all be read in a short window", async () => {
+test("a short window shows all keys", async () => {
   const { page } = await show(url);
   await page.setViewportSize(windows[0]);
   await page.keyboard.press("?");

@@ -41,7 +41,7 @@ const looked = () =>
   });
 
 describe("the transcript", () => {
-  test("an address leads to its entry, and stays there while what surrounds it is read", async () => {
+  test("an address opens its entry, which does not move while its neighbours load", async () => {
     for (const name of ["result 12", "turn 39"]) {
       await at(`#/entry/${work.id(name)}`);
       await page.reload();
@@ -56,7 +56,7 @@ describe("the transcript", () => {
     }
   });
 
-  test("folded parts open by keyboard, and are still open when one comes back to them", async () => {
+  test("the keyboard opens folded parts, and they stay open after scrolling away and back", async () => {
     await at(`#/entry/${work.id("answer 4")}`);
     const thinking = entry("answer 4").locator("details.thinking");
     await thinking.locator("summary").focus();
@@ -69,7 +69,7 @@ describe("the transcript", () => {
     await expect.poll(() => thinking.textContent()).toContain("a hidden thought");
   });
 
-  test("scrolling upward moves nothing that is on the screen by itself", async () => {
+  test("entries that load above the screen do not move the visible ones", async () => {
     await at(`#/entry/${work.id("turn 36")}`);
     await entry("turn 36").waitFor();
     await page.locator(".transcript .scroller").hover();
@@ -93,7 +93,7 @@ describe("the transcript", () => {
     expect(worst).toBeLessThan(4);
   });
 
-  test("find counts what is folded and what is cut, marks while one types, and goes from hit to hit", async () => {
+  test("find counts folded and cut texts, marks hits during typing, and moves from hit to hit", async () => {
     await at(`#/entry/${work.id("turn 1")}`);
     await page.locator(".transcript .scroller").focus();
     await page.keyboard.press("/");
@@ -122,7 +122,7 @@ describe("the transcript", () => {
     await expect.poll(() => page.evaluate(() => CSS.highlights.get("found")?.size ?? 0)).toBe(0);
   });
 
-  test("a masked result says since when, and leads to its mask; a picture is drawn", async () => {
+  test("a masked result names the time of its mask and links to it; a picture is visible", async () => {
     await at(`#/entry/${work.id("result 2")}`);
     const masked = entry("result 2").locator(".masked");
     await expect.poll(() => masked.textContent()).toMatch(/^masked for the model since /);
@@ -135,6 +135,6 @@ describe("the transcript", () => {
   });
 });
 
-test("nothing of this asked a network, failed or warned", () => {
+test("the pages made no network request, error or warning", () => {
   expect(shown.misdeeds).toEqual([]);
 });

@@ -20,7 +20,7 @@ beforeAll(async () => {
 const line = (text: string | RegExp) => page.locator("main .tree .line").filter({ hasText: text });
 const count = () => page.locator("main .tree .tools output").textContent();
 
-test("turns, labels, the ends of branches and where the session stands are drawn", async () => {
+test("the tree shows turns, labels, ends of branches and the current position", async () => {
   // 40 turns and the one with a picture, one of another branch, two ends of branches, and a compaction.
   await expect.poll(count).toBe("45 entries");
   await line("Question 3:").getByText("before the parser").waitFor();
@@ -31,7 +31,7 @@ test("turns, labels, the ends of branches and where the session stands are drawn
   await expect.poll(() => line("line 1 of part 40").textContent()).toContain("here");
 });
 
-test("filters and search choose what is drawn", async () => {
+test("filters and search choose the visible lines", async () => {
   await page.getByLabel("Show").selectOption("labelled");
   await expect.poll(count).toBe("1 entry");
   await page.getByLabel("Show").selectOption("compactions");
@@ -46,7 +46,7 @@ test("filters and search choose what is drawn", async () => {
   await expect.poll(count).toBe("45 entries");
 });
 
-test("arrow keys go from line to line, Enter to the entry", async () => {
+test("arrow keys move between lines, and Enter opens the entry", async () => {
   await page.locator("main .tree .scroller").evaluate((scroller) => {
     scroller.scrollTop = 0;
   });
@@ -60,7 +60,7 @@ test("arrow keys go from line to line, Enter to the entry", async () => {
   await page.locator("main .tree .tools output").waitFor();
 });
 
-test("a branch is compared with the session's position", async () => {
+test("compares a branch with the current position", async () => {
   await page.getByLabel("Search").fill("part 41");
   await line("Part 41").getByRole("link", { name: "Compare" }).click();
   await page.getByRole("heading", { name: "Compare branches" }).waitFor();
@@ -86,7 +86,7 @@ async function partedEarly(record?: string): Promise<ShownPage> {
   return show(`${await exported(session)}#/compare`);
 }
 
-test("branches that part at a record above all that was said are compared", async () => {
+test("compares branches that part at a record before the first message", async () => {
   const { page: own, misdeeds } = await partedEarly("bonsai.import");
   await own.getByRole("article", { name: "Side B" }).getByText("The other way").first().waitFor();
   const text = await own.locator("section.compare").textContent();
@@ -94,7 +94,7 @@ test("branches that part at a record above all that was said are compared", asyn
   expect(misdeeds).toEqual([]);
 });
 
-test("branches with roots of their own are compared", async () => {
+test("compares branches with different roots", async () => {
   const { page: own, misdeeds } = await partedEarly();
   await own.getByRole("article", { name: "Side A" }).getByText("One way").first().waitFor();
   expect(await own.locator("section.compare").textContent()).toContain("A and B share no entries.");
@@ -111,7 +111,7 @@ test("a session with one branch offers no choice of branches", async () => {
   expect(await own.locator(".compare :is(select, article)").count()).toBe(0);
 });
 
-test("a comparison that cannot be read says so", async () => {
+test("a comparison that fails to load shows an error", async () => {
   const file = fileURLToPath(await exported(work.session));
   const html = await readFile(file, "utf8");
   await writeFile(file, html.replace(/(<script[^>]* id="compare-\d+"[^>]*>)[^<]*/, "$1broken"));
@@ -119,6 +119,6 @@ test("a comparison that cannot be read says so", async () => {
   await own.getByText("Cannot compare: the comparison could not be read.").waitFor();
 });
 
-test("nothing of this asked a network, failed or warned", () => {
+test("the pages made no network request, error or warning", () => {
   expect(shown.misdeeds).toEqual([]);
 });
