@@ -77,7 +77,7 @@ test("the installed command compacts a session", () => {
   expect(JSON.parse(last)).toMatchObject({ type: "compaction", id, firstKeptEntryId });
 });
 
-test("the installed command runs extensions in an empty folder, its own kind and pi's, beside all that come with it", () => {
+test("the installed command runs a Bonsai extension, a pi extension and all bundled ones in an empty folder", () => {
   const calls = [
     { name: "dice", arguments: { kind: "large" } },
     { name: "greet", arguments: { tone: "warm", name: "Ada" } },

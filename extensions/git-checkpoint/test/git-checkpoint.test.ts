@@ -135,12 +135,12 @@ async function list(open: TestSession): Promise<string[]> {
 }
 
 describe("snapshots", () => {
-  test("makes one before the first change and after each turn or pause with changes, without unfinished files, and leaves the user's git alone", async () => {
+  test("are taken before the first change and after each turn or pause with changes, without unfinished files, and do not change the user's git", async () => {
     repository();
     put({ "a.txt": "staged\n" });
     git("add", "a.txt");
     put({ "a.txt": "not staged\n", "new.txt": "untracked\n", ignored: "left out\n" });
-    // Another session is still writing these.
+    // Another session is still writing these files.
     put({ ".bonsai-1234.tmp": "half\n", "d/.bonsai-5678.tmp": "half\n" });
     const status = () => [ownState(), git("status", "--porcelain")];
     const before = status();
@@ -187,7 +187,7 @@ describe("snapshots", () => {
     expect(refs()).toEqual([expect.not.stringContaining(kept!)]);
   });
 
-  test("a file that disappears while git reads the folder is no problem", async () => {
+  test("ignore a file that disappears while git reads the folder", async () => {
     repository();
     put({ ".gitattributes": "gone filter=gone\n", gone: "x\n" });
     // Git fails once, as it does for such a file.
@@ -300,7 +300,7 @@ describe("/tree", () => {
   });
 });
 
-test("a fork restores the files too, without a user to ask if a flag says so; a missing checkpoint gets a notice and changes nothing", async () => {
+test("a fork restores the files too, without a question if the flag is set; a missing checkpoint only causes a notice", async () => {
   repository();
   const open = await session([{ n: "1\n" }], {
     ui: undefined as never,
@@ -320,7 +320,7 @@ test("a fork restores the files too, without a user to ask if a flag says so; a 
   expect(files().n).toBeUndefined();
 });
 
-describe("where there is nothing to do", () => {
+describe("no checkpoints", () => {
   test("outside of git: no files, no notices, and /checkpoints says why", async () => {
     const open = await session([{ n: "1\n" }]);
     expect(await list(open)).toEqual(["Checkpoints are not available: this folder is not a git repository."]);
@@ -336,7 +336,7 @@ describe("where there is nothing to do", () => {
     expect(await list(open)).toEqual(["Checkpoints are not available: git is not installed."]);
   });
 
-  test("before the first prompt, also beside a damaged entry", async () => {
+  test("makes no checkpoint before the first prompt, even with a damaged entry", async () => {
     repository();
     const open = await session([]);
     expect(await list(open)).toEqual(["No checkpoints yet."]);
@@ -349,7 +349,7 @@ describe("where there is nothing to do", () => {
   });
 });
 
-describe("what stands in the way", () => {
+describe("obstacles", () => {
   test("a repository too big for the time limit: notified once, and no more checkpoints in this session", async () => {
     repository();
     git("config", "filter.slow.clean", "sleep 20");

@@ -94,7 +94,7 @@ const BARE =
 
 export const faultNames = Object.keys(faults) as FaultName[];
 
-/** Faults that end in another way over another protocol. The check sends the others over the first protocol only. */
+/** Faults with a different ending in another protocol. The check sends all others over the first protocol only. */
 export const ownFaults = faultNames.filter((fault) => !Array.isArray(endings[fault]));
 
 /** Runs at once: most of them wait for a time limit or a file. */

@@ -160,7 +160,7 @@ describe("wrong arguments say what to do", () => {
 describe("a user message left out of the summary", () => {
   const notation = Array.from({ length: 12 }, (_, at) => `U"task ${at + 1}" A"done"`).join(" | ");
 
-  test("is opened and found by its number", async () => {
+  test("opens and is found by its number", async () => {
     const { session, id } = history(`${notation} C(u11)`);
     const ask = recall(session);
     for (let number = 1; number <= 10; number += 1) {

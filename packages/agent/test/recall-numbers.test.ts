@@ -17,7 +17,7 @@ async function compactedTwice() {
   return { session, id };
 }
 
-test("the number of a message opens it and the agent's answers to it", async () => {
+test("a message number opens the message and the agent's answers", async () => {
   const { session, id } = await compactedTwice();
   const opened = await recall(session)({ entries: ["2"] });
   expect(textOf(opened)).toContain("Now the login.");
@@ -31,7 +31,7 @@ test("a message after an earlier compaction keeps its number", async () => {
   expect(textOf(await recall(session)({ entries: ["4"] }))).toContain("And the logout?");
 });
 
-test("a message that the summary left out is found by its number", async () => {
+test("finds a message outside the summary by its number", async () => {
   const rounds = Array.from({ length: 60 }, (_, at) => `U"Item ${at + 1} is number ${at * 37}." A:60`);
   const { session } = history(`${rounds.join(" | ")} | U:40 A:900`);
   const brief = compactionSettings({ keepRecentTokens: 200, words: { maxTokens: 120 } });
@@ -41,7 +41,7 @@ test("a message that the summary left out is found by its number", async () => {
   expect(textOf(await recall(session)({ entries: [String(missing)] }))).toContain(`Item ${missing} is`);
 });
 
-test("a number that is too high, or of a visible message, is an error that says so", async () => {
+test("a number that is too high, and the number of a visible message, cause an error that names the reason", async () => {
   const { session } = await compactedTwice();
   history("U:20 A:20", session);
   await expect(recall(session)({ entries: ["99"] })).rejects.toThrow("no entry or message 99");

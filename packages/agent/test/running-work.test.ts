@@ -19,7 +19,7 @@ const settings = agentSettings({ titles: false, compaction: { keepRecentTokens: 
 const SERVER = "sleep 1000 > server.log 2>&1 & until ps -o comm= -p $! | grep -q sleep; do :; done; echo $!";
 const bash = (command: string) => ({ calls: [{ name: "bash", arguments: { command } }] });
 
-/** Plays these answers to turns. */
+/** Answers the turns with these texts and calls. */
 const turns = (...answers: object[]) => {
   const left = [...answers];
   return ({ purpose }: ProviderCall) =>
@@ -87,7 +87,7 @@ test("the first prompt of a reopened session says which background processes run
   }
 });
 
-test("a new session, and one without background processes, get no note", async () => {
+test("a new session and a session without background processes get no note", async () => {
   const session = storedSession();
   await opened(turns(bash("echo hi"), { text: "Hi." }), { session, settings });
   await agent.prompt("Say hi.");
@@ -97,8 +97,8 @@ test("a new session, and one without background processes, get no note", async (
   expect(messagesOf(openSession(session.file!)).map(({ role }) => role)).not.toContain("custom");
 });
 
-test("after a crash, a call's result names the processes that survived and the files that a sub-agent wrote", async () => {
-  // An agent without work, which closes after the test.
+test("after a crash, a call's result names the surviving processes and a sub-agent's files", async () => {
+  // This agent gets no prompt and closes after the test.
   await opened(turns());
   const program = fileURLToPath(new URL("fixtures/killed-process.ts", import.meta.url));
   const command = "echo $$ > pid; exec sleep 1000 > log 2>&1";

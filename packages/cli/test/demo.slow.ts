@@ -14,7 +14,7 @@ test("the demonstration's lines are wrapped to the terminal's width", async () =
     /^ {4}The model summarised the first \d+ messages of the current turn; 3 are kept( word)?$/m,
   );
   expect(stdout).not.toContain("Compaction failed");
-  // Calls that run at once: what each gave stands below it.
+  // Each of the parallel calls has its result below it.
   for (const day of ["wednesday", "thursday", "friday"])
     expect(stdout).toMatch(new RegExp(`▸ read logs/${day}\\.log\n +${day} 08:00`));
 });

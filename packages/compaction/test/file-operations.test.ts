@@ -180,7 +180,7 @@ test("the first result of a call decides whether it touched its files", () => {
   expect(fileOperations(messages).read).toEqual(["a.ts"]);
 });
 
-test("the files of a shell command are found whatever its argument is called", () =>
+test("finds the files of a shell command under any argument name", () =>
   everyRow(["command", "cmd", "script", "shell_command"])((field) => {
     const { modified } = fileOperations([
       call("shell", { [field]: "git mv a.ts lib/b.ts && echo x > c.txt" }),

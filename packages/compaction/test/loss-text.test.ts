@@ -114,7 +114,7 @@ describe("the recorded loss", () => {
     expect(carrying.loss!.terms.lost).toBeLessThan(loss!.terms.lost);
   });
 
-  test("a request whose task continues is open; an answered one is not checked", async () => {
+  test("checks a request with unfinished work, and skips an answered one", async () => {
     const task = 'U"Rename parseHeader in src/router.ts." A(t1) T1:4000 A(t2) T2:2000';
     const text = "## Request\nA renaming.\n\n## Done So Far\nAll of it.\n\n## Needed to Continue\n(none)";
     const lossOf = async (notation: string) => {

@@ -27,7 +27,7 @@ function work(
   history(`${calls.join(" ")} A:${tokens}`, session);
 }
 
-test("law: the view names one open request at most, and it is the latest", async () => {
+test("law: the view names at most one open request, the latest one", async () => {
   const law = fc.asyncProperty(
     fc.array(round, { minLength: 2, maxLength: 8 }),
     fc.integer({ min: 0, max: 2_000 }),

@@ -35,7 +35,7 @@ async function compactThrice(session: Session): Promise<void> {
   }
   const shown = session.projection().items[0]?.message;
   const summary = shown?.role === "compactionSummary" ? shown.summary : "";
-  // A remark of a few words can make room for later ones, and a clipped message loses its line breaks.
+  // The digest can drop a short remark for later ones, and a clipped message loses its line breaks.
   const beginnings = demands
     .map((line) => line.replace(/\(asked: .*?\) /, "").slice(0, 40))
     .filter((line) => line.split(" ").length > 4);

@@ -53,7 +53,7 @@ test("an answer may be twice the size that was asked for", () =>
       expect(() => check(filled)).toThrow("The summary is too long: ~1,501 tokens instead of at most 1,000.");
   }));
 
-test("an extract keeps its own bound, also if the model counts more tokens", () => {
+test("accepts an extract within its own bound even if the model counts more tokens", () => {
   const request: SummaryRequest = {
     kind: "history",
     messages: [],

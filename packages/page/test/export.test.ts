@@ -17,7 +17,7 @@ function htmlOf(session: Session, options: PageOptions = {}): string {
   return [...pageHtml(new SessionPage(session, options))].join("");
 }
 
-/** All that a page holds, unpacked. */
+/** The whole content of a page, unpacked. */
 function contentOf(html: string): string {
   const packed = [...html.matchAll(/<script type="application\/octet-stream"[^>]*>([^<]*)</g)];
   return [html, ...packed.map(([, base64]) => gunzipSync(Buffer.from(base64!, "base64")).toString())].join(
@@ -51,7 +51,7 @@ test("a page of incompressible pictures is at most 400 kB larger than its sessio
   expect(html.length).toBeLessThanOrEqual(statSync(file).size + MORE_BYTES);
 });
 
-/** What surrounds each place where a text stands. */
+/** Each occurrence of a text, with the 60 characters before it. */
 function placesOf(text: string, content: string): string[] {
   const places: string[] = [];
   for (let at = content.indexOf(text); at >= 0; at = content.indexOf(text, at + 1))
@@ -59,7 +59,7 @@ function placesOf(text: string, content: string): string[] {
   return places;
 }
 
-/** Every kind of entry, with a text in each field that can hold one. */
+/** Every kind of entry, with a text in each text field. */
 function sessionAbout(text: string): Session {
   const session = createSession({ cwd: `/${text}` });
   const say = (message: object) =>
@@ -147,7 +147,7 @@ test("no part of a page contains a stored key or a text that looks like one", ()
   );
 });
 
-/** The first characters of a key, which a text that is cut would leave. */
+/** The first characters of a key, which a cut text could leave. */
 const HEAD_CHARS = 14;
 
 test("a page has no part of a key in texts that are cut, coloured, quoted or joined", () => {

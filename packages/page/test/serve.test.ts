@@ -22,7 +22,7 @@ async function served() {
   return { page, say };
 }
 
-/** Status of a request; fetch may not name a host. */
+/** Returns the status of a request. `fetch` cannot set the host. */
 function status(url: string, headers: Record<string, string> = {}, method = "GET"): Promise<number> {
   return new Promise((resolve, reject) => {
     const asked = request(url, { headers, method }, (response) => {

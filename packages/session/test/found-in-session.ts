@@ -1,7 +1,7 @@
 import type { Session } from "../src/index.ts";
 import { type SessionHit, SessionSearch } from "../src/search/index.ts";
 
-/** All hits of a search in a session without an index: best first, or for an expression in file order. */
+/** All hits of a search without an index: best first, or in file order for an expression. */
 export async function foundInSession(session: Session, pattern: string | RegExp): Promise<SessionHit[]> {
   const query =
     typeof pattern === "string"

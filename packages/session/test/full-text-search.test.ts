@@ -55,7 +55,7 @@ describe("the index and a scan find", () => {
       expect.soft(await foundBoth(home, query), name).toEqual(expected.toSorted());
   });
 
-  test("a match within each text of an entry, and the call of a result", async () => {
+  test("a match in each text of an entry, and in the call of a result", async () => {
     const home = new RecordedHome();
     const call = {
       type: "toolCall",
@@ -117,7 +117,7 @@ describe("ranks first", () => {
   });
 });
 
-test("an entry that several forks contain is one hit; each fork is found if sessions are listed", async () => {
+test("an entry in several forks is one hit; a list of sessions has each fork", async () => {
   const home = new RecordedHome();
   const line = `${home.line("needle")}\n`;
   for (const name of ["one", "two", "three"]) {
@@ -133,7 +133,7 @@ test("an entry that several forks contain is one hit; each fork is found if sess
   }
 });
 
-test("returns the requested entries only, and says that the limit left hits out", async () => {
+test("returns only the requested entries, and reports that the limit removed hits", async () => {
   const home = new RecordedHome();
   home.write("one", ...Array.from({ length: 9 }, (_, at) => `needle ${at}`));
   const search = home.search();

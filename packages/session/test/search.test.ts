@@ -77,7 +77,7 @@ describe("a search in one session", () => {
     expect(hits.map(({ snippet }) => snippet)).toEqual(["error TS2345: bad", "TS12345"]);
   });
 
-  test("an expression finds the same as a word, over several turns of the event loop", async () => {
+  test("an expression finds the same entries as a word, over several turns of the event loop", async () => {
     const session = sessionOf(
       ...Array.from({ length: 9 }, (_, at) => user(`${at} ${"x ".repeat(35_000)} needle`)),
     );

@@ -83,7 +83,7 @@ describe("places of skills", () => {
     expect(names((await readSkills([at("skills/pipe/SKILL.md")])).skills)).toEqual([]);
   });
 
-  test("a large folder is read up to 10,000 files, and the bound is named", async () => {
+  test("reads up to 10,000 files of a large folder, and names the bound", async () => {
     put("skills/z/SKILL.md", skill("name: z\ndescription: Last"));
     for (let file = 0; file < 9_999; file += 1) writeFileSync(join(folder, "skills", `${file}.txt`), "");
     const upToBound = await readSkills([at("skills")]);

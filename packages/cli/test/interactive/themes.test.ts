@@ -16,7 +16,7 @@ import {
   themeJson,
 } from "./themes-setup.ts";
 
-test("a theme in the user's folder is in use", async () => {
+test("uses a theme from the user's folder", async () => {
   const ui = await openedWith({
     settings: { theme: "mine" },
     themes: { "mine.json": themeJson("mine", "#f00") },

@@ -33,7 +33,7 @@ test("final answers and interim statements are distinguished", () => {
   ]);
 });
 
-test("the state of the work is the last statement that says something, also in the middle of a turn", () => {
+test("the state of the work is the last statement with a name, a number or enough words, also in the middle of a turn", () => {
   const state = (...texts: string[]) => {
     const messages = [
       user("Mend it."),
@@ -101,7 +101,7 @@ test("law: never more than fits, in order, and what is quoted was said", () => {
   fc.assert(law);
 });
 
-test("a sentence that only announces the next call is left out", () => {
+test("leaves out a sentence that only announces the next call", () => {
   const call = { type: "toolCall", id: "c1", name: "bash", arguments: { command: "ls" } };
   const texts = (text: string, ...calls: object[]) =>
     statementsIn([user("Go."), said("assistant", [{ type: "text", text }, ...calls])]).closings.map(

@@ -14,7 +14,7 @@ const recordOf = (messages: readonly SourceMessage[], earlier?: SpanRecord) =>
   recordAfter({ messages, earlier, wordsTokens: 4_000 });
 const digestOf = (record: SpanRecord, maxTokens = 4_000) => digestText({ record, maxTokens });
 
-test("requests, actions, failures, open work and the last answer have a section each", () => {
+test("requests, actions, failures, open work and the last answer each have a section", () => {
   const record = recordOf([
     user("Never touch src/legacy/old.ts. Ship it.\n- [ ] tell the operators", "u1"),
     ...ran("git push origin main", "", 0, "r1"),

@@ -293,7 +293,7 @@ test("the newest failure of a part replaces an older one of another chain", () =
   expect(failing(messages).map(({ key }) => key)).toEqual(["make css", "ruff check ."]);
 });
 
-test("the output inside of a JSON result is read", () => {
+test("reads the output inside a JSON result", () => {
   const output = JSON.stringify({
     output: "error: patch failed: zip.go:31\nerror: zip.go: patch does not apply",
     metadata: { exit_code: 1, duration_seconds: 7.3 },

@@ -156,7 +156,7 @@ test("text that is written to a file or a commit is no command", () => {
   expect(done(ran("cat > run.sh <<EOF\ngit push\nEOF\nchmod +x run.sh"))).toEqual([]);
 });
 
-test("a lookup whose output names something new is no act, and the output of a chain names none of its commands", () =>
+test("a lookup with a new name in its output is no act, and the output of a chain names no command's result", () =>
   everyRow<[string, string]>([
     ["git grep -n load", "lib/a.js:4:class X"],
     ["git rev-parse HEAD", "3f9c2ab17d"],
@@ -168,7 +168,7 @@ test("a lookup whose output names something new is no act, and the output of a c
     expect(done(ran(command, output))).toEqual([]);
   }));
 
-test("a line that names something new beside an argument of the command is its result", () => {
+test("a line with a new name and an argument of the command is the command's result", () => {
   const [act] = outcomesAfter(
     emptyRecord.outcomes,
     ran("train start --name speech-300m", "created run q7x2m1d (speech-300m)"),

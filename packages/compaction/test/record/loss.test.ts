@@ -71,7 +71,7 @@ test("a fact whose words are in different places is lost", () => {
   });
 });
 
-/** A summary with all facts of the span, as a model words them. */
+/** A summary with all facts of the span, in a model's words. */
 const RETOLD = `## Progress
 ### Done
 - [x] src/gateway/router.ts is shipped, pushed to origin main (git push)
@@ -83,12 +83,12 @@ const RETOLD = `## Progress
 1. tell operators
 2. changelog: write it`;
 
-test("a fact in other words and another order is kept", () => {
+test("a fact in other words and another order counts as kept", () => {
   const { report } = checkLoss(span, { summary: RETOLD }, 0);
   expect(report).toMatchObject({ failing: { lost: 0 }, irreversible: { lost: 0 }, openTodos: { lost: 0 } });
 });
 
-test("a fact that the summary changes is lost", () =>
+test("a changed fact counts as lost", () =>
   everyRow<[string, string, string, "failing" | "irreversible" | "openTodos"]>([
     ["another file", "test/router.test.ts", "test/gateway.test.ts", "failing"],
     ["another number", "expected 4", "expected 5", "failing"],
@@ -111,7 +111,7 @@ const OPEN = { text: "Now rename parseHeader in src/gateway/router.ts, please.",
 const endingWith = (next: string) =>
   RETOLD.replace(/### Blocked[\s\S]*/, `### Blocked\n(none)\n## Next Steps\n${next}`);
 
-test("a summary in which nothing is open hides the open request, in any language", () =>
+test("a summary without open work hides the open request, in any language", () =>
   everyRow([
     ..."(none)|Nothing is open.|Zurzeit ist nichts offen.|未完了の作業はない。|Все задачи выполнены.|- لا شيء".split(
       "|",

@@ -10,7 +10,7 @@ function refused(output: string, isError = true) {
   return toolRun("bash", { command: PUSH }, { output, isError, entryId: "r1" });
 }
 
-test("a command that the user refused is reported as refused, in the words of each agent", () =>
+test("reports a refused command, for the wording of each agent", () =>
   everyRow([
     "Blocked: The user refused this command (git push --force: rewrites history). Do not work around this.",
     "This command was refused by the user.",
@@ -33,14 +33,14 @@ test("an output that only mentions a refusal is no refusal", () =>
     expect(failing.map(({ isRefused = false }) => isRefused)).toEqual([false]);
   }));
 
-test("a refused command that runs later is no longer reported", () => {
+test("stops reporting a refused command once it runs", () => {
   const messages = [...refused("This command was refused by the user."), ...ran(PUSH, "main -> main")];
   const { failing, irreversible } = outcomesAfter(emptyRecord.outcomes, messages);
   expect(failing).toEqual([]);
   expect(irreversible.map(({ command }) => command)).toEqual([PUSH]);
 });
 
-test("code on the command line that fails is a trial, a script that fails is not", () => {
+test("failing code on the command line is a trial; a failing script is a failing command", () => {
   const keys = (command: string) =>
     outcomesAfter(emptyRecord.outcomes, ran(command, "TypeError: x is not a function", 1)).failing.map(
       ({ key }) => key,

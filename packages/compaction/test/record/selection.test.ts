@@ -102,7 +102,7 @@ test("Invariant: of two statements on the same subject, the later one is never l
   fc.assert(law);
 });
 
-test("law: of two statements with a word that no other has, the earlier one is never kept alone", () => {
+test("law: never keeps the earlier of two statements without the later one if only they share a word", () => {
   const law = fc.property(texts, budget, (all, maxTokens) => {
     const kept = clip(all, maxTokens);
     const statements = all.flatMap((each, of) => sentencesOf(each).map((sentence) => ({ of, sentence })));
@@ -140,7 +140,7 @@ test("prohibitions, decisions and names outlive chatter, however old they are", 
     expect(kept.filter((each) => each === undefined).length).toBeGreaterThan(40);
   }));
 
-test("repeated statements are dropped before single ones", () => {
+test("drops repeated statements before unique ones", () => {
   const routine = Array.from(
     { length: 40 },
     () => "Please look at that file once more and tell me about it.",
@@ -151,7 +151,7 @@ test("repeated statements are dropped before single ones", () => {
   expect(kept.filter((each) => each !== undefined).length).toBeLessThan(12);
 });
 
-test("of two statements, the one that says more for its size stays", () => {
+test("keeps the statement with more information for its size", () => {
   const [long, short] = [
     "The cause is that parseHeader in src/http.ts reads 512 bytes although the limit is 4096.",
     "I will look at it now and then come back to you with more about it.",

@@ -5,7 +5,7 @@ import { dividedTokens } from "../../src/record/shares.ts";
 const part = fc.record({ need: fc.nat(5_000), share: fc.integer({ min: 1, max: 9 }) });
 const parts = fc.record({ words: part, failures: part, answers: part });
 
-test("law: the parts never get more than the whole or than they need, and nothing is left while one needs more", () => {
+test("law: no part gets more than it needs, the sum never exceeds the whole, and no tokens are left while a part needs more", () => {
   const law = fc.property(parts, fc.nat(10_000), (all, tokens) => {
     const given = dividedTokens(tokens, all);
     const sum = Object.values(given).reduce((total, each) => total + each, 0);

@@ -13,7 +13,7 @@ const wordsOf = (...messages: SourceMessage[]): UserWords =>
   joinedWords(emptyRecord.words, statementsIn(messages).said);
 const texts = ({ said: all }: UserWords) => all.map(({ text }) => text);
 
-test("the user's words stand in order, each with its number; of the agent's nothing", () => {
+test("lists the user's words in order, each with its number, without the agent's words", () => {
   const words = wordsOf(
     user("Use port 8080.", "e1"),
     agent("Done, port 8080."),

@@ -14,7 +14,7 @@ interface Axe {
   }>;
 }
 
-/** In words, so that a failure says what to mend. */
+/** Describes the violations in words, so that a failure names the defect. */
 function violations(page: Page): Promise<string[]> {
   return page.evaluate(async () => {
     const found = await (globalThis as unknown as { axe: Axe }).axe.run();
@@ -31,7 +31,7 @@ test.for([
 ] as const)("no view breaks a rule of axe-core, %s, %i pixels wide", async ([colorScheme, width, names]) => {
   const { session, id } = workSession();
   const url = await exported(session);
-  // The checker is a script that the page's policy would not let in.
+  // The page's policy would block the script of the checker.
   const { page } = await show(url, { colorScheme, viewport: { width, height: 800 }, bypassCSP: true });
   await page.addScriptTag({ content: axe });
   const views = {
@@ -50,7 +50,7 @@ test.for([
       for (const fold of document.querySelectorAll<HTMLDetailsElement>("details")) fold.open = true;
     });
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
-    // The list of keys lies over the last view.
+    // The list of keys covers the last view.
     if (at === names.length - 1) await page.locator("body").press("?");
     expect(await violations(page), hash).toEqual([]);
     const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);

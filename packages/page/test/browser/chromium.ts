@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { inflate } from "@sparticuz/chromium";
 import { type Browser, chromium } from "playwright-core";
 
-/** A Chromium, and what its process needs. */
+/** Path of a Chromium, and the options of its process. */
 export interface ChromiumProgram {
   executablePath: string;
   env: Record<string, string>;
@@ -18,7 +18,7 @@ export async function chromiumProgram(): Promise<ChromiumProgram> {
   const named = process.env.BONSAI_TEST_BROWSER;
   if (named !== undefined && named !== "") return { executablePath: named, env: {} };
   const packed = join(dirname(createRequire(import.meta.url).resolve("@sparticuz/chromium")), "..", "bin");
-  // By itself the package unpacks its libraries for one vendor's machines only.
+  // By default, the package unpacks its libraries only on one vendor's machines.
   const [executablePath, libraries, fonts] = await Promise.all(
     ["chromium.br", "al2023.tar.br", "fonts.tar.br"].map((name) => inflate(join(packed, name))),
   );
@@ -43,7 +43,7 @@ export function launch({ executablePath, env }: ChromiumProgram): Promise<Browse
   return chromium.launch({
     executablePath,
     env: { ...Object.fromEntries(known), ...env },
-    // Containers have no sandbox of Chromium's; the pages of tests run nothing but what is tested.
+    // Containers lack Chromium's sandbox. Test pages run only the tested code.
     args: ["--no-sandbox"],
   });
 }

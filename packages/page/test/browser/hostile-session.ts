@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSession, type Session } from "@bonsai-agent/session";
 
-/** What a page would do if one of the payloads ran. */
+/** The script of each payload: a page that runs it is detected. */
 const DEED = "window.ran=1;alert(1);fetch('https://foreign.example/')";
 const HTML_DEED = DEED.replaceAll('"', "&quot;");
 
-/** Each wants to be more than text, in one of the languages that a page's parsers read. */
+/** Payloads that try to be more than text, in each language that the page parses. */
 const single: readonly string[] = [
   `<script>${DEED}</script>`,
   `</script><script>${DEED}</script>`,
@@ -66,7 +66,7 @@ const payloads: readonly string[] = [
   ...single.slice(MARKUP),
 ];
 
-/** A session of which every field that can hold words holds a payload; each kind of entry, for each payload. */
+/** A session with a payload in every text field of every kind of entry. */
 export function hostileSession(): Session {
   const writer = new HostileWriter();
   for (const payload of payloads) writer.addAll(payload);

@@ -5,7 +5,7 @@ import { exported, useBrowser } from "./shown-page.ts";
 
 const show = useBrowser();
 
-/** What a page of a session is never made of, and where its links and images never go. */
+/** Forbidden elements and attributes, and forbidden targets of links and images, in a page. */
 function forbidden(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const found: string[] = [];
@@ -33,7 +33,7 @@ function forbidden(page: Page): Promise<string[]> {
     if ("ran" in window) found.push("something ran");
     return found;
 
-    /** The bundle is the only one, and lies before the chunks. */
+    /** The bundle is the only script, and is before the chunks. */
     function isOwn(element: Element): boolean {
       return element === document.querySelector("body > script:not([type])");
     }

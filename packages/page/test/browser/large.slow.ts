@@ -7,7 +7,7 @@ const show = useBrowser();
 
 const body = (page: Page, row: number) => page.locator(`.entry[data-row="${row}"] .body`);
 
-/** A page of a session in which each text was said, one after the other. */
+/** A page of a session with these texts as messages, in order. */
 async function said(...texts: readonly string[]) {
   const session = createSession({ cwd: "/project" });
   const ids = texts.map(
@@ -244,7 +244,7 @@ describe("a text with many hits", () => {
     await page.keyboard.press("Shift+Enter");
     await expect.poll(() => looked(page)).toMatchObject({ row: "1", isSeen: true });
     expect((await looked(page))!.at).toBeGreaterThan(4_000);
-    // Who goes elsewhere meanwhile is not brought back to it.
+    // The page does not scroll back after the user opens another entry.
     await page.locator('.entry[data-row="0"] .address').evaluate((link: HTMLElement) => link.click());
     const place = async () => (await page.locator(".entry.addressed h2").boundingBox())?.y ?? -1;
     const isOnScreen = async () => (await place()) > 0 && (await place()) < 800;

@@ -12,14 +12,14 @@ beforeAll(async () => {
   url = await exported(work.session);
 });
 
-/** What a window of 1280 x 1024 is to a page that is magnified four times over; and a low one. */
+/** A window of 1280 x 1024 at 400 % zoom, and low windows. */
 const windows = [
   { width: 320, height: 256 },
   { width: 1280, height: 256 },
   { width: 400, height: 420 },
 ] as const;
 
-/** How much of an element is on the screen, in pixels of its height, after it was scrolled to. */
+/** Visible height of an element in pixels, after scrolling to it. */
 const seenPixels = (page: Page, selector: string) =>
   page
     .locator(selector)

@@ -10,10 +10,10 @@ import { afterAll, beforeAll, inject } from "vitest";
 import { type PageOptions, pageHtml, SessionPage } from "../../src/index.ts";
 import { launch } from "./chromium.ts";
 
-/** A page in a browser, and all that it did which a page of a session never does. */
+/** A page in a browser, with a list of its forbidden actions. */
 export interface ShownPage {
   page: Page;
-  /** Requests but for the page itself, dialogs, windows, downloads, errors and warnings; empty for a sound page. */
+  /** Requests except for the page itself, dialogs, windows, downloads, errors and warnings. Empty for a correct page. */
   misdeeds: string[];
 }
 
@@ -51,11 +51,11 @@ async function openPage(browser: Browser, options: BrowserContextOptions): Promi
   return context.newPage();
 }
 
-/** A page that notes what it does, anew for each address. */
+/** A page that records its actions, separately for each address. */
 class WatchedPage {
   readonly page: Page;
   misdeeds: string[] = [];
-  /** Undefined while one page makes room for the next. */
+  /** Undefined between two pages. */
   #url: string | undefined;
 
   constructor(page: Page) {

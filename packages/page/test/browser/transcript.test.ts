@@ -30,7 +30,7 @@ const offset = async (name: string) => {
   return Math.round(own!.y - list!.y);
 };
 const found = () => page.locator(".find output").textContent();
-/** Of the hit that is looked at: its text, and whether it is on the screen. */
+/** Text of the current hit, and whether it is on the screen. */
 const looked = () =>
   page.evaluate(() => {
     const [range] = [...(CSS.highlights.get("found-now") ?? [])] as Range[];
@@ -49,7 +49,7 @@ describe("the transcript", () => {
       await expect.poll(() => offset(name).catch(() => undefined)).toBeGreaterThanOrEqual(-2);
       await page.waitForTimeout(150);
       const there = await offset(name);
-      // The last ones cannot come to the top.
+      // The last entries cannot scroll to the top.
       if (name !== "turn 39") expect(Math.abs(there)).toBeLessThan(3);
       await page.waitForTimeout(150);
       expect(await offset(name)).toBe(there);
@@ -113,7 +113,7 @@ describe("the transcript", () => {
     await page.keyboard.press("Shift+Enter");
     await expect.poll(found).toBe("2 of 40 hits in 40 entries");
     expect(await page.evaluate(() => history.length)).toBe(length);
-    // An id is in no text: it is not found.
+    // Find ignores ids, because no text contains them.
     await page.locator("#find-field").fill(work.id("turn 8"));
     await expect.poll(found).toBe("0 hits in 0 entries");
     await page.locator("#find-field").fill("question 2");

@@ -75,7 +75,7 @@ test("compares a branch with the current position", async () => {
   await page.getByLabel("Search").fill("");
 });
 
-/** Two questions, each on a branch of its own, below the same record or with nothing above. */
+/** Two questions on two branches, below the same record or each at a root. */
 async function partedEarly(record?: string): Promise<ShownPage> {
   const session = createSession({ cwd: "/project" });
   const root = record === undefined ? null : session.append({ type: "custom", customType: record }).id;

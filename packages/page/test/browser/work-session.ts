@@ -1,12 +1,12 @@
 import { createSession, type Session } from "@bonsai-agent/session";
 
-/** One red point. */
+/** A red pixel. */
 const PNG =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 
 export interface WorkSession {
   session: Session;
-  /** Entry ids by what they are: `turn 3`, `answer 3`, `result 3`, `compaction`, `other branch`. */
+  /** Entry ids by name: `turn 3`, `answer 3`, `result 3`, `compaction`, `other branch`. */
   id: (name: string) => string;
 }
 
@@ -116,7 +116,7 @@ class WorkBuilder {
   }
 }
 
-/** Of one turn so long that its end is cut until somebody asks for it. */
+/** The output of a turn. The page cuts the output of turn 12. */
 function outputOf(turn: number): string {
   const lines = turn === 12 ? 900 : turn % 3 === 0 ? 1 : 20;
   return Array.from({ length: lines }, (_, line) => `line ${line + 1} of part ${turn}`)
