@@ -8,7 +8,7 @@ const include = [
   "examples/test/*.test.ts",
   "scripts/**/*.test.ts",
 ];
-/** Claims about 100 MB, a million items, killed processes or whole journeys; the check has a small version of each. */
+/** Tests with 100 MB, a million items, killed processes or whole journeys. The check has a small version of each. */
 const slow = ["packages/*/test/**/*.slow.ts", "extensions/*/test/**/*.slow.ts"];
 /** The first measures memory. The others leave a made-up context of an extension in their process. */
 const alone = [

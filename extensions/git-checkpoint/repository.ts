@@ -44,7 +44,7 @@ interface RepositoryOptions extends Git {
   root: string;
   /** The user's index. */
   index: string;
-  /** Paths that exist while a merge or rebase is under way, in the order of `UNDER_WAY`. */
+  /** Paths that exist during a merge or rebase, in the order of `UNDER_WAY`. */
   underWay: string[];
 }
 
@@ -94,7 +94,7 @@ export class Repository {
     // A lock belongs to a killed git: only this class uses the index.
     rmSync(`${this.#index}.lock`, { force: true });
     let problem = await this.#addAll();
-    // A file that another program removed meanwhile fails once; an unreadable one fails again.
+    // A file that another program removed fails once. An unreadable file fails again.
     if (problem) problem = await this.#addAll();
     // A killed git has added only some of the files.
     if (problem === "") throw new Error("git add was stopped");

@@ -10,7 +10,7 @@ import { isFactShown, normal } from "../../compaction/bench/fact-windows.ts";
 
 const QUESTIONS = new URL("search-questions.json", import.meta.url);
 const WORKDAY = new URL("../../../examples/workday.jsonl", import.meta.url);
-/** Messages of one session file: a conversation is recorded as several sessions of one folder. */
+/** Messages of one session file. A conversation has several session files in one folder. */
 const SESSION_MESSAGES = 20;
 
 interface MessageEntry {
@@ -24,7 +24,7 @@ interface MessageEntry {
 interface Turn {
   entry: MessageEntry;
   text: string;
-  /** Number of its session within the conversation. */
+  /** Number of the message's session within the conversation. */
   session: number;
 }
 
@@ -47,7 +47,7 @@ const WAYS: [string, (turns: readonly Turn[], folder: string) => Promise<Find>][
   ["bonsai search", bonsaiSearch],
 ];
 
-/** Counts questions whose answer is among the first hits. Weights may be tuned to the first half of the questions only. */
+/** Counts questions with the answer among the first hits. Tune weights only on the first half of the questions. */
 export default async function bench(): Promise<BenchTable> {
   const conversations = readConversations();
   const rows: string[][] = [];

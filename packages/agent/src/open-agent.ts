@@ -69,7 +69,7 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
   // The day of the start: the prompt stays the same for the provider's cache.
   const date = new Date().toISOString().slice(0, 10);
   const fixed = { cwd, given: options.givenPrompt, platform: process.platform, date };
-  // The parent of a sub-agent reports for itself.
+  // A sub-agent does not report processes; its parent does.
   const stopReporting = isSubAgent ? () => {} : reportRunningWork(lifecycle, session);
   const agent: Agent = new Agent({
     ...{ session, models, model, settings, cwd, lifecycle, excludedTools, isSubAgent, onNotice },

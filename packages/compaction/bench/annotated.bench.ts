@@ -17,7 +17,7 @@ const MODES: readonly Mode[] = [
   { name: "2k kept, window of 12k", keepRecentTokens: 2_000, contextWindow: 12_000, floor: 0.89 },
 ];
 
-/** Sessions one after the other: 9 to 12 digests, each on top of the last. */
+/** Consecutive sessions: 9 to 12 digests, each after the previous one. */
 const CHAINS = [
   ["en-billing", "en-compiler", "en-mltrain"],
   ["en-terraform", "en-firmware", "en-research"],

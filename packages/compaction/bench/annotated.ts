@@ -80,7 +80,7 @@ export function annotatedSessions(only?: readonly string[]): AnnotatedSession[] 
     });
 }
 
-/** One session of several: their paths one after the other, and all their facts and checkpoints. */
+/** Joins several sessions into one, with all their facts and checkpoints. */
 export function chainedSession(parts: readonly AnnotatedSession[]): AnnotatedSession {
   const [first] = parts;
   let leaf: string | null = null;

@@ -9,14 +9,14 @@ import { type AnnotatedSession, annotatedSessions, type Fact, pathIndex } from "
 import { phrasesOf, STYLES } from "./paraphrases.ts";
 import { EVERY, factsOf, LAYOUTS, PLANTS, plantedSummary } from "./planted-losses.ts";
 
-/** A record at a compaction, with the annotations that hold there. */
+/** A record at a compaction, with its annotations. */
 interface Moment {
   record: SpanRecord;
   annotations: readonly Fact[];
   language: string;
 }
 
-/** The rules were made on the other half of the sessions. The bench fails if a score on these is lower. */
+/** Minimum scores on the half of the sessions that did not shape the rules. The bench fails below them. */
 const FLOOR = { precision: 0.97, recall: 0.9 };
 
 /** Compares the reported losses with planted ones. @throws Error below the floor */

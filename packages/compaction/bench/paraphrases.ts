@@ -1,7 +1,7 @@
 import type { FailedCommand } from "../src/details.ts";
 import type { Outcome } from "../src/record/outcomes.ts";
 
-// Writes facts of the record as a model would: shortened, in another order, with words between, in the user's language.
+// Writes facts of the record as a model would: shorter, in another order, with other words between, in the user's language.
 
 /** Phrases of one language around a fact. */
 export interface Phrases {
@@ -161,7 +161,7 @@ export function shortPath(word: string): string {
   return parts.length > 2 && !word.includes("://") ? parts.slice(-2).join("/") : word;
 }
 
-/** Arguments first, then the program: another order, the same words. */
+/** Puts the arguments before the program: another order of the same words. */
 function reversed(command: string): string {
   const [program, ...others] = command.split(" ");
   return [...others, `(${program})`].join(" ");

@@ -4,7 +4,7 @@ import { isMeasure, termsIn } from "../src/record/sentence.ts";
 import type { Fact } from "./annotated.ts";
 import { type Phrases, type Style, shortPath, stated } from "./paraphrases.ts";
 
-// Summaries with known losses: every fact of the record is stated, except for the planted ones.
+// Summaries with known losses: a summary states every fact of the record, except the planted losses.
 
 export const PLANTS = ["removed", "corrupted", "turned", "scattered", "nothing is open"] as const;
 export type Plant = (typeof PLANTS)[number];
@@ -29,7 +29,7 @@ interface Options {
   style: Style;
   plant: Plant;
   layout: Layout;
-  /** One fact in `EVERY` is lost, from this one on. */
+  /** Index of the first lost fact. After it, one fact in `EVERY` is lost. */
   offset: number;
 }
 
@@ -45,7 +45,7 @@ export function plantedSummary(options: Options): PlantedSummary {
     sections.add(SECTION_OF[kind] ?? "context", [text]);
   const facts = factsOf(record);
   const isNothingOpen = plant === "nothing is open";
-  // Facts of one entry are lost together: each would state the other.
+  // Facts of one entry are lost together, because each one states the others.
   const entries = [...new Set(facts.map(({ fact }) => fact.entryId))];
   for (const [at, { kind, fact }] of facts.entries()) {
     const isChosen = entries.indexOf(fact.entryId) % EVERY === offset;
@@ -67,11 +67,11 @@ export function plantedSummary(options: Options): PlantedSummary {
   return { text: `${rest}\n- ${shown.join(", ")}`, lost, terms: isLost, hidesRequest: isNothingOpen };
 }
 
-/** The loss check reads so many terms. */
+/** Number of terms that the loss check reads. */
 const CHECKED_TERMS = 100;
 const TERMS = 12;
 
-/** The most frequent terms whose last parts the rest of the summary and other terms do not have. */
+/** The most frequent terms with a last part that no other term and no other part of the summary has. */
 function checkedTerms({ terms }: SpanRecord, rest: string): string[] {
   const nameOf = (term: string) => term.split("/").at(-1)!;
   const all = terms.uses.map(({ term }) => term).slice(0, CHECKED_TERMS);
@@ -90,7 +90,7 @@ function written(term: string, style: Style): string {
   return style === "copied" ? term : shortPath(term);
 }
 
-/** The facts without those that another fact repeats: the first part of a failed chain is an act of its own. */
+/** The facts, except those that another fact repeats: the first part of a failed chain is a separate act. */
 export function factsOf({ outcomes }: SpanRecord): { kind: Kind; fact: Outcome }[] {
   const failed = outcomes.failing.map(({ key }) => key);
   const isRepeated = (fact: Outcome) => "times" in fact && failed.some((key) => key.includes(fact.command));
@@ -137,7 +137,7 @@ function linesOf(fact: Outcome, { annotations, style, phrases }: Options): strin
   return stated(fact, style, ownWords(fact, annotations), phrases);
 }
 
-/** The annotator's sentence about a fact, if it has one about its entry. */
+/** The annotator's sentence about the entry of a fact, if there is one. */
 function ownWords(fact: Outcome, annotations: readonly Fact[]): string | undefined {
   const kind = "text" in fact ? KIND_OF.openTodos : "times" in fact ? KIND_OF.irreversible : KIND_OF.failing;
   const about = annotations.filter((one) => one.kind === kind && one.stated === fact.entryId);
@@ -147,7 +147,7 @@ function ownWords(fact: Outcome, annotations: readonly Fact[]): string | undefin
   return about.find(isSame)?.text;
 }
 
-/** A fact of fewer words is little more than one name, which cannot be scattered. */
+/** A shorter fact is hardly more than one name, so its words cannot be scattered. */
 const MIN_SCATTERED = 5;
 
 function scatteredWords(text: string): string[] {
@@ -213,7 +213,7 @@ function requestOf({ words }: SpanRecord): string {
   return (words.said.at(-1)?.text ?? "").split("\n")[0]!.slice(0, 160);
 }
 
-/** The sections of a summary as the request for it asks for them. */
+/** The sections of a summary, as the summary prompt lists them. */
 class Sections {
   readonly #items: Record<Place, string[][]> = {
     goal: [],
@@ -231,7 +231,7 @@ class Sections {
     this.#items[place].push([...lines]);
   }
 
-  /** Puts the words of a text into other sections, a few in each. */
+  /** Scatters the words of a text over other sections, a few in each. */
   scatter(text: string): void {
     this.#scattered.push(...scatteredWords(text));
   }

@@ -95,7 +95,7 @@ const termIndexSchema = z.object({
 });
 export type TermIndex = z.infer<typeof termIndexSchema>;
 
-/** A command whose last run failed or was refused. */
+/** A command with a failed or refused last run. */
 const failedCommandSchema = z.object({
   /** The command, or the part of a chain (`a && b`) that has not passed since, without redirections and wrappers. */
   key: z.string(),
@@ -105,7 +105,7 @@ const failedCommandSchema = z.object({
   entryId: text,
   /** The folder in which the command ran, if a `cd` before it names one. */
   folder: text,
-  /** True if the user refused the command, so that it did not run. Absent: false. */
+  /** True if the user refused the command. Absent: false. */
   isRefused: z.literal(true).optional().catch(undefined),
 });
 export type FailedCommand = z.infer<typeof failedCommandSchema>;

@@ -20,7 +20,7 @@ const QUERIES = [
   "Where did we decide to retry the webhook of the payment provider?",
 ];
 
-/** Median times of queries in a process that has the index open, beside a plain FTS5 table of the same lines in memory. */
+/** Median query times with an open index, compared with a plain FTS5 table of the same lines in memory. */
 export default async function bench(): Promise<BenchTable> {
   const rows: string[][] = [];
   for (const home of HOMES) rows.push(...(await measuredIn(home)));

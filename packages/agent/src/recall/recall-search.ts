@@ -22,7 +22,7 @@ export type FindsEntries = Pick<SearchThread, "find">;
 
 interface FindRecalledOptions extends RecallScope {
   session: Session;
-  /** In plain words, or the number of a user message. */
+  /** Plain words, or the number of a user message. */
   query: string;
   search: FindsEntries;
   /** Maximum number of hits. */
@@ -33,21 +33,21 @@ interface FindRecalledOptions extends RecallScope {
 /** An entry that matches the query. */
 export interface RankedEntry {
   entry: RecalledEntry;
-  /** Numbers of the lines that match best, from 1, in order. */
+  /** Numbers of the best lines, from 1, ascending. */
   lines: readonly number[];
-  /** Ids of entries that show the same. */
+  /** Ids of entries with the same text. */
   also: string[];
 }
 
 export interface RecallFindings {
   /** Best first. */
   hits: RankedEntry[];
-  /** True if the limit left hits out. */
+  /** True if the limit removed hits. */
   more: boolean;
   terms: SearchFindings["terms"];
 }
 
-/** Entries read for each hit: some repeat others. */
+/** Entries to read for each hit, because some repeat others. */
 const READ_PER_HIT = 3;
 /** Lines shown of one hit. */
 const SHOWN_LINES = 4;
@@ -79,7 +79,7 @@ export async function findRecalled(options: FindRecalledOptions): Promise<Recall
 
 const TYPES = ["message", "custom_message", "branch_summary"];
 
-/** Ids of the entries that may be hidden, without reading them. */
+/** Ids of the entries that may be hidden. Does not read the entries. */
 function possibleIds(session: Session, { branches }: RecallScope): Set<string> {
   const index = session.index();
   const hidden = hiddenLookup(session);
@@ -126,20 +126,20 @@ async function otherEntries({
   }
 }
 
-/** The two lists have no common score: takes turns, own entries first. */
+/** Alternates between the two lists, own entries first: their scores are not comparable. */
 function interleaved(own: readonly RecalledEntry[], others: readonly RecalledEntry[]): RecalledEntry[] {
   return Array.from({ length: Math.max(own.length, others.length) }, (_, at) => [own[at], others[at]])
     .flat()
     .filter((entry) => entry !== undefined);
 }
 
-/** Entries that repeat an earlier one, such as a result of the same call, become one hit with it. */
+/** Merges an entry into the earlier hit that it repeats, such as a result of the same call. */
 function distinctHits(entries: readonly RecalledEntry[], terms: SearchFindings["terms"]): RankedEntry[] {
   const hits: (RankedEntry & { said: ReadonlySet<string> })[] = [];
   for (const entry of entries) {
     const texts = entry.text.split("\n").map((line) => line.trim());
     const best = bestLines(entry.text, terms, SHOWN_LINES);
-    // An edit may have removed the words that the session file still has.
+    // An edit may have removed words that the session file still has.
     if (best.length === 0 && entry.isEdited) continue;
     const first = texts.findIndex((text) => text !== "");
     const places = best.length > 0 ? best.sort((a, b) => a - b) : [Math.max(0, first)];

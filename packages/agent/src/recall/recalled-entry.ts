@@ -40,7 +40,7 @@ export interface RecalledEntry {
   calledBy?: string | undefined;
   /** Equal for entries that repeat each other, such as results of the same call. */
   kind: string;
-  /** True if an edit replaced a part of it. */
+  /** True if an edit replaced a part of the entry. */
   isEdited: boolean;
 }
 
@@ -174,7 +174,7 @@ interface Where {
   branches: boolean;
 }
 
-/** Finds the entries of ids: of entries, of tool calls, `session/entry`, and numbers of messages. Each problem is a sentence about one id. */
+/** Finds entries by entry id, tool call id, `session/entry` or message number. Each problem is a sentence about one id. */
 export function resolveIds(
   ids: readonly string[],
   where: Where,
@@ -211,16 +211,16 @@ function entriesOf(id: string, where: Where): RecalledEntry[] {
   });
 }
 
-/** A short number, as a summary or a person writes it: longer ones are ids. */
+/** A short number, as a summary or a person writes it. A longer one is an id. */
 const MESSAGE_NUMBER = /^#?(\d{1,6})\.?$/;
 
-/** The entries of a message and of the agent's answers to it; none if the text is no number of a message. */
+/** The entries of a message and of the agent's answers to it. Empty if the text is not a message number. */
 export function numberedIds(session: Session, text: string): string[] {
   const [, number] = MESSAGE_NUMBER.exec(text.trim()) ?? [];
   return number === undefined ? [] : numberedEntries(session, Number(number));
 }
 
-/** The hidden entries of a message number. */
+/** The hidden entries for a message number. */
 function numbered(text: string, where: Where): RecalledEntry[] {
   const { session } = where;
   const ids = numberedIds(session, text);

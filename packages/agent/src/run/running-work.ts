@@ -6,8 +6,8 @@ import type { CustomInput } from "../events.ts";
 import type { LifecycleEvents } from "../lifecycle.ts";
 import { type RunningProcess, runningProcesses } from "../tools/process.ts";
 
-// Tells the model which background processes still run, so that it starts none twice: after each compaction, and when a
-// session is opened again.
+// Lists the running background processes for the model, so that it starts none twice: after each compaction, and when a
+// session is reopened.
 
 /** The tag of the list in a summary. */
 const TAG = "running-work";
@@ -46,7 +46,7 @@ function messagesOf(session: Session): Message[] {
   return session.projection().items.map(({ message }) => message);
 }
 
-/** The processes that results, summaries and notes name, without those that a note calls ended. */
+/** The processes in results, summaries and notes, except those that a note marks as ended. */
 function startedProcesses(messages: readonly Message[]): StartedProcess[] {
   const calls = new CallPairs();
   const started = new Map<number, StartedProcess>();

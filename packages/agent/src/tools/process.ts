@@ -84,7 +84,7 @@ function notStarted(command: string, cwd: SpawnOptions["cwd"], cause: unknown): 
 /** The variable that marks every process of one command. */
 const PROCESS_MARK = "BONSAI_COMMAND_ID";
 
-/** The variable that names the call of a command, so that its processes are found after a crash. Ids can repeat. */
+/** The environment variable with the call of a command. It identifies the processes after a crash; process ids repeat. */
 const CALL_MARK = "BONSAI_CALL_ID";
 
 /** Time to end in order: enough to flush a file. */
@@ -130,7 +130,7 @@ export interface RunningProcess {
   name: string;
 }
 
-/** The ids of the processes that still run. Another process with a reused id has another name. Empty on Windows. */
+/** The ids of the running processes. The name detects a reused id. Empty on Windows. */
 export async function runningProcesses(known: readonly RunningProcess[]): Promise<ReadonlySet<number>> {
   if (known.length === 0 || process.platform === "win32") return new Set();
   const rows = await allProcesses().catch(() => []);
@@ -143,7 +143,7 @@ export function callEnvironment(callId: string): NodeJS.ProcessEnv {
   return { [CALL_MARK]: callId };
 }
 
-/** The processes of a call that survived the program's end. Only Linux knows them. */
+/** The processes of a call that survived the program's end. Empty except on Linux. */
 export async function survivingProcesses(callId: string): Promise<RunningProcess[]> {
   if (process.platform !== "linux") return [];
   const rows = await linuxProcesses();

@@ -149,14 +149,14 @@ async function drained(child: ChildProcess, lastData: () => number): Promise<voi
   while (isOpen() && isTalking() && performance.now() - since < MAX_LINGER_MS) await delay(5);
 }
 
-/** `server > log &`: a process that does not use our pipe. */
+/** Matches `server > log &`: such a process does not use our pipe. */
 const STARTS_DETACHED = /(?<![&>|<])&(?![&>])|\b(?:nohup|setsid|disown)\b/;
 
 async function leftRunning(
   { child, processes }: ProcessTree,
   command: string,
 ): Promise<ShellOutcome["background"]> {
-  // Usually both streams have ended. Then a search of all processes is only needed if the command can leave one.
+  // If both streams ended, only a command that can leave a process needs a search of all processes.
   const isPipeOpen = !child.stdout!.readableEnded || !child.stderr!.readableEnded;
   if (!isPipeOpen && !STARTS_DETACHED.test(command)) return [];
   const rows = await processes().catch(() => []);

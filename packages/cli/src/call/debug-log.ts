@@ -11,8 +11,8 @@ export interface DebugLog {
 }
 
 /**
- * Writes `<home>/logs/<date>.log`, mode 0600: sizes and outcomes, no texts of the conversation, no keys.
- * @param onFailure called once
+ * Writes `<home>/logs/<date>.log`, mode 0600. Contains sizes and outcomes, but no conversation texts and no keys.
+ * @param onFailure called at most once
  */
 export function debugLog(home: string, now: () => number, onFailure: (error: Error) => void): DebugLog {
   const folder = join(home, "logs");

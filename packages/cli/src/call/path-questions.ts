@@ -61,14 +61,14 @@ export function pathQuestions({ cwd, home, allow, ui, offersGrants }: PathQuesti
     return chosen !== undefined && chosen !== answers.no;
   };
   return (sessionId = ""): ConfirmPath =>
-    // In turn, because one answer can settle the next question.
+    // Asks one question at a time, because one answer can settle the next question.
     (request) =>
       inTurn(() => answer(sessionId, request));
 }
 
 type Grant = Pick<PathGrant, "folder" | "access">;
 
-/** Refuses the home folders and folders that contain them, and Bonsai's own files. */
+/** Refuses home folders, their parents, and Bonsai's own files. */
 function mayGrant(folder: string, bonsaiHome: string): boolean {
   const [user, home] = [realPath(homedir()), realPath(bonsaiHome)];
   return !isInside(folder, user) && !isInside(folder, home) && !isInside(home, folder);

@@ -31,7 +31,7 @@ function rejectFile({ args: [first = "", ...words], io }: Invocation): void {
   );
 }
 
-/** Prints the entries of all sessions or of one session that match, best first; for an expression in file order. */
+/** Prints the matching entries of all sessions or of one session: best first, or in file order for an expression. */
 export async function run(invocation: Invocation): Promise<ExitCode | undefined> {
   const { options, output, io } = invocation;
   const query = invocation.args.join(" ");
@@ -79,7 +79,7 @@ function reportUnsearched({ output }: Invocation, { unread, unindexed, files }: 
     });
 }
 
-/** The session, the entry and its age; or, in one session, the entry and its branch. */
+/** The session, the entry and its age. In one session: the entry and its branch. */
 function placeCells(
   hit: SessionHit,
   { session, active, nowMs }: { session: Session | undefined; active: ReadonlySet<string>; nowMs: number },
@@ -142,7 +142,7 @@ async function findings(
     index: agentCallSettings(invocation).index.enabled,
     onNotice: (notice) => output.notify(notice),
   });
-  // An expression may never end: it runs in its own thread.
+  // An expression may never end, so it runs in its own thread.
   const worker = options.regex === true ? new ExpressionWorker(searchExpression(query)) : undefined;
   const name = session?.file ?? "the sessions";
   const cwd = typeof options.cwd === "string" ? { cwd: resolve(io.cwd, options.cwd) } : {};

@@ -139,7 +139,7 @@ interface ServedRequest {
   refused: boolean;
 }
 
-/** Answers with the lines of the act, and refuses long requests as a server does. */
+/** Answers with the lines of the act. Refuses long requests as a server does. */
 function scriptedModel(delayMs: number, onServed: (served: ServedRequest) => void) {
   let lines: ScenarioAnswer[] = [];
   let earlyPart = "";

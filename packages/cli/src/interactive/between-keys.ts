@@ -3,9 +3,9 @@ const SLICE_MS = 6;
 
 /**
  * Runs steps of long work a slice at a time, between the keys.
- * @param firstMs before the first step
- * @param waitMs milliseconds to wait before it is asked again; 0 lets the steps go on
- * @returns ends that
+ * @param firstMs milliseconds before the first step
+ * @param waitMs returns the milliseconds to wait before the next call of it; 0 continues the steps
+ * @returns a function that ends the work
  */
 export function betweenKeys(steps: Iterator<unknown>, firstMs = 1, waitMs = () => 0): () => void {
   const run = () => {

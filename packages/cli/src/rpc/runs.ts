@@ -112,7 +112,7 @@ type RpcHandler<Name extends RpcCommandName> = (
   id?: RpcId,
 ) => Result<RpcData[Name]> | SerialisedData | Promise<Result<RpcData[Name]>>;
 
-/** A handler without data need not return anything. */
+/** Handlers without data may return nothing. */
 type Result<Data> = undefined extends Data ? Data | void : Data;
 
 export type RpcHandlers = { [Name in RpcCommandName]: RpcHandler<Name> };

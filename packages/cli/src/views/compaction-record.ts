@@ -19,9 +19,9 @@ export function compactionRecord(
   const { carried = null, loss = null } = summaryLoss(live, session.entry(live.parentId ?? ""));
   return {
     summary: live.summary,
-    /** Messages that the summary replaces, with those of earlier compactions. */
+    /** Number of messages that the summary replaces, with those of earlier compactions. */
     compactedMessageCount: compactedMessages(session, live),
-    /** Messages of the context that it summarised. */
+    /** Number of summarised messages of the context. */
     summarisedCount: recordedCount(summarised, turnPrefix),
     tokensBefore: live.tokensBefore,
     estimatedTokensBefore: typeof estimatedTokensBefore === "number" ? estimatedTokensBefore : null,

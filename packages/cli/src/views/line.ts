@@ -75,7 +75,7 @@ export function quoted(lines: readonly string[], style: Style): Line[] {
   return lines.map((line) => [span("  │ ", style), line]);
 }
 
-/** A quoted text; after `maxLines`, the number of the other lines. */
+/** Quotes a text. After `maxLines`, shows the number of remaining lines. */
 export function excerpt(
   text: string,
   {

@@ -35,7 +35,7 @@ export interface CarryOver extends FileLists {
   terms: readonly string[];
   /** Facts that the prose left out and the loss check added, as lines. */
   putBack: readonly string[];
-  /** True if the lines of the user's words name their entries, because the numbers of a branch start anew. */
+  /** True if each line of the user's words names its entry, because a branch restarts the numbers. */
   namesEntries?: boolean | undefined;
   /** True for a short span, whose summary carries no terms, no files and no added facts. */
   isBrief?: boolean | undefined;

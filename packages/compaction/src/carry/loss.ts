@@ -37,11 +37,11 @@ interface ShownTexts {
   summary: string;
   /** The kept messages. Default: none. */
   kept?: string | undefined;
-  /** The user's words and other data: they can ask for a command, but do not say how it ended. Default: none. */
+  /** The user's words and other data. They can request a command, but do not report its result. Default: none. */
   carried?: string | undefined;
-  /** Lines that only name terms: a command counts as lost even if they name its files. Default: none. */
+  /** Lines that only name terms. A command counts as lost even if they name its files. Default: none. */
   index?: readonly string[] | undefined;
-  /** The user's request, if the kept part continues the work on it. */
+  /** The user's request, if the kept messages continue it. */
   openRequest?: { text: string; entryId: string } | undefined;
 }
 
@@ -106,12 +106,12 @@ function requestLine({ text, entryId }: { text: string; entryId: string }): stri
   return `- ${clippedLine(text, MAX_REQUEST_CHARS)} [${entryId}]`;
 }
 
-/** A path's last folder and file; other terms stay whole. */
+/** The last folder and the file of a path. Returns other terms unchanged. */
 function shortName(term: string): string {
   return term.includes("://") ? term : term.split("/").slice(-2).join("/");
 }
 
-/** True for the name itself, but not for a longer one: `src/a.tsx` does not show `src/a.ts`. */
+/** True if the text has the exact name: `src/a.tsx` does not show `src/a.ts`. */
 function hasName(text: string, name: string): boolean {
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1))
     if (!isWordSign(text[at - 1]) && !isWordSign(text[at + name.length])) return true;
@@ -124,7 +124,7 @@ function isWordSign(sign: string | undefined): boolean {
 
 const INTRODUCTION = "The summary above leaves these facts out. They come from the records of the session.";
 
-/** Share of the tokens that terms may take: recall finds them, but not an act that nobody remembers. */
+/** Maximum share of the tokens for terms. Terms need less room than acts, because recall finds them. */
 const TERMS_SHARE = 0.4;
 
 /** Collects lines under headings while there is room. */
@@ -212,7 +212,7 @@ export function checkedCarryOver(
   const shownTerms = termsIn(paragraphs([prose, kept, blocks]));
   const terms = termLines(record.terms, termsTokens, (term) => shownTerms.has(term));
   if (settings.lossCheck === "off") return { carried: { ...carried, terms } };
-  // A kept part without a request of its own continues the latest one.
+  // Kept messages without a new request continue the latest one.
   const openRequest = isAnswered(items.at(-1)?.message) ? undefined : latestRequest;
   const shown = { summary: prose, kept, carried: blocks, index: terms, openRequest };
   const { lines: putBack, report: loss } = checkLoss(record, shown, putBackTokens);

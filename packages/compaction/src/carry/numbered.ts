@@ -5,8 +5,8 @@ import { formerRecord } from "./record.ts";
 
 /**
  * The entries of a message number that a summary of the current path shows: the user's message, and the agent's texts
- * up to the next one. A message that the summary left out is counted from the nearest one before it. Empty for a number
- * that the session does not have.
+ * up to the next one. Counts to a message outside the summary from the nearest one before it. Empty for an unknown
+ * number.
  */
 export function numberedEntries(session: Session, number: number): string[] {
   const path = session.path(session.leafId);

@@ -19,7 +19,7 @@ const MIN_WORDS = { act: 2, failure: 3 };
 
 /**
  * Finds facts in a text. A passage states a fact if it has enough of the fact's words, does not replace one of them, and
- * reports the fact in its state: a passage about finished work does not say that a command fails.
+ * reports the same state: a passage about finished work does not show a failing command.
  */
 export class ShownFacts {
   readonly #text: string;
@@ -29,7 +29,7 @@ export class ShownFacts {
     this.#text = text;
   }
 
-  /** Split at the first use: a context can be long, and many spans have no fact to find. */
+  /** Split at the first use, because a context can be long and many spans have no facts. */
   get #passages(): readonly Passage[] {
     this.#splitPassages ??= passagesOf(this.#text);
     return this.#splitPassages;
@@ -42,7 +42,7 @@ export class ShownFacts {
       : this.#hasFailure(outcome.key.split(" && ").map(commandWords), wordsOf(outcome.line));
   }
 
-  /** True if the sections for open work have one nameless sentence each at most, and none is about the request or a to-do. */
+  /** True if each section for open work has at most one sentence, without a name and not about the request or a to-do. */
   hidesRequest(request: string, todos: readonly Todo[]): boolean {
     const words = wordsOf(request);
     const open = this.#passages.filter(({ state }) => state === "open");
@@ -87,9 +87,9 @@ export class ShownFacts {
   }
 }
 
-/** Weight of the words that a sentence about a request shares with it. */
+/** Minimum weight of shared words between a request and a sentence about it. */
 const MIN_ABOUT = 2;
-/** A sentence without work is short, and there is one for each section at most. */
+/** A sentence like "Nothing is open" is short, and each section has at most one. */
 const MAX_EMPTY_WEIGHT = 10;
 const MAX_EMPTY = 4;
 
@@ -103,7 +103,7 @@ interface Words {
   values: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** A short path names only the last folder, and often only the file. */
+/** Folders and short words weigh less: a short path names only the last folder, and often only the file. */
 const WEIGHT = { name: 3, number: 2, word: 1, short: 0.5, folder: 0.25 };
 
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}ー]+/gu;
@@ -177,19 +177,19 @@ function share(shown: Words, { weights, weight }: Words): number {
   return weight === 0 ? 0 : found / weight;
 }
 
-/** The share of the names and numbers, which stay the same in another language; 0 if it shows only one. */
+/** The share of names and numbers, which are the same in every language. 0 if the text shows only one. */
 function nameShare(shown: Words, { weights, values }: Words): number {
   const names = withWeight(new Map([...weights].filter(([, weight]) => weight >= WEIGHT.number)), values);
   return hasWords(shown, names, 2) ? share(shown, names) : 0;
 }
 
-/** True if it shows so many of a fact's words, or half of them. */
+/** True if the text shows `min` of a fact's words, or half of them. */
 function hasWords(shown: Words, { weights }: Words, min: number): boolean {
   const found = [...weights.keys()].filter((word) => shown.weights.has(word)).length;
   return found >= Math.min(min, Math.ceil(weights.size / 2));
 }
 
-/** True for another value instead of a missing one: another file in its folder, another number, other digits in a name. */
+/** True if the text has a different value: another file in the same folder, another number, other digits in a name. */
 function contradicts(shown: Words, own: Words): boolean {
   const isOther = (word: string) => !own.weights.has(word);
   for (const [place, values] of own.values) {
@@ -218,7 +218,7 @@ function withoutDigits(word: string): string {
 }
 
 const HEADING = /^\s{0,3}#{1,6}\s+(.*?)\s*$/;
-/** Headings that the request for a summary gives. */
+/** The headings from the summary prompt. */
 const STATES: Readonly<Record<string, WorkState>> = {
   Done: "done",
   "Done So Far": "done",
@@ -228,7 +228,7 @@ const STATES: Readonly<Record<string, WorkState>> = {
   "Needed to Continue": "open",
 };
 const ITEM = /^(\s*)(?:[-*+•]|\d{1,3}[.)])\s/;
-/** Sentences of a paragraph that may state one fact together. */
+/** Maximum number of sentences that state one fact together. */
 const SENTENCES = 2;
 
 /** The lines of a list item or of a paragraph. */

@@ -166,7 +166,7 @@ interface RecordedStatement {
   words: ReadonlySet<string>;
 }
 
-/** The entry of the statement with most of the words, if it has at least `least` of them. */
+/** The entry of the statement with the most of these words, if it has at least `least`. */
 function bestOf(
   statements: readonly RecordedStatement[],
   words: readonly string[],

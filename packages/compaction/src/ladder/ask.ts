@@ -163,7 +163,7 @@ export function validateAnswer(
     throw new SummaryFailure("empty", `The summariser sent ${sent}.`);
   }
   if (expectSections) checkSections(text, request);
-  // An extract keeps its own bound. The model may count its text as larger; the ladder compares the whole context.
+  // An extract limits itself. The model may count more tokens in it; the ladder compares the whole context.
   const tokens = isExtract ? 0 : estimator.text(text);
   if (tokens > request.maxSummaryTokens * LENGTH_TOLERANCE) {
     const size = `${tokensText(tokens, true)} instead of at most ${digits(request.maxSummaryTokens)}`;

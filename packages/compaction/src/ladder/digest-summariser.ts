@@ -76,9 +76,9 @@ interface DigestedSpan {
 const DIGEST_TOKENS = { usual: 6_000, free: 4, perCompaction: 390, maxAdded: 1_550, min: 600 };
 /** Shares of the window and of the newly summarised span: a digest has to shrink the context. */
 const DIGEST_SHARE = { window: 0.04, maxWindow: 0.15, span: 0.6, shortSpan: 0.8 };
-/** The part of a digest's tokens that each of its parts gets if not everything fits. */
+/** Shares of a digest's tokens, if not everything fits. */
 const SHARES = { records: 2, words: 7, closings: 2 };
-/** Upper bound for the agent's answers, if everything fits. */
+/** Maximum for the agent's answers, if everything fits. */
 const CLOSINGS_TOKENS = 2_000;
 const MIN_PROSE_TOKENS = 1_000;
 
@@ -125,7 +125,7 @@ function statementParts(carried: CarryOver): Record<"words" | "closings", Part> 
   };
 }
 
-/** Tokens of a digest beside this prose, the index of terms and the carried data without the user's words. */
+/** Tokens of a digest besides this prose, the index of terms and the carried data, but without the user's words. */
 function leftTokens(prose: string, carried: CarryOver, span: DigestedSpan): number {
   const { settings, budgets } = span.run;
   const { uses } = carried.record.terms;

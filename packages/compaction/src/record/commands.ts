@@ -171,7 +171,7 @@ function readCommand(written: SimpleCommand): Command {
   return { ...command, text: whole.raws.join(" "), names, identity, isLookup, isCheck: isNamed && !isLookup };
 }
 
-/** True for code on the command line, `node -e …`: a trial that is not run again. */
+/** True for code on the command line, such as `node -e …`: nobody repeats such a trial. */
 function isInline({ words }: SimpleCommand): boolean {
   const program = baseName(words[0]!);
   return (
@@ -263,7 +263,7 @@ function unquotedText({ names: [program = ""], words }: Command): string {
     .replace(/ -[Cc] \S+/, "");
 }
 
-/** True for a dry run, a listing, help, and the question for a version. */
+/** True for a dry run, a listing, help or a version query. */
 export function asksOnly(command: Command): boolean {
   return DRY.test(unquotedText(command)) || command.names[1] === "version";
 }

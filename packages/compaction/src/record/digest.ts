@@ -36,7 +36,7 @@ const BRANCH = "# Summary of another branch";
 /** The level of plain text, below every heading. */
 const TEXT_LEVEL = 7;
 
-/** The part of the budget that each section gets if not everything fits. */
+/** Shares of the budget for the sections, if not everything fits. */
 const SHARES = { irreversible: 6, failing: 6, todos: 3, standing: 2, earlier: 4, conversation: 30 };
 const CONVERSATION_SHARES = { words: 7, closings: 3 };
 /** The tokens of the sentences that introduce a conversation. */

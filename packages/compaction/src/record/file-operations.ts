@@ -98,7 +98,7 @@ export class FileOperationCounter {
     return this.#moves;
   }
 
-  /** The name after these messages of a file that was known before them; undefined if they deleted it. */
+  /** The name of an earlier file after these messages. Undefined if they deleted it. */
   renamed(file: string): string | undefined {
     return movedFile(file, this.#moves, (folder) => this.#hasFiles(folder));
   }
@@ -177,7 +177,7 @@ export class FileOperationCounter {
           last.delete(file);
           if (name !== undefined) noteTouches(last, [name], touch);
         }
-      // A new name with an ending is a file, not a folder.
+      // A new name with an extension is a file, not a folder.
       if (move.to !== undefined && /\w\.\w{1,8}$/.test(move.to) && !this.#hasEnding(move.to))
         noteTouches(this.#modified, [move.to], { place, entryId });
     }
@@ -191,7 +191,7 @@ export class FileOperationCounter {
     return this.#files().some((file) => file.startsWith(folder));
   }
 
-  /** True for a modified file with this name, which may be absolute. */
+  /** True if the file was modified. The name may be absolute. */
   #hasEnding(name: string): boolean {
     return [...this.#modified.keys()].some((file) => file === name || file.endsWith(`/${name}`));
   }

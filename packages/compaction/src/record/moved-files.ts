@@ -10,8 +10,8 @@ export interface Move {
 }
 
 /**
- * The moves of a shell command, in order: `mv`, `git mv`, `rm`, `git rm`. Skips names that only a shell can read.
- * @param output the output of a failed command: its last part failed, and so did each program that the output names
+ * The moves of a shell command, in order: `mv`, `git mv`, `rm`, `git rm`. Skips names that only a shell can expand.
+ * @param output the output of a failed command. Its last part failed, and so did each program named in the output.
  */
 export function movesOf(written: string, output?: string): Move[] {
   if (!/\b(?:mv|rm|unlink)\b/.test(written)) return [];
@@ -75,12 +75,12 @@ export function movedFile(
   return name;
 }
 
-/** The place of a moved file or folder in a name, which can be absolute. */
+/** The index of a moved file or folder in a name. The name can be absolute. */
 function placeIn(name: string, from: string): number | undefined {
   const isWhole = (end: number) => end === name.length || name[end] === "/";
   if (name.startsWith(from) && isWhole(from.length)) return 0;
   const at = name.indexOf(`/${from}`) + 1;
-  // A bare name below an absolute folder can be any other file.
+  // A bare name under an absolute folder can be a different file.
   return at > 0 && name.startsWith("/") && from.includes("/") && isWhole(at + from.length) ? at : undefined;
 }
 

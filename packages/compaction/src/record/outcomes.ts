@@ -81,7 +81,7 @@ class OutcomeTracker {
       return;
     }
     const groups = groupStates(all, result);
-    // The output of a chain does not tell which of its commands wrote a line.
+    // The output of a chain does not show which command wrote a line.
     const isAlone = groups.flatMap(([{ commands }]) => commands).filter(counts).length === 1;
     const made = result.state === "passed" && isAlone ? madeLine(result.lines, written) : undefined;
     groups.forEach(([{ commands }, state], at) => {
@@ -112,7 +112,7 @@ class OutcomeTracker {
       const parts = this.#commandsOf(failed.key);
       const left = isSameFolder(folder, failed.folder) ? parts.filter((part) => !isClosed(part)) : parts;
       if (left.length === parts.length) return [failed];
-      // The quoted line may belong to a part that is closed.
+      // The quoted line may belong to a removed part.
       return left.length === 0 ? [] : [{ ...failed, key: left.map(keyOf).join(" && "), line: "" }];
     });
     this.outcomes = { ...this.outcomes, failing };
@@ -154,7 +154,7 @@ class OutcomeTracker {
 /** A longer output is a report. */
 const MAX_RESULT_LINES = 4;
 
-/** The line of a short output with a name that the command does not have, beside one that it has: it was created. */
+/** The line of a short output that names one argument of the command and one new name: the command created it. */
 function madeLine(lines: readonly string[], written: string): string | undefined {
   const own = lines.filter((line) => !EXIT_LINE.test(line));
   if (own.length > MAX_RESULT_LINES) return undefined;
@@ -196,10 +196,10 @@ function outcomeText(outcome: Outcome, maxChars: number): string {
   return `\`${clip(outcome.key)}\`${outcome.line === "" ? "" : `: ${clip(outcome.line)}`}`;
 }
 
-/** Maximum lengths of the parts of a line: the first at which all outcomes fit. */
+/** Maximum lengths for the parts of a line. The first length at which all outcomes fit is used. */
 const LINE_CHARS = [Number.POSITIVE_INFINITY, 140, 90, 60];
 
-/** The outcomes that fit into `maxTokens`, as lines. Shortens all of them before it drops an old one. */
+/** The lines of the outcomes that fit into `maxTokens`. Shortens all lines before it drops the oldest. */
 export function outcomeLines(outcomes: readonly Outcome[], maxTokens: number): string[] {
   for (const chars of LINE_CHARS) {
     const lines = outcomes.map((outcome) => outcomeLine(outcome, chars));
@@ -212,7 +212,7 @@ export function linesTokens(lines: readonly string[]): number {
   return lines.reduce((sum, line) => sum + estimateTokens(line) + 1, 0);
 }
 
-/** The newest lines that fit into `maxTokens`, without those that are too long for what is left. */
+/** The newest lines that fit into `maxTokens`. Skips a line that is too long for the rest. */
 export function newestLines(lines: readonly string[], maxTokens: number): string[] {
   let left = maxTokens;
   const fits = (line: string) => {

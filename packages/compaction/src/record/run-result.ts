@@ -6,7 +6,7 @@ import { clippedLine } from "./sentence.ts";
 /** The output of a command or tool, and how it ended. */
 export interface RunResult {
   state: "passed" | "failed" | "aborted" | "refused";
-  /** False if nothing shows that the command ran: it was refused, or the tool broke. */
+  /** False if the command may not have run: the user refused it, or the tool broke. */
   hasExitCode: boolean;
   lines: readonly string[];
 }
@@ -82,7 +82,7 @@ function exitCodeSaid(lines: readonly string[]): number | undefined {
 /** Sentences with which agents report that the user did not allow a command. */
 const REFUSED =
   /\buser\b.{0,60}\b(?:refused|rejected|declined|denied|disallowed|(?:doesn|didn)['’]t (?:want|allow|approve)|did not (?:want|allow|approve))\b|\b(?:refused|rejected|declined|denied|disallowed|not (?:allowed|approved)) by (?:the )?user\b/i;
-/** A longer output is that of a command that ran. Some agents report the exit code 0 for a refused one. */
+/** A longer output comes from a command that ran. Some agents report exit code 0 for a refused command. */
 const MAX_REFUSAL_LINES = { withoutCode: 6, withCode: 2 };
 const ABORTED =
   /^\W*(?:(?:command|operation) aborted|stopped by the user|aborted|request interrupted|interrupted by user|cancelled)\b/i;

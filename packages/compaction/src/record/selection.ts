@@ -6,7 +6,7 @@ export interface SelectionOptions {
   maxTokens: number;
   /** The tokens that a text needs besides its sentences. */
   tokensBeside: (at: number) => number;
-  /** True if a sentence is only kept together with later ones on its subject, because they may revoke it. */
+  /** True if a sentence needs the later sentences on its subject, because they may revoke it. */
   needsLater?: boolean;
   /** The topic to prefer. Default: none. */
   focus?: string | undefined;
@@ -25,18 +25,18 @@ interface Sentence {
 /** Replaces omitted sentences. */
 const LEFT_OUT = "…";
 const MARK_TOKENS = 1;
-/** The information of a term or a number, added to that of its rarity. */
+/** Information of a term or a number, in addition to its rarity. */
 const SPECIFIC = 5;
 /** Factor for a sentence on the preferred topic. */
 const FOCUS = 4;
 /**
- * Tokens added to the size of each sentence: without them, short remarks win. Measured on annotated sessions: 60 shows
- * more than 15, 30 and 100.
+ * Tokens added to the size of each sentence, so that short remarks do not win. On annotated sessions, 60 shows more facts
+ * than 15, 30 and 100.
  */
 const BASE_TOKENS = 60;
 
 /**
- * Keeps the sentences with the most information that fit, in their order; undefined for a text without any. The
+ * Keeps the sentences with the most information that fit, in their order. A text without kept sentences is undefined. The
  * information of a sentence is the rarity of its words, terms and numbers that no kept sentence has yet.
  *
  * Invariant with `needsLater`: of two sentences with a word that no other sentence has, the earlier one is never kept
@@ -52,13 +52,13 @@ export function selectedTexts(texts: readonly string[], options: SelectionOption
   return texts.map((text, of) => keptText(text, byText.get(of) ?? [], kept));
 }
 
-/** Fills a budget with sentences: next comes the one that adds the most information for its size. */
+/** Fills a budget with sentences. Takes the sentence with the most new information for its size next. */
 class Selection {
   readonly #kept = new Set<Sentence>();
   readonly #texts = new Set<number>();
   readonly #known = new Set<string>();
   readonly #options: SelectionOptions;
-  /** By their information, if nothing is known yet: it only falls. */
+  /** Sorted by an upper bound: the information of a sentence only falls. */
   readonly #left: { sentence: Sentence; bound: number }[];
   readonly #later: ReadonlyMap<Sentence, ReadonlySet<Sentence>>;
   #tokens = 0;
@@ -94,7 +94,7 @@ class Selection {
     return best;
   }
 
-  /** The later sentences on the subjects of a sentence, and those on their subjects in turn. */
+  /** The later sentences on the subjects of a sentence, and recursively the later ones on theirs. */
   #laterThan(first: Sentence): Set<Sentence> {
     const found = new Set(this.#later.get(first));
     for (const sentence of found) for (const later of this.#later.get(sentence) ?? []) found.add(later);
@@ -125,7 +125,7 @@ class Selection {
   }
 }
 
-/** The later sentences that share a word with a sentence which no other has. */
+/** For each sentence, the later sentence that shares a word with it that no other sentence has. */
 function laterOnSubjects(sentences: readonly Sentence[]): Map<Sentence, ReadonlySet<Sentence>> {
   const uses = countEach(sentences.flatMap(({ parts }) => [...parts.keys()]));
   const last = new Map<string, Sentence>();
@@ -161,10 +161,10 @@ function sentencesIn(texts: readonly string[], focus = ""): Sentence[] {
   });
 }
 
-/** The words, terms and numbers of a sentence, each with the information that it has besides its rarity. */
+/** The words, terms and numbers of a sentence, each with its information besides rarity. */
 function partsOf(sentence: string): Map<string, number> {
   const form = normalForm(sentence);
-  // The form counts as one word, so that only repetitions have no information.
+  // The whole form counts as one word, so only repeated sentences have no information.
   const parts = new Map(Array.from([form, ...contentWords(sentence)], (word) => [word, 0]));
   for (const [digits] of form.matchAll(/\p{N}+/gu)) parts.set(digits, SPECIFIC);
   for (const term of termsIn(sentence)) parts.set(term, SPECIFIC);

@@ -1,8 +1,8 @@
 /** One of several parts that divide a budget. */
 export interface Part {
-  /** The tokens of everything that it could show. */
+  /** The tokens of the whole part. */
   need: number;
-  /** Its part of the budget, in relation to those of the others. */
+  /** The weight of the part in the division. */
   share: number;
 }
 

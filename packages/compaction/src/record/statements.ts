@@ -213,7 +213,7 @@ export function joinedWords(earlier: UserWords, said: readonly SaidMessage[]): U
   };
 }
 
-/** The tokens of a line besides its text: number and author. */
+/** Tokens of a line's number and author. */
 const LINE_TOKENS = { words: 2, closings: 3 };
 
 interface StatementsOptions {
@@ -299,7 +299,7 @@ export function closingLine(closing: Closing, namesEntry = false): string {
   return `${turn}. ${by}${origin(closing, namesEntry)}: ${trimmedLines(text).join(" / ")}`;
 }
 
-/** Names the entry of a message on another branch: its number does not lead to it. */
+/** The entry of a message on another branch, because the message number cannot open it. */
 function origin({ entryId, isOnBranch }: SaidMessage | Closing, namesEntry: boolean): string {
   const address = entryId !== undefined && (namesEntry || isOnBranch) ? ` [${entryId}]` : "";
   return `${address}${isOnBranch ? " (on another branch)" : ""}`;
@@ -324,10 +324,10 @@ function trimmedLines(text: string, mark: RegExp | "" = ""): string[] {
   return lines.filter((line) => line !== "");
 }
 
-/** A shorter statement in the middle of a turn only names the next step, if it has no name or number. */
+/** A shorter statement in the middle of a turn only announces the next step, unless it has a name or number. */
 const MIN_STATE_WORDS = 6;
 
-/** The agent's last statement on the current branch that tells the state of its work, also in the middle of a turn. */
+/** The agent's latest statement on the current branch about the state of its work, also in the middle of a turn. */
 export function lastAnswer(closings: readonly Closing[]): Closing | undefined {
   const own = closings.filter(({ by, isOnBranch }) => by === undefined && !isOnBranch);
   const tells = ({ text, isInterim }: Closing) =>

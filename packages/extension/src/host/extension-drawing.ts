@@ -115,8 +115,8 @@ export function extensionRenderers(
 
 /**
  * Makes a component safe to call.
- * @param call the call that made it, for its author
- * @param onFailure called once
+ * @param call the call that created the component, for error messages
+ * @param onFailure called at most once
  * @throws BonsaiError `extension_argument_invalid` for another value
  */
 export function guardComponent(

@@ -76,7 +76,7 @@ export const MESSAGE_TYPES = {
   unpin: "bonsai.unpin",
   /** Asks the agent to continue. It is a prompt. */
   continue: "bonsai.continue",
-  /** Lists background processes in a reopened session. */
+  /** A note with the background processes of a reopened session. */
   runningWork: "bonsai.running-work",
 } as const;
 

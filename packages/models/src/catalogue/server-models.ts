@@ -4,7 +4,7 @@ type ServerSizes = Pick<CatalogueModel, "contextWindow" | "maxOutputTokens">;
 
 type ServerModel = ServerSizes & { id: string };
 
-/** Enough for a server abroad or on a busy machine, and short for a waiting user. */
+/** Long enough for a distant server or a busy machine, short enough for a waiting user. */
 const TIMEOUT_MS = 1_500;
 
 export function serverTimeout(): AbortSignal {

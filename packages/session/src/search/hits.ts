@@ -36,7 +36,7 @@ function snippetOf(text: string, { start, end }: TextRange): string {
   return `${from > 0 ? "…" : ""}${line}${to < text.length ? "…" : ""}`;
 }
 
-/** The words of the best line: where a snippet begins. */
+/** The first match in the best line, where a snippet begins. */
 export function bestPlace(
   texts: readonly string[],
   terms: readonly ShownTerm[],
@@ -53,7 +53,7 @@ export function bestPlace(
   return { text: 0, start: 0, end: 0 };
 }
 
-/** The first place of the rarest term in a line, as far as folding keeps the places of characters. */
+/** The first position of the rarest term in a line, if folding keeps the positions of characters. */
 function termPlace(line: string, terms: readonly ShownTerm[], start: number): TextRange {
   const folded = foldedText(line);
   const found = terms.filter(({ text }) => folded.includes(text)).sort((a, b) => b.weight - a.weight);

@@ -11,9 +11,9 @@ const NAME = `search-${FORMAT}.db`;
 /** Readers take milliseconds, and a writer's commit too. */
 export const BUSY_MS = 1000;
 
-// The index keeps words and their places, not the texts: these are read from the session. `text` has a row for each part of
-// an entry, with a number from `ranking.ts`. `part` finds words by three or more of their characters. Larger batches in
-// memory, merged later than by default, halve the time of indexing.
+// The index has words and their positions, not the texts: a search reads those from the session. `text` has a row for each
+// part of an entry, with a number from `ranking.ts`. `part` finds words by three or more of their characters. Larger batches
+// in memory, and fewer merges than by default, halve the time of indexing.
 const SCHEMA = `
   CREATE TABLE file (
     id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, inode TEXT NOT NULL, size INTEGER NOT NULL,

@@ -1,19 +1,19 @@
 import { foldedText, isLoneCharacter, searchText, wordsIn } from "./words.ts";
 
-/** One word of a query, or several that must follow each other. */
+/** One word of a query, or several consecutive words. */
 export interface QueryTerm {
-  /** Words as `searchText` gives them, with blanks between. */
+  /** Words from `searchText`, separated by spaces. */
   text: string;
   weight: number;
-  /** The beginning of a word, without its ending. Words that contain it count too, but less. */
+  /** The word without its ending. Words that contain it count too, but less. */
   part?: string;
   /** Entries without the term are no hits. */
   isRequired?: boolean;
-  /** The folded text to show, if it is more than a word. */
+  /** The folded text to show, if it is longer than a word. */
   shown?: string;
 }
 
-/** A query made ready. */
+/** A parsed query. */
 export interface Query {
   terms: readonly QueryTerm[];
   /** Texts in double quotes, folded: a hit contains each as written. */
@@ -22,7 +22,7 @@ export interface Query {
 
 /** A query by a regular expression. */
 export interface PatternQuery {
-  /** Finds the first match in each text, by the number of the text. It can run elsewhere: a pattern may never end. */
+  /** Returns the first match by text number. Asynchronous, because a pattern may never end and needs a thread. */
   findTexts: (texts: readonly string[]) => Promise<ReadonlyMap<number, TextRange>>;
 }
 
@@ -32,21 +32,21 @@ export interface TextRange {
   end: number;
 }
 
-/** A longer query is a paste: its first words must do. */
+/** A longer query is a paste: only its first words count. */
 const MAX_TERMS = 96;
 const MAX_CHARACTERS = 4000;
 /** Tuned on `search-quality.bench.ts`. */
 const WEIGHT = { word: 1, neighbours: 0.3, phrase: 2, name: 3, partOfName: 0.5 };
-/** A path, an identifier of several words or a value: it hardly has two meanings. */
+/** A path, an identifier of several words or a value. It rarely has two meanings. */
 const NAME = /[\p{L}\p{N}][_./\\:@#-]+[\p{L}\p{N}]|\p{Ll}\p{Lu}/u;
-/** The share of a word that other forms of it begin with, and its minimum length. */
+/** The share of a word that its other forms begin with, and the minimum length of this part. */
 const STEM_SHARE = 0.7;
 const MIN_STEM = 4;
 const MIN_PART = 3;
 
 /**
- * Reads a query in plain words. A quote that does not close is ignored.
- * @param requiresPhrases true if a text in double quotes must be found as written; else it only weighs more
+ * Parses a query in plain words. Ignores an unclosed quote.
+ * @param requiresPhrases true if a hit must contain a text in double quotes; otherwise the text only weighs more
  */
 export function parseQuery(query: string, requiresPhrases = true): Query {
   const phrases: string[] = [];
@@ -73,21 +73,21 @@ export function parseQuery(query: string, requiresPhrases = true): Query {
   return { terms: ordered.slice(0, MAX_TERMS), phrases };
 }
 
-/** Time to find a phrase is the product of its length and that of a text. A hit is checked for all of it. */
+/** A phrase search takes time in proportion to phrase length times text length. A hit is checked for the whole phrase. */
 const MAX_PHRASE_WORDS = 16;
 
 function phraseOf(words: readonly string[]): string {
   return words.slice(0, MAX_PHRASE_WORDS).join(" ");
 }
 
-/** Without the punctuation around it. */
+/** Removes the punctuation around a name. */
 function bareName(token: string): string {
   return /[\p{L}\p{N}].*[\p{L}\p{N}]/u.exec(foldedText(token))![0];
 }
 
 function queryWords(text: string): string[] {
   const words = wordsIn(searchText(text));
-  // A pair of characters contains the last one already.
+  // A pair of characters already contains the last one.
   return words.filter((word, at) => at === 0 || !(isLoneCharacter(word) && words[at - 1]!.endsWith(word)));
 }
 
@@ -101,7 +101,7 @@ function partOf(word: string): Pick<QueryTerm, "part"> {
   return { part: word.slice(0, Math.max(MIN_STEM, Math.ceil(word.length * STEM_SHARE))) };
 }
 
-/** True if words with the part count although the word itself was found: they may be its other forms. */
+/** True if words with the part also count when the word itself was found: they may be other forms of it. */
 export function isStem({ text, part = text }: QueryTerm): boolean {
   return part.length < text.length;
 }
@@ -109,11 +109,11 @@ export function isStem({ text, part = text }: QueryTerm): boolean {
 /** A term to show in a text. */
 export interface ShownTerm {
   text: string;
-  /** The rarer, the more. */
+  /** Higher for rarer terms. */
   weight: number;
 }
 
-/** Numbers of the best lines, from 0, best first, each for terms that the earlier ones lack. */
+/** Numbers of the best lines, from 0, best first. Each line adds terms that the earlier ones lack. */
 export function bestLines(text: string, terms: readonly ShownTerm[], count: number): number[] {
   const lines = foldedText(text).split("\n");
   const left = new Set(terms);

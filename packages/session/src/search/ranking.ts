@@ -1,12 +1,12 @@
 import { isStem, type Query, type QueryTerm, type ShownTerm } from "./query.ts";
 
-// BM25 with fields. A number describes a part of an entry: its session, its place there, its field and its length. A search
-// reads lists of such numbers and no texts.
+// BM25 with fields. A number describes a part of an entry: session, position in the session, field and length. A search reads
+// lists of such numbers and no texts.
 
 /** The fields of an entry: the user's words and pins, the agent's prose, and everything else. */
 export type Field = 0 | 1 | 2;
 
-/** Parts of an entry in its number, and entries in a file. */
+/** Maximum number of parts of an entry, and of entries in a file. */
 const PARTS = 64;
 export const MAX_ENTRIES = 2 ** 23;
 const MAX_LENGTH_CLASS = 15;
@@ -16,7 +16,7 @@ export function partNumber(entry: number, field: Field, wordCount: number): numb
   return entry * PARTS + field * 16 + Math.min(MAX_LENGTH_CLASS, Math.ceil(Math.log2(1 + wordCount)));
 }
 
-/** @param place of the entry in its file, from 1, so that neighbours of another file are never next to it */
+/** @param place position of the entry in its file, from 1, so that entries of two files are never neighbours */
 export function entryNumber(file: number, place: number): number {
   return file * MAX_ENTRIES + place;
 }
@@ -36,18 +36,18 @@ export function fileOf(entry: number): number {
 
 /** The parts that contain a term. Numbers of one entry follow each other. */
 export interface Postings {
-  /** Parts with these words, one after the other. */
+  /** Parts with these consecutive words. */
   parts(words: string): readonly number[];
-  /** Parts with a word that contains a text. */
+  /** Parts with a word that contains the text. */
   partsWithin(text: string): readonly number[];
   /** Number of entries, by file. */
   entryCounts: ReadonlyMap<number, number>;
-  /** Estimate of the entries among which a list of parts was read: a long list has the newest only. */
+  /** Estimated number of entries behind a list of parts: a long list has only the newest parts. */
   countedAmong(parts: readonly number[]): number;
 }
 
 // Tuned on the first half of the questions of `search-quality.bench.ts`, and checked with the second and `recall.bench.ts`.
-/** How much one occurrence counts, by field. */
+/** Weight of one occurrence, by field. */
 const FIELD_WEIGHTS = [2, 1.5, 1];
 const SATURATION = 1.2;
 const LENGTH_WEIGHT = 0.3;
@@ -69,7 +69,7 @@ export interface RankedEntry {
 export interface Ranking {
   /** Best first. */
   entries: Iterable<RankedEntry>;
-  /** For the lines to show. */
+  /** Terms for the choice of lines to show. */
   terms: ShownTerm[];
 }
 
@@ -93,7 +93,7 @@ export function rankEntries({ terms }: Query, postings: Postings): Ranking {
   return { entries: bestFirst(scores.ranked(required)), terms: shown };
 }
 
-/** The parts with other forms of a word, or, if nothing contains the word, with longer words around it. */
+/** The parts with other forms of a word. If no part has the word, the parts with longer words that contain it. */
 function partsWithin(term: QueryTerm, own: readonly number[], postings: Postings): readonly number[] {
   if (term.part === undefined || (own.length > 0 && !isStem(term))) return [];
   return postings.partsWithin(term.part);
@@ -165,7 +165,7 @@ function sumOfBest(scores: Float64Array): number {
   return best.reduce((sum, score) => sum + score, 0);
 }
 
-/** Entries sorted at first: mostly no more are read. */
+/** Number of entries to sort first. Callers rarely read more. */
 const SORTED_FIRST = 500;
 
 function* bestFirst(entries: readonly RankedEntry[]): Generator<RankedEntry> {

@@ -24,9 +24,9 @@ const MAX_WORDS_WITHIN = 30;
 /** Words that can be found by a part of them. */
 const MIN_WORD = 4;
 const MAX_WORD = 64;
-/** Words remembered as stored: most come again. */
+/** Maximum number of stored words in memory: most words repeat. */
 const MAX_KNOWN_WORDS = 200_000;
-/** A shorter part needs a look at each word. */
+/** A shorter part needs a scan of all words. */
 const MIN_LOOKED_UP = 3;
 
 /** The index's facts about a session file. */
@@ -94,7 +94,7 @@ export class SearchIndex {
     if (isCurrent) removeDatabase(this.#file);
   }
 
-  /** The indexed ones of some files, or all. */
+  /** The indexed files among some files, or all. */
   files(paths: readonly string[] = []): IndexedFile[] {
     if (paths.length === 1) return [this.file(paths[0]!) ?? []].flat();
     return this.#all<IndexedFile>(`SELECT ${FILE_COLUMNS} FROM file ORDER BY id`);
@@ -104,9 +104,9 @@ export class SearchIndex {
     return this.#all<IndexedFile>(`SELECT ${FILE_COLUMNS} FROM file WHERE path = ?`, path)[0];
   }
 
-  /** Runs several queries in one transaction: each would lock the file anew. */
+  /** Runs several queries in one transaction, because each transaction locks the file. */
   reading<Value>(work: () => Value): Value {
-    // A change that waits for its next turn is open on the same connection.
+    // A waiting change has an open transaction on the same connection.
     if (this.#database.isTransaction) return work();
     this.#database.exec("BEGIN");
     try {
@@ -153,7 +153,7 @@ export class SearchIndex {
     for (const { first, last } of runs) {
       // FTS5 uses bounds of the row only if they are integers.
       const range = partRange(first, last).map(BigInt);
-      // One text of thousands of numbers is read much faster than as many rows.
+      // SQLite returns one text of thousands of numbers much faster than thousands of rows.
       const [row] = this.#all<{ ids: string }>(
         `SELECT json_group_array(id) AS ids FROM (SELECT rowid AS id FROM text
          WHERE text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?)`,

@@ -43,15 +43,15 @@ export interface FindOptions {
   scope?: SearchScope;
   /** Maximum number of hits. Default: 50. */
   limit?: number;
-  /** Maximum number of hits in each session; hits in each fork of an entry count then. Default: no limit. */
+  /** Maximum number of hits in each session. With it, an entry is a hit in each of its forks. Default: no limit. */
   perSession?: number;
   /** Only these entries are hits. Default: all. */
   entryIds?: ReadonlySet<string>;
-  /** False if texts in double quotes only weigh more: a query may be a command. Default: true, a hit contains them. */
+  /** True if a hit must contain the texts in double quotes. False if they only weigh more, as in a command. Default: true. */
   requiresPhrases?: boolean;
   /** Redacts the texts that are searched and shown. Default: a filter that knows no keys. */
   secrets?: SecretFilter;
-  /** Time to index entries that the index lacks, before the search. Default: 1500. */
+  /** Milliseconds to index missing entries before the search. Default: 1500. */
   budgetMs?: number;
   signal?: AbortSignal | undefined;
 }
@@ -59,13 +59,13 @@ export interface FindOptions {
 export interface SearchFindings {
   /** Best first. For a pattern, in file order. */
   hits: SessionHit[];
-  /** True if the limit left hits out. */
+  /** True if the limit removed hits. */
   more: boolean;
-  /** The words that were found, for the lines to show. */
+  /** The found words, for the choice of lines to show. */
   terms: readonly ShownTerm[];
   /** Session files in the scope. */
   files: number;
-  /** Files of which the index lacks entries: these entries were not searched. */
+  /** Files with entries that the index lacks. The search skipped these entries. */
   unindexed: number;
   /** Session files that could not be read. */
   unread: string[];
@@ -85,10 +85,10 @@ const DEFAULT_LIMIT = 50;
 const DEFAULT_BUDGET_MS = 1500;
 /** Attempts of a catch-up while another process holds the index. */
 const MAX_ATTEMPTS = 5;
-/** With a limit for each session, the list of sessions is not sorted by rank: weak hits would stand among good ones. */
+/** A list of sessions is not sorted by rank, so weak hits would be between good ones. */
 const MIN_SHARE_PER_SESSION = 0.4;
 
-/** The entries that can be found, by the index or by reading the files. */
+/** Searches entries, with the index or by reading the files. */
 interface Searchable {
   postings: Postings;
   place: (entry: number) => EntryPlace | undefined;
@@ -194,7 +194,7 @@ export class SessionSearch {
     return cwd === undefined ? sources : sources.filter((source) => isOfFolder(source, cwd));
   }
 
-  /** Searches the index, after it caught up; undefined if it cannot be used. */
+  /** Updates the index and searches it. Undefined if the index is unusable. */
   async #findIndexed(
     query: Query,
     sources: readonly SessionSource[],
@@ -289,7 +289,7 @@ async function scanned(query: Query, reading: Parameters<typeof scannedPostings>
   };
 }
 
-/** Reads the best entries until there are enough hits. An entry that several forks contain is one hit. */
+/** Reads the best entries until there are enough hits. An entry in several forks is one hit. */
 function hitsIn(
   { postings, place, source }: Searchable,
   query: Query,

@@ -47,14 +47,14 @@ export interface EntryFacts {
   texts: readonly string[];
   /** By number of the text. */
   fields: readonly Field[];
-  /** The arguments of the call, for a result whose call was visited before. */
+  /** The arguments of a result's call, if the reader visited the call before. */
   called: string;
 }
 
 /** An entry before its line is parsed. Valid until the next one. */
 export interface UnreadEntry {
   entryId: string;
-  /** Its number in the file, from 1. */
+  /** Number of the entry in the file, from 1. */
   place: number;
   line: Line;
   /** Parses the line. Undefined if it contains no entry. */
@@ -215,7 +215,7 @@ export class SessionSource implements LineSource {
     return { inode: inodeOf(stats), size: stats.size, modifiedMs: stats.mtimeMs, fingerprint };
   }
 
-  /** Compares the file with the bytes that were read when the mark was made. */
+  /** Compares the file with the bytes that the mark recorded. */
   progress(mark: FileMark & FilePosition): "complete" | "grown" | "replaced" {
     try {
       const stats = statSync(this.file);

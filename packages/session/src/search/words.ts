@@ -1,11 +1,11 @@
-/** Letters that no decomposition turns into plain ones. */
+/** Plain forms of letters that Unicode cannot decompose. */
 const PLAIN: Readonly<Record<string, string>> = {
   ...{ ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ħ: "h", ı: "i", þ: "th", ð: "d", ŋ: "n" },
 };
 const UNPLAIN = new RegExp(`[${Object.keys(PLAIN).join("")}]`, "g");
 const ASCII = /^[\0-\x7f]*$/;
 
-/** The text in lower case and without accents: "Größe" and "GROSSE" are the same. Lines stay lines. */
+/** The text in lower case and without accents: "Größe" equals "GROSSE". Keeps line breaks. */
 export function foldedText(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase();
   const bare = text.normalize("NFKD").replaceAll(/[\u0300-\u036f]/g, "");
@@ -15,7 +15,7 @@ export function foldedText(text: string): string {
     .normalize("NFC");
 }
 
-/** Scripts that write no spaces between words, Korean, whose words have many endings, and symbols. */
+/** Scripts without spaces between words, Korean (words have many endings), and symbols. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Hangul}\p{So}ー々]+/gu;
 const CAMEL_BORDER = /(\p{Ll})(\p{Lu})/u;
@@ -24,8 +24,8 @@ const NAME = /[\p{L}\p{N}]+/gu;
 const WORD = /[\p{L}\p{N}\p{So}]+/gu;
 
 /**
- * The text as the index stores it, folded. A name in camel case is followed by its parts, and a run of an unspaced script
- * becomes its pairs of characters. Lines stay lines.
+ * The folded text for the index. Adds the parts after a camel-case name, and splits a run of an unspaced script into pairs
+ * of characters. Keeps line breaks.
  */
 export function searchText(text: string): string {
   const folded = foldedText(CAMEL_BORDER.test(text) ? text.replaceAll(NAME, withParts) : text);
@@ -38,12 +38,12 @@ function withParts(name: string): string {
   return CAMEL_BORDER.test(name) ? `${name} ${name.replaceAll(CAMEL_BORDERS, "$1 $2")}` : name;
 }
 
-/** The last character stands alone, so that each character begins a word. */
+/** Adds the last character alone, so that each character begins a word. */
 function pairsOf(characters: readonly string[]): string[] {
   return characters.map((character, at) => character + (characters[at + 1] ?? ""));
 }
 
-/** True for one character of an unspaced script: it begins a word wherever it stands. */
+/** True for one character of an unspaced script: it begins a word at any position. */
 export function isLoneCharacter(word: string): boolean {
   return !ASCII.test(word) && [...word].length === 1 && word.replaceAll(UNSPACED, "") === "";
 }
@@ -53,7 +53,7 @@ export function wordsIn(searched: string): string[] {
   return searched.match(WORD) ?? [];
 }
 
-/** The words without common English endings, with blanks around each: a search without SQLite compares them. */
+/** The words without common English endings, with spaces around each, for a search without SQLite. */
 export function stemmed(words: readonly string[]): string {
   return ` ${words.map((word) => word.replace(word.length < 5 ? /s$/ : /(?:e?s|e|ed|ing|ly)$/, "")).join(" ")} `;
 }

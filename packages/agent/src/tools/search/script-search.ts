@@ -214,7 +214,7 @@ export class ExpressionWorker {
     this.#worker = undefined;
   }
 
-  /** The time limit does not include the start of the thread, which takes seconds on a busy machine. */
+  /** The time limit excludes the start of the thread, which takes seconds on a busy machine. */
   async #running(signal: AbortSignal): Promise<Worker> {
     if (this.#worker !== undefined) return this.#worker;
     const { source, flags } = this.#expression;

@@ -21,8 +21,8 @@ interface ShowOptions extends CustomOptions {
 
 /**
  * Shows a component of an extension instead of the editor or as an overlay, until it is done.
- * @param untilRest resolves once keys may be taken from the user who types
- * @param ended ends everything that waits for the user
+ * @param untilRest resolves when the user pauses typing
+ * @param ended ends the view and open questions
  */
 export function customView(
   screen: Screen,

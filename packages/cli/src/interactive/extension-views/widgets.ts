@@ -20,7 +20,7 @@ type StandingViews = Pick<FrontEndUI, "setStatus" | "setWidget"> &
 const MAX_FOOTER_LINES = 6;
 const MAX_HEADER_LINES = 24;
 
-/** Statuses, widgets, footer and header of extensions. @param cwd its git branch is shown in footers */
+/** Statuses, widgets, footer and header of extensions. @param cwd folder of the git branch in footers */
 export function standingViews(
   screen: Screen,
   lines: ExtensionLines,

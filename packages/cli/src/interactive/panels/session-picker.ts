@@ -34,7 +34,7 @@ export function pickSession(options: PickSessionOptions): Promise<SessionSummary
 
 /** One or two letters are in every session. */
 const TOO_SHORT = /^[\0-\x7f]{0,2}$/;
-/** Time to index for one answer, before the list shows it and the search continues. */
+/** Time to index before each update of the list. */
 const INDEXING_MS = 500;
 
 /** Owner of the listed sessions and of the search in their texts. */
@@ -110,7 +110,7 @@ class SessionPicker {
     this.list.searchAgain();
   }
 
-  /** Searches the texts of the sessions, again until the index has all of them. */
+  /** Searches the texts of the sessions. Repeats until the index has all of them. */
   async #search(query: string, signal: AbortSignal): Promise<void> {
     this.#snippets.clear();
     this.#searched = query;

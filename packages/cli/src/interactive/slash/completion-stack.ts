@@ -11,9 +11,9 @@ interface Added {
 }
 
 /**
- * The completion providers of extensions over Bonsai's own: each can ask the one below it.
- * @param onChange gets the provider of all again
- * @returns adds one
+ * Stacks the completion providers of extensions on Bonsai's own. Each provider can ask the one below it.
+ * @param onChange gets the combined provider after a change
+ * @returns a function that adds a provider
  */
 export function completionStack(
   base: AutocompleteProvider,
@@ -47,7 +47,7 @@ export function completionStack(
   };
 }
 
-/** If it throws, the one below answers from then on. */
+/** If a provider throws, the one below answers from then on. */
 function layer(below: AutocompleteProvider, added: Added, remove: () => void): AutocompleteProvider {
   const fail = (error: unknown) => {
     remove();
