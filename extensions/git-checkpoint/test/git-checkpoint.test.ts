@@ -336,7 +336,7 @@ describe("no checkpoints", () => {
     expect(await list(open)).toEqual(["Checkpoints are not available: git is not installed."]);
   });
 
-  test("makes no checkpoint before the first prompt, even with a damaged entry", async () => {
+  test("before the first prompt, even with a damaged entry", async () => {
     repository();
     const open = await session([]);
     expect(await list(open)).toEqual(["No checkpoints yet."]);
