@@ -10,7 +10,7 @@ describe("entries", () => {
     return textOf(await recall(session)({ entries: [id("t1")], ...input }));
   };
 
-  test("an original is opened as it was", async () => {
+  test("opens the original entry unchanged", async () => {
     expect(await part({})).toContain(LOG);
   });
 
@@ -24,7 +24,7 @@ describe("entries", () => {
     [{ fromLine: -1 }, "step 299 is done", "Lines 300 of 300. For earlier lines, use toLine 299."],
     [{ around: "PORT 48213" }, "step 202 is done\n", "Lines 203 to 219 of 300."],
   ] as const;
-  test("a part of it is opened by its lines or by a text", async () => {
+  test("opens a part of an entry by lines or by a text", async () => {
     for (const [input, text, left] of parts) {
       const opened = await part(input);
       expect.soft(opened, JSON.stringify(input)).toContain(text);
@@ -42,7 +42,7 @@ describe("entries", () => {
     expect(await part({ fromLine: Number(next) })).toContain(`step ${Number(next) - 1} is done`);
   });
 
-  test("one line that is too long is shown around what is looked for", async () => {
+  test("shows a line that is too long around the searched text", async () => {
     const { session, id } = history(
       `U A(t1) T1"${"x".repeat(90_000)} needle ${"y".repeat(90_000)}" A | U C(u2)`,
     );
@@ -67,19 +67,19 @@ describe("entries", () => {
     }
   });
 
-  test("the end of an entry whose last line is too long is the beginning of that line", async () => {
+  test("an entry ends with the beginning of a last line that is too long", async () => {
     const { session, id } = history(`U A(t1) T1"first\nsecond\n${"x".repeat(90_000)}" A | U C(u2)`);
     const opened = textOf(await recall(session)({ entries: id("t1"), fromLine: -2 }));
     expect(opened).toMatch(/Characters 1 to [\d,]+ of line 3\. This line has 90,000/);
   });
 
-  test("a cleared result is opened by the id of its call, and by an id in brackets", async () => {
+  test("opens a cleared result by the id of its call, or by an id in brackets", async () => {
     const { session, id } = history(`U A(t1=read:a.ts) T1"tens" A M(t1)`);
     expect(textOf(await recall(session)({ entries: ["t1"] }))).toContain("tens");
     expect(textOf(await recall(session)({ entries: [`[${id("t1")}]`] }))).toContain("tens");
   });
 
-  test("a copy leads to what it is a copy of, and is no hit itself", async () => {
+  test("a copy leads to its original, and is no hit itself", async () => {
     const { session, id } = history(COMPACTED);
     const first = await recall(session)({ entries: [id("t1")] });
     const copy = session.append([

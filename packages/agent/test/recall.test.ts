@@ -29,7 +29,7 @@ describe("query", () => {
     );
   });
 
-  test("a result that was cleared is found by what its call asked for", async () => {
+  test("finds a cleared result by the arguments of its call", async () => {
     const { session, id } = onDisk(
       `U A(t1=read:src/cargo.ts t2=read:src/ledger.ts) T1"tens" T2"ones" A M(t1) M(t2)`,
     );
@@ -61,7 +61,7 @@ describe("query", () => {
     expect(idsOf(result)).toContain(id("a3"));
   });
 
-  test("newer entries of another branch do not take the places of this path's", async () => {
+  test("newer entries of another branch do not displace hits of this path", async () => {
     const { session, id } = onDisk(`U"the walrus" A | U A C(u2)`);
     const { leafId } = session;
     const other = Array.from({ length: 3_000 }, () => ({
@@ -81,7 +81,7 @@ describe("query", () => {
     expect(found).not.toMatch(/zebra three|zebra four/);
   });
 
-  test("other branches are looked through when that is asked for", async () => {
+  test("searches other branches on request", async () => {
     const { session, id } = onDisk(`U A U"the walrus" A ^a1 U A C(u3)`);
     const ask = recall(session);
     expect(textOf(await ask({ query: "walrus" }))).toContain("branches: true");
@@ -100,7 +100,7 @@ describe("query", () => {
   });
 });
 
-test("another session that is deleted while it is searched is passed over", async () => {
+test("skips another session that is deleted during the search", async () => {
   const { session } = onDisk(COMPACTED);
   const { session: other, id } = onDisk(`U"a narwhal" A"seen"`, "/project", "2");
   const file = other.file!;
@@ -145,14 +145,14 @@ describe("text removed by an edit stays removed, also after masks and summaries"
     await expect(ask({ entries: [id("t1")] })).rejects.toThrow("removed from the conversation on purpose");
   });
 
-  test("a call that was replaced does not name its result", async () => {
+  test("a replaced call does not name its result", async () => {
     const { session } = onDisk(`U A(t1=bash:zebra-4711) T1"all is well" A E(a1)"called" | U A C(u2)`);
     const found = textOf(await recall(session)({ query: "all is well" }));
     expect(found).toContain("all is well");
     expect(found).not.toContain("zebra");
   });
 
-  test("opens an entry whole that a compaction cut or left out", async () => {
+  test("opens the whole of an entry that a compaction cut or left out", async () => {
     const { session, id } = onDisk(`U A(t1=bash:./deploy.sh) T1"${LOG}" A"Deployed."`);
     const cut = `${LOG.slice(0, 200)}\n[… ${LOG.length - 400} more characters …]\n${LOG.slice(-200)}`;
     session.append({ type: "context_edit", targetId: id("t1"), replacement: { content: cut } });
@@ -162,7 +162,7 @@ describe("text removed by an edit stays removed, also after masks and summaries"
 });
 
 describe("other sessions", () => {
-  test("are looked through and opened only where the setting allows it", async () => {
+  test("are searched and opened only if the setting allows it", async () => {
     const folder = join(home, "sessions", "-project");
     const { session: other, id } = history(
       `U"the narwhal port is 7" A`,
@@ -183,7 +183,7 @@ describe("other sessions", () => {
   });
 });
 
-test("Invariant: nothing that a session holds begins or ends the frame of what is recalled", async () => {
+test("Invariant: no text of a session begins or ends the frame of a recalled entry", async () => {
   const text = fc.oneof(
     fc.constantFrom(
       ...adversarialTexts(300).map(([, text]) => text),
@@ -210,7 +210,7 @@ test("Invariant: nothing that a session holds begins or ends the frame of what i
   );
 });
 
-test("the record before a summary names recall only where it is offered", () => {
+test("the record before a summary names recall only if the agent has the tool", () => {
   const summary = {
     role: "compactionSummary",
     summary: "It was so.",

@@ -51,7 +51,7 @@ test("a deleted working folder is a clear error, and help still works", () => {
   expect(JSON.parse(stderr).error.code).toBe("working_folder_gone");
 });
 
-test("Ctrl-C aborts interruptible work instead of killing, and its handlers go with the work", async () => {
+test("Ctrl-C aborts interruptible work without killing the process, and the handlers are removed after the work", async () => {
   const { interruptible } = processIo();
   const before = process.listenerCount("SIGINT");
   const aborted = await interruptible(async (signal) => {

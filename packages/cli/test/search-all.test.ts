@@ -46,7 +46,7 @@ test("a session file before the words is an error that names --in", async () => 
   expect(stderr).toContain("bonsai search cache --in old.jsonl");
 });
 
-test("its table names session, entry, kind and text; the limit cuts it", async () => {
+test("the table has session, entry, kind and text, and the limit cuts it", async () => {
   const options = { env: { BONSAI_HOME: home() }, columns: 70 };
   const { stdout } = await runCli(["search", "cache", "-n", "2"], options);
   expect(stdout).toContain("3f2a9c01");
@@ -75,7 +75,7 @@ test("only sessions of a folder", async () => {
   expect(await hitsOf(home(), "cache", "--cwd", "/nowhere")).toEqual([]);
 });
 
-test("an index that cannot be written is a notice beside the hits", async () => {
+test("an unwritable index causes a notice beside the hits", async () => {
   const path = home();
   writeFileSync(join(path, "index"), "");
   const { stdout, stderr, code } = await runCli(["search", "cache"], { env: { BONSAI_HOME: path } });
@@ -85,7 +85,7 @@ test("an index that cannot be written is a notice beside the hits", async () => 
   );
 });
 
-test("a wrong combination or value is wrong usage", () =>
+test("a wrong combination or value is a usage error", () =>
   everyRow([
     [["search"], "query"],
     [["search", "cache", "--in", "x.jsonl", "--cwd", "."], "--cwd"],

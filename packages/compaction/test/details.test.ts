@@ -55,7 +55,7 @@ test("reads what a compaction stored", () => {
   expect(JSON.parse(JSON.stringify(stored(DETAILS)))).toEqual(JSON.parse(JSON.stringify(DETAILS)));
 });
 
-test("an odd part of stored details counts as absent, the other parts stay", () =>
+test("ignores an invalid part of stored details and keeps the others", () =>
   everyRow<[string, object, object]>([
     ["pinned", { pinned: [1, "keep"] }, { pinned: ["keep"] }],
     ["latestRequest", { latestRequest: { entryId: "a", text: 5 } }, { latestRequest: undefined }],
@@ -73,12 +73,12 @@ test("an odd part of stored details counts as absent, the other parts stay", () 
     expect(stored({ ...DETAILS, ...odd })).toMatchObject({ prose: "Notes.", ...expected });
   }));
 
-test("reads nothing from an extension's own details, but those of a summary of ours", () => {
+test("ignores an extension's own details, and reads those of Bonsai's summaries", () => {
   expect(stored({ ...DETAILS, recentFiles: undefined }, true).prose).toBeUndefined();
   expect(stored(DETAILS, true).prose).toBe("Notes.");
 });
 
-test("law: any details are read without an exception", () => {
+test("law: reads any details without an exception", () => {
   fc.assert(
     fc.property(
       fc.record({ manifest: fc.anything(), record: fc.anything(), carryOver: fc.anything() }),

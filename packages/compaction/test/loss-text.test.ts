@@ -90,7 +90,7 @@ describe("in words", () => {
 });
 
 describe("the recorded loss", () => {
-  test("a model's summary that says little: the entry has what it left out and what was put back", async () => {
+  test("an entry with a short model summary has the lost and the restored facts", async () => {
     const { entry, loss, carried } = await compacted();
     expect(loss!.failing).toEqual({ kept: 0, lost: 1, putBack: 1 });
     expect(carried).toMatchObject({ words: expect.any(Number), wordsLeftOut: 0 });
@@ -104,7 +104,7 @@ describe("the recorded loss", () => {
     expect([planned.carried, planned.loss]).toEqual([carried, loss]);
   });
 
-  test("the loss of an extension's own summary stands before it: what it does not carry is lost", async () => {
+  test("an extension's own summary loses the facts that it does not carry", async () => {
     const { entry, loss, carried, session } = await compacted({});
     expect([carried, (entry!.details as object | undefined) ?? null]).toEqual([undefined, null]);
     expect(loss!.failing).toEqual({ kept: 0, lost: 1, putBack: 0 });
@@ -127,13 +127,13 @@ describe("the recorded loss", () => {
     expect(await lossOf(`${task} A:100`)).toEqual(none);
   });
 
-  test("without the check there is nothing to be said of a loss", async () => {
+  test("reports no loss without the check", async () => {
     const session = longSession();
     const settings = compactionSettings({ ...asked, lossCheck: "off" });
     expect(planCompaction({ session, model, settings }).loss).toBeUndefined();
   });
 
-  test("a damaged record is not shown, and does no harm", () => {
+  test("ignores a damaged record", () => {
     const odd = fc.oneof(fc.jsonValue(), fc.constantFrom(undefined, Number.NaN, -1, 1.5, "7"));
     const part = fc.oneof(odd, fc.record({ kept: odd, lost: odd, putBack: odd }), fc.constant(none));
     const report = fc.record(

@@ -91,7 +91,7 @@ test("Invariant: joined, the lines are the summary, and each entry stands before
   );
 });
 
-test("Invariant: joined, the lines are the summary, whoever wrote it", () => {
+test("Invariant: the joined lines are the summary, for any author", () => {
   for (const [, text] of adversarialTexts(500)) {
     const { session } = history("U A | U A");
     const kept = session.leafId!;
@@ -106,7 +106,7 @@ test("Invariant: joined, the lines are the summary, whoever wrote it", () => {
   }
 });
 
-test("each line of data knows its entries", async () => {
+test("each line of data has its entries", async () => {
   const { session, id } = history(
     `U"Take port 8413.\nAnd nothing else." A(r1=read:src/a.ts e1=edit:src/a.ts) Tr1:300 Te1 A"Port 8413 is set in src/a.ts." |
      U"Publish it, then look at src/b.ts." A(p1=bash:make_release r2=read:src/b.ts) Tp1"ok" Tr2:300 A"Both done."
@@ -125,7 +125,7 @@ test("each line of data knows its entries", async () => {
   expect(line(session, "The user's messages in order")).toEqual(nothing);
 });
 
-test("commands that failed or cannot be taken back know their results, in a digest and put back behind a model's prose", async () => {
+test("failing and irreversible commands have their results as sources, in a digest and after a model's prose", async () => {
   for (const summariser of [digestSummariser(), scriptedSummariser()]) {
     const { session, id } = commandsRun();
     await compacted(session, summariser);
@@ -168,7 +168,7 @@ function assistantOf(session: Session) {
   return { ...entry.message, stopReason: "toolUse" as const };
 }
 
-test("the latest request and pins know their entries, every line of them", async () => {
+test("each line of the latest request and of pins has its entry", async () => {
   const { session } = history(`U:300 A:300`);
   const pin = session.append({ type: "custom_message", ...pinMessage(session, "Never push.\nAsk first.") });
   expect(pinChange(pin)?.isPinned).toBe(true);
@@ -179,7 +179,7 @@ test("the latest request and pins know their entries, every line of them", async
     expect(line(session, text)).toEqual(known(id("u1")));
 });
 
-test("a model's prose is matched by what is specific in it, and not at all where nothing is", async () => {
+test("matches a model's prose by its specific words, and not without any", async () => {
   const { session, id } = history(
     `U"Move parseHeader into src/http/header.ts." A"Moved." | U"The budget of the garden fence is seven hundred." A:400
      | U"Good, go on." A:5000 | U:100 A:150`,
@@ -196,7 +196,7 @@ test("a model's prose is matched by what is specific in it, and not at all where
   expect(line(session, prose[3]!)).toEqual(nothing);
 });
 
-test("rare words that come together are a match in a session that is long enough", async () => {
+test("rare words in one line are a match in a long session", async () => {
   const others = Array.from({ length: 30 }, (_, at) => `U"number ${at} of many" A:60`).join(" | ");
   const { session, id } = history(`U"The garden fence must stay below seven hundred." A | ${others}`);
   await compacted(session, writing("- Garden fence: below seven hundred"));
@@ -222,7 +222,7 @@ test("the second compaction's lines lead to the original entries, not to the fir
   expect(files).toEqual([known(id("a1"))]);
 });
 
-test("a branch's summary leads into the branch, and so does a compaction behind it", async () => {
+test("a branch's summary has entries of the branch as sources, and so does a compaction after it", async () => {
   const { session, id } = history(
     `U"Begin." A:300 | U"Try Redis in src/cache.ts." A(e1=edit:src/cache.ts) Te1 A:300`,
   );
@@ -249,7 +249,7 @@ test("a user's text that looks like a line with an address is the user's own", a
   expect(line(session, "never said")).toEqual(known(forged.id));
 });
 
-test("a summary whose entries are not in this session knows none", () => {
+test("a summary of another session's entries has no sources", () => {
   const session = createSession({ cwd: "/project" });
   const { id } = history("U A | U A", session);
   const summary = "## Goal\nKeep parseHeader in src/http/header.ts.\n\n<read-files>\nsrc/a.ts\n</read-files>";

@@ -41,10 +41,10 @@ describe("the index and a scan find", () => {
     ["an emoji", "🎉", ["done 🎉"]],
     ["operators as words", "NEAR", ["x NEAR y"]],
     ["a quote that does not close", '"quick', ["The Quick fox"]],
-    ["nothing of a quote alone", '"', []],
-    ["nothing of an unknown word", "zzzneedle", []],
-    ["nothing of blanks", "  ", []],
-    ["nothing of empty quotes", '""', []],
+    ["no hit for a single quote", '"', []],
+    ["no hit for an unknown word", "zzzneedle", []],
+    ["no hit for blanks", "  ", []],
+    ["no hit for empty quotes", '""', []],
   ];
   test("words, phrases and parts of words in any script", async () => {
     const home = new RecordedHome();

@@ -69,14 +69,14 @@ test.for([
   });
 });
 
-test("a name with line breaks writes no lines of its own into the question", async () => {
+test("a name with line breaks adds no lines to the question", async () => {
   const { ask, asked, root } = desk("No");
   await ask(join(root, "a\nRead before.\r", "b"));
   expect(asked[0]?.title).toContain("a␊Read before.");
   expect(asked[0]?.title).not.toMatch(/[\n\r]/);
 });
 
-test("a session's grant is for its folder, its access and its session", async () => {
+test("a session's grant covers only its folder, its access and its session", async () => {
   const { ask, asked, other, home, root } = desk("for this session");
   expect(await ask(join(other, "a.txt"))).toBe(true);
   expect(await ask(join(other, "in", "new", "b.txt"))).toBe(true);

@@ -13,7 +13,7 @@ import {
   writtenCommand,
 } from "./commands.ts";
 import { EXIT_LINE } from "./error-line.ts";
-import { failureLine, linesOf, type RunResult, resultOf, saysFailed } from "./run-result.ts";
+import { failureLine, linesOf, type RunResult, reportsFailure, resultOf } from "./run-result.ts";
 import { clippedLine, contentWords, isMeasure, termsIn, textsIn } from "./sentence.ts";
 import type { SourceMessage } from "./statements.ts";
 import { afterTodos, boxesOf, type ListedTodo, listOf } from "./todos.ts";
@@ -295,7 +295,7 @@ function groupStates(
   const isSeen =
     last?.hasFallback === false && !last.commands.some(({ isPiped, isLookup }) => isPiped && isLookup);
   const isLastToBlame = isSeen && result.state === "failed" && last.commands.some(counts);
-  const isBad = !isLastToBlame && saysFailed(result.lines);
+  const isBad = !isLastToBlame && reportsFailure(result.lines);
   const hasCheck = groups.some(checks);
   return groups.map((group) => {
     if (group === last && isSeen) return [group, result.state];

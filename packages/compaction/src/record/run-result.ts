@@ -26,7 +26,7 @@ export function resultOf(message: Record<string, unknown>): RunResult {
     exitCodeIn(details) ??
     exitCodeIn(details.metadata) ??
     exitCodeIn(wrapped?.metadata) ??
-    exitCodeSaid(lines);
+    reportedExitCode(lines);
   const isStopped = message.cancelled === true || details.end === "abort" || details.aborted === true;
   const isAborted = isStopped || (code === undefined && lines.slice(-3).some((line) => ABORTED.test(line)));
   const isFailed = message.isError === true || (code !== undefined && code !== 0);
@@ -70,7 +70,7 @@ function exitCodeIn(fields: unknown): number | undefined {
   return codes.find((code) => typeof code === "number") as number | undefined;
 }
 
-function exitCodeSaid(lines: readonly string[]): number | undefined {
+function reportedExitCode(lines: readonly string[]): number | undefined {
   for (const line of [...lines.slice(-4).reverse(), ...lines.slice(0, 4)]) {
     const said = line.length < 80 ? EXIT_LINE.exec(line) : null;
     const code = said ?? /"exit_?code"\s{0,3}:\s{0,3}(-?\d{1,3})\b/i.exec(line);
@@ -96,7 +96,7 @@ const SAYS_FAILED =
   /^npm (?:ERR!|error)|\bELIFECYCLE\b|^(?:---? )?FAIL(?:ED)?\b|^(?:✗|✖|×) |^not ok \d|^Traceback |\bBUILD FAIL|\bSegmentation fault|: command not found|^! \[|^make(?:\[\d+\])?: \*\*\*/;
 
 /** True if the output clearly reports a failure: by its counts, else by one of its lines. */
-export function saysFailed(lines: readonly string[]): boolean {
+export function reportsFailure(lines: readonly string[]): boolean {
   const end = lines.slice(-30);
   if (end.some((line) => COUNTS_FAILED.test(line))) return true;
   if (end.some((line) => COUNTS_PASSED.test(line))) return false;

@@ -55,7 +55,7 @@ test("law: a history that is cut anywhere, and carried on in as many spans, give
   fc.assert(law);
 });
 
-test("an answer behind a cut keeps the question that stands before it", () => {
+test("an answer after a cut keeps the question before it", () => {
   const before = recordOf([
     user("Mend src/a.ts.", "u1"),
     agent("Done. Shall I drop the table orders_v2?", "a1"),
@@ -98,7 +98,7 @@ test("messages after a span only remove failures and to-dos", () => {
   expect(record.turns).toBe(1);
 });
 
-test("a branch's record joins in its place: what was said and pushed there, not what failed or was planned", () => {
+test("a branch's record joins at the branch's position, with its statements and pushes but without failures and plans", () => {
   const branch = recordOf([
     user("Try it with Redis in src/cache.ts.", "b1"),
     agent("Redis is too slow for that.", "b2"),
@@ -128,7 +128,7 @@ test("a branch's record joins in its place: what was said and pushed there, not 
   expect(record.terms.uses.map(({ term }) => term)).toContain("src/cache.ts");
 });
 
-test("statements that a branch's record shares with the path are listed once, as the path's", () => {
+test("lists a statement of both a branch's record and the path once, as the path's", () => {
   const trunk = [user("Never touch src/legacy.", "u1"), agent("I leave src/legacy alone.", "a1")];
   const branch = recordOf([...trunk, user("Try Redis.", "b1")]);
   const summary = {
@@ -142,7 +142,7 @@ test("statements that a branch's record shares with the path are listed once, as
   expect(closings.map(({ entryId, isOnBranch = false }) => [entryId, isOnBranch])).toEqual([["a1", false]]);
 });
 
-test("law: a record is the same after it was stored and read", () => {
+test("law: storing and reading a record does not change it", () => {
   const law = fc.property(history, fc.boolean(), (deeds, isNamed) => {
     const messages = deeds
       .flat()
@@ -155,7 +155,7 @@ test("law: a record is the same after it was stored and read", () => {
   fc.assert(law);
 });
 
-test("law: whatever is stored as a record is read without a throw, and gone on from", () => {
+test("law: reads any stored record without an exception, and continues from it", () => {
   const sound = JSON.parse(
     JSON.stringify(recordOf([user("Take src/a.ts.", "u1"), ...ran("git push", "", 0, "r1")])),
   ) as Record<string, unknown>;
@@ -195,7 +195,7 @@ test("sound parts of a damaged record are kept", () => {
   });
 });
 
-test("messages with missing and wrong fields are read for what is sound", () => {
+test("reads the valid fields of messages with missing and wrong fields", () => {
   const damaged = [
     undefined,
     null,

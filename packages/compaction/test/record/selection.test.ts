@@ -46,7 +46,7 @@ const text = fc
 const texts = fc.array(text, { maxLength: 25 });
 const budget = fc.integer({ min: 0, max: 900 });
 
-test("law: what fits is untouched", () => {
+test("law: texts that fit stay unchanged", () => {
   const law = fc.property(texts, (all) => {
     expect(clip(all, sizeOf(all))).toEqual(all);
   });
@@ -58,7 +58,7 @@ function wordsOf(said: string): string {
   return said.replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim();
 }
 
-test("law: never more than maxTokens, and nothing that was not said", () => {
+test("law: the result never exceeds maxTokens and has only original sentences", () => {
   const law = fc.property(texts, budget, (all, maxTokens) => {
     const kept = clip(all, maxTokens);
     expect(kept).toHaveLength(all.length);

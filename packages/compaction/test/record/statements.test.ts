@@ -25,7 +25,7 @@ test("lists the user's words in order, each with its number, without the agent's
   expect(wordLines(emptyRecord.words)).toEqual([]);
 });
 
-test("numbers go on behind earlier ones, also where a message between says nothing", () => {
+test("numbers continue after earlier ones, and a message without words gets one too", () => {
   const spoken = statementsIn(
     [user("Mend the door of src/house.ts", "e8"), user("  "), user("Paint the roof", "e9")],
     { turns: 7 },
@@ -33,7 +33,7 @@ test("numbers go on behind earlier ones, also where a message between says nothi
   expect(spoken.map(({ turn }) => turn)).toEqual([8, 10]);
 });
 
-test("a call of a template or a skill is shown as typed; a damaged line is ignored", () => {
+test("shows a template or skill call as typed, and ignores a damaged line", () => {
   const typed = (content: string, line: unknown): SourceMessage => ({
     message: { role: "user", content, typed: line, timestamp: 0 } as Message,
   });
@@ -48,7 +48,7 @@ test("a call of a template or a skill is shown as typed; a damaged line is ignor
   ).toEqual(["/review src", "/skill:pdf Read a.pdf", "Mend the roof of the house"]);
 });
 
-test("a file that was sent with the text becomes one line", () => {
+test("a file sent with the text becomes one line", () => {
   const file = `<file path="src/a.ts">\n${"Prose in a file.\n".repeat(120)}</file>`;
   const sent = `Explain @src/a.ts to me.\n\n${file}`;
   expect(texts(wordsOf(user(sent)))).toEqual(["Explain @src/a.ts to me.\n[file src/a.ts, 120 lines]"]);
@@ -138,7 +138,7 @@ test("a repeated request stays once, at its last place, in any language", () =>
     expect(spoken.said.map(({ entryId }) => entryId)).toEqual(["e2", "e3"]);
   }));
 
-test("the same answer to different questions is kept with each, to the same question asked again and again once", () => {
+test("keeps the same answer once for each different question, and once for a repeated question", () => {
   const ask = (question: string) => [agent(question), user("yes")];
   const different = wordsOf(...ask("Drop the table?"), ...ask("Rename the branch?"));
   expect(different.said.map(({ answers }) => answers)).toEqual(["Drop the table?", "Rename the branch?"]);
@@ -146,7 +146,7 @@ test("the same answer to different questions is kept with each, to the same ques
   expect(routine.said.length).toBeLessThan(3);
 });
 
-test("law: what is kept stands in the order in which it was said, and two spans give what one gives", () => {
+test("law: keeps the original order, and two spans give the same result as one", () => {
   const text = fc.oneof(
     fc.constantFrom(...languages.flatMap(([, words]) => [...words])),
     fc.string({ unit: "grapheme", maxLength: 30 }),

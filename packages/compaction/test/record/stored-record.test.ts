@@ -19,7 +19,7 @@ test("a stored record is read as it was written", () => {
   expect(storedRecord(stored())).toEqual(stored());
 });
 
-test("an item that is damaged is left out, the others stay", () => {
+test("leaves out a damaged item and keeps the others", () => {
   const damaged = stored();
   damaged.words.said.push({ turn: 2, text: 7 }, null, { turn: -1, text: "And log it.", entryId: [] });
   expect(storedRecord(damaged)?.words.said.map(({ text }) => text)).toEqual([
@@ -28,13 +28,13 @@ test("an item that is damaged is left out, the others stay", () => {
   ]);
 });
 
-test("a record that lacks one part is no record", () =>
+test("a record without one of its parts is not a record", () =>
   everyRow(["words", "closings", "terms", "outcomes"])((part) => {
     for (const value of [undefined, null, 7, "x", part === "closings" ? {} : []])
       expect(storedRecord({ ...stored(), [part]: value })).toBeUndefined();
   }));
 
-test("a command with a damaged field is read all the same", () =>
+test("reads a command with a damaged field", () =>
   everyRow(["command", "output", "exitCode"])((field) => {
     const command = { role: "bashExecution", command: "ls src/a.ts", output: "src/a.ts", exitCode: 0 };
     const message = { ...command, [field]: { toString: 1 } } as unknown as Message;

@@ -33,7 +33,7 @@ test("a term ends where another script begins", () =>
     expect([...termsIn(text)]).toEqual(expected);
   }));
 
-test("law: a term stands in its text as it is, and is found again in itself", () => {
+test("law: a text contains each of its terms unchanged, and a term contains itself as a term", () => {
   const part = fc.oneof(
     fc.constantFrom(
       "src/a.ts",
@@ -87,7 +87,7 @@ test("terms of more messages, and shorter terms, rank higher", () => {
   expect(ranked(call!)).toEqual(["src/deep.ts", "src/other.ts"]);
 });
 
-test("a number that only a result holds is no term", () => {
+test("a number found only in a result is no term", () => {
   const [, result] = toolRun("bash", { command: "x" }, { output: "took 31415 ms in src/a.ts" });
   expect(ranked(result!)).toEqual(["src/a.ts"]);
 });
@@ -108,7 +108,7 @@ const message = fc
     said(role, role === "user" ? words.join(" ") : [{ type: "text", text: words.join(" ") }], `e${at}`),
   );
 
-test("law: read in parts or at once, the index is the same", () => {
+test("law: the index is the same for parts and for the whole", () => {
   const law = fc.property(fc.array(message, { maxLength: 20 }), fc.nat(20), (messages, cut) => {
     const inParts = termsAfter(termsAfter(emptyRecord.terms, messages.slice(0, cut)), messages.slice(cut));
     expect(inParts).toEqual(termsAfter(emptyRecord.terms, messages));
@@ -116,7 +116,7 @@ test("law: read in parts or at once, the index is the same", () => {
   fc.assert(law);
 });
 
-test("law: the lines fit and name each term once, but none that is shown", () => {
+test("law: the lines fit, name each term once, and skip visible terms", () => {
   const many = fc.array(fc.tuple(fc.nat(400), fc.nat(9)), { maxLength: 120 });
   const law = fc.property(many, fc.integer({ min: 0, max: 500 }), fc.nat(400), (terms, maxTokens, shown) => {
     const messages = terms.map(([name, at]) => user(`look at src/file-${name}.ts`, `e${at}`));
@@ -134,7 +134,7 @@ test("law: the lines fit and name each term once, but none that is shown", () =>
   fc.assert(law);
 });
 
-test("a part of a longer term that is named is not named again", () => {
+test("does not name a part of a named longer term", () => {
   const index = termsAfter(emptyRecord.terms, [
     user("src/deep/file.ts", "e1"),
     user("src/deep/file.ts", "e2"),

@@ -62,7 +62,7 @@ const list = (...items: string[]) =>
     })),
   });
 
-test("the newest list of a tool takes the place of the last; an empty one too", () => {
+test("the newest list of a tool replaces the previous one, even if it is empty", () => {
   expect(open([...list("a", "b"), ...list("b", "c")])).toEqual(["b", "c"]);
   expect(open([...list("a", "b"), ...list()])).toEqual([]);
   expect(open([...toolRun("plan", { plan: [{ step: "x", status: "pending" }] }), ...list("b")])).toEqual([
@@ -71,7 +71,7 @@ test("the newest list of a tool takes the place of the last; an empty one too", 
   ]);
 });
 
-test("check boxes of either side, ticked off by the same text", () => {
+test("the same text ticks off a check box of the user or the agent", () => {
   const plan = said(
     "assistant",
     "Plan:\n- [ ] Migrate `ledger_1`\n- [ ] migrate ledger_2\n* [x] look\n1. [ ] 更新安装文档\n☐ Schlüssel tauschen",
@@ -89,7 +89,7 @@ test("check boxes of either side, ticked off by the same text", () => {
   expect(open([plan, plan])).toHaveLength(4);
 });
 
-test("the same text is one to-do, whoever lists it; one that differs in a word is another", () => {
+test("the same text is one to-do for any author; another word makes another to-do", () => {
   const box = said("user", "- [ ] write a test for x");
   expect(
     open([box, said("assistant", "Plan:\n* [ ] Write a test for `x`."), ...list("write a test for x")]),
@@ -101,13 +101,13 @@ test("the same text is one to-do, whoever lists it; one that differs in a word i
   ]);
 });
 
-test("boxes in a fence and lists that are none are not taken", () => {
+test("ignores boxes in a code fence and values that only look like lists", () => {
   expect(open([said("user", "```md\n- [ ] a template\n```\nsee [ ] and a[ ]b")])).toEqual([]);
   expect(open(toolRun("edit", { path: "a", edits: [{ text: "a" }] }))).toEqual([]);
   expect(open(toolRun("ask", { options: [{ title: "a" }, { title: "b" }] }))).toEqual([]);
 });
 
-test("messages after the span tick off to-dos, and add none", () => {
+test("messages after the span tick off to-dos but add none", () => {
   expect(open(list("a", "b"), list("a!", "b", "c"))).toEqual(["b"]);
   expect(
     open([said("user", "- [ ] write the docs")], [said("assistant", "- [x] Write the docs\n- [ ] new")]),

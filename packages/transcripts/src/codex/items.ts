@@ -108,7 +108,7 @@ export function outputOf(item: Fields, notices: NoticeLog): CallOutput {
   const content = itemContent(isSearch ? jsonText(output) : said, notices);
   const isFailed =
     isRecord(output) && (output.success === false || numberAt(output, "metadata", "exit_code") !== 0);
-  return { content, isError: isFailed || saysFailed(content) };
+  return { content, isError: isFailed || reportsFailure(content) };
 }
 
 /** Older versions wrap a command's output into JSON: `{output, metadata: {exit_code}}`. */
@@ -122,7 +122,7 @@ function unwrapped(raw: string): unknown {
   }
 }
 
-function saysFailed(content: readonly UserContent[]): boolean {
+function reportsFailure(content: readonly UserContent[]): boolean {
   const first = content[0];
   if (first?.type !== "text") return false;
   return /^(?:Exit code: [1-9]|.*\bProcess exited with code [1-9])/m.test(first.text.slice(0, 300));
