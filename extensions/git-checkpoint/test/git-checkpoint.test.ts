@@ -300,7 +300,7 @@ describe("/tree", () => {
   });
 });
 
-test("a fork restores the files too, without a question if the flag is set; a missing checkpoint only causes a notice", async () => {
+test("a fork restores the files too, and with the flag even without a user to ask; a missing checkpoint only causes a notice", async () => {
   repository();
   const open = await session([{ n: "1\n" }], {
     ui: undefined as never,
