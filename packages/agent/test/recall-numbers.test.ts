@@ -1,4 +1,4 @@
-import { compactionSettings, runCompaction } from "@bonsai-agent/compaction";
+import { compactionSettings, mergeBranch, runCompaction } from "@bonsai-agent/compaction";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { eachWithHome, idsOf, recall, textOf } from "./recall-stage.ts";
@@ -46,4 +46,20 @@ test("a number that is too high, and the number of a visible message, cause an e
   history("U:20 A:20", session);
   await expect(recall(session)({ entries: ["99"] })).rejects.toThrow("no entry or message 99");
   await expect(recall(session)({ entries: ["6"] })).rejects.toThrow("Message 6 is not hidden");
+});
+
+test("a number beside a merged branch never opens another message than the summary shows", async () => {
+  const { session, id } = history(
+    `U"Main one apple." A"ok1" | U"Branch two banana." A"okb2" | U"Branch three cherry." A"okb3" ^a1 U"Main two fig." A"ok4"`,
+  );
+  await mergeBranch({ session, branchId: id("a3"), settings });
+  history(
+    `U"Go on." A"ok5" | U"Main date." A"ok6" | U"Go on." A"ok7" | U"Main elder." A"ok8" | U:40 A:3000 | U:40 A:3000`,
+    session,
+  );
+  const { summary = "" } = await runCompaction({ session, settings });
+  const shown = [...summary.matchAll(/^(\d+)\. (?:agent: )?(Main \w+ ?\w*|ok\d)\.?$/gm)];
+  expect(shown.length).toBeGreaterThan(3);
+  for (const [line, number = "", text = ""] of shown)
+    expect(textOf(await recall(session)({ entries: [number] })), line).toContain(text);
 });

@@ -30,15 +30,15 @@ export function resultOf(message: Record<string, unknown>): RunResult {
   const isStopped = message.cancelled === true || details.end === "abort" || details.aborted === true;
   const isAborted = isStopped || (code === undefined && lines.slice(-3).some((line) => ABORTED.test(line)));
   const isFailed = message.isError === true || (code !== undefined && code !== 0);
-  const maxLines = MAX_REFUSAL_LINES[code === undefined ? "withoutCode" : "withCode"];
-  const isRefused = lines.length <= maxLines && REFUSED.test(lines.join(" "));
+  // Some agents report the exit code 0 for a refused command.
+  const isRefused = !code && lines.length <= MAX_REFUSAL_LINES && REFUSED.test(lines[0] ?? "");
   const state = isAborted ? "aborted" : isRefused ? "refused" : isFailed ? "failed" : "passed";
   return { state, hasExitCode: code !== undefined, lines };
 }
 
 /** The fields of a result that an agent wrote as JSON: `{"output": "…", "metadata": {"exit_code": 1}}`. */
 function wrappedOutput(text: string): { output: string; metadata: unknown } | undefined {
-  if (!/^\s*\{\s*"output"/.test(text)) return undefined;
+  if (!/^\s*\{\s*"/.test(text) || !text.includes('"output"')) return undefined;
   try {
     const { output, metadata } = JSON.parse(text);
     return typeof output === "string" ? { output, metadata } : undefined;
@@ -79,11 +79,10 @@ function reportedExitCode(lines: readonly string[]): number | undefined {
   return undefined;
 }
 
-/** Sentences with which agents report that the user did not allow a command. */
+/** Sentences with which agents report, instead of an output, that the user did not allow a command. */
 const REFUSED =
-  /\buser\b.{0,60}\b(?:refused|rejected|declined|denied|disallowed|(?:doesn|didn)['’]t (?:want|allow|approve)|did not (?:want|allow|approve))\b|\b(?:refused|rejected|declined|denied|disallowed|not (?:allowed|approved)) by (?:the )?user\b/i;
-/** A longer output comes from a command that ran. Some agents report exit code 0 for a refused command. */
-const MAX_REFUSAL_LINES = { withoutCode: 6, withCode: 2 };
+  /^(?:Blocked: )?(?:the )?user (?:has )?(?:refused|rejected|declined|denied|disallowed|(?:doesn|didn)['’]t (?:want|allow|approve)|did not (?:want|allow|approve))\b|^(?:this |the )?(?:exec |shell )?(?:command|call|tool(?: use| call)?|action|operation|execution) (?:was |has been )?(?:refused|rejected|declined|denied|disallowed|not (?:allowed|approved)) by (?:the )?user\b/i;
+const MAX_REFUSAL_LINES = 6;
 const ABORTED =
   /^\W*(?:(?:command|operation) aborted|stopped by the user|aborted|request interrupted|interrupted by user|cancelled)\b/i;
 

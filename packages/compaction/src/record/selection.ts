@@ -52,46 +52,67 @@ export function selectedTexts(texts: readonly string[], options: SelectionOption
   return texts.map((text, of) => keptText(text, byText.get(of) ?? [], kept));
 }
 
-/** Fills a budget with sentences. Takes the sentence with the most new information for its size next. */
+/** A sentence with its information for its size, as last computed: it only falls. */
+interface Ranked {
+  sentence: Sentence;
+  /** Its place among all sentences. */
+  at: number;
+  worth: number;
+}
+
+function byWorth(a: Ranked, b: Ranked): number {
+  return a.worth - b.worth || a.at - b.at;
+}
+
+/** Fills a budget with sentences: next comes the one that adds the most information for its size. */
 class Selection {
   readonly #kept = new Set<Sentence>();
   readonly #texts = new Set<number>();
   readonly #known = new Set<string>();
   readonly #options: SelectionOptions;
-  /** Sorted by an upper bound: the information of a sentence only falls. */
-  readonly #left: { sentence: Sentence; bound: number }[];
+  /** The best is last; of equal sentences, the latest. */
+  readonly #queue: Ranked[];
   readonly #later: ReadonlyMap<Sentence, ReadonlySet<Sentence>>;
   #tokens = 0;
 
   constructor(sentences: readonly Sentence[], options: SelectionOptions) {
     this.#options = options;
     this.#later = options.needsLater ? laterOnSubjects(sentences) : new Map();
-    this.#left = sentences
-      .toReversed()
-      .map((sentence) => ({ sentence, bound: this.#added(sentence) / (sentence.tokens + BASE_TOKENS) }));
-    this.#left.sort((a, b) => b.bound - a.bound);
+    this.#queue = sentences.map((sentence, at) => ({ sentence, at, worth: this.#worth(sentence) }));
+    this.#queue.sort(byWorth);
   }
 
   fill(): ReadonlySet<Sentence> {
-    for (let next = this.#best(); next !== undefined; next = this.#best()) {
-      const group = [next, ...this.#laterThan(next)].filter((sentence) => !this.#kept.has(sentence));
-      const tokens = group.reduce((sum, sentence) => sum + this.#size(sentence), 0);
-      if (this.#tokens + tokens > this.#options.maxTokens) this.#remove(next);
-      else for (const sentence of group) this.#keep(sentence);
+    for (let next = this.#queue.pop(); next !== undefined; next = this.#queue.pop()) {
+      const { sentence, at } = next;
+      if (this.#kept.has(sentence) || !this.#fits([sentence])) continue;
+      const worth = this.#worth(sentence);
+      const best = this.#queue.at(-1);
+      if (best !== undefined && byWorth({ sentence, at, worth }, best) < 0)
+        this.#rank({ sentence, at, worth });
+      else if (worth > 0) this.#keepWithLater(sentence);
     }
     return this.#kept;
   }
 
-  #best(): Sentence | undefined {
-    let [best, most]: [Sentence | undefined, number] = [undefined, 0];
-    for (const { sentence, bound } of this.#left) {
-      if (bound <= most) break;
-      const size = this.#size(sentence);
-      if (this.#tokens + size > this.#options.maxTokens) continue;
-      const worth = this.#added(sentence) / (size + BASE_TOKENS);
-      if (worth > most) [best, most] = [sentence, worth];
+  #rank(ranked: Ranked): void {
+    let [from, to] = [0, this.#queue.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (byWorth(this.#queue[middle]!, ranked) < 0) from = middle + 1;
+      else to = middle;
     }
-    return best;
+    this.#queue.splice(from, 0, ranked);
+  }
+
+  #keepWithLater(sentence: Sentence): void {
+    const group = [sentence, ...this.#laterThan(sentence)].filter((each) => !this.#kept.has(each));
+    if (this.#fits(group)) for (const each of group) this.#keep(each);
+  }
+
+  #fits(group: readonly Sentence[]): boolean {
+    const tokens = group.reduce((sum, sentence) => sum + this.#size(sentence), 0);
+    return this.#tokens + tokens <= this.#options.maxTokens;
   }
 
   /** The later sentences on the subjects of a sentence, and recursively the later ones on theirs. */
@@ -106,12 +127,10 @@ class Selection {
     this.#kept.add(sentence);
     this.#texts.add(sentence.of);
     for (const part of sentence.parts.keys()) this.#known.add(part);
-    this.#remove(sentence);
   }
 
-  #remove(sentence: Sentence): void {
-    const at = this.#left.findIndex((left) => left.sentence === sentence);
-    if (at >= 0) this.#left.splice(at, 1);
+  #worth(sentence: Sentence): number {
+    return this.#added(sentence) / (this.#size(sentence) + BASE_TOKENS);
   }
 
   #added({ parts }: Sentence): number {

@@ -26,12 +26,22 @@ test("reports a refused command, for the wording of each agent", () =>
 
 test("an output that only mentions a refusal is no refusal", () =>
   everyRow([
-    "remote: error: push declined by the user policy of this server\n1\n2\n3\n4\n5\n6",
-    "Enumerating objects: 5\nmain -> main",
+    "order 17 rejected by user",
+    "3 passed\nuser input rejected",
+    "user bob declined review of #12; merged",
+    "request declined by the user is retried",
+    "[main 3f2a1bc] handle input rejected by user",
   ])((output) => {
-    const { failing } = outcomesAfter(emptyRecord.outcomes, ran("git push origin main", output, 1));
-    expect(failing.map(({ isRefused = false }) => isRefused)).toEqual([false]);
+    const { failing, irreversible } = outcomesAfter(emptyRecord.outcomes, ran(PUSH, output));
+    expect(failing).toEqual([]);
+    expect(irreversible.map(({ command }) => command)).toEqual([PUSH]);
   }));
+
+test("a command that ran and failed is not refused, whatever it prints", () => {
+  const output = "user 'root' denied DROP command to user";
+  const { failing } = outcomesAfter(emptyRecord.outcomes, ran("make migrate", output, 1));
+  expect(failing.map(({ key, isRefused = false }) => [key, isRefused])).toEqual([["make migrate", false]]);
+});
 
 test("stops reporting a refused command once it runs", () => {
   const messages = [...refused("This command was refused by the user."), ...ran(PUSH, "main -> main")];
