@@ -1,7 +1,7 @@
 import type { Todo } from "../details.ts";
 import { readCommands } from "../record/commands.ts";
 import type { Outcome } from "../record/outcomes.ts";
-import { sentencesOf } from "../record/sentence.ts";
+import { sentencesOf, unspacedPairs } from "../record/sentence.ts";
 
 /** The state of the work that a line reports, by its heading. */
 type WorkState = "open" | "done" | undefined;
@@ -106,7 +106,6 @@ interface Words {
 /** Folders and short words weigh less: a short path names only the last folder, and often only the file. */
 const WEIGHT = { name: 3, number: 2, word: 1, short: 0.5, folder: 0.25 };
 
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}ー]+/gu;
 const WORD = /[\p{L}\p{N}\p{M}_$@#][\p{L}\p{N}\p{M}_$@#.+-]*/gu;
 const NUMBER = /^\d+(?:[.,]\d+)*$/;
 /** Separates a number from its noun: `Errors: 4`, `"number": 83`, `VARCHAR(255)`. */
@@ -117,9 +116,8 @@ function wordsOf(text: string): Words {
   const weights = new Map<string, number>();
   const values = new Map<string, Set<string>>();
   const add = (word: string, weight: number) => weights.set(word, Math.max(weight, weights.get(word) ?? 0));
-  for (const [run] of text.matchAll(UNSPACED))
-    for (let at = 0; at + 1 < run.length; at += 1) add(run.slice(at, at + 2), WEIGHT.short);
-  const spaced = text.replaceAll(UNSPACED, " ");
+  const { pairs, spaced } = unspacedPairs(text);
+  for (const pair of pairs) add(pair, WEIGHT.short);
   let before: { word: string; end: number } | undefined;
   for (const match of spaced.matchAll(WORD)) {
     const written = match[0].replace(/[.+-]+$/, "");

@@ -4,12 +4,7 @@ import { recordAfter } from "../carry/record.ts";
 import type { CompactionPlan } from "../plan/cut.ts";
 import { digestText } from "../record/digest.ts";
 import { dividedTokens, type Part } from "../record/shares.ts";
-import {
-  closingsTokens,
-  otherClosings,
-  wordsTokens as statedTokens,
-  summaryProse,
-} from "../record/statements.ts";
+import { closingsTokens, otherClosings, summaryProse, wordsTokens } from "../record/statements.ts";
 import type { Summariser, SummaryKind, SummaryRequest } from "../summariser.ts";
 import type { Run } from "./run.ts";
 
@@ -116,11 +111,11 @@ export function withStatements(prose: string, carried: CarryOver, span: Digested
 }
 
 function statementParts(carried: CarryOver): Record<"words" | "closings", Part> {
-  const { record, wordsTokens } = carried;
-  if (wordsTokens === 0) return { words: { need: 0, share: 0 }, closings: { need: 0, share: 0 } };
+  const { record } = carried;
+  if (carried.wordsTokens === 0) return { words: { need: 0, share: 0 }, closings: { need: 0, share: 0 } };
   const closings = Math.min(CLOSINGS_TOKENS, closingsTokens(record.closings));
   return {
-    words: { need: Math.min(wordsTokens, statedTokens(record.words)), share: SHARES.words },
+    words: { need: Math.min(carried.wordsTokens, wordsTokens(record.words)), share: SHARES.words },
     closings: { need: closings, share: SHARES.closings },
   };
 }

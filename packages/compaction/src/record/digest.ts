@@ -93,13 +93,11 @@ function conversationLines({ words, closings }: SpanRecord, maxTokens: number, f
   return wordLines(said, { closings: otherClosings(closings, { maxTokens: tokens.closings, focus }) });
 }
 
-/** The last answer, clipped to `maxTokens`. */
+/** The latest statement of the agent, clipped to `maxTokens`. */
 function standingLines({ closings }: SpanRecord, maxTokens: number, focus?: string): string[] {
   const last = lastAnswer(closings);
   if (last === undefined) return [];
-  return clippedClosings([{ ...last, isInterim: false }], { maxTokens, focus }).map((closing) =>
-    closingLine(closing),
-  );
+  return clippedClosings([last], { maxTokens, focus }).map((closing) => closingLine(closing));
 }
 
 const HEADINGS_TOKENS = 60;

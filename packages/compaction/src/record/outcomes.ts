@@ -201,11 +201,12 @@ const LINE_CHARS = [Number.POSITIVE_INFINITY, 140, 90, 60];
 
 /** The lines of the outcomes that fit into `maxTokens`. Shortens all lines before it drops the oldest. */
 export function outcomeLines(outcomes: readonly Outcome[], maxTokens: number): string[] {
+  let lines: string[] = [];
   for (const chars of LINE_CHARS) {
-    const lines = outcomes.map((outcome) => outcomeLine(outcome, chars));
-    if (linesTokens(lines) <= maxTokens || chars === LINE_CHARS.at(-1)) return newestLines(lines, maxTokens);
+    lines = outcomes.map((outcome) => outcomeLine(outcome, chars));
+    if (linesTokens(lines) <= maxTokens) return lines;
   }
-  return [];
+  return newestLines(lines, maxTokens);
 }
 
 export function linesTokens(lines: readonly string[]): number {

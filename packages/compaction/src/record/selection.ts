@@ -52,7 +52,7 @@ export function selectedTexts(texts: readonly string[], options: SelectionOption
   return texts.map((text, of) => keptText(text, byText.get(of) ?? [], kept));
 }
 
-/** A sentence with its information for its size, as last computed: it only falls. */
+/** A sentence with its information for its size, as last computed. Each kept sentence lowers it for the others. */
 interface Ranked {
   sentence: Sentence;
   /** Its place among all sentences. */

@@ -44,19 +44,20 @@ export function routineShape(sentence: string): string {
     .trim();
 }
 
-const UNSPACED_RUN = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]+/gu;
+const UNSPACED_RUN = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}ー]+/gu;
+
+/** The pairs of characters in the scripts without spaces, and the text without these scripts. */
+export function unspacedPairs(text: string): { pairs: string[]; spaced: string } {
+  const pairs = Array.from(text.matchAll(UNSPACED_RUN)).flatMap(([run]) =>
+    Array.from({ length: run.length - 1 }, (_, at) => run.slice(at, at + 2)),
+  );
+  return { pairs, spaced: text.replaceAll(UNSPACED_RUN, " ") };
+}
 
 /** Words that can be a text's topic: four letters or more; in scripts without spaces, pairs of characters. */
 export function contentWords(text: string): Set<string> {
-  return wordsIn(normalForm(text));
-}
-
-function wordsIn(normal: string): Set<string> {
-  const words = new Set<string>();
-  for (const [run] of normal.matchAll(UNSPACED_RUN))
-    for (let at = 0; at + 1 < run.length; at += 1) words.add(run.slice(at, at + 2));
-  for (const word of normal.replaceAll(UNSPACED_RUN, " ").split(" ")) if (word.length > 3) words.add(word);
-  return words;
+  const { pairs, spaced } = unspacedPairs(normalForm(text));
+  return new Set([...pairs, ...spaced.split(" ").filter((word) => word.length > 3)]);
 }
 
 /** The length of a text in words. A character of a script without spaces counts as half a word. */
