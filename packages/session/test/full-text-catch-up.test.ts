@@ -103,6 +103,17 @@ describe("catching up", () => {
   });
 });
 
+test("indexes a file again that was rewritten in its middle while it grew", async () => {
+  const home = new RecordedHome();
+  home.write("one", ...Array.from({ length: 300 }, (_, at) => `needle ${at} ${"hay ".repeat(200)}`));
+  const search = home.search();
+  await search.catchUp();
+  const text = readFileSync(home.file(), "utf8").replace("needle 120 ", "straws 120 ");
+  writeFileSync(home.file(), `${text}${home.line("needle 300")}\n`);
+  expect(await snippets(search, "straws")).toHaveLength(1);
+  expect(await snippets(search, "needle")).toHaveLength(300);
+});
+
 function renamedOver(home: RecordedHome): void {
   home.write("two", "needle 4", "needle 5", "needle 6");
   renameSync(home.file("two"), home.file());

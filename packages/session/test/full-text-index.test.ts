@@ -78,7 +78,7 @@ describe("the database", () => {
     home.write("one", ...Array.from({ length: 300 }, (_, at) => `needle ${at} ${"hay ".repeat(2000)}`));
     const search = home.search();
     const working = search.catchUp();
-    await search.catchUp({ scope: { file: home.file("none") }, budgetMs: 0 }).catch(() => {});
+    await search.catchUp({ scope: { sources: [{ file: home.file("none") }] }, budgetMs: 0 }).catch(() => {});
     rmSync(join(home.path, "index"), { recursive: true });
     await working;
     await search.catchUp();
@@ -118,7 +118,7 @@ describe("the database", () => {
   test("leaves a folder in place of the index alone, and reads the files", async () => {
     const home = new RecordedHome();
     home.write("one", "needle");
-    const folder = join(home.path, "index/search-4.db/in it");
+    const folder = join(home.path, "index/search-5.db/in it");
     mkdirSync(folder, { recursive: true });
     const search = home.search();
     expect(await search.catchUp()).toBe("unavailable");

@@ -162,7 +162,7 @@ test("law: on any file, the index, a scan and an open session find the same entr
       expect(await found(index)).toEqual(await found(home.search({ index: false })));
       const session = openSession(home.file(), { onNotice: () => {} });
       const known = new Set((await foundInSession(session, query)).map(({ entryId }) => entryId));
-      expect(await found(index, { file: home.file() })).toEqual(known);
+      expect(await found(index, { sources: [{ file: home.file() }] })).toEqual(known);
       session.close();
     }),
   );
@@ -196,6 +196,6 @@ test("Invariant: time is linear in any text and any query", LIMIT, async () => {
   await search.catchUp();
   for (const [at, text] of texts.entries())
     for (const query of [text.slice(0, text.length / 2), `"${text}"`])
-      await search.find(query, { scope: { file: home.file(`${at}`) } });
+      await search.find(query, { scope: { sources: [{ file: home.file(`${at}`) }] } });
   expect((await search.find("needle", all)).hits).toHaveLength(texts.length);
 });

@@ -1,8 +1,9 @@
-import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createSession, openSession, type Session } from "../src/index.ts";
-import type { SessionSearch } from "../src/search/index.ts";
+import type { PlacedEntry, SessionSearch } from "../src/search/index.ts";
+import type { SearchScope } from "../src/search/session-search.ts";
 import { RecordedHome } from "./recorded-home.ts";
 
 const all = { limit: Number.POSITIVE_INFINITY };
@@ -23,11 +24,11 @@ describe("a search covers", () => {
 
   test("all sessions, those of a folder, or one session", async () => {
     const { home, search } = await twoFolders();
-    const found = async (scope: { file?: string; cwd?: string }) =>
+    const found = async (scope: SearchScope) =>
       (await search.find("needle", { scope })).hits.map(({ snippet }) => snippet).sort();
     expect(await found({})).toEqual(["needle one", "needle three", "needle two"]);
     expect(await found({ cwd: "/p" })).toEqual(["needle one", "needle two"]);
-    expect(await found({ file: home.file("two") })).toEqual(["needle two"]);
+    expect(await found({ sources: [{ file: home.file("two") }] })).toEqual(["needle two"]);
     expect(await found({ cwd: "/nowhere" })).toEqual([]);
   });
 
@@ -69,7 +70,7 @@ describe("a search covers", () => {
         ["other.restored", "the needle of a replaced file"],
       ]);
     }
-    const { hits } = await home.search().find("needle", { scope: { file: home.file("cut") } });
+    const { hits } = await home.search().find("needle", { scope: { sources: [{ file: home.file("cut") }] } });
     expect(hits.map(({ file }) => file)).toEqual([home.file("cut")]);
   });
 
@@ -80,7 +81,7 @@ describe("a search covers", () => {
     expect(await search.find("needle")).toMatchObject({ unread: [notOne] });
     const outside = join(home.path, "outside.jsonl");
     renameSync(home.file("one"), outside);
-    expect((await search.find("needle", { scope: { file: outside } })).hits).toHaveLength(1);
+    expect((await search.find("needle", { scope: { sources: [{ file: outside }] } })).hits).toHaveLength(1);
   });
 });
 
@@ -114,4 +115,67 @@ test("limits the hits of each session", async () => {
   await search.catchUp();
   const { hits } = await search.find("needle", { perSession: 1 });
   expect(hits.map(({ file }) => file).sort()).toEqual([home.file("one"), home.file("two")]);
+});
+
+/** Reads entries from lines of `id<tab>text`. */
+function* readLines(file: string, from: number): Iterable<PlacedEntry> {
+  let offset = from;
+  for (const line of readFileSync(file).subarray(from).toString().split("\n").slice(0, -1)) {
+    const lengthBytes = Buffer.byteLength(line) + 1;
+    const [id, content] = line.split("\t") as [string, string];
+    const message = { role: "user", content, timestamp: 0 } as const;
+    yield { entry: { type: "message", id, parentId: null, timestamp: "", message }, offset, lengthBytes };
+    offset += lengthBytes;
+  }
+}
+
+test("follows a file in another format beside session files, with the caller's reader", async () => {
+  const home = new RecordedHome();
+  home.write("one", "a needle");
+  const file = join(home.path, "lines.txt");
+  writeFileSync(file, "a1\tneedle, the first\na2\tstraw\na3\tneedle, the third\na4\tneedle, the four");
+  const scope = { sources: [{ file, read: readLines }, { file: home.file() }] };
+  const search = home.search();
+  const found = async () =>
+    (await search.find("needle", { scope })).hits.map(({ entryId, snippet }) => [entryId, snippet]).sort();
+  const own = [expect.any(String), "a needle"];
+  const lines = [
+    ["a1", "needle, the first"],
+    ["a3", "needle, the third"],
+  ];
+  expect(await found()).toEqual([...lines, own]);
+  writeFileSync(file, "th\na5\tneedle, the fifth\n", { flag: "a" });
+  lines.push(["a4", "needle, the fourth"], ["a5", "needle, the fifth"]);
+  expect(await found()).toEqual([...lines, own]);
+  await search.catchUp();
+  expect(await search.find("fifth")).toMatchObject({ hits: [] });
+  const outside = { scope, limit: 1 };
+  expect((await home.search({ index: false }).find("fifth", outside)).hits).toMatchObject([
+    { entryId: "a5" },
+  ]);
+});
+
+/** Reads entries of a file that is one JSON list of texts. */
+function* readList(file: string, from: number): Iterable<PlacedEntry> {
+  if (from > 0) return;
+  const bytes = readFileSync(file);
+  for (const [at, content] of (JSON.parse(bytes.toString()) as string[]).entries()) {
+    const message = { role: "user", content, timestamp: 0 } as const;
+    const entry = { type: "message", id: `${at}`, parentId: null, timestamp: "", message } as const;
+    yield { entry, offset: 0, lengthBytes: bytes.length };
+  }
+}
+
+test("indexes a file again that its program rewrites as a whole", async () => {
+  const home = new RecordedHome();
+  const file = join(home.path, "list.json");
+  const texts = Array.from({ length: 200 }, (_, at) => `needle ${at} ${"hay ".repeat(200)}`);
+  const search = home.search();
+  const scope = { sources: [{ file, read: readList }] };
+  for (const count of [150, 200]) {
+    writeFileSync(file, JSON.stringify(texts.slice(0, count)));
+    const { hits } = await search.find("needle", { scope, limit: 1000 });
+    expect(hits).toHaveLength(count);
+    expect(hits.find(({ entryId }) => entryId === "140")?.snippet).toContain("needle 140 ");
+  }
 });

@@ -19,7 +19,12 @@ test("a thread indexes and finds like a search in the same thread", async () => 
   home.write("two", "another needle");
   const thread = threadOf(home);
   expect(await thread.catchUp()).toBe("complete");
-  for (const options of [{}, { limit: 1 }, { perSession: 1 }, { scope: { file: home.file("two") } }]) {
+  for (const options of [
+    {},
+    { limit: 1 },
+    { perSession: 1 },
+    { scope: { sources: [{ file: home.file("two") }] } },
+  ]) {
     expect(await thread.find("needle", options)).toEqual(await home.search().find("needle", options));
   }
 });
@@ -35,7 +40,9 @@ test("a search during a catch-up waits for its own sessions only", async () => {
     isComplete = true;
     return state;
   });
-  const { hits, unindexed } = await thread.find("needle", { scope: { file: home.file("own") } });
+  const { hits, unindexed } = await thread.find("needle", {
+    scope: { sources: [{ file: home.file("own") }] },
+  });
   expect([hits.length, unindexed, isComplete]).toEqual([1, 0, false]);
   expect(await catchingUp).toBe("complete");
 });

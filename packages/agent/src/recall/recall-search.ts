@@ -65,7 +65,7 @@ export async function findRecalled(options: FindRecalledOptions): Promise<Recall
   const own =
     file === undefined
       ? await new SessionSearch({ index: false }).find(query, { ...found, scope: { session } })
-      : await options.search.find(query, { ...found, scope: { file } });
+      : await options.search.find(query, { ...found, scope: { sources: [{ file }] } });
   const ownIds = own.hits.map(({ entryId }) => entryId).filter(isWithin);
   const entries = [...numberedIds(session, query), ...ownIds].flatMap((id) => {
     const entry = isWithin(id) ? session.entry(id) : undefined;

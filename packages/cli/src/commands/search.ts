@@ -150,7 +150,7 @@ async function findings(
     return await search.find(
       worker ? { findTexts: (texts) => worker.find({ texts, name, signal }) } : query,
       {
-        scope: session?.file === undefined ? cwd : { file: session.file },
+        scope: session?.file === undefined ? cwd : { sources: [{ file: session.file }] },
         limit: typeof options.limit === "number" ? options.limit : DEFAULT_LIMIT,
         secrets: options.redact === false ? new SecretFilter([], false) : secrets,
         signal,

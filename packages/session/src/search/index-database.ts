@@ -4,7 +4,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { makeFolder } from "../store/new-file.ts";
 
 /** Raised if tables, tokens or indexed texts change. The name contains it: each version has an index of its own. */
-const FORMAT = 4;
+const FORMAT = 5;
 /** "BNSX" */
 const APPLICATION = 0x424e5358;
 const NAME = `search-${FORMAT}.db`;
@@ -56,10 +56,15 @@ function keepPrivate(path: string, mode: number): void {
   if ((statSync(path).mode & 0o777) !== mode) chmodSync(path, mode);
 }
 
+/** SQLite's name for a database without a file. */
+export const MEMORY = ":memory:";
+
 /** Opens an index, or makes an empty one, with mode 0600. @throws what SQLite throws, also for a file that is no index of this version */
 export function openDatabase(file: string): DatabaseSync {
-  closeSync(openSync(file, "a", 0o600));
-  keepPrivate(file, 0o600);
+  if (file !== MEMORY) {
+    closeSync(openSync(file, "a", 0o600));
+    keepPrivate(file, 0o600);
+  }
   const { DatabaseSync: Database } = sqlite();
   const database = new Database(file);
   try {

@@ -1,116 +1,108 @@
 import { existsSync } from "node:fs";
 import { setTimeout as delay, setImmediate as yieldToEventLoop } from "node:timers/promises";
-import { BonsaiError } from "@bonsai-agent/messages";
+import type { SecretFilter } from "@bonsai-agent/messages";
 import { isBusy } from "./index-database.ts";
-import type { SearchIndex } from "./search-index.ts";
-import { FILE_START, fieldTexts, SessionSource, type UnreadEntry } from "./source.ts";
+import type { IndexedFile, SearchIndex } from "./search-index.ts";
+import { FILE_START, type SourceFile } from "./source.ts";
 
-/** Bytes read before other tasks get a turn: some 20 ms. */
-const SLICE_BYTES = 1 << 16;
 /** Bytes for each commit: fewer would take longer in all, more would delay other writers. */
 const CHANGE_BYTES = 1 << 20;
 /** Delay before the next attempt while another process writes, and the total limit. */
 export const RETRY_MS = 100;
 const MAX_BUSY_MS = 30_000;
 
+/** The files that the index can search now. */
+export interface CaughtUp {
+  searchable: { source: SourceFile; row: IndexedFile }[];
+  /** Number of files with entries that the index lacks. */
+  unindexed: number;
+  /** Files that could not be read. */
+  unread: string[];
+}
+
 /**
- * Brings the index up to date with session files, in small changes: each process continues the work of the others, and a
+ * Brings the index up to date with its files, in small changes: each process continues the work of the others, and a
  * killed one loses only its last change.
  */
 export class IndexWriter {
   readonly #index: SearchIndex;
   readonly #isOver: () => boolean;
-  /** Files that could not be read. */
-  readonly unread: string[] = [];
+  readonly #secrets: SecretFilter | undefined;
 
-  constructor(index: SearchIndex, isOver: () => boolean) {
+  /** @param secrets redacts the indexed texts */
+  constructor(index: SearchIndex, isOver: () => boolean, secrets?: SecretFilter) {
     this.#index = index;
     this.#isOver = isOver;
+    this.#secrets = secrets;
   }
 
   /**
-   * Indexes the entries of the files that the index lacks.
-   * @returns false if the time or the signal ended it earlier
+   * Indexes the entries that the index lacks, until the time is over.
    * @throws what SQLite throws, except that another process writes
    */
-  async catchUp(files: readonly string[]): Promise<boolean> {
-    const known = new Map(this.#index.files(files).map((file) => [file.path, file]));
-    for (const file of files) {
-      const source = new SessionSource(file);
-      const last = known.get(file);
-      if (last !== undefined && source.progress(last) === "complete") continue;
+  async catchUp(sources: readonly SourceFile[]): Promise<CaughtUp> {
+    const known = new Map(this.#index.files().map((row) => [row.path, row]));
+    const caughtUp: CaughtUp = { searchable: [], unindexed: 0, unread: [] };
+    for (const source of sources) {
       try {
-        if (!(await this.#catchUpFile(source))) return false;
+        let row = known.get(source.file);
+        let progress = row === undefined ? ("replaced" as const) : source.progress(row);
+        const readOn = async () => {
+          ({ row, progress } = await this.#readOn(source));
+        };
+        while (progress !== "complete" && (await this.#change(readOn)));
+        if (progress !== "complete") caughtUp.unindexed += 1;
+        if (progress !== "replaced") caughtUp.searchable.push({ source, row: row! });
       } catch (error) {
         // A file that is gone, unreadable or no session has nothing to be found.
         if (!isFileError(error)) throw error;
-        this.unread.push(file);
+        caughtUp.unread.push(source.file);
       } finally {
         source.close();
       }
     }
-    return true;
+    return caughtUp;
   }
 
-  /** Removes files that are gone from the index. */
-  async forget(existing: readonly string[]): Promise<boolean> {
-    const exists = new Set(existing);
+  /** Removes files that are gone from the index. Returns false if the time was over. */
+  async forget(sources: readonly SourceFile[]): Promise<boolean> {
+    const existing = new Set(sources.map(({ file }) => file));
     for (const { id, path } of this.#index.files()) {
-      const isGone = !exists.has(path) && !existsSync(path);
+      const isGone = !existing.has(path) && !existsSync(path);
       if (isGone && !(await this.#change(async () => this.#index.removeFile(id)))) return false;
     }
     return true;
   }
 
-  async #catchUpFile(source: SessionSource): Promise<boolean> {
-    for (let before = -1; ; ) {
-      if (this.#isOver()) return false;
-      const known = this.#index.file(source.file);
-      const progress = known === undefined ? "replaced" : source.progress(known);
-      // A last line that is not written to its end is left for later.
-      if (progress === "complete" || (progress === "grown" && known!.offset === before)) return true;
-      before = progress === "grown" ? known!.offset : -1;
-      if (!(await this.#change(() => this.#readOn(source)))) return false;
-    }
-  }
-
   /** Indexes the next part of a file, from the position known at this moment. */
-  async #readOn(source: SessionSource): Promise<void> {
+  async #readOn(source: SourceFile): Promise<{ row: IndexedFile; progress: "complete" | "grown" }> {
     const known = this.#index.file(source.file);
-    const matches = known !== undefined && source.progress(known) !== "replaced";
-    if (known !== undefined && !matches) this.#index.removeFile(known.id);
-    const { offset, line, written, entries } = matches ? known : FILE_START;
-    let position = { offset, line, written, entries };
-    const { size, modifiedMs } = source.mark(position);
-    const setFile = () => {
-      const mark = { ...source.mark(position), size, modifiedMs };
-      return this.#index.setFile({ path: source.file, ...mark, ...position });
-    };
-    const id = setFile();
-    for (let slice = SLICE_BYTES; position.offset - offset < CHANGE_BYTES && position.offset < size; ) {
-      const until = Math.min(size, position.offset + slice);
-      const visit = (entry: UnreadEntry) => this.#add(id, entry);
-      const next = source.visitEntries({ from: position, until, lastLine: false, visit });
-      // A line can be longer than a slice.
-      if (next.offset === position.offset && until === size) break;
-      slice = next.offset === position.offset ? 2 * slice : SLICE_BYTES;
-      position = next;
-      if (this.#isOver()) break;
+    const progress = known === undefined ? "replaced" : source.progress(known);
+    if (progress === "complete") return { row: known!, progress };
+    if (known !== undefined && progress === "replaced") this.#index.removeFile(known.id);
+    const from = progress === "grown" ? known! : FILE_START;
+    let position = from;
+    let isEnd = true;
+    const mark = source.mark();
+    const path = source.file;
+    const { id } = this.#index.setFile({ path, ...mark, ...from, fingerprint: "" });
+    for (const slice of source.slices({ from, until: mark.size }, this.#secrets)) {
+      for (const entry of slice.entries) this.#index.addEntry(id, entry);
+      position = slice.position;
       await yieldToEventLoop();
+      isEnd = position.offset >= mark.size;
+      if (this.#isOver() || position.offset - from.offset >= CHANGE_BYTES) break;
+      isEnd = true;
     }
-    setFile();
-  }
-
-  #add(file: number, { entryId, place, line: { offset, lengthBytes }, facts }: UnreadEntry): void {
-    const read = facts();
-    if (read === undefined || read.texts.length === 0) return;
-    const { timeMs } = read;
-    this.#index.addEntry(file, place, { entryId, offset, lengthBytes, timeMs, texts: fieldTexts(read) });
+    const fingerprint = source.fingerprint(position.offset);
+    const size = isEnd ? mark.size : position.offset;
+    const row = this.#index.setFile({ path, ...mark, ...position, size, fingerprint });
+    return { row, progress: isEnd ? "complete" : "grown" };
   }
 
   /**
    * Makes one change; waits while another process writes.
-   * @returns false if time or the signal ended it, or another process does not stop writing
+   * @returns false if the time is over, or another process does not stop writing
    */
   async #change(work: () => Promise<void>): Promise<boolean> {
     const lastMs = performance.now() + MAX_BUSY_MS;
@@ -128,11 +120,10 @@ export class IndexWriter {
   }
 }
 
-const FILE_ERRORS = ["session_empty", "not_a_session", "session_not_found", "session_unreadable"];
+const FILE_ERRORS = ["session_empty", "not_a_session", "session_unreadable", "EISDIR"];
 
-/** True for an error of one session file. */
+/** True for an error of one searched file. */
 export function isFileError(error: unknown): boolean {
-  if (BonsaiError.is(error)) return FILE_ERRORS.includes(error.code);
-  const { code, path } = error as NodeJS.ErrnoException;
-  return path !== undefined || code === "ENOENT" || code === "EISDIR";
+  const { code = "", path } = error as NodeJS.ErrnoException;
+  return path !== undefined || FILE_ERRORS.includes(code);
 }

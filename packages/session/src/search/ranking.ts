@@ -1,50 +1,18 @@
 import { isStem, type Query, type QueryTerm, type ShownTerm } from "./query.ts";
+import {
+  entryNumber,
+  entryOf,
+  type FileRange,
+  fieldAndLength,
+  fileOf,
+  type IndexedFile,
+  MAX_PARTS,
+  numberInFile,
+  type SearchIndex,
+} from "./search-index.ts";
+import { isLoneCharacter } from "./words.ts";
 
-// BM25 with fields. A number describes a part of an entry: session, position in the session, field and length. A search reads
-// lists of such numbers and no texts.
-
-/** The fields of an entry: the user's words and pins, the agent's prose, and everything else. */
-export type Field = 0 | 1 | 2;
-
-/** Maximum number of parts of an entry, and of entries in a file. */
-const PARTS = 64;
-export const MAX_ENTRIES = 2 ** 23;
-const MAX_LENGTH_CLASS = 15;
-
-/** @param entry number from `entryNumber` */
-export function partNumber(entry: number, field: Field, wordCount: number): number {
-  return entry * PARTS + field * 16 + Math.min(MAX_LENGTH_CLASS, Math.ceil(Math.log2(1 + wordCount)));
-}
-
-/** @param place position of the entry in its file, from 1, so that entries of two files are never neighbours */
-export function entryNumber(file: number, place: number): number {
-  return file * MAX_ENTRIES + place;
-}
-
-/** Bounds for the numbers of the parts of these files. */
-export function partRange(firstFile: number, lastFile: number): [from: number, to: number] {
-  return [entryNumber(firstFile, 0) * PARTS, entryNumber(lastFile + 1, 0) * PARTS];
-}
-
-export function entryOf(part: number): number {
-  return Math.floor(part / PARTS);
-}
-
-export function fileOf(entry: number): number {
-  return Math.floor(entry / MAX_ENTRIES);
-}
-
-/** The parts that contain a term. Numbers of one entry follow each other. */
-export interface Postings {
-  /** Parts with these consecutive words. */
-  parts(words: string): readonly number[];
-  /** Parts with a word that contains the text. */
-  partsWithin(text: string): readonly number[];
-  /** Number of entries, by file. */
-  entryCounts: ReadonlyMap<number, number>;
-  /** Estimated number of entries behind a list of parts: a long list has only the newest parts. */
-  countedAmong(parts: readonly number[]): number;
-}
+// BM25 with fields, over the index's lists of parts.
 
 // Tuned on the first half of the questions of `search-quality.bench.ts`, and checked with the second and `recall.bench.ts`.
 /** Weight of one occurrence, by field. */
@@ -73,15 +41,16 @@ export interface Ranking {
   terms: ShownTerm[];
 }
 
-/** Ranks the entries that contain a term of the query. */
-export function rankEntries({ terms }: Query, postings: Postings): Ranking {
+/** Ranks the entries of some files that contain a term of the query. */
+export function rankEntries({ terms }: Query, index: SearchIndex, files: readonly IndexedFile[]): Ranking {
+  const postings = new Postings(index, files);
   const scores = new Scores(postings);
   const shown: ShownTerm[] = [];
   let required: Set<number> | undefined;
   for (const term of terms) {
     const own = postings.parts(term.text);
     const rarity = scores.add(own, term.weight);
-    const within = partsWithin(term, own, postings);
+    const within = postings.partsWithin(term, own);
     const partRarity = scores.add(within, term.weight * PART_WEIGHT);
     if (own.length + within.length > 0 && (term.shown !== undefined || !term.text.includes(" ")))
       shown.push({
@@ -93,10 +62,46 @@ export function rankEntries({ terms }: Query, postings: Postings): Ranking {
   return { entries: bestFirst(scores.ranked(required)), terms: shown };
 }
 
-/** The parts with other forms of a word. If no part has the word, the parts with longer words that contain it. */
-function partsWithin(term: QueryTerm, own: readonly number[], postings: Postings): readonly number[] {
-  if (term.part === undefined || (own.length > 0 && !isStem(term))) return [];
-  return postings.partsWithin(term.part);
+/** Reads lists of parts for terms. */
+class Postings {
+  readonly #index: SearchIndex;
+  readonly #files: readonly IndexedFile[];
+  readonly #range: FileRange | undefined;
+  /** Number of entries, by file. */
+  readonly entryCounts: ReadonlyMap<number, number>;
+
+  constructor(index: SearchIndex, files: readonly IndexedFile[]) {
+    this.#index = index;
+    this.#files = files;
+    this.entryCounts = new Map(files.map(({ id, entries }) => [id, entries]));
+    const ids = [...this.entryCounts.keys()].sort((a, b) => a - b);
+    const [first, last] = [ids[0], ids.at(-1)];
+    const isAll = ids.length === 1 || ids.length === index.fileCount();
+    const among = isAll ? undefined : JSON.stringify(ids);
+    this.#range = first === undefined ? undefined : { first, last: last!, among };
+  }
+
+  /** Parts with these consecutive words. */
+  parts(words: string): number[] {
+    return this.#find(isLoneCharacter(words) ? `"${words}"*` : `"${words}"`);
+  }
+
+  /** The parts with other forms of a word. If no part has the word, the parts with longer words that contain it. */
+  partsWithin(term: QueryTerm, own: readonly number[]): number[] {
+    if (term.part === undefined || (own.length > 0 && !isStem(term))) return [];
+    const words = this.#index.wordsWith(term.part);
+    return words.length === 0 ? [] : this.#find(words.map((word) => `"${word}"`).join(" OR "));
+  }
+
+  #find(expression: string): number[] {
+    return this.#range === undefined ? [] : this.#index.parts(expression, this.#range);
+  }
+
+  /** Estimated number of entries behind a list of parts: a long list has only the newest parts. */
+  countedAmong(parts: readonly number[]): number {
+    const oldest = parts.length < MAX_PARTS ? 0 : fileOf(entryOf(parts.at(-1)!));
+    return this.#files.reduce((sum, { id, entries }) => sum + (id >= oldest ? entries : 0), 0);
+  }
 }
 
 /** The scores of entries, by file and place. */
@@ -116,16 +121,17 @@ class Scores {
     for (const part of parts) {
       const entry = entryOf(part);
       const last = entries.length - 1;
-      if (entries[last] === entry) strengths[last] = Math.max(strengths[last]!, STRENGTHS[part % PARTS]!);
+      if (entries[last] === entry)
+        strengths[last] = Math.max(strengths[last]!, STRENGTHS[fieldAndLength(part)]!);
       else {
         entries.push(entry);
-        strengths.push(STRENGTHS[part % PARTS]!);
+        strengths.push(STRENGTHS[fieldAndLength(part)]!);
       }
     }
     const others = Math.max(0, this.#postings.countedAmong(parts) - entries.length);
     const rarity = Math.log(1 + (others + 0.5) / (entries.length + 0.5)) ** RARITY_POWER;
     for (const [at, entry] of entries.entries())
-      this.#of(fileOf(entry))[entry % MAX_ENTRIES]! += weight * rarity * strengths[at]!;
+      this.#of(fileOf(entry))[numberInFile(entry)]! += weight * rarity * strengths[at]!;
     return rarity;
   }
 
@@ -179,7 +185,7 @@ function* bestFirst(entries: readonly RankedEntry[]): Generator<RankedEntry> {
 }
 
 /** By field and length of a part. */
-const STRENGTHS = Array.from({ length: PARTS }, (_, code) => {
+const STRENGTHS = Array.from({ length: 64 }, (_, code) => {
   const weight = FIELD_WEIGHTS[code >> 4] ?? 1;
   const length = 1 + LENGTH_WEIGHT * Math.max(0, (code & 15) - SHORT_CLASS);
   return (weight * (SATURATION + 1)) / (weight + SATURATION * length);

@@ -1,24 +1,37 @@
 import { statSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { BUSY_MS, indexFile, isBusy, openDatabase, removeDatabase } from "./index-database.ts";
-import {
-  entryNumber,
-  entryOf,
-  type Field,
-  fileOf,
-  MAX_ENTRIES,
-  type Postings,
-  partNumber,
-  partRange,
-} from "./ranking.ts";
-import type { FileMark, FilePosition } from "./source.ts";
-import { isLoneCharacter, searchText, wordsIn } from "./words.ts";
+import { BUSY_MS, indexFile, isBusy, MEMORY, openDatabase, removeDatabase } from "./index-database.ts";
+import type { EntryPlace, Field, FileMark, FilePosition, FoundEntry } from "./source.ts";
+import { searchText, wordsIn } from "./words.ts";
+
+// A number describes a part of an entry: file, position in the file, field and length. A search ranks lists of such numbers.
+
+/** Maximum number of parts of an entry, and of entries in a file. */
+const PARTS = 64;
+const MAX_ENTRIES = 2 ** 23;
+const MAX_LENGTH_CLASS = 15;
+
+/** @param number position of the entry in its file, from 1, so that entries of two files are never neighbours */
+export function entryNumber(file: number, number: number): number {
+  return file * MAX_ENTRIES + number;
+}
+
+export const entryOf = (part: number) => Math.floor(part / PARTS);
+export const fileOf = (entry: number) => Math.floor(entry / MAX_ENTRIES);
+export const numberInFile = (entry: number) => entry % MAX_ENTRIES;
+
+/** The field of a part, and the binary logarithm of its number of words. */
+export const fieldAndLength = (part: number) => part % PARTS;
+
+function partNumber(entry: number, field: Field, wordCount: number): number {
+  return entry * PARTS + field * 16 + Math.min(MAX_LENGTH_CLASS, Math.ceil(Math.log2(1 + wordCount)));
+}
 
 const FILE_COLUMNS =
   "id, path, inode, size, modified_ms AS modifiedMs, offset, line, written, entries, fingerprint";
 
 /** Maximum number of parts read for a term: the newest. */
-const MAX_PARTS = 4000;
+export const MAX_PARTS = 4000;
 /** Maximum number of words with a part that count. */
 const MAX_WORDS_WITHIN = 30;
 /** Words that can be found by a part of them. */
@@ -29,18 +42,20 @@ const MAX_KNOWN_WORDS = 200_000;
 /** A shorter part needs a scan of all words. */
 const MIN_LOOKED_UP = 3;
 
-/** The index's facts about a session file. */
+/** The index's facts about a file. */
 export interface IndexedFile extends FilePosition, FileMark {
   id: number;
   path: string;
+  /** Fingerprint of the bytes read so far. */
+  fingerprint: string;
 }
 
-/** The place of an entry in its file. */
-export interface EntryPlace {
-  entryId: string;
-  offset: number;
-  lengthBytes: number;
-  timeMs: number;
+/** The files of a search. */
+export interface FileRange {
+  first: number;
+  last: number;
+  /** The ids of the files between the two, as JSON; undefined for all. */
+  among: string | undefined;
 }
 
 /**
@@ -49,7 +64,7 @@ export interface EntryPlace {
  */
 export class SearchIndex {
   readonly #file: string;
-  readonly #inode: number;
+  readonly #inode: number | undefined;
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   readonly #knownWords = new Set<string>();
@@ -59,7 +74,7 @@ export class SearchIndex {
   private constructor(file: string) {
     this.#file = file;
     this.#database = openDatabase(file);
-    this.#inode = statSync(file).ino;
+    this.#inode = inodeOf(file);
   }
 
   /**
@@ -78,9 +93,14 @@ export class SearchIndex {
     }
   }
 
+  /** Makes an empty index without a file. */
+  static inMemory(): SearchIndex {
+    return new SearchIndex(MEMORY);
+  }
+
   /** False if the file was deleted or replaced: later writes are lost. */
   isCurrent(): boolean {
-    return statSync(this.#file, { throwIfNoEntry: false })?.ino === this.#inode;
+    return inodeOf(this.#file) === this.#inode;
   }
 
   close(): void {
@@ -94,14 +114,16 @@ export class SearchIndex {
     if (isCurrent) removeDatabase(this.#file);
   }
 
-  /** The indexed files among some files, or all. */
-  files(paths: readonly string[] = []): IndexedFile[] {
-    if (paths.length === 1) return [this.file(paths[0]!) ?? []].flat();
-    return this.#all<IndexedFile>(`SELECT ${FILE_COLUMNS} FROM file ORDER BY id`);
+  files(): IndexedFile[] {
+    return this.#all<IndexedFile>(`SELECT ${FILE_COLUMNS} FROM file`);
   }
 
   file(path: string): IndexedFile | undefined {
     return this.#all<IndexedFile>(`SELECT ${FILE_COLUMNS} FROM file WHERE path = ?`, path)[0];
+  }
+
+  fileCount(): number {
+    return this.#all<{ count: number }>("SELECT count(*) AS count FROM file")[0]!.count;
   }
 
   /** Runs several queries in one transaction, because each transaction locks the file. */
@@ -116,56 +138,23 @@ export class SearchIndex {
     }
   }
 
-  /** The postings of the entries in some of the files. @param among all indexed files between the searched ones */
-  postings(among: readonly IndexedFile[], isSearched: (file: IndexedFile) => boolean): Postings {
-    const runs: { first: number; last: number }[] = [];
-    const searched: IndexedFile[] = [];
-    let isRun = false;
-    for (const file of among) {
-      const run = runs.at(-1);
-      const isIn = isSearched(file);
-      if (isIn) searched.push(file);
-      if (isIn && isRun) run!.last = file.id;
-      else if (isIn) runs.push({ first: file.id, last: file.id });
-      isRun = isIn;
-    }
-    const newestFirst = runs.reverse();
-    const entryCounts = new Map(searched.map(({ id, entries }) => [id, entries]));
-    const entryCount = searched.reduce((sum, { entries }) => sum + entries, 0);
-    const find = (expression: string) => this.#parts(expression, newestFirst);
-    return {
-      entryCounts,
-      parts: (words) => find(isLoneCharacter(words) ? `"${words}"*` : `"${words}"`),
-      partsWithin: (text) => {
-        const words = this.#wordsWith(text);
-        return words.length === 0 ? [] : find(words.map((word) => `"${word}"`).join(" OR "));
-      },
-      countedAmong: (parts) => {
-        if (parts.length < MAX_PARTS) return entryCount;
-        const oldest = fileOf(entryOf(parts.at(-1)!));
-        return searched.reduce((sum, { id, entries }) => sum + (id >= oldest ? entries : 0), 0);
-      },
-    };
+  /** The newest parts that match an FTS5 expression. Numbers of one entry follow each other. */
+  parts(expression: string, { first, last, among }: FileRange): number[] {
+    // FTS5 uses bounds of the row only if they are integers.
+    const range = partRange(first, last).map(BigInt);
+    const filter =
+      among === undefined ? "" : `AND rowid / ${PARTS * MAX_ENTRIES} IN (SELECT value FROM json_each(?))`;
+    // SQLite returns one text of thousands of numbers much faster than thousands of rows.
+    const [row] = this.#all<{ ids: string }>(
+      `SELECT json_group_array(id) AS ids FROM (SELECT rowid AS id FROM text
+       WHERE text MATCH ? AND rowid BETWEEN ? AND ? ${filter} ORDER BY rowid DESC LIMIT ${MAX_PARTS})`,
+      ...[expression, ...range, ...(among === undefined ? [] : [among])],
+    );
+    return JSON.parse(row!.ids);
   }
 
-  #parts(expression: string, runs: readonly { first: number; last: number }[]): number[] {
-    const found: number[] = [];
-    for (const { first, last } of runs) {
-      // FTS5 uses bounds of the row only if they are integers.
-      const range = partRange(first, last).map(BigInt);
-      // SQLite returns one text of thousands of numbers much faster than thousands of rows.
-      const [row] = this.#all<{ ids: string }>(
-        `SELECT json_group_array(id) AS ids FROM (SELECT rowid AS id FROM text
-         WHERE text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?)`,
-        ...[expression, ...range, MAX_PARTS - found.length],
-      );
-      for (const id of JSON.parse(row!.ids) as number[]) found.push(id);
-      if (found.length >= MAX_PARTS) break;
-    }
-    return found;
-  }
-
-  #wordsWith(text: string): string[] {
+  /** Some words of the index that contain a text. */
+  wordsWith(text: string): string[] {
     if (text.length < MIN_LOOKED_UP) return [];
     const rows = this.#all<{ text: string }>(
       `SELECT text FROM part WHERE text LIKE ? LIMIT ${MAX_WORDS_WITHIN}`,
@@ -208,26 +197,18 @@ export class SearchIndex {
     }
   }
 
-  /** @param place number of the entry in its file, from 1 */
-  addEntry(
-    file: number,
-    place: number,
-    { texts, ...entry }: EntryPlace & { texts: ReadonlyMap<Field, string> },
-  ): void {
-    if (place >= MAX_ENTRIES) return;
-    const id = entryNumber(file, place);
+  addEntry(file: number, { number, entryId, offset, lengthBytes, timeMs, fields }: FoundEntry): void {
+    if (number >= MAX_ENTRIES) return;
+    const id = entryNumber(file, number);
     this.#run(
       "INSERT INTO entry (id, entry_id, offset, length, time_ms) VALUES (?, ?, ?, ?, ?)",
-      ...[BigInt(id), entry.entryId, entry.offset, entry.lengthBytes, entry.timeMs],
+      ...[BigInt(id), entryId, offset, lengthBytes, timeMs],
     );
-    for (const [field, text] of texts) {
+    for (const [field, text] of fields) {
       const body = searchText(text);
       const words = wordsIn(body);
-      this.#run(
-        "INSERT INTO text (rowid, body) VALUES (?, ?)",
-        BigInt(partNumber(id, field, words.length)),
-        body,
-      );
+      const part = partNumber(id, field, words.length);
+      this.#run("INSERT INTO text (rowid, body) VALUES (?, ?)", BigInt(part), body);
       this.#addWords(words);
     }
   }
@@ -244,9 +225,18 @@ export class SearchIndex {
     }
   }
 
-  /** Notes how far a file is indexed. @returns its id */
-  setFile(file: Omit<IndexedFile, "id">): number {
-    const { path, inode, size, modifiedMs, offset, line, written, entries, fingerprint } = file;
+  /** Notes how far a file is indexed. */
+  setFile({
+    path,
+    inode,
+    size,
+    modifiedMs,
+    offset,
+    line,
+    written,
+    entries,
+    fingerprint,
+  }: Omit<IndexedFile, "id">): IndexedFile {
     this.#run(
       `INSERT INTO file (path, inode, size, modified_ms, offset, line, written, entries, fingerprint)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET inode = excluded.inode, size = excluded.size,
@@ -254,7 +244,7 @@ export class SearchIndex {
        entries = excluded.entries, fingerprint = excluded.fingerprint`,
       ...[path, inode, size, modifiedMs, offset, line, written, entries, fingerprint],
     );
-    return this.file(path)!.id;
+    return this.file(path)!;
   }
 
   removeFile(id: number): void {
@@ -277,4 +267,13 @@ export class SearchIndex {
   #run(sql: string, ...values: (string | number | bigint)[]): void {
     this.#prepared(sql).run(...values);
   }
+}
+
+/** Bounds for the numbers of the parts of these files. */
+function partRange(firstFile: number, lastFile: number): [from: number, to: number] {
+  return [entryNumber(firstFile, 0) * PARTS, entryNumber(lastFile + 1, 0) * PARTS];
+}
+
+function inodeOf(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.ino;
 }

@@ -14,7 +14,7 @@ export type ThreadFindOptions = Pick<
   FindOptions,
   "limit" | "perSession" | "entryIds" | "budgetMs" | "requiresPhrases"
 > & {
-  scope?: Omit<SearchScope, "session">;
+  scope?: Pick<SearchScope, "cwd" | "folder"> & { sources?: readonly { file: string }[] };
 };
 
 export type ThreadTask = "catchUp" | { find: string; options: ThreadFindOptions };

@@ -12,9 +12,30 @@ import { entryFrom } from "../read/sound-entry.ts";
 import { readFrom, refusePipe } from "../store/jsonl-store.ts";
 import { forEachLine, type Line, type LineSource, readBytes, WINDOW_BYTES } from "../store/line-reader.ts";
 import type { SessionStore } from "../store/store.ts";
-import type { Field } from "./ranking.ts";
 
-/** A position in a session file: the beginning of a line. */
+// A search reads session files itself. For a file in another format, the caller adds a `read` function to the file's path:
+// it yields the entries from a byte on, with their places, so that the index follows the file as it grows.
+
+/** A searched file. */
+export interface EntrySource {
+  /** Absolute path. */
+  file: string;
+  /**
+   * Yields the entries that begin at a byte or later, in file order, without a torn last one. A file that is always
+   * rewritten as a whole has one place for all its entries: offset 0 and its size. Default: reads a session file.
+   * @throws what the file system throws for a file that cannot be read
+   */
+  read?: (file: string, from: number) => Iterable<PlacedEntry>;
+}
+
+/** An entry with its bytes in the file. */
+export interface PlacedEntry {
+  entry: Entry;
+  offset: number;
+  lengthBytes: number;
+}
+
+/** A position in a file: the beginning of a line. */
 export interface FilePosition {
   offset: number;
   /** Number of the line, from 1. */
@@ -27,14 +48,16 @@ export interface FilePosition {
 
 export const FILE_START: FilePosition = { offset: 0, line: 1, written: 0, entries: 0 };
 
-/** Identifies a session file, so that a replacement under the same name is detected. */
+/** The state of a file when it was read. */
 export interface FileMark {
   inode: string;
+  /** Size in bytes; the offset of the position if the reader stopped before the end. */
   size: number;
   modifiedMs: number;
-  /** Fingerprint of the bytes read so far. */
-  fingerprint: string;
 }
+
+/** The user's words and pins are 0, the agent's prose is 1, everything else is 2. */
+export type Field = 0 | 1 | 2;
 
 /** Facts about an entry that a search needs. */
 export interface EntryFacts {
@@ -45,49 +68,52 @@ export interface EntryFacts {
   /** Milliseconds since the epoch; 0 if the entry has no valid time. */
   timeMs: number;
   texts: readonly string[];
-  /** By number of the text. */
-  fields: readonly Field[];
-  /** The arguments of a result's call, if the reader visited the call before. */
-  called: string;
+  /** The texts by field, with the call of a result. */
+  fields: ReadonlyMap<Field, string>;
 }
 
-/** An entry before its line is parsed. Valid until the next one. */
-export interface UnreadEntry {
+/** The place of an entry in its file. */
+export interface EntryPlace {
   entryId: string;
-  /** Number of the entry in the file, from 1. */
-  place: number;
-  line: Line;
-  /** Parses the line. Undefined if it contains no entry. */
-  facts(secrets?: SecretFilter): EntryFacts | undefined;
+  offset: number;
+  lengthBytes: number;
+  timeMs: number;
 }
 
+export interface FoundEntry extends EntryFacts, EntryPlace {
+  /** Number of the entry in the file, from 1. */
+  number: number;
+}
+
+/** Some entries with texts, and the position after them. */
+interface Slice {
+  entries: FoundEntry[];
+  position: FilePosition;
+}
+
+/** Bytes read before other tasks get a turn: some 20 ms of indexing. */
+const SLICE_BYTES = 1 << 16;
 /** A longer line is not searched. */
 const MAX_LINE_BYTES = 1 << 25;
+const MAX_CALL_CHARACTERS = 400;
 
-/** The texts of an entry by field, with the call of a result. */
-export function fieldTexts({ texts, fields, called }: EntryFacts): Map<Field, string> {
-  const joined = new Map<Field, string>();
-  const add = (field: Field, text: string) => joined.set(field, `${joined.get(field) ?? ""}${text}\n\n`);
-  for (const [at, text] of texts.entries()) add(fields[at]!, text);
-  if (called !== "") add(2, called);
-  return joined;
-}
-
-/** One for all sources: lines are visited without a pause. */
+/** One for all files: lines are visited without a pause. */
 const WINDOW = Buffer.allocUnsafeSlow(WINDOW_BYTES);
 
-/** A session that is only read: a file, opened at the first need, or the store of an open session. */
-export class SessionSource implements LineSource {
+/** A file that is only read, opened at the first need, or the store of an open session. */
+export class SourceFile implements LineSource {
   /** Absolute path; empty for a session without a file. */
   readonly file: string;
+  readonly #read: EntrySource["read"];
   readonly #store: SessionStore | undefined;
   readonly #head = new EntryHead();
   #fd = -1;
   #header: HeaderReading | undefined;
   readonly #calls = new Map<string, string>();
 
-  constructor(file: string, store?: SessionStore) {
+  constructor({ file, read }: EntrySource, store?: SessionStore) {
     this.file = file;
+    this.#read = read;
     this.#store = store;
   }
 
@@ -105,31 +131,64 @@ export class SessionSource implements LineSource {
     this.#fd = -1;
   }
 
-  /** The header, read once. @throws BonsaiError `session_empty`, `not_a_session` */
+  /** The header of a session, read once. @throws BonsaiError `session_empty`, `not_a_session` */
   header(): HeaderReading {
     this.#header ??= readHeader(this);
     return this.#header;
   }
 
-  /** Visits the entries from a position up to a byte, with the ids that the session itself gives them.
-   * @param lastLine true if a last line counts although its end is lost. One without its newline counts if it is whole
-   * @returns the position after the last line that was whole; `from` if none was
-   * @throws as `header`
+  /**
+   * Reads the entries with texts from a position up to a byte, with the ids that the session itself gives them.
+   * @param secrets default: a filter that knows no keys
+   * @throws as `header`, and what the file system throws
    */
-  visitEntries({
-    from,
-    until,
-    lastLine,
-    visit,
-  }: {
-    from: FilePosition;
-    until: number;
-    lastLine: boolean;
-    visit: (entry: UnreadEntry) => void;
-  }): FilePosition {
+  *slices({ from, until }: { from: FilePosition; until: number }, secrets?: SecretFilter): Generator<Slice> {
+    if (this.#read !== undefined) return yield* this.#readSlices(from, secrets);
     this.header();
+    let position = from;
+    for (let bytes = SLICE_BYTES; position.offset < until; ) {
+      const end = Math.min(until, position.offset + bytes);
+      const slice = this.#sessionSlice({ from: position, until: end }, secrets);
+      const isStuck = slice.position.offset === position.offset;
+      // A last line that is not written to its end is left for later.
+      if (isStuck && end === until) return;
+      // A line can be longer than a slice.
+      bytes = isStuck ? 2 * bytes : SLICE_BYTES;
+      position = slice.position;
+      yield slice;
+    }
+  }
+
+  *#readSlices(from: FilePosition, secrets?: SecretFilter): Generator<Slice> {
+    let position = { ...from };
+    let entries: FoundEntry[] = [];
+    let end = from.offset + SLICE_BYTES;
+    for (const { entry, offset, lengthBytes } of this.#read!(this.file, from.offset)) {
+      if (offset >= end) {
+        yield { entries, position };
+        entries = [];
+        position = { ...position };
+        end = offset + SLICE_BYTES;
+      }
+      position.entries += 1;
+      position.offset = Math.max(position.offset, offset + lengthBytes);
+      entries.push(...this.#found(entry, { offset, lengthBytes, number: position.entries }, secrets));
+    }
+    yield { entries, position };
+  }
+
+  #sessionSlice({ from, until }: { from: FilePosition; until: number }, secrets?: SecretFilter): Slice {
     const position = { ...from };
+    const entries: FoundEntry[] = [];
     const head = this.#head;
+    const add = (line: Line, kind: "entry" | "no_id") => {
+      position.entries += 1;
+      if (line.lengthBytes > MAX_LINE_BYTES) return;
+      const entry = this.#entry(parseLine(line, this), this.#idOf(line, kind, position));
+      const { offset, lengthBytes } = line;
+      if (entry !== undefined)
+        entries.push(...this.#found(entry, { offset, lengthBytes, number: position.entries }, secrets));
+    };
     forEachLine({
       store: this,
       window: WINDOW,
@@ -137,69 +196,80 @@ export class SessionSource implements LineSource {
       until,
       firstNumber: from.line,
       visit: (line) => {
-        const isWhole = line.ended || isRecord(parseLine(line, this));
-        if (!isWhole && !lastLine) return;
+        if (!line.ended && !isRecord(parseLine(line, this))) return;
         const kind = head.read(line, this);
         const glued = head.isSuspect(line, kind) ? gluedEntries(line, this) : undefined;
         for (const part of glued ?? []) {
           head.read(part, this);
-          position.entries += 1;
-          visit(this.#entry(part, "entry", position));
+          add(part, "entry");
         }
-        if (glued === undefined && (kind === "entry" || kind === "no_id") && !head.isCutOff) {
-          position.entries += 1;
-          visit(this.#entry(line, kind, position));
-        }
+        if (glued === undefined && (kind === "entry" || kind === "no_id") && !head.isCutOff) add(line, kind);
         if (kind !== "blank") position.written += 1;
-        if (!isWhole) return;
         position.offset = line.offset + line.lengthBytes + (line.ended ? 1 : 0);
         position.line = line.number + (line.ended ? 1 : 0);
       },
     });
-    return position;
+    return { entries, position };
   }
 
-  #entry(line: Line, kind: "entry" | "no_id", { written, entries }: FilePosition): UnreadEntry {
+  #idOf(line: Line, kind: "entry" | "no_id", { written }: FilePosition): string {
     const head = this.#head;
     const namesPlace = kind === "entry" && (head.parentStart >= 0 || head.isRoot);
-    const isChained = this.header().version === 1 && !namesPlace;
-    const entryId = isChained ? chainedId(written) : kind === "no_id" ? unnamedId(line.number) : head.id;
-    const facts = (secrets?: SecretFilter) =>
-      line.lengthBytes > MAX_LINE_BYTES ? undefined : this.#facts(parseLine(line, this), entryId, secrets);
-    return { entryId, place: entries, line, facts };
+    if (this.header().version === 1 && !namesPlace) return chainedId(written);
+    return kind === "no_id" ? unnamedId(line.number) : head.id;
+  }
+
+  #entry(line: unknown, id: string): Entry | undefined {
+    const parentId = isRecord(line) && typeof line.parentId === "string" ? line.parentId : null;
+    return entryFrom(line, { id, parentId, version: this.header().version });
   }
 
   /** Reads one entry again. Undefined if it is gone, or the file cannot be read. */
-  entryAt(
-    { entryId, offset, lengthBytes }: { entryId: string; offset: number; lengthBytes: number },
-    secrets: SecretFilter | undefined,
-  ): EntryFacts | undefined {
+  entryAt({ entryId, offset, lengthBytes }: EntryPlace, secrets?: SecretFilter): EntryFacts | undefined {
     try {
-      return this.#facts(parseBytes(readBytes(this, { offset, lengthBytes })), entryId, secrets);
+      if (this.#read === undefined) {
+        const entry = this.#entry(parseBytes(readBytes(this, { offset, lengthBytes })), entryId);
+        return entry && this.#facts(entry, secrets);
+      }
+      for (const { entry, offset: at } of this.#read(this.file, offset)) {
+        if (entry.id === entryId) return this.#facts(entry, secrets);
+        if (at > offset) break;
+      }
     } catch {
-      return undefined;
+      // The next reader of the file reports the error.
     }
+    return undefined;
   }
 
-  /** @param secrets default: a filter that knows no keys */
-  #facts(line: unknown, entryId: string, secrets = new SecretFilter()): EntryFacts | undefined {
-    const parentId = isRecord(line) && typeof line.parentId === "string" ? line.parentId : null;
-    const entry = entryFrom(line, { id: entryId, parentId, version: this.header().version });
-    if (entry === undefined) return undefined;
+  #found(
+    entry: Entry,
+    place: Pick<FoundEntry, "offset" | "lengthBytes" | "number">,
+    secrets?: SecretFilter,
+  ): FoundEntry[] {
+    const facts = this.#facts(entry, secrets);
+    return facts.texts.length === 0 ? [] : [{ ...facts, ...place }];
+  }
+
+  #facts(entry: Entry, secrets = new SecretFilter()): EntryFacts {
     const role = entry.type === "message" ? entry.message.role : undefined;
-    const texts = [...entryTexts(entry)];
+    const plain = [...entryTexts(entry)];
+    const texts = secrets.values(plain);
+    const fields = new Map<Field, string>();
+    const add = (field: Field, text: string) => fields.set(field, `${fields.get(field) ?? ""}${text}\n\n`);
+    for (const [at, field] of fieldsOf(entry, plain).entries()) add(field, texts[at]!);
+    const called = secrets.value(this.#called(entry));
+    if (called !== "") add(2, called);
     return {
-      entryId,
+      entryId: entry.id,
       type: entry.type,
       ...(typeof role === "string" && { role }),
       timeMs: Date.parse(entry.timestamp) || 0,
-      texts: secrets.values(texts),
-      fields: fieldsOf(entry, texts),
-      called: secrets.value(this.#called(entry)),
+      texts,
+      fields,
     };
   }
 
-  /** Notes the calls of an answer. Returns the call of a result. */
+  /** Notes the calls of an answer. Returns the call of a result, if it was read before. */
   #called(entry: Entry): string {
     if (entry.type !== "message" || !isRecord(entry.message)) return "";
     const { message } = entry;
@@ -209,26 +279,33 @@ export class SessionSource implements LineSource {
   }
 
   /** @throws what the file system throws */
-  mark({ offset }: FilePosition): FileMark {
-    const stats = fstatSync(this.#open());
-    const fingerprint = fingerprintOf(this, offset);
-    return { inode: inodeOf(stats), size: stats.size, modifiedMs: stats.mtimeMs, fingerprint };
+  mark(): FileMark {
+    if (this.#store !== undefined) return { inode: "", size: this.#store.size(), modifiedMs: 0 };
+    return markOf(fstatSync(this.#open()));
   }
 
-  /** Compares the file with the bytes that the mark recorded. */
-  progress(mark: FileMark & FilePosition): "complete" | "grown" | "replaced" {
+  /** Compares the file with its state when it was read up to an offset. */
+  progress(known: FileMark & { offset: number; fingerprint: string }): "complete" | "grown" | "replaced" {
     try {
-      const stats = statSync(this.file);
-      if (inodeOf(stats) !== mark.inode || stats.size < mark.size) return "replaced";
-      const isSame =
-        stats.size === mark.size
-          ? stats.mtimeMs === mark.modifiedMs
-          : fingerprintOf(this, mark.offset) === mark.fingerprint;
-      return !isSame ? "replaced" : stats.size > mark.offset ? "grown" : "complete";
+      const { inode, size, modifiedMs } = markOf(statSync(this.file));
+      if (inode !== known.inode || size < known.size) return "replaced";
+      if (size === known.size) return modifiedMs === known.modifiedMs ? "complete" : "replaced";
+      return this.fingerprint(known.offset) === known.fingerprint ? "grown" : "replaced";
     } catch {
-      // The next reader of the file reports the error.
       return "replaced";
     }
+  }
+
+  /** Fingerprint of the bytes before an offset. In a file of more than some megabytes, it samples them. */
+  fingerprint(until: number): string {
+    const samples = Math.min(MAX_SAMPLES, Math.ceil(until / SAMPLE_BYTES));
+    const room = Math.max(0, until - SAMPLE_BYTES);
+    let sum = 0;
+    for (let sample = 0; sample < samples; sample += 1) {
+      const offset = Math.floor((room * sample) / Math.max(1, samples - 1));
+      sum = crc32(readBytes(this, { offset, lengthBytes: Math.min(SAMPLE_BYTES, until - offset) }), sum);
+    }
+    return `${until}-${sum.toString(16)}`;
   }
 
   #open(): number {
@@ -240,31 +317,18 @@ export class SessionSource implements LineSource {
   }
 }
 
-const MAX_CALL_CHARACTERS = 400;
+/** Some milliseconds for each growth of a large file. */
+const MAX_SAMPLES = 8;
+const SAMPLE_BYTES = 1 << 20;
 
-/** The user's words and pins are 0, the agent's prose is 1, everything else 2. */
+function markOf({ dev, ino, size, mtimeMs }: Stats): FileMark {
+  return { inode: `${dev}:${ino}`, size, modifiedMs: mtimeMs };
+}
+
 function fieldsOf(entry: Entry, texts: readonly string[]): Field[] {
   const message = entry.type === "message" ? entry.message : undefined;
   if (message?.role === "user" || pinChange(entry) !== undefined) return texts.map(() => 0);
   if (message?.role !== "assistant") return texts.map(() => 2);
   const prose = new Set(contentBlocks(message.content).map(({ text }) => text));
   return texts.map((text) => (prose.has(text) ? 1 : 2));
-}
-
-function inodeOf({ dev, ino }: Stats): string {
-  return `${dev}:${ino}`;
-}
-
-const SAMPLES = 8;
-const SAMPLE_BYTES = 1024;
-
-/** Fingerprint of a file up to a byte, made of samples that include the first and the last bytes. */
-function fingerprintOf(source: LineSource, until: number): string {
-  let sum = 0;
-  const room = Math.max(0, until - SAMPLE_BYTES);
-  for (let sample = 0; sample <= SAMPLES; sample += 1) {
-    const offset = Math.floor((room * sample) / SAMPLES);
-    sum = crc32(readBytes(source, { offset, lengthBytes: Math.min(SAMPLE_BYTES, until - offset) }), sum);
-  }
-  return `${until}-${sum.toString(16)}`;
 }

@@ -52,8 +52,3 @@ export function isLoneCharacter(word: string): boolean {
 export function wordsIn(searched: string): string[] {
   return searched.match(WORD) ?? [];
 }
-
-/** The words without common English endings, with spaces around each, for a search without SQLite. */
-export function stemmed(words: readonly string[]): string {
-  return ` ${words.map((word) => word.replace(word.length < 5 ? /s$/ : /(?:e?s|e|ed|ing|ly)$/, "")).join(" ")} `;
-}
