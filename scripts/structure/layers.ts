@@ -46,7 +46,8 @@ const ORDER: Order = {
   ],
   "packages/transcripts/src": [
     ...["markdown", "import", "entries.ts", "claude-code", "codex", "google", "opencode"],
-    ...["formats.ts", "import-transcript.ts", "export-markdown.ts", "index.ts"],
+    ...["formats.ts", "import-transcript.ts", "compaction-spans.ts", "tail.ts", "export-markdown.ts"],
+    "index.ts",
   ],
   "packages/cli/src": [
     ...["version.ts", "views", "call", "packages", "demo", ["commands", "print", "rpc", "interactive"]],

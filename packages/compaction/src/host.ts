@@ -1,6 +1,17 @@
 // Shared by Bonsai's own packages. May change in any release.
 
 export { branchWords } from "./branch/branch.ts";
+export {
+  type GapRecord,
+  type GapText,
+  gapRecord,
+  gapText,
+  type LostFacts,
+  lostCounts,
+  lostFacts,
+  readGapRecord,
+  summaryInstructions,
+} from "./carry/gap.ts";
 export type { SummaryLoss } from "./carry/loss.ts";
 export { numberedEntries } from "./carry/numbered.ts";
 export type { SummaryEntry, SummaryLine } from "./carry/sources.ts";

@@ -1,4 +1,5 @@
 export { adversarialTexts } from "./adversarial-texts.ts";
+export { claudeCodeTranscript, codexTranscript, type TranscriptItem } from "./agent-transcripts.ts";
 export { anyText } from "./any-text.ts";
 export { type BenchTable, recordedSession } from "./bench.ts";
 export { type DamageName, damagedSessions, damageFindings } from "./damaged-sessions.ts";

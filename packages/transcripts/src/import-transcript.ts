@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { type Stats, statSync } from "node:fs";
 import { basename } from "node:path";
 import { addUsage, BonsaiError, emptyUsage, type Usage } from "@bonsai-agent/messages";
 import type { Entry, SessionHeader } from "@bonsai-agent/session";
@@ -82,7 +82,11 @@ export function importTranscript(options: ImportOptions): ImportResult {
   return { ...imported, subAgents, report, file };
 }
 
-function importedSession(transcript: Transcript, format: string, cwd: string | undefined): ImportedSession {
+export function importedSession(
+  transcript: Transcript,
+  format: string,
+  cwd: string | undefined,
+): ImportedSession {
   const { notices } = transcript.list;
   notices.place = undefined;
   const { steps, leaf } = pairToolCalls(transcript.list.steps, transcript.leaf, notices);
@@ -129,7 +133,8 @@ function totalsOf(entries: readonly Entry[]): Pick<ImportReport, "counts" | "mod
   return { counts, models: [...models], usage };
 }
 
-function recognised(path: string): DetectedTranscript {
+/** The facts of a file or folder that exists. Reading from a pipe would wait for its writer. */
+export function checkedStats(path: string): Stats {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined)
     throw new BonsaiError({
@@ -137,13 +142,17 @@ function recognised(path: string): DetectedTranscript {
       message: `${path} does not exist.`,
       hint: "Give the path of a transcript, for example under ~/.claude/projects or ~/.codex/sessions.",
     });
-  // Reading from a pipe would wait for its writer.
   if (!stats.isFile() && !stats.isDirectory())
     throw new BonsaiError({
       code: "transcript_not_a_file",
       message: `${path} is a pipe, a socket or a device, not a file or folder.`,
       hint: "Write the transcript to a file first, then import the file.",
     });
+  return stats;
+}
+
+function recognised(path: string): DetectedTranscript {
+  const stats = checkedStats(path);
   const detected = detectTranscript(path);
   if (detected !== undefined) return detected;
   if (stats.size === 0) throw emptyTranscript(path, "any program");

@@ -1,4 +1,6 @@
+export { type CompactionSpan, compactionSpans } from "./compaction-spans.ts";
 export { exportMarkdown } from "./export-markdown.ts";
 export { detectTranscript, importedFrom } from "./formats.ts";
 export { type ImportedSession, type ImportResult, importTranscript } from "./import-transcript.ts";
 export { codeBlocks } from "./markdown/text.ts";
+export { readCurrentSpan, type TailFormat } from "./tail.ts";

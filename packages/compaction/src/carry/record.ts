@@ -132,7 +132,7 @@ function withBranch(record: SpanRecord, branch: SpanRecord): SpanRecord {
 const RESULT_CHARS = 16_000;
 const MAX_TERMS = 700;
 /** Tokens that a term of no length would cost: short terms rank higher, but not above frequent ones. */
-const BASE_TOKENS = 8;
+export const BASE_TOKENS = 8;
 
 /** Extends the index with more messages. */
 export function termsAfter(earlier: TermIndex, messages: readonly SourceMessage[]): TermIndex {
@@ -163,7 +163,7 @@ function joinedTerms(earlier: TermIndex, later: TermIndex): TermIndex {
 }
 
 /** The terms of a message. Bare numbers in an output are no terms. */
-function messageTerms(message: SourceMessage["message"]): Set<string> {
+export function messageTerms(message: SourceMessage["message"]): Set<string> {
   const found = new Set<string>();
   const add = (text: string) => {
     for (const term of termsIn(text)) found.add(term);
