@@ -43,16 +43,18 @@ export interface Ranking {
 
 /** Ranks the entries of some files that contain a term of the query. */
 export function rankEntries({ terms }: Query, index: SearchIndex, files: readonly IndexedFile[]): Ranking {
+  if (files.length === 0) return { entries: [], terms: [] };
   const postings = new Postings(index, files);
   const scores = new Scores(postings);
   const shown: ShownTerm[] = [];
   let required: Set<number> | undefined;
   for (const term of terms) {
-    const own = postings.parts(term.text);
+    const own = postings.withTerm(term);
+    const within = postings.withPart(term, own);
     const rarity = scores.add(own, term.weight);
-    const within = postings.partsWithin(term, own);
     const partRarity = scores.add(within, term.weight * PART_WEIGHT);
-    if (own.length + within.length > 0 && (term.shown !== undefined || !term.text.includes(" ")))
+    const isFound = own.length + within.length > 0;
+    if (isFound && (term.shown !== undefined || !term.text.includes(" ")))
       shown.push({
         text: term.shown ?? term.part ?? term.text,
         weight: term.weight * Math.max(rarity, partRarity),
@@ -62,11 +64,16 @@ export function rankEntries({ terms }: Query, index: SearchIndex, files: readonl
   return { entries: bestFirst(scores.ranked(required)), terms: shown };
 }
 
+/** Maximum number of pairs of two frequent words: a pair can take longer than all words. */
+const MAX_FREQUENT_PAIRS = 1;
+
 /** Reads lists of parts for terms. */
 class Postings {
   readonly #index: SearchIndex;
   readonly #files: readonly IndexedFile[];
-  readonly #range: FileRange | undefined;
+  readonly #range: FileRange;
+  readonly #lists = new Map<string, readonly number[]>();
+  #frequentPairs = 0;
   /** Number of entries, by file. */
   readonly entryCounts: ReadonlyMap<number, number>;
 
@@ -75,33 +82,45 @@ class Postings {
     this.#files = files;
     this.entryCounts = new Map(files.map(({ id, entries }) => [id, entries]));
     const ids = [...this.entryCounts.keys()].sort((a, b) => a - b);
-    const [first, last] = [ids[0], ids.at(-1)];
     const isAll = ids.length === 1 || ids.length === index.fileCount();
-    const among = isAll ? undefined : JSON.stringify(ids);
-    this.#range = first === undefined ? undefined : { first, last: last!, among };
+    this.#range = { first: ids[0]!, last: ids.at(-1)!, among: isAll ? undefined : JSON.stringify(ids) };
   }
 
-  /** Parts with these consecutive words. */
-  parts(words: string): number[] {
-    return this.#find(isLoneCharacter(words) ? `"${words}"*` : `"${words}"`);
+  /** The newest parts with a word or with consecutive words. */
+  withTerm({ text, shown }: QueryTerm): number[] {
+    const words = shown === undefined ? text.split(" ").map((word) => this.#lists.get(word) ?? []) : [];
+    if (words.length === 2 && !this.#isPair(words)) return [];
+    const list = this.#find(isLoneCharacter(text) ? `"${text}"*` : `"${text}"`);
+    this.#lists.set(text, list);
+    return list;
   }
 
-  /** The parts with other forms of a word. If no part has the word, the parts with longer words that contain it. */
-  partsWithin(term: QueryTerm, own: readonly number[]): number[] {
-    if (term.part === undefined || (own.length > 0 && !isStem(term))) return [];
+  #isPair(words: readonly (readonly number[])[]): boolean {
+    if (words.every(isFrequent)) return ++this.#frequentPairs <= MAX_FREQUENT_PAIRS;
+    return words.every((parts) => parts.length > 0);
+  }
+
+  /** The parts with other forms of a rare word. If no part has the word, the parts with longer words that contain it. */
+  withPart(term: QueryTerm, own: readonly number[]): number[] {
+    if (term.part === undefined || isFrequent(own) || (own.length > 0 && !isStem(term))) return [];
     const words = this.#index.wordsWith(term.part);
     return words.length === 0 ? [] : this.#find(words.map((word) => `"${word}"`).join(" OR "));
   }
 
   #find(expression: string): number[] {
-    return this.#range === undefined ? [] : this.#index.parts(expression, this.#range);
+    return this.#index.parts(expression, this.#range);
   }
 
   /** Estimated number of entries behind a list of parts: a long list has only the newest parts. */
   countedAmong(parts: readonly number[]): number {
-    const oldest = parts.length < MAX_PARTS ? 0 : fileOf(entryOf(parts.at(-1)!));
+    const oldest = isFrequent(parts) ? fileOf(entryOf(parts.at(-1)!)) : 0;
     return this.#files.reduce((sum, { id, entries }) => sum + (id >= oldest ? entries : 0), 0);
   }
+}
+
+/** True if the list has only the newest parts. */
+function isFrequent(parts: readonly number[]): boolean {
+  return parts.length >= MAX_PARTS;
 }
 
 /** The scores of entries, by file and place. */

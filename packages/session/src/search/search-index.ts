@@ -140,15 +140,14 @@ export class SearchIndex {
 
   /** The newest parts that match an FTS5 expression. Numbers of one entry follow each other. */
   parts(expression: string, { first, last, among }: FileRange): number[] {
-    // FTS5 uses bounds of the row only if they are integers.
-    const range = partRange(first, last).map(BigInt);
     const filter =
       among === undefined ? "" : `AND rowid / ${PARTS * MAX_ENTRIES} IN (SELECT value FROM json_each(?))`;
-    // SQLite returns one text of thousands of numbers much faster than thousands of rows.
+    // FTS5 uses bounds of the row only if they are integers. SQLite returns one text of thousands of numbers much faster
+    // than thousands of rows.
     const [row] = this.#all<{ ids: string }>(
       `SELECT json_group_array(id) AS ids FROM (SELECT rowid AS id FROM text
        WHERE text MATCH ? AND rowid BETWEEN ? AND ? ${filter} ORDER BY rowid DESC LIMIT ${MAX_PARTS})`,
-      ...[expression, ...range, ...(among === undefined ? [] : [among])],
+      ...[expression, ...partRange(first, last).map(BigInt), ...(among === undefined ? [] : [among])],
     );
     return JSON.parse(row!.ids);
   }
