@@ -15,13 +15,8 @@ describe("entries", () => {
   });
 
   const parts = [
-    [
-      { fromLine: 211, toLine: 212 },
-      "port 48213\n2026-01-05 step 211 is done",
-      "Lines 211 to 212 of 300. Continue with fromLine 213.",
-    ],
-    [{ toLine: 2 }, "step 0 is done\n2026-01-05 step 1 is done", "Lines 1 to 2 of 300."],
-    [{ fromLine: -1 }, "step 299 is done", "Lines 300 of 300. For earlier lines, use toLine 299."],
+    [{ fromLine: 211 }, "port 48213\n2026-01-05 step 211 is done", "Lines 211 to 300 of 300."],
+    [{ fromLine: -1 }, "step 299 is done", "Lines 300 of 300. For earlier lines, use a lower fromLine."],
     [{ around: "PORT 48213" }, "step 202 is done\n", "Lines 203 to 219 of 300."],
   ] as const;
   test("opens a part of an entry by lines or by a text", async () => {
@@ -37,7 +32,7 @@ describe("entries", () => {
     const { session, id } = history(COMPACTED.replace(LOG, logOf(3_000)));
     const part = async (input: object) => textOf(await recall(session)({ entries: [id("t1")], ...input }));
     const opened = await part({});
-    const [, next] = /No room for more lines. Continue with fromLine (\d+)/.exec(opened)!;
+    const [, next] = /Lines 1 to \d+ of 3,000. Continue with fromLine (\d+)/.exec(opened)!;
     expect(opened).not.toContain(`step ${Number(next) - 1} is done`);
     expect(await part({ fromLine: Number(next) })).toContain(`step ${Number(next) - 1} is done`);
   });
@@ -125,11 +120,11 @@ describe("wrong arguments say what to do", () => {
     [{ query: "?! …" }, "no word to search for"],
     [{ entries: [] }, "entries is empty"],
     [{ entries: ["nowhere1"] }, "This session has no entry nowhere1. Find ids with query."],
-    [{ query: "port", toLine: 3 }, "work only with entries"],
-    [{ entries: ["t1"], toLine: 1, around: "x" }, "Give either fromLine and toLine, or around"],
+    [{ query: "port", fromLine: 3 }, "work only with entries"],
+    [{ entries: ["t1"], fromLine: 1, around: "x" }, "Give either fromLine or around"],
     [{ entries: ["t1"], around: "" }, "around is empty"],
     [{ entries: ["t1"], fromLine: 0 }, "fromLine is 0; it must be a whole number"],
-    [{ entries: ["t1"], toLine: -1 }, "toLine is -1"],
+    [{ query: "port", limit: -1 }, "limit is -1"],
     [{ entries: ["t1"], fromLine: 1.5 }, "fromLine is 1.5"],
     [{ entries: Array.from({ length: 11 }, (_, n) => `t${n}`) }, "the maximum is 10"],
     [{ entries: ["t1"], limit: 1 }, "limit works only with query"],
@@ -146,7 +141,6 @@ describe("wrong arguments say what to do", () => {
     ["u2", {}, "is not hidden"],
     ["c1", {}, "has no text"],
     ["t1", { fromLine: 400 }, "the entry has 300 lines"],
-    ["t1", { fromLine: 5, toLine: 4 }, "before fromLine"],
     ["t1", { around: "nothing like it" }, "The entry does not contain"],
   ] as const;
   test("names the entry or the part that cannot be opened", async () => {

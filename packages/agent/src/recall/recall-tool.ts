@@ -1,13 +1,13 @@
 import type { ImageContent, UserContent } from "@bonsai-agent/messages";
-import { FRAMES, framed, RECALL_TOOL, textPart } from "@bonsai-agent/messages/host";
+import { FRAMES, framed, RECALL_TOOL } from "@bonsai-agent/messages/host";
 import type { Session } from "@bonsai-agent/session";
 import { hiddenLookup, MASK_PLACEHOLDER } from "@bonsai-agent/session/host";
-import { foldedText, parseQuery, type ShownTerm } from "@bonsai-agent/session/search";
+import { parseQuery, type ShownTerm, termPlace } from "@bonsai-agent/session/search";
 import { z } from "zod";
 import type { AgentSettings } from "../settings.ts";
 import { shownCount } from "../tools/result-text.ts";
 import { defineTool, type Tool, type ToolExecution, type ToolResult } from "../tools/tool-registry.ts";
-import { openedText } from "./open-entry.ts";
+import { openedText, pieceAround } from "./open-entry.ts";
 import { type FindsEntries, findRecalled, type RankedEntry, type RecallScope } from "./recall-search.ts";
 import { displayId, type RecalledEntry, resolveIds } from "./recalled-entry.ts";
 
@@ -32,7 +32,6 @@ const parameters = z.object({
     .optional()
     .describe("Numbers of messages, or entry ids."),
   fromLine: whole.describe("First line of an entry; negative counts from its end."),
-  toLine: whole,
   around: z.string().optional().describe("Only the lines around this text."),
   limit: whole,
   branches: z.boolean().optional().describe("Also search other branches."),
@@ -59,42 +58,45 @@ export function recallTool(options: RecallToolOptions): Tool {
   });
 }
 
-/** @throws Error for arguments that contradict each other or are missing */
+/** @throws Error for arguments that contradict each other, are missing or are out of range */
 function checkInput(input: Input, { sessions: mayLookElsewhere }: AgentSettings["recall"]): void {
-  const { query, entries, fromLine, toLine, around, limit, sessions } = input;
-  if (query !== undefined && entries !== undefined)
-    throw new Error("Give query to search or entries to open, not both.");
-  if (query === undefined && entries === undefined)
-    throw new Error("Give query to search, or entries to open them by id.");
-  if (entries?.every((id) => id.trim() === ""))
-    throw new Error("entries is empty. Give ids, or search with query.");
-  if (entries !== undefined && entries.length > MAX_ENTRIES)
-    throw new Error(`entries has ${entries.length} ids; the maximum is ${MAX_ENTRIES}.`);
-  checkLines(input);
-  if (query !== undefined && (fromLine ?? toLine ?? around) !== undefined)
-    throw new Error(
-      "fromLine, toLine and around work only with entries. Search first, then open a hit with them.",
-    );
-  if (entries !== undefined && limit !== undefined) throw new Error("limit works only with query.");
-  if (around !== undefined && (fromLine ?? toLine) !== undefined)
-    throw new Error("Give either fromLine and toLine, or around.");
-  if (around === "") throw new Error("around is empty. Give a text from the entry.");
-  if (query !== undefined && parseQuery(query).terms.length === 0)
-    throw new Error(
+  const { query, entries, fromLine, around, limit, sessions } = input;
+  const problems: [isWrong: boolean, text: string][] = [
+    [query !== undefined && entries !== undefined, "Give query to search or entries to open, not both."],
+    [(query ?? entries) === undefined, "Give query to search, or entries to open them by id."],
+    [entries?.every((id) => id.trim() === "") === true, "entries is empty. Give ids, or search with query."],
+    [
+      (entries?.length ?? 0) > MAX_ENTRIES,
+      `entries has ${entries?.length} ids; the maximum is ${MAX_ENTRIES}.`,
+    ],
+    [
+      isNoNumber(fromLine, Number.MIN_SAFE_INTEGER),
+      `fromLine is ${fromLine}; it must be a whole number, not 0.`,
+    ],
+    [isNoNumber(limit, 1), `limit is ${limit}; it must be a whole number of 1 or more.`],
+    [(limit ?? 0) > MAX_HITS, `limit is ${limit}; the maximum is ${MAX_HITS}.`],
+    [
+      query !== undefined && (fromLine ?? around) !== undefined,
+      "fromLine and around work only with entries. Search first, then open a hit with them.",
+    ],
+    [entries !== undefined && limit !== undefined, "limit works only with query."],
+    [around !== undefined && fromLine !== undefined, "Give either fromLine or around."],
+    [around === "", "around is empty. Give a text from the entry."],
+    [
+      query !== undefined && parseQuery(query).terms.length === 0,
       "The query contains no word to search for. Give words, a path, a value or an error message.",
-    );
-  if (sessions === true && !mayLookElsewhere)
-    throw new Error(
+    ],
+    [
+      sessions === true && !mayLookElsewhere,
       "Cannot search other sessions: the setting recall.sessions is off. Search without sessions.",
-    );
+    ],
+  ];
+  const [, problem] = problems.find(([isWrong]) => isWrong) ?? [];
+  if (problem !== undefined) throw new Error(problem);
 }
 
-/** @throws Error for an invalid number of a line or of hits */
-function checkLines({ fromLine = 1, toLine = 1, limit = 1 }: Input): void {
-  for (const [name, value] of Object.entries({ fromLine, toLine, limit }))
-    if (!Number.isSafeInteger(value) || value === 0 || (value < 0 && name !== "fromLine"))
-      throw new Error(`${name} is ${value}; it must be a whole number of 1 or more.`);
-  if (limit > MAX_HITS) throw new Error(`limit is ${limit}; the maximum is ${MAX_HITS}.`);
+function isNoNumber(value = 1, min: number): boolean {
+  return !Number.isSafeInteger(value) || value < min || value === 0;
 }
 
 async function searched(
@@ -158,7 +160,9 @@ const MAX_ALSO = 5;
 
 function hitText({ entry, lines, also }: RankedEntry, terms: readonly ShownTerm[], head: string): string {
   const all = entry.text.split("\n");
-  const shown = lines.map((at) => `   ${at}: ${clippedLine(all[at - 1] ?? "", terms)}`);
+  const clippedLine = (line: string) =>
+    pieceAround(line, termPlace(line, terms).start, MAX_LINE_CHARS).text.trimEnd();
+  const shown = lines.map((at) => `   ${at}: ${clippedLine(all[at - 1] ?? "")}`);
   const others = also.slice(0, MAX_ALSO).map(displayId).join(", ");
   const more = also.length > MAX_ALSO ? ` and ${also.length - MAX_ALSO} more` : "";
   const size = all.length > lines.length ? [`   (${shownCount(all.length)} lines)`] : [];
@@ -171,17 +175,6 @@ function headOf({ who, time }: RecalledEntry, id: string): string {
   return [`[${displayId(id)}] ${who}`, ...(time === "" ? [] : [time])].join(", ");
 }
 
-/** Cuts a long line to the part around the rarest word of the query. */
-function clippedLine(text: string, terms: readonly ShownTerm[]): string {
-  if (text.length <= MAX_LINE_CHARS) return text.trimEnd();
-  const folded = foldedText(text);
-  const found = terms.filter((term) => folded.includes(term.text)).sort((a, b) => b.weight - a.weight);
-  const place = found[0] === undefined ? 0 : folded.indexOf(found[0].text);
-  const from = Math.max(0, Math.min(place - MAX_LINE_CHARS / 3, text.length - MAX_LINE_CHARS));
-  const part = textPart(text, from, from + MAX_LINE_CHARS);
-  return `${from > 0 ? "…" : ""}${part}${from + MAX_LINE_CHARS < text.length ? "…" : ""}`;
-}
-
 /** About the tokens that a provider counts for an image. */
 const IMAGE_TOKENS = 1_200;
 /** About 400 lines of code. A longer result would bring back what a compaction removed. */
@@ -190,7 +183,7 @@ const MAX_TOKENS = 4_000;
 const MIN_TOKENS = 200;
 
 function opened({ session, settings, home }: RecallToolOptions, input: Input): ToolResult {
-  const { entries = [], fromLine, toLine, around, branches = false } = input;
+  const { entries = [], fromLine, around, branches = false } = input;
   const ids = entries.map((id) => id.trim()).filter((id) => id !== "");
   const where = { session, home, branches, mayLookElsewhere: settings.sessions };
   const { found, problems } = resolveIds(ids, where);
@@ -208,7 +201,7 @@ function opened({ session, settings, home }: RecallToolOptions, input: Input): T
       continue;
     }
     try {
-      const { text, left, tokens } = openedText(entry, { fromLine, toLine, around }, share);
+      const { text, left, tokens } = openedText(entry.text, { fromLine, around }, share);
       const calledBy = entry.calledBy === undefined ? "" : `, called in [${displayId(entry.calledBy)}]`;
       texts.push(`${headOf(entry, id)}${calledBy}:\n${text}`);
       recalled.push(id);

@@ -138,8 +138,9 @@ function bestPlace(texts: readonly string[], terms: readonly ShownTerm[]): TextR
   for (const [text, whole] of texts.entries()) {
     const lines = whole.split("\n");
     if (line < lines.length) {
-      const start = lines.slice(0, line).reduce((sum, each) => sum + each.length + 1, 0);
-      return { text, ...termPlace(lines[line]!, terms, start) };
+      const before = lines.slice(0, line).reduce((sum, each) => sum + each.length + 1, 0);
+      const { start, end } = termPlace(lines[line]!, terms);
+      return { text, start: before + start, end: before + end };
     }
     line -= lines.length;
   }
@@ -147,11 +148,15 @@ function bestPlace(texts: readonly string[], terms: readonly ShownTerm[]): TextR
 }
 
 /** The first position of the rarest term in a line, if folding keeps the positions of characters. */
-function termPlace(line: string, terms: readonly ShownTerm[], start: number): TextRange {
+export function termPlace(line: string, terms: readonly ShownTerm[]): TextRange {
   const folded = foldedText(line);
-  const found = terms.filter(({ text }) => folded.includes(text)).sort((a, b) => b.weight - a.weight);
-  const at = start + (found[0] === undefined ? 0 : folded.indexOf(found[0].text));
-  return { start: at, end: at + (found[0]?.text.length ?? 0) };
+  const found = terms.filter(({ text }) => folded.includes(text));
+  const rarest = found.reduce((best, term) => (term.weight > best.weight ? term : best), {
+    text: "",
+    weight: 0,
+  });
+  const start = folded.indexOf(rarest.text);
+  return { start, end: start + rarest.text.length };
 }
 
 /** True if one of the texts contains each phrase. @param phrases folded */

@@ -1,4 +1,4 @@
-export type { SessionHit } from "./hits.ts";
+export { type SessionHit, termPlace } from "./hits.ts";
 export { bestLines, parseQuery, type ShownTerm } from "./query.ts";
 export { SearchThread } from "./search-thread.ts";
 export { type SearchFindings, SessionSearch } from "./session-search.ts";
