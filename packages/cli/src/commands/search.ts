@@ -15,13 +15,6 @@ import { age, count, counted } from "../views/numbers.ts";
 import { kindWord } from "../views/preview.ts";
 import { oneLine } from "../views/terminal-text.ts";
 
-const DEFAULT_LIMIT = 50;
-
-/** A hit of a search in one session. */
-interface EntryHit extends Pick<SessionHit, "entryId" | "type" | "role" | "snippet"> {
-  onActivePath: boolean;
-}
-
 /** @throws BonsaiError if the query begins with a session file */
 function rejectFile({ args: [first = "", ...words], io }: Invocation): void {
   if (words.length === 0 || !first.endsWith(".jsonl") || !existsSync(resolve(io.cwd, first))) return;
@@ -34,35 +27,38 @@ function rejectFile({ args: [first = "", ...words], io }: Invocation): void {
 /** Prints the matching entries of all sessions or of one session: best first, or in file order for an expression. */
 export async function run(invocation: Invocation): Promise<ExitCode | undefined> {
   const { options, output, io } = invocation;
-  const query = invocation.args.join(" ");
   const name = options.in;
   if (typeof name !== "string") rejectFile(invocation);
   const session =
     typeof name === "string" ? openSessionFile(sessionPath(name, invocation), invocation) : undefined;
   const secrets = printedSecrets(invocation, session);
   const found = await io.interruptible((signal) =>
-    withProgress(io, "Searching sessions", () => findings(invocation, { query, session, secrets, signal })),
+    withProgress(io, "Searching sessions", () => findings(invocation, { session, secrets, signal })),
   );
   if (found === undefined) return ExitCode.cancelled;
   reportUnsearched(invocation, found);
   if (options.redact !== false) learnFrom(secrets, found.hits);
   const hits = secrets.value(found.hits);
-  const active = new Set(session?.path().map(({ id }) => id));
-  const listed = session === undefined ? hits : hits.map((hit) => entryHit(hit, active));
+  const active = session && new Set(session.path().map(({ id }) => id));
   await output.list(
-    () => listed,
+    () => (active === undefined ? hits : hits.map((hit) => entryHit(hit, active))),
     () => {
-      const rows = hits.map((hit) => [
-        ...placeCells(hit, { session, active, nowMs: io.now() }),
-        ...hitCells(hit),
-      ]);
-      return hitsView(rows, { query, more: found.more, width: output.width });
+      if (hits.length === 0) return [["No matches for ", JSON.stringify(invocation.args.join(" ")), "."]];
+      const rows = hits.map((hit) => hitCells(hit, active, io.now()));
+      const columns = rows[0]!.map((_, at, { length }) => ({ flexible: at === length - 1 }));
+      const more = found.more ? span("  There are more: raise --limit.", "gray") : "";
+      return [
+        ...table(rows, { columns, width: output.width }),
+        [],
+        [span(counted(hits.length, "hit"), "bold"), more],
+      ];
     },
   );
   return undefined;
 }
 
-function entryHit({ entryId, type, role, snippet }: SessionHit, active: ReadonlySet<string>): EntryHit {
+/** A hit of a search in one session, as JSON. */
+function entryHit({ entryId, type, role, snippet }: SessionHit, active: ReadonlySet<string>) {
   return { entryId, type, ...(role !== undefined && { role }), snippet, onActivePath: active.has(entryId) };
 }
 
@@ -79,36 +75,20 @@ function reportUnsearched({ output }: Invocation, { unread, unindexed, files }: 
     });
 }
 
-/** The session, the entry and its age. In one session: the entry and its branch. */
-function placeCells(
-  hit: SessionHit,
-  { session, active, nowMs }: { session: Session | undefined; active: ReadonlySet<string>; nowMs: number },
+/** The session, the entry, its age and its text. In one session: the entry, its branch and its text. */
+function hitCells(
+  { file, entryId, timeMs, role, type, snippet }: SessionHit,
+  active: ReadonlySet<string> | undefined,
+  nowMs: number,
 ): Line[] {
-  const entry: Line = [span(hit.entryId, "gray")];
-  if (session !== undefined)
-    return [entry, [active.has(hit.entryId) ? span("●", "green") : span("○", "gray")]];
-  return [[span(sessionId(hit), "cyan")], entry, [span(age(hit.timeMs, nowMs), "gray")]];
-}
-
-/** The kind and the text of a hit. */
-function hitCells({ role, type, snippet }: SessionHit): Line[] {
+  // The beginning of the session's id in the file's name.
+  const session = basename(file, ".jsonl").replace(/^.*_/, "").slice(0, 8);
+  const entry = span(entryId, "gray");
   const kind = kindWord(role ?? type);
-  return [[span(kind, kindStyle(kind))], [oneLine(snippet)]];
-}
-
-/** One hit a line, then their number. */
-function hitsView(
-  rows: Line[][],
-  { query, more, width }: { query: string; more: boolean; width: number },
-): Line[] {
-  if (rows.length === 0) return [["No matches for ", JSON.stringify(query), "."]];
-  const columns = rows[0]!.map((_, at, { length }) => ({ flexible: at === length - 1 }));
-  const found = span(counted(rows.length, "hit"), "bold");
-  return [
-    ...table(rows, { columns, width }),
-    [],
-    [found, more ? span("  There are more: raise --limit.", "gray") : ""],
-  ];
+  const text = [[span(kind, kindStyle(kind))], [oneLine(snippet)]];
+  return active === undefined
+    ? [[span(session, "cyan")], [entry], [span(age(timeMs, nowMs), "gray")], ...text]
+    : [[entry], [active.has(entryId) ? span("●", "green") : span("○", "gray")], ...text];
 }
 
 /** Larger sessions would keep the user waiting. */
@@ -124,19 +104,13 @@ function learnFrom(secrets: SecretFilter, hits: readonly SessionHit[]): void {
   }
 }
 
-interface Search {
-  query: string;
-  session: Session | undefined;
-  secrets: SecretFilter;
-  signal: AbortSignal;
-}
-
 /** Undefined if the user stops the search. */
 async function findings(
   invocation: Invocation,
-  { query, session, secrets, signal }: Search,
+  { session, secrets, signal }: { session: Session | undefined; secrets: SecretFilter; signal: AbortSignal },
 ): Promise<SearchFindings | undefined> {
-  const { io, options, output } = invocation;
+  const { io, options, output, args } = invocation;
+  const query = args.join(" ");
   const search = new SessionSearch({
     home: bonsaiHome(io.env),
     index: agentCallSettings(invocation).index.enabled,
@@ -150,8 +124,8 @@ async function findings(
     return await search.find(
       worker ? { findTexts: (texts) => worker.find({ texts, name, signal }) } : query,
       {
-        scope: session?.file === undefined ? cwd : { sources: [{ file: session.file }] },
-        limit: typeof options.limit === "number" ? options.limit : DEFAULT_LIMIT,
+        scope: session === undefined ? cwd : { session },
+        ...(typeof options.limit === "number" && { limit: options.limit }),
         secrets: options.redact === false ? new SecretFilter([], false) : secrets,
         signal,
       },
@@ -177,9 +151,4 @@ function searchExpression(query: string): RegExp {
       cause,
     });
   }
-}
-
-/** The beginning of the session's id in the file's name. */
-function sessionId({ file }: SessionHit): string {
-  return basename(file, ".jsonl").replace(/^.*_/, "").slice(0, 8);
 }

@@ -1,6 +1,6 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import type { ThreadFindOptions, ThreadReply, ThreadRequest, ThreadTask } from "./search-worker.ts";
+import type { ThreadFindOptions, ThreadReply, ThreadRequest } from "./search-worker.ts";
 import type { FindOptions, IndexState, SearchFindings, SessionSearchOptions } from "./session-search.ts";
 
 /** The program of the thread, beside this file: in the sources, in `dist` and in a bundle. A bundler finds whole names only. */
@@ -11,8 +11,6 @@ const PROGRAMS: Record<string, string> = {
 };
 const KIND = extname(import.meta.url);
 const EXEC_ARGV = KIND === ".ts" ? ["--conditions=@bonsai-agent/source", "--no-warnings"] : [];
-
-type CallOptions = Pick<FindOptions, "signal">;
 
 interface OpenRequest {
   resolve: (value: unknown) => void;
@@ -36,14 +34,14 @@ export class SearchThread {
   /** As `SessionSearch.find`. @throws the same, and the error that ended the thread */
   async find(
     query: string,
-    { signal, ...options }: ThreadFindOptions & CallOptions = {},
+    { signal, ...options }: ThreadFindOptions & Pick<FindOptions, "signal"> = {},
   ): Promise<SearchFindings> {
-    return (await this.#request({ find: query, options }, { signal })) as SearchFindings;
+    return (await this.#request({ query, options }, signal)) as SearchFindings;
   }
 
   /** As `SessionSearch.catchUp` for all recorded sessions. @throws the same, and the error that ended the thread */
   async catchUp(): Promise<IndexState> {
-    return (await this.#request("catchUp", {})) as IndexState;
+    return (await this.#request({})) as IndexState;
   }
 
   /** Ends the thread at once. Open requests fail; the next request starts a new thread. */
@@ -51,22 +49,26 @@ export class SearchThread {
     this.#end(new Error("The search was closed."));
   }
 
-  async #request(task: ThreadTask, { signal }: CallOptions): Promise<unknown> {
+  async #request(
+    task: { query?: string; options?: ThreadFindOptions },
+    signal?: AbortSignal,
+  ): Promise<unknown> {
     signal?.throwIfAborted();
-    const worker = this.#running();
+    this.#worker ??= this.#start();
+    const worker = this.#worker;
+    const post = (request: ThreadRequest) => worker.postMessage(request);
     worker.ref();
     const id = ++this.#lastId;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#open.set(id, { resolve, reject });
     const abort = () => {
-      worker.postMessage({ id, task: "abort" } satisfies ThreadRequest);
-      this.#open.get(id)?.reject(signal?.reason);
+      post({ id, isAborted: true });
+      reject(signal?.reason);
     };
-    const answered = new Promise((resolve, reject) => {
-      this.#open.set(id, { resolve, reject });
-    });
     signal?.addEventListener("abort", abort, { once: true });
-    worker.postMessage({ id, task } satisfies ThreadRequest);
+    post({ id, ...task });
     try {
-      return await answered;
+      return await promise;
     } finally {
       signal?.removeEventListener("abort", abort);
       this.#open.delete(id);
@@ -74,27 +76,19 @@ export class SearchThread {
     }
   }
 
-  #running(): Worker {
-    if (this.#worker !== undefined) return this.#worker;
-    const { onNotice: _, ...options } = this.#options;
-    const program = new URL(PROGRAMS[KIND]!, import.meta.url);
-    const worker = new Worker(program, { workerData: options, execArgv: EXEC_ARGV });
-    worker.on("message", (reply: ThreadReply) => this.#receive(reply));
+  #start(): Worker {
+    const { onNotice, ...workerData } = this.#options;
+    const worker = new Worker(new URL(PROGRAMS[KIND]!, import.meta.url), { workerData, execArgv: EXEC_ARGV });
+    worker.on("message", (reply: ThreadReply) => {
+      if ("notice" in reply) return onNotice?.(reply.notice);
+      const request = this.#open.get(reply.id);
+      if (reply.problem === undefined) request?.resolve(reply.value);
+      else request?.reject(new Error(reply.problem));
+    });
     worker.on("error", (error) => {
       if (worker === this.#worker) this.#end(error);
     });
-    this.#worker = worker;
     return worker;
-  }
-
-  #receive(reply: ThreadReply): void {
-    if ("notice" in reply) {
-      this.#options.onNotice?.(reply.notice);
-      return;
-    }
-    const request = this.#open.get(reply.id);
-    if ("problem" in reply) request?.reject(new Error(reply.problem));
-    else request?.resolve(reply.value);
   }
 
   #end(error: unknown): void {

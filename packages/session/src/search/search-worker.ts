@@ -1,61 +1,38 @@
 import { parentPort, workerData } from "node:worker_threads";
-import {
-  type FindOptions,
-  type SearchNotice,
-  type SearchScope,
-  SessionSearch,
-  type SessionSearchOptions,
-} from "./session-search.ts";
+import { type FindOptions, type SearchNotice, type SearchScope, SessionSearch } from "./session-search.ts";
 
 // The program of a `SearchThread`.
 
 /** Options that can be sent to a thread: an open session is in the memory of its own thread only. */
-export type ThreadFindOptions = Pick<
-  FindOptions,
-  "limit" | "perSession" | "entryIds" | "budgetMs" | "requiresPhrases"
-> & {
+export type ThreadFindOptions = Omit<FindOptions, "scope" | "secrets" | "signal"> & {
   scope?: Pick<SearchScope, "cwd" | "folder"> & { sources?: readonly { file: string }[] };
 };
 
-export type ThreadTask = "catchUp" | { find: string; options: ThreadFindOptions };
+/** A search, without a query an update of the index, or the end of an earlier request. */
+export type ThreadRequest = { id: number } & (
+  | { query?: string; options?: ThreadFindOptions }
+  | { isAborted: true }
+);
 
-export interface ThreadRequest {
-  id: number;
-  task: ThreadTask | "abort";
-}
+export type ThreadReply = { notice: SearchNotice } | { id: number; value?: unknown; problem?: string };
 
-export type ThreadReply =
-  | { id: number; value: unknown }
-  | { id: number; problem: string }
-  | { notice: SearchNotice };
-
-const port = parentPort!;
 const running = new Map<number, AbortController>();
-const search = new SessionSearch({
-  ...(workerData as SessionSearchOptions),
-  onNotice: (notice) => reply({ notice }),
-});
+const reply = (message: ThreadReply) => parentPort!.postMessage(message);
+const search = new SessionSearch({ ...workerData, onNotice: (notice) => reply({ notice }) });
 
-port.on("message", ({ id, task }: ThreadRequest) => {
-  if (task === "abort") running.get(id)?.abort();
-  else void answer(id, task);
-});
-
-async function answer(id: number, task: ThreadTask): Promise<void> {
+parentPort!.on("message", async (request: ThreadRequest) => {
+  const { id } = request;
+  if ("isAborted" in request) return running.get(id)?.abort();
   const controller = new AbortController();
+  const { signal } = controller;
   running.set(id, controller);
   try {
-    const { signal } = controller;
+    const { query, options } = request;
     const value =
-      task === "catchUp" ? await search.catchUp() : await search.find(task.find, { ...task.options, signal });
+      query === undefined ? await search.catchUp() : await search.find(query, { ...options, signal });
     reply({ id, value });
   } catch (error) {
     reply({ id, problem: (error as Error).message });
-  } finally {
-    running.delete(id);
   }
-}
-
-function reply(message: ThreadReply): void {
-  port.postMessage(message);
-}
+  running.delete(id);
+});
