@@ -5,8 +5,6 @@ import { makeFolder } from "../store/new-file.ts";
 
 /** Raised if tables, tokens or indexed texts change. The name contains it: each version has an index of its own. */
 const FORMAT = 5;
-/** "BNSX" */
-const APPLICATION = 0x424e5358;
 const NAME = `search-${FORMAT}.db`;
 /** Readers take milliseconds, and a writer's commit too. */
 export const BUSY_MS = 1000;
@@ -31,8 +29,6 @@ const SCHEMA = `
   );
   CREATE VIRTUAL TABLE part USING fts5 (text, content='word', content_rowid='id', detail=none, tokenize='trigram');
   INSERT INTO text (text, rank) VALUES ('hashsize', ${1 << 24}), ('automerge', 16);
-  PRAGMA application_id = ${APPLICATION};
-  PRAGMA user_version = ${FORMAT};
 `;
 
 /** The folder of the index. */
@@ -59,7 +55,7 @@ function keepPrivate(path: string, mode: number): void {
 /** SQLite's name for a database without a file. */
 export const MEMORY = ":memory:";
 
-/** Opens an index, or makes an empty one, with mode 0600. @throws what SQLite throws, also for a file that is no index of this version */
+/** Opens an index, or makes an empty one, with mode 0600. @throws what SQLite throws, also for a file that is no index */
 export function openDatabase(file: string): DatabaseSync {
   if (file !== MEMORY) {
     closeSync(openSync(file, "a", 0o600));
@@ -72,9 +68,11 @@ export function openDatabase(file: string): DatabaseSync {
     database.exec(
       `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = NORMAL; PRAGMA cache_spill = OFF; PRAGMA cache_size = -16000`,
     );
-    if (pragma(database, "page_count") === 0) createTables(database);
-    if (pragma(database, "user_version") !== FORMAT || pragma(database, "application_id") !== APPLICATION)
-      throw new Error(`${file} is not an index of this version`);
+    if (isEmpty(database)) {
+      database.exec("BEGIN IMMEDIATE");
+      // Another process may have been quicker.
+      database.exec(isEmpty(database) ? `${SCHEMA} COMMIT` : "ROLLBACK");
+    }
     // Fails if a table is missing.
     database.prepare("SELECT 1 FROM entry, file, text, word, part");
     return database;
@@ -84,15 +82,8 @@ export function openDatabase(file: string): DatabaseSync {
   }
 }
 
-function createTables(database: DatabaseSync): void {
-  database.exec("BEGIN IMMEDIATE");
-  // Another process may have been quicker.
-  const isEmpty = pragma(database, "user_version") === 0;
-  database.exec(isEmpty ? `${SCHEMA} COMMIT` : "ROLLBACK");
-}
-
-function pragma(database: DatabaseSync, name: string): unknown {
-  return database.prepare(`PRAGMA ${name}`).get()![name];
+function isEmpty(database: DatabaseSync): boolean {
+  return database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined;
 }
 
 /** Loads SQLite at the first use: it costs milliseconds. Hides the warning of Node 22 that it is experimental. */

@@ -36,7 +36,7 @@ export interface TextRange {
 const MAX_TERMS = 96;
 const MAX_CHARACTERS = 4000;
 /** Tuned on `search-quality.bench.ts`. */
-const WEIGHT = { word: 1, neighbours: 0.3, phrase: 2, name: 3, partOfName: 0.5 };
+const WEIGHT = { word: 1, neighbours: 0.3, phrase: 2, name: 3 };
 /** A path, an identifier of several words or a value. It rarely has two meanings. */
 const NAME = /[\p{L}\p{N}][_./\\:@#-]+[\p{L}\p{N}]|\p{Ll}\p{Lu}/u;
 /** The share of a word that its other forms begin with, and the minimum length of this part. */
@@ -62,10 +62,9 @@ export function parseQuery(query: string, requiresPhrases = true): Query {
       add({ text: phraseOf(words), weight: WEIGHT.phrase, isRequired: requiresPhrases, shown });
     }
     if (isName) add({ text: phraseOf(words), weight: WEIGHT.name, shown: bareName(token!) });
-    const weight = isName ? WEIGHT.partOfName : WEIGHT.word;
     for (const word of words) {
       if (last !== undefined) add({ text: `${last} ${word}`, weight: WEIGHT.neighbours });
-      add({ text: word, weight, ...partOf(word) });
+      add({ text: word, weight: WEIGHT.word, ...partOf(word) });
       last = word;
     }
   }

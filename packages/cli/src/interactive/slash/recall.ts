@@ -95,14 +95,14 @@ class Recall {
     });
   }
 
-  #preview(hit: Hit, width: number): string[] {
+  #preview({ entry: { entryId, who, time, text }, lines: [first = 1] }: Hit, width: number): string[] {
     const { style } = this.#context.screen.theme;
-    const { entryId, text } = hit.entry;
     const reason = hiddenLookup(this.#session)(entryId)?.reason ?? "on another branch";
-    const from = Math.max(0, firstLine(hit) - LINES_BEFORE);
+    const from = Math.max(0, first - 1 - LINES_BEFORE);
     const around = text.split("\n").slice(from, from + PREVIEW_LINES);
+    const title = `${entryId.slice(0, 8)} ${oneLine(who, 60)} ${time}, ${reason}`;
     return [
-      ...textLines(`${titleOf(hit)}, ${reason}`, width).map(style.muted),
+      ...textLines(title, width).map(style.muted),
       ...textLines(textHead(around.join("\n"), PREVIEW_CHARS), width),
     ];
   }
@@ -135,13 +135,4 @@ const MAX_WHO = 24;
 function bestLines({ entry, lines }: Hit): string {
   const all = entry.text.split("\n");
   return lines.map((line) => oneLine(all[line - 1] ?? "", 200)).join(" … ");
-}
-
-/** From 0. */
-function firstLine({ lines: [first = 1] }: Hit): number {
-  return first - 1;
-}
-
-function titleOf({ entry: { entryId, who, time } }: Hit): string {
-  return `${entryId.slice(0, 8)} ${oneLine(who, 60)} ${time}`;
 }
