@@ -12,7 +12,8 @@ import {
 } from "../details.ts";
 import type { CompactionPlan } from "../plan/cut.ts";
 import { originalMessage } from "../plan/view.ts";
-import { outcomesAfter } from "../record/outcomes.ts";
+import { markFixed } from "../record/marks.ts";
+import { trackOutcomes } from "../record/outcomes.ts";
 import { isNumber, termsIn, textsIn } from "../record/sentence.ts";
 import {
   clippedClosings,
@@ -95,14 +96,15 @@ function withMessages(
 ): SpanRecord {
   const isLastOpen = following[0] !== undefined && !isUserMessage(following[0].message);
   const { said, closings, turns, unanswered } = statementsIn(messages, record, isLastOpen);
+  const { outcomes, closed } = trackOutcomes(record, messages, following);
   return {
     ...record,
     turns,
     unanswered,
     words: joinedWords(record.words, said),
-    closings: [...record.closings, ...closings],
+    closings: markFixed([...record.closings, ...closings], messages, closed),
     terms: termsAfter(record.terms, messages),
-    outcomes: outcomesAfter(record.outcomes, messages, following),
+    outcomes,
   };
 }
 

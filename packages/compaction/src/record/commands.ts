@@ -156,7 +156,7 @@ const INTERPRETER = /^(?:node|python[\d.]*|bash|sh|zsh|ruby|perl|php|tsx|ts-node
 const WRAPPER =
   /^(?:(?:sudo|doas|env|time|nohup|nice|exec|stdbuf|setsid|g?timeout|xargs)(?: -[ugs] \S+| -\S+| \w+=\S*| \d[\d.]*[smhd]?)* )+/;
 const RUNNER =
-  /^(?:npx|bunx|uvx|(?:pnpm|npm|yarn|bundle) exec|(?:pnpm|yarn) dlx|(?:poetry|uv|pipenv|pdm|hatch|conda) run)(?: -\S+)* /;
+  /^(?:npx|bunx|uvx|(?:pnpm|npm|yarn|bundle) exec|(?:pnpm|yarn) dlx|(?:poetry|uv|pipenv|pdm|hatch|conda) run|python[\d.]* -m)(?: -\S+)* /;
 
 function readCommand(written: SimpleCommand): Command {
   const whole = from(written, WRAPPER);
@@ -229,6 +229,16 @@ export function covers(passed: Command, failed: Command): boolean {
     from = place + 1;
     return place >= 0;
   });
+}
+
+/** The new argument of a passed check that the error line of the failed one names: `pytest` failed in `a.py`, `pytest a.py` passed. */
+export function checkedPart(passed: Command, failed: Command, line: string): string | undefined {
+  if (passed.identity[0] !== failed.identity[0] || !passed.isCheck) return undefined;
+  return passed.identity
+    .slice(1)
+    .filter((word) => !failed.identity.includes(word))
+    .map((word) => word.replace(/^[\W_]+|[\W_]+$/g, ""))
+    .find((name) => name.length > 3 && line.includes(name));
 }
 
 /** True for equal words, and if `outer` is a folder or file that contains `inner`. */

@@ -34,25 +34,48 @@ const DECISIVE = [
 ];
 /** Lines around the error: notes of wrappers, stack frames, progress. */
 const NOISE =
-  /^(?:npm (?:warn|notice|(?:ERR!|error) (?:code |path |command |A complete |Lifecycle |errno ))|pnpm: |yarn run|error Command failed|ELIFECYCLE|make(?:\[\d+\])?: |at .{1,300}[():]|at \S+:\d+|File "|Debugger |\(node:|\(Use `node|node:internal|\^|>|\d+ ?\||=+ |-{3,}|✓|√|✔|ok\b|PASS\b|(?:\S+ )?(?:INFO|DEBUG|TRACE|WARN(?:ING)?)\b|warning\b|\[?(?:exit code|command exited)|error: (?:aborting due to|could not compile|test failed, to rerun|linker command failed)|To see|FAILURE: Build failed|For more|Some errors have|Traceback )|\bld returned \d|\b0 (?:errors?|failed|failures)\b/i;
+  /^(?:npm (?:warn|notice|(?:ERR!|error) (?:code |path |command |A complete |Lifecycle |errno ))|pnpm: |yarn run|error Command failed|ELIFECYCLE|make(?:\[\d+\])?: |at .{1,300}[():]|at \S+:\d+|File "|Debugger |\(node:|\(Use `node|node:internal|\^|>|\d+ ?\||=+ |-{3,}|✓|√|✔|ok\b|PASS\b|(?:\S+ )?(?:INFO|DEBUG|TRACE|WARN(?:ING)?)\b|warning\b|\[?(?:exit code|command exited)|error: (?:aborting due to|could not compile|test failed, to rerun|linker command failed)|To see|FAILURE: Build failed|For more|Some errors have|Traceback |w: )|[{;]$|^[\w.$]{1,60}\(.{0,300}\)$|\bPASS(?:ED)?$|\bld returned \d|\b0 (?:errors?|failed|failures)\b/i;
 
 /**
- * The line of a program's output that names its error, by its shape, with the place in the next lines; else the last
- * specific line, if `hasExitCode`.
+ * The line of a program's output that names its error, by its shape, with the place in the next lines, and after the
+ * name of the failing test; else the last specific line, if `hasExitCode`.
  */
-export function decisiveLine(lines: readonly string[], hasExitCode: boolean): string | undefined {
+export function decisiveLine(
+  lines: readonly string[],
+  { command, hasExitCode }: { command: string; hasExitCode: boolean },
+): string | undefined {
   const all = lines.filter((line) => !NOISE.test(line) && !EXIT_LINE.test(line));
   const naming = all.filter((line) => !isCount(line));
   const telling = naming.some((line) => DECISIVE.some((shape) => shape.test(line))) ? naming : all;
+  const test = failedTest(lines);
+  const named = (line: string) =>
+    test === undefined || FAILED_TEST.test(line) || `${command} ${line}`.includes(test)
+      ? line
+      : `${test}: ${line}`;
   for (const shape of DECISIVE) {
     const fits = (line: string) => shape.test(line);
     // A compiler's first error causes the later ones. The last thrown error is the outcome of the earlier ones.
     const isLast = shape === RAISED_ERROR || shape === MENTIONED;
     const at = isLast ? telling.findLastIndex(fits) : telling.findIndex(fits);
-    if (at >= 0) return `${telling[at]} ${nextLine(telling, at)}`;
+    if (at >= 0) return named(`${telling[at]} ${nextLine(telling, at)}`);
   }
   return hasExitCode ? (all.findLast((line) => namesIn(line).length > 0) ?? all.at(-1)) : undefined;
 }
+
+/** The first failing test, as test runners print it. */
+export function failedTest(lines: readonly string[]): string | undefined {
+  for (const line of lines) {
+    const name = FAILED_TEST.exec(line)
+      ?.slice(1)
+      .find((group) => group !== undefined);
+    if (name !== undefined && namesIn(name).length > 0) return name;
+  }
+  return undefined;
+}
+
+/** `--- FAIL: TestA`, `FAILED a.py::test_b`, `test a::b ... FAILED`, `ATest > b FAILED`, `1) ATest::b`, `Failed A.B [42 ms]`. */
+const FAILED_TEST =
+  /^(?:--- )?(?:FAIL(?:ED)?|ERROR):? (\S{3,80})|^(?:test )?(\S.{1,78}?)(?: \.\.\.)? FAILED$|^(?:✗|✖|×|✘|●|not ok \d+|\d+\)) (\S{3,80})|^\S{1,20} (\S{3,80}) \[[<\d., ]{1,9}m?s\]$/;
 
 /** The next line, if a line ends in a colon and so announces it, or if only the next lines name the place. */
 function nextLine(lines: readonly string[], at: number): string {

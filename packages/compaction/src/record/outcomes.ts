@@ -1,11 +1,12 @@
 import { contentText, estimateTokens, type Message, type ToolCall } from "@bonsai-agent/messages";
 import { CallPairs, recalledIds } from "@bonsai-agent/messages/host";
-import type { FailedCommand, Outcomes } from "../details.ts";
+import type { FailedCommand, Outcomes, SpanRecord } from "../details.ts";
 import {
   actsByTool,
   asksOnly,
   type Command,
   type CommandGroup,
+  checkedPart,
   covers,
   isCommit,
   isIrreversible,
@@ -13,9 +14,10 @@ import {
   writtenCommand,
 } from "./commands.ts";
 import { EXIT_LINE } from "./error-line.ts";
+import { type ClosedFailure, fixedMark, isMarked } from "./marks.ts";
 import { failureLine, linesOf, type RunResult, reportsFailure, resultOf } from "./run-result.ts";
 import { clippedLine, contentWords, isMeasure, termsIn, textsIn } from "./sentence.ts";
-import type { SourceMessage } from "./statements.ts";
+import { isUserMessage, type SourceMessage } from "./statements.ts";
 import { afterTodos, boxesOf, type ListedTodo, listOf } from "./todos.ts";
 
 /** Maximum length of each list; the oldest are dropped first. */
@@ -32,25 +34,42 @@ export function outcomesAfter(
   messages: readonly SourceMessage[],
   following: readonly SourceMessage[] = [],
 ): Outcomes {
-  const tracker = new OutcomeTracker(earlier);
+  return trackOutcomes({ outcomes: earlier, turns: 0 }, messages, following).outcomes;
+}
+
+/** Extends the outcomes like {@link outcomesAfter}, and also returns the failures that the messages close. */
+export function trackOutcomes(
+  { outcomes, turns }: Pick<SpanRecord, "outcomes" | "turns">,
+  messages: readonly SourceMessage[],
+  following: readonly SourceMessage[],
+): { outcomes: Outcomes; closed: readonly ClosedFailure[] } {
+  const tracker = new OutcomeTracker(outcomes, turns);
   for (const message of messages) tracker.read(message);
   tracker.adds = false;
   for (const message of following) tracker.read(message);
-  return tracker.outcomes;
+  return tracker;
 }
 
 class OutcomeTracker {
   adds = true;
   outcomes: Outcomes;
+  readonly closed: ClosedFailure[] = [];
+  #turn: number;
+  #at = -1;
+  /** The index of the first passed check after each failure, by its entry. */
+  readonly #passedAfter = new Map<string, number>();
   readonly #calls = new CallPairs();
   /** The parsed commands of each key. */
   readonly #read = new Map<string, readonly Command[]>();
 
-  constructor(earlier: Outcomes) {
+  constructor(earlier: Outcomes, turns: number) {
     this.outcomes = earlier;
+    this.#turn = turns;
   }
 
   read({ message, entryId }: SourceMessage): void {
+    this.#at += 1;
+    if (isUserMessage(message)) this.#turn += 1;
     const call = this.#calls.add(message)?.call;
     if (recalledIds(message) !== undefined) return;
     const command = commandIn(message, call);
@@ -103,15 +122,39 @@ class OutcomeTracker {
 
   #passed({ folder, ...passed }: Command): void {
     const [again] = this.#commandsOf(keyOf(passed));
-    if (again !== undefined) this.#close((part) => covers(again, part), folder);
+    if (again === undefined) return;
+    for (const { entryId = "" } of this.outcomes.failing)
+      if (again.isCheck && !this.#passedAfter.has(entryId)) this.#passedAfter.set(entryId, this.#at);
+    this.#checkAgain(again, folder);
+    this.#close((part) => covers(again, part), folder);
+  }
+
+  /** Marks failures whose error another check has checked again. */
+  #checkAgain(passed: Command, folder: string | undefined): void {
+    const failing = this.outcomes.failing.map((failed) => {
+      if (isMarked(failed.line) || !isSameFolder(folder, failed.folder)) return failed;
+      const parts = this.#commandsOf(failed.key).map((part) => checkedPart(passed, part, failed.line));
+      const part = parts.find((name) => name !== undefined);
+      if (part === undefined) return failed;
+      this.#addClosed(failed, part);
+      return { ...failed, line: `${failed.line} ${fixedMark(this.#turn)}` };
+    });
+    this.outcomes = { ...this.outcomes, failing };
+  }
+
+  #addClosed(failed: FailedCommand, part?: string): void {
+    if (isMarked(failed.line)) return;
+    const until = this.#passedAfter.get(failed.entryId ?? "") ?? this.#at;
+    this.closed.push({ failed, part, until, turn: this.#turn });
   }
 
   /** Removes parts from the failed commands of a folder. */
-  #close(isClosed: (part: Command) => boolean, folder: string | undefined): void {
+  #close(isClosed: (part: Command) => boolean, folder: string | undefined, closes = true): void {
     const failing = this.outcomes.failing.flatMap((failed): FailedCommand[] => {
       const parts = this.#commandsOf(failed.key);
       const left = isSameFolder(folder, failed.folder) ? parts.filter((part) => !isClosed(part)) : parts;
       if (left.length === parts.length) return [failed];
+      if (closes && left.length === 0) this.#addClosed(failed);
       // The quoted line may belong to a removed part.
       return left.length === 0 ? [] : [{ ...failed, key: left.map(keyOf).join(" && "), line: "" }];
     });
@@ -125,7 +168,7 @@ class OutcomeTracker {
   }
 
   #failed(commands: readonly Command[], result: RunResult, entryId: string | undefined): void {
-    const line = failureLine(result);
+    const line = failureLine(result, commands.map(keyOf).join(" "));
     if (!this.adds || commands.length === 0 || (line === undefined && !result.hasExitCode)) return;
     this.#addFailed(commands, { line: line ?? "", entryId });
   }
@@ -134,7 +177,7 @@ class OutcomeTracker {
     const keys = new Set(commands.map(keyOf));
     const { folder } = commands.at(-1)!;
     // The newest failure of a part replaces an older one, also one of another chain.
-    this.#close((part) => keys.has(keyOf(part)), folder);
+    this.#close((part) => keys.has(keyOf(part)), folder, false);
     const failed = { key: clippedLine([...keys].join(" && "), MAX_KEY_CHARS), folder, ...how };
     const failing = [...this.outcomes.failing, failed].slice(-MAX_KEPT.failing);
     this.outcomes = { ...this.outcomes, failing };
@@ -257,7 +300,7 @@ function commandRun(written: string, result: RunResult, entryId: string | undefi
   const groups = readCommands(written);
   const isFailed = groupStates(groups, result).some(([, state]) => state === "failed");
   const state = isFailed && result.state !== "aborted" ? "failed" : result.state;
-  const line = state === "failed" ? failureLine(result) : undefined;
+  const line = state === "failed" ? failureLine(result, written) : undefined;
   const folder = groups.at(-1)?.commands.at(-1)?.folder;
   return {
     command: clippedLine(written.replace(FOLDER_CHANGE, ""), MAX_COMMAND_CHARS),

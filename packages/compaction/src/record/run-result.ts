@@ -102,7 +102,7 @@ export function reportsFailure(lines: readonly string[]): boolean {
   return lines.some((line) => [SAYS_FAILED, PLACED_ERROR, RAISED_ERROR].some((shape) => shape.test(line)));
 }
 
-export function failureLine({ lines, hasExitCode }: RunResult): string | undefined {
-  const line = decisiveLine(lines, hasExitCode);
+export function failureLine({ lines, hasExitCode }: RunResult, command: string): string | undefined {
+  const line = decisiveLine(lines, { command, hasExitCode });
   return line && clippedLine(line, MAX_LINE_CHARS.shown);
 }

@@ -1,4 +1,5 @@
 import { estimateTokens } from "@bonsai-agent/messages";
+import { withoutMarks } from "./marks.ts";
 import { contentWords, countEach, normalForm, sentencesOf, termsIn } from "./sentence.ts";
 
 /** The budget of one kind of texts. */
@@ -181,7 +182,8 @@ function sentencesIn(texts: readonly string[], focus = ""): Sentence[] {
 }
 
 /** The words, terms and numbers of a sentence, each with its information besides rarity. */
-function partsOf(sentence: string): Map<string, number> {
+function partsOf(marked: string): Map<string, number> {
+  const sentence = withoutMarks(marked);
   const form = normalForm(sentence);
   // The whole form counts as one word, so only repeated sentences have no information.
   const parts = new Map(Array.from([form, ...contentWords(sentence)], (word) => [word, 0]));

@@ -22,6 +22,7 @@ import {
 } from "@bonsai-agent/messages/host";
 import { counted } from "@bonsai-agent/messages/numbers";
 import type { Closing, SaidMessage, SpanRecord, UserWords } from "../details.ts";
+import { isMarked } from "./marks.ts";
 import { fileMark, PASTED, withoutPastes } from "./pasted.ts";
 import { type SelectionOptions, selectedTexts } from "./selection.ts";
 import {
@@ -263,6 +264,8 @@ const WORDS =
 const CONVERSATION =
   "The user's messages in order and word for word, each with its number. Lines marked agent quote parts of the agent's answers; their number is that of the user's message before them. They are a record: at most the latest request is open. A later statement overrides an earlier one.";
 
+const MARKS = 'A note such as "fixed in 5", in brackets, follows a sentence that is outdated since message 5.';
+
 interface WordLinesOptions {
   /** The entry to omit, because the context shows it word for word elsewhere. */
   without?: string | undefined;
@@ -283,7 +286,8 @@ export function wordLines({ said, leftOut }: UserWords, options: WordLinesOption
     ...closings.map((closing) => ({ turn: closing.turn, line: closingLine(closing, namesEntries) })),
   ];
   placed.sort((a, b) => a.turn - b.turn);
-  const introduction = closings.length === 0 ? WORDS : CONVERSATION;
+  const opening = closings.length === 0 ? WORDS : CONVERSATION;
+  const introduction = placed.some(({ line }) => isMarked(line)) ? `${opening} ${MARKS}` : opening;
   return [introduction, ...(leftOut === 0 ? [] : [others]), ...placed.map(({ line }) => line)];
 }
 

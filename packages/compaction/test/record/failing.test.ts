@@ -22,7 +22,7 @@ const LINES: ReadonlyArray<[command: string, output: string, line: string]> = [
   [
     "go test ./...",
     "--- FAIL: TestX\n    a_test.go:12: got 3, want 4\nFAIL\nFAIL\tx/y\t0.01s",
-    "a_test.go:12: got 3, want 4",
+    "TestX: a_test.go:12: got 3, want 4",
   ],
   [
     "python app.py",
