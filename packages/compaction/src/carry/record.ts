@@ -4,7 +4,9 @@ import { type Entry, type ProjectionItem, project, type Session } from "@bonsai-
 import { UndoneCompactions } from "@bonsai-agent/session/host";
 import {
   besideOf,
+  type Closing,
   emptyRecord,
+  type SaidMessage,
   type SpanRecord,
   storedDetails,
   type TermIndex,
@@ -14,6 +16,7 @@ import type { CompactionPlan } from "../plan/cut.ts";
 import { originalMessage } from "../plan/view.ts";
 import { markFixed } from "../record/marks.ts";
 import { trackOutcomes } from "../record/outcomes.ts";
+import { markReplaced } from "../record/replaced.ts";
 import { isNumber, termsIn, textsIn } from "../record/sentence.ts";
 import {
   clippedClosings,
@@ -97,15 +100,36 @@ function withMessages(
   const isLastOpen = following[0] !== undefined && !isUserMessage(following[0].message);
   const { said, closings, turns, unanswered } = statementsIn(messages, record, isLastOpen);
   const { outcomes, closed } = trackOutcomes(record, messages, following);
+  const words = joinedWords(record.words, said);
+  const all = markFixed([...record.closings, ...closings], messages, closed);
+  const marked = withReplaced({ said: words.said, closings: all }, statementsIn(following, { turns }));
   return {
     ...record,
     turns,
     unanswered,
-    words: joinedWords(record.words, said),
-    closings: markFixed([...record.closings, ...closings], messages, closed),
+    words: { ...words, said: marked.said },
+    closings: marked.closings,
     terms: termsAfter(record.terms, messages),
     outcomes,
   };
+}
+
+type Statements = Pick<ReturnType<typeof statementsIn>, "said" | "closings">;
+
+/** Marks the sentences that a later statement replaces, also one after the span. */
+function withReplaced(own: Statements, later: Statements): Statements {
+  const all = [own, later]
+    .flatMap(({ said, closings }) => [
+      ...said.map((statement) => ({ statement, isUser: true })),
+      ...closings.filter(({ by }) => by === undefined).map((statement) => ({ statement, isUser: false })),
+    ])
+    .filter(({ statement }) => !statement.isOnBranch);
+  all.sort((a, b) => a.statement.turn - b.statement.turn || Number(b.isUser) - Number(a.isUser));
+  const texts = markReplaced(all.map(({ statement: { text, turn }, isUser }) => ({ text, turn, isUser })));
+  const marked = new Map(all.map(({ statement }, at) => [statement, texts[at]!]));
+  const withMarks = <Item extends SaidMessage | Closing>(items: readonly Item[]) =>
+    items.map((item) => ({ ...item, text: marked.get(item) ?? item.text }));
+  return { said: withMarks(own.said), closings: withMarks(own.closings) };
 }
 
 /** Adds the record of a branch. Its irreversible commands still count; its failures and to-dos do not. */

@@ -9,6 +9,10 @@ export function fixedMark(turn: number): string {
   return `[fixed in ${turn}]`;
 }
 
+export function replacedMark(turn: number): string {
+  return `[replaced in ${turn}]`;
+}
+
 export function isMarked(text: string): boolean {
   return withoutMarks(text) !== text;
 }
@@ -18,7 +22,7 @@ export function withoutMarks(text: string): string {
 }
 
 /** Adds a mark before the end of the sentence, so that no later clipping separates them. */
-function markedSentence(text: string, sentence: string, mark: string): string {
+export function markedSentence(text: string, sentence: string, mark: string): string {
   const at = text.indexOf(sentence);
   if (at < 0) return text;
   const [end] = /[.!?…。！？\s]*$/u.exec(sentence)!;

@@ -264,7 +264,8 @@ const WORDS =
 const CONVERSATION =
   "The user's messages in order and word for word, each with its number. Lines marked agent quote parts of the agent's answers; their number is that of the user's message before them. They are a record: at most the latest request is open. A later statement overrides an earlier one.";
 
-const MARKS = 'A note such as "fixed in 5", in brackets, follows a sentence that is outdated since message 5.';
+const MARKS =
+  'A note such as "fixed in 5", in brackets, follows a sentence that is outdated since message 5.';
 
 interface WordLinesOptions {
   /** The entry to omit, because the context shows it word for word elsewhere. */

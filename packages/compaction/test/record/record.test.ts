@@ -3,7 +3,8 @@ import { scripts, writtenTurns } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type RecordedMessage, recordAfter } from "../../src/carry/record.ts";
-import { emptyRecord, recordSchema, type SpanRecord } from "../../src/details.ts";
+import { emptyRecord, recordSchema, type SaidMessage, type SpanRecord } from "../../src/details.ts";
+import { withoutMarks } from "../../src/record/marks.ts";
 import { ran, said } from "./run-messages.ts";
 
 const user = (text: string, entryId: string) => said("user", text, entryId);
@@ -64,6 +65,9 @@ test("an answer after a cut keeps the question before it", () => {
   expect(words.said[1]).toMatchObject({ turn: 2, text: "yes", answers: "Shall I drop the table orders_v2?" });
 });
 
+/** A mark depends on the rarity of the words that were read so far. */
+const unmarked = ({ turn, entryId, text }: SaidMessage) => ({ turn, entryId, text: withoutMarks(text) });
+
 test.each(scripts)(
   "turns in %s script, read in three parts or at once, give the same numbers, entries and outcomes",
   (script) => {
@@ -78,9 +82,7 @@ test.each(scripts)(
     }
     const whole = recordOf(sources);
     expect(record!.outcomes).toEqual(whole.outcomes);
-    expect(record!.words.said.map(({ turn, entryId, text }) => ({ turn, entryId, text }))).toEqual(
-      whole.words.said.map(({ turn, entryId, text }) => ({ turn, entryId, text })),
-    );
+    expect(record!.words.said.map(unmarked)).toEqual(whole.words.said.map(unmarked));
   },
 );
 
