@@ -53,14 +53,14 @@ const photon = dirname(
 );
 notices.add([join(photon, "photon_rs.js")]);
 
-/** The MCP client brings a JSON Schema validator of 300 kB. The extension gives it another one. */
+/** MCP's client and server bring a JSON Schema validator of 300 kB. The extension gives its client another one. */
 const withoutAjv = {
   name: "without-ajv",
   resolveId: (source: string) =>
-    source === "@modelcontextprotocol/client/_shims" ? { id: "\0mcp-shims" } : null,
+    /^@modelcontextprotocol\/(?:client|server)\/_shims$/.test(source) ? { id: "\0mcp-shims" } : null,
   load: (id: string) =>
     id === "\0mcp-shims"
-      ? "export const CORS_IS_POSSIBLE = false; export class DefaultJsonSchemaValidator {}"
+      ? "export { default as process } from 'node:process'; export const CORS_IS_POSSIBLE = false; export class DefaultJsonSchemaValidator {}"
       : null,
 };
 
@@ -115,7 +115,9 @@ const command: UserConfig = {
   format: "esm",
   platform: "node",
   dts: false,
-  plugins: [zodOfExtensions, licences],
+  plugins: [zodOfExtensions, withoutAjv, licences],
+  // The main file of this package requires its parts in a way that no bundler sees.
+  alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" },
   // A package that is not built yet would be left out in silence.
   failOnWarn: true,
   // Extensions are given modules that the command itself has loaded; those are in no chunk of their own.

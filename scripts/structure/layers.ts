@@ -46,11 +46,18 @@ const ORDER: Order = {
   ],
   "packages/transcripts/src": [
     ...["markdown", "import", "entries.ts", "claude-code", "codex", "google", "opencode"],
-    ...["formats.ts", "import-transcript.ts", "compaction-spans.ts", "tail.ts", "export-markdown.ts"],
-    "index.ts",
+    ...["formats.ts", "transcript-files.ts", "transcript-heads.ts", "import-transcript.ts"],
+    ...["compaction-spans.ts", "tail.ts", "export-markdown.ts", "index.ts"],
   ],
   "packages/cli/src": [
-    ...["version.ts", "views", "call", "packages", "demo", ["commands", "print", "rpc", "interactive"]],
+    ...[
+      "version.ts",
+      "views",
+      "call",
+      "packages",
+      "demo",
+      ["commands", "print", "rpc", "mcp-server", "interactive"],
+    ],
     ...["grammar", "command-line", "run-agent.ts", "program.ts", "main.ts"],
   ],
   "packages/cli/src/interactive": [
@@ -68,7 +75,7 @@ const UPWARD: readonly string[] = [
 ];
 
 /** Folders that the rest of their package must load with `import()`, to keep the start of the other modes fast. */
-const LAZY = ["packages/cli/src/interactive"];
+const LAZY = ["packages/cli/src/interactive", "packages/cli/src/mcp-server"];
 
 /** Checks that imports only go down, and that lazy folders are loaded with `import()`. */
 export function checkLayers(root: string, order: Order = ORDER): string[] {

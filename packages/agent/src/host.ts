@@ -1,6 +1,9 @@
 // For Bonsai's own packages. May change in any release.
 export { modelNotice } from "./notice.ts";
 export { requestOverhead } from "./prompt/system-prompt.ts";
+export { openedText } from "./recall/open-entry.ts";
+export { clippedLine } from "./recall/recall-tool.ts";
+export { displayId, numberedIds, type RecalledEntry, recalledEntry } from "./recall/recalled-entry.ts";
 export { frontmatterParts } from "./resources/resource-files.ts";
 export { HandlerCalls } from "./run/agent-parts.ts";
 export { inFileQueue } from "./tools/files/file-change.ts";

@@ -4,4 +4,7 @@ export { contentOf, imageMark, isMasked, isOutput, MASK_PLACEHOLDER } from "./ed
 export { hiddenLookup, recallableEntry } from "./hidden.ts";
 export { asStored, compactionChange, isLeafRecord, UndoneCompactions } from "./own-entries.ts";
 export { editedMessage, projectEntry, unmaskedMessage } from "./projection.ts";
+export { sqlite } from "./search/index-database.ts";
+export { sessionFiles } from "./session-list.ts";
+export { summarizeSession } from "./session-summary.ts";
 export { NewFile, writeSessionFile } from "./store/new-file.ts";

@@ -42,6 +42,7 @@ export function sessionOf(options: { transcript: Transcript; steps: Step[]; form
   header: SessionHeader;
   entries: Entry[];
   leafId: string;
+  lines: ReadonlyMap<string, number>;
 } {
   const { transcript, format, cwd } = options;
   const ids = new Ids(`${format}\n${transcript.id}`);
@@ -59,10 +60,14 @@ export function sessionOf(options: { transcript: Transcript; steps: Step[]; form
       customType: customTypes.leaf,
     });
   const id = uuidOf(transcript.id);
+  const lines = new Map(
+    steps.flatMap(({ key, source }) => (typeof source === "number" ? [[ids.of(key), source] as const] : [])),
+  );
   return {
     header: { type: "session", version: SESSION_VERSION, id, timestamp: start, cwd },
     entries,
     leafId,
+    lines,
   };
 }
 

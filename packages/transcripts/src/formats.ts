@@ -10,14 +10,17 @@ import { readQwen } from "./google/qwen.ts";
 import {
   type Fields,
   fieldsAt,
+  type JsonLine,
   nameOf,
   objectsOfLine,
+  readEndLines,
   readJsonFile,
   readJsonLines,
   stringAt,
 } from "./import/json-lines.ts";
 import type { NoticeLog } from "./import/notices.ts";
 import type { Transcript } from "./import/step.ts";
+import { databaseSession, isOpenCodeDatabase } from "./opencode/database.ts";
 import { readOpenCode } from "./opencode/reader.ts";
 import { exportedSession, storageFolder, storedSession } from "./opencode/storage.ts";
 
@@ -28,6 +31,7 @@ export type TranscriptFormat =
   | "codex"
   | "opencode-storage"
   | "opencode-export"
+  | "opencode-database"
   | "gemini"
   | "qwen";
 
@@ -40,9 +44,18 @@ export interface DetectedTranscript {
 /** The place of a transcript. */
 interface TranscriptSource {
   path: string;
-  /** The session to read from a storage folder with several. */
+  /** The session to read from a storage folder or a database with several. */
   sessionId?: string;
   notices: NoticeLog;
+  /** Reads only the ends of JSON Lines, for the facts of a list. Default: false. */
+  isPartial?: boolean;
+}
+
+/** Bytes read for the facts of a list. */
+const END_BYTES = { first: 64 * 1024, last: 16 * 1024 };
+
+function linesOf({ path, notices, isPartial }: TranscriptSource): JsonLine[] {
+  return isPartial ? readEndLines(path, END_BYTES) : readJsonLines(path, notices);
 }
 
 interface FormatRow {
@@ -77,28 +90,29 @@ const FORMATS: { readonly [Format in TranscriptFormat]: FormatRow } = {
         typeof value.id === "string" &&
         "instructions" in value &&
         "timestamp" in value),
-    read: ({ path, notices }) => readCodex(readJsonLines(path, notices), notices),
+    read: (source) => readCodex(linesOf(source), source.notices),
   },
   qwen: {
     program: "Qwen Code",
     matches: (value) =>
       hasUuid(value) && (Array.isArray(fieldsAt(value, "message")?.parts) || value.type === "tool_result"),
-    read: ({ path, notices }) => readQwen(readJsonLines(path, notices), notices),
+    read: (source) => readQwen(linesOf(source), source.notices),
   },
   "claude-code": {
     program: "Claude Code",
     matches: (value) =>
       (hasUuid(value) && CLAUDE_TYPES.has(nameOf(value.type))) ||
       (value.type === "summary" && typeof value.leafUuid === "string"),
-    read: ({ path, notices }) => readClaudeCode(readJsonLines(path, notices), notices),
+    read: (source) => readClaudeCode(linesOf(source), source.notices),
   },
   gemini: {
     program: "Gemini CLI",
     matches: (value) => typeof value.sessionId === "string" && typeof value.projectHash === "string",
-    read: ({ path, notices }) => {
+    read: (source) => {
+      const { path, notices, isPartial } = source;
       // An old recording is a single object.
-      const value = readJsonFile(path);
-      const lines = value === undefined ? readJsonLines(path, notices) : [{ line: 1, value }];
+      const value = isPartial && path.endsWith("l") ? undefined : readJsonFile(path);
+      const lines = value === undefined ? linesOf(source) : [{ line: 1, value }];
       const transcript = readGemini(lines, notices);
       return { ...transcript, cwd: transcript.cwd ?? projectRoot(path) };
     },
@@ -107,6 +121,12 @@ const FORMATS: { readonly [Format in TranscriptFormat]: FormatRow } = {
     program: "OpenCode",
     matches: (value) => typeof fieldsAt(value, "info")?.id === "string" && Array.isArray(value.messages),
     read: ({ path, notices }) => readOpenCode(exportedSession(readJsonFile(path) ?? {}), notices),
+  },
+  // Known by its first bytes.
+  "opencode-database": {
+    program: "OpenCode",
+    matches: () => false,
+    read: ({ path, sessionId, notices }) => readOpenCode(databaseSession(path, sessionId), notices),
   },
   // A folder, or a file in one: known by its place.
   "opencode-storage": {
@@ -151,7 +171,8 @@ const HEAD_BYTES = 1 << 20;
  */
 export function detectTranscript(path: string): DetectedTranscript | undefined {
   if (!existsSync(path)) return undefined;
-  const format = statSync(path).isDirectory() ? undefined : formatOfFile(path);
+  const isFile = !statSync(path).isDirectory();
+  const format = isFile ? (isOpenCodeDatabase(path) ? "opencode-database" : formatOfFile(path)) : undefined;
   if (format !== undefined) return { format, program: FORMATS[format].program };
   if (storageFolder(path) === undefined) return undefined;
   return { format: "opencode-storage", program: FORMATS["opencode-storage"].program };

@@ -1,5 +1,4 @@
 import { type Stats, statSync } from "node:fs";
-import { basename } from "node:path";
 import { addUsage, BonsaiError, emptyUsage, type Usage } from "@bonsai-agent/messages";
 import type { Entry, SessionHeader } from "@bonsai-agent/session";
 import { writeSessionFile } from "@bonsai-agent/session/host";
@@ -30,6 +29,8 @@ export interface ImportedSession {
   entries: Entry[];
   /** The current position. */
   leafId: string;
+  /** By entry id: its line in the transcript, if it has lines. */
+  lines: ReadonlyMap<string, number>;
 }
 
 export interface ImportReport {
@@ -159,9 +160,7 @@ function recognised(path: string): DetectedTranscript {
   throw new BonsaiError({
     code: "transcript_unknown",
     message: `${path} is not a transcript of a known program.`,
-    hint: basename(path).endsWith(".db")
-      ? "This looks like OpenCode's database. Run `opencode export SESSION` and import its output."
-      : "Bonsai imports transcripts of Claude Code, Codex, OpenCode, Gemini CLI and Qwen Code.",
+    hint: "Bonsai imports transcripts of Claude Code, Codex, OpenCode, Gemini CLI and Qwen Code.",
   });
 }
 

@@ -15,6 +15,8 @@ export interface RecallScope {
   branches: boolean;
   /** Other sessions of its folder. */
   sessions: boolean;
+  /** Entries that the model's view shows, for a reader without that view. Default: false. */
+  shown?: boolean | undefined;
 }
 
 /** A `SearchThread` or a `SessionSearch`. */
@@ -80,7 +82,7 @@ export async function findRecalled(options: FindRecalledOptions): Promise<Recall
 const TYPES = ["message", "custom_message", "branch_summary"];
 
 /** Ids of the entries that may be hidden. Does not read the entries. */
-function possibleIds(session: Session, { branches }: RecallScope): Set<string> {
+function possibleIds(session: Session, { branches, shown: isShownToo }: RecallScope): Set<string> {
   const index = session.index();
   const hidden = hiddenLookup(session);
   const shown = new Set(session.projection().items.map(({ entryId }) => entryId));
@@ -90,7 +92,7 @@ function possibleIds(session: Session, { branches }: RecallScope): Set<string> {
   const ids = numbers
     .filter((number) => TYPES.includes(index.type(number)))
     .map((number) => index.id(number));
-  return new Set(ids.filter((id) => !shown.has(id) || hidden(id) !== undefined));
+  return new Set(ids.filter((id) => isShownToo || !shown.has(id) || hidden(id) !== undefined));
 }
 
 /** Hits of other sessions of the folder. Skips a session that was deleted or damaged after the search. */

@@ -160,15 +160,18 @@ const MAX_ALSO = 5;
 
 function hitText({ entry, lines, also }: RankedEntry, terms: readonly ShownTerm[], head: string): string {
   const all = entry.text.split("\n");
-  const clippedLine = (line: string) =>
-    pieceAround(line, termPlace(line, terms).start, MAX_LINE_CHARS).text.trimEnd();
-  const shown = lines.map((at) => `   ${at}: ${clippedLine(all[at - 1] ?? "")}`);
+  const shown = lines.map((at) => `   ${at}: ${clippedLine(all[at - 1] ?? "", terms)}`);
   const others = also.slice(0, MAX_ALSO).map(displayId).join(", ");
   const more = also.length > MAX_ALSO ? ` and ${also.length - MAX_ALSO} more` : "";
   const size = all.length > lines.length ? [`   (${shownCount(all.length)} lines)`] : [];
   return [head, ...shown, ...size, ...(also.length === 0 ? [] : [`   same text in: ${others}${more}`])].join(
     "\n",
   );
+}
+
+/** Cuts a long line to the part around the rarest of the terms. */
+export function clippedLine(line: string, terms: readonly ShownTerm[]): string {
+  return pieceAround(line, termPlace(line, terms).start, MAX_LINE_CHARS).text.trimEnd();
 }
 
 function headOf({ who, time }: RecalledEntry, id: string): string {

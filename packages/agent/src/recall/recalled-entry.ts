@@ -159,7 +159,11 @@ function callOf(
 }
 
 /** Returns a test for the entries that may be recalled now: the hidden ones, and those of other branches if wanted. */
-export function scopeOf(session: Session, { branches }: { branches: boolean }): (entryId: string) => boolean {
+export function scopeOf(
+  session: Session,
+  { branches, shown: isShownToo = false }: { branches: boolean; shown?: boolean | undefined },
+): (entryId: string) => boolean {
+  if (isShownToo) return () => true;
   const hidden = hiddenLookup(session);
   if (!branches) return (entryId) => hidden(entryId) !== undefined;
   const shown = new Set(session.projection().items.map(({ entryId }) => entryId));

@@ -13,14 +13,19 @@ export function printedSecrets(
   session?: Session,
 ): SecretFilter {
   const isOn = options.redact !== false;
-  const known = isOn ? [...knownSecrets(bonsaiHome(env), env), ...environmentKeys(env)] : [];
-  // A short word without digits is no key.
-  const values = known.map(({ value }) => value).filter((value) => /\d/.test(value) || value.length >= 16);
-  const secrets = new SecretFilter(values, isOn);
+  const secrets = new SecretFilter(isOn ? knownSecretValues(env) : [], isOn);
   if (isOn && session !== undefined) secrets.learn(entriesOf(session));
   return secrets;
 }
 
-function* entriesOf(session: Session): Generator<unknown> {
+/** The stored keys and those of the environment. */
+export function knownSecretValues(env: Invocation["io"]["env"]): string[] {
+  const known = [...knownSecrets(bonsaiHome(env), env), ...environmentKeys(env)];
+  // A short word without digits is no key.
+  return known.map(({ value }) => value).filter((value) => /\d/.test(value) || value.length >= 16);
+}
+
+/** The entries of a session, one at a time. */
+export function* entriesOf(session: Session): Generator<unknown> {
   for (const { entry } of session.scan()) yield entry;
 }

@@ -53,6 +53,24 @@ export const setupCommands: readonly CommandGrammar[] = [
     load: async () => (await import("../commands/trust.ts")).run,
   },
   {
+    name: "mcp-server",
+    summary: "Give other agents recall over all your sessions",
+    args: [
+      ["[action]", "install, remove or status; default: serve MCP on stdin and stdout"],
+      ["[client]", "claude-code, codex, opencode, gemini, cursor or vscode"],
+    ],
+    options: [
+      { flags: "--project", description: "change this folder's configuration, not yours" },
+      { flags: "--yes", description: "write without asking" },
+    ],
+    examples: [
+      ["bonsai mcp-server install claude-code", "show the change, ask, and add the server"],
+      ["bonsai mcp-server status", "the clients that have the server"],
+      ["bonsai mcp-server remove codex --yes", "remove it again"],
+    ],
+    load: async () => (await import("../mcp-server/command.ts")).run,
+  },
+  {
     name: "extension add",
     summary: "Add a bundled extension, an npm package or your own file",
     args: [

@@ -87,7 +87,7 @@ function isEmpty(database: DatabaseSync): boolean {
 }
 
 /** Loads SQLite at the first use: it costs milliseconds. Hides the warning of Node 22 that it is experimental. */
-function sqlite(): typeof import("node:sqlite") {
+export function sqlite(): typeof import("node:sqlite") {
   const { emitWarning } = process;
   process.emitWarning = ((warning: string | Error, ...rest: never[]) => {
     if (!/\bSQLite\b/i.test(String(warning))) emitWarning.call(process, warning, ...rest);

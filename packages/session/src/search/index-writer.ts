@@ -68,7 +68,7 @@ export class IndexWriter {
   async forget(sources: readonly SourceFile[]): Promise<boolean> {
     const existing = new Set(sources.map(({ file }) => file));
     for (const { id, path } of this.#index.files()) {
-      const isGone = !existing.has(path) && !existsSync(path);
+      const isGone = !existing.has(path) && !existsSync(path.replace(/#[^#]*$/, ""));
       if (isGone && !(await this.#change(async () => this.#index.removeFile(id)))) return false;
     }
     return true;

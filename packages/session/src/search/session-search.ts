@@ -144,7 +144,7 @@ export class SessionSearch {
         new SourceFile({ file: session.file ?? "" }, session.file === undefined ? session.store : undefined),
       ];
     if (sources !== undefined)
-      return sources.map(({ file, read }) => new SourceFile({ file: resolve(file), ...(read && { read }) }));
+      return sources.map((source) => new SourceFile({ ...source, file: resolve(source.file) }));
     // Names begin with the time of the session's start: the newest entries get the highest numbers.
     const files = sessionFiles({ home: this.#home, cwd, folder }).map(
       (file) => [basename(file), file] as const,

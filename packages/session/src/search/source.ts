@@ -26,6 +26,11 @@ export interface EntrySource {
    * @throws what the file system throws for a file that cannot be read
    */
   read?: (file: string, from: number) => Iterable<PlacedEntry>;
+  /**
+   * The state of a part of a file, such as a session in a database, which is read anew after a change. `file` is then the
+   * path with `#` and the part's name. Default: the file's own state.
+   */
+  mark?: () => FileMark;
 }
 
 /** An entry with its bytes in the file. */
@@ -105,15 +110,17 @@ export class SourceFile implements LineSource {
   /** Absolute path; empty for a session without a file. */
   readonly file: string;
   readonly #read: EntrySource["read"];
+  readonly #mark: EntrySource["mark"];
   readonly #store: SessionStore | undefined;
   readonly #head = new EntryHead();
   #fd = -1;
   #header: HeaderReading | undefined;
   readonly #calls = new Map<string, string>();
 
-  constructor({ file, read }: EntrySource, store?: SessionStore) {
+  constructor({ file, read, mark }: EntrySource, store?: SessionStore) {
     this.file = file;
     this.#read = read;
+    this.#mark = mark;
     this.#store = store;
   }
 
@@ -280,6 +287,7 @@ export class SourceFile implements LineSource {
 
   /** @throws what the file system throws */
   mark(): FileMark {
+    if (this.#mark !== undefined) return this.#mark();
     if (this.#store !== undefined) return { inode: "", size: this.#store.size(), modifiedMs: 0 };
     return markOf(fstatSync(this.#open()));
   }
@@ -287,10 +295,12 @@ export class SourceFile implements LineSource {
   /** Compares the file with its state when it was read up to an offset. */
   progress(known: FileMark & { offset: number; fingerprint: string }): "complete" | "grown" | "replaced" {
     try {
-      const { inode, size, modifiedMs } = markOf(statSync(this.file));
+      const { inode, size, modifiedMs } = this.#mark?.() ?? markOf(statSync(this.file));
       if (inode !== known.inode || size < known.size) return "replaced";
       if (size === known.size) return modifiedMs === known.modifiedMs ? "complete" : "replaced";
-      return this.fingerprint(known.offset) === known.fingerprint ? "grown" : "replaced";
+      return this.#mark === undefined && this.fingerprint(known.offset) === known.fingerprint
+        ? "grown"
+        : "replaced";
     } catch {
       return "replaced";
     }
@@ -298,6 +308,7 @@ export class SourceFile implements LineSource {
 
   /** Fingerprint of the bytes before an offset. In a file of more than some megabytes, it samples them. */
   fingerprint(until: number): string {
+    if (this.#mark !== undefined) return "";
     const samples = Math.min(MAX_SAMPLES, Math.ceil(until / SAMPLE_BYTES));
     const room = Math.max(0, until - SAMPLE_BYTES);
     let sum = 0;

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { isRecord } from "@bonsai-agent/messages";
 import type { NoticeLog } from "./notices.ts";
 
@@ -27,6 +27,24 @@ export function readJsonLines(path: string, notices: NoticeLog): JsonLine[] {
     start = end + 1;
   }
   return lines;
+}
+
+/** As `readJsonLines`, of the first and the last bytes of a file. Lines at the cuts are left out. */
+export function readEndLines(path: string, { first, last }: { first: number; last: number }): JsonLine[] {
+  const file = openSync(path, "r");
+  try {
+    const { size } = fstatSync(file);
+    const linesBetween = (from: number, to: number) => {
+      const bytes = Buffer.alloc(to - from);
+      return bytes.toString("utf8", 0, readSync(file, bytes, 0, to - from, from)).split("\n");
+    };
+    const head = linesBetween(0, Math.min(first, size));
+    const rest = size > first ? linesBetween(Math.max(first, size - last), size) : [];
+    const lines = size > first ? [...head.slice(0, -1), ...rest.slice(1)] : head;
+    return lines.flatMap((text, at) => objectsOfLine(text).values.map((value) => ({ line: at + 1, value })));
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** The object of a whole file; undefined for other files, such as JSON Lines. */

@@ -1,0 +1,41 @@
+import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import { ExitCode, type Invocation } from "../call/invocation.ts";
+import { agentCallSettings } from "../call/settings.ts";
+import { RecallServer } from "./server.ts";
+
+/** Serves until the client closes stdin, or a signal comes. */
+export async function serve(invocation: Invocation): Promise<ExitCode> {
+  const { io } = invocation;
+  const isIndexed = agentCallSettings(invocation).index.enabled;
+  return io.interruptible(async (signal) => {
+    const server = new RecallServer({ io, isIndexed });
+    const ended = new AbortController();
+    const transport = new StdioServerTransport();
+    const handle = serveStdio(
+      () => {
+        server.mcp.server.onclose = () => ended.abort();
+        return server.mcp;
+      },
+      {
+        transport,
+        onerror: ({ message }) =>
+          invocation.output.notify({
+            /** A message of the MCP client was not understood, or the connection failed. */
+            code: "mcp_problem",
+            message,
+          }),
+      },
+    );
+    const over = AbortSignal.any([signal, ended.signal]);
+    process.stdin.once("end", () => ended.abort());
+    const end = new Promise<void>((resolve) =>
+      over.addEventListener("abort", () => resolve(), { once: true }),
+    );
+    // The first search then finds an index.
+    void server.catchUp(over);
+    await end;
+    await handle.close();
+    server.close();
+    return ExitCode.done;
+  });
+}
