@@ -41,12 +41,9 @@ export interface RankedEntry {
   also: string[];
 }
 
-export interface RecallFindings {
+export interface RecallFindings extends Pick<SearchFindings, "more" | "terms"> {
   /** Best first. */
   hits: RankedEntry[];
-  /** True if the limit removed hits. */
-  more: boolean;
-  terms: SearchFindings["terms"];
 }
 
 /** Entries to read for each hit, because some repeat others. */
@@ -62,13 +59,13 @@ export async function findRecalled(options: FindRecalledOptions): Promise<Recall
   const { session, query, limit, signal } = options;
   const isWithin = scopeOf(session, options);
   const { file } = session;
-  const asked = { limit: READ_PER_HIT * limit + 1, requiresPhrases: false, signal };
-  const found = { ...asked, entryIds: possibleIds(session, options) };
+  const entryIds = possibleIds(session, options);
+  const asked = { limit: READ_PER_HIT * limit + 1, requiresPhrases: false, signal, entryIds };
   const own =
     file === undefined
-      ? await new SessionSearch({ index: false }).find(query, { ...found, scope: { session } })
-      : await options.search.find(query, { ...found, scope: { sources: [{ file }] } });
-  const ownIds = own.hits.map(({ entryId }) => entryId).filter(isWithin);
+      ? await new SessionSearch({ index: false }).find(query, { ...asked, scope: { session } })
+      : await options.search.find(query, { ...asked, scope: { sources: [{ file }] } });
+  const ownIds = own.hits.map(({ entryId }) => entryId);
   const entries = [...numberedIds(session, query), ...ownIds].flatMap((id) => {
     const entry = isWithin(id) ? session.entry(id) : undefined;
     return (entry && recalledEntry(session, entry)) ?? [];

@@ -71,7 +71,7 @@ function reportUnsearched({ output }: Invocation, { unread, unindexed, files }: 
   if (unindexed > 0)
     output.notify({
       code: "sessions_unindexed",
-      message: `Searched ${count(files - unindexed)} of ${counted(files, "session")}; the others are not indexed yet. Search again to include more.`,
+      message: `Searched ${count(files - unindexed - unread.length)} of ${counted(files, "session")}; the others are not indexed yet. Search again to include more.`,
     });
 }
 
