@@ -197,7 +197,7 @@ function formatOf(value: Fields | undefined): TranscriptFormat | undefined {
 function headText(path: string): string {
   const file = openSync(path, "r");
   try {
-    const head = Buffer.alloc(HEAD_BYTES);
+    const head = Buffer.allocUnsafe(HEAD_BYTES);
     return head.toString("utf8", 0, readSync(file, head, 0, HEAD_BYTES, 0)).replace(/^\uFEFF/, "");
   } finally {
     closeSync(file);

@@ -1,6 +1,7 @@
 /** The nearest word, at most one or two letters away, depending on its length. */
 export function nearestWord(word: string, words: readonly string[]): string | undefined {
   const near = words
+    .filter((each) => Math.abs(each.length - word.length) <= 2)
     .map((each) => ({ each, distance: editDistance(word, each) }))
     .filter(({ each, distance }) => distance <= (each.length < 5 ? 1 : 2))
     .toSorted((a, b) => a.distance - b.distance);
