@@ -9,7 +9,7 @@ const include = [
   "scripts/**/*.test.ts",
 ];
 /** Tests with 100 MB, a million items, killed processes or whole journeys. The check has a small version of each. */
-const slow = ["packages/*/test/**/*.slow.ts", "extensions/*/test/**/*.slow.ts"];
+const slow = ["packages/*/test/**/*.slow.ts", "extensions/*/test/**/*.slow.ts", "scripts/test/*.slow.ts"];
 /** The first measures memory. The others leave a made-up context of an extension in their process. */
 const alone = [
   "packages/agent/test/tools/bash-tool.test.ts",

@@ -5,7 +5,6 @@ const SLOWEST: readonly string[] = [
   "packages/agent/test/misbehaving-server.test.ts",
   "scripts/test/packed-cli.test.ts",
   "packages/lab/test/search-settings.test.ts",
-  "scripts/test/story.test.ts",
   "scripts/test/reference.test.ts",
   "packages/cli/test/demo.test.ts",
   "packages/cli/test/terminal/live-pty.test.ts",

@@ -1,78 +1,38 @@
-import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { builtinModules } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { generateWorkday, type InstalledCommand, installCommand } from "@bonsai-agent/testkit";
-import { spawn } from "@lydell/node-pty";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { HeadlessTerminal } from "../../packages/cli/test/interactive/headless-terminal.ts";
-import { packedExtensions } from "./packed-extensions.ts";
+import { generateWorkday } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import { usePackedCommand } from "./packed-command.ts";
 
 const cli = fileURLToPath(new URL("../../packages/cli", import.meta.url));
-let folder: string;
-let command: InstalledCommand;
-
-// What a user does: one tarball, one install, and the command is there.
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "bonsai-pack-"));
-  command = installCommand(folder);
-  mkdirSync(join(folder, "own"));
-  for (const [name, text] of Object.entries(packedExtensions)) writeFileSync(join(folder, name), text);
-}, 120_000);
-afterAll(() => rmSync(folder, { recursive: true }));
-
-const installed = () => command.package;
-const environment = () => {
-  const { CI: _ci, NODE_OPTIONS: _options, ...inherited } = process.env as Record<string, string>;
-  return { ...inherited, HOME: folder, BONSAI_HOME: join(folder, "home"), TERM: "xterm-256color" };
-};
-
-function bonsai(...args: string[]) {
-  const options = { cwd: folder, encoding: "utf8", input: "", env: environment() } as const;
-  return spawnSync(process.execPath, [command.program, ...args], options);
-}
-
-/** The command on a pseudo terminal, until the end of the test. */
-function terminalOf(...args: string[]): HeadlessTerminal {
-  const [columns, rows] = [100, 30];
-  const terminal = new HeadlessTerminal({ columns, rows });
-  const pty = spawn(process.execPath, [command.program, ...args], {
-    ...{ cols: columns, rows, cwd: folder },
-    env: environment(),
-  });
-  terminal.start(
-    (data) => pty.write(data),
-    () => {},
-  );
-  pty.onData((data) => terminal.write(data));
-  const gone = new Promise<void>((resolve) => pty.onExit(() => resolve()));
-  onTestFinished(async () => {
-    terminal.stop();
-    pty.kill("SIGHUP");
-    await gone;
-  });
-  return terminal;
-}
+const command = usePackedCommand();
 
 test("the installed command has one package and tells its version", () => {
-  expect(readdirSync(join(installed(), ".."))).toEqual(["bonsai-agent"]);
+  expect(readdirSync(join(command().installed, ".."))).toEqual(["bonsai-agent"]);
   const { version } = JSON.parse(readFileSync(join(cli, "package.json"), "utf8"));
-  expect(bonsai("--version").stdout.trim()).toBe(version);
+  expect(command().run("--version").stdout.trim()).toBe(version);
 });
 
 test("the installed command compacts a session", () => {
-  const file = join(folder, "workday.jsonl");
+  const file = join(command().folder, "workday.jsonl");
   generateWorkday({ file, seed: 3, entries: 300 });
   const before = readFileSync(file);
-  const run = bonsai("compact", file, "--digest", "-o", join(folder, "copy.jsonl"), "--json");
+  const run = command().run(
+    "compact",
+    file,
+    "--digest",
+    "-o",
+    join(command().folder, "copy.jsonl"),
+    "--json",
+  );
   expect(run.stderr).toBe("");
   const result = JSON.parse(run.stdout);
   expect(result.status).toBe("compacted");
   expect(result.tokensAfter).toBeLessThan(result.tokensBefore);
   expect(readFileSync(file).equals(before)).toBe(true);
-  const last = readFileSync(join(folder, "copy.jsonl"), "utf8").trim().split("\n").at(-1)!;
+  const last = readFileSync(join(command().folder, "copy.jsonl"), "utf8").trim().split("\n").at(-1)!;
   const { entryId: id, firstKeptEntryId } = result;
   expect(JSON.parse(last)).toMatchObject({ type: "compaction", id, firstKeptEntryId });
 });
@@ -84,12 +44,12 @@ test("the installed command runs a Bonsai extension, a pi extension and all bund
     { name: "dice", arguments: { kind: "huge" } },
   ];
   const turn = [{ calls }, { text: "Done." }];
-  writeFileSync(join(folder, "play.json"), JSON.stringify({ contextWindow: 100_000, turn }));
-  const shipped = readdirSync(join(installed(), "dist/extensions"));
+  writeFileSync(join(command().folder, "play.json"), JSON.stringify({ contextWindow: 100_000, turn }));
+  const shipped = readdirSync(join(command().installed, "dist/extensions"));
   expect(shipped).toContain("mcp");
-  const all = shipped.flatMap((name) => ["-e", join(installed(), "dist/extensions", name)]);
+  const all = shipped.flatMap((name) => ["-e", join(command().installed, "dist/extensions", name)]);
   const loaded = ["-e", "own", "-e", "pi.ts"];
-  const { status, stdout, stderr } = bonsai(
+  const { status, stdout, stderr } = command().run(
     ...["--mode", "json", ...all, ...loaded, "--no-session", "--model", "scripted/play.json", "go"],
   );
   expect([status, stderr]).toEqual([0, ""]);
@@ -105,69 +65,11 @@ test("the installed command runs a Bonsai extension, a pi extension and all bund
     [false, "warm Ada 0"],
   ]);
   expect(said[2]).toEqual([true, expect.stringContaining("kind")]);
-  const file = join(folder, "extended.jsonl");
+  const file = join(command().folder, "extended.jsonl");
   generateWorkday({ file, seed: 3, entries: 300 });
-  const compacted = bonsai("compact", file, ...loaded, "--json");
+  const compacted = command().run("compact", file, ...loaded, "--json");
   expect([compacted.status, compacted.stderr]).toEqual([0, ""]);
   expect(JSON.parse(compacted.stdout)).toMatchObject({ status: "compacted", rung: "extension" });
-});
-
-/** A theme has to name all colours. */
-function themeFile(): string {
-  const { properties } = JSON.parse(readFileSync(join(installed(), "theme.schema.json"), "utf8"));
-  const names: string[] = properties.colors.required;
-  return JSON.stringify({
-    name: "Paint",
-    colors: Object.fromEntries(names.map((name) => [name, "#ff0000"])),
-  });
-}
-
-test("an extension of pi draws, asks models and starts programs in the installed command", async () => {
-  const turn = [
-    { calls: [{ name: "shout", arguments: { text: "loud" } }] },
-    { calls: [{ name: "facts" }] },
-    { text: "That is all." },
-  ];
-  writeFileSync(join(folder, "draw.json"), JSON.stringify({ contextWindow: 100_000, turn }));
-  writeFileSync(join(folder, "paint.json"), themeFile());
-  const terminal = terminalOf("-e", "drawn.ts", "--session-dir", "drawn", "--model", "scripted/draw.json");
-  await terminal.until("[ editor of an extension ]");
-  terminal.type("Shout.");
-  terminal.press("enter");
-  await terminal.until("shouting loud");
-  await terminal.until("That is all.");
-  terminal.send("\x1bo");
-  await terminal.until("overlay 24");
-  terminal.press("esc");
-  await terminal.until((screen) => !screen.includes("overlay 24"));
-  const { version } = JSON.parse(readFileSync(join(cli, "package.json"), "utf8"));
-  const sessions = join(folder, "drawn");
-  const [file = ""] = readdirSync(sessions, { recursive: true, encoding: "utf8" }).filter((name) =>
-    name.endsWith(".jsonl"),
-  );
-  const lines = readFileSync(join(sessions, file), "utf8").trim().split("\n");
-  const results = lines
-    .map((line) => JSON.parse(line).message)
-    .filter((message) => message?.role === "toolResult");
-  expect(results.map(({ isError }) => isError)).toEqual([false, false]);
-  expect(JSON.parse(results[1].content[0].text)).toEqual({
-    complete: 'echo of "hi"',
-    agent: 'echo of [{"type":"text","text":"there"}]',
-    child: expect.stringContaining("child"),
-    image: "1x1",
-    pi: version,
-    skill: true,
-    theme: "Paint",
-  });
-});
-
-test("the installed command searches sessions and writes pages", () => {
-  const file = join(folder, "page.jsonl");
-  generateWorkday({ file, seed: 5, entries: 60 });
-  expect(bonsai("search", "the", file).stderr).toBe("");
-  const page = join(folder, "page.html");
-  expect(bonsai("export", file, "-o", page).status).toBe(0);
-  expect(readFileSync(page, "utf8")).toContain("<script");
 });
 
 /** Libraries ask for these only to use them if they are there. */
@@ -177,11 +79,11 @@ const optional = ["supports-color", "kerberos"];
 test("the bundle looks up no package by its name", () => {
   const lookups =
     /(?:__require|createRequire\([^()]*(?:\([^()]*\))?[^()]*\)|(?<!\{)\bimport)\(\s*"([^"]+)"\s*\)|^import[^"\n]*"([^"]+)";/gm;
-  const files = readdirSync(join(installed(), "dist"), { recursive: true, encoding: "utf8" });
+  const files = readdirSync(join(command().installed, "dist"), { recursive: true, encoding: "utf8" });
   const names = files
     .filter((name) => /\.m?js$/.test(name) && !name.startsWith("photon"))
     .flatMap((name) => {
-      const text = readFileSync(join(installed(), "dist", name), "utf8");
+      const text = readFileSync(join(command().installed, "dist", name), "utf8");
       const found = [...text.matchAll(lookups)].map(([, called, imported]) => called ?? imported!);
       return found.map((each) => ({ name, each, isShipped: name.startsWith("extensions") }));
     })

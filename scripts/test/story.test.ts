@@ -1,9 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { generateWorkday } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -40,17 +39,4 @@ test("`npm start -- ARGS` builds, then runs `bonsai ARGS` and takes over its exi
 test("`npm start` prints the errors of a failed build and runs nothing", () => {
   const run = runScript(cloneWith('console.error("No such type."); process.exit(3);'), ["tree"]);
   expect(run).toMatchObject({ status: 3, stdout: "", stderr: expect.stringContaining("No such type.") });
-});
-
-test("`npm start -- FILE` compacts a copy", () => {
-  const home = mkdtempSync(join(tmpdir(), "bonsai-start-"));
-  const file = join(home, "workday.jsonl");
-  generateWorkday({ file, seed: 3, entries: 300 });
-  const before = readFileSync(file, "utf8");
-  const argv = [join(root, "scripts/story/start.ts"), "workday.jsonl"];
-  const env = { ...process.env, INIT_CWD: home, BONSAI_HOME: home, TMPDIR: home };
-  const { status, stdout } = spawnSync(process.execPath, argv, { encoding: "utf8", input: "", env });
-  expect(status).toBe(0);
-  expect(stdout).toContain("The tree: nothing is lost");
-  expect(readFileSync(file, "utf8")).toBe(before);
 });

@@ -1,138 +1,23 @@
-import { execFileSync } from "node:child_process";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test, vi } from "vitest";
 import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import {
-  type OpenTestSessionOptions,
-  openTestSession,
-  type TestSession,
-} from "@bonsai-agent/extension/testing";
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import gitCheckpoint from "../index.ts";
+  files,
+  folder,
+  git,
+  list,
+  notes,
+  ownState,
+  put,
+  refs,
+  repository,
+  session,
+  shell,
+  useFolders,
+  userEntry,
+} from "./checkpoint-session.ts";
 
-let folder: string;
-let template: string | undefined;
-const opened: TestSession[] = [];
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "bonsai-checkpoint-test-"));
-  for (const [name, value] of Object.entries({
-    GIT_CONFIG_GLOBAL: "/dev/null",
-    GIT_CONFIG_NOSYSTEM: "1",
-    GIT_AUTHOR_NAME: "A",
-    GIT_AUTHOR_EMAIL: "a@b",
-    GIT_COMMITTER_NAME: "A",
-    GIT_COMMITTER_EMAIL: "a@b",
-  }))
-    vi.stubEnv(name, value);
-});
-
-afterEach(async () => {
-  for (const session of opened.splice(0)) await session.close();
-  vi.unstubAllEnvs();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-afterAll(() => {
-  if (template !== undefined) rmSync(template, { recursive: true });
-});
-
-function git(...args: string[]): string {
-  return execFileSync("git", args, {
-    cwd: folder,
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "pipe"],
-  }).trim();
-}
-
-function put(files: Record<string, string>): void {
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true });
-    writeFileSync(join(folder, name), text);
-  }
-}
-
-/** A repository with one commit. Made once; each test has a copy. */
-function repository(): void {
-  if (template === undefined) {
-    // Without Git's sample hooks, which are most of its files.
-    git("init", "-q", "-b", "main", "--template=");
-    put({ "a.txt": "a0\n", ".gitignore": "ignored\n" });
-    git("add", "-A");
-    git("commit", "-qm", "begin");
-    template = mkdtempSync(join(tmpdir(), "bonsai-checkpoint-template-"));
-    cpSync(folder, template, { recursive: true });
-  } else cpSync(template, folder, { recursive: true });
-}
-
-function files(): Record<string, string> {
-  const names = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !`${entry.parentPath}/`.includes("/.git/"))
-    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1));
-  return Object.fromEntries(names.toSorted().map((name) => [name, readFileSync(join(folder, name), "utf8")]));
-}
-
-function refs(): string[] {
-  return git("for-each-ref", "--format=%(refname)", "refs/bonsai").split("\n").filter(Boolean);
-}
-
-/** Runs many commands in one shell, because starting a process is slow. */
-function shell(script: string): string {
-  return execFileSync("/bin/sh", ["-c", script], { cwd: folder, encoding: "utf8" });
-}
-
-/** The user's own state in git, which must stay as it is. */
-function ownState(): string {
-  return shell(
-    "cat .git/HEAD; git ls-files --stage; git for-each-ref refs/heads refs/remotes refs/tags refs/stash",
-  );
-}
-
-/** A command of the shell, or the files to write: that starts no process. */
-type Step = string | Record<string, string>;
-
-function callsOf(step: Step): { calls: { name: string; arguments: Record<string, string> }[] } {
-  if (typeof step === "string") return { calls: [{ name: "bash", arguments: { command: step } }] };
-  const files = Object.entries(step);
-  return { calls: files.map(([path, content]) => ({ name: "write", arguments: { path, content } })) };
-}
-
-/** A session in which each prompt does one step. */
-async function session(steps: Step[], options: OpenTestSessionOptions = {}): Promise<TestSession> {
-  const answers = steps.flatMap((step) => [callsOf(step), "Done."]);
-  const open = await openTestSession({
-    extensions: gitCheckpoint,
-    ui: { confirm: true },
-    cwd: folder,
-    answers,
-    ...options,
-  });
-  opened.push(open);
-  for (const at of steps.keys()) await open.prompt(`Step ${at + 1}`);
-  return open;
-}
-
-function userEntry({ session }: TestSession, text: string): string {
-  return session.projection().items.find(({ message }) => JSON.stringify(message).includes(text))!.entryId;
-}
-
-function notes({ ui }: TestSession): unknown[] {
-  return ui.filter(({ method }) => method === "notify").map(({ args }) => args[0]);
-}
-
-async function list(open: TestSession): Promise<string[]> {
-  await open.command("/checkpoints");
-  return (notes(open).at(-1) as string).split("\n");
-}
+useFolders();
 
 describe("snapshots", () => {
   test("are taken before the first change and after each turn or pause with changes, without unfinished files, and do not change the user's git", async () => {
@@ -186,33 +71,6 @@ describe("snapshots", () => {
     await session([{ a: "2\n" }], { flags: { "checkpoint-keep": "1" } });
     expect(refs()).toEqual([expect.not.stringContaining(kept!)]);
   });
-
-  test("ignore a file that disappears while git reads the folder", async () => {
-    repository();
-    put({ ".gitattributes": "gone filter=gone\n", gone: "x\n" });
-    // Git fails once, as it does for such a file.
-    const filter = "test -e .git/failed && cat || { touch .git/failed; exit 1; }";
-    shell(`git config filter.gone.required true; git config filter.gone.clean '${filter}'`);
-    const open = await session([{ b: "1\n" }]);
-    expect(existsSync(join(folder, ".git/failed"))).toBe(true);
-    expect([...notes(open), ...open.notices]).toEqual([]);
-    expect(refs()).toHaveLength(2);
-  });
-
-  test("two sessions at once keep each other's snapshots and leave only refs", async () => {
-    repository();
-    vi.stubEnv("TMPDIR", join(folder, ".git"));
-    const [one, other] = await Promise.all([session([{ one: "1\n" }]), session([{ other: "2\n" }])]);
-    expect(new Set(refs().map((ref) => ref.split("/")[3]))).toEqual(
-      new Set([one.session.id, other.session.id]),
-    );
-    expect([...notes(one), ...notes(other), ...one.notices, ...other.notices]).toEqual([]);
-    const mine = () =>
-      readdirSync(join(folder, ".git")).filter((name) => name.startsWith("bonsai-checkpoint-"));
-    expect(mine()).toHaveLength(2);
-    await Promise.all([one.close(), other.close()]);
-    expect(mine()).toEqual([]);
-  });
 });
 
 describe("/tree", () => {
@@ -238,22 +96,6 @@ describe("/tree", () => {
     expect(notes(open)[0]).toMatch(
       /^Restored the files\. Files: 1 changed, 1 added, 2 deleted\. Checkpoint of the previous state: \w{7}$/,
     );
-  });
-
-  test("restores the files in the middle of a run, and leaves them alone in a merge", async () => {
-    repository();
-    const answers = [callsOf({ n: "1\n" }), callsOf({ n: "2\n" }), "Done."];
-    const open = await session([], { answers });
-    await open.prompt("Go on.");
-    const branchId = open.session.leafId!;
-    const [first] = open.session.projection().items.filter(({ message }) => message.role === "toolResult");
-    await open.agent.navigate(first!.entryId);
-    expect(files().n).toBe("1\n");
-    await open.agent.navigate(userEntry(open, "Go on."));
-    const [atBegin, refsBefore, asked] = [files(), refs(), open.ui.length];
-    expect(atBegin.n).toBeUndefined();
-    expect(await open.agent.merge(branchId, { useDigest: true })).toMatchObject({ status: "merged" });
-    expect([files(), refs(), open.ui.length]).toEqual([atBegin, refsBefore, asked]);
   });
 
   test("changes nothing if the user declines or a merge is in progress, and asks only if files would change", async () => {
@@ -350,16 +192,6 @@ describe("no checkpoints", () => {
 });
 
 describe("obstacles", () => {
-  test("a repository too big for the time limit: notified once, and no more checkpoints in this session", async () => {
-    repository();
-    git("config", "filter.slow.clean", "sleep 20");
-    put({ ".gitattributes": "*.slow filter=slow\n", "x.slow": "x\n" });
-    const open = await session([{ n: "1\n" }], { flags: { "checkpoint-seconds": "2" } });
-    expect(notes(open)).toEqual(["Checkpoints are off for this session: git add took longer than 2 s"]);
-    expect(await list(open)).toEqual(["Checkpoints are not available: git add took longer than 2 s."]);
-    expect(files().n).toBe("1\n");
-  });
-
   test("git that is ended from outside: no snapshot, and the next is taken", async () => {
     repository();
     git("config", "filter.fatal.clean", "test -e done && cat || { touch done; kill -9 $PPID; }");
@@ -367,16 +199,6 @@ describe("obstacles", () => {
     const open = await session([{ n: "1\n" }]);
     expect(notes(open)).toEqual(["Could not save a file checkpoint: git add was stopped"]);
     expect((await list(open)).map((line) => line.replace(/^\S+ +\S+ +/, ""))).toEqual(['turn 1 of "Step 1"']);
-  });
-
-  test("a repository within the repository, with and without commits, stays as it is", async () => {
-    repository();
-    put({ "inner/x": "x\n", "empty/y": "y\n" });
-    shell("git init -q empty; git init -q inner; cd inner; git commit -qm inner --allow-empty");
-    const open = await session(["echo 1 > n; echo 2 > inner/x; rm -r inner/.git/hooks"]);
-    await open.agent.navigate(userEntry(open, "Step 1"));
-    expect(files()).toMatchObject({ "inner/x": "2\n", "empty/y": "y\n" });
-    expect(files().n).toBeUndefined();
   });
 
   test("refs that cannot be written: notified once, and the work goes on", async () => {

@@ -1,63 +1,13 @@
-import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { listSessions, openSession, type Session } from "@bonsai-agent/session";
+import { listSessions } from "@bonsai-agent/session";
 import { type LoopbackReply, type LoopbackRequest, loopbackServer, sseChunks } from "@bonsai-agent/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type AgentProject, agentProject, jsonLines, says } from "./agent-project.ts";
+import { type AgentProject, agentProject, says } from "./agent-project.ts";
+import { Bonsai, endless, latest, roles } from "./bonsai-process.ts";
 import { commandWords } from "./command-words.ts";
 import { runCli } from "./run-cli.ts";
-
-interface Ended {
-  code: number | null;
-  signal: NodeJS.Signals | null;
-  stdout: string;
-  stderr: string;
-}
-
-class Bonsai {
-  readonly child: ChildProcessWithoutNullStreams;
-  readonly ended: Promise<Ended>;
-  #stdout = "";
-  #stderr = "";
-  #heard: () => void = () => {};
-
-  constructor(project: AgentProject, argv: readonly string[], env: Record<string, string> = {}) {
-    const { cwd } = project;
-    this.child = spawn(process.execPath, [...commandWords, ...argv], {
-      cwd,
-      env: { ...process.env, NO_COLOR: "1", ...project.env, ...env },
-    });
-    onTestFinished(() => void this.child.kill("SIGKILL"));
-    this.child.stdout.on("data", (data: Buffer) => {
-      this.#stdout += data;
-      this.#heard();
-    });
-    this.child.stderr.on("data", (data: Buffer) => {
-      this.#stderr += data;
-      this.#heard();
-    });
-    this.ended = new Promise((resolve) => {
-      this.child.once("close", (code, signal) =>
-        resolve({ code, signal, stdout: this.#stdout, stderr: this.#stderr }),
-      );
-    });
-  }
-
-  async printed(words: string): Promise<void> {
-    while (!(this.#stdout + this.#stderr).includes(words)) {
-      await new Promise<void>((resolve) => {
-        this.#heard = resolve;
-      });
-    }
-  }
-}
-
-/** A tool call, then an answer that never comes. */
-const endless = {
-  contextWindow: 100_000,
-  turn: [{ calls: [{ name: "ls" }] }, { text: "never", delayMs: 3_600_000 }],
-};
 
 const model = ["--model", "box/coder"];
 
@@ -125,14 +75,6 @@ function isAlive(pid: number): boolean {
   return /^[^Z\s]/.test(stdout.trim());
 }
 
-function latest({ cwd, home }: AgentProject): Session {
-  return openSession(listSessions({ cwd, home }).sessions[0]!.file);
-}
-
-function roles(session: Session): string[] {
-  return session.projection().items.map(({ message }) => message.role);
-}
-
 describe("a signal", () => {
   test("SIGHUP stops a prompt with exit code 130, and -c continues it", async () => {
     const project = agentProject(endless);
@@ -159,33 +101,6 @@ describe("a signal", () => {
     expect(["SIGINT", "SIGTERM"]).toContain(signal);
     const pid = Number(/"text":"pid (\d+)/.exec(stdout)![1]);
     await expect.poll(() => isAlive(pid)).toBe(false);
-  });
-
-  test("ends the process although its reader stopped reading", async () => {
-    const project = agentProject(endless);
-    const bonsai = new Bonsai(project, ["--mode", "rpc", ...project.model]);
-    await bonsai.printed('"session_start"');
-    bonsai.child.stdout.pause();
-    bonsai.child.stdin.write('{"type":"get_state"}\n'.repeat(5_000));
-    bonsai.child.stdin.write('{"type":"prompt","message":"hi"}\n');
-    // The pipe is full: the child sleeps until a signal wakes it.
-    await expect.poll(() => bonsai.child.stdout.readableLength, { timeout: 10_000 }).toBeGreaterThan(50_000);
-    bonsai.child.kill("SIGTERM");
-    await new Promise((resolve) => bonsai.child.once("exit", resolve));
-    expect([bonsai.child.exitCode, bonsai.child.signalCode]).toEqual([130, null]);
-  });
-
-  test("SIGTERM ends --mode rpc in good order while its input is open", async () => {
-    const project = agentProject(endless);
-    const bonsai = new Bonsai(project, ["--mode", "rpc", ...project.model]);
-    bonsai.child.stdin.write('{"type":"prompt","message":"hi"}\n');
-    await bonsai.printed('"tool_execution_end"');
-    bonsai.child.kill("SIGTERM");
-    const { code, stdout } = await bonsai.ended;
-    expect(code).toBe(130);
-    expect(jsonLines(stdout).find(({ type }) => type === "agent_end")).toMatchObject({
-      result: { status: "aborted" },
-    });
   });
 });
 
@@ -279,19 +194,5 @@ describe("pipes", () => {
     bonsai.child.stdin.write('{"type":"get_state"}\n'.repeat(20));
     expect(await bonsai.ended).toMatchObject({ code: 130, stderr: "" });
     expect(roles(latest(project)).slice(0, 3)).toEqual(["user", "assistant", "toolResult"]);
-  });
-
-  test("--mode json ends without an error when its reader leaves", () => {
-    const project = agentProject({
-      contextWindow: 100_000,
-      turn: [{ text: "x".repeat(2_000), chunkChars: 4, delayMs: 1 }],
-    });
-    const { stdout, stderr } = shell(
-      project,
-      `"$0" "$@" --mode json hi ${project.model.join(" ")} < /dev/null | head -n 12`,
-    );
-    expect(jsonLines(stdout)).toHaveLength(12);
-    expect(stderr).toBe("");
-    expect(roles(latest(project))[0]).toBe("user");
   });
 });

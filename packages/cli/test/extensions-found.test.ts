@@ -1,7 +1,5 @@
-import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import type { TrustReport } from "../src/commands/trust.ts";
 import { type AgentProject, agentProject, jsonLines, says } from "./agent-project.ts";
@@ -128,30 +126,6 @@ describe("extensions without -e", () => {
     expect(log).toMatch(/extension failed path=\S+broken\.ts code=\w+/);
     expect(log).toMatch(/extensions ready loaded=1 failed=1 ms=\d+/);
   });
-});
-
-test("a call without extensions does not load the extension runner", () => {
-  const project = agentProject(says("ok"));
-  const hook = `import { registerHooks } from "node:module";
-    registerHooks({ load: (url, context, next) => { process.stderr.write(url + "\\n"); return next(url, context); } });`;
-  const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
-  const loaded = () => {
-    const { stderr, stdout } = spawnSync(
-      process.execPath,
-      [
-        "--conditions=@bonsai-agent/source",
-        "--no-warnings",
-        `--import=data:text/javascript,${encodeURIComponent(hook)}`,
-        ...[main, "-p", "hi", ...project.model],
-      ],
-      { cwd: project.cwd, env: { ...process.env, ...project.env }, encoding: "utf8" },
-    );
-    expect(stdout).toBe("ok\n");
-    return stderr;
-  };
-  expect(loaded()).not.toMatch(/packages\/(extension|pi-adapter|transcripts)\//);
-  put(join(project.home, "extensions"), "users");
-  expect(loaded()).toMatch(/packages\/extension\//);
 });
 
 test("`bonsai models` lists the models that extensions bring", async () => {

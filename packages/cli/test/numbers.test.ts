@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { UndoReport } from "@bonsai-agent/compaction";
 import { createSession } from "@bonsai-agent/session";
-import { history, treeArbitrary } from "@bonsai-agent/testkit";
+import { fewRuns, history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
 import type { CompactionReport } from "../src/views/compact-view.ts";
@@ -65,7 +65,7 @@ function percentOf(text: string): number {
 }
 
 /** Each run is some ten commands. */
-const law = (check: (each: Case) => Promise<void>) => fc.assert(fc.asyncProperty(cases, check));
+const law = (check: (each: Case) => Promise<void>) => fc.assert(fc.asyncProperty(cases, check), fewRuns());
 
 test("Law: the rows of `bonsai context` add up to the total of `bonsai show`", () =>
   law(async (each) => {

@@ -49,8 +49,8 @@ function project(): ToolFolder {
 }
 
 test("a glob finds the same files in find and in grep", async () => {
+  using folder = project();
   for (const [glob, expected] of searches) {
-    using folder = project();
     const found = textOf(await folder.run("find", { pattern: glob })).split("\n");
     const grepped = textOf(await folder.run("grep", { pattern: "needle", glob })).split("\n");
     expect.soft(found.filter((path) => !path.endsWith("/")).sort(), glob).toEqual(expected.toSorted());
@@ -61,8 +61,8 @@ test("a glob finds the same files in find and in grep", async () => {
 });
 
 test("find, grep, ls and read take paths with characters of globs", async () => {
+  using folder = project();
   for (const path of ["app/[id]", "app/(group)", "lib/it's.md"]) {
-    using folder = project();
     expect.soft(textOf(await folder.run("grep", { pattern: "needle", path })), path).toContain(`${path}`);
     if (path.endsWith(".md"))
       expect.soft(textOf(await folder.run("read", { path })), path).toBe("a needle\n");

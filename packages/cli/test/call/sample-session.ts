@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { generateWorkday } from "@bonsai-agent/testkit";
@@ -11,10 +11,15 @@ export function testFolder(): string {
   return folder;
 }
 
-/** A working day that is longer than what a compaction keeps by default. */
+let workday: Buffer | undefined;
+
+/** A working day that is longer than what a compaction keeps by default. Generated once; each test has a copy. */
 export function longSession(): string {
   const file = join(testFolder(), "workday.jsonl");
-  generateWorkday({ file, seed: 3, entries: 300 });
+  if (workday === undefined) {
+    generateWorkday({ file, seed: 3, entries: 300 });
+    workday = readFileSync(file);
+  } else writeFileSync(file, workday);
   return file;
 }
 

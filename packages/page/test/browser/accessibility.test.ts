@@ -1,60 +1,13 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import type { Page } from "playwright-core";
-import { expect, test } from "vitest";
-import { exported, useBrowser } from "./shown-page.ts";
-import { workSession } from "./work-session.ts";
+import { test } from "vitest";
+import { expectAccessible } from "./expect-accessible.ts";
+import { useBrowser } from "./shown-page.ts";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const show = useBrowser();
 
-interface Axe {
-  run(): Promise<{
-    violations: Array<{ id: string; nodes: Array<{ html: string; failureSummary?: string }> }>;
-  }>;
-}
-
-/** Describes the violations in words, so that a failure names the defect. */
-function violations(page: Page): Promise<string[]> {
-  return page.evaluate(async () => {
-    const found = await (globalThis as unknown as { axe: Axe }).axe.run();
-    return found.violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary ?? ""}`),
-    );
-  });
-}
-
-/** The views share their colours and boxes, so four of them are enough: two in each scheme and width. */
+/** The views share their colours and boxes: one in each scheme and width. `pnpm test:slow` checks the others. */
 test.for([
-  ["light", 1280, ["entry", "compaction"]],
-  ["dark", 320, ["context", "compare"]],
-] as const)("no view breaks a rule of axe-core, %s, %i pixels wide", async ([colorScheme, width, names]) => {
-  const { session, id } = workSession();
-  const url = await exported(session);
-  // The page's policy would block the script of the checker.
-  const { page } = await show(url, { colorScheme, viewport: { width, height: 800 }, bypassCSP: true });
-  await page.addScriptTag({ content: axe });
-  const views = {
-    entry: [`#/entry/${id("result 4")}`, ".entry.addressed .body"],
-    context: ["#/context", "main canvas"],
-    compaction: ["#/compaction/all", "main article"],
-    compare: ["#/compare", "main article"],
-  } as const;
-  for (const [at, name] of names.entries()) {
-    const [hash, ready] = views[name];
-    await page.evaluate((to) => {
-      location.hash = to;
-    }, hash);
-    await page.locator(ready).first().waitFor();
-    await page.evaluate(() => {
-      for (const fold of document.querySelectorAll<HTMLDetailsElement>("details")) fold.open = true;
-    });
-    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
-    // The list of keys covers the last view.
-    if (at === names.length - 1) await page.locator("body").press("?");
-    expect(await violations(page), hash).toEqual([]);
-    const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    expect(wider, `${hash} is wider than its window`).toBeLessThanOrEqual(0);
-  }
-  await page.getByRole("heading", { name: "Keys" }).waitFor();
-});
+  ["light", 1280, ["entry"]],
+  ["dark", 320, ["context"]],
+] as const)("no view breaks a rule of axe-core, %s, %i pixels wide", ([colorScheme, width, names]) =>
+  expectAccessible(show, { colorScheme, width, names }),
+);

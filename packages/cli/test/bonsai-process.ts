@@ -1,0 +1,66 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { listSessions, openSession, type Session } from "@bonsai-agent/session";
+import { onTestFinished } from "vitest";
+import type { AgentProject } from "./agent-project.ts";
+import { commandWords } from "./command-words.ts";
+
+interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** A process of the command in a project, until the end of the test. */
+export class Bonsai {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly ended: Promise<Ended>;
+  #stdout = "";
+  #stderr = "";
+  #heard: () => void = () => {};
+
+  constructor(project: AgentProject, argv: readonly string[], env: Record<string, string> = {}) {
+    const { cwd } = project;
+    this.child = spawn(process.execPath, [...commandWords, ...argv], {
+      cwd,
+      env: { ...process.env, NO_COLOR: "1", ...project.env, ...env },
+    });
+    onTestFinished(() => void this.child.kill("SIGKILL"));
+    this.child.stdout.on("data", (data: Buffer) => {
+      this.#stdout += data;
+      this.#heard();
+    });
+    this.child.stderr.on("data", (data: Buffer) => {
+      this.#stderr += data;
+      this.#heard();
+    });
+    this.ended = new Promise((resolve) => {
+      this.child.once("close", (code, signal) =>
+        resolve({ code, signal, stdout: this.#stdout, stderr: this.#stderr }),
+      );
+    });
+  }
+
+  async printed(words: string): Promise<void> {
+    while (!(this.#stdout + this.#stderr).includes(words)) {
+      await new Promise<void>((resolve) => {
+        this.#heard = resolve;
+      });
+    }
+  }
+}
+
+/** A tool call, then an answer that never comes. */
+export const endless = {
+  contextWindow: 100_000,
+  turn: [{ calls: [{ name: "ls" }] }, { text: "never", delayMs: 3_600_000 }],
+};
+
+/** The latest session of a project. */
+export function latest({ cwd, home }: AgentProject): Session {
+  return openSession(listSessions({ cwd, home }).sessions[0]!.file);
+}
+
+export function roles(session: Session): string[] {
+  return session.projection().items.map(({ message }) => message.role);
+}

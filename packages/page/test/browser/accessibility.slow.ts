@@ -1,0 +1,13 @@
+import { test } from "vitest";
+import { expectAccessible } from "./expect-accessible.ts";
+import { useBrowser } from "./shown-page.ts";
+
+const show = useBrowser();
+
+/** The views that the check leaves out. */
+test.for([
+  ["light", 1280, ["compaction", "compare"]],
+  ["dark", 320, ["compaction", "compare"]],
+] as const)("no view breaks a rule of axe-core, %s, %i pixels wide", ([colorScheme, width, names]) =>
+  expectAccessible(show, { colorScheme, width, names }),
+);

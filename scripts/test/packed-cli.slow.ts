@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { generateWorkday } from "@bonsai-agent/testkit";
+import { spawn } from "@lydell/node-pty";
+import { expect, onTestFinished, test } from "vitest";
+import { HeadlessTerminal } from "../../packages/cli/test/interactive/headless-terminal.ts";
+import { usePackedCommand } from "./packed-command.ts";
+
+const cli = fileURLToPath(new URL("../../packages/cli", import.meta.url));
+const command = usePackedCommand();
+
+/** The command on a pseudo terminal, until the end of the test. */
+function terminalOf(...args: string[]): HeadlessTerminal {
+  const [columns, rows] = [100, 30];
+  const terminal = new HeadlessTerminal({ columns, rows });
+  const pty = spawn(process.execPath, [command().program, ...args], {
+    ...{ cols: columns, rows, cwd: command().folder },
+    env: command().environment,
+  });
+  terminal.start(
+    (data) => pty.write(data),
+    () => {},
+  );
+  pty.onData((data) => terminal.write(data));
+  const gone = new Promise<void>((resolve) => pty.onExit(() => resolve()));
+  onTestFinished(async () => {
+    terminal.stop();
+    pty.kill("SIGHUP");
+    await gone;
+  });
+  return terminal;
+}
+
+/** A theme has to name all colours. */
+function themeFile(): string {
+  const { properties } = JSON.parse(readFileSync(join(command().installed, "theme.schema.json"), "utf8"));
+  const names: string[] = properties.colors.required;
+  return JSON.stringify({
+    name: "Paint",
+    colors: Object.fromEntries(names.map((name) => [name, "#ff0000"])),
+  });
+}
+
+test("an extension of pi draws, asks models and starts programs in the installed command", async () => {
+  const turn = [
+    { calls: [{ name: "shout", arguments: { text: "loud" } }] },
+    { calls: [{ name: "facts" }] },
+    { text: "That is all." },
+  ];
+  writeFileSync(join(command().folder, "draw.json"), JSON.stringify({ contextWindow: 100_000, turn }));
+  writeFileSync(join(command().folder, "paint.json"), themeFile());
+  const terminal = terminalOf("-e", "drawn.ts", "--session-dir", "drawn", "--model", "scripted/draw.json");
+  await terminal.until("[ editor of an extension ]");
+  terminal.type("Shout.");
+  terminal.press("enter");
+  await terminal.until("shouting loud");
+  await terminal.until("That is all.");
+  terminal.send("\x1bo");
+  await terminal.until("overlay 24");
+  terminal.press("esc");
+  await terminal.until((screen) => !screen.includes("overlay 24"));
+  const { version } = JSON.parse(readFileSync(join(cli, "package.json"), "utf8"));
+  const sessions = join(command().folder, "drawn");
+  const [file = ""] = readdirSync(sessions, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".jsonl"),
+  );
+  const lines = readFileSync(join(sessions, file), "utf8").trim().split("\n");
+  const results = lines
+    .map((line) => JSON.parse(line).message)
+    .filter((message) => message?.role === "toolResult");
+  expect(results.map(({ isError }) => isError)).toEqual([false, false]);
+  expect(JSON.parse(results[1].content[0].text)).toEqual({
+    complete: 'echo of "hi"',
+    agent: 'echo of [{"type":"text","text":"there"}]',
+    child: expect.stringContaining("child"),
+    image: "1x1",
+    pi: version,
+    skill: true,
+    theme: "Paint",
+  });
+});
+
+test("the installed command searches sessions and writes pages", () => {
+  const file = join(command().folder, "page.jsonl");
+  generateWorkday({ file, seed: 5, entries: 60 });
+  expect(command().run("search", "the", file).stderr).toBe("");
+  const page = join(command().folder, "page.html");
+  expect(command().run("export", file, "-o", page).status).toBe(0);
+  expect(readFileSync(page, "utf8")).toContain("<script");
+});
