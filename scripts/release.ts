@@ -93,7 +93,7 @@ function checkInstalled(packed: readonly PackedPackage[]): void {
     name: "project",
     private: true,
     type: "module",
-    dependencies: { ...tarballs, zod: "4.6.7" },
+    dependencies: { ...tarballs, ai: "7.0.173", zod: "4.6.7" },
   };
   writeFileSync(join(project, "package.json"), JSON.stringify(manifest, null, 2));
   run("npm", ["install", "--no-audit", "--no-fund"], project);

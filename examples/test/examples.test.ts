@@ -131,3 +131,29 @@ test("12 reads a session back from its own store, which passes the suite", async
     expect.stringMatching(/^\d+ checks passed$/),
   ]);
 });
+
+test("13 keeps each request small and the user's rule in view", async () => {
+  const lines = await printed("13-ai-sdk-agent.ts");
+  const compactions = lines.filter((line) => line.startsWith("  compacted"));
+  expect(compactions.length).toBeGreaterThan(1);
+  const rows = lines
+    .filter((line) => /^ +\d+ +\d+ +\d+$/.test(line))
+    .map((line) => line.trim().split(/ +/).map(Number));
+  expect(rows.at(-1)![1]).toBeGreaterThan(30_000);
+  for (const [, , size] of rows) expect(size).toBeLessThan(14_000);
+  expect(lines.at(-1)).toBe("Open them slowly.");
+});
+
+test("14 answers each question from a short context", async () => {
+  const lines = await printed("14-chat-route.ts");
+  expect(lines.some((line) => line.startsWith("  compacted"))).toBe(true);
+  const turns = lines.filter((line) => line.includes("in the browser"));
+  expect(turns).toHaveLength(16);
+  expect(turns.at(-1)).toMatch(/^32 messages in the browser\. I see (?:\d|1\d) messages\.$/);
+});
+
+test("15 continues from its stored messages and state", async () => {
+  const lines = await printed("15-background-job.ts");
+  expect(lines.some((line) => line.startsWith("  compacted by the model"))).toBe(true);
+  expect(lines.filter((line) => line.startsWith("file "))).toHaveLength(16);
+});

@@ -48,7 +48,7 @@ test.each(examples)("%s is quoted by a document, and named in the list of the ex
 test.each(examples)("%s imports what anybody can install, by its public exports", (example) => {
   const names = [...read(example).matchAll(/^(?:import|\} from) .*?"(.*?)";$/gm)].map(([, name]) => name!);
   const isPublic =
-    /^(?:node:[a-z_/]+|@bonsai-agent\/(?!testkit)[a-z-]+(?:\/[a-z-]+)?|zod|openai(?:\/.+)?|@anthropic-ai\/sdk(?:\/.+)?)$/;
+    /^(?:node:[a-z_/]+|@bonsai-agent\/(?!testkit)[a-z-]+(?:\/[a-z-]+)?|zod|ai(?:\/test)?|openai(?:\/.+)?|@anthropic-ai\/sdk(?:\/.+)?)$/;
   expect(names).not.toEqual([]);
   expect(names.filter((name) => !isPublic.test(name))).toEqual([]);
 });

@@ -17,7 +17,7 @@ const ORDER: Order = {
       ["session", "models"],
       ["compaction", "testkit"],
     ],
-    ...[["agent", "transcripts", "lab"], ["page", "extension"], "pi-adapter", "cli"],
+    ...[["agent", "transcripts", "lab", "compact"], ["page", "extension"], "pi-adapter", "cli"],
   ],
   "packages/messages/src": [
     ...["error.ts", "message.ts", "schemas.ts", "text", "abort.ts", "usage.ts", "count"],
@@ -32,6 +32,11 @@ const ORDER: Order = {
   "packages/compaction/src": [
     ...["details.ts", "record", "summariser.ts", "settings.ts", "plan", "carry", "events.ts", "ladder"],
     ...["flow", "branch", "host.ts", "index.ts"],
+  ],
+  "packages/compact/src": [
+    ...["formats", "formats.ts", "state.ts", "message-list.ts", "list-session.ts", "refusal.ts"],
+    ...["summariser.ts", "compact-messages.ts", "model-window.ts", "call-compaction.ts"],
+    ...["stream-opening.ts", ["ai-sdk.ts", "index.ts"]],
   ],
   "packages/models/src": [
     ...["call-arguments.ts", "file-lock.ts", "json-file.ts", "model.ts", "model-request.ts"],

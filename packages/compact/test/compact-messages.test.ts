@@ -1,0 +1,249 @@
+import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
+import { createSession } from "@bonsai-agent/session";
+import type { ModelMessage } from "ai";
+import type { ResponseInputItem } from "openai/resources/responses/responses";
+import { expect, test } from "vitest";
+import { compactMessages, type MessageFormat, restoreMessages } from "../src/index.ts";
+
+const settings = { window: 8_000 };
+
+/** Fifteen turns of 600 tokens each. */
+function chat(): Array<{ role: "user" | "assistant"; content: string }> {
+  return Array.from({ length: 15 }, (_, turn) => [
+    { role: "user" as const, content: `Mend test ${turn}.` },
+    { role: "assistant" as const, content: `Test ${turn} passes. ${"The log says ok. ".repeat(150)}` },
+  ]).flat();
+}
+
+function textOf(message: unknown): string {
+  return JSON.stringify(message);
+}
+
+test("a list below its threshold stays the same array", async () => {
+  const messages = chat().slice(0, 4);
+  const {
+    messages: after,
+    state,
+    report,
+  } = await compactMessages({ messages, format: "openai-chat", settings });
+  expect(after).toBe(messages);
+  expect(state).toBeNull();
+  expect(report.status).toBe("unchanged");
+});
+
+test("equal lists give equal summaries and states", async () => {
+  const options = { messages: chat(), format: "openai-chat", settings } as const;
+  const [one, other] = [await compactMessages(options), await compactMessages(options)];
+  expect(one.messages).toEqual(other.messages);
+  expect(one.report).toMatchObject({ status: "compacted", summarisedBy: "digest", requests: 0 });
+});
+
+test("an unknown format, a missing window and a wrong setting have their own errors", async () => {
+  const options = { messages: chat(), format: "openai-chat" as MessageFormat };
+  const codeOf = (changes: object) => compactMessages({ ...options, ...changes }).catch(({ code }) => code);
+  expect(await codeOf({ format: "cohere", settings })).toBe("compact_format_unknown");
+  expect(await codeOf({})).toBe("compact_window_unknown");
+  expect(await codeOf({ settings: { window: 1e5, keepRecentTokens: -1 } })).toBe(
+    "compaction_setting_invalid",
+  );
+});
+
+test("a changed, cut off or foreign state is refused", async () => {
+  const options = { messages: chat(), format: "openai-chat" as const, settings };
+  const { messages, state } = await compactMessages(options);
+  const codeWith = (other: unknown, changes = {}) =>
+    compactMessages({ ...options, ...changes, state: other as typeof state }).then(
+      () => "none",
+      ({ code }) => code,
+    );
+  expect(await codeWith(state)).toBe("none");
+  expect(await codeWith({ ...state, keptMessages: 1 })).toBe("compact_state_damaged");
+  expect(await codeWith({ ...state, version: 2 })).toBe("compact_state_damaged");
+  expect(await codeWith("{")).toBe("compact_state_damaged");
+  expect(await codeWith(state, { format: "anthropic" })).toBe("compact_state_foreign");
+  expect(await codeWith(state, { messages: chat().slice(3) })).toBe("compact_state_foreign");
+  const sorted = Object.fromEntries(Object.entries(state!).toSorted());
+  expect(await codeWith(sorted, { messages })).toBe("none");
+});
+
+test("an abort rejects with the signal's reason", async () => {
+  const options = { messages: chat(), format: "openai-chat", settings } as const;
+  await expect(compactMessages({ ...options, signal: AbortSignal.abort(new Error("stop")) })).rejects.toThrow(
+    "stop",
+  );
+  const controller = new AbortController();
+  const model = async () => {
+    controller.abort(new Error("later"));
+    return "";
+  };
+  await expect(compactMessages({ ...options, model, signal: controller.signal })).rejects.toThrow("later");
+});
+
+test("the record names files, and the reason of a denied call is in the user's words", async () => {
+  const messages: ModelMessage[] = [
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "Read this." },
+        {
+          type: "file",
+          data: { type: "data", data: "AAAA" },
+          mediaType: "application/pdf",
+          filename: "plan.pdf",
+        },
+      ],
+    },
+    {
+      role: "assistant",
+      content: [
+        { type: "tool-call", toolCallId: "c1", toolName: "deploy", input: { to: "prod" } },
+        { type: "tool-approval-request", approvalId: "a1", toolCallId: "c1" },
+      ],
+    },
+    {
+      role: "tool",
+      content: [
+        {
+          type: "tool-approval-response",
+          approvalId: "a1",
+          approved: false,
+          reason: "Use the staging server.",
+        },
+        { type: "tool-result", toolCallId: "c1", toolName: "deploy", output: { type: "execution-denied" } },
+      ],
+    },
+    ...chat(),
+  ];
+  const { messages: after } = await compactMessages({ messages, format: "ai-sdk", settings });
+  expect(textOf(after[0])).toContain("[file: plan.pdf, application/pdf]");
+  expect(textOf(after[0])).toContain("Denied the call of deploy: Use the staging server.");
+});
+
+test("system messages and unknown items stay in front of the summary", async () => {
+  const fixed: ResponseInputItem[] = [
+    { role: "developer", content: "Be brief." },
+    { type: "compaction", id: "cmp_1", encrypted_content: "x" },
+  ];
+  const items: ResponseInputItem[] = [fixed[0]!, ...chat().slice(0, 4), fixed[1]!, ...chat()];
+  const { messages } = await compactMessages({ messages: items, format: "openai-responses", settings });
+  expect(messages[0]).toBe(fixed[0]);
+  expect(messages[1]).toBe(fixed[1]);
+  expect(textOf(messages[2])).toContain("Record of the earlier conversation");
+});
+
+test("a call that waits for its approval is kept", async () => {
+  const waiting: ModelMessage = {
+    role: "assistant",
+    content: [
+      { type: "tool-call", toolCallId: "c1", toolName: "deploy", input: {} },
+      { type: "tool-approval-request", approvalId: "a1", toolCallId: "c1" },
+    ],
+  };
+  const approved: ModelMessage = {
+    role: "tool",
+    content: [{ type: "tool-approval-response", approvalId: "a1", approved: true }],
+  };
+  const messages = [...chat(), waiting, approved];
+  const policy = { window: 8_000, keepRecentTokens: 0 };
+  const { messages: after } = await compactMessages({
+    ...{ messages, format: "ai-sdk", settings: policy, reason: "manual" },
+  });
+  expect(after.slice(-2)).toEqual([waiting, approved]);
+  expect(after.length).toBeLessThan(messages.length);
+});
+
+test("a user message with results and text is kept or summarised as a whole", async () => {
+  const messages: MessageParam[] = [...chat()];
+  for (let step = 0; step < 12; step++)
+    messages.push(
+      { role: "user", content: [{ type: "text", text: `Step ${step}` }] },
+      { role: "assistant", content: [{ type: "tool_use", id: `t${step}`, name: "read", input: {} }] },
+      {
+        role: "user",
+        content: [
+          { type: "tool_result", tool_use_id: `t${step}`, content: "ok" },
+          { type: "text", text: "Here is more. ".repeat(60) },
+        ],
+      },
+      { role: "assistant", content: "Good." },
+    );
+  const { messages: after } = await compactMessages({ messages, format: "anthropic", settings });
+  const kept = after.filter((message) => messages.includes(message));
+  expect(kept).toEqual(messages.slice(-kept.length));
+  expect(textOf(kept[0])).not.toContain("tool_result");
+});
+
+test("masked results return in full to the summary of a later compaction", async () => {
+  const result = (turn: number) =>
+    `FAIL src/test${turn}.ts: expected ${turn} to be 0\n${"line of the log\n".repeat(80)}`;
+  const messages: ModelMessage[] = Array.from({ length: 20 }, (_, turn): ModelMessage[] => [
+    { role: "user", content: `Run test ${turn}.` },
+    {
+      role: "assistant",
+      content: [
+        {
+          type: "tool-call",
+          toolCallId: `c${turn}`,
+          toolName: "bash",
+          input: { command: `npm test ${turn}` },
+        },
+      ],
+    },
+    {
+      role: "tool",
+      content: [
+        {
+          ...{ type: "tool-result", toolCallId: `c${turn}`, toolName: "bash" },
+          output: { type: "error-text", value: result(turn) },
+        },
+      ],
+    },
+    { role: "assistant", content: "It fails." },
+  ]).flat();
+  const masking = { window: 9_000, mask: { protectTokens: 1_500, minimumTokens: 500 } };
+  const masked = await compactMessages({ messages, format: "ai-sdk", settings: masking });
+  expect(masked.report.status).toBe("masked");
+  expect(textOf(masked.messages[2])).toContain("[Old tool result content cleared]");
+  expect(textOf(masked.messages[2])).toContain('"error-text"');
+  const { messages: list, state } = masked;
+  const full = await compactMessages({ messages, format: "ai-sdk", settings: masking, state });
+  expect(full.messages).toEqual(list);
+  const prompts: string[] = [];
+  const summarise = async (prompt: string) => {
+    prompts.push(prompt);
+    return prompt;
+  };
+  await compactMessages({
+    messages: list,
+    format: "ai-sdk",
+    settings: { window: 8_000, keepRecentTokens: 300 },
+    state,
+    reason: "manual",
+    model: summarise,
+  });
+  expect(prompts.join()).toContain("FAIL src/test0.ts: expected 0 to be 0");
+});
+
+test("a session receives all messages, and an undo restores the list", async () => {
+  const session = createSession({ cwd: "/project" });
+  const messages: ModelMessage[] = [{ role: "system", content: "Be brief." }, ...chat()];
+  const first = await compactMessages({ messages, format: "ai-sdk", settings, session });
+  expect(first.report.status).toBe("compacted");
+  const more: ModelMessage[] = [...first.messages, { role: "user", content: "Go on." }];
+  const second = await compactMessages({
+    messages: more,
+    format: "ai-sdk",
+    settings,
+    session,
+    state: first.state,
+  });
+  expect(second.messages).toBe(more);
+  const restored = restoreMessages({ session, format: "ai-sdk" });
+  expect(restored.messages).toEqual(more);
+  session.undoCompaction(session.projection().compaction!.id);
+  const undone = restoreMessages({ session, format: "ai-sdk" });
+  expect(undone.messages).toEqual([...messages, { role: "user", content: "Go on." }]);
+  await expect(
+    compactMessages({ messages: more, format: "ai-sdk", settings, session, state: first.state }),
+  ).rejects.toMatchObject({ code: "compact_session_foreign" });
+});
