@@ -19,6 +19,10 @@ export default function mcp(bonsai: ExtensionAPI): void {
     type: "string",
     description: `Seconds that the first prompt waits for MCP servers to connect. Default: ${DEFAULT_WAIT_SECONDS}`,
   });
+  bonsai.registerFlag("mcp-config", {
+    type: "string",
+    description: "More MCP servers: a file like mcp.json, or its JSON",
+  });
   let context: ExtensionContext | undefined;
   const onNotice = (message: string) => context?.ui.notify(`MCP: ${message}`, "warning");
   const openBrowser = async (url: string) => (await import("@bonsai-agent/extension/login")).openBrowser(url);
@@ -62,7 +66,11 @@ export default function mcp(bonsai: ExtensionAPI): void {
     if (context === undefined) ctx.ui.addAutocompleteProvider((current) => withMentions(current, servers));
     context = ctx;
     const isProjectTrusted = ctx.isProjectTrusted();
-    const config = readConfig({ cwd: ctx.cwd, home: bonsaiHome(), isProjectTrusted, env: process.env });
+    const given = bonsai.getFlag("mcp-config");
+    const config = readConfig({
+      ...{ cwd: ctx.cwd, home: bonsaiHome(), isProjectTrusted, env: process.env },
+      ...(typeof given === "string" && { given }),
+    });
     for (const problem of config.problems) onNotice(problem);
     waitMs = waitSeconds(bonsai.getFlag("mcp-wait")) * 1_000;
     waitUntilMs = performance.now() + waitMs;

@@ -76,8 +76,10 @@ async function permission({ line, objections, allowed, ctx }: Question): Promise
   if (allowed.has(key)) return undefined;
   if (!ctx.hasUI) return refusal(reasons, "No user is present to allow this command");
   const title = `Run this command?\n\n${shown(line, 2_000)}\n\n${reasons}`;
-  const options = ctx.signal === undefined ? {} : { signal: ctx.signal };
-  const choice = await ctx.ui.select(title, [ONCE, ALWAYS, NO], options);
+  const choice = await ctx.ui.select(title, [ONCE, ALWAYS, NO], {
+    signal: ctx.signal,
+    permissions: ["allow_once", "allow_always", "reject_once"],
+  });
   if (choice === ALWAYS) allowed.add(key);
   return choice === ONCE || choice === ALWAYS ? undefined : refusal(reasons, "The user refused this command");
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { environmentKeys, shortened } from "@bonsai-agent/extension";
@@ -79,6 +79,8 @@ export interface ReadConfigOptions {
   home: string;
   isProjectTrusted: boolean;
   env: NodeJS.ProcessEnv;
+  /** The value of `--mcp-config`: a file like `mcp.json`, or its JSON. Its servers replace others of the same name. */
+  given?: string;
 }
 
 const DEFAULT_TIMEOUT_MS = 60_000;
@@ -86,7 +88,7 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 const MIN_MILLISECONDS = 1_000;
 
 /** Reads `mcp.json` of the user and `.mcp.json` of a trusted project. Never throws: unusable entries are problems. */
-export function readConfig({ cwd, home, isProjectTrusted, env }: ReadConfigOptions): McpConfig {
+export function readConfig({ cwd, home, isProjectTrusted, env, given }: ReadConfigOptions): McpConfig {
   const problems: string[] = [];
   const userFile = join(home, "mcp.json");
   const projectFile = join(cwd, ".mcp.json");
@@ -109,6 +111,13 @@ export function readConfig({ cwd, home, isProjectTrusted, env }: ReadConfigOptio
     if (isPart) read(name, { ...ownEntry, ...entry }, userFile);
     else read(name, entry, projectFile);
   }
+  if (given !== undefined) {
+    const isJson = given.trimStart().startsWith("{");
+    const file = isJson ? "--mcp-config" : resolve(cwd, inHome(given));
+    if (!isJson && !existsSync(file)) problems.push(`--mcp-config: ${file} does not exist.`);
+    const entries = isJson ? serversIn(given, file, problems) : entriesOf(file, problems);
+    for (const [name, entry] of Object.entries(entries)) read(name, entry, file);
+  }
   return { servers: [...servers.values()], problems };
 }
 
@@ -123,7 +132,10 @@ function entriesOf(file: string, problems: string[]): Entry {
     if (code !== "ENOENT") problems.push(`Cannot read ${file}: ${message}`);
     return {};
   }
-  if (text.trim() === "") return {};
+  return text.trim() === "" ? {} : serversIn(text, file, problems);
+}
+
+function serversIn(text: string, file: string, problems: string[]): Entry {
   try {
     const value: unknown = JSON.parse(text);
     const servers = isObject(value) ? (value.mcpServers ?? {}) : undefined;

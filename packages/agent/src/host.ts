@@ -7,6 +7,7 @@ export { displayId, numberedIds, type RecalledEntry, recalledEntry } from "./rec
 export { frontmatterParts } from "./resources/resource-files.ts";
 export { HandlerCalls } from "./run/agent-parts.ts";
 export { inFileQueue } from "./tools/files/file-change.ts";
+export type { EditorFiles } from "./tools/files/open-file.ts";
 export { fitArguments } from "./tools/fit-arguments.ts";
 export { environmentKeys } from "./tools/mask-keys.ts";
 export { isInside, lookalikeName } from "./tools/path-guard.ts";
@@ -14,3 +15,4 @@ export { killRunningCommands, programPath, startProcess, startTree } from "./too
 export { FolderWalk } from "./tools/search/folder-walk.ts";
 export { globMatcher } from "./tools/search/globs.ts";
 export { ExpressionWorker } from "./tools/search/script-search.ts";
+export type { CommandOperations } from "./tools/shell-command.ts";

@@ -15,7 +15,9 @@ import { reportRunningWork } from "./run/running-work.ts";
 import type { AgentSettings } from "./settings.ts";
 import { taskTool } from "./task-tool.ts";
 import { builtinTools } from "./tools/builtin-tools.ts";
+import type { EditorFiles } from "./tools/files/open-file.ts";
 import type { ConfirmPath } from "./tools/path-guard.ts";
+import type { CommandOperations } from "./tools/shell-command.ts";
 import type { Tool } from "./tools/tool-registry.ts";
 
 /** Options of an agent with the built-in tools. Sub-agents have the same, except `expandInput`, `confirmMoreRequests` and `reviewCompaction`. */
@@ -48,6 +50,10 @@ export interface OpenAgentOptions
   tools?: readonly Tool[];
   /** Asks about paths outside the project. Default: refuses them. */
   confirmPath?: ConfirmPath;
+  /** Reads and writes text files for the tools. Default: the disk. */
+  editor?: EditorFiles | undefined;
+  /** Runs the commands of the bash tool. Default: a shell of this machine. */
+  commands?: CommandOperations | undefined;
 }
 
 /** Opens an agent with the built-in tools, the task tool, the project's instructions and the system prompt. */
@@ -104,10 +110,11 @@ function toolsFor(
   lifecycle: Lifecycle<LifecycleEvents>,
   { instructions, search, skills, parent }: OwnParts,
 ): readonly Tool[] {
-  const { session, cwd, home = bonsaiHome(), settings, models, confirmPath, tools = [] } = options;
+  const { session, cwd, home = bonsaiHome(), settings, models, confirmPath, editor, tools = [] } = options;
   const builtin = builtinTools({
     // The prompt names instructions and skills by path.
-    ...{ cwd, paths: settings.paths, bash: settings.bash, confirmPath },
+    ...{ cwd, paths: settings.paths, confirmPath, editor },
+    bash: { ...settings.bash, operations: options.commands },
     secrets: () => models.secrets(),
     readable: () => [
       ...instructions.current.filter(({ text }) => text !== "").map(({ path }) => path),

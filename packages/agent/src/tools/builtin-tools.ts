@@ -1,5 +1,6 @@
 import { bashTool } from "./bash-tool.ts";
 import { editTool } from "./files/edit-tool.ts";
+import type { EditorFiles } from "./files/open-file.ts";
 import { readTool } from "./files/read-tool.ts";
 import { writeTool } from "./files/write-tool.ts";
 import { lsTool } from "./ls-tool.ts";
@@ -23,18 +24,20 @@ export interface BuiltinToolsOptions {
   env?: NodeJS.ProcessEnv;
   /** Masked in outputs of commands; called at each command. Default: only the keys of `env`. */
   secrets?: () => readonly NamedSecret[];
+  /** Reads and writes text files. Default: the disk. */
+  editor?: EditorFiles | undefined;
   /** Asks about other paths outside the project. Default: refuses them. */
   confirmPath?: ConfirmPath | undefined;
 }
 
 /** The tools `read`, `write`, `edit`, `bash`, `grep`, `find` and `ls` for one project. */
 export function builtinTools(options: BuiltinToolsOptions): Tool[] {
-  const { cwd, paths, readable = () => [], bash, env = process.env, secrets, confirmPath } = options;
+  const { cwd, paths, readable = () => [], bash, env = process.env, secrets, editor, confirmPath } = options;
   const guard = pathGuard({ cwd, allow: paths.allow, readable, confirmPath });
   return [
-    readTool(guard),
-    writeTool(guard),
-    editTool(guard),
+    readTool(guard, editor),
+    writeTool(guard, editor),
+    editTool(guard, editor),
     bashTool({
       ...{ cwd, env, secrets, timeoutSeconds: bash.timeoutSeconds },
       run: bash.operations && shellElsewhere(bash.operations),

@@ -208,7 +208,10 @@ export function shellElsewhere(
     let onData = (data: Buffer) => take(text.push(data));
     const exec = async () => {
       const timeout = timeoutMs === undefined ? {} : { timeout: timeoutMs / 1_000 };
-      const options = { onData: (data: Buffer) => onData(data), signal, ...timeout, ...(env && { env }) };
+      const options = {
+        ...{ onData: (data: Buffer) => onData(data), signal, ...timeout },
+        ...(env && { env: { ...env, ...unattended } }),
+      };
       // After an abort, it does not wait for the operations.
       const { exitCode } = await raceAbort(operations.exec(command, cwd, options), signal);
       return { end: "exit" as const, exitCode: exitCode ?? undefined };

@@ -5,7 +5,11 @@ export interface DialogOptions {
   signal?: AbortSignal | undefined;
   /** Milliseconds until the question ends without an answer. Default: no limit. */
   timeout?: number | undefined;
+  /** For `select` about a permission: the effect of each option, in their order. Editors show it. Default: plain answers. */
+  permissions?: readonly PermissionKind[] | undefined;
 }
+
+export type PermissionKind = "allow_once" | "allow_always" | "reject_once" | "reject_always";
 
 export type NotificationType = "info" | "warning" | "error";
 

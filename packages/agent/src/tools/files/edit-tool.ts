@@ -5,7 +5,14 @@ import { shownBytes, shownCount, shownLines } from "../result-text.ts";
 import { defineTool, type Tool, type ToolResult } from "../tool-registry.ts";
 import { applyChanges, planEdits, type TextChange, type TextEdit } from "./edit-plan.ts";
 import { type FileDiff, fileDiff, inFileQueue, replaceFile } from "./file-change.ts";
-import { decodeText, encodeText, fileKind, openFile, type TextFormat } from "./open-file.ts";
+import {
+  decodeText,
+  type EditorFiles,
+  encodeText,
+  fileKind,
+  openFile,
+  type TextFormat,
+} from "./open-file.ts";
 
 /** Larger files are data. An edit holds several copies of the file in memory. */
 const MAX_EDITED_BYTES = 10 << 20;
@@ -32,7 +39,7 @@ const parameters = z.object({
 
 type Input = z.output<typeof parameters>;
 
-export function editTool(guard: PathGuard): Tool {
+export function editTool(guard: PathGuard, editor?: EditorFiles): Tool {
   return defineTool({
     name: "edit",
     label: "Edit",
@@ -44,7 +51,7 @@ export function editTool(guard: PathGuard): Tool {
       const file = await existingPath(guard, { toolName: "edit", path: input.path, access: "write", signal });
       return inFileQueue(file.real, async () => {
         signal.throwIfAborted();
-        return editFile(file, edits, signal);
+        return editFile(file, edits, { signal, editor });
       });
     },
   });
@@ -64,14 +71,15 @@ function editsOf({ edits = [], oldText, newText }: Input): TextEdit[] {
 async function editFile(
   file: GuardedPath,
   edits: readonly TextEdit[],
-  signal: AbortSignal,
+  { signal, editor }: { signal: AbortSignal; editor: EditorFiles | undefined },
 ): Promise<ToolResult> {
-  const { text, format } = await readWhole(file);
+  const { text, format } = await readWhole(file, editor);
   const before = withLf(text);
   const { changes, isExact } = planEdits(before, edits);
   const after = applyChanges(before, changes);
   signal.throwIfAborted();
-  await replaceFile(file, encodeText(applyChanges(text, inFileEndings(text, changes)), format));
+  const changed = applyChanges(text, inFileEndings(text, changes));
+  if (!(await editor?.write?.(file.real, changed))) await replaceFile(file, encodeText(changed, format));
   const { shown: path } = file;
   const diff = fileDiff(before, after);
   const patch = diff.diff === "" ? "" : `--- ${path}\n+++ ${path}\n${diff.diff}`;
@@ -81,8 +89,12 @@ async function editFile(
   };
 }
 
-async function readWhole(file: GuardedPath): Promise<{ text: string; format: TextFormat }> {
-  const { handle, stats } = await openFile(file);
+async function readWhole(
+  file: GuardedPath,
+  editor: EditorFiles | undefined,
+): Promise<{ text: string; format: TextFormat }> {
+  // A text from the editor has lost its encoding, so only the editor can write it back.
+  const { handle, stats } = await openFile(file, editor?.write && editor);
   try {
     if (stats.size > MAX_EDITED_BYTES)
       throw new Error(

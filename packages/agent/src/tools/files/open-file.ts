@@ -1,15 +1,60 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { type GuardedPath, refuseMoved } from "../path-guard.ts";
 import { fileProblem } from "../result-text.ts";
 
 export interface OpenedFile {
-  handle: FileHandle;
-  stats: Stats;
+  handle: ReadableFile;
+  stats: Pick<Stats, "size">;
 }
 
-/** Opens a regular file. Refuses pipes and devices: reading them may never end. */
-export async function openFile({ real, shown }: GuardedPath): Promise<OpenedFile> {
+/** The part of a file handle that reads. */
+export interface ReadableFile {
+  read(
+    target: Buffer,
+    offset: number,
+    length: number,
+    position: number,
+  ): Promise<{ bytesRead: number; buffer: Buffer }>;
+  readFile(): Promise<Buffer>;
+  close(): Promise<void>;
+}
+
+/** An editor that has text files open, with unsaved changes. */
+export interface EditorFiles {
+  /** Returns undefined for a file to read from the disk. */
+  read?(path: string): Promise<string | undefined>;
+  /** Returns false for a file to write to the disk. */
+  write?(path: string, text: string): Promise<boolean>;
+}
+
+/**
+ * Opens a regular file. Refuses pipes and devices: reading them may never end. A text that the editor has is read from
+ * there.
+ */
+export async function openFile(file: GuardedPath, editor: EditorFiles = {}): Promise<OpenedFile> {
+  const opened = await openOnDisk(file);
+  const text =
+    editor.read === undefined || (await fileKind(opened.handle)).kind !== "text"
+      ? undefined
+      : await editor.read(file.real);
+  if (text === undefined) return opened;
+  await opened.handle.close();
+  return inMemory(Buffer.from(text));
+}
+
+function inMemory(bytes: Buffer): OpenedFile {
+  const handle: ReadableFile = {
+    async read(target, offset, length, position) {
+      return { bytesRead: bytes.copy(target, offset, position, position + length), buffer: target };
+    },
+    readFile: async () => bytes,
+    close: async () => {},
+  };
+  return { handle, stats: { size: bytes.length } };
+}
+
+async function openOnDisk({ real, shown }: GuardedPath): Promise<OpenedFile> {
   try {
     refuseOthers(shown, await stat(real));
     // Without waiting: the path may lead to a pipe by now.
@@ -54,7 +99,7 @@ export function readRegularFile(path: string, maxBytes: number): { bytes: Buffer
 }
 
 /** The first bytes of a file. */
-export async function fileHead(handle: FileHandle, bytes: number): Promise<Buffer> {
+export async function fileHead(handle: Pick<ReadableFile, "read">, bytes: number): Promise<Buffer> {
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(bytes), 0, bytes, 0);
   return buffer.subarray(0, bytesRead);
 }
@@ -132,7 +177,7 @@ type FileKind =
   | { kind: "binary"; what: string };
 
 /** Decides by the first bytes. File names are not reliable. */
-export async function fileKind(handle: FileHandle): Promise<FileKind> {
+export async function fileKind(handle: Pick<ReadableFile, "read">): Promise<FileKind> {
   const head = await fileHead(handle, HEAD_BYTES);
   const marked = formatOfBom(head);
   if (marked !== undefined) return { kind: "text", ...marked };

@@ -1,4 +1,3 @@
-import type { FileHandle } from "node:fs/promises";
 import { imageProblem } from "@bonsai-agent/messages/host";
 import { z } from "zod";
 import { existingPath, type PathGuard } from "../path-guard.ts";
@@ -14,11 +13,13 @@ import {
 } from "../result-text.ts";
 import { defineTool, type Tool, type ToolResult } from "../tool-registry.ts";
 import {
+  type EditorFiles,
   type FileLine,
   fileKind,
   LineSplitter,
   type OpenedFile,
   openFile,
+  type ReadableFile,
   type TextFormat,
 } from "./open-file.ts";
 
@@ -35,7 +36,7 @@ const parameters = z.object({
     .describe(`How many lines to read. Default and maximum ${MAX_RESULT_LINES}.`),
 });
 
-export function readTool(guard: PathGuard): Tool {
+export function readTool(guard: PathGuard, editor?: EditorFiles): Tool {
   return defineTool({
     name: "read",
     label: "Read",
@@ -43,7 +44,7 @@ export function readTool(guard: PathGuard): Tool {
     parameters,
     async execute({ input, signal }) {
       const file = await existingPath(guard, { toolName: "read", path: input.path, access: "read", signal });
-      const opened = await openFile(file);
+      const opened = await openFile(file, editor);
       try {
         const kind = await fileKind(opened.handle);
         if (kind.kind === "text") {
@@ -153,7 +154,7 @@ const CHUNK_BYTES = 1 << 20;
 const MAX_COUNTED_BYTES = 200 << 20;
 
 interface LineWindowOptions {
-  handle: FileHandle;
+  handle: ReadableFile;
   sizeBytes: number;
   format: TextFormat;
   /** From 1. */

@@ -5,7 +5,7 @@ import { type GuardedPath, lookalikePath, type PathGuard } from "../path-guard.t
 import { countLines, errorCode, fileProblem, shownBytes, shownCount, shownLines } from "../result-text.ts";
 import { defineTool, type Tool, type ToolResult } from "../tool-registry.ts";
 import { fileDiff, inFileQueue, replaceFile } from "./file-change.ts";
-import { LineSplitter } from "./open-file.ts";
+import { type EditorFiles, LineSplitter } from "./open-file.ts";
 
 /** Larger files are not compared. */
 const MAX_COMPARED_BYTES = 5 << 20;
@@ -17,7 +17,7 @@ const parameters = z.object({
   content: z.string().describe("The whole new content."),
 });
 
-export function writeTool(guard: PathGuard): Tool {
+export function writeTool(guard: PathGuard, editor?: EditorFiles): Tool {
   return defineTool({
     name: "write",
     label: "Write",
@@ -30,21 +30,22 @@ export function writeTool(guard: PathGuard): Tool {
       const file = await lookalikePath(guard, { toolName: "write", path, access: "write", signal });
       return inFileQueue(file.real, async () => {
         signal.throwIfAborted();
-        return write(file, content);
+        return write(file, content, editor);
       });
     },
   });
 }
 
-async function write(file: GuardedPath, content: string): Promise<ToolResult> {
+async function write(file: GuardedPath, content: string, editor?: EditorFiles): Promise<ToolResult> {
   const { shown: path } = file;
   const bytes = Buffer.from(content);
   const before = await earlierFile(file, bytes.length);
-  if (before?.bytes?.equals(bytes)) {
+  // The editor may have unsaved changes: it compares for itself.
+  if (editor?.write === undefined && before?.bytes?.equals(bytes)) {
     const details = { path, created: false, added: 0, removed: 0 };
     return result(`${path} already has this content; nothing was written.`, details);
   }
-  await replaceFile(file, bytes);
+  if (!(await editor?.write?.(file.real, content))) await replaceFile(file, bytes);
   const size = shownBytes(bytes.length);
   const lines = countLines(content);
   if (before === undefined) {
