@@ -61,12 +61,12 @@ const ORDER: Order = {
       "call",
       "packages",
       "demo",
-      ["commands", "print", "rpc", "mcp-server", "interactive"],
+      ["commands", "print", "rpc", "acp", "mcp-server", "interactive"],
     ],
     ...["grammar", "command-line", "run-agent.ts", "program.ts", "main.ts"],
   ],
   "packages/cli/src/interactive": [
-    ...["between-keys.ts", "error-text.ts", "no-model.ts", "terminal", "panels", "status"],
+    ...["between-keys.ts", "no-model.ts", "terminal", "panels", "status"],
     ...["extension-views", "chat", "prompt", "interactive-context.ts", "tree", "slash", "session"],
     "interactive-mode.ts",
   ],
@@ -80,7 +80,7 @@ const UPWARD: readonly string[] = [
 ];
 
 /** Folders that the rest of their package must load with `import()`, to keep the start of the other modes fast. */
-const LAZY = ["packages/cli/src/interactive", "packages/cli/src/mcp-server"];
+const LAZY = ["packages/cli/src/interactive", "packages/cli/src/acp", "packages/cli/src/mcp-server"];
 
 /** Checks that imports only go down, and that lazy folders are loaded with `import()`. */
 export function checkLayers(root: string, order: Order = ORDER): string[] {

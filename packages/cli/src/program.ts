@@ -43,7 +43,7 @@ function hasProxy({ env }: CliIo): boolean {
 
 /** Reads the words themselves, because the line may not parse. */
 export function wantsJson(argv: readonly string[]): boolean {
-  return /(^| )--(json|mode[ =](json|rpc))( |$)/.test(argv.join(" "));
+  return /(^| )--(json|mode[ =](json|rpc|acp))( |$)/.test(argv.join(" "));
 }
 
 /** Without words, piped input is the prompt, and a terminal opens the screen. */

@@ -12,6 +12,9 @@ export async function runAgentLine(argv: readonly string[], io: CliIo): Promise<
   if (flags.some((word) => word === "--help" || word === "-h")) return printOverview(io);
   const call = agentCall(argv, io);
   try {
+    // A client of the Agent Client Protocol appends the words of a login to its own command line.
+    if (call.options.mode === "acp" && call.words[0] === "login")
+      return await (await import("./command-line/command-line.ts")).runCommand(call.words, io);
     return await runCall(call);
   } catch (error) {
     return reportFailure(error, io, call.output.wantsJson);
@@ -26,6 +29,7 @@ async function runCall(call: AgentCall): Promise<ExitCode> {
       "-r needs a session, because there is no terminal to choose one.",
       "Write `bonsai -r ID PROMPT`. Run `bonsai session list` to list the ids.",
     );
+  if (call.options.mode === "acp") return (await import("./acp/acp-mode.ts")).runAcp(call);
   if (call.options.mode === "rpc") return (await import("./rpc/rpc-mode.ts")).runRpc(call);
   if (isBare(call)) {
     const input = await promptInput(call);
@@ -59,5 +63,14 @@ function checkFlags(call: AgentCall): void {
   if (options.apiKey !== undefined && options.model === undefined)
     throw wrongUsage("--api-key needs --model.", "Add `--model PROVIDER/ID`: the key is for this provider.");
   excludedTools(options);
-  if (options.mode === "rpc" && unknownFlags.length === 0) refuseWords(call);
+  if (options.mode === "acp") refuseSessionFlags(call);
+  if ((options.mode === "rpc" || options.mode === "acp") && unknownFlags.length === 0) refuseWords(call);
+}
+
+function refuseSessionFlags({ options }: AgentCall): void {
+  const given = ["continue", "resume", "session", "fork"].find(
+    (name) => typeof options[name] === "string" || options[name] === true,
+  );
+  if (given === undefined) return;
+  throw wrongUsage(`--mode acp does not take --${given}.`, "Open the session in the editor.");
 }

@@ -249,7 +249,7 @@ async function agentFor(
   const session = choice.open();
   noticeOtherFolder(session, app);
   // A script waits for the end of its prompt only.
-  const isAttended = call.options.mode === "tui" || call.options.mode === "rpc";
+  const isAttended = ["tui", "rpc", "acp"].includes(String(call.options.mode));
   const confirmMoreRequests = askLongRun(isAttended ? ui : undefined);
   return openAgent({
     session,
@@ -265,6 +265,7 @@ async function agentFor(
     excludedTools: excludedTools(call.options),
     skills: () => app.resources.skills,
     expandInput: (input) => app.resources.expand(input),
+    ...app.toolPlace,
     confirmPath: app.confirmPath(session.id),
     ...(confirmMoreRequests && { confirmMoreRequests }),
     ...(reviewCompaction && { reviewCompaction }),

@@ -5,6 +5,7 @@ import {
   type LifecycleEvents,
   lifecycleEventRules,
 } from "@bonsai-agent/agent";
+import type { CommandOperations, EditorFiles } from "@bonsai-agent/agent/host";
 import { compactionEventRules, type ReviewCompaction } from "@bonsai-agent/compaction";
 import type { ExtensionHost, ExtensionMode, FrontEndUI, SessionControl } from "@bonsai-agent/extension/host";
 import { Lifecycle, type SlowAnswer } from "@bonsai-agent/lifecycle";
@@ -45,6 +46,8 @@ export interface AppContext {
   confirmPath: ReturnType<typeof pathQuestions>;
   /** Decides on compactions before they are written. Undefined: they need no decision. */
   reviewCompaction: ReviewCompaction | undefined;
+  /** Reads, writes and runs for the tools. */
+  toolPlace: { editor?: EditorFiles; commands?: CommandOperations };
   onNotice: (notice: AgentNotice) => void;
   /** Sets the agent of the extensions, which outlive it. */
   activate(agent: Agent, control: SessionControl): void;
@@ -57,6 +60,12 @@ interface OpenAppContextOptions {
   ui?: FrontEndUI | undefined;
   /** Decides on compactions before they are written. Default: they need no decision. */
   reviewCompaction?: ReviewCompaction;
+  /** Reads and writes text files for the tools. Default: the disk. */
+  editor?: EditorFiles;
+  /** Runs the commands of the bash tool. Default: a shell of this machine. */
+  commands?: CommandOperations;
+  /** Flags of extensions besides those of the command line. Default: none. */
+  flags?: ReadonlyMap<string, string>;
   /** Command names of the front end. Default: none. */
   reservedCommands?: readonly string[];
   /** Interrupts the loading of extensions; `openAppContext` then throws its reason. Default: never aborts. */
@@ -84,7 +93,7 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
         code: "flag_taken",
         message: `An extension defines the flag --${name}, but bonsai already has this flag. The extension does not receive its value.`,
       });
-    state.flags = flagged.values;
+    state.flags = new Map([...flagged.values, ...(options.flags ?? [])]);
     app.call = flagged.call;
     lendKey(app.models, flagged.call.options);
     return app;
@@ -106,7 +115,7 @@ async function makeContext(
   options: OpenAppContextOptions,
 ): Promise<{ app: AppContext; state: ExtensionState }> {
   const { cwd } = call.io;
-  const { reviewCompaction, reservedCommands = [] } = options;
+  const { reviewCompaction, reservedCommands = [], editor, commands } = options;
   const { ui, setTimer, pauseDuring } = pauseTimersWhileAsking(options.ui);
   const home = bonsaiHome(call.io.env);
   const { log, onNotice } = withLog(call, home, options.onNotice);
@@ -136,7 +145,8 @@ async function makeContext(
   };
   const models = await openModels({ io: call.io, home, settings, onNotice: warn });
   const { allow } = settings.paths;
-  const confirmPath = pathQuestions({ cwd, home, allow, ui, offersGrants: call.options.mode === "tui" });
+  const grants = pathGrantsOf[String(call.options.mode)] ?? [];
+  const confirmPath = pathQuestions({ cwd, home, allow, ui, grants });
   const state: ExtensionState = { flags: new Map() };
   const ending = new AbortController();
   const host: ExtensionHost = {
@@ -181,6 +191,7 @@ async function makeContext(
     ...{ call, home, cwd, settings, models, lifecycle, extensions, resources, ui, confirmPath, onNotice },
     ending: ending.signal,
     reviewCompaction: reviewCompaction && pauseDuring(reviewCompaction),
+    toolPlace: { ...(editor && { editor }), ...(commands && { commands }) },
     activate: (agent, control) => Object.assign(state, { agent, control }),
     close() {
       extensions.unload();
@@ -190,10 +201,17 @@ async function makeContext(
   return { app, state };
 }
 
+const pathGrantsOf: Readonly<Record<string, readonly ("session" | "always")[]>> = {
+  tui: ["session", "always"],
+  acp: ["always"],
+};
+
 const modes: Readonly<Record<string, ExtensionMode>> = {
   text: "print",
   json: "json",
   rpc: "rpc",
+  // A client with dialogs and without a terminal.
+  acp: "rpc",
   tui: "tui",
 };
 

@@ -16,8 +16,8 @@ interface PathQuestionsOptions {
   home: string;
   allow: readonly string[];
   ui: FrontEndUI | undefined;
-  /** False for RPC, whose question is yes or no. */
-  offersGrants: boolean;
+  /** The permissions beyond this question. None for RPC, whose question is yes or no. */
+  grants: readonly ("session" | "always")[];
 }
 
 /** The answers in their order: the first is selected, and allows nothing. */
@@ -34,7 +34,7 @@ const answers = {
  * @returns asks for the tools of a session, default before there is one, unless the path is in the project or granted.
  *   The answer is undefined without a user.
  */
-export function pathQuestions({ cwd, home, allow, ui, offersGrants }: PathQuestionsOptions) {
+export function pathQuestions({ cwd, home, allow, ui, grants }: PathQuestionsOptions) {
   const inTurn = oneAfterTheOther();
   const granted = new Map<string, Grant[]>();
   /** Tools of extensions may work in another folder, and do not know the settings. */
@@ -49,13 +49,16 @@ export function pathQuestions({ cwd, home, allow, ui, offersGrants }: PathQuesti
     const question = access === "read" ? "Read outside the project?" : "Change a file outside the project?";
     // A line break in a name could imitate lines of the question.
     const message = `The tool ${toolName} wants to ${access === "read" ? "read" : "change"} ${printable(path)}.`;
-    if (!offersGrants) return ui.confirm(question, message, { signal });
+    if (grants.length === 0) return ui.confirm(question, message, { signal });
     const folder = folderOf(path);
-    const grants = mayGrant(folder, home) ? [answers.session, answers.always] : [];
+    const offered = mayGrant(folder, home) ? grants.map((each) => answers[each]) : [];
     // The list would cut a long folder; the title wraps.
-    const whole = grants.length > 0 ? ` Whole folder: ${printable(folder)}` : "";
+    const whole = offered.length > 0 ? ` Whole folder: ${printable(folder)}` : "";
     const title = `${question} ${message}${whole}`;
-    const chosen = await ui.select(title, [answers.no, answers.once, ...grants], { signal });
+    const chosen = await ui.select(title, [answers.no, answers.once, ...offered], {
+      signal,
+      permissions: ["reject_once", "allow_once", ...offered.map(() => "allow_always" as const)],
+    });
     if (chosen === answers.session) granted.set(sessionId, [...session, { folder, access }]);
     if (chosen === answers.always) grantPath({ project: cwd, folder, access }, home);
     return chosen !== undefined && chosen !== answers.no;

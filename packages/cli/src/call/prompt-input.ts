@@ -91,9 +91,12 @@ function notText(): BonsaiError {
   });
 }
 
-export function refuseWords({ words }: Pick<AgentCall, "words">): void {
-  const message = "--mode rpc takes prompts on stdin, not on the command line.";
-  if (words.length > 0) throw wrongUsage(message, 'Send a line like {"type":"prompt","message":"…"}.');
+export function refuseWords({ words, options: { mode } }: Pick<AgentCall, "words" | "options">): void {
+  if (words.length === 0) return;
+  throw wrongUsage(
+    `--mode ${mode} takes prompts on stdin, not on the command line.`,
+    mode === "acp" ? "Send session/prompt." : 'Send a line like {"type":"prompt","message":"…"}.',
+  );
 }
 
 type GivenPrompt = Parameters<typeof openAgent>[0]["givenPrompt"];

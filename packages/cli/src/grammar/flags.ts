@@ -16,8 +16,8 @@ export const agentFlags: readonly OptionGrammar[] = [
   { flags: "-p, --print", description: "print the answer and exit" },
   {
     flags: "--mode <mode>",
-    description: "text (default), json (events) or rpc",
-    choices: ["text", "json", "rpc"],
+    description: "text (default), json (events), rpc, or acp for editors",
+    choices: ["text", "json", "rpc", "acp"],
   },
   {
     flags: "-c, --continue",

@@ -142,16 +142,20 @@ function draftText(draft: CompactionDraft, model: Model): string {
   ].join("\n");
 }
 
-/** Reviews a draft in plain dialogs. A closed input asks again; a closed choice cancels. */
+/**
+ * Reviews a draft in plain dialogs. A closed input asks again; a closed choice cancels.
+ * @param textOf the question's text
+ */
 export function dialogReview(
   ui: Pick<FrontEndUI, "select" | "input" | "editor">,
   model: () => Model,
+  textOf: (draft: CompactionDraft, model: Model) => string = draftText,
 ): ReviewCompaction {
   const review: ReviewCompaction = async (draft) => {
     const { signal } = draft;
     const offered = draftChoices(draft);
     const labels = offered.map(({ label }) => label);
-    const picked = await ui.select(draftText(draft, model()), labels, { signal });
+    const picked = await ui.select(textOf(draft, model()), labels, { signal });
     const { choice } = offered.find(({ label }) => label === picked) ?? { choice: "cancel" };
     if (choice !== "edit" && choice !== "again") return decisionOf(choice, draft);
     const text =

@@ -34,7 +34,7 @@ function desk(...given: Answer[]) {
       return answer && options.find((option) => option.includes(answer));
     },
   } as unknown as FrontEndUI;
-  const questions = pathQuestions({ cwd, home, allow: [], ui, offersGrants: true });
+  const questions = pathQuestions({ cwd, home, allow: [], ui, grants: ["session", "always"] });
   const ask = (path: string, access: "read" | "write" = "read", { session = "one", to = questions } = {}) =>
     to(session)({ path, access, toolName: access, signal: new AbortController().signal });
   return {
@@ -44,7 +44,7 @@ function desk(...given: Answer[]) {
     other,
     asked,
     ask,
-    again: () => pathQuestions({ cwd, home, allow: [], ui, offersGrants: true }),
+    again: () => pathQuestions({ cwd, home, allow: [], ui, grants: ["session", "always"] }),
   };
 }
 
@@ -142,7 +142,7 @@ test("one answer is that to all questions of its folder that wait", async () => 
 
 test("without a terminal, only permanent grants hold", async () => {
   const { cwd, home, other, ask } = desk();
-  const to = pathQuestions({ cwd, home, allow: [], ui: undefined, offersGrants: true });
+  const to = pathQuestions({ cwd, home, allow: [], ui: undefined, grants: ["session", "always"] });
   expect(await ask(other, "read", { to })).toBeUndefined();
   grantPath({ project: cwd, folder: other, access: "read" }, home);
   expect(await ask(other, "read", { to })).toBe(true);
@@ -159,7 +159,7 @@ test.for(['{"folders": [], "paths": [{"folder": "/x"}]}', '{"folders": [], "path
 
 test("the project and the folders of the settings need no question for any tool", async () => {
   const { cwd, home, other } = desk();
-  const to = pathQuestions({ cwd, home, allow: [other], ui: undefined, offersGrants: true });
+  const to = pathQuestions({ cwd, home, allow: [other], ui: undefined, grants: ["session", "always"] });
   const ask = (path: string) =>
     to()({ path, access: "write", toolName: "write", signal: new AbortController().signal });
   expect(await ask(join(cwd, "a.txt"))).toBe(true);

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createSession } from "@bonsai-agent/session";
 import { everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { parseCompactArgs } from "../../src/interactive/slash/compaction-commands.ts";
+import { parseCompactArgs } from "../../src/call/compactions.ts";
 import { agentProject } from "../call/agent-project.ts";
 import { longSession, testFolder } from "../call/sample-session.ts";
 import { flatScreen, openLong, play, slow, times } from "./compaction-setup.ts";

@@ -6,9 +6,9 @@ import {
   usableModels,
 } from "@bonsai-agent/models";
 import type { ModelRegistry } from "../../call/model-choice.ts";
+import { errorLine } from "../../views/error-text.ts";
 import { loginState, missingText } from "../../views/login-state.ts";
 import { price, shortTokens } from "../../views/numbers.ts";
-import { errorLine } from "../error-text.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { textLines } from "./panel-frame.ts";
 import { type PickAction, PickList, type PickRow, showList } from "./pick-list.ts";

@@ -1,6 +1,6 @@
+import { errorLine } from "../../views/error-text.ts";
 import { count } from "../../views/numbers.ts";
 import { oneLine } from "../../views/terminal-text.ts";
-import { errorLine } from "../error-text.ts";
 import { shownKey } from "../terminal/keys.ts";
 import type { Screen } from "../terminal/screen.ts";
 import {

@@ -3,9 +3,9 @@ import { runClipboardProgram } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { imageProblem } from "@bonsai-agent/messages/host";
 import { imageType, MAX_IMAGE_BYTES } from "../../call/file-mentions.ts";
+import { errorText } from "../../views/error-text.ts";
 import { bytes as size } from "../../views/numbers.ts";
 import { oneLine } from "../../views/terminal-text.ts";
-import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
 

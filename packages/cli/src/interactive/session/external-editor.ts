@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startProcess } from "@bonsai-agent/agent/host";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { errorText } from "../error-text.ts";
+import { errorText } from "../../views/error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 
 /** Edits the prompt in the user's own editor. A failure leaves the text unchanged. */

@@ -1,5 +1,5 @@
 import { importFromPi, piFolder, rememberPiOffer, shouldOfferPiImport } from "../../call/pi-import.ts";
-import { errorText } from "../error-text.ts";
+import { errorText } from "../../views/error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { askYesOrNo } from "../panels/ask.ts";
 

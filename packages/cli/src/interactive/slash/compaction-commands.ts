@@ -1,22 +1,23 @@
 import type { CompactOptions } from "@bonsai-agent/agent";
-import { requestOverhead } from "@bonsai-agent/agent/host";
 import {
-  budgetsFor,
   type CompactionOutcome,
   type CompactionResult,
-  contextLimit,
   cutPlaces,
   pinMessage,
   pinnedTexts,
-  planCompaction,
-  readContext,
   redoLatestUndo,
   undoLatestCompaction,
   unpinMessage,
 } from "@bonsai-agent/compaction";
 import { redactSecrets } from "@bonsai-agent/messages";
+import {
+  changeCompaction,
+  parseCompactArgs,
+  passedThreshold,
+  planManualCompaction,
+} from "../../call/compactions.ts";
 import { compactView } from "../../views/compact-view.ts";
-import { compactionName } from "../../views/compaction-record.ts";
+import { compactionNotice, skippedNotice } from "../../views/compaction-notice.ts";
 import { type Line, span } from "../../views/line.ts";
 import { counted, sizeChange } from "../../views/numbers.ts";
 import { oneLine, wrap } from "../../views/terminal-text.ts";
@@ -25,7 +26,6 @@ import { isNoModel } from "../no-model.ts";
 import { textLines } from "../panels/panel-frame.ts";
 import { PickList } from "../panels/pick-list.ts";
 import { showReport } from "../panels/report-panel.ts";
-import { compactionNotice, skippedNotice } from "./compaction-notices.ts";
 
 export const compactCommand: SlashCommand = {
   name: "compact",
@@ -40,17 +40,6 @@ export const compactCommand: SlashCommand = {
 };
 
 const preview = { value: "preview", label: "preview", description: "Show the plan and change nothing" };
-
-/** `preview` or `digest` at the start, or both; all else is the focus. */
-export function parseCompactArgs(args: string): CompactOptions & { isPreview?: true } {
-  const [, isPreview, useDigest, focus = ""] =
-    /^(preview(?!\S)\s*)?(digest(?!\S)\s*)?([\s\S]*)$/.exec(args) ?? [];
-  return {
-    ...(isPreview !== undefined && { isPreview: true }),
-    ...(focus !== "" && { focus }),
-    ...(useDigest !== undefined && { useDigest: true }),
-  };
-}
 
 /** Without a model, the digest summarises. */
 function withDigestAlone(asked: CompactOptions, { host }: InteractiveContext): CompactOptions {
@@ -68,25 +57,17 @@ interface Preview {
   lines: (width: number) => Iterable<Line>;
 }
 
-/** Plans `/compact`, as `bonsai compact --dry-run` does. Without the status `planned`, `/compact` would change nothing. */
+/** Without the status `planned`, `/compact` would change nothing. */
 function previewOf(asked: CompactOptions, { host }: InteractiveContext): Preview {
-  const { session, model, systemPrompt, tools, summariser } = host.agent;
-  const { useDigest = false, ...others } = asked;
-  const { texts } = requestOverhead({ systemPrompt, tools: tools.declarations() });
-  const asksModel = !useDigest && !isNoModel(model);
-  const result = planCompaction({
-    ...others,
-    ...{ session, settings: host.app.settings.compaction, reason: "manual" },
-    model: isNoModel(model) ? {} : model,
-    ...(asksModel && summariser && { summariser }),
-    fixedTexts: () => texts,
-  });
+  const { session, model } = host.agent;
+  const usable = isNoModel(model) ? undefined : model;
+  const result = planManualCompaction(host, asked, usable);
   const before = session.projection().items;
   return {
     result,
     *lines(width) {
       for (const text of wrap(NOTE, width)) yield [span(text, "gray")];
-      yield* compactView({ result, before, model: asksModel ? model : undefined, width });
+      yield* compactView({ result, before, model: asked.useDigest ? undefined : usable, width });
     },
   };
 }
@@ -187,29 +168,13 @@ export const redoCommand: SlashCommand = {
 async function applyAndReport(
   { host, chat, notify }: InteractiveContext,
   change: typeof undoLatestCompaction,
-  done: string,
+  done: "Undid" | "Redid",
 ): Promise<number> {
   const { session } = host.agent;
-  const contextSize = () => host.agent.state.context;
-  const report = await change({ session, lifecycle: host.app.lifecycle, contextSize });
+  const { message, tokensAfter } = await changeCompaction(host, change, done);
   chat.rebuild(session);
-  const name = compactionName(session, report.compactionId, host.app.call.io.now());
-  notify(`${done} ${name}. Context: ${sizeChange(report)}.`, "info", {
-    aboutEntryId: session.leafId ?? undefined,
-  });
-  return report.tokensAfter;
-}
-
-/** The automatic compaction's threshold, if `tokens` is above it. */
-export function passedThreshold(host: InteractiveContext["host"], tokens: number): number | undefined {
-  const settings = host.app.settings.compaction;
-  if (!settings.enabled) return undefined;
-  const { session, model } = host.agent;
-  const budgets = budgetsFor({ settings, model });
-  const reading = readContext({ session, estimator: settings.estimator, model });
-  const { compactAboveTokens = Number.POSITIVE_INFINITY } =
-    contextLimit({ settings, model, budgets, reading, nowMs: host.app.call.io.now() }) ?? {};
-  return tokens > compactAboveTokens ? compactAboveTokens : undefined;
+  notify(message, "info", { aboutEntryId: session.leafId ?? undefined });
+  return tokensAfter;
 }
 
 export const pinCommand: SlashCommand = {

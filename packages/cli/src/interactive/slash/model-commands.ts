@@ -8,17 +8,17 @@ import {
   usableModels,
 } from "@bonsai-agent/models";
 import { nextThinkingLevel } from "@bonsai-agent/models/host";
+import { passedThreshold } from "../../call/compactions.ts";
 import { findChoice, type ModelRegistry } from "../../call/model-choice.ts";
 import { writeSetting } from "../../call/settings-file.ts";
+import { errorText } from "../../views/error-text.ts";
 import { missingText } from "../../views/login-state.ts";
 import { count, sizeText } from "../../views/numbers.ts";
-import { errorText } from "../error-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
 import { pickModel } from "../panels/model-picker.ts";
 import { keys } from "../terminal/keys.ts";
 import type { AutocompleteItem } from "../terminal/tui.ts";
-import { passedThreshold } from "./compaction-commands.ts";
 import { useSettings } from "./settings.ts";
 
 export const modelCommand: SlashCommand = {

@@ -2,6 +2,7 @@ import { findRecalled } from "@bonsai-agent/agent";
 import { textHead } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { hiddenLookup } from "@bonsai-agent/session/host";
+import { bestLines, type RecallHit, recallHitTitle } from "../../views/recall-hit.ts";
 import { summariesOf } from "../../views/summary-sources.ts";
 import { oneLine } from "../../views/terminal-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
@@ -17,16 +18,17 @@ export const recallCommand: SlashCommand = {
   argumentHint: "[text]",
   worksWhileBusy: true,
   run: (text, context) =>
-    showList<Hit, void>(context.screen, (done) => new Recall(context, text, () => done(undefined)).list),
+    showList<RecallHit, void>(
+      context.screen,
+      (done) => new Recall(context, text, () => done(undefined)).list,
+    ),
 };
 
 const MAX_HITS = 50;
 
-type Hit = Awaited<ReturnType<typeof findRecalled>>["hits"][number];
-
 /** Owner of the search in the entries that the model does not see, and of its hits. */
 class Recall {
-  readonly list: PickList<Hit>;
+  readonly list: PickList<RecallHit>;
   readonly #context: InteractiveContext;
   readonly #session: Session;
   readonly #leave: () => void;
@@ -36,7 +38,7 @@ class Recall {
     this.#context = context;
     this.#session = context.host.agent.session;
     this.#leave = leave;
-    this.list = new PickList<Hit>({
+    this.list = new PickList<RecallHit>({
       place: context.screen,
       title: this.#title,
       query,
@@ -95,19 +97,23 @@ class Recall {
     });
   }
 
-  #preview({ entry: { entryId, who, time, text }, lines: [first = 1] }: Hit, width: number): string[] {
+  #preview(hit: RecallHit, width: number): string[] {
     const { style } = this.#context.screen.theme;
+    const {
+      entry: { entryId, text },
+      lines: [first = 1],
+    } = hit;
     const reason = hiddenLookup(this.#session)(entryId)?.reason ?? "on another branch";
     const from = Math.max(0, first - 1 - LINES_BEFORE);
     const around = text.split("\n").slice(from, from + PREVIEW_LINES);
-    const title = `${entryId.slice(0, 8)} ${oneLine(who, 60)} ${time}, ${reason}`;
+    const title = `${recallHitTitle(hit)}, ${reason}`;
     return [
       ...textLines(title, width).map(style.muted),
       ...textLines(textHead(around.join("\n"), PREVIEW_CHARS), width),
     ];
   }
 
-  async #open({ entry: { entryId } }: Hit): Promise<void> {
+  async #open({ entry: { entryId } }: RecallHit): Promise<void> {
     if (await openTree(this.#context, { atEntryId: entryId })) this.#leave();
   }
 
@@ -130,9 +136,3 @@ const PREVIEW_LINES = 12;
 /** A line may be a minified file. */
 const PREVIEW_CHARS = 4_000;
 const MAX_WHO = 24;
-
-/** The best lines of a hit. */
-function bestLines({ entry, lines }: Hit): string {
-  const all = entry.text.split("\n");
-  return lines.map((line) => oneLine(all[line - 1] ?? "", 200)).join(" … ");
-}

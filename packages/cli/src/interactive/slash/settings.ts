@@ -9,7 +9,7 @@ import {
   withValue,
   writeSetting,
 } from "../../call/settings-file.ts";
-import { errorLine } from "../error-text.ts";
+import { errorLine } from "../../views/error-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { askPick, askText } from "../panels/ask.ts";
 import { pickModel } from "../panels/model-picker.ts";

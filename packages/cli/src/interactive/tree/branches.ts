@@ -1,8 +1,8 @@
 import type { MergeOptions } from "@bonsai-agent/agent";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { branchDiffReport, branchDiffView } from "../../views/branch-diff.ts";
+import { errorText } from "../../views/error-text.ts";
 import { freeAmong } from "../../views/session-facts.ts";
-import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
 import { askYes } from "../panels/ask.ts";

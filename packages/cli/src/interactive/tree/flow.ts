@@ -1,10 +1,10 @@
 import type { NavigateOptions } from "@bonsai-agent/agent";
 import { cutRefusal } from "@bonsai-agent/compaction/host";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { errorText } from "../../views/error-text.ts";
 import { counted } from "../../views/numbers.ts";
 import { callIn, previewOf } from "../../views/preview.ts";
 import { oneLine } from "../../views/terminal-text.ts";
-import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
 import { askPick, askText, askYes } from "../panels/ask.ts";

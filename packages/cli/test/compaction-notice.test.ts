@@ -3,7 +3,7 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
-import { compactionNotice } from "../../src/interactive/slash/compaction-notices.ts";
+import { compactionNotice } from "../src/views/compaction-notice.ts";
 
 function outcome(fields: Partial<CompactionOutcome>): CompactionOutcome {
   const sizes = { estimatedTokensBefore: 0, tokensBefore: 123_456, tokensAfter: 20_000 };

@@ -1,11 +1,14 @@
 import { type CompactionOutcome, type CompactionResult, manifestOf } from "@bonsai-agent/compaction";
 import type { CompactionEntry } from "@bonsai-agent/session";
-import { requestWords } from "../../views/compact-view.ts";
-import { counted, sizeChange, tokensText } from "../../views/numbers.ts";
-import { oneLine } from "../../views/terminal-text.ts";
-import type { Notice } from "../chat/line-block.ts";
-import { errorText } from "../error-text.ts";
-import type { InteractiveContext } from "../interactive-context.ts";
+import { requestWords } from "./compact-view.ts";
+import { errorText } from "./error-text.ts";
+import { counted, sizeChange, tokensText } from "./numbers.ts";
+import { oneLine } from "./terminal-text.ts";
+
+interface Notice {
+  level: "info" | "error";
+  message: string;
+}
 
 /** The end of a compaction, from its events. */
 interface EndedCompaction {
@@ -114,35 +117,4 @@ function cancelledText(outcome: CompactionOutcome): string {
   const text = `Compaction cancelled${by}. Nothing changed.`;
   const { cancelReason } = outcome;
   return cancelReason === undefined ? text : `${text} ${cancelReason}`;
-}
-
-/** Shows the session after each compaction, and a notice below it. */
-export function followCompactions({ host, chat, notify }: InteractiveContext): void {
-  const { lifecycle } = host.app;
-  let maskedResults = 0;
-  let error: Error | undefined;
-  /** An extension may refuse before every request; its reason is shown once. */
-  let refusal: string | undefined;
-  lifecycle.on("auto_compaction_start", () => {
-    maskedResults = 0;
-    error = undefined;
-  });
-  lifecycle.on("session_mask", ({ entries }) => {
-    maskedResults = entries.length;
-  });
-  lifecycle.on("session_compact_failed", (failed) => {
-    error = failed.error;
-  });
-  lifecycle.on("auto_compaction_end", ({ outcome, result }) => {
-    const { session } = host.agent;
-    const hasChanged = outcome.status === "compacted" || outcome.status === "masked";
-    if (hasChanged) chat.rebuild(session, "compaction");
-    const earlier = refusal;
-    refusal = outcome.cancelReason;
-    if (refusal !== undefined && refusal === earlier && outcome.reason !== "manual") return;
-    const notice = compactionNotice({ outcome, entry: result, maskedResults, error });
-    const aboutEntryId = session.leafId ?? undefined;
-    if (notice !== undefined)
-      notify(notice.message, notice.level, hasChanged ? { aboutEntryId } : { attempt: "compaction" });
-  });
 }

@@ -1,0 +1,70 @@
+import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import type * as acp from "@agentclientprotocol/sdk";
+import { type CommandOperations, type EditorFiles, isInside } from "@bonsai-agent/agent/host";
+import { raceAbort } from "@bonsai-agent/messages/host";
+import { realPath } from "../call/paths.ts";
+import type { ClientLink } from "./client-link.ts";
+
+/** As much output as a client keeps of one command. */
+const MAX_OUTPUT_BYTES = 10_000_000;
+
+/** The client's files: unsaved changes are read, and changes appear in the editor. Only files of the project are there. */
+export function clientFiles(link: ClientLink, cwd: string): EditorFiles {
+  const { readTextFile, writeTextFile } = link.capabilities.fs ?? {};
+  const { client } = link;
+  const isShared = (path: string) => isInside(realPath(cwd), path);
+  return {
+    ...(readTextFile && {
+      async read(path) {
+        if (!isShared(path)) return undefined;
+        const { sessionId } = link;
+        // A file that the editor refuses, such as an ignored one, is read from the disk.
+        const read = await client.request("fs/read_text_file", { sessionId, path }).catch(() => undefined);
+        return read?.content;
+      },
+    }),
+    ...(writeTextFile && {
+      async write(path, content) {
+        if (!isShared(path)) return false;
+        await mkdir(dirname(path), { recursive: true });
+        await client.request("fs/write_text_file", { sessionId: link.sessionId, path, content });
+        return true;
+      },
+    }),
+  };
+}
+
+interface ClientCommandsOptions {
+  link: ClientLink;
+  /** Shows the terminal in the tool's call. */
+  onTerminal: (toolCallId: string, terminalId: string) => void;
+}
+
+/** Runs commands in terminals of the client. */
+export function clientCommands({ link, onTerminal }: ClientCommandsOptions): CommandOperations {
+  return {
+    async exec(command, cwd, { onData, signal, timeout, env = {} }) {
+      const own = Object.entries(env).filter(([name, value]) => value !== process.env[name]);
+      await using terminal = await link.client.createTerminal({
+        ...{ sessionId: link.sessionId, command: "bash", args: ["-c", command], cwd },
+        env: own.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }])),
+        outputByteLimit: MAX_OUTPUT_BYTES,
+      });
+      onTerminal(env.BONSAI_CALL_ID ?? "", terminal.id);
+      const limit = timeout === undefined ? [] : [AbortSignal.timeout(timeout * 1_000)];
+      const stopped = AbortSignal.any([signal, ...limit]);
+      const exit = await raceAbort(terminal.waitForExit(), stopped, () => undefined);
+      if (exit === undefined) await terminal.kill();
+      const { output } = await terminal.currentOutput();
+      onData(Buffer.from(output));
+      if (exit === undefined) throw new Error(signal.aborted ? "aborted" : `timeout:${timeout}`);
+      return { exitCode: exitCodeOf(exit) };
+    },
+  };
+}
+
+/** A command that a signal ended has no code: shells count it as failed. */
+function exitCodeOf({ exitCode, signal }: acp.TerminalExitStatus): number | null {
+  return exitCode ?? (signal == null ? null : 1);
+}
