@@ -29,8 +29,6 @@ interface Sentence extends Statement {
 const MAX_TURNS = 6;
 /** A later sentence about the same amount has this share of the words. */
 const MIN_SHARE = 0.5;
-/** A word in at most this many sentences counts as a topic. */
-const MAX_USES = 3;
 /** Upper bound for the earlier sentences with one value or one unit that a sentence is compared to, the latest first. */
 const MAX_COMPARED = 50;
 
@@ -57,7 +55,6 @@ export function markReplaced(statements: readonly Statement[]): string[] {
 
 class Replacements {
   readonly #rarity: ReadonlyMap<string, number>;
-  readonly #uses: ReadonlyMap<string, number>;
   readonly #sentences: readonly Sentence[];
   /** The statement that first has a value. */
   readonly #first = new Map<string, number>();
@@ -70,9 +67,9 @@ class Replacements {
 
   constructor(sentences: readonly Sentence[]) {
     this.#sentences = sentences;
-    this.#uses = countEach(sentences.flatMap(({ topics }) => [...topics]));
+    const uses = countEach(sentences.flatMap(({ topics }) => [...topics]));
     this.#rarity = new Map(
-      Array.from(this.#uses, ([word, uses]) => [word, Math.log(1 + sentences.length / uses)]),
+      Array.from(uses, ([word, count]) => [word, Math.log(1 + sentences.length / count)]),
     );
     for (const { of, values } of sentences)
       for (const value of values) {
@@ -125,16 +122,13 @@ class Replacements {
     if (old.text.length < 2 && !hasOwnUnit(old, earlier)) return false;
     // Only the user's own words with the value are revised, if there are any.
     if (!earlier.isUser && this.#ofUser.has(nameOf(old))) return false;
-    const common = commonTopics(earlier, later);
-    if (!isNear && !common.some((word) => this.#uses.get(word)! <= MAX_USES)) return false;
+    if (!isNear && commonTopics(earlier, later).length === 0) return false;
     const unit = old.unit || value.unit;
     const others = this.#values
       .get(later.of)!
       .filter((one) => one.kind === old.kind && one.text !== old.text && this.#isNew(one, later));
     const ofUnit = others.filter((one) => one.unit === unit);
-    const fitting = others.filter((one) => fits(one, { unit }));
-    const some = ofUnit.length > 0 ? ofUnit : fitting.length > 0 || !isNear ? fitting : others;
-    return some.length === 1;
+    return (ofUnit.length > 0 ? ofUnit : others).length === 1;
   }
 
   /** True if the later sentence has another amount of the same unit, and mostly the same words. */
@@ -145,7 +139,6 @@ class Replacements {
     if (others.length > 0 || amounts(later).length > 1 || later.text.includes(old!.text)) return false;
     const isNear = later.turn - earlier.turn <= MAX_TURNS;
     const common = commonTopics(earlier, later);
-    if (isNear && later.topics.size <= 1 && common.length === later.topics.size) return true;
     const share = this.#weight(common) / Math.min(this.#weight(earlier.topics), this.#weight(later.topics));
     return common.length >= (isNear ? 1 : 2) && share >= MIN_SHARE;
   }
@@ -182,7 +175,7 @@ function unitOf({ kind, unit }: Value): string {
   return `${kind} of ${unit}`;
 }
 
-function fits(a: Pick<Value, "unit">, b: Pick<Value, "unit">): boolean {
+function fits(a: Value, b: Value): boolean {
   return a.unit === b.unit || a.unit === "" || b.unit === "";
 }
 
