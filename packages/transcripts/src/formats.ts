@@ -52,7 +52,7 @@ interface TranscriptSource {
 }
 
 /** Bytes read for the facts of a list. */
-const END_BYTES = { first: 64 * 1024, last: 16 * 1024 };
+const END_BYTES = { first: 32 * 1024, last: 8 * 1024 };
 
 function linesOf({ path, notices, isPartial }: TranscriptSource): JsonLine[] {
   return isPartial ? readEndLines(path, END_BYTES) : readJsonLines(path, notices);

@@ -2,13 +2,6 @@ import type { SecretFilter } from "@bonsai-agent/messages";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { knownError, wrongUsage } from "../call/failure.ts";
 
-/** The answer of a tool, before secrets are redacted. */
-export interface Answer {
-  text: string;
-  /** The same content for programs. Some clients show only this to the model. */
-  structured?: Record<string, unknown>;
-}
-
 /** About 6,000 tokens: some clients cut longer answers. */
 const PAGE_CHARS = 24_000;
 
@@ -20,9 +13,11 @@ export function pageOf(text: string, page = 1, chars = PAGE_CHARS): string {
   return page < count ? `${part}\n\n[Page ${page} of ${count}. Continue with page ${page + 1}.]` : part;
 }
 
-export function toolResult({ text, structured }: Answer, secrets: SecretFilter): CallToolResult {
-  const content = [{ type: "text" as const, text: secrets.text(text) }];
-  return { content, ...(structured && { structuredContent: secrets.value(structured) }) };
+/** An answer in words, or with a structure: its text is then the same as JSON, for clients that show only one. */
+export function toolResult(answer: string | Record<string, unknown>, secrets: SecretFilter): CallToolResult {
+  const shown = secrets.value(answer);
+  if (typeof shown === "string") return { content: [{ type: "text", text: shown }] };
+  return { content: [{ type: "text", text: JSON.stringify(shown) }], structuredContent: shown };
 }
 
 /** The error as an answer, so that the model can correct its call. */

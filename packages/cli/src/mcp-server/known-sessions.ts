@@ -45,6 +45,8 @@ type SessionFile = Omit<TranscriptFile, "agent"> & { agent: SessionAgent };
 
 /** Open sessions in memory: an imported transcript takes a few times its size. */
 const MAX_OPEN = 3;
+/** Maximum age of the client's conversation, so that not all files are read for it. */
+const MAX_CURRENT_MS = 7 * 24 * 3_600_000;
 /** Time during which a list of files is not made again. */
 const LIST_MS = 1_000;
 
@@ -137,10 +139,11 @@ export class KnownSessions {
         });
   }
 
-  /** The latest session of a folder, of the named agent if it has one there. */
-  current(cwd: string, agent: SessionAgent | undefined): KnownSession | undefined {
+  /** The latest session of a folder, of the named agent if it has one there. Older ones are no conversation of now. */
+  current(cwd: string, agent: SessionAgent | undefined, nowMs: number): KnownSession | undefined {
     let other: KnownSession | undefined;
     for (const session of this.all()) {
+      if (session.modifiedMs < nowMs - MAX_CURRENT_MS) break;
       if (session.cwd === undefined || resolve(session.cwd) !== resolve(cwd)) continue;
       if (agent === undefined || session.agent === agent) return session;
       other ??= session;
@@ -177,20 +180,18 @@ export class KnownSessions {
     return imported;
   }
 
-  /** The files to search, oldest first. A session of a database or of several files is read anew after a change. */
+  /** The files to search, latest first, so that they are indexed first. A session of a database or of several files is read anew after a change. */
   sources(): EntrySource[] {
-    return this.files()
-      .toReversed()
-      .flatMap((file): EntrySource[] => {
-        if (isSessionFormat(file)) return [{ file: file.path }];
-        if (file.path.endsWith(".jsonl"))
-          return [{ file: file.path, read: (_, from) => this.#linesFrom(file, from) }];
-        return this.sessionsIn(file).map((known) => ({
-          file: keyOf(known),
-          read: () => this.#wholeEntries(known),
-          mark: () => ({ inode: known.id, size: 1, modifiedMs: known.modifiedMs }),
-        }));
-      });
+    return this.files().flatMap((file): EntrySource[] => {
+      if (isSessionFormat(file)) return [{ file: file.path }];
+      if (file.path.endsWith(".jsonl"))
+        return [{ file: file.path, read: (_, from) => this.#linesFrom(file, from) }];
+      return this.sessionsIn(file).map((known) => ({
+        file: keyOf(known),
+        read: () => this.#wholeEntries(known),
+        mark: () => ({ inode: known.id, size: 1, modifiedMs: known.modifiedMs }),
+      }));
+    });
   }
 
   /** The entries of JSON Lines that begin at a byte or later. */

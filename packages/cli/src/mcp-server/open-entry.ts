@@ -11,7 +11,6 @@ import { FRAMES, framed } from "@bonsai-agent/messages/host";
 import type { Session } from "@bonsai-agent/session";
 import { z } from "zod";
 import { resolveEntryId } from "../call/session-file.ts";
-import type { Answer } from "./answer.ts";
 import { type KnownSession, sessionWords } from "./known-sessions.ts";
 
 export const openEntryInput = z.object({
@@ -33,7 +32,7 @@ type Input = z.infer<typeof openEntryInput>;
 const MAX_TOKENS = 4_000;
 
 /** Shows an entry, or a part of it, and names its neighbours. */
-export function openEntry(session: Session, known: KnownSession, input: Input): Answer {
+export function openEntry(session: Session, known: KnownSession, input: Input): string {
   const ids = entryIds(session, input.entry.trim().replace(/^\[(.*)\]$/, "$1"));
   const entries = ids.flatMap((id) => textOf(session, id) ?? []);
   if (entries.length === 0)
@@ -64,7 +63,7 @@ export function openEntry(session: Session, known: KnownSession, input: Input): 
     });
   const near = neighbours(session, [ids[0]!, ids.at(-1)!], input.context ?? 1);
   const body = framed(FRAMES.recalled, [...texts, ...near].join("\n\n"));
-  return { text: [`Session ${sessionWords(known)}`, body, ...notes].join("\n\n") };
+  return [`Session ${sessionWords(known)}`, body, ...notes].join("\n\n");
 }
 
 /** The ids of an entry, of a message number, or of the beginning of an id. @throws BonsaiError `entry_not_found` */

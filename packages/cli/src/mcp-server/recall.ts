@@ -7,8 +7,7 @@ import { wrongUsage } from "../call/failure.ts";
 import { counted } from "../views/numbers.ts";
 import { kindWord } from "../views/preview.ts";
 import { oneLine } from "../views/terminal-text.ts";
-import type { Answer } from "./answer.ts";
-import { agentNames, type KnownSession, type KnownSessions, sessionWords } from "./known-sessions.ts";
+import { type KnownSession, type KnownSessions, sessionWords } from "./known-sessions.ts";
 
 export const recallInput = z.object({
   query: z.string().describe('Words, paths, values or "exact text". A number opens a message by its number.'),
@@ -20,26 +19,20 @@ export const recallInput = z.object({
   limit: z.number().int().min(1).max(20).optional().describe("Maximum number of hits. Default: 8."),
 });
 
-const hitSchema = z.object({
-  session: z.string(),
-  agent: z.string(),
-  title: z.string().optional(),
-  folder: z.string().optional(),
-  entry: z.string(),
-  who: z.string(),
-  time: z.string(),
-  lines: z.array(z.string()),
-});
+interface Hit {
+  known: KnownSession;
+  entry: string;
+  who: string;
+  time: string;
+  lines: readonly string[];
+}
 
-export const recallOutput = z.object({
-  searched: z.string(),
-  hits: z.array(hitSchema),
-  more: z.boolean(),
-  note: z.string(),
-});
-
-type Hit = z.infer<typeof hitSchema>;
-type Found = Omit<z.infer<typeof recallOutput>, "note">;
+interface Found {
+  /** The searched sessions, as a sentence. */
+  searched: string;
+  hits: readonly Hit[];
+  more: boolean;
+}
 
 interface RecallOptions {
   input: z.infer<typeof recallInput>;
@@ -55,7 +48,7 @@ interface RecallOptions {
 const DEFAULT_HITS = 8;
 
 /** Searches the entries that left the view of a session, or all sessions. */
-export async function recall(options: RecallOptions): Promise<Answer> {
+export async function recall(options: RecallOptions): Promise<string> {
   const { query, session, scope } = options.input;
   if (parseQuery(query).terms.length === 0)
     throw wrongUsage(
@@ -88,7 +81,7 @@ async function inSession(known: KnownSession, { input, sessions, signal }: Recal
       if (OWN_RESULT.test(who)) return [];
       const all = text.split("\n");
       const shownLines = lines.map((at) => `${at}: ${clippedLine(all[at - 1] ?? "", terms)}`);
-      return [{ ...placeOf(known), entry: entryId, who, time, lines: shownLines }];
+      return [{ known, entry: entryId, who, time, lines: shownLines }];
     }),
     more,
   };
@@ -101,17 +94,21 @@ const OWN_RESULT = /^result of \S*bonsai\S*(?:recall|open_entry|carry_over)\b/;
 const MAX_LEARNED_BYTES = 8_000_000;
 /** Hits to look at for each shown one: the client's view hides some. */
 const READ_PER_HIT = 3;
+/** Time for new entries to be indexed: a client waits for a minute. */
+const BUDGET_MS = 8_000;
 
 async function inAll(options: RecallOptions): Promise<Found> {
   const { input, sessions, search, onFound, signal } = options;
   const { query, limit = DEFAULT_HITS } = input;
   const isInView = await viewOf(options);
-  const asked = { limit: READ_PER_HIT * limit, requiresPhrases: false, signal };
+  const asked = { limit: READ_PER_HIT * limit, requiresPhrases: false, budgetMs: BUDGET_MS, signal };
   const result = await search.find(query, { ...asked, scope: { sources: sessions.sources() } });
   const { files, unindexed } = result;
   const places = result.hits.flatMap((hit) => {
     const known = sessions.inSource(hit.file);
-    return known === undefined || isInView(known, hit.entryId) ? [] : [{ ...hit, known }];
+    // A summary repeats the entries that it replaced.
+    if (known === undefined || hit.type === "compaction" || isInView(known, hit.entryId)) return [];
+    return [{ ...hit, known }];
   });
   const hits = places.slice(0, limit);
   let bytes = 0;
@@ -126,7 +123,7 @@ async function inAll(options: RecallOptions): Promise<Found> {
     hits: hits.map(({ known, entryId, type, role, timeMs, snippet }) => {
       const time = timeMs > 0 ? new Date(timeMs).toISOString().slice(0, 16).replace("T", " ") : "";
       const who = kindWord(role ?? type);
-      return { ...placeOf(known), entry: entryId, who, time, lines: [oneLine(snippet)] };
+      return { known, entry: entryId, who, time, lines: [oneLine(snippet)] };
     }),
     more: result.more || places.length > limit,
   };
@@ -144,33 +141,16 @@ async function viewOf({
   return ({ path, id }, entryId) => path === own.path && id === own.id && shown.has(entryId);
 }
 
-function placeOf({
-  id,
-  agent,
-  title,
-  cwd,
-}: KnownSession): Pick<Hit, "session" | "agent" | "title" | "folder"> {
-  return {
-    session: id,
-    agent: agentNames[agent],
-    ...(title !== undefined && { title }),
-    ...(cwd !== undefined && { folder: cwd }),
-  };
-}
-
-function answerOf(found: Found): Answer {
-  const { searched, hits, more } = found;
-  const note =
-    hits.length === 0
-      ? 'No hits. Try other words that the entry may contain, or scope "all".'
-      : `${counted(hits.length, "hit")}${more ? "; more with a higher limit" : ""}. Open one with open_entry, its session and its entry.`;
-  const texts = hits.map(hitText);
-  const body = hits.length === 0 ? [] : [framed(FRAMES.recalled, texts.join("\n\n"))];
-  return { text: [searched, ...body, note].join("\n\n"), structured: { ...found, note } };
-}
-
-function hitText({ session, agent, title, folder, entry, who, time, lines }: Hit, at: number): string {
-  const name = [agent, title && JSON.stringify(title), folder].filter(Boolean).join(", ");
-  const head = `${at + 1}. [${displayId(entry)}] ${[who, time].filter(Boolean).join(", ")} in session ${session} (${name})`;
-  return [head, ...lines.map((line) => `   ${line}`)].join("\n");
+function answerOf({ searched, hits, more }: Found): string {
+  if (hits.length === 0)
+    return `${searched}\n\nNo hits. Try other words that the entry may contain, or scope "all".`;
+  const texts = hits.map(({ known, entry, who, time, lines }, at) => {
+    const head = [`[${displayId(entry)}] ${who}`, time].filter(Boolean).join(", ");
+    return [
+      `${at + 1}. ${head} in session ${sessionWords(known)}`,
+      ...lines.map((line) => `   ${line}`),
+    ].join("\n");
+  });
+  const note = `${counted(hits.length, "hit")}${more ? "; more with a higher limit" : ""}. Open one with open_entry, its session and its entry.`;
+  return [searched, framed(FRAMES.recalled, texts.join("\n\n")), note].join("\n\n");
 }

@@ -11,8 +11,7 @@ import { z } from "zod";
 import { resolveEntryId } from "../call/session-file.ts";
 import { branchDiffReport, branchDiffView } from "../views/branch-diff.ts";
 import { renderLine } from "../views/line.ts";
-import { bytes } from "../views/numbers.ts";
-import { type Answer, pageOf } from "./answer.ts";
+import { pageOf } from "./answer.ts";
 import { agentNames, type KnownSession, type KnownSessions, sessionWords } from "./known-sessions.ts";
 
 const session = z.string().optional().describe("Id of the session. Default: this conversation.");
@@ -28,7 +27,7 @@ export async function carryOver(
   opened: Session,
   known: KnownSession,
   { signal, page: wanted }: { signal: AbortSignal; page?: number | undefined },
-): Promise<Answer> {
+): Promise<string> {
   const entries = opened.path().filter(({ type }) => !VIEW_CHANGES.has(type));
   if (!entries.some(({ type }) => type === "message"))
     throw new BonsaiError({
@@ -40,7 +39,7 @@ export async function carryOver(
   const pins = pinnedTexts(opened);
   const pinned = pins.length === 0 ? [] : ["## Pinned", ...pins];
   const body = pageOf([readableSummary(summary), ...pinned].join("\n\n"), wanted);
-  return { text: `Session ${sessionWords(known)}\n\n${body}` };
+  return `Session ${sessionWords(known)}\n\n${body}`;
 }
 
 export const branchDiffInput = z.object({
@@ -58,13 +57,13 @@ export function branchDiff(
   opened: Session,
   known: KnownSession,
   options: Omit<z.infer<typeof branchDiffInput>, "session"> & { secrets: SecretFilter; nowMs: number },
-): Answer {
+): string {
   const { secrets, nowMs } = options;
   const [a, b] = sides(opened, options);
   const settings = compactionSettings({});
   const report = branchDiffReport({ session: opened, settings, a, b, isFree: () => false, secrets });
   const lines = [...branchDiffView({ report, width: WIDTH, nowMs })].map((line) => renderLine(line, false));
-  return { text: `Session ${sessionWords(known)}\n\n${pageOf(lines.join("\n"), options.page)}` };
+  return `Session ${sessionWords(known)}\n\n${pageOf(lines.join("\n"), options.page)}`;
 }
 
 function sides(
@@ -114,39 +113,29 @@ export const listOutput = z.object({
       bytes: z.number().optional(),
     }),
   ),
+  /** True if there is a next page. */
   more: z.boolean(),
 });
+
+type Listed = z.infer<typeof listOutput>;
 
 const DEFAULT_ROWS = 20;
 
 /** Lists sessions, latest change first. Reads only the files of the shown pages. */
-export function listSessions(known: KnownSessions, input: z.infer<typeof listInput>): Answer {
+export function listSessions(known: KnownSessions, input: z.infer<typeof listInput>): Listed {
   const { folder, agent, limit = DEFAULT_ROWS, page: wanted = 1 } = input;
   const isIn = ({ cwd }: KnownSession) =>
     folder === undefined || cwd === folder || cwd?.startsWith(`${folder.replace(/[/\\]$/, "")}/`) === true;
-  const rows: z.infer<typeof listOutput>["sessions"] = [];
-  let more = false;
-  let at = 0;
+  const sessions: Listed["sessions"] = [];
+  let left = (wanted - 1) * limit;
   for (const session of known.all()) {
     if ((agent !== undefined && session.agent !== agent) || !isIn(session)) continue;
-    at += 1;
-    if (at <= (wanted - 1) * limit) continue;
-    more = rows.length === limit;
-    if (more) break;
-    rows.push(rowOf(session));
+    left -= 1;
+    if (left >= 0) continue;
+    if (sessions.length === limit) return { sessions, more: true };
+    sessions.push(rowOf(session));
   }
-  const lines = rows.map(
-    ({ session, agent: name, title = "", folder: cwd = "", lastActivity, bytes: size }) =>
-      [session, name, lastActivity, size === undefined ? "" : bytes(size), JSON.stringify(title), cwd].join(
-        "  ",
-      ),
-  );
-  const end = more
-    ? `Continue with page ${wanted + 1}.`
-    : rows.length === 0
-      ? "No sessions."
-      : "No more sessions.";
-  return { text: [...lines, "", end].join("\n"), structured: { sessions: rows, more } };
+  return { sessions, more: false };
 }
 
 function rowOf({ id, agent, title, cwd, startedMs, modifiedMs, path, ...size }: KnownSession) {

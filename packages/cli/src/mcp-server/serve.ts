@@ -3,6 +3,8 @@ import { ExitCode, type Invocation } from "../call/invocation.ts";
 import { agentCallSettings } from "../call/settings.ts";
 import { RecallServer } from "./server.ts";
 
+const INDEX_AFTER_MS = 1_000;
+
 /** Serves until the client closes stdin, or a signal comes. */
 export async function serve(invocation: Invocation): Promise<ExitCode> {
   const { io } = invocation;
@@ -31,8 +33,12 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
     const end = new Promise<void>((resolve) =>
       over.addEventListener("abort", () => resolve(), { once: true }),
     );
-    // The first search then finds an index.
-    void server.catchUp(over);
+    // The first search then finds an index. The client's first requests come before.
+    const catchUp = () =>
+      server.catchUp(over).catch(() => {
+        // The next search reports the error.
+      });
+    setTimeout(catchUp, INDEX_AFTER_MS).unref();
     await end;
     await handle.close();
     server.close();

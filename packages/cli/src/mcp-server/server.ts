@@ -15,10 +15,10 @@ import type { CliIo } from "../call/io.ts";
 import { entriesOf, knownSecretValues } from "../call/printed-secrets.ts";
 import { oneAfterTheOther } from "../call/questions.ts";
 import { bonsaiVersion } from "../version.ts";
-import { type Answer, errorResult, pageOf, toolResult } from "./answer.ts";
+import { errorResult, pageOf, toolResult } from "./answer.ts";
 import { agentNames, agentOfClient, type KnownSession, KnownSessions } from "./known-sessions.ts";
 import { openEntry, openEntryInput } from "./open-entry.ts";
-import { recall, recallInput, recallOutput } from "./recall.ts";
+import { recall, recallInput } from "./recall.ts";
 import {
   branchDiff,
   branchDiffInput,
@@ -77,7 +77,6 @@ export class RecallServer {
       description:
         "Finds what left the view of this conversation (summarised, cleared, other branches), or searches all sessions of Claude Code, Codex, OpenCode, Gemini CLI, Qwen Code, pi and Bonsai on this machine.",
       input: recallInput,
-      output: recallOutput,
       work: (input, { signal, current, learn }) => {
         const options = { input, sessions: this.#sessions, search: this.#search, current, signal };
         return recall({ ...options, onFound: learn });
@@ -144,6 +143,7 @@ export class RecallServer {
       this.#sessions.current(
         await this.#folder(),
         agentOfClient(this.mcp.server.getClientVersion()?.name ?? ""),
+        this.#io.now(),
       );
     const learn = (known: KnownSession) => {
       const session = this.#sessions.open(known);
@@ -227,7 +227,7 @@ interface ToolOptions<Input extends z.ZodObject> {
   description: string;
   input: Input;
   output?: z.ZodObject;
-  work: (input: z.infer<Input>, asked: Asked) => Promise<Answer>;
+  work: (input: z.infer<Input>, asked: Asked) => Promise<string | Record<string, unknown>>;
 }
 
 function uriOf(id: string): string {

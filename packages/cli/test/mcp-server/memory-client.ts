@@ -1,7 +1,6 @@
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { onTestFinished } from "vitest";
 import { RecallServer } from "../../src/mcp-server/server.ts";
-import { nowMs } from "../run-cli.ts";
 import type { AgentsHome } from "./agents-home.ts";
 
 export interface ToolAnswer {
@@ -27,7 +26,7 @@ interface Options extends Pick<AgentsHome, "cwd"> {
 /** A client of a server in this process. */
 export async function memoryClient(options: Options): Promise<MemoryClient> {
   const { env, cwd, clientName = "claude-code", roots, isIndexed = false } = options;
-  const server = new RecallServer({ io: { env, cwd, now: () => nowMs }, isIndexed });
+  const server = new RecallServer({ io: { env, cwd, now: Date.now }, isIndexed });
   const client = new Client(
     { name: clientName, version: "1" },
     roots === undefined ? {} : { capabilities: { roots: {} } },

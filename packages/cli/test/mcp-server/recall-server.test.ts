@@ -6,6 +6,12 @@ import { expect, test } from "vitest";
 import { agentsHome, claudeRows, linesOf } from "./agents-home.ts";
 import { memoryClient } from "./memory-client.ts";
 
+/** The hits of an answer of `recall`. */
+function hitsIn(text: string): { entry: string; session: string; agent: string }[] {
+  const heads = text.matchAll(/^\d+\. \[(\S+)\] .* in session (\S+) \(([^,]+),/gm);
+  return [...heads].map(([, entry, session, agent]) => ({ entry: entry!, session: session!, agent: agent! }));
+}
+
 test("every tool is read-only and has a description", async () => {
   const { client } = await memoryClient(agentsHome());
   const { tools } = await client.listTools();
@@ -25,13 +31,11 @@ test("every tool is read-only and has a description", async () => {
 test("recall searches the hidden entries of the folder's latest session and names it", async () => {
   const home = agentsHome();
   const { call } = await memoryClient(home);
-  const { text, structured } = await call("recall", { query: "cobalt crane" });
+  const { text } = await call("recall", { query: "cobalt crane" });
   expect(text).toContain(`Searched the hidden entries of session ${home.current} (Claude Code`);
   expect(text).toContain("The wall needs 14 cans of cobalt.");
   expect(text).not.toContain("The crane is amber.");
-  expect(structured).toMatchObject({
-    hits: [{ session: home.current, agent: "Claude Code", folder: home.cwd, who: "answer" }],
-  });
+  expect(hitsIn(text)).toMatchObject([{ session: home.current, agent: "Claude Code" }]);
 });
 
 test("recall opens no other session while this one has a hit, and searches all if it has none", async () => {
@@ -50,8 +54,7 @@ test("recall finds texts in the sessions of all agents, with the index and witho
     const words = ["cobalt", "vermilion", "saffron", "viridian", "umber", "magenta", "indigo"];
     const agents: unknown[] = [];
     for (const query of words) {
-      const { structured } = await call("recall", { query, scope: "all" });
-      const hits = structured!.hits as { agent: string; session: string; entry: string }[];
+      const hits = hitsIn((await call("recall", { query, scope: "all" })).text);
       agents.push(hits.map(({ agent }) => agent).join());
       const opened = await call("open_entry", { entry: hits[0]!.entry, session: hits[0]!.session });
       expect(opened.text).toContain(query);
@@ -67,8 +70,7 @@ test("recall follows a transcript as it grows", async () => {
       ".claude/projects/-srv-new/new.jsonl",
       linesOf(claudeRows({ id: "new", cwd: "/srv/new", texts })),
     );
-  const hits = async (query: string) =>
-    ((await call("recall", { query, scope: "all" })).structured!.hits as { session: string }[]).length;
+  const hits = async (query: string) => hitsIn((await call("recall", { query, scope: "all" })).text).length;
   grow(["Find the ochre.", "Found.", "Good."]);
   expect(await hits("ochre")).toBe(1);
   grow(["Find the ochre.", "Found.", "Good.", "It was turquoise.", "Thanks."]);
@@ -96,7 +98,8 @@ test("the client's own agent and its root folder choose this session", async () 
       },
     ]),
   );
-  utimesSync(codex, 1, 1);
+  const hourAgo = Date.now() / 1000 - 3_600;
+  utimesSync(codex, hourAgo, hourAgo);
   const roots = [pathToFileURL(home.cwd).href];
   const ofCodex = await memoryClient({ ...home, cwd: "/", clientName: "codex-mcp-client", roots });
   expect((await ofCodex.call("carry_over")).text).toContain("Session 0200 (Codex");
@@ -125,7 +128,7 @@ test("open_entry shows a message by number, its neighbours, and lines around a t
   });
 });
 
-test("list_sessions filters by agent and folder, and pages", async () => {
+test("list_sessions filters by agent and folder, and pages, and has its text as a structure", async () => {
   const home = agentsHome();
   const { call } = await memoryClient(home);
   const ids = async (args: Record<string, unknown>) =>
@@ -138,8 +141,9 @@ test("list_sessions filters by agent and folder, and pages", async () => {
   expect(await ids({ folder: home.cwd })).toEqual([home.current]);
   const pages = [await ids({ limit: 4 }), await ids({ limit: 4, page: 2 })];
   expect(new Set(pages.flat()).size).toBe(7);
-  const { text } = await call("list_sessions", { limit: 4 });
-  expect(text).toContain("Continue with page 2.");
+  const { text, structured } = await call("list_sessions", { limit: 4 });
+  expect(structured).toMatchObject({ more: true });
+  expect(JSON.parse(text)).toEqual(structured);
 });
 
 test("carry_over has the user's words of the whole session, also those before a compaction", async () => {
