@@ -78,6 +78,33 @@ test("recall follows a transcript as it grows", async () => {
   expect(await hits("ochre")).toBe(1);
 });
 
+test("results of this server and entries in view are no hits", async () => {
+  const home = agentsHome();
+  const record = (at: number, role: string, content: unknown) => ({
+    ...{ type: role, uuid: `w${at}`, parentUuid: at === 0 ? null : `w${at - 1}`, sessionId: "watch" },
+    ...{ cwd: "/srv/watch", timestamp: `2026-10-01T10:00:0${at}.000Z` },
+    message: role === "user" ? { role, content } : { role, id: `m${at}`, model: "c", content },
+  });
+  const input = { query: "heliotrope" };
+  const call = { type: "tool_use", id: "t1", name: "mcp__bonsai__recall", input };
+  const result = { type: "tool_result", tool_use_id: "t1", content: "1. [ab] the watch is heliotrope" };
+  home.write(
+    ".claude/projects/-srv-watch/watch.jsonl",
+    linesOf([
+      record(0, "user", "Which heliotrope?"),
+      record(1, "assistant", [call]),
+      record(2, "user", [result]),
+      record(3, "assistant", [{ type: "text", text: "It was heliotrope." }]),
+    ]),
+  );
+  const entriesFound = async (cwd: string) => {
+    const { call: ask } = await memoryClient({ ...home, cwd });
+    return hitsIn((await ask("recall", { query: "heliotrope", scope: "all" })).text).length;
+  };
+  expect(await entriesFound("/srv/watch")).toBe(0);
+  expect(await entriesFound(home.cwd)).toBe(3);
+});
+
 test("a named session is searched whole", async () => {
   const home = agentsHome();
   const { call } = await memoryClient(home);
