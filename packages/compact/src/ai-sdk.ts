@@ -4,7 +4,9 @@ import {
   type LanguageModel,
   type LanguageModelMiddleware,
   type ModelMessage,
+  type OutputInterface,
   type PrepareStepFunction,
+  type ToolLoopAgentSettings,
   type ToolSet,
   wrapLanguageModel,
 } from "ai";
@@ -26,12 +28,30 @@ export interface CompactableSettings {
  * `streamText`. Before each step, old tool results are masked and old messages summarised if needed. A request that the
  * provider refuses as too long is compacted and sent again, once. A `prepareStep` of the settings runs first.
  */
+export function withCompaction<
+  CALL_OPTIONS = never,
+  TOOLS extends ToolSet = Record<never, never>,
+  CONTEXT extends Record<string, unknown> = Record<string, unknown>,
+  OUTPUT extends OutputInterface = never,
+>(
+  settings: ToolLoopAgentSettings<CALL_OPTIONS, TOOLS, CONTEXT, OUTPUT> & {
+    prompt?: never;
+    messages?: never;
+  },
+  options?: WithCompactionOptions,
+): ToolLoopAgentSettings<CALL_OPTIONS, TOOLS, CONTEXT, OUTPUT>;
 export function withCompaction<Settings extends CompactableSettings>(
   settings: Settings,
+  options?: WithCompactionOptions,
+): Omit<Settings, "prepareStep"> & Required<Pick<CompactableSettings, "prepareStep">>;
+export function withCompaction(
+  // biome-ignore lint/suspicious/noExplicitAny: the overloads have the types
+  settings: any,
   options: WithCompactionOptions = {},
-): Settings {
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+): any {
   const calls = new WeakMap<object, CallCompaction>();
-  const { prepareStep: own, tools, abortSignal: signal } = settings as Settings & CallSettings;
+  const { prepareStep: own, tools, abortSignal: signal } = settings as CompactableSettings & CallSettings;
   let toolTexts: Promise<string[]> | undefined;
   const prepareStep: PrepareStepFunction<ToolSet> = async (step) => {
     const call = calls.get(step.steps) ?? new CallCompaction(options);

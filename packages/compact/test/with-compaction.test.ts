@@ -40,6 +40,28 @@ test("a tool loop stays below its threshold and keeps the user's sentence", asyn
   expect(JSON.stringify(model.doGenerateCalls.at(-1)!.prompt)).toContain("Never open valve 7.");
 });
 
+test("the types of an agent's tools and steps stay", async () => {
+  const agent = new ToolLoopAgent(
+    withCompaction({
+      ...{ model: scriptedModel({ pages: 1 }), tools },
+      prepareStep: ({ stepNumber, steps }) => ({ temperature: stepNumber + steps.length }),
+      onStepEnd: ({ usage }) => expect(usage.inputTokens?.toFixed()).toMatch(/^\d+$/),
+    }),
+  );
+  const { steps } = await agent.generate({ prompt });
+  const [call] = steps[0]!.toolCalls;
+  // The input has the type of the tool's schema.
+  const page: number | undefined = call?.dynamic ? undefined : call?.input.page;
+  expect(page).toBe(1);
+  const result = streamText(
+    withCompaction({
+      ...{ model: scriptedModel({ pages: 0 }), tools, prompt },
+      prepareStep: ({ stepNumber }) => ({ temperature: stepNumber }),
+    }),
+  );
+  expect(await result.text).toBe("Open them slowly.");
+});
+
 test("a loop below its threshold sends the messages unchanged", async () => {
   const [plain, wrapped] = [scriptedModel({ pages: 3 }), scriptedModel({ pages: 3 })];
   await generateText({ model: plain, tools, stopWhen, prompt });
