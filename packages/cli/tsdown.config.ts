@@ -135,4 +135,17 @@ const command: UserConfig = {
   deps: { alwaysBundle: [/.*/], onlyBundle: false },
 };
 
-export default defineConfig([command, ...readdirSync(extensionsFolder).map(shippedExtension)]);
+/** The hook for other agents: it starts at each of their prompts, so it loads nothing else. */
+const hook: UserConfig = {
+  entry: { hook: "src/hook/hook-main.ts" },
+  outDir: "dist/hook",
+  format: "esm",
+  platform: "node",
+  dts: false,
+  minify: { compress: true, mangle: true, codegen: false },
+  plugins: [licences],
+  failOnWarn: true,
+  deps: { alwaysBundle: [/.*/], onlyBundle: false },
+};
+
+export default defineConfig([command, hook, ...readdirSync(extensionsFolder).map(shippedExtension)]);

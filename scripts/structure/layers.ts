@@ -61,7 +61,7 @@ const ORDER: Order = {
       "call",
       "packages",
       "demo",
-      ["commands", "print", "rpc", "acp", "mcp-server", "interactive"],
+      ["commands", "print", "rpc", "acp", "mcp-server", "interactive", "hook"],
     ],
     ...["grammar", "command-line", "run-agent.ts", "program.ts", "main.ts"],
   ],
@@ -80,7 +80,7 @@ const UPWARD: readonly string[] = [
 ];
 
 /** Folders that the rest of their package must load with `import()`, to keep the start of the other modes fast. */
-const LAZY = ["packages/cli/src/interactive", "packages/cli/src/acp", "packages/cli/src/mcp-server"];
+const LAZY = ["interactive", "acp", "mcp-server", "hook"].map((name) => `packages/cli/src/${name}`);
 
 /** Checks that imports only go down, and that lazy folders are loaded with `import()`. */
 export function checkLayers(root: string, order: Order = ORDER): string[] {

@@ -1,7 +1,16 @@
 import { chmodSync, copyFileSync, statSync } from "node:fs";
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import { writeWholeFile } from "@bonsai-agent/models/host";
-import { applyEdits, modify, type ParseError, parse } from "jsonc-parser";
+import {
+  applyEdits,
+  type Edit,
+  findNodeAtLocation,
+  modify,
+  type Node,
+  type ParseError,
+  parse,
+  parseTree,
+} from "jsonc-parser";
 import { type Line, span } from "../views/line.ts";
 import { printable } from "../views/terminal-text.ts";
 import { wrongUsage } from "./failure.ts";
@@ -99,23 +108,60 @@ export function unreadableConfig(file: string, format: string, cause?: unknown):
   });
 }
 
+/** Keys of objects and indexes of lists; -1 adds to a list. */
+type ConfigPath = readonly (string | number)[];
+
 /**
- * Sets a value in a text of JSON with comments, and changes nothing else. Undefined removes it, and the objects around it
- * that become empty.
+ * Sets a value in a text of JSON with comments, and changes no other character. Undefined removes it, and the objects and
+ * lists around it that become empty.
  */
-export function withConfigValue(text: string, path: readonly string[], value: unknown): string {
-  const tabs = /^\t+"/m.test(text);
-  const [indent = "  "] = /^ +(?=")/m.exec(text) ?? [];
-  const formattingOptions = {
-    insertSpaces: !tabs,
-    tabSize: indent.length,
-    eol: /\r\n/.test(text) ? "\r\n" : "\n",
-  };
+export function withConfigValue(text: string, path: ConfigPath, value: unknown): string {
   const start = text.trim() === "" ? "{}\n" : text;
-  const changed = applyEdits(start, modify(start, [...path], value, { formattingOptions }));
-  if (value !== undefined || path.length < 2) return changed;
+  if (value === undefined) return withoutConfigValue(start, path);
   const parent = path.slice(0, -1);
-  const left = parent.reduce<unknown>((at, key) => (isRecord(at) ? at[key] : undefined), parse(changed));
-  const isEmpty = isRecord(left) && Object.keys(left).length === 0;
-  return isEmpty ? withConfigValue(changed, parent, undefined) : changed;
+  const key = path.at(-1);
+  // A missing or empty parent is written whole.
+  if (key !== undefined && Object.keys(valueAt(start, parent) ?? {}).length === 0)
+    return withConfigValue(start, parent, typeof key === "string" ? { [key]: value } : [value]);
+  const [edit] = modify(start, [...path], value, {});
+  return edit === undefined
+    ? start
+    : applyEdits(start, [{ ...edit, content: indented(start, path, value, edit) }]);
+}
+
+/** The library removes the wrong characters at the end of a list on one line. */
+function withoutConfigValue(text: string, path: ConfigPath): string {
+  const tree = parseTree(text);
+  const value = tree && findNodeAtLocation(tree, [...path]);
+  if (value === undefined) return text;
+  const node = value.parent?.type === "property" ? value.parent : value;
+  const container = node.parent!;
+  const siblings = container.children!;
+  const at = siblings.indexOf(node);
+  if (siblings.length === 1 && path.length > 1) return withoutConfigValue(text, path.slice(0, -1));
+  const end = (each: Node) => each.offset + each.length;
+  const [before, after] = [siblings[at - 1], siblings[at + 1]];
+  const from = before ? end(before) : after ? node.offset : container.offset + 1;
+  const to = before ? end(node) : after ? after.offset : end(container) - 1;
+  return text.slice(0, from) + text.slice(to);
+}
+
+function valueAt(text: string, path: ConfigPath): object | undefined {
+  return path.reduce<unknown>(
+    (at, key) => (at as Record<string | number, unknown> | undefined)?.[key],
+    parse(text),
+  ) as object | undefined;
+}
+
+/** The text of an edit on lines of its own, in the style of the file. The library would also format the lines around it. */
+function indented(text: string, path: ConfigPath, value: unknown, edit: Edit): string {
+  const tab = /^\t+"/m.test(text) ? "\t" : (/^ +(?=")/m.exec(text)?.[0] ?? "  ");
+  const lineEnd = /\r\n/.test(text) ? "\r\n" : "\n";
+  const line = (depth: number) => lineEnd + tab.repeat(depth);
+  const body = JSON.stringify(value, null, tab).replaceAll("\n", line(path.length));
+  // An insertion has the key and the commas; a replacement has only the value.
+  if (edit.length > 0) return body;
+  const key = path.at(-1)!;
+  const name = typeof key === "string" ? `${JSON.stringify(key)}: ` : "";
+  return `${edit.content.startsWith(",") ? "," : ""}${line(path.length)}${name}${body}${edit.content.endsWith(",") ? "," : ""}`;
 }

@@ -128,14 +128,15 @@ function importedSessionFile({ cwd, id, timestamp }: SessionHeader, place: Sessi
 }
 
 /**
- * Imports the transcript that a command's first argument names; undefined for a session.
+ * Imports the transcript that a command names; undefined for a session.
  * @param outcome a sentence for the notice
+ * @param path default: the command's first argument
  */
 export function transcriptSession(
   invocation: Invocation,
   outcome = "Compacting it as a session.",
+  path = sessionFile(invocation),
 ): ImportResult | undefined {
-  const path = sessionFile(invocation);
   const found = detectTranscript(path);
   if (found === undefined || found.format === "session") return undefined;
   const imported = importTranscript({ path });

@@ -9,6 +9,7 @@ import { ExitCode, type Invocation } from "../call/invocation.ts";
 import { withProgress } from "../call/output.ts";
 import { printedSecrets } from "../call/printed-secrets.ts";
 import { openSessionFile, sessionPath } from "../call/session-file.ts";
+import { inMemory, transcriptSession } from "../call/session-import.ts";
 import { agentCallSettings } from "../call/settings.ts";
 import { kindStyle, type Line, span, table } from "../views/line.ts";
 import { age, count, counted } from "../views/numbers.ts";
@@ -24,13 +25,19 @@ function rejectFile({ args: [first = "", ...words], io }: Invocation): void {
   );
 }
 
+/** The session of `--in`, or the transcript of another agent as one. */
+function namedSession(name: string, invocation: Invocation): Session {
+  const path = sessionPath(name, invocation);
+  const imported = transcriptSession(invocation, "Searching it as a session.", path);
+  return imported === undefined ? openSessionFile(path, invocation) : inMemory(imported);
+}
+
 /** Prints the matching entries of all sessions or of one session: best first, or in file order for an expression. */
 export async function run(invocation: Invocation): Promise<ExitCode | undefined> {
   const { options, output, io } = invocation;
   const name = options.in;
   if (typeof name !== "string") rejectFile(invocation);
-  const session =
-    typeof name === "string" ? openSessionFile(sessionPath(name, invocation), invocation) : undefined;
+  const session = typeof name === "string" ? namedSession(name, invocation) : undefined;
   const secrets = printedSecrets(invocation, session);
   const found = await io.interruptible((signal) =>
     withProgress(io, "Searching sessions", () => findings(invocation, { session, secrets, signal })),

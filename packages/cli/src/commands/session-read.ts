@@ -2,6 +2,7 @@ import type { ModelSizes } from "@bonsai-agent/compaction";
 import { referenceOf } from "@bonsai-agent/models";
 import { repairSession, type Session } from "@bonsai-agent/session";
 import { knownCatalogue } from "../call/catalogue.ts";
+import { compactionLosses } from "../call/compaction-losses.ts";
 import { wrongUsage } from "../call/failure.ts";
 import type { Invocation } from "../call/invocation.ts";
 import { printedSecrets } from "../call/printed-secrets.ts";
@@ -13,11 +14,13 @@ import {
   resolveEntryId,
   sessionFile,
 } from "../call/session-file.ts";
+import { inMemory, transcriptSession } from "../call/session-import.ts";
 import { callSettings } from "../call/settings.ts";
 import { branchDiffReport, branchDiffView } from "../views/branch-diff.ts";
 import { contextReport, contextSize } from "../views/context-report.ts";
 import { contextItemTable, contextReportView } from "../views/context-view.ts";
 import { type Line, paragraph, span } from "../views/line.ts";
+import { lossesView } from "../views/losses-view.ts";
 import { count, counted } from "../views/numbers.ts";
 import { freeAmong } from "../views/session-facts.ts";
 import { sessionReport, sessionView } from "../views/session-report.ts";
@@ -25,12 +28,23 @@ import { printable } from "../views/terminal-text.ts";
 import { treeRows, treeView } from "../views/tree-view.ts";
 
 export async function show(invocation: Invocation): Promise<undefined> {
-  const { output, io } = invocation;
+  const { output, io, options } = invocation;
+  if (options.losses === true) return showLosses(invocation);
   const session = openNamedSession(invocation);
   const size = contextSize(session, callSettings(invocation));
   const report = sessionReport(session, size, freeAmong((await knownCatalogue(invocation)).models));
   const shown = printedSecrets(invocation, session).value(report);
   output.result(shown, () => sessionView(shown, { width: output.width, nowMs: io.now() }));
+}
+
+/** Prints the facts that each compaction of a session or of another agent's transcript lost. */
+function showLosses(invocation: Invocation): undefined {
+  const { output } = invocation;
+  const imported = transcriptSession(invocation, "Its losses follow.");
+  const session = imported === undefined ? openNamedSession(invocation) : inMemory(imported);
+  const losses = compactionLosses(session.path());
+  const shown = printedSecrets(invocation, session).value(losses);
+  output.result(shown, () => lossesView(shown, output.width));
 }
 
 /** Prints the context at the leaf or at `--leaf`: each message, then where the tokens of the next request go. */

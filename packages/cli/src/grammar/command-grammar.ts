@@ -25,7 +25,8 @@ export interface CommandGrammar {
 
 export interface CommandGroup {
   readonly name: string;
-  readonly section: Section;
+  /** Section of `bonsai --help`; commands for one occasion have none. */
+  readonly section?: Section;
   readonly summary: string;
   readonly examples: readonly (readonly [command: string, effect: string])[];
 }

@@ -1,5 +1,6 @@
 import type { CommandGrammar, CommandGroup } from "./command-grammar.ts";
 import { compactionCommands } from "./compaction-commands.ts";
+import { hookCommands } from "./hook-commands.ts";
 import { sessionCommands } from "./session-commands.ts";
 import { setupCommands } from "./setup-commands.ts";
 
@@ -40,6 +41,11 @@ export const commandGroups: readonly CommandGroup[] = [
     summary: "Add, list, remove and update extensions",
     examples: [["bonsai extension add mcp", "use MCP servers"]],
   },
+  {
+    name: "hook",
+    summary: "Add what other agents lose when they compact",
+    examples: [["bonsai hook install claude-code", "add the hook to your settings"]],
+  },
 ];
 
 /** All commands, in the order of `bonsai --help`. */
@@ -47,4 +53,5 @@ export const grammar: readonly CommandGrammar[] = [
   ...sessionCommands,
   ...compactionCommands,
   ...setupCommands,
+  ...hookCommands,
 ];

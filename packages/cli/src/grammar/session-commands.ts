@@ -32,10 +32,14 @@ export const sessionCommands: readonly CommandGrammar[] = [
     name: "session show",
     summary: "Show counts, tokens, cost, files, branches and the latest compaction",
     args: [session],
-    options: redaction(),
+    options: [
+      { flags: "--losses", description: "show the facts that each compaction lost; also of a transcript" },
+      ...redaction(),
+    ],
     examples: [
       ["bonsai session show session.jsonl", "a session in one screen"],
       ["bonsai session show 3f2a --json", "a recorded session, as JSON"],
+      ["bonsai session show transcript.jsonl --losses", "the losses of another agent's compactions"],
     ],
     load: async () => (await import("../commands/session-read.ts")).show,
   },
@@ -202,7 +206,10 @@ export const sessionCommands: readonly CommandGrammar[] = [
     summary: "Search the text of all sessions, or of one",
     args: [["<query...>", "words to find, best matches first; a phrase in double quotes must match"]],
     options: [
-      { flags: "--in <session>", description: "search only this session file or id" },
+      {
+        flags: "--in <session>",
+        description: "search only this session file or id, or this transcript of another agent",
+      },
       { flags: "--regex", description: "read the query as a regular expression; hits in file order" },
       { flags: "--cwd <folder>", description: "only sessions of this working folder", conflicts: ["in"] },
       { flags: "-n, --limit <count>", description: "print at most COUNT hits; default 50", kind: "count" },

@@ -1,4 +1,4 @@
-import { callsIn, estimateTokens, type Message } from "@bonsai-agent/messages";
+import { callsIn, contentText, estimateTokens, type Message } from "@bonsai-agent/messages";
 import { paragraphs } from "@bonsai-agent/messages/host";
 import { counted } from "@bonsai-agent/messages/numbers";
 import { z } from "zod";
@@ -57,10 +57,21 @@ const MAX_TERMS = 1_000;
 
 /** Extends a record with more messages. @param earlier default: empty */
 export function gapRecord(earlier: GapRecord = NO_GAP, messages: readonly SourceMessage[]): GapRecord {
-  const { said, turns, unanswered } = statementsIn(messages, earlier);
+  const { said, turns, unanswered } = statementsIn(withQuestions(messages), earlier);
   const words = clippedWords(joinedWords(earlier.words, said), { maxTokens: WORDS_TOKENS });
   const outcomes = outcomesAfter(earlier.outcomes, messages);
   return { turns, unanswered, words, outcomes, ...rankedTerms(earlier, messages) };
+}
+
+/** The user's messages, each with the agent's last text before it, which can be the question that it answers. */
+function withQuestions(messages: readonly SourceMessage[]): SourceMessage[] {
+  const isText = ({ message }: SourceMessage) =>
+    message?.role === "assistant" && contentText(message.content).trim() !== "";
+  const said = messages.filter((each) => isText(each) || isUserMessage(each.message));
+  return said.filter((each, at) => {
+    const next = said[at + 1];
+    return !isText(each) || next === undefined || !isText(next);
+  });
 }
 
 /** Facts of a conversation that the context after a compaction does not show. */

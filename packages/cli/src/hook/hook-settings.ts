@@ -1,0 +1,167 @@
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { BonsaiError, isRecord } from "@bonsai-agent/messages";
+import { textFile, writeWholeFile } from "@bonsai-agent/models/host";
+import { parseConfig, withConfigValue } from "../call/agent-config.ts";
+import { type HookAgent, hookLogFile } from "./hook-files.ts";
+
+interface AgentRow {
+  /** The agent's name for people. */
+  label: string;
+  /** The user's file, or that of a project. */
+  file: (env: NodeJS.ProcessEnv, project: string | undefined) => string;
+  /** The events with their matchers. */
+  events: Readonly<Record<string, { matcher?: string }>>;
+  handler: (node: string, launcher: string) => object;
+  /** The next step of the user after an install. */
+  next: string;
+}
+
+/** In seconds. The hook needs less than one; a hanging disk must not hold up the agent. */
+const TIMEOUT = 10;
+
+export const AGENT_ROWS: Readonly<Record<HookAgent, AgentRow>> = {
+  "claude-code": {
+    label: "Claude Code",
+    // The paths in the entry are of this machine, so a project's entry is in the file that is not shared.
+    file: (env, project) =>
+      project === undefined
+        ? join(env.CLAUDE_CONFIG_DIR || join(userHome(env), ".claude"), "settings.json")
+        : join(project, ".claude", "settings.local.json"),
+    events: { PreCompact: {}, PostCompact: {}, SessionStart: { matcher: "compact" }, UserPromptSubmit: {} },
+    handler: (node, launcher) => ({ command: node, args: [launcher, "claude-code"] }),
+    next: "Claude Code reads the file by itself. `/hooks` lists its hooks.",
+  },
+  codex: {
+    label: "Codex",
+    file: (env, project) =>
+      join(
+        project === undefined ? env.CODEX_HOME || join(userHome(env), ".codex") : join(project, ".codex"),
+        "hooks.json",
+      ),
+    events: { SessionStart: { matcher: "compact" } },
+    handler: (node, launcher) => ({ command: `${quoted(node)} ${quoted(launcher)} codex` }),
+    next: "Codex runs the hook only after you approve it: start Codex and open `/hooks`.",
+  },
+};
+
+function userHome(env: NodeJS.ProcessEnv): string {
+  return env.HOME || env.USERPROFILE || homedir();
+}
+
+/** Codex runs a command through the login shell. */
+function quoted(path: string): string {
+  return process.platform === "win32" ? `"${path}"` : `'${path.replaceAll("'", "'\\''")}'`;
+}
+
+const LAUNCHER = "bonsai-hook.mjs";
+
+/** The text of an agent's settings with the hook. Other settings do not change. */
+export function withHook(agent: HookAgent, text: string, file: string, home: string): string {
+  const { events, handler } = AGENT_ROWS[agent];
+  const own = { type: "command", ...handler(process.execPath, launcherFile(home)), timeout: TIMEOUT };
+  const groups = Object.entries(events).map(
+    ([event, matcher]) => [event, { ...matcher, hooks: [own] }] as const,
+  );
+  const former = ownPlaces(text, file).map(({ group }) => JSON.stringify(group));
+  if (groups.map(([, group]) => JSON.stringify(group)).join() === former.join()) return text;
+  let changed = withoutHook(text, file);
+  for (const [event, group] of groups) {
+    const { hooks } = parseConfig(changed, file);
+    const isKnown = isRecord(hooks) && Array.isArray(hooks[event]);
+    changed = withConfigValue(changed, ["hooks", event, ...(isKnown ? [-1] : [])], isKnown ? group : [group]);
+  }
+  return changed;
+}
+
+/** The text without the hook. A handler of the user's in the same group stays. */
+export function withoutHook(text: string, file: string): string {
+  let changed = text;
+  for (let [place] = ownPlaces(changed, file); place !== undefined; [place] = ownPlaces(changed, file))
+    changed = withConfigValue(changed, place.path, undefined);
+  return changed;
+}
+
+/** `outdated`: the entry names another Node or another folder of Bonsai. */
+export type HookInstallation = "installed" | "outdated" | "not installed" | "unreadable";
+
+export function hookInstallation(
+  agent: HookAgent,
+  text: string,
+  file: string,
+  home: string,
+): HookInstallation {
+  try {
+    if (ownPlaces(text, file).length === 0) return "not installed";
+    return withHook(agent, text, file, home) === text ? "installed" : "outdated";
+  } catch (error) {
+    if (BonsaiError.is(error)) return "unreadable";
+    throw error;
+  }
+}
+
+interface OwnPlace {
+  path: (string | number)[];
+  group: Record<string, unknown>;
+}
+
+/** The groups of hooks with Bonsai's handler: the path of the group if it has no other handler, else of the handler. */
+function ownPlaces(text: string, file: string): OwnPlace[] {
+  const { hooks } = parseConfig(text, file);
+  if (!isRecord(hooks)) return [];
+  return Object.entries(hooks).flatMap(([event, groups]) =>
+    (Array.isArray(groups) ? groups : []).flatMap((group: unknown, at): OwnPlace[] => {
+      const handlers = isRecord(group) && Array.isArray(group.hooks) ? group.hooks : [];
+      const own = handlers.findIndex((handler) => JSON.stringify(handler).includes(LAUNCHER));
+      if (own < 0) return [];
+      const path = ["hooks", event, at, ...(handlers.length === 1 ? [] : ["hooks", own])];
+      return [{ path, group: group as Record<string, unknown> }];
+    }),
+  );
+}
+
+export function launcherFile(home: string): string {
+  return join(home, "bin", LAUNCHER);
+}
+
+/** Writes the script that agents start. It loads the hook of this Bonsai, and stays silent if that fails. */
+export function writeHookLauncher(home: string): void {
+  const text = `// Runs Bonsai's hook for other agents. \`bonsai hook install\` writes this file.
+import { appendFileSync, mkdirSync, statSync } from "node:fs";
+import nodeModule from "node:module";
+import { dirname } from "node:path";
+
+const entry = ${JSON.stringify(pathToFileURL(hookBundle()).href)};
+const log = ${JSON.stringify(hookLogFile(home))};
+try {
+  nodeModule.enableCompileCache?.();
+  const { main } = await import(entry);
+  await main(process.argv[2], ${JSON.stringify(home)});
+} catch (error) {
+  try {
+    mkdirSync(dirname(log), { recursive: true, mode: 0o700 });
+    const line = JSON.stringify({ at: new Date().toISOString(), agent: process.argv[2], error: String(error) });
+    if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) < 1e6) appendFileSync(log, line + "\\n", { mode: 0o600 });
+  } catch {}
+}
+`;
+  if (textFile(launcherFile(home)) !== text) writeWholeFile(launcherFile(home), text);
+}
+
+/** A sentence about a launcher that cannot work; undefined for a sound one. */
+export function hookLauncherProblem(home: string): string | undefined {
+  const text = textFile(launcherFile(home));
+  if (text === undefined) return `${launcherFile(home)} is missing.`;
+  const [, url = ""] = /^const entry = "(.+)";$/m.exec(text) ?? [];
+  if (url.startsWith("file:") && existsSync(fileURLToPath(url))) return undefined;
+  return `${launcherFile(home)} names a Bonsai that no longer exists.`;
+}
+
+/** The hook's bundle, from the command's bundle or from the sources. */
+function hookBundle(): string {
+  const places = ["./hook/hook.mjs", "../../dist/hook/hook.mjs"];
+  const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
+  return files.find((file) => existsSync(file)) ?? files[0]!;
+}

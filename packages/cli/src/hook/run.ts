@@ -1,0 +1,252 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import {
+  type GapRecord,
+  type GapText,
+  gapRecord,
+  gapText,
+  lostFacts,
+  readGapRecord,
+  summaryInstructions,
+} from "@bonsai-agent/compaction/host";
+import { isRecord } from "@bonsai-agent/messages";
+import { type CurrentSpan, readCurrentSpan } from "@bonsai-agent/transcripts";
+import {
+  HOOK_AGENTS,
+  type HookAgent,
+  type HookRun,
+  type HookState,
+  logRun,
+  type ServedCompaction,
+  StateFile,
+} from "./hook-files.ts";
+
+/** One call of the hook by another agent. */
+export interface HookCall {
+  agent: string | undefined;
+  /** The JSON that the agent writes to the hook's input. */
+  input: string;
+  home: string;
+  nowMs: () => number;
+}
+
+/** The fields of an agent's input that the hook reads. */
+interface HookInput {
+  event: string;
+  sessionId: string;
+  transcriptPath: string;
+  source: unknown;
+  summary: unknown;
+}
+
+const INSTRUCTIONS_TOKENS = 600;
+/** For the facts that the summary leaves out, after a text that was composed without the summary. */
+const REST_TOKENS = 500;
+
+/** Claude Code accepts 10,000 characters, Codex 2,500 tokens of four bytes. Longer texts become a short preview. */
+export const HOOK_LIMITS = {
+  "claude-code": { maxSize: 9_900, sizeOf: (text: string) => text.length },
+  codex: { maxSize: 9_900, sizeOf: (text: string) => Buffer.byteLength(text) },
+};
+
+/**
+ * Answers one call of the hook with the text for the agent; empty for none. Never throws: an error is logged, and the
+ * agent goes on without the text.
+ */
+export function answerHook(call: HookCall): string {
+  const startMs = call.nowMs();
+  const run: HookRun = { at: new Date(startMs).toISOString(), ...(call.agent && { agent: call.agent }) };
+  let answer = "";
+  try {
+    const input = readInput(call.input);
+    if (input === undefined) return "";
+    run.event = input.event;
+    run.sessionId = input.sessionId;
+    const made = new HookSession(agentOf(call.agent), input, call).answer();
+    if (made === undefined) return "";
+    if (typeof made === "string") answer = made;
+    else {
+      run.added = { tokens: made.tokens, counts: made.counts };
+      answer = made.text === "" ? "" : additionalContext(input.event, made.text);
+    }
+  } catch (error) {
+    run.error = String(error);
+  }
+  run.durationMs = call.nowMs() - startMs;
+  try {
+    logRun(call.home, run);
+  } catch {
+    // Without a log, the answer still counts.
+  }
+  return answer;
+}
+
+function agentOf(name: string | undefined): HookAgent {
+  const agent = HOOK_AGENTS.find((each) => each === name);
+  if (agent === undefined) throw new Error(`Unknown agent: ${name}`);
+  return agent;
+}
+
+/** Undefined for a call of a sub-agent, whose transcript is not the session's. */
+function readInput(text: string): HookInput | undefined {
+  const fields: unknown = JSON.parse(text);
+  if (!isRecord(fields)) throw new Error("The input is no object.");
+  if (fields.agent_id !== undefined) return undefined;
+  const { hook_event_name: event, session_id: sessionId, transcript_path: transcriptPath } = fields;
+  if (typeof event !== "string" || typeof sessionId !== "string" || typeof transcriptPath !== "string")
+    throw new Error("The input has no event, session or transcript.");
+  return { event, sessionId, transcriptPath, source: fields.source, summary: fields.compact_summary };
+}
+
+function additionalContext(hookEventName: string, text: string): string {
+  return JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext: text } });
+}
+
+/** The calls of one session. */
+class HookSession {
+  readonly #agent: HookAgent;
+  readonly #input: HookInput;
+  readonly #file: StateFile;
+  readonly #nowMs: number;
+  readonly #state: HookState;
+
+  constructor(agent: HookAgent, input: HookInput, { home, nowMs }: HookCall) {
+    this.#agent = agent;
+    this.#input = input;
+    this.#file = new StateFile(home, agent, input.sessionId);
+    this.#nowMs = nowMs();
+    this.#state = this.#file.read();
+  }
+
+  /** The text, or the instructions for a summary; undefined if this event needs nothing. */
+  answer(): GapText | string | undefined {
+    switch (this.#input.event) {
+      case "PreCompact":
+        return this.#preCompact();
+      case "PostCompact":
+        return this.#postCompact();
+      case "SessionStart":
+        return this.#input.source === "compact" ? this.#sessionStart() : undefined;
+      case "UserPromptSubmit":
+        return this.#userPrompt();
+      default:
+        return undefined;
+    }
+  }
+
+  #preCompact(): string {
+    this.#save({ compaction: { startedMs: this.#nowMs } });
+    this.#file.removeOld(this.#nowMs);
+    return summaryInstructions(
+      this.#recordOf(readCurrentSpan(this.#input.transcriptPath, this.#agent, false)),
+      INSTRUCTIONS_TOKENS,
+    );
+  }
+
+  /** Runs after the start of the session in the versions of Claude Code that we know; the other order works too. */
+  #postCompact(): string {
+    const { summary } = this.#input;
+    if (typeof summary !== "string") throw new Error("The input has no summary.");
+    const { compaction } = this.#state;
+    this.#save({ compaction: { ...(compaction?.isPosted ? {} : compaction), summary, isPosted: true } });
+    return "";
+  }
+
+  /** Claude Code calls this before the summary is in the transcript, Codex after it. */
+  #sessionStart(): GapText | undefined {
+    const span = readCurrentSpan(this.#input.transcriptPath, this.#agent, this.#agent === "codex");
+    const recordedAt = span.compaction?.timestamp;
+    const { compaction: latest = {} } = this.#state;
+    const isServed = latest.added !== undefined;
+    if (isServed && recordedAt !== undefined && latest.recordedAt === recordedAt) return undefined;
+    const compaction = isServed ? {} : latest;
+    const summary = compaction.summary ?? shownText(span) ?? this.#compactorSummary(compaction.startedMs);
+    return this.#add(span, { ...compaction, ...(recordedAt !== undefined && { recordedAt }) }, summary);
+  }
+
+  /**
+   * Adds the text if the start of the session did not. If it did without a known summary, adds the facts that both leave
+   * out.
+   */
+  #userPrompt(): GapText | undefined {
+    const { compaction } = this.#state;
+    if (compaction?.summary === undefined || compaction.usedSummary) return undefined;
+    const span = readCurrentSpan(this.#input.transcriptPath, this.#agent, true);
+    return this.#add(span, compaction, [compaction.summary, shownText(span) ?? ""].join("\n"));
+  }
+
+  #add(span: CurrentSpan, compaction: ServedCompaction, summary: string | undefined): GapText {
+    const record = this.#recordOf(span);
+    const { added = "" } = compaction;
+    const lost = lostFacts(record, [summary ?? "", added].join("\n"));
+    const maxTokens = added === "" ? HOOK_LIMITS[this.#agent].maxSize : REST_TOKENS;
+    const made = gapText(lost, {
+      ...HOOK_LIMITS[this.#agent],
+      maxTokens,
+      ending: endingFor(this.#input.transcriptPath),
+    });
+    this.#save({
+      compaction: {
+        ...compaction,
+        added: [added, made.text].join("\n"),
+        ...(summary !== undefined && { usedSummary: true }),
+      },
+    });
+    return made;
+  }
+
+  /** The record after a span. A span that is read again continues the same earlier record. */
+  #recordOf({ messages, start }: CurrentSpan): GapRecord {
+    const { span } = this.#state;
+    const before = span && readGapRecord(span.start === start ? span.before : span.after);
+    const after = gapRecord(before, messages);
+    this.#state.span = { start, before, after };
+    return after;
+  }
+
+  #save(change: HookState): void {
+    Object.assign(this.#state, change);
+    this.#file.write(this.#state);
+  }
+
+  /** The answer of Claude Code's summariser, which has a transcript of its own before the summary is recorded. */
+  #compactorSummary(startedMs = this.#nowMs - MAX_COMPACTOR_AGE_MS): string | undefined {
+    if (this.#agent !== "claude-code") return undefined;
+    const path = this.#input.transcriptPath;
+    const folder = join(dirname(path), basename(path, ".jsonl"), "subagents");
+    try {
+      const files = readdirSync(folder)
+        .filter((name) => name.startsWith("agent-acompact-") && name.endsWith(".jsonl"))
+        .map((name) => ({ file: join(folder, name), mtimeMs: statSync(join(folder, name)).mtimeMs }))
+        .filter(({ mtimeMs }) => mtimeMs >= startedMs)
+        .sort((a, b) => b.mtimeMs - a.mtimeMs);
+      return files[0] && summaryIn(readFileSync(files[0].file, "utf8"));
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** An older file belongs to an earlier compaction. */
+const MAX_COMPACTOR_AGE_MS = 120_000;
+
+/** The summary in the last answer of a summariser's transcript. */
+function summaryIn(transcript: string): string | undefined {
+  const line = transcript
+    .trimEnd()
+    .split("\n")
+    .findLast((each) => each.includes('"type":"assistant"'));
+  const { message } = JSON.parse(line ?? "{}") as { message?: { content?: { text?: string }[] } };
+  const text = message?.content?.map((block) => block.text ?? "").join("\n") ?? "";
+  return text.includes("<summary>") ? text.slice(text.indexOf("<summary>")) : undefined;
+}
+
+/** The texts of the context after a recorded compaction. */
+function shownText({ compaction }: CurrentSpan): string | undefined {
+  return compaction && [compaction.summary, compaction.restored].join("\n");
+}
+
+/** Tells the agent how to find facts that the text leaves out. */
+export function endingFor(transcriptPath: string): string {
+  return `To find more of the earlier conversation, use the tool \`recall\` of the MCP server \`bonsai\` if you have it, or run \`bonsai search WORDS --in ${transcriptPath}\`.`;
+}

@@ -1,0 +1,216 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { claudeCodeTranscript, codexTranscript } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import { type HookRun, hookLogFile, loggedRuns, logRun } from "../../src/hook/hook-files.ts";
+import { answerHook } from "../../src/hook/run.ts";
+import { HookFolder, runs, says, summary, work } from "./recorded-work.ts";
+
+/** One session of an agent that calls the hook. */
+class Session extends HookFolder {
+  readonly agent: string;
+
+  constructor(agent = "claude-code") {
+    super();
+    this.agent = agent;
+    this.writeTranscript(
+      agent === "codex" ? codexTranscript([...work, summary]) : claudeCodeTranscript(work),
+    );
+  }
+
+  call(hook_event_name: string, fields: object = {}): string {
+    const input = {
+      hook_event_name,
+      session_id: "s",
+      transcript_path: this.transcript,
+      cwd: "/p",
+      ...fields,
+    };
+    return this.answer(JSON.stringify(input));
+  }
+
+  answer(input: string): string {
+    return answerHook({ agent: this.agent, input, home: this.home, nowMs: Date.now });
+  }
+
+  start(): string {
+    return this.call("SessionStart", { source: "compact" });
+  }
+
+  post(): string {
+    return this.call("PostCompact", { trigger: "auto", compact_summary: summary.summary });
+  }
+
+  prompt(): string {
+    return this.call("UserPromptSubmit", { prompt: "go on" });
+  }
+
+  runs(): HookRun[] {
+    return loggedRuns(this.home);
+  }
+}
+
+/** The text in an answer, whose other fields are exact: Codex refuses unknown ones. */
+function contextIn(answer: string, hookEventName = "SessionStart"): string {
+  const { hookSpecificOutput } = JSON.parse(answer);
+  const { additionalContext } = hookSpecificOutput;
+  expect(JSON.parse(answer)).toEqual({ hookSpecificOutput: { hookEventName, additionalContext } });
+  return additionalContext;
+}
+
+const ALL = ["git push origin release-7", "npm publish", "pnpm test billing", "never round", "loadTaxRate"];
+
+test("the instructions before a compaction name the request, the failure and the actions", () => {
+  const text = new Session().call("PreCompact", { trigger: "auto", custom_instructions: null });
+  for (const fact of ["never round", "pnpm test billing", "npm publish"]) expect(text).toContain(fact);
+});
+
+test("with a known summary, the start adds only the facts that it leaves out, and the next prompt nothing", () => {
+  const session = new Session();
+  session.call("PreCompact", { trigger: "auto" });
+  expect(session.post()).toBe("");
+  const text = contextIn(session.start());
+  for (const fact of ["npm publish", "never round", "loadTaxRate"]) expect(text).toContain(fact);
+  for (const fact of ["git push", "pnpm test"]) expect(text).not.toContain(fact);
+  expect(text).toContain(`bonsai search WORDS --in ${session.transcript}`);
+  expect(session.prompt()).toBe("");
+});
+
+test("without a known summary, the start adds all facts, and a prompt adds the rest once", () => {
+  const session = new Session();
+  session.call("PreCompact", { trigger: "auto" });
+  const text = contextIn(session.start());
+  for (const fact of ALL) expect(text).toContain(fact);
+  expect(session.prompt()).toBe("");
+  expect(session.post()).toBe("");
+  session.writeTranscript(claudeCodeTranscript([...work, summary]));
+  expect(session.prompt()).toBe("");
+  expect(session.prompt()).toBe("");
+});
+
+test("takes the summary from the summariser's own transcript", () => {
+  const session = new Session();
+  session.call("PreCompact", { trigger: "auto" });
+  session.writeCompactor(`<analysis>npm publish</analysis><summary>${summary.summary}</summary>`);
+  const text = contextIn(session.start());
+  expect(text).toContain("npm publish");
+  expect(text).not.toContain("git push");
+  session.post();
+  expect(session.prompt()).toBe("");
+});
+
+test("if the start did not run, the first prompt adds the text once", () => {
+  const session = new Session();
+  session.call("PreCompact", { trigger: "manual" });
+  expect(session.prompt()).toBe("");
+  session.post();
+  session.writeTranscript(claudeCodeTranscript([...work, summary]));
+  expect(contextIn(session.prompt(), "UserPromptSubmit")).toContain("npm publish");
+  expect(session.prompt()).toBe("");
+});
+
+test("a second compaction still knows the facts of the first span", () => {
+  const session = new Session();
+  session.call("PreCompact", { trigger: "auto" });
+  session.start();
+  session.post();
+  const more = [...runs("terraform apply", "Apply complete"), says("assistant", "Applied.")];
+  session.writeTranscript(claudeCodeTranscript([...work, summary, ...more]));
+  session.call("PreCompact", { trigger: "auto" });
+  const text = contextIn(session.start());
+  for (const fact of ["npm publish", "terraform apply"]) expect(text).toContain(`\`${fact}\`\n`);
+});
+
+test("the start of Codex compares with the recorded compaction, once for each", () => {
+  const session = new Session("codex");
+  const text = contextIn(session.start());
+  expect(text).toContain("npm publish");
+  expect(text).not.toContain("never round");
+  expect(session.start()).toBe("");
+});
+
+test("the texts fit the limits of both agents", () => {
+  const long = Array.from({ length: 300 }, (_, at) => [
+    says("user", `第${at}个文件 src/part-${at}.ts 必须保留，第${at}个测试不要修改。`),
+    ...runs(`cat src/part-${at}.ts`, `import "./folder-${at}/part-${at}.test.ts";`),
+  ]).flat();
+  for (const agent of ["claude-code", "codex"]) {
+    const session = new Session(agent);
+    const items = [...work, ...long, says("assistant", "Done.")];
+    session.writeTranscript(
+      agent === "codex" ? codexTranscript([...items, summary], false) : claudeCodeTranscript(items),
+    );
+    const text = contextIn(session.start());
+    expect(Buffer.byteLength(text)).toBeGreaterThan(9_000);
+    expect(agent === "codex" ? Buffer.byteLength(text) : text.length).toBeLessThanOrEqual(9_900);
+  }
+});
+
+test("other starts, other events and sub-agents get no answer", () => {
+  const session = new Session();
+  expect(session.call("SessionStart", { source: "startup" })).toBe("");
+  expect(session.call("Stop")).toBe("");
+  expect(session.call("SessionStart", { source: "compact", agent_id: "a1" })).toBe("");
+  expect(session.runs()).toEqual([]);
+});
+
+test("an error gives no answer and a line in the log", () => {
+  const session = new Session();
+  expect(session.answer("{torn")).toBe("");
+  expect(session.answer("[]")).toBe("");
+  expect(session.call("SessionStart", { source: "compact", transcript_path: null })).toBe("");
+  expect(session.call("SessionStart", { source: "compact", transcript_path: "/missing.jsonl" })).toBe("");
+  expect(session.call("SessionStart", { source: "compact", transcript_path: session.folder })).toBe("");
+  expect(session.call("PostCompact", {})).toBe("");
+  expect(
+    answerHook({
+      agent: "other",
+      input: JSON.stringify({ hook_event_name: "Stop" }),
+      home: session.home,
+      nowMs: Date.now,
+    }),
+  ).toBe("");
+  expect(session.runs().map(({ error }) => typeof error)).toEqual(Array.from({ length: 7 }, () => "string"));
+});
+
+test("a home that cannot be written gives no answer, and a damaged state counts as empty", () => {
+  const session = new Session();
+  writeFileSync(session.home, "a file");
+  expect(session.start()).toBe("");
+  const other = new Session();
+  other.post();
+  const [name = ""] = readdirSync(join(other.home, "hook"));
+  const file = join(other.home, "hook", name);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  writeFileSync(file, "{torn");
+  expect(contextIn(other.start())).toContain("git push");
+});
+
+test("the state has no secrets, and the added text keeps them", () => {
+  const session = new Session();
+  const token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+  session.writeTranscript(
+    claudeCodeTranscript([
+      ...work,
+      says("user", `Use the token ${token} for the release.`),
+      says("assistant", "Yes."),
+    ]),
+  );
+  expect(contextIn(session.start())).toContain(token);
+  const [name = ""] = readdirSync(join(session.home, "hook"));
+  expect(readFileSync(join(session.home, "hook", name), "utf8")).not.toContain(token);
+});
+
+test("the log has the added tokens and stays small", () => {
+  const session = new Session();
+  session.start();
+  expect(session.runs()[0]).toMatchObject({
+    agent: "claude-code",
+    event: "SessionStart",
+    sessionId: "s",
+    added: { tokens: expect.any(Number), counts: { irreversible: 2, failing: 1, said: 1 } },
+  });
+  for (let at = 0; at < 40; at++) logRun(session.home, { at: String(at), error: "x".repeat(10_000) });
+  expect(statSync(hookLogFile(session.home)).size).toBeLessThan(300_000);
+  expect(session.runs().at(-1)?.at).toBe("39");
+});
