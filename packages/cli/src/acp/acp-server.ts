@@ -122,7 +122,7 @@ export class AcpServer {
   session(sessionId: string): AcpSession {
     const session = this.findSession(sessionId);
     if (session === undefined) throw sessionNotFound(sessionId);
-    return session;
+    return session.openLink();
   }
 
   async closeSession(sessionId: string): Promise<void> {

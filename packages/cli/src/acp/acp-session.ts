@@ -97,7 +97,6 @@ export class AcpSession {
       const host = await AgentHost.open(app);
       opened = new AcpSession({ host, app, link, updates, questions });
       await host.start();
-      await opened.#config.readModels();
       return opened;
     } catch (error) {
       app.close();
@@ -125,21 +124,30 @@ export class AcpSession {
 
   /** Sends the whole branch. */
   replay(): Promise<void> {
-    const { host, link, updates, app } = this.#parts;
-    link.open(this.id);
+    const { host, link, updates, app } = this.openLink().#parts;
     return replayBranch({ session: host.agent.session, link, updates, cwd: app.cwd });
+  }
+
+  /** Sends the updates that waited for a client that knows the session. */
+  openLink(): this {
+    this.#parts.link.open(this.id);
+    return this;
   }
 
   /** Sends what a client shows beside the conversation, once it knows the session. */
   announce({ isLoaded }: { isLoaded: boolean }): void {
     if (this.#isClosed) return;
-    const { host, link } = this.#parts;
-    link.open(this.id);
+    const { host, link } = this.openLink().#parts;
     const { name } = host.agent.session;
     // The name of a new session has an event.
     if (isLoaded && name !== undefined) void link.send({ sessionUpdate: "session_info_update", title: name });
     this.sendUsage();
     this.#sendCommands();
+    // Local servers may take their time to list their models.
+    this.#config.readModels().then(
+      () => this.sendConfig(),
+      (error: unknown) => link.notice("warning", errorText(error)),
+    );
   }
 
   /** Runs one prompt to its end. @throws BonsaiError `acp_busy`, `acp_content_unsupported`, and the run's error */
@@ -207,6 +215,7 @@ export class AcpSession {
   }
 
   sendConfig(): undefined {
+    if (this.#isClosed) return;
     void this.#parts.link.send({
       sessionUpdate: "config_option_update",
       configOptions: this.#config.options,

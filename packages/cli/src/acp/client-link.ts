@@ -10,9 +10,9 @@ export class ClientLink {
   #sessionId = "";
   /** Updates before the client knows the session. */
   #held: acp.SessionUpdate[] | undefined = [];
-  /** A chunk that waits for the chunk before it, so that a slow client gets fewer and longer ones. */
+  /** A chunk that waits for the next turn of the event loop: pieces that arrive together are one update. */
   #waiting: { update: acp.ContentChunk & { sessionUpdate: ChunkKind }; text: string } | undefined;
-  #isWriting = false;
+  #isPaused = false;
 
   constructor(client: acp.AgentContext, capabilities: acp.ClientCapabilities) {
     this.client = client;
@@ -46,7 +46,13 @@ export class ClientLink {
     }
     this.#flush();
     this.#waiting = { update: { sessionUpdate, messageId, content: { type: "text", text } }, text };
-    if (!this.#isWriting) this.#flush();
+    if (this.#isPaused) return;
+    this.#flush();
+    this.#isPaused = true;
+    setImmediate(() => {
+      this.#isPaused = false;
+      this.#flush();
+    });
   }
 
   /** Shows a text beside the conversation. A client without notices gets it as a message. */
@@ -91,11 +97,7 @@ export class ClientLink {
     if (this.#waiting === undefined) return;
     const { update, text } = this.#waiting;
     this.#waiting = undefined;
-    this.#isWriting = true;
-    void this.#notify({ ...update, content: { type: "text", text } }).then(() => {
-      this.#isWriting = false;
-      this.#flush();
-    });
+    void this.#notify({ ...update, content: { type: "text", text } });
   }
 
   async #notify(update: acp.SessionUpdate): Promise<void> {
