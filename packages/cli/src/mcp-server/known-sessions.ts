@@ -194,10 +194,23 @@ export class KnownSessions {
     });
   }
 
+  /** A transcript for the index. A damaged or empty one has no entries, because an error would end the whole search. */
+  #searched(
+    known: Pick<KnownSession, "agent" | "path" | "id">,
+    stamp: string,
+  ): Pick<ImportedSession, "entries" | "lines"> {
+    try {
+      return this.#imported(known, stamp);
+    } catch {
+      // Opening the session reports the error.
+      return { entries: [], lines: new Map() };
+    }
+  }
+
   /** The entries of JSON Lines that begin at a byte or later. */
   *#linesFrom({ agent, path }: SessionFile, from: number): Generator<PlacedEntry> {
     const { size, mtimeMs } = statSync(path);
-    const { entries, lines } = this.#imported({ agent, path, id: "" }, `${size} ${mtimeMs}`);
+    const { entries, lines } = this.#searched({ agent, path, id: "" }, `${size} ${mtimeMs}`);
     const starts = lineStarts(path);
     const placed = entries.flatMap((entry) => {
       if (isOwnResult(entry)) return [];
@@ -211,7 +224,7 @@ export class KnownSessions {
   }
 
   *#wholeEntries(known: KnownSession): Generator<PlacedEntry> {
-    const { entries } = this.#imported(known, String(known.modifiedMs));
+    const { entries } = this.#searched(known, String(known.modifiedMs));
     for (const entry of entries) if (!isOwnResult(entry)) yield { entry, offset: 0, lengthBytes: 1 };
   }
 

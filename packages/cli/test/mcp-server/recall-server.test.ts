@@ -105,6 +105,20 @@ test("results of this server and entries in view are no hits", async () => {
   expect(await entriesFound(home.cwd)).toBe(3);
 });
 
+test("empty and damaged transcripts do not stop a search", () =>
+  everyRow([[false], [true]])(async ([isIndexed]) => {
+    const home = agentsHome();
+    home.write(".claude/projects/-srv-a/empty.jsonl", "");
+    home.write(".claude/projects/-srv-a/summary.jsonl", '{"type":"summary","summary":"x","leafUuid":"u"}\n');
+    home.write(".codex/sessions/2026/10/03/rollout-torn.jsonl", '{"type":"session_meta","payl');
+    home.write(".gemini/tmp/9f/chats/session-2.json", "{");
+    home.write(".local/share/opencode/storage/session/p/ses_gone.json", '{"id":"ses_gone"}');
+    home.write(".bonsai/sessions/--srv-own--/damaged.jsonl", "\0\0");
+    const { call } = await memoryClient({ ...home, isIndexed: isIndexed! });
+    expect(hitsIn((await call("recall", { query: "umber", scope: "all" })).text)).toHaveLength(1);
+    expect(hitsIn((await call("recall", { query: "vermilion", scope: "all" })).text)).toHaveLength(1);
+  }));
+
 test("a named session is searched whole", async () => {
   const home = agentsHome();
   const { call } = await memoryClient(home);
