@@ -23,7 +23,15 @@ interface Sentence extends Statement {
   values: readonly Value[];
   /** The words that are no units and no parts of values. */
   topics: ReadonlySet<string>;
+  /** All words in order. Each character of a script without spaces is a word. */
+  words: readonly RegExpExecArray[];
 }
+
+/** A restated sentence keeps this share of its words. */
+const MIN_SAME = 0.6;
+/** The answer to a task repeats its words, and a series of tasks has them in each. */
+const MAX_USES = 2;
+const WORD = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]|[\p{L}\p{M}\p{N}]+/gu;
 
 /** Without a common word, a correction follows within this many messages. */
 const MAX_TURNS = 6;
@@ -34,8 +42,8 @@ const MAX_COMPARED = 50;
 
 /**
  * Returns the texts, with a mark after each sentence whose value a later statement replaces: it repeats the old value
- * beside one new value ("not 30, make it 45"), or gives a new amount of the same unit for the same words. Both shapes are
- * the same in every language.
+ * beside one new value ("not 30, make it 45"), gives a new amount of the same unit for the same words, or repeats the
+ * sentence with another last part. These shapes are the same in every language.
  */
 export function markReplaced(statements: readonly Statement[]): string[] {
   const texts = statements.map(({ text }) => text);
@@ -55,6 +63,7 @@ export function markReplaced(statements: readonly Statement[]): string[] {
 
 class Replacements {
   readonly #rarity: ReadonlyMap<string, number>;
+  readonly #uses: ReadonlyMap<string, number>;
   readonly #sentences: readonly Sentence[];
   /** The statement that first has a value. */
   readonly #first = new Map<string, number>();
@@ -67,9 +76,9 @@ class Replacements {
 
   constructor(sentences: readonly Sentence[]) {
     this.#sentences = sentences;
-    const uses = countEach(sentences.flatMap(({ topics }) => [...topics]));
+    this.#uses = countEach(sentences.flatMap(({ topics }) => [...topics]));
     this.#rarity = new Map(
-      Array.from(uses, ([word, count]) => [word, Math.log(1 + sentences.length / count)]),
+      Array.from(this.#uses, ([word, count]) => [word, Math.log(1 + sentences.length / count)]),
     );
     for (const { of, values } of sentences)
       for (const value of values) {
@@ -88,12 +97,16 @@ class Replacements {
         open = [];
       }
       open.push(later);
-      if (!isQuestion(later.text)) for (const value of later.values) this.#compare(value, later);
+      if (isQuestion(later.text)) continue;
+      for (const value of later.values) this.#compare(value, later);
+      for (const topic of this.#rareTopics(later))
+        this.#replace(topic, later, (earlier) => this.#restates(earlier, later));
     }
     return this.#replaced;
   }
 
   #add(sentence: Sentence): void {
+    for (const topic of this.#rareTopics(sentence)) pushTo(this.#earlier, topic, sentence);
     for (const value of sentence.values) {
       if (sentence.isUser) this.#ofUser.add(nameOf(value));
       pushTo(this.#earlier, nameOf(value), sentence);
@@ -102,16 +115,39 @@ class Replacements {
   }
 
   #compare(value: Value, later: Sentence): void {
-    const replace = (key: string, isReplaced: (earlier: Sentence) => boolean) => {
-      for (const earlier of this.#earlier.get(key)?.slice(-MAX_COMPARED) ?? []) {
-        if (this.#replaced.has(earlier) || isMarked(earlier.text) || (earlier.isUser && !later.isUser))
-          continue;
-        if (isReplaced(earlier)) this.#replaced.set(earlier, later.turn);
-      }
-    };
-    if (later.isUser) replace(nameOf(value), (earlier) => this.#repeats(value, earlier, later));
+    if (later.isUser) this.#replace(nameOf(value), later, (earlier) => this.#repeats(value, earlier, later));
     if (isAmount(value) && this.#isNew(value, later))
-      replace(unitOf(value), (earlier) => this.#changes(value, earlier, later));
+      this.#replace(unitOf(value), later, (earlier) => this.#changes(value, earlier, later));
+  }
+
+  #replace(key: string, later: Sentence, isReplaced: (earlier: Sentence) => boolean): void {
+    for (const earlier of this.#earlier.get(key)?.slice(-MAX_COMPARED) ?? []) {
+      if (this.#replaced.has(earlier) || isMarked(earlier.text) || (earlier.isUser && !later.isUser))
+        continue;
+      if (isReplaced(earlier)) this.#replaced.set(earlier, later.turn);
+    }
+  }
+
+  #rareTopics({ topics }: Sentence): string[] {
+    return [...topics].filter((topic) => this.#isRare(topic));
+  }
+
+  #isRare(word: string): boolean {
+    return (this.#uses.get(word) ?? 0) <= MAX_USES;
+  }
+
+  /** True if the sentences differ in one part only, after at least two words that no other sentence has. */
+  #restates(earlier: Sentence, later: Sentence): boolean {
+    const [a, b] = [earlier.words, later.words];
+    const [least, most] = [Math.min(a.length, b.length), Math.max(a.length, b.length)];
+    let start = 0;
+    while (start < least && a[start]![0] === b[start]![0]) start++;
+    let end = 0;
+    while (end < least - start && a.at(-1 - end)![0] === b.at(-1 - end)![0]) end++;
+    const same = start + end;
+    if (same === least || same < MIN_SAME * most) return false;
+    const subject = contentWords(earlier.text.slice(0, a[start]!.index));
+    return subject.size > 1 && [...subject].every((word) => this.#isRare(word));
   }
 
   /** True if the user repeats the old value beside exactly one new value. */
@@ -191,7 +227,7 @@ function commonTopics(earlier: Sentence, later: Sentence): string[] {
 const NUMBER =
   /(?<![\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}_./-])([$€£¥]?)(\d+(?:[.,:]\d+)*(?:[/-]\d+(?:[/-]\d+)?)?)(?![.)]\s)\.?(?:\s?(%|\p{L}+))?(?!\d)/gu;
 
-function partsOf(text: string): Pick<Sentence, "values" | "topics"> {
+function partsOf(text: string): Pick<Sentence, "values" | "topics" | "words"> {
   const names = [...termsIn(text)].filter((term) => !isMeasure(term));
   let rest = text;
   for (const name of names) rest = rest.replaceAll(name, " ");
@@ -204,7 +240,7 @@ function partsOf(text: string): Pick<Sentence, "values" | "topics"> {
   const isOfValue = (word: string) =>
     values.some(({ unit, text: own }) => unit === word || own.includes(word));
   const topics = [...contentWords(text)].filter((word) => !/\d/.test(word) && !isOfValue(word));
-  return { values, topics: new Set(topics) };
+  return { values, topics: new Set(topics), words: [...text.toLowerCase().matchAll(WORD)] };
 }
 
 /** The first character of a run of Chinese characters is the unit; a particle is none. */

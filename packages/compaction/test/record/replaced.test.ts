@@ -32,6 +32,27 @@ test("marks an amount if a later sentence with mostly the same words has another
   expect(first).toBe("The image has 412 MB [replaced in 2].");
 });
 
+test("marks a sentence if a later one differs only in its last part, after words that no other sentence has", () =>
+  everyRow([
+    ["The reviewer for billing is Ana.", "The reviewer for billing is Ben."],
+    [
+      "Der Ansprechpartner für Rechnungen ist Frau Krüger.",
+      "Der Ansprechpartner für Rechnungen ist Herr Yilmaz.",
+    ],
+    ["発表の担当者は田中さんです。", "発表の担当者は佐藤さんです。"],
+  ])(([before, after]) => {
+    expect(marked(before, "Please go on.", after)[0]).toContain("[replaced in 3]");
+  }));
+
+test("marks no task that is like a later one", () =>
+  everyRow([
+    ["Describe the retry endpoint in the guide.", "Describe the retry endpoint in the wiki."],
+    ["The reviewer for billing is Ana.", "The reviewer for search is Ben."],
+  ])(([before, after]) => {
+    const answer = "agent: The retry endpoint is described, and the reviewer for billing knows.";
+    expect(marked(before, answer, after)[0]).toBe(before);
+  }));
+
 test("marks no value that a later statement only repeats, explains or asks about", () =>
   everyRow([
     ["Keep the log for 14 days.", "The 14 days are for the audit."],
