@@ -23,7 +23,7 @@ import {
   withoutHook,
   writeHookLauncher,
 } from "./hook-settings.ts";
-import { answerHook, endingFor, HOOK_LIMITS } from "./run.ts";
+import { answerHook, endingFor, HOOK_LIMITS, MAX_TEXT_TOKENS } from "./run.ts";
 
 /** Answers one call of an agent, as the installed entry does. */
 export async function run({ args, io }: Invocation): Promise<undefined> {
@@ -167,7 +167,7 @@ export async function preview(invocation: Invocation): Promise<undefined> {
     throw wrongUsage(`${path} is not a transcript of another agent.`, "Name a transcript.");
   const session = inMemory(imported);
   const agent = imported.report.format === "claude-code" ? "claude-code" : "codex";
-  const options = { ...HOOK_LIMITS[agent], maxTokens: HOOK_LIMITS[agent].maxSize, ending: endingFor(path) };
+  const options = { ...HOOK_LIMITS[agent], maxTokens: MAX_TEXT_TOKENS, ending: endingFor(path) };
   const rows = compactionLosses(session.path(), agent === "codex").map(
     ({ entryId, timestamp, lost }): PreviewRow => ({ entryId, timestamp, ...gapText(lost, options) }),
   );

@@ -40,6 +40,8 @@ interface HookInput {
 }
 
 const INSTRUCTIONS_TOKENS = 600;
+/** About 10,000 characters of English text. */
+export const MAX_TEXT_TOKENS = 2_800;
 /** For the facts that the summary leaves out, after a text that was composed without the summary. */
 const REST_TOKENS = 500;
 
@@ -179,7 +181,7 @@ class HookSession {
     const record = this.#recordOf(span);
     const { added = "" } = compaction;
     const lost = lostFacts(record, [summary ?? "", added].join("\n"));
-    const maxTokens = added === "" ? HOOK_LIMITS[this.#agent].maxSize : REST_TOKENS;
+    const maxTokens = added === "" ? MAX_TEXT_TOKENS : REST_TOKENS;
     const made = gapText(lost, {
       ...HOOK_LIMITS[this.#agent],
       maxTokens,
