@@ -101,6 +101,24 @@ describe("a long session in an editor", () => {
       await client.leave();
     }));
 
+  test("a compaction in the background is one update from its beginning to its end", async () => {
+    const { project, sessionId, argv } = longProject();
+    // The session is near the threshold of this window, not above it.
+    const near = { ...scenario, contextWindow: 140_000 };
+    writeFileSync(project.model[1].replace("scripted/", ""), JSON.stringify(near));
+    const { client } = await AcpClient.open(project, { argv, capabilities: everything });
+    await client.agent.request("session/resume", { sessionId, cwd: project.cwd });
+    const growing = `go on ${"and on ".repeat(3_000)}`;
+    await client.prompt(sessionId, growing);
+    expect(client.of("compaction_update")).toMatchObject([{ status: "in_progress" }]);
+    for (let round = 0; round < 9 && client.of("compaction_update").length < 2; round += 1)
+      await client.prompt(sessionId, growing);
+    const [begun, done, ...more] = client.of("compaction_update");
+    expect(done).toMatchObject({ compactionId: begun?.compactionId, status: "completed" });
+    expect(more).toEqual([]);
+    await client.leave();
+  });
+
   test("compaction.confirm asks with the preview, and a refusal changes nothing", async () => {
     const { project, file, sessionId, argv } = longProject({ confirm: "manual" });
     const before = readFileSync(file, "utf8");

@@ -131,6 +131,12 @@ describe("--mode acp", () => {
     await later.leave();
   });
 
+  test("a client that leaves while a session opens ends the program", async () => {
+    const { client } = await AcpClient.open(agentProject(says("yes")));
+    client.newSession().catch(() => {});
+    expect(await client.leave()).toMatchObject({ code: 0, stderr: "" });
+  });
+
   test("sessions have their own folders, and the failure of one leaves the other working", async () => {
     const project = agentProject({
       contextWindow: 100_000,

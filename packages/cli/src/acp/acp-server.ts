@@ -6,6 +6,7 @@ import { defaultModel } from "@bonsai-agent/models";
 import { bonsaiHome, findSession, listSessions } from "@bonsai-agent/session";
 import type { AgentCall } from "../call/invocation.ts";
 import { openModels } from "../call/model-choice.ts";
+import { oneAfterTheOther } from "../call/questions.ts";
 import { sessionPlace } from "../call/session-file.ts";
 import { readCallSettings } from "../call/settings.ts";
 import { AcpSession } from "./acp-session.ts";
@@ -20,6 +21,9 @@ interface Opening {
 export class AcpServer {
   readonly #call: AgentCall;
   readonly #sessions = new Map<string, AcpSession>();
+  readonly #loadInTurn = oneAfterTheOther();
+  /** Sessions that are being opened. */
+  readonly #opening = new Set<Promise<unknown>>();
   #capabilities: acp.ClientCapabilities = {};
 
   constructor(call: AgentCall) {
@@ -62,16 +66,18 @@ export class AcpServer {
     return { sessionId: session.id, ...session.state };
   }
 
-  async load(
+  load(
     { sessionId, ...opening }: Opening & { sessionId: string },
     client: acp.AgentContext,
     { replays }: { replays: boolean },
   ): Promise<acp.LoadSessionResponse> {
-    const file = this.#fileOf(sessionId);
-    // A client that lost its view loads again: one agent for each file.
-    await this.#closeIdle(sessionId);
-    const session = await this.#open(opening, client, { session: file }, { sessionId, replays });
-    return session.state;
+    return this.#loadInTurn(async () => {
+      const file = this.#fileOf(sessionId);
+      // A client that lost its view loads again: one agent for each file.
+      await this.#closeIdle(sessionId);
+      const session = await this.#open(opening, client, { session: file }, { sessionId, replays });
+      return session.state;
+    });
   }
 
   async #open(
@@ -84,17 +90,23 @@ export class AcpServer {
     const io = { ...this.#call.io, cwd, stdin: undefined };
     const call = { ...this.#call, io, options: { ...this.#call.options, ...options } };
     const link = new ClientLink(client, this.#capabilities);
-    const session = await AcpSession.open({ call, link, mcpServers }).catch((error: unknown) => {
-      throw BonsaiError.is(error) && error.code === "no_model" ? noLogin(error) : error;
+    const opening = AcpSession.open({ call, link, mcpServers }).then((opened) => {
+      this.#sessions.set(opened.id, opened);
+      return opened;
     });
+    this.#opening.add(opening);
+    const session = await opening
+      .catch((error: unknown) => {
+        throw BonsaiError.is(error) && error.code === "no_model" ? noLogin(error) : error;
+      })
+      .finally(() => this.#opening.delete(opening));
     if (sessionId !== undefined && session.id !== sessionId) {
-      await session.close();
+      await this.closeSession(session.id);
       throw sessionNotFound(sessionId);
     }
-    this.#sessions.set(session.id, session);
     if (replays) await session.replay();
     // The client knows the session once it has the response.
-    setImmediate(() => session.announce({ isLoaded: sessionId !== undefined }));
+    setImmediate(() => void session.announce({ isLoaded: sessionId !== undefined }));
     return session;
   }
 
@@ -156,6 +168,7 @@ export class AcpServer {
 
   /** Stops all work and closes all sessions. */
   async close(): Promise<void> {
+    await Promise.allSettled(this.#opening);
     const sessions = [...this.#sessions.values()];
     this.#sessions.clear();
     await Promise.allSettled(sessions.map((session) => session.close()));

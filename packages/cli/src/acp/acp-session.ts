@@ -134,20 +134,23 @@ export class AcpSession {
     return this;
   }
 
-  /** Sends what a client shows beside the conversation, once it knows the session. */
-  announce({ isLoaded }: { isLoaded: boolean }): void {
+  /** Sends what a client shows beside the conversation, once it knows the session. A failure is a notice. */
+  async announce({ isLoaded }: { isLoaded: boolean }): Promise<void> {
     if (this.#isClosed) return;
     const { host, link } = this.openLink().#parts;
-    const { name } = host.agent.session;
-    // The name of a new session has an event.
-    if (isLoaded && name !== undefined) void link.send({ sessionUpdate: "session_info_update", title: name });
-    this.sendUsage();
-    this.#sendCommands();
-    // Local servers may take their time to list their models.
-    this.#config.readModels().then(
-      () => this.sendConfig(),
-      (error: unknown) => link.notice("warning", errorText(error)),
-    );
+    try {
+      const { name } = host.agent.session;
+      // The name of a new session has an event.
+      if (isLoaded && name !== undefined)
+        void link.send({ sessionUpdate: "session_info_update", title: name });
+      this.sendUsage();
+      await this.#sendCommands();
+      // Local servers may take their time to list their models.
+      await this.#config.readModels();
+      this.sendConfig();
+    } catch (error) {
+      if (!this.#isClosed) link.notice("warning", errorText(error));
+    }
   }
 
   /** Runs one prompt to its end. @throws BonsaiError `acp_busy`, `acp_content_unsupported`, and the run's error */
@@ -184,7 +187,7 @@ export class AcpSession {
     if (app.extensions.now.hasCommand(text)) {
       await raceAbort(app.extensions.now.runCommand(text), signal, () => undefined);
       await raceAbort(host.agent.idle(), signal, () => undefined);
-      this.#sendCommands();
+      await this.#sendCommands();
       return { status: "handled" };
     }
     await warnUnknownCommand(host, text);
@@ -222,19 +225,13 @@ export class AcpSession {
     });
   }
 
-  #sendCommands(): void {
-    const { host, link } = this.#parts;
-    slashCommands(host).then(
-      (list) =>
-        link.send({
-          sessionUpdate: "available_commands_update",
-          availableCommands: list.map(({ name, description, hint }) => ({
-            ...{ name, description },
-            ...(hint !== undefined && { input: { hint } }),
-          })),
-        }),
-      (error: unknown) => link.notice("warning", errorText(error)),
-    );
+  async #sendCommands(): Promise<void> {
+    const commands = await slashCommands(this.#parts.host);
+    const availableCommands = commands.map(({ name, description, hint }) => ({
+      ...{ name, description },
+      ...(hint !== undefined && { input: { hint } }),
+    }));
+    await this.#parts.link.send({ sessionUpdate: "available_commands_update", availableCommands });
   }
 
   /** Without a known window, there is nothing to compare with. */
