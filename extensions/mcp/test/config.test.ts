@@ -41,6 +41,29 @@ function read({
   return readConfig({ cwd, home, isProjectTrusted, env });
 }
 
+test("--mcp-config adds the servers of a file or of JSON, and they replace others of the same name", () => {
+  const given = { mcpServers: { a: { command: "given" }, b: { url: "http://localhost:1" } } };
+  writeFileSync(
+    userFile(),
+    JSON.stringify({ mcpServers: { a: { command: "user" }, c: { command: "user" } } }),
+  );
+  writeFileSync(join(cwd, "more.json"), JSON.stringify(given));
+  const place = { cwd, home, isProjectTrusted: true, env: {} };
+  for (const value of ["more.json", JSON.stringify(given)]) {
+    const { servers, problems } = readConfig({ ...place, given: value });
+    expect(servers).toMatchObject([
+      { name: "a", command: "given" },
+      { name: "c" },
+      { name: "b", type: "http" },
+    ]);
+    expect(problems).toEqual([]);
+  }
+  expect(readConfig({ ...place, given: "gone.json" }).problems).toEqual([
+    `--mcp-config: ${join(cwd, "gone.json")} does not exist.`,
+  ]);
+  expect(readConfig({ ...place, given: "{" }).problems[0]).toMatch(/^--mcp-config is not valid JSON/);
+});
+
 test("without a file there are no servers", () => {
   expect(read({})).toEqual({ servers: [], problems: [] });
 });
