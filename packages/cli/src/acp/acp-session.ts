@@ -1,13 +1,12 @@
 import type * as acp from "@agentclientprotocol/sdk";
 import type { RunResult } from "@bonsai-agent/agent";
 import { BonsaiError, knownUsd, type Model } from "@bonsai-agent/messages";
-import { raceAbort } from "@bonsai-agent/messages/host";
 import { UsageCounter } from "@bonsai-agent/session";
 import { AgentHost } from "../call/agent-host.ts";
 import { type AppContext, openAppContext } from "../call/app-context.ts";
 import type { AgentCall } from "../call/invocation.ts";
 import type { PromptInput } from "../call/prompt-input.ts";
-import { warnUnknownCommand } from "../call/run-prompt.ts";
+import { sendPrompt } from "../call/run-prompt.ts";
 import { slashCommands, textCommands } from "../call/text-commands.ts";
 import { errorText } from "../views/error-text.ts";
 import { freeAmong } from "../views/session-facts.ts";
@@ -175,24 +174,20 @@ export class AcpSession {
     }
   }
 
-  async #run({ text, images }: PromptInput, signal: AbortSignal): Promise<RunResult> {
+  async #run(input: PromptInput, signal: AbortSignal): Promise<RunResult> {
     const { host, app, link, updates } = this.#parts;
-    const [, name = "", args = ""] = /^\/(\S+)\s*([\s\S]*)$/.exec(text) ?? [];
+    const [, name = "", args = ""] = /^\/(\S+)\s*([\s\S]*)$/.exec(input.text) ?? [];
     if (Object.hasOwn(textCommands, name)) {
       const shownCompactions = () => updates.shownCompactions;
       const shown = await textCommands[name]!.run({ host, args: args.trim(), signal, shownCompactions });
       if (shown !== undefined) link.message(shown);
       return { status: "handled" };
     }
-    if (app.extensions.now.hasCommand(text)) {
-      await raceAbort(app.extensions.now.runCommand(text), signal, () => undefined);
-      await raceAbort(host.agent.idle(), signal, () => undefined);
-      await this.#sendCommands();
-      return { status: "handled" };
-    }
-    await warnUnknownCommand(host, text);
-    signal.throwIfAborted();
-    return host.agent.prompt(text, { source: "rpc", ...(images.length > 0 && { images }) });
+    const isCommand = app.extensions.now.hasCommand(input.text);
+    const result = await sendPrompt(host, input, { signal, source: "rpc" });
+    // The command may have loaded others.
+    if (isCommand) await this.#sendCommands();
+    return result;
   }
 
   /** Cancels the running prompt. Without one, it does nothing. */

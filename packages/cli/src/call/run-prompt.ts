@@ -53,13 +53,18 @@ async function promptUntil(host: AgentHost, input: PromptInput, signal: AbortSig
   const stop = () => void host.agent.abort();
   signal.addEventListener("abort", stop, { once: true });
   try {
-    return await send(host, input, signal);
+    return await sendPrompt(host, input, { signal, source: "print" });
   } finally {
     signal.removeEventListener("abort", stop);
   }
 }
 
-async function send(host: AgentHost, { text, images }: PromptInput, signal: AbortSignal): Promise<RunResult> {
+/** Sends a prompt, or runs the extension's command that it calls. Resolves at the end of the work. */
+export async function sendPrompt(
+  host: AgentHost,
+  { text, images }: PromptInput,
+  { signal, source }: { signal: AbortSignal; source: "print" | "rpc" },
+): Promise<RunResult> {
   const { extensions, ending } = host.app;
   // An extension may have started work with the session.
   await host.agent.idle();
@@ -67,7 +72,7 @@ async function send(host: AgentHost, { text, images }: PromptInput, signal: Abor
   if (ending.aborted) return { status: "handled" };
   if (extensions.now.hasCommand(text)) return runCommandToEnd(host, text, signal);
   await warnUnknownCommand(host, text);
-  return host.agent.prompt(text, { source: "print", ...(images.length === 0 ? {} : { images }) });
+  return host.agent.prompt(text, { source, ...(images.length === 0 ? {} : { images }) });
 }
 
 /**
