@@ -42,26 +42,33 @@ export class IndexWriter {
    */
   async catchUp(sources: readonly SourceFile[]): Promise<CaughtUp> {
     const known = new Map(this.#index.files().map((row) => [row.path, row]));
+    const states = new Map(sources.map((source) => [source, stateOf(source, known.get(source.file))]));
+    for (;;) {
+      const left = sources.filter((source) => isUnfinished(states.get(source)!));
+      const read = new Map<SourceFile, FileState>();
+      if (left.length === 0 || !(await this.#change(() => this.#readSome(left, read)))) break;
+      for (const [source, state] of read) states.set(source, state);
+    }
     const caughtUp: CaughtUp = { searchable: [], unindexed: 0, unread: [] };
-    for (const source of sources) {
-      try {
-        let row = known.get(source.file);
-        let progress = row === undefined ? ("replaced" as const) : source.progress(row);
-        const readOn = async () => {
-          ({ row, progress } = await this.#readOn(source));
-        };
-        while (progress !== "complete" && (await this.#change(readOn)));
-        if (progress !== "complete") caughtUp.unindexed += 1;
-        if (progress !== "replaced") caughtUp.searchable.push({ source, row: row! });
-      } catch (error) {
-        // A file that is gone, unreadable or no session has nothing to be found.
-        if (!isFileError(error)) throw error;
-        caughtUp.unread.push(source.file);
-      } finally {
-        source.close();
-      }
+    for (const [source, state] of states) {
+      if (state.progress === "unread") caughtUp.unread.push(source.file);
+      else if (isUnfinished(state)) caughtUp.unindexed += 1;
+      if (state.row !== undefined) caughtUp.searchable.push({ source, row: state.row });
     }
     return caughtUp;
+  }
+
+  /** Reads files until there is enough for one change. A commit for each small file would take four times as long. */
+  async #readSome(sources: readonly SourceFile[], read: Map<SourceFile, FileState>): Promise<void> {
+    read.clear();
+    let bytes = 0;
+    for (const source of sources) {
+      const from = this.#index.file(source.file)?.offset ?? 0;
+      const state = await this.#readOn(source);
+      read.set(source, state);
+      bytes += Math.max(0, (state.row?.offset ?? 0) - from);
+      if (this.#isOver() || bytes >= CHANGE_BYTES) return;
+    }
   }
 
   /** Removes files that are gone from the index. Returns false if the time was over. */
@@ -75,10 +82,24 @@ export class IndexWriter {
   }
 
   /** Indexes the next part of a file, from the position known at this moment. */
-  async #readOn(source: SourceFile): Promise<{ row: IndexedFile; progress: "complete" | "grown" }> {
+  async #readOn(source: SourceFile): Promise<FileState> {
     const known = this.#index.file(source.file);
-    const progress = known === undefined ? "replaced" : source.progress(known);
-    if (progress === "complete") return { row: known!, progress };
+    try {
+      return await this.#readAfter(source, known);
+    } catch (error) {
+      // A file that is gone, unreadable or no session has nothing to be found.
+      if (!isFileError(error)) throw error;
+      const row = this.#index.file(source.file);
+      if (row !== undefined) this.#index.removeFile(row.id);
+      return { progress: "unread" };
+    } finally {
+      source.close();
+    }
+  }
+
+  async #readAfter(source: SourceFile, known: IndexedFile | undefined): Promise<FileState> {
+    const { progress } = stateOf(source, known);
+    if (progress === "complete") return { row: known, progress };
     if (known !== undefined && progress === "replaced") this.#index.removeFile(known.id);
     const from = progress === "grown" ? known! : FILE_START;
     let position = from;
@@ -118,6 +139,25 @@ export class IndexWriter {
     }
     return false;
   }
+}
+
+/** The index's state of a file; a row only if its entries are those of the file. */
+interface FileState {
+  row?: IndexedFile | undefined;
+  progress: ReturnType<SourceFile["progress"]> | "unread";
+}
+
+function stateOf(source: SourceFile, known: IndexedFile | undefined): FileState {
+  try {
+    const progress = known === undefined ? "replaced" : source.progress(known);
+    return { row: progress === "replaced" ? undefined : known, progress };
+  } finally {
+    source.close();
+  }
+}
+
+function isUnfinished({ progress }: FileState): boolean {
+  return progress === "grown" || progress === "replaced";
 }
 
 const FILE_ERRORS = ["session_empty", "not_a_session", "session_unreadable", "EISDIR"];
