@@ -86,6 +86,38 @@ describe("a long session in an editor", () => {
     await client.leave();
   });
 
+  test("a loaded call without a result has failed", async () => {
+    const { project, sessionId, file, argv } = longProject();
+    const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0 };
+    const message = {
+      ...{
+        role: "assistant",
+        api: "scripted",
+        provider: "p",
+        model: "m",
+        stopReason: "toolUse",
+        timestamp: 1,
+        usage,
+      },
+      content: [{ type: "toolCall", id: "open", name: "bash", arguments: { command: "make" } }],
+    };
+    const entry = {
+      type: "message",
+      id: "0pen",
+      parentId: null,
+      timestamp: "2026-11-20T09:00:00.000Z",
+      message,
+    };
+    writeFileSync(file, `${readFileSync(file, "utf8").split("\n", 1)[0]}\n${JSON.stringify(entry)}\n`);
+    const { client } = await AcpClient.open(project, { argv });
+    await client.agent.request("session/load", { sessionId, cwd: project.cwd, mcpServers: [] });
+    expect(client.of("tool_call")).toMatchObject([
+      { toolCallId: "open", title: expect.stringContaining("make") },
+    ]);
+    expect(client.of("tool_call_update")).toMatchObject([{ toolCallId: "open", status: "failed" }]);
+    await client.leave();
+  });
+
   test("a client without the capability gets one notice for a compaction", () =>
     everyRow([
       [{ session: { notices: {} } }, "notice"],

@@ -1,6 +1,7 @@
 import type * as acp from "@agentclientprotocol/sdk";
 import type { LifecycleEvents } from "@bonsai-agent/agent";
 import type { CompactionOutcome } from "@bonsai-agent/compaction";
+import { sizeBeforeText } from "@bonsai-agent/compaction/host";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { readableSummary } from "@bonsai-agent/messages";
 import type { CompactionEntry } from "@bonsai-agent/session";
@@ -134,7 +135,7 @@ export class AcpUpdates {
 
   /** Shows a compaction of a loaded session. */
   replayCompaction(entry: CompactionEntry): void {
-    const text = `Compacted from ${entry.tokensBefore} tokens.`;
+    const text = `Compacted from ${sizeBeforeText(entry) ?? "an unknown size"}.`;
     this.#update(entry.id, { status: "completed", summary: summaryBlocks(text, entry) });
   }
 

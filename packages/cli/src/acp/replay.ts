@@ -33,9 +33,13 @@ export async function replayBranch(replay: Replay): Promise<void> {
       continue;
     }
     for (const update of entryUpdates(entry, calls, replay)) await link.send(update);
-    if (entry.type === "message" && entry.message?.role === "toolResult")
-      plan = planOf(entry.message.details) ?? plan;
+    if (entry.type !== "message" || entry.message?.role !== "toolResult") continue;
+    calls.delete(entry.message.toolCallId);
+    plan = planOf(entry.message.details) ?? plan;
   }
+  // The program ended before these calls did.
+  for (const toolCallId of calls.keys())
+    await link.send({ sessionUpdate: "tool_call_update", toolCallId, status: "failed" });
   if (plan !== undefined) await link.send({ sessionUpdate: "plan", entries: plan });
 }
 
