@@ -86,35 +86,28 @@ describe("a long session in an editor", () => {
     await client.leave();
   });
 
-  test("a loaded call without a result has failed", async () => {
+  test("loaded calls with one id of the provider have different ids, and one without a result has failed", async () => {
     const { project, sessionId, file, argv } = longProject();
     const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0 };
-    const message = {
-      ...{
-        role: "assistant",
-        api: "scripted",
-        provider: "p",
-        model: "m",
-        stopReason: "toolUse",
-        timestamp: 1,
-        usage,
-      },
-      content: [{ type: "toolCall", id: "open", name: "bash", arguments: { command: "make" } }],
+    const call = {
+      ...{ role: "assistant", api: "scripted", provider: "p", model: "m", stopReason: "toolUse", usage },
+      content: [{ type: "toolCall", id: "same", name: "bash", arguments: { command: "make" } }],
     };
-    const entry = {
-      type: "message",
-      id: "0pen",
-      parentId: null,
-      timestamp: "2026-11-20T09:00:00.000Z",
-      message,
-    };
-    writeFileSync(file, `${readFileSync(file, "utf8").split("\n", 1)[0]}\n${JSON.stringify(entry)}\n`);
+    const result = { role: "toolResult", toolCallId: "same", toolName: "bash", content: [], isError: false };
+    const entries = [call, result, call].map((message, at) => ({
+      ...{ type: "message", id: `entry-${at}`, parentId: at === 0 ? null : `entry-${at - 1}` },
+      ...{ timestamp: "2026-11-20T09:00:00.000Z", message: { ...message, timestamp: 1 } },
+    }));
+    const [header] = readFileSync(file, "utf8").split("\n", 1);
+    writeFileSync(file, [header, ...entries.map((entry) => JSON.stringify(entry)), ""].join("\n"));
     const { client } = await AcpClient.open(project, { argv });
     await client.agent.request("session/load", { sessionId, cwd: project.cwd, mcpServers: [] });
-    expect(client.of("tool_call")).toMatchObject([
-      { toolCallId: "open", title: expect.stringContaining("make") },
+    const ids = client.of("tool_call").map(({ toolCallId }) => toolCallId);
+    expect(new Set(ids).size).toBe(2);
+    expect(client.of("tool_call_update")).toMatchObject([
+      { toolCallId: ids[0], status: "completed" },
+      { toolCallId: ids[1], status: "failed" },
     ]);
-    expect(client.of("tool_call_update")).toMatchObject([{ toolCallId: "open", status: "failed" }]);
     await client.leave();
   });
 

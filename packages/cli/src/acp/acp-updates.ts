@@ -7,13 +7,14 @@ import { readableSummary } from "@bonsai-agent/messages";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { compactionNotice } from "../views/compaction-notice.ts";
 import type { ClientLink } from "./client-link.ts";
-import { contentOf, planOf, toolCall, toolResult } from "./tool-content.ts";
+import { CallIds, contentOf, planOf, toolCall, toolResult } from "./tool-content.ts";
 
 /** Sends the lifecycle events of one session as updates. Owner of its open tool calls and compactions. */
 export class AcpUpdates {
   readonly #link: ClientLink;
   readonly #cwd: string;
   readonly #calls = new Map<string, { call: acp.ToolCall; terminalId?: string }>();
+  readonly callIds = new CallIds();
   /** The summary that is made while the agent works. */
   #background: string | undefined;
   #compaction = "";
@@ -30,14 +31,15 @@ export class AcpUpdates {
 
   /** The only open call. */
   get openCall(): string | undefined {
-    return this.#calls.size === 1 ? [...this.#calls.keys()][0] : undefined;
+    return this.#calls.size === 1 ? [...this.#calls.values()][0]?.call.toolCallId : undefined;
   }
 
   /** Shows a terminal of the client in an open call. */
-  showTerminal(toolCallId: string, terminalId: string): void {
-    const open = this.#calls.get(toolCallId);
+  showTerminal(id: string, terminalId: string): void {
+    const open = this.#calls.get(id);
     if (open === undefined) return;
     open.terminalId = terminalId;
+    const { toolCallId } = open.call;
     this.#send({
       sessionUpdate: "tool_call_update",
       toolCallId,
@@ -66,12 +68,13 @@ export class AcpUpdates {
 
   #listenToCalls(lifecycle: Lifecycle<LifecycleEvents>): void {
     lifecycle.on("tool_execution_start", ({ toolCallId, toolName, args }) => {
-      const call = toolCall(toolCallId, { name: toolName, args, cwd: this.#cwd });
+      const call = toolCall(this.callIds.next(toolCallId), { name: toolName, args, cwd: this.#cwd });
       this.#calls.set(toolCallId, { call });
       this.#send({ sessionUpdate: "tool_call", ...call });
     });
-    lifecycle.on("tool_execution_update", ({ toolCallId, partialResult }) => {
-      const { call } = this.#calls.get(toolCallId) ?? {};
+    lifecycle.on("tool_execution_update", ({ toolCallId: id, partialResult }) => {
+      const { call } = this.#calls.get(id) ?? {};
+      const { toolCallId = id } = call ?? {};
       const content = partialResult.content.map((block) => contentOf(block, call?.kind));
       this.#send({ sessionUpdate: "tool_call_update", toolCallId, content });
     });
@@ -79,7 +82,7 @@ export class AcpUpdates {
       const { call, terminalId } = this.#calls.get(toolCallId) ?? {};
       this.#calls.delete(toolCallId);
       const ended = { ...result, isError, call, cwd: this.#cwd, hasTerminal: terminalId !== undefined };
-      this.#send({ sessionUpdate: "tool_call_update", ...toolResult(toolCallId, ended) });
+      this.#send({ sessionUpdate: "tool_call_update", ...toolResult(call?.toolCallId ?? toolCallId, ended) });
       const entries = planOf(result.details);
       if (entries !== undefined) this.#send({ sessionUpdate: "plan", entries });
     });

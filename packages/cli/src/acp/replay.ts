@@ -38,7 +38,7 @@ export async function replayBranch(replay: Replay): Promise<void> {
     plan = planOf(entry.message.details) ?? plan;
   }
   // The program ended before these calls did.
-  for (const toolCallId of calls.keys())
+  for (const { toolCallId } of calls.values())
     await link.send({ sessionUpdate: "tool_call_update", toolCallId, status: "failed" });
   if (plan !== undefined) await link.send({ sessionUpdate: "plan", entries: plan });
 }
@@ -58,7 +58,7 @@ function* messageUpdates(
   message: Message,
   id: string,
   calls: Calls,
-  { cwd }: Replay,
+  { cwd, updates }: Replay,
 ): Generator<acp.SessionUpdate> {
   switch (message.role) {
     case "user": {
@@ -72,15 +72,20 @@ function* messageUpdates(
         if (block.type === "text") yield* chunks("agent_message_chunk", id, block.text);
         if (block.type === "thinking") yield* chunks("agent_thought_chunk", id, block.thinking);
         if (block.type !== "toolCall") continue;
-        const call = toolCall(block.id, { name: block.name, args: block.arguments, cwd });
+        const call = toolCall(updates.callIds.next(block.id), {
+          name: block.name,
+          args: block.arguments,
+          cwd,
+        });
         calls.set(block.id, call);
         yield { sessionUpdate: "tool_call", ...call };
       }
       break;
     case "toolResult": {
       const { toolCallId, content, details, isError } = message;
-      const ended = { content, details, isError, call: calls.get(toolCallId), cwd };
-      yield { sessionUpdate: "tool_call_update", ...toolResult(toolCallId, ended) };
+      const call = calls.get(toolCallId);
+      const ended = { content, details, isError, call, cwd };
+      yield { sessionUpdate: "tool_call_update", ...toolResult(call?.toolCallId ?? toolCallId, ended) };
       break;
     }
     case "bashExecution": {

@@ -11,6 +11,17 @@ const kinds: Readonly<Record<string, acp.ToolKind>> = {
   ...{ grep: "search", find: "search", recall: "search", todo: "think", task: "think" },
 };
 
+/** Makes ids that are unique in a session: some providers repeat theirs. */
+export class CallIds {
+  readonly #counts = new Map<string, number>();
+
+  next(id: string): string {
+    const count = (this.#counts.get(id) ?? 0) + 1;
+    this.#counts.set(id, count);
+    return count === 1 ? id : `${id}#${count}`;
+  }
+}
+
 type Arguments = Readonly<Record<string, unknown>>;
 
 /** A call of a tool, as it begins. */
