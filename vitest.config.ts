@@ -8,14 +8,12 @@ const include = [
   "examples/test/*.test.ts",
   "scripts/**/*.test.ts",
 ];
-/** Tests with 100 MB, a million items, killed processes or whole journeys. The check has a small version of each. */
+/** Tests with 100 MB, a million items, killed processes or whole journeys. Quicker tests of the check have their core. */
 const slow = ["packages/*/test/**/*.slow.ts", "extensions/*/test/**/*.slow.ts", "scripts/test/*.slow.ts"];
-/** The first measures memory. The others leave a made-up context of an extension in their process. */
-const alone = [
-  "packages/agent/test/tools/bash-tool.test.ts",
-  "packages/pi-adapter/test/own-key.test.ts",
-  "packages/pi-adapter/test/tools-elsewhere.test.ts",
-];
+/** It measures memory. */
+const alone = ["packages/agent/test/tools/bash-tool.test.ts"];
+/** They leave a made-up context of an extension in their process. */
+const slowAlone = ["packages/pi-adapter/test/*.slow.ts"];
 /** An extension of pi gets the latest host of its process, which may not be one of other tests. */
 const pi = ["packages/pi-adapter/test/**/*.test.ts"];
 
@@ -38,14 +36,14 @@ export default defineConfig(({ mode }) => ({
         test: {
           name: "shared",
           include: mode === "slow" ? slow : include,
-          exclude: [...alone, ...pi, ...browser, ...slowBrowser],
+          exclude: [...alone, ...slowAlone, ...pi, ...browser, ...slowBrowser],
           isolate: false,
         },
       },
-      { extends: true, test: { name: "alone", include: mode === "slow" ? [] : alone } },
+      { extends: true, test: { name: "alone", include: mode === "slow" ? slowAlone : alone } },
       {
         extends: true,
-        test: { name: "pi", include: mode === "slow" ? [] : pi, exclude: alone, isolate: false },
+        test: { name: "pi", include: mode === "slow" ? [] : pi, isolate: false },
       },
       {
         extends: true,

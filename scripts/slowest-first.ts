@@ -2,13 +2,10 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Each takes longer than its size suggests, most of it waiting for processes or time limits. */
 const SLOWEST: readonly string[] = [
-  "packages/agent/test/misbehaving-server.test.ts",
   "scripts/test/packed-cli.test.ts",
   "packages/lab/test/search-settings.test.ts",
   "scripts/test/reference.test.ts",
-  "packages/cli/test/demo.test.ts",
   "packages/cli/test/terminal/live-pty.test.ts",
-  "extensions/mcp/test/hostile.test.ts",
   "packages/cli/test/agent-process.test.ts",
   "packages/cli/test/process.test.ts",
 ];

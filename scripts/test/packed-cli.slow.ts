@@ -89,3 +89,38 @@ test("the installed command searches sessions and writes pages", () => {
   expect(command().run("export", file, "-o", page).status).toBe(0);
   expect(readFileSync(page, "utf8")).toContain("<script");
 });
+
+test("the installed command runs a Bonsai extension, a pi extension and all bundled ones in an empty folder", () => {
+  const calls = [
+    { name: "dice", arguments: { kind: "large" } },
+    { name: "greet", arguments: { tone: "warm", name: "Ada" } },
+    { name: "dice", arguments: { kind: "huge" } },
+  ];
+  const turn = [{ calls }, { text: "Done." }];
+  writeFileSync(join(command().folder, "play.json"), JSON.stringify({ contextWindow: 100_000, turn }));
+  const shipped = readdirSync(join(command().installed, "dist/extensions"));
+  expect(shipped).toContain("mcp");
+  const all = shipped.flatMap((name) => ["-e", join(command().installed, "dist/extensions", name)]);
+  const loaded = ["-e", "own", "-e", "pi.ts"];
+  const { status, stdout, stderr } = command().run(
+    ...["--mode", "json", ...all, ...loaded, "--no-session", "--model", "scripted/play.json", "go"],
+  );
+  expect([status, stderr]).toEqual([0, ""]);
+  const events = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const messages: { role: string; isError: boolean; content: { text: string }[] }[] = events.at(-1).messages;
+  const results = messages.filter(({ role }) => role === "toolResult");
+  const said = results.map(({ isError, content }) => [isError, content[0]!.text]);
+  expect(said.slice(0, 2)).toEqual([
+    [false, "large: 20 sides"],
+    [false, "warm Ada 0"],
+  ]);
+  expect(said[2]).toEqual([true, expect.stringContaining("kind")]);
+  const file = join(command().folder, "extended.jsonl");
+  generateWorkday({ file, seed: 3, entries: 300 });
+  const compacted = command().run("compact", file, ...loaded, "--json");
+  expect([compacted.status, compacted.stderr]).toEqual([0, ""]);
+  expect(JSON.parse(compacted.stdout)).toMatchObject({ status: "compacted", rung: "extension" });
+});

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import {
@@ -46,6 +46,24 @@ describe("snapshots", () => {
     await Promise.all([one.close(), other.close()]);
     expect(mine()).toEqual([]);
   });
+
+  test("in a repository without commits, and from a folder within it", async () => {
+    git("init", "-q");
+    put({ "sub/x.txt": "x\n", "top.txt": "t\n" });
+    const open = await session([{ "y.txt": "y\n" }], { cwd: join(folder, "sub") });
+    const [newest] = (await list(open)).map((line) => line.slice(0, 7));
+    const found = shell(`git for-each-ref refs/heads; git ls-tree -r --name-only ${newest}`);
+    expect(found).toBe("sub/x.txt\nsub/y.txt\ntop.txt\n");
+  });
+
+  test("beyond those to keep the oldest go, also those of other sessions", async () => {
+    repository();
+    await session([{ a: "1\n" }], { flags: { "checkpoint-keep": "1" } });
+    const [kept, ...others] = refs();
+    expect(others).toEqual([]);
+    await session([{ a: "2\n" }], { flags: { "checkpoint-keep": "1" } });
+    expect(refs()).toEqual([expect.not.stringContaining(kept!)]);
+  });
 });
 
 describe("/tree", () => {
@@ -63,6 +81,25 @@ describe("/tree", () => {
     expect(atBegin.n).toBeUndefined();
     expect(await open.agent.merge(branchId, { useDigest: true })).toMatchObject({ status: "merged" });
     expect([files(), refs(), open.ui.length]).toEqual([atBegin, refsBefore, asked]);
+  });
+
+  test("stops if an ignored file would be overwritten by a folder, or a folder by a file; a tracked one may be", async () => {
+    repository();
+    put({ "d/x": "wanted\n", f: "file\n" });
+    const open = await session(["rm -r d f; mkdir f; echo in > f/in; echo t > d"]);
+    const step = userEntry(open, "Step 1");
+    const leaf = open.session.leafId!;
+    await open.agent.navigate(step);
+    expect(files()).toMatchObject({ "d/x": "wanted\n", f: "file\n" });
+    await open.agent.navigate(leaf);
+    expect(files()).toMatchObject({ d: "t\n", "f/in": "in\n" });
+    put({ ".gitignore": "ignored\nd\nkept\n", "f/kept": "k\n" });
+    const before = files();
+    rmSync(join(folder, "d"));
+    put({ d: "ignored now\n" });
+    await open.agent.navigate(step);
+    expect(files()).toEqual({ ...before, d: "ignored now\n" });
+    expect(notes(open).at(-1)).toMatch(/git ignores .*, and restoring would overwrite it$/);
   });
 });
 
@@ -86,4 +123,42 @@ describe("obstacles", () => {
     expect(files()).toMatchObject({ "inner/x": "2\n", "empty/y": "y\n" });
     expect(files().n).toBeUndefined();
   });
+
+  test("git that is ended from outside: no snapshot, and the next is taken", async () => {
+    repository();
+    git("config", "filter.fatal.clean", "test -e done && cat || { touch done; kill -9 $PPID; }");
+    put({ ".gitattributes": "*.fatal filter=fatal\n", "x.fatal": "x\n" });
+    const open = await session([{ n: "1\n" }]);
+    expect(notes(open)).toEqual(["Could not save a file checkpoint: git add was stopped"]);
+    expect((await list(open)).map((line) => line.replace(/^\S+ +\S+ +/, ""))).toEqual(['turn 1 of "Step 1"']);
+  });
+
+  test("refs that cannot be written: notified once, and the work goes on", async () => {
+    repository();
+    git("update-ref", "refs/bonsai/checkpoints", "HEAD");
+    const open = await session([{ n: "1\n" }]);
+    expect(notes(open)).toHaveLength(1);
+    expect(notes(open)[0]).toMatch(/^Could not save a file checkpoint: git update-ref failed/);
+    expect(files().n).toBe("1\n");
+  });
+});
+
+test("a fork restores the files too, and with the flag even without a user to ask; a missing checkpoint only causes a notice", async () => {
+  repository();
+  const open = await session([{ n: "1\n" }], {
+    ui: undefined as never,
+    flags: { "checkpoint-restore": true },
+  });
+  const told = () => open.notices.map(({ message }) => message);
+  const leafId = open.session.leafId!;
+  open.session.moveTo(open.session.entries().find((entry) => entry.type === "message")!.parentId);
+  await open.lifecycle.notify("session_start", { type: "session_start", reason: "fork" });
+  expect(files().n).toBeUndefined();
+  shell(`
+    git for-each-ref --format='delete %(refname)' refs/bonsai | git update-ref --stdin
+    git prune --expire=now
+  `);
+  await open.agent.navigate(leafId);
+  expect(told().at(-1)).toMatch(/Could not restore the files: the checkpoint \w{7} no longer exists$/);
+  expect(files().n).toBeUndefined();
 });

@@ -53,24 +53,6 @@ describe("snapshots", () => {
     put({ "new.txt": "untracked\n" });
     expect(status()).toEqual(before);
   });
-
-  test("in a repository without commits, and from a folder within it", async () => {
-    git("init", "-q");
-    put({ "sub/x.txt": "x\n", "top.txt": "t\n" });
-    const open = await session([{ "y.txt": "y\n" }], { cwd: join(folder, "sub") });
-    const [newest] = (await list(open)).map((line) => line.slice(0, 7));
-    const found = shell(`git for-each-ref refs/heads; git ls-tree -r --name-only ${newest}`);
-    expect(found).toBe("sub/x.txt\nsub/y.txt\ntop.txt\n");
-  });
-
-  test("beyond those to keep the oldest go, also those of other sessions", async () => {
-    repository();
-    await session([{ a: "1\n" }], { flags: { "checkpoint-keep": "1" } });
-    const [kept, ...others] = refs();
-    expect(others).toEqual([]);
-    await session([{ a: "2\n" }], { flags: { "checkpoint-keep": "1" } });
-    expect(refs()).toEqual([expect.not.stringContaining(kept!)]);
-  });
 });
 
 describe("/tree", () => {
@@ -121,45 +103,6 @@ describe("/tree", () => {
     expect(files().n).toBe("1\n");
     expect(open.notices.map(({ message }) => message).join()).toContain("--checkpoint-restore");
   });
-
-  test("stops if an ignored file would be overwritten by a folder, or a folder by a file; a tracked one may be", async () => {
-    repository();
-    put({ "d/x": "wanted\n", f: "file\n" });
-    const open = await session(["rm -r d f; mkdir f; echo in > f/in; echo t > d"]);
-    const step = userEntry(open, "Step 1");
-    const leaf = open.session.leafId!;
-    await open.agent.navigate(step);
-    expect(files()).toMatchObject({ "d/x": "wanted\n", f: "file\n" });
-    await open.agent.navigate(leaf);
-    expect(files()).toMatchObject({ d: "t\n", "f/in": "in\n" });
-    put({ ".gitignore": "ignored\nd\nkept\n", "f/kept": "k\n" });
-    const before = files();
-    rmSync(join(folder, "d"));
-    put({ d: "ignored now\n" });
-    await open.agent.navigate(step);
-    expect(files()).toEqual({ ...before, d: "ignored now\n" });
-    expect(notes(open).at(-1)).toMatch(/git ignores .*, and restoring would overwrite it$/);
-  });
-});
-
-test("a fork restores the files too, and with the flag even without a user to ask; a missing checkpoint only causes a notice", async () => {
-  repository();
-  const open = await session([{ n: "1\n" }], {
-    ui: undefined as never,
-    flags: { "checkpoint-restore": true },
-  });
-  const told = () => open.notices.map(({ message }) => message);
-  const leafId = open.session.leafId!;
-  open.session.moveTo(open.session.entries().find((entry) => entry.type === "message")!.parentId);
-  await open.lifecycle.notify("session_start", { type: "session_start", reason: "fork" });
-  expect(files().n).toBeUndefined();
-  shell(`
-    git for-each-ref --format='delete %(refname)' refs/bonsai | git update-ref --stdin
-    git prune --expire=now
-  `);
-  await open.agent.navigate(leafId);
-  expect(told().at(-1)).toMatch(/Could not restore the files: the checkpoint \w{7} no longer exists$/);
-  expect(files().n).toBeUndefined();
 });
 
 describe("no checkpoints", () => {
@@ -188,25 +131,5 @@ describe("no checkpoints", () => {
       data: { commit: "--help", tree: 7 },
     });
     expect(await list(open)).toEqual(["No checkpoints yet."]);
-  });
-});
-
-describe("obstacles", () => {
-  test("git that is ended from outside: no snapshot, and the next is taken", async () => {
-    repository();
-    git("config", "filter.fatal.clean", "test -e done && cat || { touch done; kill -9 $PPID; }");
-    put({ ".gitattributes": "*.fatal filter=fatal\n", "x.fatal": "x\n" });
-    const open = await session([{ n: "1\n" }]);
-    expect(notes(open)).toEqual(["Could not save a file checkpoint: git add was stopped"]);
-    expect((await list(open)).map((line) => line.replace(/^\S+ +\S+ +/, ""))).toEqual(['turn 1 of "Step 1"']);
-  });
-
-  test("refs that cannot be written: notified once, and the work goes on", async () => {
-    repository();
-    git("update-ref", "refs/bonsai/checkpoints", "HEAD");
-    const open = await session([{ n: "1\n" }]);
-    expect(notes(open)).toHaveLength(1);
-    expect(notes(open)[0]).toMatch(/^Could not save a file checkpoint: git update-ref failed/);
-    expect(files().n).toBe("1\n");
   });
 });

@@ -1,8 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { type AgentProject, agentProject, jsonLines } from "./agent-project.ts";
+import { type AgentProject, agentProject, jsonLines, says } from "./agent-project.ts";
 import { Bonsai, endless, latest, roles } from "./bonsai-process.ts";
 import { commandWords } from "./command-words.ts";
+
+/** A zombie (`Z`) counts as dead. */
+function isAlive(pid: number): boolean {
+  const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
+  return /^[^Z\s]/.test(stdout.trim());
+}
 
 describe("a signal", () => {
   test("ends the process although its reader stopped reading", async () => {
@@ -30,6 +36,33 @@ describe("a signal", () => {
     expect(jsonLines(stdout).find(({ type }) => type === "agent_end")).toMatchObject({
       result: { status: "aborted" },
     });
+  });
+
+  test("SIGHUP stops a prompt with exit code 130, and -c continues it", async () => {
+    const project = agentProject(endless);
+    const bonsai = new Bonsai(project, ["-p", "hi", ...project.model]);
+    bonsai.child.stdin.end();
+    await bonsai.printed("· ls");
+    bonsai.child.kill("SIGHUP");
+    expect(await bonsai.ended).toMatchObject({ code: 130, stdout: "" });
+    expect(roles(latest(project)).slice(0, 3)).toEqual(["user", "assistant", "toolResult"]);
+    const { cwd, env } = project;
+    expect((await agentProject(says("on")).run(["-c", "go on"], { cwd, env })).code).toBe(0);
+  });
+
+  test("a second signal kills the process and a command that ignores signals", async () => {
+    const stubborn = "trap '' TERM INT HUP; echo pid $$; sleep 3600 & wait; wait";
+    const calls = [{ name: "bash", arguments: { command: stubborn } }];
+    const project = agentProject({ contextWindow: 100_000, turn: [{ calls }] });
+    const bonsai = new Bonsai(project, ["--mode", "rpc", ...project.model]);
+    bonsai.child.stdin.write('{"type":"prompt","message":"hi"}\n');
+    await bonsai.printed('"text":"pid');
+    bonsai.child.kill("SIGINT");
+    bonsai.child.kill("SIGTERM");
+    const { signal, stdout } = await bonsai.ended;
+    expect(["SIGINT", "SIGTERM"]).toContain(signal);
+    const pid = Number(/"text":"pid (\d+)/.exec(stdout)![1]);
+    await expect.poll(() => isAlive(pid)).toBe(false);
   });
 });
 

@@ -69,41 +69,6 @@ function responsesReply(index: number): LoopbackReply {
   return { headers: { "content-type": "text/event-stream" }, chunks };
 }
 
-/** A zombie (`Z`) counts as dead. */
-function isAlive(pid: number): boolean {
-  const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
-  return /^[^Z\s]/.test(stdout.trim());
-}
-
-describe("a signal", () => {
-  test("SIGHUP stops a prompt with exit code 130, and -c continues it", async () => {
-    const project = agentProject(endless);
-    const bonsai = new Bonsai(project, ["-p", "hi", ...project.model]);
-    bonsai.child.stdin.end();
-    await bonsai.printed("· ls");
-    bonsai.child.kill("SIGHUP");
-    expect(await bonsai.ended).toMatchObject({ code: 130, stdout: "" });
-    expect(roles(latest(project)).slice(0, 3)).toEqual(["user", "assistant", "toolResult"]);
-    const { cwd, env } = project;
-    expect((await agentProject(says("on")).run(["-c", "go on"], { cwd, env })).code).toBe(0);
-  });
-
-  test("a second signal kills the process and a command that ignores signals", async () => {
-    const stubborn = "trap '' TERM INT HUP; echo pid $$; sleep 3600 & wait; wait";
-    const calls = [{ name: "bash", arguments: { command: stubborn } }];
-    const project = agentProject({ contextWindow: 100_000, turn: [{ calls }] });
-    const bonsai = new Bonsai(project, ["--mode", "rpc", ...project.model]);
-    bonsai.child.stdin.write('{"type":"prompt","message":"hi"}\n');
-    await bonsai.printed('"text":"pid');
-    bonsai.child.kill("SIGINT");
-    bonsai.child.kill("SIGTERM");
-    const { signal, stdout } = await bonsai.ended;
-    expect(["SIGINT", "SIGTERM"]).toContain(signal);
-    const pid = Number(/"text":"pid (\d+)/.exec(stdout)![1]);
-    await expect.poll(() => isAlive(pid)).toBe(false);
-  });
-});
-
 describe("over the wire", () => {
   test("-c continues with the user's message after kill -9 during an answer", async () => {
     const { project, server } = await served((_, index) =>

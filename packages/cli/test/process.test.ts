@@ -1,11 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { appendFileSync, copyFileSync, existsSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { appendFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { processIo } from "../src/call/io.ts";
-import { agentProject, jsonLines } from "./agent-project.ts";
-import { longSession, testFolder } from "./call/sample-session.ts";
-import { expectCancelled } from "./cancelled-compaction.ts";
+import { jsonLines } from "./agent-project.ts";
+import { longSession } from "./call/sample-session.ts";
 import { commandWords } from "./command-words.ts";
 import { runCli } from "./run-cli.ts";
 
@@ -26,31 +24,6 @@ test("JSON output contains notices", async () => {
   expect(jsonLines(stderr)).toMatchObject([{ notice: { code: "torn_line" } }]);
 });
 
-test.runIf(existsSync("/dev/full"))(
-  "a full disk behind stdout is an error with a code, for the shell too",
-  () => {
-    const command = `"$0" ${commandWords.map((word) => `'${word}'`).join(" ")} context "$1" --json > /dev/full`;
-    const { status, stderr } = spawnSync("sh", ["-c", command, process.execPath, longSession()], {
-      encoding: "utf8",
-    });
-    expect(status).toBe(1);
-    expect(JSON.parse(stderr).error).toMatchObject({ code: "file_access_failed" });
-  },
-);
-
-test("a deleted working folder is a clear error, and help still works", () => {
-  const folder = testFolder();
-  const command = `cd "$2" && rmdir "$2" && "$0" ${commandWords.map((word) => `'${word}'`).join(" ")} $3 --json "$1"`;
-  const run = (name: string, file: string) => {
-    mkdirSync(folder, { recursive: true });
-    return spawnSync("sh", ["-c", command, process.execPath, file, folder, name], { encoding: "utf8" });
-  };
-  expect(run("--help", "")).toMatchObject({ status: 0, stderr: "" });
-  const { status, stderr } = run("show", "session.jsonl");
-  expect(status).toBe(1);
-  expect(JSON.parse(stderr).error.code).toBe("working_folder_gone");
-});
-
 test("Ctrl-C aborts interruptible work without killing the process, and the handlers are removed after the work", async () => {
   const { interruptible } = processIo();
   const before = process.listenerCount("SIGINT");
@@ -62,15 +35,4 @@ test("Ctrl-C aborts interruptible work without killing the process, and the hand
   expect(process.listenerCount("SIGINT")).toBe(before);
   await interruptible(async () => {});
   expect(process.listenerCount("SIGINT")).toBe(before);
-});
-
-test("SIGINT and SIGTERM cancel a compaction during its summary, and no file is written", async () => {
-  const summary = [{ text: "never", delayMs: 3_600_000 }];
-  const { env, model } = agentProject({ contextWindow: 100_000, turn: [], summary });
-  const cancelled = async (signal: "SIGINT" | "SIGTERM", ...flags: string[]) => {
-    const file = join(testFolder(), "session.jsonl");
-    copyFileSync(longSession(), file);
-    await expectCancelled({ signal, file, flags: [...flags, ...model], env });
-  };
-  await Promise.all([cancelled("SIGINT"), cancelled("SIGTERM", "-o", "copy.jsonl")]);
 });

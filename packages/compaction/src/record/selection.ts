@@ -1,6 +1,6 @@
 import { estimateTokens } from "@bonsai-agent/messages";
 import { withoutMarks } from "./marks.ts";
-import { contentWords, countEach, normalForm, sentencesOf, termsIn } from "./sentence.ts";
+import { countEach, normalForm, sentencesOf, termsIn, wordsOfForm } from "./sentence.ts";
 
 /** The budget of one kind of texts. */
 export interface SelectionOptions {
@@ -186,7 +186,7 @@ function partsOf(marked: string): Map<string, number> {
   const sentence = withoutMarks(marked);
   const form = normalForm(sentence);
   // The whole form counts as one word, so only repeated sentences have no information.
-  const parts = new Map(Array.from([form, ...contentWords(sentence)], (word) => [word, 0]));
+  const parts = new Map(Array.from([form, ...wordsOfForm(form)], (word) => [word, 0]));
   for (const [digits] of form.matchAll(/\p{N}+/gu)) parts.set(digits, SPECIFIC);
   for (const term of termsIn(sentence)) parts.set(term, SPECIFIC);
   return parts;

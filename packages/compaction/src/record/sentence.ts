@@ -46,8 +46,12 @@ export function routineShape(sentence: string): string {
 
 const UNSPACED_RUN = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}ー]+/gu;
 
+/** Most texts have no character beyond Latin letters and their marks. */
+const BEYOND_LATIN = /[\u0300-\uffff]/;
+
 /** The pairs of characters in the scripts without spaces, and the text without these scripts. */
 export function unspacedPairs(text: string): { pairs: string[]; spaced: string } {
+  if (!BEYOND_LATIN.test(text)) return { pairs: [], spaced: text };
   const pairs = Array.from(text.matchAll(UNSPACED_RUN)).flatMap(([run]) =>
     Array.from({ length: run.length - 1 }, (_, at) => run.slice(at, at + 2)),
   );
@@ -56,7 +60,12 @@ export function unspacedPairs(text: string): { pairs: string[]; spaced: string }
 
 /** Words that can be a text's topic: four letters or more; in scripts without spaces, pairs of characters. */
 export function contentWords(text: string): Set<string> {
-  const { pairs, spaced } = unspacedPairs(normalForm(text));
+  return wordsOfForm(normalForm(text));
+}
+
+/** The content words of a text by its normal form. */
+export function wordsOfForm(form: string): Set<string> {
+  const { pairs, spaced } = unspacedPairs(form);
   return new Set([...pairs, ...spaced.split(" ").filter((word) => word.length > 3)]);
 }
 

@@ -232,11 +232,19 @@ function clipped<Item extends { text: string }>(items: readonly Item[], options:
   });
 }
 
-/** Clips the user's messages to `maxTokens`. */
-export function clippedWords({ said, leftOut }: UserWords, options: StatementsOptions): UserWords {
+/** The latest result for each words: a compaction shows, counts and reviews the same ones. */
+const lastClipped = new WeakMap<UserWords, StatementsOptions & { kept: UserWords }>();
+
+/** Clips the user's messages to `maxTokens`. Cached. */
+export function clippedWords(words: UserWords, { maxTokens, focus }: StatementsOptions): UserWords {
+  const last = lastClipped.get(words);
+  if (last?.maxTokens === maxTokens && last.focus === focus) return last.kept;
+  const { said, leftOut } = words;
   const tokensBeside = (at: number) => tokensBesideWords(said[at]!);
-  const kept = clipped(said, { ...options, tokensBeside, needsLater: true });
-  return { said: kept, leftOut: leftOut + said.length - kept.length };
+  const fitting = clipped(said, { maxTokens, focus, tokensBeside, needsLater: true });
+  const kept = { said: fitting, leftOut: leftOut + said.length - fitting.length };
+  lastClipped.set(words, { maxTokens, focus, kept });
+  return kept;
 }
 
 /** Clips the statements of the agent and of programs to `maxTokens`. */
