@@ -66,6 +66,6 @@ export class RecordedHome {
 
 /** The snippets of all hits, sorted. */
 export async function snippets(search: SessionSearch, query: string): Promise<string[]> {
-  const { hits } = await search.find(query, { limit: Number.POSITIVE_INFINITY });
+  const { hits } = await search.find(query, { limit: Number.POSITIVE_INFINITY, budgetMs: 60_000 });
   return hits.map(({ snippet }) => snippet).sort();
 }
