@@ -9,7 +9,6 @@ export {
   type LostFacts,
   lostCounts,
   lostFacts,
-  readGapRecord,
   summaryInstructions,
 } from "./carry/gap.ts";
 export type { SummaryLoss } from "./carry/loss.ts";

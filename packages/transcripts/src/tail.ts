@@ -3,9 +3,9 @@ import type { Entry } from "@bonsai-agent/session";
 import { readClaudeCode } from "./claude-code/reader.ts";
 import { readCodex } from "./codex/reader.ts";
 import { type CompactionSpan, compactionSpans } from "./compaction-spans.ts";
-import { type JsonLine, objectsOfLine } from "./import/json-lines.ts";
+import { type Fields, type JsonLine, objectsOfLine } from "./import/json-lines.ts";
 import { NoticeLog } from "./import/notices.ts";
-import { checkedStats, importedSession } from "./import-transcript.ts";
+import { checkedStats } from "./import-transcript.ts";
 
 /** The agents whose transcripts can be read from the end. */
 export type TailFormat = "claude-code" | "codex";
@@ -15,6 +15,8 @@ interface TailRow {
   compaction: string;
   /** In the line of an answer. */
   answer: string;
+  /** The start of a field that repeats the content of its record. */
+  copy?: string;
   read: typeof readClaudeCode;
 }
 
@@ -22,6 +24,7 @@ const ROWS: Readonly<Record<TailFormat, TailRow>> = {
   "claude-code": {
     compaction: '"subtype":"compact_boundary"',
     answer: '"type":"assistant"',
+    copy: ',"toolUseResult":',
     read: readClaudeCode,
   },
   codex: { compaction: '"type":"compacted"', answer: '"role":"assistant"', read: readCodex },
@@ -32,8 +35,8 @@ export interface CurrentSpan extends CompactionSpan {
   start: number;
 }
 
-/** Bytes of the first read. A read without the compaction is repeated with twice as many. */
-const FIRST_BYTES = 1 << 21;
+/** Bytes of one read. */
+const STEP_BYTES = 1 << 21;
 /** A context of a million tokens has about 4 MB of text, which a transcript stores up to three times. */
 const MAX_BYTES = 1 << 24;
 /** Longer lines hold images. */
@@ -48,42 +51,38 @@ const MAX_LINE_BYTES = 1 << 21;
  */
 export function readCurrentSpan(path: string, format: TailFormat, isRecorded: boolean): CurrentSpan {
   checkedStats(path);
-  const { bytes, start, offset } = endOf(path, (end) => spanStart(end, ROWS[format], isRecorded));
-  const transcript = ROWS[format].read(linesFrom(bytes, start, ROWS[format].compaction), new NoticeLog());
-  const { entries, leafId } = importedSession(transcript, format, "/");
-  const spans = compactionSpans(pathTo(entries, leafId));
+  const row = ROWS[format];
+  const { bytes, offset } = spanBytes(path, row, isRecorded);
+  const { list, leaf } = row.read(linesOf(bytes, row), new NoticeLog());
+  const entries = list
+    .path(leaf)
+    .map(
+      ({ key: id, parent: parentId, at = "", draft }) => ({ ...draft, id, parentId, timestamp: at }) as Entry,
+    );
+  const spans = compactionSpans(entries);
   const open = spans.at(-1)!;
   const isOpen = !isRecorded && open.messages.some(({ message }) => message.role === "assistant");
-  return { ...((isOpen ? undefined : spans.at(-2)) ?? open), start: offset + start };
+  return { ...((isOpen ? undefined : spans.at(-2)) ?? open), start: offset };
 }
 
-interface FileEnd {
-  bytes: Buffer;
-  /** The offset of these bytes in the file. */
-  offset: number;
-  /** The place in the bytes at which the span begins. */
-  start: number;
-}
-
-/** Reads more of the end until `find` returns a place in it. */
-function endOf(path: string, find: (bytes: Buffer) => number | undefined): FileEnd {
+/** Reads the end of a file, back to the line of the compaction before the span. */
+function spanBytes(path: string, row: TailRow, isRecorded: boolean): { bytes: Buffer; offset: number } {
   const file = openSync(path, "r");
   try {
     const { size } = fstatSync(file);
-    const most = Math.min(size, MAX_BYTES);
-    let bytes = Buffer.alloc(0);
-    for (let length = Math.min(FIRST_BYTES, most); ; length = Math.min(2 * length, most)) {
-      const older = length - bytes.length;
-      const longer = Buffer.alloc(length);
-      bytes.copy(longer, older);
-      readSync(file, longer, 0, older, size - length);
-      bytes = longer;
-      const start = find(bytes);
-      if (start !== undefined) return { bytes, offset: size - length, start };
-      // The first line may be cut.
-      if (length === most)
-        return { bytes, offset: size - length, start: size === length ? 0 : bytes.indexOf(NEWLINE) + 1 };
+    const length = Math.min(size, MAX_BYTES);
+    const bytes = Buffer.allocUnsafe(length);
+    for (let from = length; from > 0; ) {
+      const to = from;
+      from = Math.max(0, to - STEP_BYTES);
+      readSync(file, bytes, from, to - from, size - length + from);
+      const start = spanStart(bytes.subarray(from), row, isRecorded);
+      if (start !== undefined)
+        return { bytes: bytes.subarray(from + start), offset: size - length + from + start };
     }
+    // The first line may be cut.
+    const start = size === length ? 0 : bytes.indexOf(NEWLINE) + 1;
+    return { bytes: bytes.subarray(start), offset: size - length + start };
   } finally {
     closeSync(file);
   }
@@ -102,23 +101,32 @@ function spanStart(bytes: Buffer, { compaction, answer }: TailRow, isRecorded: b
   return at === undefined ? undefined : bytes.lastIndexOf(NEWLINE, at) + 1;
 }
 
-function linesFrom(bytes: Buffer, from: number, compaction: string): JsonLine[] {
+function linesOf(bytes: Buffer, { compaction, copy }: TailRow): JsonLine[] {
   const lines: JsonLine[] = [];
-  for (let start = from, line = 1; start < bytes.length; line++) {
+  for (let start = 0, line = 1; start < bytes.length; line++) {
     const newline = bytes.indexOf(NEWLINE, start);
     const end = newline < 0 ? bytes.length : newline;
     const text = bytes.subarray(start, end);
     if (text.length <= MAX_LINE_BYTES || text.includes(compaction))
-      for (const value of objectsOfLine(text.toString("utf8")).values) lines.push({ line, value });
+      for (const value of recordsOf(text, copy)) lines.push({ line, value });
     start = end + 1;
   }
   return lines;
 }
 
-function pathTo(entries: readonly Entry[], leafId: string): Entry[] {
-  const byId = new Map(entries.map((entry) => [entry.id, entry]));
-  const path: Entry[] = [];
-  for (let entry = byId.get(leafId); entry !== undefined; entry = byId.get(entry.parentId ?? ""))
-    path.push(entry);
-  return path.reverse();
+/** The records of a line. Reads a record up to its copy of the content, if only that is missing. */
+function recordsOf(line: Buffer, copy: string | undefined): readonly Fields[] {
+  const end = copy !== undefined && line.length > MIN_COPY_BYTES ? line.indexOf(copy) : -1;
+  if (end >= 0) {
+    try {
+      const record: Fields = JSON.parse(`${line.toString("utf8", 0, end)}}`);
+      if (typeof record.uuid === "string") return [record];
+    } catch {
+      // The field is of an inner object.
+    }
+  }
+  return objectsOfLine(line.toString("utf8")).values;
 }
+
+/** A shorter line is parsed as fast as it is searched. */
+const MIN_COPY_BYTES = 1_000;

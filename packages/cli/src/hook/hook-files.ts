@@ -39,6 +39,8 @@ export interface HookState {
   span?: { start: number; before: GapRecord | undefined; after: GapRecord };
 }
 
+/** Increases with each change of the state. A state of another version counts as empty. */
+const STATE_VERSION = 2;
 /** Files of sessions without a compaction in this time are removed. */
 const MAX_STATE_AGE_MS = 30 * 86_400_000;
 
@@ -56,14 +58,15 @@ export class StateFile {
   /** A missing or damaged file is an empty state. */
   read(): HookState {
     try {
-      return JSON.parse(readFileSync(this.#path, "utf8"));
+      const { version, ...state } = JSON.parse(readFileSync(this.#path, "utf8"));
+      return version === STATE_VERSION ? state : {};
     } catch {
       return {};
     }
   }
 
   write(state: HookState): void {
-    writeWholeFile(this.#path, JSON.stringify(withoutSecrets(state)));
+    writeWholeFile(this.#path, JSON.stringify({ version: STATE_VERSION, ...withoutSecrets(state) }));
   }
 
   removeOld(nowMs: number): void {

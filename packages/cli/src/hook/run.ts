@@ -6,7 +6,6 @@ import {
   gapRecord,
   gapText,
   lostFacts,
-  readGapRecord,
   summaryInstructions,
 } from "@bonsai-agent/compaction/host";
 import { isRecord } from "@bonsai-agent/messages";
@@ -200,7 +199,7 @@ class HookSession {
   /** The record after a span. A span that is read again continues the same earlier record. */
   #recordOf({ messages, start }: CurrentSpan): GapRecord {
     const { span } = this.#state;
-    const before = span && readGapRecord(span.start === start ? span.before : span.after);
+    const before = span?.start === start ? span.before : span?.after;
     const after = gapRecord(before, messages);
     this.#state.span = { start, before, after };
     return after;

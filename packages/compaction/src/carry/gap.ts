@@ -1,8 +1,7 @@
-import { callsIn, contentText, estimateTokens, type Message } from "@bonsai-agent/messages";
+import { callsIn, estimateTokens, type Message } from "@bonsai-agent/messages";
 import { paragraphs } from "@bonsai-agent/messages/host";
 import { counted } from "@bonsai-agent/messages/numbers";
-import { z } from "zod";
-import { emptyRecord, type Outcomes, recordSchema, type SaidMessage } from "../details.ts";
+import type { Outcomes, SaidMessage, SpanRecord } from "../details.ts";
 import { linesTokens, outcomeLines, outcomesAfter } from "../record/outcomes.ts";
 import {
   clippedLine,
@@ -18,60 +17,45 @@ import {
   isUserMessage,
   joinedWords,
   type SourceMessage,
-  statementsIn,
+  saidIn,
   typedText,
 } from "../record/statements.ts";
 import { BASE_TOKENS, messageTerms } from "./record.ts";
 import { ShownFacts } from "./shown-facts.ts";
 
-const gapTermSchema = z.object({
-  term: z.string(),
+interface GapTerm {
+  term: string;
   /** The number of messages that contain it. A use by the user or in a call counts three times. */
-  uses: z.number(),
+  uses: number;
   /** The number of the latest message that contains it. */
-  at: z.number(),
-});
-type GapTerm = z.infer<typeof gapTermSchema>;
-
-const gapRecordSchema = recordSchema
-  .pick({ turns: true, unanswered: true, words: true, outcomes: true })
-  .extend({
-    /** The number of messages so far. */
-    messages: z.number(),
-    /** The most useful first. */
-    terms: z.array(gapTermSchema),
-  });
+  at: number;
+}
 
 /** Data about the past of another agent's session. It survives several compactions. Its secrets are not redacted. */
-export type GapRecord = z.infer<typeof gapRecordSchema>;
-
-const NO_GAP: GapRecord = { ...emptyRecord, messages: 0, terms: [] };
-
-/** Reads a stored record; undefined for a damaged one. */
-export function readGapRecord(value: unknown): GapRecord | undefined {
-  return gapRecordSchema.safeParse(value).data;
+export interface GapRecord extends Pick<SpanRecord, "turns" | "unanswered" | "words" | "outcomes"> {
+  /** The number of messages so far. */
+  messages: number;
+  /** The most useful first. */
+  terms: readonly GapTerm[];
 }
+
+const NO_GAP: GapRecord = {
+  turns: 0,
+  words: { said: [], leftOut: 0 },
+  outcomes: { failing: [], irreversible: [], openTodos: [] },
+  messages: 0,
+  terms: [],
+};
 
 const WORDS_TOKENS = 4_000;
 const MAX_TERMS = 1_000;
 
 /** Extends a record with more messages. @param earlier default: empty */
 export function gapRecord(earlier: GapRecord = NO_GAP, messages: readonly SourceMessage[]): GapRecord {
-  const { said, turns, unanswered } = statementsIn(withQuestions(messages), earlier);
+  const { said, turns, unanswered } = saidIn(messages, earlier);
   const words = clippedWords(joinedWords(earlier.words, said), { maxTokens: WORDS_TOKENS });
   const outcomes = outcomesAfter(earlier.outcomes, messages);
   return { turns, unanswered, words, outcomes, ...rankedTerms(earlier, messages) };
-}
-
-/** The user's messages, each with the agent's last text before it, which can be the question that it answers. */
-function withQuestions(messages: readonly SourceMessage[]): SourceMessage[] {
-  const isText = ({ message }: SourceMessage) =>
-    message?.role === "assistant" && contentText(message.content).trim() !== "";
-  const said = messages.filter((each) => isText(each) || isUserMessage(each.message));
-  return said.filter((each, at) => {
-    const next = said[at + 1];
-    return !isText(each) || next === undefined || !isText(next);
-  });
 }
 
 /** Facts of a conversation that the context after a compaction does not show. */
@@ -122,12 +106,14 @@ function rankedTerms(
   { messages: before, terms }: Pick<GapRecord, "messages" | "terms">,
   messages: readonly SourceMessage[],
 ): Pick<GapRecord, "messages" | "terms"> {
-  const known = new Map(terms.map((each) => [each.term, each]));
+  const known = new Map(terms.map((each) => [each.term, { ...each }]));
   messages.forEach(({ message }, place) => {
     const acted = actedTerms(message);
     for (const term of messageTerms(message)) {
-      const uses = (known.get(term)?.uses ?? 0) + (acted.has(term) ? 1 + ACTED_USES : 1);
-      known.set(term, { term, uses, at: before + place });
+      const use = known.get(term) ?? { term, uses: 0, at: 0 };
+      if (use.uses === 0) known.set(term, use);
+      use.uses += acted.has(term) ? 1 + ACTED_USES : 1;
+      use.at = before + place;
     }
   });
   const count = before + messages.length;

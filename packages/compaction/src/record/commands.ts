@@ -278,8 +278,17 @@ export function asksOnly(command: Command): boolean {
   return DRY.test(unquotedText(command)) || command.names[1] === "version";
 }
 
+/** Cache: each run asks several times. */
+const irreversible = new WeakMap<Command, boolean>();
+
 /** True if the command cannot be undone. False for dry runs, listings and help. */
 export function isIrreversible(command: Command): boolean {
+  const known = irreversible.get(command) ?? cannotBeUndone(command);
+  irreversible.set(command, known);
+  return known;
+}
+
+function cannotBeUndone(command: Command): boolean {
   const [program = ""] = command.names;
   const text = unquotedText(command);
   if (DRY.test(text)) return false;

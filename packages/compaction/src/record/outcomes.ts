@@ -105,7 +105,7 @@ class OutcomeTracker {
     const made = result.state === "passed" && isAlone ? madeLine(result.lines, written) : undefined;
     groups.forEach(([{ commands }, state], at) => {
       if (state === "failed") this.#failed(commands.filter(counts), result, entryId);
-      else if (state === "passed") for (const command of commands) this.#passed(command);
+      else if (state === "passed") for (const command of commands.filter(counts)) this.#passed(command);
       // In a failed chain, `a && b`, the commands before the last one that counts ran.
       const ran = state === "failed" ? commands.slice(0, commands.findLastIndex(counts)) : commands;
       const last =
@@ -121,6 +121,11 @@ class OutcomeTracker {
   }
 
   #passed({ folder, ...passed }: Command): void {
+    const {
+      isCheck,
+      identity: [program = ""],
+    } = passed;
+    if (!this.outcomes.failing.some(({ key }) => isCheck || key.includes(program))) return;
     const [again] = this.#commandsOf(keyOf(passed));
     if (again === undefined) return;
     for (const { entryId = "" } of this.outcomes.failing)
@@ -152,8 +157,8 @@ class OutcomeTracker {
   #close(isClosed: (part: Command) => boolean, folder: string | undefined, closes = true): void {
     const failing = this.outcomes.failing.flatMap((failed): FailedCommand[] => {
       const parts = this.#commandsOf(failed.key);
-      const left = isSameFolder(folder, failed.folder) ? parts.filter((part) => !isClosed(part)) : parts;
-      if (left.length === parts.length) return [failed];
+      if (!parts.some(isClosed) || !isSameFolder(folder, failed.folder)) return [failed];
+      const left = parts.filter((part) => !isClosed(part));
       if (closes && left.length === 0) this.#addClosed(failed);
       // The quoted line may belong to a removed part.
       return left.length === 0 ? [] : [{ ...failed, key: left.map(keyOf).join(" && "), line: "" }];

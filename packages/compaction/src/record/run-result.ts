@@ -53,7 +53,8 @@ export function linesOf(text: string): string[] {
     .slice(-MAX_LINES)
     .map((line) =>
       withoutTerminalControls(textHead(line, MAX_LINE_CHARS.read))
-        .replace(/^[\s│╷╵┃]+|\s+$/gu, "")
+        .trimEnd()
+        .replace(/^[\s│╷╵┃]+/u, "")
         .replace(OUTPUT_LABEL, ""),
     )
     .filter((line) => line !== "" && !WRAPPER_LINE.test(line));

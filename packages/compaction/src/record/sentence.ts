@@ -102,10 +102,23 @@ export function termsIn(text: string): Set<string> {
   const found = new Set<string>();
   for (const token of text.match(TOKEN) ?? []) {
     if (token.length > MAX_TERM_CHARS) continue;
-    const term = token.replace(/^[./~-]+/, "").replace(/[./-]+$/, "");
-    if (term.length > 3 && !found.has(term) && isSpecific(term) && !EVERYWHERE.has(term)) found.add(term);
+    const term = tokenTerms.get(token) ?? termOf(token);
+    if (term !== "") found.add(term);
   }
   return found;
+}
+
+/** The term of each token, because most tokens of a session are repeated. */
+const tokenTerms = new Map<string, string>();
+const MAX_TOKENS = 50_000;
+
+/** The specific term in a token; empty for none. */
+function termOf(token: string): string {
+  const name = token.replace(/^[./~-]+/, "").replace(/[./-]+$/, "");
+  const term = name.length > 3 && isSpecific(name) && !EVERYWHERE.has(name) ? name : "";
+  if (tokenTerms.size >= MAX_TOKENS) tokenTerms.clear();
+  tokenTerms.set(token, term);
+  return term;
 }
 
 function isSpecific(term: string): boolean {

@@ -104,34 +104,49 @@ const IGNORED_TYPES: ReadonlySet<string> = new Set(Object.values(MESSAGE_TYPES))
 const MAX_PROGRAM_CHARS = 1_000;
 
 /**
- * The user's messages, and the statements of the agent and of programs, oldest first; with the number of the last user
- * message and the end of the agent's text that the user has not answered yet.
+ * The user's messages, oldest first, with the number of the last one and the end of the agent's text that the user has not
+ * answered yet.
  * @param before number and text before these messages. Default: none
+ */
+export function saidIn(
+  messages: readonly SourceMessage[],
+  before: Pick<SpanRecord, "turns" | "unanswered"> = { turns: 0 },
+): Pick<SpanRecord, "turns" | "unanswered"> & Pick<UserWords, "said"> {
+  const said: SaidMessage[] = [];
+  let { turns: turn, unanswered } = before;
+  for (const { message, entryId } of messages) {
+    if (isUserMessage(message)) {
+      turn += 1;
+      const text = textOf(message);
+      const answers = isBrief(text) ? questionAtEnd(unanswered ?? "") : undefined;
+      if (text !== "") said.push({ turn, entryId, text, ...(answers !== undefined && { answers }) });
+      unanswered = undefined;
+    } else if (message?.role === "assistant")
+      unanswered = textTail(contentText(message.content).trim(), UNANSWERED_CHARS) || unanswered;
+  }
+  return { said, turns: turn, unanswered };
+}
+
+/**
+ * The user's messages as in `saidIn`, and the statements of the agent and of programs, oldest first.
  * @param isLastOpen true if the last turn continues after them. Default: false
  */
 export function statementsIn(
   messages: readonly SourceMessage[],
   before: Pick<SpanRecord, "turns" | "unanswered"> = { turns: 0 },
   isLastOpen = false,
-): Pick<SpanRecord, "turns" | "unanswered" | "closings"> & Pick<UserWords, "said"> {
-  const said: SaidMessage[] = [];
+): ReturnType<typeof saidIn> & Pick<SpanRecord, "closings"> {
   const closings: Closing[] = [];
-  let { turns: turn, unanswered } = before;
+  let turn = before.turns;
   let open: Closing | undefined;
   for (const { message, entryId } of messages) {
     const program = programText(message);
     if (program !== undefined) closings.push({ turn, entryId, ...program, isInterim: true });
     else if (isUserMessage(message)) {
       turn += 1;
-      const text = textOf(message);
-      const answers = isBrief(text) ? questionAtEnd(unanswered ?? "") : undefined;
-      if (text !== "") said.push({ turn, entryId, text, ...(answers !== undefined && { answers }) });
-      unanswered = undefined;
       open = undefined;
     } else if (message?.role === "assistant") {
-      const whole = contentText(message.content);
-      unanswered = textTail(whole.trim(), UNANSWERED_CHARS) || unanswered;
-      const said = spoken(whole);
+      const said = spoken(contentText(message.content));
       const text = callsIn(message).length > 0 ? withoutAnnouncement(said) : said;
       if (text === "") continue;
       if (open !== undefined) open.isInterim = true;
@@ -140,7 +155,7 @@ export function statementsIn(
     }
   }
   if (isLastOpen && open !== undefined) open.isInterim = true;
-  return { said, closings, turns: turn, unanswered };
+  return { ...saidIn(messages, before), closings };
 }
 
 /** The typed text with a mark for images, or the line of a command. */
@@ -203,12 +218,13 @@ export function joinedWords(earlier: UserWords, said: readonly SaidMessage[]): U
   const all = [...earlier.said, ...said];
   const forms = all.map(({ text }) => normalForm(text));
   const last = new Map(forms.map((form, at) => [form, at]));
-  const questions = countEach(all.map(({ answers = "" }) => routineShape(answers)));
-  const isOnlyAnswer = ({ answers = "" }: SaidMessage) =>
-    answers !== "" && questions.get(routineShape(answers)) === 1;
+  const shapes = all.map(({ answers = "" }) => (answers === "" ? "" : routineShape(answers)));
+  const questions = countEach(shapes);
   return {
     said: all.filter(
-      (message, at) => (forms[at] !== "" && last.get(forms[at]!) === at) || isOnlyAnswer(message),
+      ({ answers = "" }, at) =>
+        (forms[at] !== "" && last.get(forms[at]!) === at) ||
+        (answers !== "" && questions.get(shapes[at]!) === 1),
     ),
     leftOut: earlier.leftOut,
   };

@@ -35,7 +35,8 @@ export function replayQueue(lane: readonly JsonLine[]): {
     const queue = queues.get(session) ?? new Queue();
     queues.set(session, queue);
     if (value.type === "queue-operation") removed.push(...queue.apply(value, line));
-    else if (isPrompt(value)) queue.take(wordsOf(fieldsAt(value, "message")?.content));
+    else if (queue.messages.size > 0 && isPrompt(value))
+      queue.take(wordsOf(fieldsAt(value, "message")?.content));
   }
   const left = [...queues.values()].flatMap(({ messages }) => [...messages]);
   return {
@@ -89,6 +90,7 @@ class Queue {
  * beside results. If fewer records than messages have the words, the latest messages are dropped.
  */
 function withoutCarried(removed: readonly QueuedMessage[], lane: readonly JsonLine[]): QueuedMessage[] {
+  if (removed.length === 0) return [];
   const carriers = new Map<string, number>();
   for (const { value } of lane) {
     const words = carriedWords(value);
